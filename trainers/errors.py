@@ -1,0 +1,22 @@
+"""Errors meant for the person at the page or the command line.
+
+Every message says what was needed, what came and what to do; it is shown as it stands, without a traceback.
+"""
+
+from __future__ import annotations
+
+
+class UserError(ValueError):
+    """Something the user asked for cannot be done; the message is a sentence they can act on."""
+
+
+class ParameterError(UserError):
+    """A parameter is out of range, of the wrong type or unknown."""
+
+
+class DataError(UserError):
+    """A dataset cannot be found, read or used."""
+
+
+class RunError(UserError):
+    """A run folder is missing, damaged or of another version."""
