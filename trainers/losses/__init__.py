@@ -1,0 +1,15 @@
+"""The losses: one family per file, each described by the paper and equation it comes from.
+
+    from trainers.losses import LOSSES
+    module = LOSSES["roadmap"].build(num_classes=100, dim=64)
+    loss = module(embeddings, labels)
+"""
+
+import sys
+
+from trainers.catalogue import load
+from trainers.losses.base import LossDescriptor, LossModule
+
+LOSSES = load(sys.modules[__name__])
+
+__all__ = ["LOSSES", "LossDescriptor", "LossModule"]

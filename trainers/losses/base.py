@@ -1,0 +1,103 @@
+"""What every loss is: a descriptor for people and programs, and a module for the training loop."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from trainers.parameters import make
+
+
+class LossModule(nn.Module):
+    """A loss over one batch.
+
+    A subclass writes :meth:`terms`; the loss is their sum. Embeddings come raw and are normalised inside, in at least
+    float32 whatever autocast says. Proxies, where a loss has them, are ``self.proxies`` ``[classes * centers, D]``.
+    """
+
+    def terms(
+        self, embeddings: Tensor, labels: Tensor, gallery: Tensor | None = None, gallery_labels: Tensor | None = None
+    ) -> dict[str, Tensor]:
+        """Named, already weighted parts of the loss, each a scalar.
+
+        Args:
+            embeddings: ``[B, D]`` (``[B, V, D]`` with views), floating, raw.
+            labels: ``[B]`` or ``[B, L]`` int64, finest level first.
+            gallery: ``[G, D]`` raw, detached by the caller if it should be; None: the batch is its own gallery.
+            gallery_labels: ``[G]`` or ``[G, L]``.
+        """
+        raise NotImplementedError
+
+    def forward(
+        self, embeddings: Tensor, labels: Tensor, gallery: Tensor | None = None, gallery_labels: Tensor | None = None
+    ) -> Tensor:
+        """The scalar loss: the sum of :meth:`terms`."""
+        with torch.autocast(device_type=embeddings.device.type, enabled=False):
+            parts = self.terms(embeddings, labels, gallery, gallery_labels)
+        return torch.stack(list(parts.values())).sum()
+
+
+@dataclass(frozen=True, kw_only=True)
+class LossDescriptor:
+    """One entry of the loss menu.
+
+    Attributes:
+        name: registry name, the key in ``LOSSES``.
+        title: as printed, e.g. ``HAPPIER``.
+        family: heading in the menu, e.g. ``Hierarchical ranking``.
+        paper, year, url: where it comes from.
+        equation: the formula in LaTeX, no dollar signs.
+        sentence: what it does, one plain sentence.
+        parameters: frozen dataclass of its parameters (see ``trainers.parameters``).
+        module: called as ``module(parameters, num_classes=, dim=, class_labels=)``.
+        hierarchy: it uses coarser levels when the labels have them.
+        proxies: it learns one or more proxies per class (needs ``num_classes``).
+        views: it uses several augmented views of each image, ``[B, V, D]``; 1 for none.
+        gallery: it accepts a separate gallery (cross-batch memory).
+        equal_classes: the mathematics needs equal class sizes in a batch.
+        proxy_learning_rate: learning rate of the proxies' own Adam; None: the encoder's.
+    """
+
+    name: str
+    title: str
+    family: str
+    paper: str
+    year: int
+    url: str
+    equation: str
+    sentence: str
+    parameters: type
+    module: Callable[..., LossModule]
+    hierarchy: bool = False
+    proxies: bool = False
+    views: int = 1
+    gallery: bool = False
+    equal_classes: bool = False
+    proxy_learning_rate: float | None = None
+    order: int = 100
+
+    def build(
+        self, *, num_classes: int, dim: int, class_labels: Tensor | None = None, **parameters: Any
+    ) -> LossModule:
+        """Make the module.
+
+        Args:
+            num_classes: number of finest classes C.
+            dim: embedding dimension D.
+            class_labels: ``[C, L]`` int64, the label row of each finest class; for losses that need the tree.
+            parameters: by name; missing ones take their defaults.
+
+        Raises:
+            ParameterError: a parameter is unknown, of the wrong type or out of range.
+        """
+        checked = make(self.parameters, parameters, self.title)
+        return self.module(checked, num_classes=num_classes, dim=dim, class_labels=class_labels)
+
+    def defaults(self) -> dict[str, Any]:
+        """Parameter names to defaults."""
+        return {field.name: field.default for field in dataclasses.fields(self.parameters)}
