@@ -1,0 +1,1 @@
+"""Images with a label tree: drawn worlds, folders and Hub sets."""

@@ -1,0 +1,83 @@
+"""What every data source hands over, and the descriptor that puts it in the catalogue."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from torch import Tensor
+
+from trainers.types import DataChoice, Hierarchy
+
+Progress = Callable[[str, float], None]
+"""Called with a sentence and the fraction done, 0 to 1. It may raise to stop the loading."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ImageSet:
+    """One split, decoded once.
+
+    Attributes:
+        images: uint8 [N, C, H, W], C is 1 (all grey) or 3; H equals W. May be backed by a memory map.
+        labels: int64 [N, L], finest level first; class ids index ``Hierarchy.names``.
+    """
+
+    images: Tensor
+    labels: Tensor
+
+    def __len__(self) -> int:
+        return int(self.labels.shape[0])
+
+
+@dataclass(frozen=True, kw_only=True)
+class LoadedData:
+    """A dataset ready for training: train and test share no finest class.
+
+    Attributes:
+        name: what was asked for (catalogue name, folder or Hub id).
+        title: a short name to show.
+        hierarchy: class names of both splits together, finest level first.
+        train, test: the two splits; both hold images of the same shape.
+        fingerprint: hexadecimal; equal when the images, labels and their order are equal.
+        notes: plain sentences about decisions and losses, in the order they were made.
+        licence: of the images, ``unknown`` if not stated.
+    """
+
+    name: str
+    title: str
+    hierarchy: Hierarchy
+    train: ImageSet
+    test: ImageSet
+    fingerprint: str
+    notes: tuple[str, ...]
+    licence: str
+
+
+Load = Callable[[DataChoice, "Progress | None"], LoadedData]
+
+
+@dataclass(frozen=True, kw_only=True)
+class SourceDescriptor:
+    """A dataset in the catalogue.
+
+    Attributes:
+        name: what ``DataChoice.source`` says.
+        title: shown in the list.
+        sentence: one sentence about what is in it.
+        licence: of the images.
+        load: reads it; called with the choice and a progress function or None.
+        order: place in the list, smaller first.
+        hub: the Hub id it is read from, None for sources that need no network.
+    """
+
+    name: str
+    title: str
+    sentence: str
+    licence: str
+    load: Load
+    order: int = 100
+    hub: str | None = None
+
+
+def silent(_text: str, _fraction: float) -> None:
+    """The progress function of a caller that gave none."""
