@@ -1,0 +1,297 @@
+"""One run on disk.
+
+<id>/config.json            what was asked for; never changes
+     run.db                 scalars, snapshots, frames, control, state
+     probe.safetensors      labels and rows of the probe, hierarchy in the metadata
+     thumbs/000.webp        thumbnail sheets
+     emb/000012.safetensors arm0, arm1, ...: float16 [P, D]
+     layout/000012.safetensors  xy0, nn0, xy1, nn1, ...
+     ckpt/last.safetensors  weights, optimiser state, counters (previous.safetensors: the one before)
+     log.txt                decisions and events, with their reasons
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+import re
+import secrets
+import shutil
+import time
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+import numpy as np
+import torch
+from safetensors import SafetensorError
+from torch import Tensor
+
+from trainers.errors import RunError, UserError
+from trainers.store.database import Database
+from trainers.store.files import read_tensors, write_bytes, write_tensors
+from trainers.store.lock import is_locked
+from trainers.types import ACTIVE, Frame, FrameArm, Hierarchy, Probe, RunConfig, RunState, Scalar, Snapshot
+
+_ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"  # Crockford's base 32, as in a ULID
+_ID = re.compile(r"[0-9A-HJKMNP-TV-Z]{26}")
+
+
+def new_id() -> str:
+    """A ULID: 48 bits of milliseconds, 80 random bits; ids sort by time and cannot be guessed."""
+    number = (int(time.time() * 1000) << 80) | secrets.randbits(80)
+    return "".join(_ALPHABET[(number >> shift) & 31] for shift in range(125, -1, -5))
+
+
+class RunFolder:
+    """Read and write one run. Any number of processes may hold one; only the trainer holds its lock."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.id = path.name
+        self.db = Database(path / "run.db")
+
+    # ------------------------------------------------------------------ life
+
+    @classmethod
+    def create(cls, root: Path, config: RunConfig, owner: str = "") -> RunFolder:
+        """Make a queued run. ``owner``: digest of the token that may control it; empty: anyone."""
+        path = root / new_id()
+        path.mkdir(parents=True)
+        folder = cls(path)
+        folder.db.create()
+        write_bytes(path / "owner", owner.encode())
+        write_bytes(path / "config.json", config.to_json().encode())  # last: a folder without it is not a run
+        return folder
+
+    @classmethod
+    def open(cls, root: Path, run_id: str) -> RunFolder:
+        """Open run ``run_id`` of ``root``; the id is checked, so it cannot name another place.
+
+        Raises:
+            RunError: no such run, half-deleted, damaged or of another version.
+        """
+        if not _ID.fullmatch(run_id):
+            raise RunError(f"A run id is 26 letters and digits; {run_id[:40]!r} came.")
+        folder = cls(root / run_id)
+        if not (folder.path / "config.json").is_file():
+            raise RunError(f"There is no run {run_id}; it may have been deleted.")
+        folder.db.check()
+        return folder
+
+    @property
+    def config(self) -> RunConfig:
+        """What was asked for."""
+        try:
+            return RunConfig.from_json((self.path / "config.json").read_text())
+        except (OSError, UserError) as error:
+            raise RunError(f"The run {self.id} has no readable configuration: {error}") from error
+
+    @property
+    def owner(self) -> str:
+        """Digest of the owner's token; empty when anyone may control the run."""
+        try:
+            return (self.path / "owner").read_text()
+        except OSError:
+            return ""
+
+    def is_alive(self) -> bool:
+        """Whether a trainer process holds this run."""
+        return is_locked(self.path)
+
+    def state(self) -> RunState:
+        """The state; a run that says it is active without a living trainer is ``interrupted``."""
+        state = self.db.state()
+        if state.phase in ACTIVE and not self.is_alive():
+            return dataclasses.replace(state, phase="interrupted", message="its trainer is gone; it can be resumed")
+        return state
+
+    def size(self) -> int:
+        """Bytes on disk."""
+        return sum(file.stat().st_size for file in self.path.rglob("*") if file.is_file())
+
+    def delete(self) -> None:
+        """Remove the folder.
+
+        Raises:
+            RunError: it is training.
+        """
+        if self.is_alive():
+            raise RunError(f"The run {self.id} is training; stop it before deleting it.")
+        self.db.close()
+        shutil.rmtree(self.path)
+
+    def log(self, line: str) -> None:
+        """Append one dated line to ``log.txt``."""
+        with (self.path / "log.txt").open("a") as file:
+            file.write(f"{time.strftime('%Y-%m-%d %H:%M:%S')}  {line}\n")
+
+    # --------------------------------------------------------------- control
+
+    def send(self, command: str) -> None:
+        """Leave ``pause``, ``resume`` or ``stop`` for the trainer."""
+        if command not in ("pause", "resume", "stop"):
+            raise RunError(f"A command is pause, resume or stop; {command!r} came.")
+        self.db.write("INSERT INTO control (command, sent) VALUES (?, ?)", [(command, time.time())])
+
+    def commands(self, after: int) -> list[tuple[int, str]]:
+        """Commands with an id above ``after``, oldest first."""
+        return [(row[0], row[1]) for row in self.db.rows("SELECT id, command FROM control WHERE id > ?", (after,))]
+
+    # ------------------------------------------------------- probe, snapshots
+
+    def write_probe(self, probe: Probe, sheets: Iterable[bytes]) -> None:
+        """Store the probe and its thumbnail sheets (encoded WebP)."""
+        count = 0
+        for count, sheet in enumerate(sheets, start=1):
+            write_bytes(self.sheet_path(count - 1), sheet)
+        about = {
+            "levels": probe.hierarchy.levels,
+            "names": probe.hierarchy.names,
+            "data_title": probe.data_title,
+            "notes": probe.notes,
+            "tile": probe.tile,
+            "columns": probe.columns,
+            "sheets": count,
+        }
+        arrays = {"labels": _tensor(probe.labels, np.int32), "rows": _tensor(probe.rows, np.int64)}
+        write_tensors(self.path / "probe.safetensors", arrays, {"about": json.dumps(about)})
+
+    def probe(self) -> Probe | None:
+        """The probe, or None before the data is read."""
+        if not (self.path / "probe.safetensors").is_file():
+            return None
+        tensors, metadata = self._read(self.path / "probe.safetensors")
+        about = json.loads(metadata["about"])
+        hierarchy = Hierarchy(levels=tuple(about["levels"]), names=tuple(tuple(level) for level in about["names"]))
+        return Probe(
+            labels=tensors["labels"].numpy(),
+            rows=tensors["rows"].numpy(),
+            hierarchy=hierarchy,
+            data_title=about["data_title"],
+            notes=tuple(about["notes"]),
+            tile=about["tile"],
+            columns=about["columns"],
+            sheets=about["sheets"],
+        )
+
+    def sheet_path(self, index: int) -> Path:
+        """Where thumbnail sheet ``index`` lies."""
+        return self.path / "thumbs" / f"{index:03d}.webp"
+
+    def add_snapshot(self, snapshot: Snapshot) -> None:
+        """Store embeddings, then announce them."""
+        tensors = {f"arm{i}": _tensor(e, np.float16) for i, e in enumerate(snapshot.embeddings)}
+        write_tensors(self._at("emb", snapshot.k), tensors)
+        row = (snapshot.k, snapshot.step, snapshot.seconds)
+        self.db.write("INSERT OR REPLACE INTO snapshots VALUES (?, ?, ?)", [row])
+
+    def snapshots(self, after: int = -1) -> list[tuple[int, int, float]]:
+        """``(k, step, seconds)`` of the snapshots beyond ``after``, oldest first."""
+        rows = self.db.rows("SELECT k, step, seconds FROM snapshots WHERE k > ? ORDER BY k", (after,))
+        return [(int(k), int(step), float(seconds)) for k, step, seconds in rows]
+
+    def embeddings(self, k: int) -> tuple[np.ndarray, ...]:
+        """Float16 ``[P, D]`` of every arm at snapshot ``k``."""
+        tensors, _ = self._read(self._at("emb", k))
+        return tuple(tensors[f"arm{i}"].numpy() for i in range(len(tensors)))
+
+    # ---------------------------------------------------------------- frames
+
+    def add_frame(self, frame: Frame) -> None:
+        """Store a layout, then announce it."""
+        tensors: dict[str, Tensor] = {}
+        for i, arm in enumerate(frame.arms):
+            tensors[f"xy{i}"] = _tensor(arm.xy, np.uint16)
+            tensors[f"nn{i}"] = _tensor(arm.neighbours, np.uint16 if len(arm.xy) < 65536 else np.int32)
+        write_tensors(self._at("layout", frame.k), tensors)
+        rows = [(frame.k, i, frame.limit, a.quality, a.drift, a.method) for i, a in enumerate(frame.arms)]
+        self.db.write("INSERT OR REPLACE INTO frames VALUES (?, ?, ?, ?, ?, ?)", rows)
+
+    def frames(self, after: int = -1) -> list[int]:
+        """Versions ``k`` of the stored frames beyond ``after``, oldest first."""
+        return [int(row[0]) for row in self.db.rows("SELECT DISTINCT k FROM frames WHERE k > ? ORDER BY k", (after,))]
+
+    def frame(self, k: int) -> Frame:
+        """The frame of snapshot ``k``."""
+        sql = (
+            'SELECT step, seconds, "limit", quality, drift, method FROM frames JOIN snapshots USING (k) '
+            "WHERE k = ? ORDER BY arm"
+        )
+        rows = self.db.rows(sql, (k,))
+        if not rows:
+            raise RunError(f"The run {self.id} has no frame {k}.")
+        tensors, _ = self._read(self._at("layout", k))
+        arms = tuple(
+            FrameArm(
+                xy=tensors[f"xy{i}"].numpy(),
+                neighbours=tensors[f"nn{i}"].numpy().astype(np.int32),
+                quality=row[3],
+                drift=row[4],
+                method=row[5],
+            )
+            for i, row in enumerate(rows)
+        )
+        return Frame(k=k, step=rows[0][0], seconds=rows[0][1], limit=rows[0][2], arms=arms)
+
+    # ------------------------------------------------------------ checkpoint
+
+    def write_checkpoint(self, tensors: Mapping[str, Tensor], about: Mapping[str, object]) -> None:
+        """Replace the last checkpoint, keeping the one before it."""
+        last, previous = self.path / "ckpt" / "last.safetensors", self.path / "ckpt" / "previous.safetensors"
+        if last.is_file():
+            # a hard link, so that at every instant at least one whole checkpoint has the name `last`
+            spare = previous.with_suffix(".tmp")
+            spare.unlink(missing_ok=True)
+            os.link(last, spare)
+            spare.replace(previous)
+        write_tensors(last, tensors, {"about": json.dumps(about)})
+
+    def read_checkpoint(self) -> tuple[dict[str, Tensor], dict[str, object]] | None:
+        """The newest readable checkpoint, or None."""
+        for name in ("last", "previous"):
+            path = self.path / "ckpt" / f"{name}.safetensors"
+            if path.is_file():
+                try:
+                    tensors, metadata = read_tensors(path)
+                    return tensors, json.loads(metadata["about"])
+                except (SafetensorError, OSError, KeyError, ValueError):
+                    self.log(f"checkpoint {name} cannot be read; trying the one before it")
+        return None
+
+    def rewind(self, step: int) -> None:
+        """Forget what was written after ``step``, because training goes on from there."""
+        late = self.db.rows("SELECT k FROM snapshots WHERE step > ?", (step,))
+        self.db.write("DELETE FROM metrics WHERE step > ?", [(step,)])
+        self.db.write("DELETE FROM frames WHERE k IN (SELECT k FROM snapshots WHERE step > ?)", [(step,)])
+        self.db.write("DELETE FROM snapshots WHERE step > ?", [(step,)])
+        for (k,) in late:
+            self._at("emb", k).unlink(missing_ok=True)
+            self._at("layout", k).unlink(missing_ok=True)
+
+    def scalars(self) -> list[Scalar]:
+        """All scalars, in the order they were written."""
+        return self.db.metrics()[1]
+
+    def _at(self, kind: str, k: int) -> Path:
+        return self.path / kind / f"{k:06d}.safetensors"
+
+    def _read(self, path: Path) -> tuple[dict[str, Tensor], dict[str, str]]:
+        try:
+            return read_tensors(path)
+        except (OSError, SafetensorError) as error:
+            raise RunError(f"The run {self.id} lacks {path.name} or it is damaged: {error}") from error
+
+
+def list_runs(root: Path) -> list[RunFolder]:
+    """The runs under ``root``, newest first; folders that are not runs are passed over."""
+    if not root.is_dir():
+        return []
+    paths = [path for path in root.iterdir() if _ID.fullmatch(path.name) and (path / "config.json").is_file()]
+    return [RunFolder(path) for path in sorted(paths, reverse=True)]
+
+
+def _tensor(array: object, dtype: type) -> Tensor:
+    if isinstance(array, Tensor):
+        array = array.detach().cpu().numpy()
+    return torch.from_numpy(np.ascontiguousarray(array, dtype=dtype).copy())
