@@ -1,0 +1,94 @@
+"""What arrives at a loss, made ready: float32 at least, unit rows, flat labels, views side by side."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from trainers.errors import UserError
+
+
+def unit(x: Tensor) -> Tensor:
+    """Rows of ``x`` at length 1; half precision becomes float32, float64 stays.
+
+    Ranks and temperatures of a few hundredths need more than half precision's spacing of 5e-4 near 1.
+    """
+    x = x if x.dtype == torch.float64 else x.float()
+    return functional.normalize(x, dim=-1, eps=1e-12)
+
+
+def finest(labels: Tensor) -> Tensor:
+    """``[N]`` labels of the finest level, from ``[N]`` or ``[N, L]``."""
+    return labels if labels.dim() == 1 else labels[:, 0]
+
+
+def flatten_views(embeddings: Tensor, labels: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """Lay the views of each image below one another, first all first views, then all second ones.
+
+    Args:
+        embeddings: ``[B, V, D]``, or ``[B, D]`` for one view.
+        labels: ``[B]`` or ``[B, L]``.
+
+    Returns:
+        ``[V * B, D]`` unit rows, their finest labels ``[V * B]`` and the image each comes from ``[V * B]``.
+    """
+    if embeddings.dim() == 2:
+        embeddings = embeddings[:, None]
+    batch, views, dim = embeddings.shape
+    rows = unit(embeddings).transpose(0, 1).reshape(views * batch, dim)
+    image = torch.arange(batch, device=embeddings.device).repeat(views)
+    return rows, finest(labels).repeat(views), image
+
+
+def one_view(embeddings: Tensor, labels: Tensor) -> tuple[Tensor, Tensor]:
+    """Unit rows and finest labels; several views count as so many images of their class."""
+    rows, row_labels, _ = flatten_views(embeddings, labels)
+    return rows, row_labels
+
+
+def contrast_set(gallery: Tensor, gallery_labels: Tensor | None) -> tuple[Tensor, Tensor]:
+    """Unit rows and finest labels of a separate gallery.
+
+    Raises:
+        UserError: the gallery came without labels.
+    """
+    if gallery_labels is None:
+        raise UserError(f"A gallery needs its labels; {len(gallery)} embeddings came without. Pass gallery_labels.")
+    return unit(gallery), finest(gallery_labels)
+
+
+def refuse_gallery(title: str, gallery: Tensor | None) -> None:
+    """Say so where a loss has no use for a gallery, instead of leaving it out silently."""
+    if gallery is not None:
+        raise UserError(f"{title} compares images of one batch; a gallery came. Leave the memory out, or use SupCon.")
+
+
+def need_positives(title: str, labels: Tensor, gallery_labels: Tensor | None = None) -> None:
+    """A loss built on positive pairs says so when a batch has none, instead of returning zero.
+
+    Raises:
+        UserError: no two images share a class.
+    """
+    if gallery_labels is None:
+        found = len(labels.unique()) < len(labels)
+    else:
+        found = bool(torch.isin(labels, gallery_labels).any())
+    if not found:
+        raise UserError(
+            f"{title} needs two images of at least one class in a batch; this one holds {len(labels)} images of "
+            f"{len(labels.unique())} classes. Use the m-per-class sampler with two or more images per class."
+        )
+
+
+def need_negatives(title: str, labels: Tensor, gallery_labels: Tensor | None = None) -> None:
+    """The same for a loss that compares a positive with a negative.
+
+    Raises:
+        UserError: all images are of one class.
+    """
+    if len(labels.unique() if gallery_labels is None else torch.cat([labels, gallery_labels]).unique()) < 2:
+        raise UserError(
+            f"{title} needs images of two classes or more in a batch; all {len(labels)} are of one class. "
+            f"Use the m-per-class sampler with two or more classes per batch."
+        )

@@ -1,0 +1,152 @@
+"""The contextual loss: two images belong together when their neighbourhoods overlap."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from trainers.errors import UserError
+from trainers.losses._inputs import one_view, refuse_gallery
+from trainers.losses.base import LossDescriptor, LossModule
+from trainers.parameters import parameter
+
+TITLE = "Contextual"
+
+
+@dataclass(frozen=True, kw_only=True)
+class ContextualParameters:
+    k: int = parameter(4, low=2, high=64, help="Size of a neighbourhood, the image itself counted; images per class.")
+    eps: float = parameter(0.05, low=0.0, high=1.0, help="Slack of the neighbourhood's radius, squared distance.")
+    alpha: float = parameter(10.0, low=0.0, high=1000.0, help="Slope given to the step function in the backward pass.")
+    pos_margin: float = parameter(0.75, low=-1.0, high=1.0, help="Images of a class are pulled up to this cosine.")
+    neg_margin: float = parameter(0.6, low=-1.0, high=1.0, help="Images of other classes are pushed down to this.")
+    similarity_target: float = parameter(0.25, low=-1.0, high=1.0, help="Where the mean cosine of a batch is held.")
+    lam: float = parameter(0.4, low=0.0, high=1.0, help="Weight of the contextual term against the contrastive one.")
+    gamma: float = parameter(0.1, low=0.0, high=10.0, help="Weight of the regulariser of the mean cosine.")
+    total: str = parameter(
+        "paper",
+        choices=("paper", "official_256", "official_224"),
+        help="How the terms add up: as in the paper, or as in the two training codes published with it.",
+    )
+
+
+class Step(torch.autograd.Function):
+    """1 where z >= 0, else 0; backward: the constant ``alpha`` everywhere (straight-through)."""
+
+    @staticmethod
+    def forward(ctx: Any, z: Tensor, alpha: float) -> Tensor:
+        ctx.alpha = alpha
+        return (z >= 0).to(z.dtype)
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None]:
+        return grad * ctx.alpha, None
+
+
+def contextual_similarity(similarity: Tensor, k: int, eps: float, alpha: float) -> Tensor:
+    """How far the neighbourhoods of two images agree: w of the paper, symmetric, in [0, 1].
+
+    Args:
+        similarity: ``[n, n]`` cosines of a batch with itself, float32 or float64; n > k.
+        k: neighbourhood size, the image itself counted; the expansion step uses k // 2.
+        eps: slack of the radius, in squared Euclidean distance.
+        alpha: backward slope of the step function.
+
+    Returns:
+        ``[n, n]``. Gradient through every step; the radii and the neighbourhoods' sizes are constants.
+    """
+    n = len(similarity)
+    distance = (2 - 2 * similarity).clamp(min=0)
+    # Radii from the very values they are compared with: recomputed ones could lose the k-th neighbour to rounding.
+    nearest = distance.detach().topk(k, largest=False, sorted=True).values
+    near = Step.apply(nearest[:, k - 1 :] + eps - distance, alpha)
+    close = Step.apply(nearest[:, k // 2 - 1 : k // 2] + eps - distance, alpha)
+    sizes = near.sum(1)
+    shared = near @ near.T
+    # |neither| = n - |A| - |B| + |A and B| saves the product of the complements; its gradient is the same.
+    neither = n - sizes[:, None] - sizes[None] + shared
+    count = sizes.detach()[:, None]
+    rest = (n - count).clamp(min=1)  # eps can make every image a neighbour; ``neither`` is then 0
+    overlap = near / 2 * (shared / count + neither / rest)
+    mutual = close * close.T
+    expanded = mutual @ overlap / mutual.sum(1, keepdim=True)
+    return (expanded + expanded.T) / 2
+
+
+class Contextual(LossModule):
+    """Three terms: contextual similarity against the labels, margin contrastive, mean cosine held at a target."""
+
+    def __init__(
+        self,
+        parameters: ContextualParameters,
+        *,
+        num_classes: int = 0,
+        dim: int = 0,
+        class_labels: Tensor | None = None,
+    ) -> None:
+        super().__init__()
+        self.settings = parameters
+
+    def parts(self, embeddings: Tensor, labels: Tensor) -> dict[str, Tensor]:
+        """The unweighted terms: ``context``, ``contrast`` and ``regulariser``, each a scalar.
+
+        Raises:
+            UserError: the batch is not larger than a neighbourhood.
+        """
+        p = self.settings
+        rows, row_labels = one_view(embeddings, labels)
+        if len(rows) <= p.k:
+            raise UserError(
+                f"{TITLE} needs more images in a batch than a neighbourhood holds, k = {p.k}; {len(rows)} came. "
+                f"Use a larger batch or a smaller k."
+            )
+        similarity = rows @ rows.T
+        same = row_labels[:, None] == row_labels[None]
+        other = ~torch.eye(len(rows), dtype=torch.bool, device=rows.device)
+        miss = same.to(rows.dtype) - contextual_similarity(similarity, p.k, p.eps, p.alpha)
+        return {
+            "context": miss.masked_fill(~other, 0.0).square().mean(),
+            "contrast": _active_mean(p.pos_margin - similarity, same & other)
+            + _active_mean(similarity - p.neg_margin, ~same),
+            "regulariser": (similarity.mean() - p.similarity_target).square(),
+        }
+
+    def terms(
+        self, embeddings: Tensor, labels: Tensor, gallery: Tensor | None = None, gallery_labels: Tensor | None = None
+    ) -> dict[str, Tensor]:
+        refuse_gallery(TITLE, gallery)
+        p, parts = self.settings, self.parts(embeddings, labels)
+        context, contrast = {
+            "paper": (p.lam, 1 - p.lam),
+            "official_256": (p.lam, 1 - p.lam - p.gamma),
+            "official_224": (1 - p.lam, p.lam),
+        }[p.total]
+        weights = {"context": context, "contrast": contrast, "regulariser": p.gamma}
+        return {name: weights[name] * value for name, value in parts.items()}
+
+
+def _active_mean(hinge: Tensor, pairs: Tensor) -> Tensor:
+    """Mean of the strictly positive hinges among ``pairs``; 0 when there is none."""
+    active = pairs & (hinge > 0)
+    return hinge.masked_fill(~active, 0.0).sum() / active.sum().clamp(min=1)
+
+
+DESCRIPTOR = LossDescriptor(
+    name="contextual",
+    title=TITLE,
+    family="Contextual",
+    paper="Supervised Metric Learning to Rank for Retrieval via Contextual Similarity Optimization, Liao et al., ICML",
+    year=2023,
+    url="https://arxiv.org/abs/2210.01908",
+    equation=(
+        r"\mathcal{L}=\lambda\,\frac{1}{n^2}\sum_{i\neq j}(y_{ij}-w_{ij})^2+(1-\lambda)\,\mathcal{L}_{contrast}"
+        r"+\gamma\,(\bar{s}-\tilde{s})^2"
+    ),
+    sentence="Two images of a class should have the same nearest neighbours, not only be near each other.",
+    parameters=ContextualParameters,
+    module=Contextual,
+    order=30,
+)

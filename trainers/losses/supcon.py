@@ -1,0 +1,135 @@
+"""Supervised contrastive learning, with the sum over positives outside or inside the logarithm."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import torch
+from torch import Tensor
+
+from trainers.losses._inputs import contrast_set, flatten_views
+from trainers.losses.base import LossDescriptor, LossModule
+from trainers.parameters import parameter
+
+
+@dataclass(frozen=True, kw_only=True)
+class SupConParameters:
+    temperature: float = parameter(
+        0.1, low=0.005, high=2.0, log=True, help="Divides the similarities; lower makes the hardest pairs count more."
+    )
+    base_temperature: float = parameter(
+        0.07, low=0.005, high=2.0, log=True, help="The loss is scaled by temperature over this."
+    )
+    contrast_mode: str = parameter(
+        "all", choices=("all", "one"), help="Which views are anchors: all of them, or the first of each image."
+    )
+
+
+class SupCon(LossModule):
+    """Mean over anchors of the cross-entropy towards the anchor's positives, times temperature / base_temperature.
+
+    An anchor's positives are the other views with its label. An anchor without one adds 0 and is counted in the mean.
+    With a gallery, anchors are compared with the gallery alone; a copy of the anchor in it counts as a positive.
+    """
+
+    def __init__(self, parameters: SupConParameters, *, inside: bool = False) -> None:
+        super().__init__()
+        self.settings = parameters
+        self.inside = inside
+
+    def terms(
+        self, embeddings: Tensor, labels: Tensor, gallery: Tensor | None = None, gallery_labels: Tensor | None = None
+    ) -> dict[str, Tensor]:
+        rows, row_labels, _ = flatten_views(embeddings, labels)
+        anchors = len(embeddings) if self.settings.contrast_mode == "one" else len(rows)
+        if gallery is None:
+            others, other_labels = rows, row_labels
+            index = torch.arange(anchors, device=rows.device)
+            absent = index[:, None] == torch.arange(len(rows), device=rows.device)[None]
+        else:
+            others, other_labels = contrast_set(gallery, gallery_labels)
+            absent = None
+        positive = row_labels[:anchors, None] == other_labels[None]
+        logits = rows[:anchors] @ others.T / self.settings.temperature
+        losses = positive_cross_entropy(logits, positive, absent, inside=self.inside)
+        return {"contrast": losses.mean() * (self.settings.temperature / self.settings.base_temperature)}
+
+
+def positive_cross_entropy(
+    logits: Tensor, positive: Tensor, absent: Tensor | None = None, *, inside: bool = False
+) -> Tensor:
+    """Cross-entropy of each anchor's softmax towards its positives.
+
+    Outside: -mean over positives p of log softmax_p. Inside: -log of the mean over positives of softmax_p.
+
+    Args:
+        logits: ``[A, N]`` similarities over temperature.
+        positive: bool ``[A, N]``.
+        absent: bool ``[A, N]``, entries that are no candidates (the anchor itself); None: all are.
+        inside: the mean goes inside the logarithm.
+
+    Returns:
+        ``[A]``; 0, with zero gradient, where an anchor has no positive.
+    """
+    if absent is not None:
+        positive = positive & ~absent
+        logits = logits.masked_fill(absent, -math.inf)
+    count = positive.sum(1)
+    found = count > 0
+    # An anchor without any candidate would make softmax(-inf, ...) and with it NaN gradients.
+    logits = logits.masked_fill(~found[:, None], 0.0)
+    log_p = logits.log_softmax(1)
+    if inside:
+        log_p = log_p.masked_fill(~(positive | ~found[:, None]), -math.inf)
+        losses = count.clamp(min=1).to(log_p.dtype).log() - log_p.logsumexp(1)
+    else:
+        losses = -log_p.masked_fill(~positive, 0.0).sum(1) / count.clamp(min=1)
+    return losses.masked_fill(~found, 0.0)
+
+
+def _build(inside: bool) -> Callable[..., SupCon]:
+    def build(
+        parameters: SupConParameters, *, num_classes: int, dim: int, class_labels: Tensor | None = None
+    ) -> SupCon:
+        return SupCon(parameters, inside=inside)
+
+    return build
+
+
+_OUT = LossDescriptor(
+    name="supcon",
+    title="SupCon",
+    family="Contrastive",
+    paper="Supervised Contrastive Learning, Khosla et al., NeurIPS",
+    year=2020,
+    url="https://arxiv.org/abs/2004.11362",
+    equation=(
+        r"\mathcal{L}=\frac{\tau}{\tau_0}\,\frac{1}{|A|}\sum_{a}\frac{-1}{|P(a)|}\sum_{p\in P(a)}"
+        r"\log\frac{\exp(s_{ap}/\tau)}{\sum_{b\neq a}\exp(s_{ab}/\tau)}"
+    ),
+    sentence="Each image picks out all images of its class from the rest of the batch, every one of them separately.",
+    parameters=SupConParameters,
+    module=_build(inside=False),
+    views=2,
+    gallery=True,
+    order=40,
+)
+
+DESCRIPTORS = (
+    _OUT,
+    replace(_OUT, name="supcon_out", title="SupCon, sum outside the logarithm", order=41),
+    replace(
+        _OUT,
+        name="supcon_in",
+        title="SupCon, sum inside the logarithm",
+        equation=(
+            r"\mathcal{L}=\frac{\tau}{\tau_0}\,\frac{1}{|A|}\sum_{a}-\log\frac{1}{|P(a)|}\sum_{p\in P(a)}"
+            r"\frac{\exp(s_{ap}/\tau)}{\sum_{b\neq a}\exp(s_{ab}/\tau)}"
+        ),
+        sentence="Each image picks out some image of its class from the rest of the batch; one close one is enough.",
+        module=_build(inside=True),
+        order=42,
+    ),
+)
