@@ -15,7 +15,8 @@ from trainers.types import RunState, Scalar
 VERSION = 1
 
 _SCHEMA = """
-CREATE TABLE metrics (id INTEGER PRIMARY KEY, arm INTEGER, step INTEGER, seconds REAL, key TEXT, value REAL);
+CREATE TABLE metrics (id INTEGER PRIMARY KEY AUTOINCREMENT, arm INTEGER, step INTEGER, seconds REAL, key TEXT,
+    value REAL);
 CREATE INDEX metrics_by_step ON metrics (step);
 CREATE TABLE snapshots (k INTEGER PRIMARY KEY, step INTEGER, seconds REAL);
 CREATE TABLE frames (k INTEGER, arm INTEGER, "limit" REAL, quality REAL, drift REAL, method TEXT, PRIMARY KEY (k, arm));
@@ -29,11 +30,13 @@ INSERT INTO state VALUES (1, 'queued', 0, 0, NULL, 'waiting for its turn', NULL,
 class Database:
     """A thin, thread-safe face of ``run.db``; every call is its own short transaction.
 
-    The connection opens on first use and is reused under a lock. WAL needs a real local disk.
+    The connection opens on first use and is reused under a lock. WAL needs a real local disk. ``read_only`` is for
+    files that nobody writes any more: they may lie on a read-only disk, and no side files appear beside them.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, *, read_only: bool = False) -> None:
         self._path = path
+        self._read_only = read_only
         self._lock = threading.Lock()
         self._connection: sqlite3.Connection | None = None
 
@@ -53,8 +56,8 @@ class Database:
         version = self.rows("PRAGMA user_version")[0][0]
         if version != VERSION:
             raise RunError(
-                f"The run {self._path.parent.name} was written by format {version}; this program reads format {VERSION}. "
-                "Open it with the version that wrote it, or delete it."
+                f"The run {self._path.parent.name} was written by format {version}; this program reads format "
+                f"{VERSION}. Open it with the version that wrote it, or delete it."
             )
 
     def rows(self, sql: str, values: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
@@ -68,10 +71,25 @@ class Database:
 
     def write(self, sql: str, batch: Iterable[tuple[Any, ...]] = ((),)) -> None:
         """Run one statement for every tuple of values, in one transaction."""
+        if self._read_only:
+            raise RunError(f"The run {self._path.parent.name} is a recording and cannot be changed.")
         with self._lock:
             try:
                 with self._open() as connection:
                     connection.executemany(sql, list(batch))
+            except sqlite3.DatabaseError as error:
+                self._close()
+                raise self._damaged(error) from error
+
+    def copy_to(self, path: Path) -> None:
+        """Write a consistent copy, whole in one file, while others may be writing."""
+        with self._lock:
+            try:
+                target = sqlite3.connect(path)
+                try:
+                    self._open().backup(target)
+                finally:
+                    target.close()
             except sqlite3.DatabaseError as error:
                 self._close()
                 raise self._damaged(error) from error
@@ -111,6 +129,11 @@ class Database:
         if self._connection is None:
             if not self._path.is_file():
                 raise self._damaged("run.db is missing")
+            if self._read_only:
+                # immutable: no lock, no journal, no shared-memory file; a plain mode=ro still makes them in WAL
+                uri = f"{self._path.resolve().as_uri()}?mode=ro&immutable=1"
+                self._connection = sqlite3.connect(uri, uri=True, check_same_thread=False)
+                return self._connection
             # isolation None would autocommit; the default groups a batch into one transaction
             self._connection = sqlite3.connect(self._path, timeout=10, check_same_thread=False)
             self._connection.execute("PRAGMA synchronous=NORMAL")

@@ -44,12 +44,16 @@ def new_id() -> str:
 
 
 class RunFolder:
-    """Read and write one run. Any number of processes may hold one; only the trainer holds its lock."""
+    """Read and write one run. Any number of processes may hold one; only the trainer holds its lock.
 
-    def __init__(self, path: Path) -> None:
+    With ``read_only`` it is a recording: nothing in the folder is ever written, and nothing trains it.
+    """
+
+    def __init__(self, path: Path, *, read_only: bool = False) -> None:
         self.path = path
         self.id = path.name
-        self.db = Database(path / "run.db")
+        self.read_only = read_only
+        self.db = Database(path / "run.db", read_only=read_only)
 
     # ------------------------------------------------------------------ life
 
@@ -65,7 +69,7 @@ class RunFolder:
         return folder
 
     @classmethod
-    def open(cls, root: Path, run_id: str) -> RunFolder:
+    def open(cls, root: Path, run_id: str, *, read_only: bool = False) -> RunFolder:
         """Open run ``run_id`` of ``root``; the id is checked, so it cannot name another place.
 
         Raises:
@@ -73,7 +77,7 @@ class RunFolder:
         """
         if not _ID.fullmatch(run_id):
             raise RunError(f"A run id is 26 letters and digits; {run_id[:40]!r} came.")
-        folder = cls(root / run_id)
+        folder = cls(root / run_id, read_only=read_only)
         if not (folder.path / "config.json").is_file():
             raise RunError(f"There is no run {run_id}; it may have been deleted.")
         folder.db.check()
@@ -97,7 +101,7 @@ class RunFolder:
 
     def is_alive(self) -> bool:
         """Whether a trainer process holds this run."""
-        return is_locked(self.path)
+        return not self.read_only and is_locked(self.path)
 
     def state(self) -> RunState:
         """The state; a run that says it is active without a living trainer is ``interrupted``."""
@@ -114,15 +118,19 @@ class RunFolder:
         """Remove the folder.
 
         Raises:
-            RunError: it is training.
+            RunError: it is training, or a recording.
         """
+        if self.read_only:
+            raise RunError(f"The run {self.id} is a recording and cannot be deleted.")
         if self.is_alive():
             raise RunError(f"The run {self.id} is training; stop it before deleting it.")
         self.db.close()
         shutil.rmtree(self.path)
 
     def log(self, line: str) -> None:
-        """Append one dated line to ``log.txt``."""
+        """Append one dated line to ``log.txt``; a recording keeps its log as it is."""
+        if self.read_only:
+            return
         with (self.path / "log.txt").open("a") as file:
             file.write(f"{time.strftime('%Y-%m-%d %H:%M:%S')}  {line}\n")
 
@@ -283,12 +291,12 @@ class RunFolder:
             raise RunError(f"The run {self.id} lacks {path.name} or it is damaged: {error}") from error
 
 
-def list_runs(root: Path) -> list[RunFolder]:
+def list_runs(root: Path, *, read_only: bool = False) -> list[RunFolder]:
     """The runs under ``root``, newest first; folders that are not runs are passed over."""
     if not root.is_dir():
         return []
     paths = [path for path in root.iterdir() if _ID.fullmatch(path.name) and (path / "config.json").is_file()]
-    return [RunFolder(path) for path in sorted(paths, reverse=True)]
+    return [RunFolder(path, read_only=read_only) for path in sorted(paths, reverse=True)]
 
 
 def _tensor(array: object, dtype: type) -> Tensor:
