@@ -1,0 +1,149 @@
+"""One photograph of one pot: its place, the light, the room, what stands in the way, and the paint itself."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trainers.data._drawn_chance import Chance
+from trainers.data._drawn_forms import CELLS_PER_UNIT, LEFT, TOP, Relief
+from trainers.data._drawn_math import PI, Floats, clip01, cos_sin, ease, inside
+from trainers.data._drawn_motifs import MOTIFS, band
+from trainers.data._drawn_room import Room, foreground, hang_light, make_room, paint_room
+from trainers.data._drawn_wares import GLAZES, INKS, Pot
+
+SUPERSAMPLING = 2
+_CELL = 0.165
+_CLAY = (196, 150, 118)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pose:
+    """Where the pot stands: its middle in the picture (0 to 1, y down), height of one unit, lean in turns, mirrored,
+    how far it is turned about its axis."""
+
+    x: float
+    y: float
+    scale: float
+    lean: float
+    mirrored: bool
+    spin: float
+
+
+def photograph(pot: Pot, relief: Relief, size: int, chance: Chance) -> NDArray[np.uint8]:
+    """Draw ``pot`` once: uint8 [size, size, 3].
+
+    The picture is computed in linear light at twice the size, with soft edges of one fine pixel, and shrunk by means
+    of 2 x 2; the square root at the end is the display's gamma, which IEEE fixes to the bit where 1/2.2 would not be.
+    """
+    room = make_room(chance)
+    pose = make_pose(relief, chance)
+    n = size * SUPERSAMPLING
+    axis = (np.arange(n, dtype=np.float32) + np.float32(0.5)) / np.float32(n)
+    x, y = axis[None, :], axis[:, None]
+    picture = paint_room(room, x, y, pose.x, pose.y + 0.5 * pose.scale * _tall(relief), pose.scale * relief.girth)
+    _place(picture, pot, relief, pose, room, n, chance)
+    hang_light(picture, room, x, y)
+    foreground(picture, room, x, y, chance)
+    return _develop(picture, room, chance)
+
+
+def make_pose(relief: Relief, chance: Chance) -> Pose:
+    """A pose within the picture, the pot's middle near the picture's."""
+    return Pose(
+        x=0.5 + chance.around(0.16),
+        y=0.53 + chance.around(0.14),
+        scale=chance.between(0.56, 0.84),
+        lean=chance.around(0.045),
+        mirrored=chance.happens(0.5),
+        spin=chance.unit(),
+    )
+
+
+def _tall(relief: Relief) -> float:
+    """Height of the pot in units, from the coverage of its middle column."""
+    rows = np.nonzero(relief.cells[:, relief.cells.shape[1] // 2, 0])[0]
+    return float(TOP - rows[0] / CELLS_PER_UNIT)
+
+
+def _place(picture: Floats, pot: Pot, relief: Relief, pose: Pose, room: Room, n: int, chance: Chance) -> None:
+    """Lay handle, body and mouth over ``picture`` [n, n, 3] in place, within their bounding box."""
+    reach = 0.78 * pose.scale
+    left, right = (min(n, max(0, int(n * (pose.x + side * reach)) + 1)) for side in (-1, 1))
+    top, bottom = (min(n, max(0, int(n * (pose.y + side * reach)) + 1)) for side in (-1, 1))
+    x = ((np.arange(left, right, dtype=np.float32) + 0.5) / n - pose.x)[None, :] / pose.scale
+    y = (pose.y - (np.arange(top, bottom, dtype=np.float32) + 0.5) / n)[:, None] / pose.scale
+    c, s = cos_sin(pose.lean)
+    flip = -1.0 if pose.mirrored else 1.0
+    px, py = flip * (c * x + s * y), c * y - s * x + 0.5 * _tall(relief)
+    rows, columns = relief.cells.shape[:2]
+    column = np.clip(((px - LEFT) * CELLS_PER_UNIT).astype(np.int32), 0, columns - 1)
+    row = np.clip(((TOP - py) * CELLS_PER_UNIT).astype(np.int32), 0, rows - 1)
+    cells = np.take(relief.cells.reshape(rows * columns, -1), row * columns + column, axis=0)
+    cover, arc, angle, nx, ny, mouth, depth, ring, roundness = (cells[..., i] for i in range(cells.shape[-1]))
+
+    glaze, ink = _mixed(GLAZES[pot.glaze], chance), _mixed(INKS[pot.ink], chance)
+    soft = float(1.3 / (n * pose.scale * _CELL))
+    paint = _ornament(pot, relief, arc, angle + np.float32(pose.spin), soft)[..., None]
+    skin = glaze + paint * (ink - glaze)
+    bare = clip01((np.float32(0.035) - arc) * np.float32(60))[..., None]
+    skin = skin + bare * (_light(_CLAY) - skin)
+    lamp_x = flip * room.lamp[0]
+    target = picture[top:bottom, left:right]
+    grip = glaze * (0.62 - 0.34 * roundness * np.float32(lamp_x))[..., None] * room.tint
+    target += ring[..., None] * (grip - target)
+    shade, shine = _shading(nx, ny, lamp_x, room)
+    body = skin * shade[..., None] * room.tint + shine[..., None]
+    target += cover[..., None] * (body - target)
+    hollow = glaze * (0.16 + 0.22 * ease(0.5 + 0.5 * depth))[..., None] * room.tint
+    target += mouth[..., None] * (hollow - target)
+
+
+def _ornament(pot: Pot, relief: Relief, arc: Floats, angle: Floats, soft: float) -> Floats:
+    """Ink on the body: the motif within its span, framed by two thin lines.
+
+    A whole number of cells goes round the pot and up the span, so that the pattern closes and fits.
+    """
+    low, high = (relief.length * share for share in pot.span)
+    around = max(6, round(2 * PI * relief.girth / _CELL))
+    rows = max(1, round((high - low) / _CELL))
+    v = (arc - np.float32(low)) * np.float32(rows / (high - low))
+    ink = MOTIFS[pot.motif](angle * np.float32(around), v, soft) * band(v, 0.0, float(rows), soft)
+    for line in (-0.22, rows + 0.22):
+        ink = np.maximum(ink, inside(np.abs(v - np.float32(line)) - np.float32(0.09), soft))
+    return ink
+
+
+def _shading(nx: Floats, ny: Floats, lamp_x: float, room: Room) -> tuple[Floats, Floats]:
+    """Diffuse light and a soft highlight, from the normals and the lamp."""
+    nz = np.sqrt(np.maximum(1 - nx * nx - ny * ny, 0))
+    facing = np.maximum(lamp_x * nx + room.lamp[1] * ny + room.lamp[2] * nz, 0)
+    shade = room.ambient * (0.75 + 0.25 * ny) + (1 - room.ambient) * facing * 1.25
+    half = np.maximum(2 * facing * nz - np.float32(room.lamp[2]), 0)
+    square = half * half
+    fourth = square * square
+    return shade.astype(np.float32), (room.gloss * fourth * fourth * fourth).astype(np.float32)
+
+
+def _light(colour: tuple[int, int, int]) -> Floats:
+    """A display colour in linear light (gamma 2)."""
+    unit = np.array(colour, dtype=np.float32) / np.float32(255)
+    return unit * unit
+
+
+def _mixed(colour: tuple[int, int, int], chance: Chance) -> Floats:
+    """A colour as one firing gave it: a little lighter or darker, a little off in hue."""
+    unit = np.array(colour, dtype=np.float32) / np.float32(255)
+    unit = unit * np.float32(1 + chance.around(0.14))
+    unit = unit + np.array([chance.around(0.05) for _ in range(3)], dtype=np.float32)
+    unit = clip01(unit)
+    return unit * unit
+
+
+def _develop(picture: Floats, room: Room, chance: Chance) -> NDArray[np.uint8]:
+    """Exposure, shrinking, grain, gamma."""
+    small = picture[0::2, 0::2] + picture[1::2, 0::2] + picture[0::2, 1::2] + picture[1::2, 1::2]
+    small = np.sqrt(clip01(small * np.float32(0.25 * room.exposure)))
+    return (clip01(small) * np.float32(255) + np.float32(0.5)).astype(np.uint8)
