@@ -1,0 +1,33 @@
+"""Two hinges that hold positive pairs above one similarity and negative pairs below another."""
+
+from __future__ import annotations
+
+from torch import Tensor
+
+from trainers.losses._batch import PairBatch
+
+
+def calibration(batch: PairBatch, pos_margin: float, neg_margin: float, mean_over: str = "active") -> Tensor:
+    """Mean of [pos_margin - s]_+ over positive pairs plus mean of [s - neg_margin]_+ over negative ones.
+
+    Ramzi et al. 2021, Eq. 7. Ordered pairs; an item is no pair with itself.
+
+    Args:
+        batch: queries against the gallery; the finest labels decide.
+        pos_margin: positives below it are pulled together.
+        neg_margin: negatives above it are pushed apart.
+        mean_over: ``active``: divide by the pairs that the hinge touches (how the published numbers were trained);
+            ``all``: by every pair of the kind, as the paper prints it. The counts carry no gradient.
+
+    Returns:
+        A scalar; a kind without (active) pairs adds zero, with zero gradient.
+    """
+    similarity = batch.similarity
+    same = batch.labels[:, None, 0] == batch.gallery_labels[None, :, 0]
+    other = ~same
+    if batch.own:
+        same.fill_diagonal_(False)
+    pull = (pos_margin - similarity[same]).clamp(min=0)
+    push = (similarity - neg_margin).clamp(min=0) * other
+    pairs = ((pull > 0), (push > 0)) if mean_over == "active" else (same, other)
+    return pull.sum() / pairs[0].sum().clamp(min=1) + push.sum() / pairs[1].sum().clamp(min=1)

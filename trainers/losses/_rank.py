@@ -1,0 +1,180 @@
+"""The rank losses' shared engine: mean over queries of 1 - score, with the gradient formed in the forward pass.
+
+Ramzi et al. 2023, Eq. 3-5: rank(i) = rank+(i) + sum over less relevant j of H-(s_j - s_i), where rank+ counts items at
+least as relevant with the true step (no gradient). Only a query's positives are ranked, queries are walked in chunks,
+and d loss / d similarity is kept as one ``[B, G]`` matrix, so memory never holds a cube.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+from torch.autograd.function import once_differentiable
+
+from trainers.losses._batch import PairBatch
+from trainers.losses._bound import Bound
+from trainers.losses._levels import FAR, Chunk, Layout, chunks, layout, segment
+from trainers.losses._measures import Measure
+from trainers.losses._pairs import bound_pull
+
+# Pairs held at once: on a CPU what fits the caches, on a GPU enough to hide the launches.
+CPU_PAIRS, GPU_PAIRS = 1 << 18, 1 << 25
+
+
+@dataclass(frozen=True, kw_only=True)
+class SmoothLift:
+    """A step with a slope, for finer items counted above coarser ones (Ramzi et al. 2022, smooth H-rank).
+
+    leak * t for t <= 0, min(beta * t + gamma, 1) for t > 0.
+    """
+
+    beta: float
+    leak: float
+    gamma: float
+
+    def value(self, gap: Tensor) -> Tensor:
+        """Height at each gap."""
+        return torch.where(gap > 0, (self.beta * gap + self.gamma).clamp(max=1.0), self.leak * gap)
+
+    def slope(self, gap: Tensor) -> Tensor:
+        """Slope at each gap."""
+        rising = self.beta * (self.beta * gap + self.gamma < 1.0)
+        return torch.where(gap > 0, rising.to(gap.dtype), self.leak)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SupRank:
+    """How a Sup-* loss ranks.
+
+    Attributes:
+        bound: the upper bound on the step, for less relevant items.
+        measure: the score of a query's ranks.
+        lift: smooth form of the numerator's step for finer items; None: the true step, without gradient.
+        budget: pairs held at once; None: by device.
+    """
+
+    bound: Bound
+    measure: Measure
+    lift: SmoothLift | None = None
+    budget: int | None = None
+
+    def loss(self, batch: PairBatch) -> Tensor:
+        """Mean of 1 - score over the queries with a positive; zero, with zero gradient, when there is none."""
+        return _Walk.apply(batch.similarity, layout(batch.labels, batch.gallery_labels), self)
+
+    def chunk(self, scores: Tensor, counts: Tensor, chunk: Chunk, budget: int) -> tuple[Tensor, Tensor]:
+        """Scores and their slopes for some queries.
+
+        Args:
+            scores: ``[b, G]`` similarities, finest match first.
+            counts: ``[b, L + 1]`` items at each level.
+            chunk: the queries and their largest counts.
+            budget: pairs held at once.
+
+        Returns:
+            ``[b]`` query scores and ``[b, G]`` d (sum of scores) / d similarity, laid out as ``scores``.
+        """
+        relevance = self.measure.relevance(counts, scores.dtype)
+        first = counts.flip(1).cumsum(1).flip(1) - counts  # finer items come before
+        pieces = {}
+        for v in range(1, counts.shape[1]):
+            if chunk.most[v]:
+                values, at = segment(scores, first[:, v], counts[:, v], chunk.most[v], FAR)
+                values, turn = values.sort(-1)
+                pieces[v] = (values, at.gather(1, turn))
+        total, slope = scores.new_zeros(len(scores)), torch.zeros_like(scores)
+        for v, (rows, at) in pieces.items():
+            columns, to = segment(scores, first[:, v] + counts[:, v], counts[:, :v].sum(1), _below(chunk, v), -FAR)
+            rank, above = _counted(rows, v, pieces, counts, relevance, smooth=self.lift is not None)
+            finer = [(u, *pieces[u]) for u in pieces if u > v] if self.lift else []
+            for u, others, _ in finer:
+                gap, weight = _finer(rows, others, relevance, u, v)
+                above += (weight * self.lift.value(gap)).sum(-1)
+            by_above = torch.zeros_like(above)
+            fixed = (torch.full_like(at, v), rows < FAR)
+
+            def pull(sums: Tensor, part: slice, rank=rank, above=above, fixed=fixed, by_above=by_above) -> Tensor:
+                parts = (t[:, part] for t in fixed)
+                share, slopes, by_above[:, part] = _slopes(
+                    self.measure, rank[:, part] + sums, above[:, part], *parts, counts
+                )
+                total.add_(share)
+                return slopes
+
+            to_rows, to_columns = bound_pull(rows, columns, self.bound, pull, budget)
+            for u, others, source in finer:
+                gap, weight = _finer(rows, others, relevance, u, v)
+                pulled = weight * self.lift.slope(gap) * by_above[:, :, None]
+                to_rows -= pulled.sum(2)
+                slope.scatter_add_(1, source, pulled.sum(1))
+            slope.scatter_add_(1, at, to_rows.masked_fill(rows == FAR, 0.0))
+            slope.scatter_add_(1, to, to_columns.masked_fill(columns == -FAR, 0.0))
+        return total, slope
+
+
+def _below(chunk: Chunk, v: int) -> int:
+    """Room for the items of all lower levels of any query of the chunk."""
+    return sum(chunk.most[:v])
+
+
+def _finer(rows: Tensor, others: Tensor, relevance: Tensor, u: int, v: int) -> tuple[Tensor, Tensor]:
+    """Gaps ``[b, R, C]`` of level-u items over level-v rows, and their weights, zero at fillers."""
+    gap = others[:, None, :] - rows[:, :, None]
+    weight = torch.minimum(relevance[:, u], relevance[:, v])[:, None, None]
+    return gap, weight * (others < FAR)[:, None, :] * (rows < FAR)[:, :, None]
+
+
+def _slopes(measure: Measure, rank: Tensor, above: Tensor, *rest: Tensor) -> tuple[Tensor, Tensor, Tensor | float]:
+    """The measure's shares ``[b]`` and their derivatives by rank and H-rank ``[b, R]``, by autograd."""
+    with torch.enable_grad():
+        rank, above = rank.detach().requires_grad_(), above.detach().requires_grad_()
+        share = measure.shares(rank, above, *rest)
+        slopes, by_above = torch.autograd.grad(share.sum(), (rank, above), allow_unused=True)
+    return share.detach(), slopes, 0.0 if by_above is None else by_above
+
+
+def _counted(
+    rows: Tensor, v: int, pieces: dict[int, tuple[Tensor, Tensor]], counts: Tensor, relevance: Tensor, smooth: bool
+) -> tuple[Tensor, Tensor]:
+    """rank+ and H-rank of the level-v rows, by counting: ties count as above, and each item counts itself.
+
+    With ``smooth`` the H-rank leaves finer items out.
+    """
+    rank, above = torch.zeros_like(rows), torch.zeros_like(rows)
+    for u, (others, _) in pieces.items():
+        found = (counts[:, u, None] - torch.searchsorted(others, rows)).to(rows.dtype)
+        if u <= v or not smooth:
+            above += torch.minimum(relevance[:, u], relevance[:, v])[:, None] * found
+        if u >= v:
+            rank += found
+    # Fillers lie above everything and have counted nothing; any positive rank keeps their unused share finite.
+    return rank.clamp_(min=1.0), above
+
+
+class _Walk(torch.autograd.Function):
+    """Walks the chunks, adds up 1 - score and keeps d loss / d similarity for the backward pass."""
+
+    @staticmethod
+    def forward(ctx, similarity: Tensor, plan: Layout, ranker: SupRank) -> Tensor:
+        budget = ranker.budget or (GPU_PAIRS if similarity.is_cuda else CPU_PAIRS)
+        slope = torch.zeros_like(similarity)
+        total, asked = similarity.new_zeros(()), 0
+        for chunk in chunks(plan, budget):
+            queries = torch.tensor(chunk.queries, device=similarity.device)
+            row = plan.row[queries]
+            order = plan.order[row]
+            scores = similarity[queries].gather(1, order)
+            share, pulled = ranker.chunk(scores, plan.counts[row], chunk, budget)
+            slope[queries] = torch.empty_like(pulled).scatter_(1, order, pulled)
+            total += (1.0 - share).sum()
+            asked += len(chunk.queries)
+        ctx.save_for_backward(slope.mul_(-1.0 / max(1, asked)))
+        return total / max(1, asked)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, grad: Tensor) -> tuple[Tensor, None, None]:
+        (slope,) = ctx.saved_tensors
+        return slope * grad, None, None

@@ -1,0 +1,108 @@
+"""Ranks made smooth by replacing every step with a sigmoid: Smooth-AP and its relatives.
+
+rank(i) = 1 + sum_{j != i} sig((s_j - s_i) / tau) over every gallery item j (Brown et al. 2020, Eq. 5-7); the weighted
+count above i gets the same sigmoids. Positives alone are ranked, in chunks of queries, gradient formed at once.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+from torch.autograd.function import once_differentiable
+
+from trainers.losses._batch import PairBatch
+from trainers.losses._levels import Layout, chunks, layout
+from trainers.losses._measures import Measure
+from trainers.losses._rank import CPU_PAIRS, GPU_PAIRS
+
+
+@dataclass(frozen=True, kw_only=True)
+class SmoothRank:
+    """How a Smooth-* loss ranks.
+
+    Attributes:
+        tau: the sigmoid's width.
+        measure: the score of a query's ranks.
+        without_self: in a batch that is its own gallery the query is no positive of itself, though it stays among
+            the items that push positives down (Patel et al.).
+        budget: pairs held at once; None: by device.
+    """
+
+    tau: float
+    measure: Measure
+    without_self: bool = False
+    budget: int | None = None
+
+    def loss(self, batch: PairBatch) -> Tensor:
+        """Mean of 1 - score over the queries with a positive; zero, with zero gradient, when there is none."""
+        plan = layout(batch.labels, batch.gallery_labels)
+        return _Walk.apply(batch.similarity, plan, self, self.without_self and batch.own)
+
+    def chunk(self, scores: Tensor, counts: Tensor, own: Tensor, most: int) -> tuple[Tensor, Tensor]:
+        """Scores and slopes of some queries.
+
+        Args:
+            scores: ``[b, G]`` similarities, finest match first.
+            counts: ``[b, L + 1]``.
+            own: ``[b, G]`` bool, the query itself where it must not count as a positive.
+            most: largest number of positives among the queries.
+
+        Returns:
+            ``[b]`` scores and ``[b, G]`` d (sum of scores) / d similarity, laid out as ``scores``.
+        """
+        depth = counts.shape[1] - 1
+        ends = counts.flip(1).cumsum(1)[:, :-1]  # where each level from the finest ends
+        place = torch.arange(scores.shape[1], device=scores.device).expand_as(scores)
+        level = depth - torch.searchsorted(ends.contiguous(), place.contiguous(), right=True)
+        valid = (level[:, :most] > 0) & ~own[:, :most]
+        counts = counts.clone()
+        counts[:, depth] -= own.sum(1)
+        relevance = self.measure.relevance(counts, scores.dtype).gather(1, level)
+
+        rows = scores[:, :most]
+        near = ((scores / self.tau)[:, None, :] - (rows / self.tau)[:, :, None]).sigmoid_()
+        weight = torch.minimum(relevance[:, None, :], relevance[:, :most, None])
+        # An item's sigmoid against itself is a half: leave it out of the rank, make it whole in the count above.
+        rank = 0.5 + near.sum(-1)
+        above = 0.5 * relevance[:, :most] + (weight * near).sum(-1)
+        with torch.enable_grad():
+            rank, above = rank.requires_grad_(), above.requires_grad_()
+            share = self.measure.shares(rank, above, level[:, :most], valid, counts)
+            by_rank, by_above = torch.autograd.grad(share.sum(), (rank, above), allow_unused=True)
+        by_pair = by_rank[:, :, None]
+        if by_above is not None:
+            by_pair = weight.mul_(by_above[:, :, None]).add_(by_pair)
+        pulled = near.addcmul_(near, near, value=-1).mul_(1.0 / self.tau).mul_(by_pair)
+        slope = pulled.sum(1)
+        slope[:, :most] -= pulled.sum(2)
+        return share.detach(), slope
+
+
+class _Walk(torch.autograd.Function):
+    """As the Sup walk; kept apart because here all of a query's positives are ranked together."""
+
+    @staticmethod
+    def forward(ctx, similarity: Tensor, plan: Layout, ranker: SmoothRank, drop: bool) -> Tensor:
+        budget = ranker.budget or (GPU_PAIRS if similarity.is_cuda else CPU_PAIRS)
+        slope = torch.zeros_like(similarity)
+        total, asked = similarity.new_zeros(()), 0
+        for chunk in chunks(plan, budget, every=True, least=1 + drop):
+            queries = torch.tensor(chunk.queries, device=similarity.device)
+            row = plan.row[queries]
+            order = plan.order[row]
+            own = (order == queries[:, None]) & drop
+            most = min(sum(chunk.most[1:]), order.shape[1])
+            share, pulled = ranker.chunk(similarity[queries].gather(1, order), plan.counts[row], own, most)
+            slope[queries] = torch.empty_like(pulled).scatter_(1, order, pulled)
+            total += (1.0 - share).sum()
+            asked += len(chunk.queries)
+        ctx.save_for_backward(slope.mul_(-1.0 / max(1, asked)))
+        return total / max(1, asked)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, grad: Tensor) -> tuple[Tensor, None, None, None]:
+        (slope,) = ctx.saved_tensors
+        return slope * grad, None, None, None

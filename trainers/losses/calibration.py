@@ -1,0 +1,62 @@
+"""The calibration loss: one similarity scale for every query, so that batch ranks add up to ranks of the whole set."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from torch import Tensor
+
+from trainers.losses._batch import pair_batch
+from trainers.losses._hinge import calibration
+from trainers.losses.base import LossDescriptor, LossModule
+from trainers.parameters import parameter
+
+
+@dataclass(frozen=True, kw_only=True)
+class CalibrationParameters:
+    """Parameters of the calibration loss."""
+
+    pos_margin: float = parameter(0.9, low=-1.0, high=1.0, help="Same-class pairs below this cosine are pulled.")
+    neg_margin: float = parameter(0.6, low=-1.0, high=1.0, help="Other pairs above this cosine are pushed.")
+    mean_over: str = parameter(
+        "active",
+        choices=("active", "all"),
+        help="active divides by the pairs still inside a hinge (as trained), all by every pair (as printed).",
+    )
+
+
+class Calibration(LossModule):
+    """Ramzi et al., "Robust and Decomposable Average Precision for Image Retrieval", NeurIPS 2021, Eq. 7."""
+
+    def __init__(
+        self, parameters: CalibrationParameters, *, num_classes: int, dim: int, class_labels: Tensor | None = None
+    ) -> None:
+        super().__init__()
+        self.parameters_ = parameters
+
+    def terms(
+        self, embeddings: Tensor, labels: Tensor, gallery: Tensor | None = None, gallery_labels: Tensor | None = None
+    ) -> dict[str, Tensor]:
+        """``calibration``: the two hinges, see :func:`trainers.losses._hinge.calibration`."""
+        batch = pair_batch(embeddings, labels, gallery, gallery_labels, finest=True)
+        given = self.parameters_
+        return {"calibration": calibration(batch, given.pos_margin, given.neg_margin, given.mean_over)}
+
+
+DESCRIPTOR = LossDescriptor(
+    name="calibration",
+    title="Calibration (pairs)",
+    family="Decomposability",
+    paper="Robust and Decomposable Average Precision for Image Retrieval (Ramzi et al.)",
+    year=2021,
+    url="https://arxiv.org/abs/2110.01445",
+    equation=(
+        r"\mathcal{L} = \frac{1}{|\mathcal{A}^+|}\sum_{\text{pos}}[\alpha-s]_+"
+        r"+\frac{1}{|\mathcal{A}^-|}\sum_{\text{neg}}[s-\beta]_+"
+    ),
+    sentence="Holds matching pairs above one similarity and all others below another, so that batches agree on scale.",
+    parameters=CalibrationParameters,
+    module=Calibration,
+    gallery=True,
+    order=40,
+)

@@ -1,0 +1,98 @@
+"""HAPPIER: Sup-H-AP with class proxies that keep the finest classes together."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from torch import Tensor
+
+from trainers.losses._bound import BoundParameters, resolve
+from trainers.losses._hierarchical import HierarchicalRank
+from trainers.losses._measures import AveragePrecision
+from trainers.losses._proxies import PROXY_LEARNING_RATE
+from trainers.losses._rank import SupRank
+from trainers.losses.base import LossDescriptor
+from trainers.losses.sup_hap import ALPHA_HELP
+from trainers.parameters import parameter
+
+RANK_HELP = "Weight of the rank term."
+PROXY_HELP = "Weight of the proxy softmax on the finest level."
+
+
+@dataclass(frozen=True, kw_only=True)
+class HappierParameters(BoundParameters):
+    """Parameters of HAPPIER: the bound's, the relevance's, the weights and the proxies' temperature."""
+
+    alpha: float = parameter(1.0, low=0.0, high=10.0, help=ALPHA_HELP)
+    weight_rank: float = parameter(0.9, low=0.0, high=10.0, help=RANK_HELP)
+    weight_proxy: float = parameter(0.1, low=0.0, high=10.0, help=PROXY_HELP)
+    temperature: float = parameter(0.05, low=0.005, high=1.0, log=True, help="Temperature of the proxy softmax.")
+
+
+@dataclass(frozen=True, kw_only=True)
+class HappierFParameters(HappierParameters):
+    """HAPPIER tuned for the finest level: alpha 5, equal weights."""
+
+    alpha: float = parameter(5.0, low=0.0, high=10.0, help=ALPHA_HELP)
+    weight_rank: float = parameter(0.5, low=0.0, high=10.0, help=RANK_HELP)
+    weight_proxy: float = parameter(0.5, low=0.0, high=10.0, help=PROXY_HELP)
+
+
+def happier(
+    parameters: HappierParameters, *, num_classes: int, dim: int, class_labels: Tensor | None = None
+) -> HierarchicalRank:
+    """(1 - lambda) Sup-H-AP + lambda proxy softmax (Ramzi et al. 2022, Eq. 11)."""
+    return HierarchicalRank(
+        SupRank(bound=resolve(parameters), measure=AveragePrecision(alpha=parameters.alpha)),
+        name="hap",
+        weight_rank=parameters.weight_rank,
+        weight_proxy=parameters.weight_proxy,
+        temperature=parameters.temperature,
+        num_classes=num_classes,
+        dim=dim,
+    )
+
+
+PAPER = "Hierarchical Average Precision Training for Pertinent Image Retrieval (Ramzi et al.)"
+URL = "https://arxiv.org/abs/2207.04873"
+EQUATION = (
+    r"\mathcal{L} = (1-\lambda)\,\mathcal{L}_{\text{Sup-H-AP}}"
+    r"-\lambda\,\frac{1}{B}\sum_i\log\frac{\exp(x_i^\top p_{y_i}/T)}{\sum_z\exp(x_i^\top p_z/T)}"
+)
+
+DESCRIPTORS = (
+    LossDescriptor(
+        name="happier",
+        title="HAPPIER",
+        family="Hierarchical ranking",
+        paper=PAPER,
+        year=2022,
+        url=URL,
+        equation=EQUATION,
+        sentence="Orders results by how much of the label tree they share; a proxy per class keeps classes tight.",
+        parameters=HappierParameters,
+        module=happier,
+        hierarchy=True,
+        proxies=True,
+        gallery=True,
+        proxy_learning_rate=PROXY_LEARNING_RATE,
+        order=21,
+    ),
+    LossDescriptor(
+        name="happier_f",
+        title="HAPPIER-F",
+        family="Hierarchical ranking",
+        paper=PAPER,
+        year=2022,
+        url=URL,
+        equation=EQUATION,
+        sentence="HAPPIER leaning to the finest level: the exact class first, the rest of the tree second.",
+        parameters=HappierFParameters,
+        module=happier,
+        hierarchy=True,
+        proxies=True,
+        gallery=True,
+        proxy_learning_rate=PROXY_LEARNING_RATE,
+        order=22,
+    ),
+)

@@ -1,0 +1,62 @@
+"""Smooth-AP: average precision with every counting step replaced by a sigmoid."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from torch import Tensor
+
+from trainers.losses._batch import pair_batch
+from trainers.losses._measures import AveragePrecision
+from trainers.losses._smooth import SmoothRank
+from trainers.losses.base import LossDescriptor, LossModule
+from trainers.parameters import parameter
+
+
+@dataclass(frozen=True, kw_only=True)
+class SmoothAPParameters:
+    """Parameters of Smooth-AP."""
+
+    tau: float = parameter(
+        0.01, low=0.001, high=1.0, log=True, help="Width of the sigmoid; small is close to true counting."
+    )
+
+
+class SmoothAP(LossModule):
+    """Brown et al., "Smooth-AP: Smoothing the Path Towards Large-Scale Image Retrieval", ECCV 2020, Eq. 7.
+
+    Mean over queries of 1 - AP~, the query counting as its own positive when the batch is its own gallery. Any row
+    order and class sizes; labels with several levels are read at the finest. Queries without a positive are left out.
+    """
+
+    def __init__(
+        self, parameters: SmoothAPParameters, *, num_classes: int, dim: int, class_labels: Tensor | None = None
+    ) -> None:
+        super().__init__()
+        self.ranker = SmoothRank(tau=parameters.tau, measure=AveragePrecision())
+
+    def terms(
+        self, embeddings: Tensor, labels: Tensor, gallery: Tensor | None = None, gallery_labels: Tensor | None = None
+    ) -> dict[str, Tensor]:
+        """``ap``: see the class."""
+        batch = pair_batch(embeddings, labels, gallery, gallery_labels, finest=True)
+        return {"ap": self.ranker.loss(batch)}
+
+
+DESCRIPTOR = LossDescriptor(
+    name="smooth_ap",
+    title="Smooth-AP",
+    family="Ranking",
+    paper="Smooth-AP: Smoothing the Path Towards Large-Scale Image Retrieval (Brown et al.)",
+    year=2020,
+    url="https://arxiv.org/abs/2007.12163",
+    equation=(
+        r"\mathcal{L} = \frac{1}{B}\sum_q \Big(1 - \frac{1}{|\Omega^+_q|}\sum_{i\in\Omega^+_q}"
+        r"\frac{1+\sum_{j\in\Omega^+_q\setminus i}\sigma_\tau(s_j-s_i)}{1+\sum_{j\neq i}\sigma_\tau(s_j-s_i)}\Big)"
+    ),
+    sentence="Pushes average precision up directly, with soft comparisons in place of counting who ranks above whom.",
+    parameters=SmoothAPParameters,
+    module=SmoothAP,
+    gallery=True,
+    order=10,
+)

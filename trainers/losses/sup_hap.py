@@ -1,0 +1,140 @@
+"""H-AP losses: average precision where a near miss counts for something, by how much of the label tree it shares."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from torch import Tensor
+
+from trainers.losses._bound import BoundParameters, resolve
+from trainers.losses._hierarchical import HierarchicalRank
+from trainers.losses._measures import AveragePrecision, WeightedAveragePrecision
+from trainers.losses._rank import SmoothLift, SupRank
+from trainers.losses._smooth import SmoothRank
+from trainers.losses.base import LossDescriptor
+from trainers.parameters import parameter
+
+ALPHA_HELP = "Higher makes the finest level count for more: relevance is (level / levels)^alpha shared by its items."
+
+
+@dataclass(frozen=True, kw_only=True)
+class SupHAPParameters(BoundParameters):
+    """Parameters of Sup-H-AP: the bound's, the relevance's, and the optional smooth numerator's."""
+
+    alpha: float = parameter(1.0, low=0.0, high=10.0, help=ALPHA_HELP)
+    with_hrank: bool = parameter(
+        False, help="Let gradient through the numerator too: finer items are asked to rise above coarser ones."
+    )
+    beta: float = parameter(25.0, low=0.0, high=1000.0, help="Smooth numerator: slope above zero.")
+    leak: float = parameter(10.0, low=0.0, high=1000.0, help="Smooth numerator: slope below zero.")
+    gamma: float = parameter(0.5, low=0.0, high=2.0, help="Smooth numerator: height just above zero.")
+
+
+@dataclass(frozen=True, kw_only=True)
+class SmoothHAPParameters:
+    """Parameters of Smooth-H-AP."""
+
+    tau: float = parameter(
+        0.01, low=0.001, high=1.0, log=True, help="Width of the sigmoid; small is close to true counting."
+    )
+    alpha: float = parameter(1.0, low=0.0, high=10.0, help=ALPHA_HELP)
+
+
+@dataclass(frozen=True, kw_only=True)
+class WeightedAPParameters(BoundParameters):
+    """Parameters of the level-weighted H-AP."""
+
+    level_weights_coarse_to_fine: tuple[float, ...] | None = parameter(
+        None, low=0.0, high=1.0, help="Weight of each level's own AP, coarsest first; empty weighs the levels equally."
+    )
+
+
+def sup_hap(
+    parameters: SupHAPParameters, *, num_classes: int, dim: int, class_labels: Tensor | None = None
+) -> HierarchicalRank:
+    """Mean of 1 - H-AP with hrank counted and rank bounded (Ramzi et al. 2022, Eq. 9). One level: Sup-AP."""
+    lift = None
+    if parameters.with_hrank:
+        lift = SmoothLift(beta=parameters.beta, leak=parameters.leak, gamma=parameters.gamma)
+    ranker = SupRank(bound=resolve(parameters), measure=AveragePrecision(alpha=parameters.alpha), lift=lift)
+    return HierarchicalRank(ranker, name="hap")
+
+
+def smooth_hap(
+    parameters: SmoothHAPParameters, *, num_classes: int, dim: int, class_labels: Tensor | None = None
+) -> HierarchicalRank:
+    """Mean of 1 - H-AP with sigmoids in both hrank and rank. One level: Smooth-AP."""
+    ranker = SmoothRank(tau=parameters.tau, measure=AveragePrecision(alpha=parameters.alpha))
+    return HierarchicalRank(ranker, name="hap")
+
+
+def weighted_hap(
+    parameters: WeightedAPParameters, *, num_classes: int, dim: int, class_labels: Tensor | None = None
+) -> HierarchicalRank:
+    """Sup-H-AP with the relevance that makes it a weighted mean of the levels' APs (Ramzi et al. 2022, property 1)."""
+    measure = WeightedAveragePrecision(weights=parameters.level_weights_coarse_to_fine)
+    return HierarchicalRank(SupRank(bound=resolve(parameters), measure=measure), name="hap")
+
+
+PAPER = "Hierarchical Average Precision Training for Pertinent Image Retrieval (Ramzi et al.)"
+URL = "https://arxiv.org/abs/2207.04873"
+
+DESCRIPTORS = (
+    LossDescriptor(
+        name="sup_hap",
+        title="Sup-H-AP",
+        family="Hierarchical ranking",
+        paper=PAPER,
+        year=2022,
+        url=URL,
+        equation=(
+            r"\mathcal{L} = 1-\frac{1}{\sum_i \mathrm{rel}_i}\sum_{i}"
+            r"\frac{\mathrm{rel}_i+\sum_{j\neq i}\min(\mathrm{rel}_i,\mathrm{rel}_j)H(s_j-s_i)}"
+            r"{\mathrm{rank}^+_i+\sum_{l_j<l_i}H^-(s_j-s_i)},\quad"
+            r"\mathrm{rel}_i=\frac{(l_i/L)^\alpha}{|\Omega^{(l_i)}|}"
+        ),
+        sentence="Average precision for label trees: a result from the right family costs less than one from nowhere.",
+        parameters=SupHAPParameters,
+        module=sup_hap,
+        hierarchy=True,
+        gallery=True,
+        order=20,
+    ),
+    LossDescriptor(
+        name="smooth_hap",
+        title="Smooth-H-AP",
+        family="Hierarchical ranking",
+        paper=PAPER,
+        year=2022,
+        url=URL,
+        equation=(
+            r"\mathcal{L} = 1-\frac{1}{\sum_i \mathrm{rel}_i}\sum_i"
+            r"\frac{\mathrm{rel}_i+\sum_{j\neq i}\min(\mathrm{rel}_i,\mathrm{rel}_j)\,\sigma_\tau(s_j-s_i)}"
+            r"{1+\sum_{j\neq i}\sigma_\tau(s_j-s_i)}"
+        ),
+        sentence="The label-tree average precision with soft comparisons everywhere: the plain form of Sup-H-AP.",
+        parameters=SmoothHAPParameters,
+        module=smooth_hap,
+        hierarchy=True,
+        gallery=True,
+        order=23,
+    ),
+    LossDescriptor(
+        name="sup_hap_weighted_ap",
+        title="Level-weighted AP",
+        family="Hierarchical ranking",
+        paper=PAPER,
+        year=2022,
+        url=URL,
+        equation=(
+            r"\mathcal{L}_{\text{Sup-H-AP}}\ \text{with}\ \mathrm{rel}_j=\sum_{p=1}^{l_j}"
+            r"\frac{w_p}{|\bigcup_{q\ge p}\Omega^{(q)}|}"
+        ),
+        sentence="Sup-H-AP weighted so that it equals a chosen mixture of the average precisions of the single levels.",
+        parameters=WeightedAPParameters,
+        module=weighted_hap,
+        hierarchy=True,
+        gallery=True,
+        order=24,
+    ),
+)
