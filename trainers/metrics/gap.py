@@ -1,0 +1,59 @@
+"""The decomposability gap: how much better a metric looks inside batches than on the whole set."""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from trainers.errors import UserError
+from trainers.metrics.blocks import ranked_blocks
+from trainers.metrics.names import parse
+from trainers.metrics.scores import evaluate, score_blocks
+
+
+def decomposability_gap(
+    embeddings: Tensor, labels: Tensor, batch_id: Tensor, metric: str = "AP", per_query: bool = False
+) -> dict[str, float | np.ndarray]:
+    """DG(q) = mean over batches b of M_b(q), minus M(q): M_b searches batch b alone, M the whole set.
+
+    Ramzi et al., "Robust and Decomposable Average Precision for Image Retrieval", NeurIPS 2021. The query is removed
+    from its own batch and from the whole set; a batch without a positive for the query is left out of its mean.
+
+    Args:
+        embeddings: ``[N, D]`` floating, raw.
+        labels: ``[N]`` or ``[N, L]`` integers, finest first.
+        batch_id: ``[N]`` integers, the batch of each item.
+        metric: any name of :func:`trainers.metrics.evaluate`.
+        per_query: arrays ``[N]``, NaN for queries without a positive, instead of means over the others.
+
+    Returns:
+        ``metric``, ``mean_batch_<metric>`` and ``gap``.
+
+    Raises:
+        UserError: shapes do not fit or the metric is unknown.
+    """
+    batch_id = torch.as_tensor(batch_id, device=embeddings.device)
+    if batch_id.shape != (len(embeddings),):
+        raise UserError(
+            f"The decomposability gap needs one batch number per embedding, [{len(embeddings)}]; "
+            f"{list(batch_id.shape)} came."
+        )
+    whole = evaluate(embeddings, labels, metrics=[metric], per_query=True)[metric]
+    columns = torch.as_tensor(labels, device=embeddings.device).reshape(len(embeddings), -1)
+    chosen = (parse(metric, columns.shape[1]),)
+    total, batches = np.zeros(len(whole)), np.zeros(len(whole))
+    for batch in batch_id.unique():
+        member = batch_id == batch
+        own = torch.where(member, member.cumsum(0) - 1, -1)
+        with torch.inference_mode():
+            blocks = ranked_blocks(embeddings, columns, embeddings[member], columns[member], own, None)
+            values = score_blocks(blocks, len(whole), chosen, alpha=1.0, count_query=False).values[metric]
+        total += np.nan_to_num(values)
+        batches += ~np.isnan(values)
+    inside = np.divide(total, batches, out=np.full(len(whole), np.nan), where=batches > 0)
+    found = {metric: whole, f"mean_batch_{metric}": inside, "gap": inside - whole}
+    if per_query:
+        return found
+    defined = ~np.isnan(found["gap"])
+    return {name: float(value[defined].mean()) if defined.any() else float("nan") for name, value in found.items()}

@@ -1,0 +1,89 @@
+"""A block of ranked lists, kept as its relevant items alone: everything a metric needs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+
+@dataclass(frozen=True, kw_only=True)
+class Codes:
+    """What a pair's code says. Code 0 is irrelevant; a higher code shares at least as many levels.
+
+    Attributes:
+        level: int64 ``[K]``, number of label columns on which the pair agrees, never falling.
+        match: bool ``[L, K]``, whether it agrees on column l.
+        bits: how many low bits of a sort key hold a code.
+        tree: agreeing on a column implies agreeing on all coarser ones; a code is then the level itself.
+    """
+
+    level: Tensor
+    match: Tensor
+    bits: int
+    tree: bool
+
+    @property
+    def depth(self) -> int:
+        """Number of levels L."""
+        return len(self.match)
+
+
+@dataclass(frozen=True, kw_only=True)
+class RankedBlock:
+    """The relevant items of b ranked lists of length G, list after list, best first. P items in all.
+
+    Attributes:
+        codes: ``[b, G]``, the whole lists.
+        legend: what the codes mean.
+        row: int64 ``[P]``, list of each item.
+        rank: int64 ``[P]``, 1-based position of each item in its list.
+        code: int64 ``[P]``.
+        start: int64 ``[b]``, index of each list's first item; ``size``: int64 ``[b]``, its number of items.
+    """
+
+    codes: Tensor
+    legend: Codes
+    row: Tensor
+    rank: Tensor
+    code: Tensor
+    start: Tensor
+    size: Tensor
+
+    @classmethod
+    def of(cls, codes: Tensor, legend: Codes) -> RankedBlock:
+        """From codes ``[b, G]`` in ranked order."""
+        flat = codes.reshape(-1)
+        place = flat.nonzero()[:, 0]
+        row = place.div(max(codes.shape[1], 1), rounding_mode="floor")
+        size = torch.bincount(row, minlength=len(codes))
+        return cls(
+            codes=codes,
+            legend=legend,
+            row=row,
+            rank=place - row * codes.shape[1] + 1,
+            code=flat[place].long(),
+            start=size.cumsum(0) - size,
+            size=size,
+        )
+
+    @property
+    def level(self) -> Tensor:
+        """int64 ``[P]``: levels shared with the query, 1 to L."""
+        return self.legend.level[self.code]
+
+    def running(self, chosen: Tensor) -> Tensor:
+        """How many ``chosen`` (bool ``[P]``) items each list holds up to and including each item: int64 ``[P]``."""
+        total = chosen.cumsum(0)
+        before = torch.cat([total.new_zeros(1), total])[self.start]
+        return total - before[self.row]
+
+    def per_list(self, values: Tensor) -> Tensor:
+        """Sum ``values [P]`` within each list: float64 ``[b]``."""
+        return torch.bincount(self.row, weights=values.double(), minlength=len(self.size))
+
+    def level_counts(self) -> Tensor:
+        """int64 ``[b, L + 1]``: items that share exactly v levels; column 0 is unused."""
+        width = self.legend.depth + 1
+        return torch.bincount(self.row * width + self.level, minlength=len(self.size) * width).view(-1, width)

@@ -1,0 +1,179 @@
+"""Scores of an embedding: rank the gallery for every query, then every metric in one pass over the lists."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from trainers.errors import UserError
+from trainers.metrics import hierarchy
+from trainers.metrics.blocks import BLOCK, ranked_blocks
+from trainers.metrics.names import Metric, default_metrics, parse_all
+from trainers.metrics.ranked import Codes, RankedBlock
+from trainers.metrics.ranking import BinaryScores
+
+__all__ = ["default_metrics", "evaluate", "ranked_metrics"]
+
+
+def evaluate(
+    embeddings: Tensor,
+    labels: Tensor,
+    gallery: Tensor | None = None,
+    gallery_labels: Tensor | None = None,
+    metrics: Sequence[str] | None = None,
+    per_query: bool = False,
+    *,
+    alpha: float = 1.0,
+    count_query: bool = False,
+    rows: int | None = None,
+) -> dict[str, float | np.ndarray]:
+    """Retrieval metrics by cosine similarity.
+
+    Without a gallery each embedding is searched among all others (the query is removed by index). Queries without a
+    positive are left out of a mean and counted. Equal similarities: the less relevant item comes first.
+
+    Args:
+        embeddings: ``[Q, D]`` floating, raw; CPU or CUDA.
+        labels: ``[Q]`` or ``[Q, L]`` integers, finest level first.
+        gallery, gallery_labels: ``[G, D]``, ``[G]`` or ``[G, L]``; None: the embeddings themselves.
+        metrics: names, see :data:`trainers.metrics.METRICS`; None: :func:`default_metrics`.
+        per_query: return float64 arrays ``[Q]``, NaN where the query has no positive, instead of means.
+        alpha: steepness of H-AP's relevance.
+        count_query: H-AP counts the query among the items of its finest level (published tables); off: it does not.
+        rows: queries ranked at a time; None: about 4 million similarities.
+
+    Returns:
+        Metric name to mean (or array). Means come with ``queries``, ``queries_without_positive`` (at the finest
+        level) and, for L > 1, ``queries_without_positive_any_level``. A mean over no query at all is NaN.
+
+    Raises:
+        UserError: shapes do not fit, values are not finite, or a metric is unknown.
+    """
+    labels, own = _columns(embeddings, labels, "The embeddings"), None
+    if gallery is None:
+        gallery, gallery_labels = embeddings, labels
+        own = torch.arange(len(embeddings), device=embeddings.device)
+    elif gallery_labels is None:
+        raise UserError(f"A gallery needs its labels; {len(gallery)} embeddings came without. Pass gallery_labels.")
+    else:
+        gallery_labels = _columns(gallery, gallery_labels, "The gallery")
+    if labels.shape[1] != gallery_labels.shape[1] or embeddings.shape[1] != gallery.shape[1]:
+        raise UserError(
+            f"Queries and gallery need the same dimension and number of levels; {embeddings.shape[1]} and "
+            f"{labels.shape[1]} came for the queries, {gallery.shape[1]} and {gallery_labels.shape[1]} for the gallery."
+        )
+    chosen = parse_all(metrics, labels.shape[1])
+    count_query = count_query and own is not None
+    with torch.inference_mode(), torch.autocast(device_type=embeddings.device.type, enabled=False):
+        blocks = ranked_blocks(embeddings, labels, gallery, gallery_labels, own, rows)
+        scores = score_blocks(blocks, len(embeddings), chosen, alpha=alpha, count_query=count_query)
+    return scores.values if per_query else scores.means(labels.shape[1])
+
+
+def ranked_metrics(
+    ranked_levels: Tensor,
+    levels: int | None = None,
+    metrics: Sequence[str] | None = None,
+    per_query: bool = False,
+    *,
+    alpha: float = 1.0,
+    count_query: bool = False,
+) -> dict[str, float | np.ndarray]:
+    """The same metrics from lists that are ranked already.
+
+    Args:
+        ranked_levels: ``[Q, G]`` integers, levels shared with the query (0: irrelevant), best ranked first; the
+            query itself is not in the list.
+        levels: number of levels L; None: the largest number in ``ranked_levels``.
+        metrics, per_query, alpha, count_query: as in :func:`evaluate`. A name without a level means the finest.
+
+    Raises:
+        UserError: not a table of whole numbers from 0 to ``levels``.
+    """
+    ranked_levels = torch.as_tensor(ranked_levels)
+    whole = ranked_levels.dim() == 2 and not ranked_levels.is_floating_point()
+    top = int(ranked_levels.max()) if whole and ranked_levels.numel() else 0
+    levels = max(top, 1) if levels is None else levels
+    if not whole or top > levels or (ranked_levels.numel() and int(ranked_levels.min()) < 0):
+        raise UserError(f"Ranked levels need a table of whole numbers from 0 to {levels}, one row per query.")
+    codes = torch.arange(levels + 1, device=ranked_levels.device)
+    match = codes[None] >= levels - torch.arange(levels, device=codes.device)[:, None]
+    legend = Codes(level=codes, match=match, bits=levels.bit_length(), tree=True)
+    chosen = parse_all(metrics, levels)
+    rows = max(1, BLOCK // max(ranked_levels.shape[1], 1))
+    parts = [slice(first, first + rows) for first in range(0, len(ranked_levels), rows)]
+    blocks = ((part, RankedBlock.of(ranked_levels[part], legend)) for part in parts)
+    scores = score_blocks(blocks, len(ranked_levels), chosen, alpha=alpha, count_query=count_query)
+    return scores.values if per_query else scores.means(levels)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Scores:
+    """Per-query results.
+
+    Attributes:
+        values: metric name to float64 ``[Q]``, NaN where undefined.
+        finest: int64 ``[Q]``, positives at the finest level; ``related``: items sharing any level.
+    """
+
+    values: dict[str, np.ndarray]
+    finest: np.ndarray
+    related: np.ndarray
+
+    def means(self, depth: int) -> dict[str, float | int]:
+        """Mean of every metric over the queries where it is defined, and how many queries had no positive."""
+        found = {
+            name: float(value[~np.isnan(value)].mean()) if (~np.isnan(value)).any() else math.nan
+            for name, value in self.values.items()
+        }
+        found["queries"] = len(self.finest)
+        found["queries_without_positive"] = int((self.finest == 0).sum())
+        if depth > 1:
+            found["queries_without_positive_any_level"] = int((self.related == 0).sum())
+        return found
+
+
+def score_blocks(
+    blocks: Iterator[tuple[slice, RankedBlock]],
+    queries: int,
+    metrics: Sequence[Metric],
+    *,
+    alpha: float,
+    count_query: bool,
+) -> Scores:
+    """Every metric of every query from its ranked list."""
+    values = {metric.name: np.full(queries, np.nan) for metric in metrics}
+    finest, related = np.zeros(queries, np.int64), np.zeros(queries, np.int64)
+    for part, block in blocks:
+        binary = {level: BinaryScores(block, level) for level in {0} | {m.level for m in metrics} - {None}}
+        graded = {
+            "HAP": lambda block=block: hierarchy.hierarchical_ap(block, alpha=alpha, count_query=count_query),
+            "NDCG": lambda block=block: hierarchy.ndcg(block),
+            "ASI": lambda block=block: hierarchy.asi(block),
+        }
+        for metric in metrics:
+            score = graded[metric.kind]() if metric.level is None else binary[metric.level].score(metric)
+            values[metric.name][part] = score.cpu().numpy()
+        finest[part], related[part] = binary[0].relevant.cpu().numpy(), block.size.cpu().numpy()
+    return Scores(values=values, finest=finest, related=related)
+
+
+def _columns(embeddings: Tensor, labels: Tensor | None, what: str) -> Tensor:
+    """Labels as ``[N, L]`` beside their embeddings, both checked."""
+    labels = torch.as_tensor(labels, device=embeddings.device)
+    if embeddings.dim() != 2 or not embeddings.is_floating_point():
+        raise UserError(f"{what} need a floating table [N, D]; {embeddings.dtype} {list(embeddings.shape)} came.")
+    if labels.dim() not in (1, 2) or len(labels) != len(embeddings) or labels.is_floating_point():
+        raise UserError(
+            f"{what} need whole-number labels, [{len(embeddings)}] or [{len(embeddings)}, L]; "
+            f"{labels.dtype} {list(labels.shape)} came."
+        )
+    if not torch.isfinite(embeddings).all():
+        bad = int((~torch.isfinite(embeddings).all(1)).sum())
+        raise UserError(f"{what} need finite numbers; {bad} of {len(embeddings)} rows hold NaN or infinity.")
+    return labels.reshape(len(labels), -1)
