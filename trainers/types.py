@@ -76,6 +76,7 @@ class RunConfig:
         steps, minutes: the budget; whichever is reached first ends the run. At least one is set.
         dim: embedding dimension D.
         probe_size: number of test images that the maps show.
+        snapshot_steps: steps between two frames; None: as often as a quarter of the time allows.
         device: ``auto``, ``cpu``, ``cuda`` or ``cuda:N``.
         threads: CPU threads for torch; None leaves torch's choice.
     """
@@ -94,6 +95,7 @@ class RunConfig:
     minutes: float | None = 3.0
     seed: int = 0
     probe_size: int = 1500
+    snapshot_steps: int | None = None
     device: str = "auto"
     threads: int | None = None
 

@@ -1,0 +1,14 @@
+"""``python -m trainers``: the same training without a browser, writing the same run folder."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+# before torch: with two busy cores, spinning OpenMP threads cost more than the work
+os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+
+from trainers.cli import main
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,237 @@
+"""The command line."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import json
+import os
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+from trainers.errors import ParameterError, UserError
+from trainers.store import RunFolder, list_runs
+from trainers.types import DataChoice, LossChoice, RunConfig, RunState
+
+DEFAULT = RunConfig()
+
+
+def main(argv: list[str]) -> int:
+    """Parse and run; errors meant for people are printed as one sentence, exit status 1."""
+    arguments = _parser().parse_args(argv)
+    try:
+        return int(arguments.run(arguments))
+    except UserError as error:
+        print(f"rankscope: {error}", file=sys.stderr)
+        return 1
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m trainers",
+        description="Train one to four losses in lockstep on the same images, without a browser. "
+        "The page picks up every run in the same folder while it is going.",
+    )
+    verbs = parser.add_subparsers(required=True, metavar="COMMAND")
+    _train_parser(verbs.add_parser("train", help="start a run", formatter_class=_HELP))
+    resume = verbs.add_parser("resume", help="continue a run from its last checkpoint")
+    resume.add_argument("id")
+    resume.set_defaults(run=_resume)
+    listing = verbs.add_parser("list", help="the runs, newest first")
+    listing.set_defaults(run=_list)
+    control = verbs.add_parser("send", help="pause, resume or stop a run that another process trains")
+    control.add_argument("id")
+    control.add_argument("command", choices=("pause", "resume", "stop"))
+    control.set_defaults(run=_send)
+    losses = verbs.add_parser("losses", help="the losses and their parameters")
+    losses.set_defaults(run=_losses)
+    look = verbs.add_parser("inspect", help="what a dataset holds and how it would be read")
+    look.add_argument("data")
+    look.set_defaults(run=_inspect)
+    for verb in (resume, listing, control):
+        _runs_flag(verb)
+    return parser
+
+
+_HELP = argparse.ArgumentDefaultsHelpFormatter
+
+
+def _runs_flag(parser: argparse.ArgumentParser) -> None:
+    place = os.environ.get("RANKSCOPE_RUNS", "runs")
+    parser.add_argument("--runs", type=Path, default=Path(place), help="folder that holds the runs")
+
+
+def _train_parser(parser: argparse.ArgumentParser) -> None:
+    parser.set_defaults(run=_train)
+    _runs_flag(parser)
+    data, batch, budget = (parser.add_argument_group(name) for name in ("data", "model and batch", "budget"))
+    data.add_argument("--data", default="drawn", help="a catalogue name, a folder, or a Hub id")
+    data.add_argument("--subset", help="configuration of a Hub set")
+    data.add_argument("--revision", help="commit or tag of a Hub set")
+    data.add_argument("--image-column", help="found if not given")
+    data.add_argument("--label-columns", nargs="+", metavar="COLUMN", help="finest first; found if not given")
+    data.add_argument("--train-split", help="found if not given")
+    data.add_argument("--test-split", help="found if not given")
+    data.add_argument("--max-images", type=int, default=DataChoice().max_images, help="cap on each split")
+    data.add_argument("--image-size", type=int, help="side in pixels; chosen by the data if not given")
+    data.add_argument("--data-seed", type=int, default=0, help="of the drawn world, the split and the cap")
+    batch.add_argument(
+        "--losses",
+        nargs="+",
+        metavar="NAME[:PARAMETER=VALUE,...]",
+        default=[choice.name for choice in DEFAULT.losses],
+        help="one to four, e.g. smooth_ap happier:alpha=5,weight_proxy=0.5",
+    )
+    batch.add_argument("--encoder", default=DEFAULT.encoder, metavar="NAME[:PARAMETER=VALUE,...]", help="see README")
+    for name in ("dim", "classes_per_batch", "images_per_class", "learning_rate", "weight_decay"):
+        kind = type(getattr(DEFAULT, name))
+        batch.add_argument(f"--{name.replace('_', '-')}", type=kind, default=getattr(DEFAULT, name), help=" ")
+    batch.add_argument("--sampler", default=DEFAULT.sampler, help="m_per_class or two_super_classes")
+    budget.add_argument("--steps", type=int, help="optimiser steps")
+    budget.add_argument("--minutes", type=float, help="minutes of training; 3 if no steps are given either")
+    budget.add_argument("--seed", type=int, default=DEFAULT.seed, help="of weights, batches and augmentation")
+    budget.add_argument("--probe-size", type=int, default=DEFAULT.probe_size, help="test images on the map")
+    budget.add_argument("--snapshot-steps", type=int, help="steps between frames; by time if not given")
+    budget.add_argument("--device", default=DEFAULT.device, help="auto, cpu, cuda or cuda:N")
+    budget.add_argument("--threads", type=int, help="CPU threads; torch's choice if not given")
+
+
+def config_from(arguments: argparse.Namespace) -> RunConfig:
+    """The configuration that the ``train`` flags ask for."""
+    columns = arguments.label_columns
+    data = DataChoice(
+        source=arguments.data,
+        subset=arguments.subset,
+        revision=arguments.revision,
+        image_column=arguments.image_column,
+        label_columns=tuple(columns) if columns else None,
+        train_split=arguments.train_split,
+        test_split=arguments.test_split,
+        max_images=arguments.max_images,
+        image_size=arguments.image_size,
+        seed=arguments.data_seed,
+    )
+    encoder, encoder_parameters = parse_choice(arguments.encoder)
+    losses = tuple(LossChoice(name=n, parameters=p) for n, p in map(parse_choice, arguments.losses))
+    minutes = arguments.minutes if arguments.minutes or arguments.steps else DEFAULT.minutes
+    plain = {
+        field.name: getattr(arguments, field.name)
+        for field in dataclasses.fields(RunConfig)
+        if hasattr(arguments, field.name) and field.name not in ("data", "losses", "encoder", "minutes")
+    }
+    return RunConfig(
+        data=data, losses=losses, encoder=encoder, encoder_parameters=encoder_parameters, minutes=minutes, **plain
+    )
+
+
+def parse_choice(text: str) -> tuple[str, dict[str, Any]]:
+    """``happier:alpha=5,preset=sop`` -> the name and its parameters; lists are written ``k=1;2;4``."""
+    name, _, rest = text.partition(":")
+    parameters: dict[str, Any] = {}
+    for part in filter(None, rest.split(",")):
+        key, equals, value = part.partition("=")
+        if not equals:
+            raise ParameterError(f"NAME:PARAMETER=VALUE,... was needed; {part!r} has no '='.")
+        items = [_value(item) for item in value.split(";")]
+        parameters[key] = items if ";" in value else items[0]
+    return name, parameters
+
+
+def _value(text: str) -> Any:
+    try:
+        return json.loads({"none": "null", "None": "null", "True": "true", "False": "false"}.get(text, text))
+    except json.JSONDecodeError:
+        return text
+
+
+def _train(arguments: argparse.Namespace) -> int:
+    from trainers.validation import check
+
+    config = config_from(arguments)
+    check(config)
+    folder = RunFolder.create(arguments.runs, config)
+    print(f"run {folder.id} in {folder.path}")
+    return _work(folder)
+
+
+def _resume(arguments: argparse.Namespace) -> int:
+    return _work(RunFolder.open(arguments.runs, arguments.id))
+
+
+def _work(folder: RunFolder) -> int:
+    from tqdm import tqdm
+
+    from trainers.worker import Worker, watch_signals
+
+    with tqdm(total=100, unit="%", bar_format="{l_bar}{bar}| {elapsed} {postfix}", disable=None) as bar:
+
+        def show(state: RunState) -> None:
+            if state.planned_steps:
+                bar.n = min(100, round(100 * state.step / state.planned_steps))
+            bar.set_postfix_str(state.message)
+
+        worker = Worker(folder, show)
+        watch_signals(worker)
+        state = worker.run()
+    if state.error:
+        print(f"rankscope: {state.error}", file=sys.stderr)
+        return 1
+    print(state.message if state.phase != "finished" else _summary(folder))
+    return 0
+
+
+def _summary(folder: RunFolder) -> str:
+    """The whole-test numbers of every arm, one line each."""
+    from trainers.losses import LOSSES
+
+    lines = [f"finished after {folder.state().seconds:.0f} s; whole test set:"]
+    scalars = folder.scalars()
+    for index, choice in enumerate(folder.config.losses):
+        found = {s.key[5:]: s.value for s in scalars if s.arm == index and s.key.startswith("test/")}
+        numbers = "  ".join(f"{key} {value:.3f}" for key, value in found.items())
+        lines.append(f"  {LOSSES[choice.name].title:<20} {numbers}")
+    return "\n".join(lines)
+
+
+def _list(arguments: argparse.Namespace) -> int:
+    for folder in list_runs(arguments.runs):
+        try:
+            state, config = folder.state(), folder.config
+        except UserError as error:
+            print(f"{folder.id}  damaged: {error}")
+            continue
+        names = " vs ".join(choice.name for choice in config.losses)
+        print(f"{folder.id}  {state.phase:<12} step {state.step:<7} {names} on {config.data.source}")
+    return 0
+
+
+def _send(arguments: argparse.Namespace) -> int:
+    folder = RunFolder.open(arguments.runs, arguments.id)
+    if not folder.is_alive():
+        raise UserError(f"Run {folder.id} is not being trained (it is {folder.state().phase}).")
+    folder.send(arguments.command)
+    time.sleep(0.5)
+    print(folder.state().phase)
+    return 0
+
+
+def _losses(_arguments: argparse.Namespace) -> int:
+    from trainers.losses import LOSSES
+    from trainers.parameters import describe, specs
+
+    for name, descriptor in LOSSES.items():
+        print(f"{name}: {descriptor.title}, {descriptor.paper} ({descriptor.year})\n  {descriptor.sentence}")
+        for spec in specs(descriptor.parameters):
+            print(f"    {spec.name} = {spec.default}  ({describe(spec)})  {spec.rule.help}")
+    return 0
+
+
+def _inspect(arguments: argparse.Namespace) -> int:
+    from trainers.data import inspect_data
+
+    report = inspect_data(DataChoice(source=arguments.data))
+    for field in dataclasses.fields(report):
+        print(f"{field.name}: {getattr(report, field.name)}")
+    return 0

@@ -1,0 +1,14 @@
+"""The encoders: image batch in, raw embedding out. One family per file.
+
+from trainers.encoders import ENCODERS
+encoder = ENCODERS["small_conv"].build(channels=3, dim=64, parameters={})
+"""
+
+import sys
+
+from trainers.catalogue import load
+from trainers.encoders.base import Encoder, EncoderDescriptor
+
+ENCODERS = load(sys.modules[__name__])
+
+__all__ = ["ENCODERS", "Encoder", "EncoderDescriptor"]

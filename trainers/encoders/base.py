@@ -1,0 +1,84 @@
+"""What every encoder is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from trainers.parameters import make
+
+
+class Encoder(nn.Module):
+    """Maps pixels to raw embeddings; normalisation to unit length belongs to the losses and metrics.
+
+    A subclass either embeds pixels (``body``) or, with ``frozen`` features, has a ``backbone`` that turns pixels into
+    feature vectors once and a small ``head`` that is trained on those.
+    """
+
+    frozen = False
+
+    def __init__(self, mean: tuple[float, ...], std: tuple[float, ...]) -> None:
+        super().__init__()
+        self.register_buffer("mean", torch.tensor(mean).reshape(1, -1, 1, 1), persistent=False)
+        self.register_buffer("std", torch.tensor(std).reshape(1, -1, 1, 1), persistent=False)
+
+    def forward(self, images: Tensor) -> Tensor:
+        """Embed.
+
+        Args:
+            images: float ``[B, C, H, W]`` in 0..1, or, when ``frozen``, features float ``[B, F]``.
+
+        Returns:
+            float ``[B, D]``, raw.
+        """
+        raise NotImplementedError
+
+    def features(self, images: Tensor) -> Tensor:
+        """Frozen features float ``[B, F]`` of images float ``[B, C, H, W]`` in 0..1; only when ``frozen``."""
+        raise NotImplementedError
+
+    def normalise(self, images: Tensor) -> Tensor:
+        """Shift and scale pixels as the weights expect; grey images are repeated where colour is needed."""
+        if images.shape[1] == 1 and self.mean.shape[1] == 3:
+            images = images.expand(-1, 3, -1, -1)
+        return (images - self.mean) / self.std
+
+
+@dataclass(frozen=True, kw_only=True)
+class EncoderDescriptor:
+    """One entry of the encoder menu.
+
+    Attributes:
+        name: registry name.
+        title: as printed.
+        sentence: what it is, one plain sentence.
+        parameters: frozen dataclass of its parameters.
+        make: called as ``make(parameters, channels=, dim=)``; draws initial weights from torch's global generator.
+        learning_rate: a default that works with it.
+    """
+
+    name: str
+    title: str
+    sentence: str
+    parameters: type
+    make: Callable[..., Encoder]
+    learning_rate: float
+    order: int = 100
+
+    def build(self, *, channels: int, dim: int, parameters: Mapping[str, Any]) -> Encoder:
+        """Make the encoder.
+
+        Args:
+            channels: image channels C, 1 or 3.
+            dim: embedding dimension D.
+            parameters: by name; missing ones take their defaults.
+
+        Raises:
+            ParameterError: a parameter is unknown, of the wrong type or out of range.
+            UserError: weights or libraries it needs cannot be loaded.
+        """
+        return self.make(make(self.parameters, dict(parameters), self.title), channels=channels, dim=dim)

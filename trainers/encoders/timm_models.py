@@ -1,0 +1,116 @@
+"""Any timm model, trained whole or used as frozen features under a small head."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch.nn.functional as F  # noqa: N812
+from torch import Tensor, nn
+
+from trainers.encoders.base import Encoder, EncoderDescriptor
+from trainers.errors import UserError
+from trainers.parameters import parameter
+
+
+@dataclass(frozen=True, kw_only=True)
+class TimmParameters:
+    model: str = parameter("resnet18", help="Name of a timm model, such as resnet18 or vit_small_patch16_224.")
+    pretrained: bool = parameter(True, help="Start from published weights; needs the network once, or a filled cache.")
+
+
+@dataclass(frozen=True, kw_only=True)
+class FrozenParameters:
+    model: str = parameter("resnet18", help="Name of a timm model whose features are computed once and kept.")
+    pretrained: bool = parameter(True, help="Use published weights; without them the features are random projections.")
+    hidden: int = parameter(512, low=16, high=4096, help="Width of the head's hidden layer.")
+
+
+class Timm(Encoder):
+    """A timm backbone and a linear layer, all trained."""
+
+    def __init__(self, parameters: TimmParameters, dim: int) -> None:
+        backbone, mean, std, side = _backbone(parameters.model, parameters.pretrained)
+        super().__init__(mean=mean, std=std)
+        self.backbone = backbone
+        self.head = nn.Linear(backbone.num_features, dim)
+        self._side = side
+
+    def forward(self, images: Tensor) -> Tensor:
+        """See :class:`Encoder`."""
+        return self.head(self.backbone(_resized(self.normalise(images), self._side)))
+
+
+class FrozenTimm(Encoder):
+    """A timm backbone that is never trained, and a two-layer head that is."""
+
+    frozen = True
+
+    def __init__(self, parameters: FrozenParameters, dim: int) -> None:
+        backbone, mean, std, side = _backbone(parameters.model, parameters.pretrained)
+        super().__init__(mean=mean, std=std)
+        self.backbone = backbone.eval().requires_grad_(False)
+        width = backbone.num_features
+        self.head = nn.Sequential(
+            nn.LayerNorm(width), nn.Linear(width, parameters.hidden), nn.GELU(), nn.Linear(parameters.hidden, dim)
+        )
+        self._side = side
+
+    def train(self, mode: bool = True) -> FrozenTimm:
+        """Keep the backbone's batch statistics out of it."""
+        super().train(mode)
+        self.backbone.eval()
+        return self
+
+    def features(self, images: Tensor) -> Tensor:
+        """See :class:`Encoder`."""
+        return self.backbone(_resized(self.normalise(images), self._side))
+
+    def forward(self, images: Tensor) -> Tensor:
+        """See :class:`Encoder`: takes features."""
+        return self.head(images)
+
+
+def _backbone(name: str, pretrained: bool) -> tuple[nn.Module, tuple[float, ...], tuple[float, ...], int | None]:
+    """The model without its classifier, its pixel statistics, and the side it insists on (None: any)."""
+    import timm
+
+    if not timm.is_model(name.split(":")[-1].split(".")[0]) or ":" in name:
+        raise UserError(f"The name of a timm model was needed; {name!r} is none. timm.list_models() names them all.")
+    try:
+        model = timm.create_model(name, pretrained=pretrained, num_classes=0)
+    except Exception as error:  # timm, the Hub client and the network raise a dozen kinds; all mean the same here
+        raise UserError(
+            f"The weights of {name} could not be loaded ({type(error).__name__}). "
+            "Check the network, or switch pretrained off to start from random weights."
+        ) from error
+    config = model.pretrained_cfg
+    fixed = config.get("fixed_input_size", False)
+    return model, tuple(config["mean"]), tuple(config["std"]), config["input_size"][-1] if fixed else None
+
+
+def _resized(images: Tensor, side: int | None) -> Tensor:
+    if side is None or images.shape[-1] == side:
+        return images
+    return F.interpolate(images, size=(side, side), mode="bicubic", antialias=True)
+
+
+DESCRIPTORS = (
+    EncoderDescriptor(
+        name="timm_frozen",
+        title="Frozen features + head",
+        sentence="A timm model computes features once; only a small head is trained, thousands of images a second.",
+        parameters=FrozenParameters,
+        make=lambda parameters, *, channels, dim: FrozenTimm(parameters, dim),
+        learning_rate=1e-3,
+        order=2,
+    ),
+    EncoderDescriptor(
+        name="timm",
+        title="timm model",
+        sentence="Any timm model, trained whole; wants a GPU beyond the smallest.",
+        parameters=TimmParameters,
+        make=lambda parameters, *, channels, dim: Timm(parameters, dim),
+        learning_rate=1e-4,
+        order=3,
+    ),
+)

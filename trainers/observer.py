@@ -1,0 +1,95 @@
+"""Looks at the arms from outside: embeds the probe and scores it, and the training classes beside it."""
+
+from __future__ import annotations
+
+import torch
+import torch.nn.functional as F  # noqa: N812
+from torch import Tensor
+
+from trainers.data.probe import choose_probe
+from trainers.encoders import Encoder
+from trainers.metrics import evaluate
+
+TRAIN_PROBE = 800  # enough for a train R@1 good to about two points
+WHOLE_TEST = 20_000  # rows of the final evaluation; beyond it a stratified part is taken and the log says so
+EMBED_BATCH = 256
+
+
+class Observer:
+    """Holds the fixed images that are looked at.
+
+    Args:
+        train, test: uint8 images ``[N, C, H, W]``, or frozen features ``[N, F]``.
+        train_labels, test_labels: int64 ``[N, L]``, finest first.
+        probe: rows of the test set that the maps show, int64 ``[P]``.
+        device: where the encoders live.
+    """
+
+    def __init__(
+        self,
+        *,
+        train: Tensor,
+        train_labels: Tensor,
+        test: Tensor,
+        test_labels: Tensor,
+        probe: Tensor,
+        device: torch.device,
+    ) -> None:
+        rows = choose_probe(train_labels, TRAIN_PROBE, seed=0)
+        self._train = train[rows]
+        self._train_labels = train_labels[rows]
+        self._probe = test[probe]
+        self._probe_labels = test_labels[probe]
+        self._test = test
+        self._test_labels = test_labels
+        self._device = device
+
+    def look(self, encoder: Encoder) -> tuple[Tensor, dict[str, float]]:
+        """The probe's unit embeddings float32 ``[P, D]`` on the CPU, and the numbers shown beside a map."""
+        embeddings = embed(encoder, self._probe, self._device)
+        names = ["R_at_1", "AP_at_R", "HAP", "NDCG", "ASI", *_per_level(self._probe_labels)]
+        scalars = _means(evaluate(embeddings, self._probe_labels, metrics=names), names)
+        seen = embed(encoder, self._train, self._device)
+        scalars["train_R_at_1"] = _means(evaluate(seen, self._train_labels, metrics=["R_at_1"]), ["R_at_1"])["R_at_1"]
+        return embeddings, scalars
+
+    def whole_test(self, encoder: Encoder) -> dict[str, float]:
+        """The same numbers over the whole test set, keyed ``test/<metric>``."""
+        rows = choose_probe(self._test_labels, WHOLE_TEST, seed=0)
+        labels = self._test_labels[rows]
+        embeddings = embed(encoder, self._test[rows], self._device)
+        names = ["R_at_1", "AP_at_R", "HAP", "NDCG", "ASI", *_per_level(labels)]
+        return {
+            f"test/{name}": value for name, value in _means(evaluate(embeddings, labels, metrics=names), names).items()
+        }
+
+    def pixel_floor(self) -> float:
+        """R@1 of raw pixels (or frozen features) on the probe: what no training at all would give."""
+        flat = F.normalize(self._probe.float().flatten(1), dim=1)
+        return _means(evaluate(flat, self._probe_labels, metrics=["R_at_1"]), ["R_at_1"])["R_at_1"]
+
+
+@torch.no_grad()
+def embed(encoder: Encoder, images: Tensor, device: torch.device) -> Tensor:
+    """Unit embeddings float32 ``[N, D]`` on the CPU; the encoder's mode is restored."""
+    was_training = encoder.training
+    encoder.eval()
+    found = []
+    for start in range(0, len(images), EMBED_BATCH):
+        part = images[start : start + EMBED_BATCH].to(device)
+        pixels = part.float() / 255 if part.dtype == torch.uint8 else part.float()
+        if pixels.ndim == 4:
+            pixels = pixels.contiguous(memory_format=torch.channels_last)
+        with torch.autocast("cuda", torch.bfloat16, enabled=device.type == "cuda"):
+            raw = encoder(pixels)
+        found.append(F.normalize(raw.float(), dim=1).cpu())
+    encoder.train(was_training)
+    return torch.cat(found)
+
+
+def _per_level(labels: Tensor) -> list[str]:
+    return [f"AP_level{level}" for level in range(labels.shape[1])]
+
+
+def _means(result: dict[str, object], names: list[str]) -> dict[str, float]:
+    return {name: float(result[name]) for name in names}  # type: ignore[arg-type]

@@ -1,0 +1,54 @@
+"""Averages per-step scalars over short windows, so that a run's database stays small."""
+
+from __future__ import annotations
+
+import time
+from collections import defaultdict
+from collections.abc import Mapping
+
+from trainers.store import RunFolder
+from trainers.types import Scalar
+
+WINDOW_SECONDS = 0.5
+
+
+class ScalarBuffer:
+    """Collects scalars and writes their means at most twice a second."""
+
+    def __init__(self, folder: RunFolder) -> None:
+        self._folder = folder
+        self._sums: dict[tuple[int, str], list[float]] = defaultdict(list)
+        self._at = (0, 0.0)
+        self._ready: list[Scalar] = []
+        self._written = time.monotonic()
+
+    def add(self, arm: int, step: int, seconds: float, values: Mapping[str, float]) -> None:
+        """One step's values; they are averaged with their neighbours in time."""
+        self._at = (step, seconds)
+        for key, value in values.items():
+            self._sums[arm, key].append(value)
+        if time.monotonic() - self._written > WINDOW_SECONDS:
+            self.flush()
+
+    def now(self, arm: int, step: int, seconds: float, values: Mapping[str, float]) -> None:
+        """Values that stand for themselves; written with the next flush."""
+        self._ready += [Scalar(arm=arm, step=step, seconds=seconds, key=k, value=v) for k, v in values.items()]
+
+    def write_at_start(self, arms: int, values: Mapping[str, float]) -> None:
+        """The same values for every arm at step 0, at once."""
+        for arm in range(arms):
+            self.now(arm, 0, 0.0, values)
+        self.flush()
+
+    def flush(self) -> None:
+        """Write everything."""
+        step, seconds = self._at
+        means = [
+            Scalar(arm=arm, step=step, seconds=seconds, key=key, value=sum(values) / len(values))
+            for (arm, key), values in self._sums.items()
+        ]
+        if means or self._ready:
+            self._folder.db.add_metrics(means + self._ready)
+        self._sums.clear()
+        self._ready.clear()
+        self._written = time.monotonic()

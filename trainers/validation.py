@@ -1,0 +1,65 @@
+"""Is this a run that can be started? Said before anything is loaded."""
+
+from __future__ import annotations
+
+import math
+
+from trainers.errors import ParameterError
+from trainers.parameters import make
+from trainers.types import MAX_LOSSES, RunConfig
+
+_RANGES = {
+    "dim": (2, 4096),
+    "classes_per_batch": (2, 2048),
+    "images_per_class": (2, 256),
+    "learning_rate": (1e-7, 1.0),
+    "weight_decay": (0.0, 1.0),
+    "seed": (0, 2**31 - 1),
+    "probe_size": (20, 50_000),
+}
+LONGEST_MINUTES = 7 * 24 * 60
+MOST_STEPS = 10_000_000
+
+
+def check(config: RunConfig) -> None:
+    """Check names, ranges and the budget.
+
+    Raises:
+        ParameterError: the first thing that is wrong, with what is accepted and what came.
+    """
+    from trainers.encoders import ENCODERS
+    from trainers.losses import LOSSES
+    from trainers.samplers import SAMPLERS
+
+    for name, (low, high) in _RANGES.items():
+        value = getattr(config, name)
+        if not _is_number(value) or not low <= value <= high or (isinstance(low, int) and value != int(value)):
+            words = "a whole number" if isinstance(low, int) else "a number"
+            raise ParameterError(f"{name.replace('_', ' ')} needs {words} from {low:g} to {high:g}; {value!r} came.")
+    _check_budget(config)
+    if not 1 <= len(config.losses) <= MAX_LOSSES:
+        raise ParameterError(f"A run compares one to {MAX_LOSSES} losses; {len(config.losses)} came.")
+    for choice in config.losses:
+        if choice.name not in LOSSES:
+            raise ParameterError(f"There is no loss {choice.name!r}; choose from {', '.join(LOSSES)}.")
+        make(LOSSES[choice.name].parameters, dict(choice.parameters), LOSSES[choice.name].title)
+    if config.encoder not in ENCODERS:
+        raise ParameterError(f"There is no encoder {config.encoder!r}; choose from {', '.join(ENCODERS)}.")
+    encoder = ENCODERS[config.encoder]
+    make(encoder.parameters, dict(config.encoder_parameters), encoder.title)
+    if config.sampler not in SAMPLERS:
+        raise ParameterError(f"There is no sampler {config.sampler!r}; choose from {', '.join(SAMPLERS)}.")
+
+
+def _check_budget(config: RunConfig) -> None:
+    if config.steps is None and config.minutes is None:
+        raise ParameterError("A run needs a budget: steps, minutes or both; neither came.")
+    for name, most in (("steps", MOST_STEPS), ("minutes", LONGEST_MINUTES), ("snapshot_steps", MOST_STEPS)):
+        value = getattr(config, name)
+        if value is not None and (not _is_number(value) or not 0 < value <= most):
+            label = name.replace("_", " ")
+            raise ParameterError(f"{label} needs a number above 0 and at most {most}; {value!r} came.")
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
