@@ -1,0 +1,94 @@
+"""Which splits are used, how classes are divided between train and test, and which images a cap keeps."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from trainers.errors import DataError
+
+_TEST = ("test", "testing", "validation", "valid", "val", "dev", "eval", "evaluation", "holdout")
+_WHOLE = ("full", "all", "data", "corpus", "default")
+_CLASSES_UNDER_CAP = 32
+
+
+def pick_splits(names: Sequence[str], train: str | None, test: str | None) -> tuple[str, str | None]:
+    """Choose (train, test) among the split names; test is None if one split has to serve for both.
+
+    Raises:
+        DataError: a wanted split does not exist.
+    """
+    for wanted in (train, test):
+        if wanted is not None and wanted not in names:
+            raise DataError(f"There is no split {wanted!r}; this set has {', '.join(names)}. Pick one of them.")
+    if train is None:
+        rest = [name for name in names if name != test]
+        likely = [name for name in rest if name.lower().startswith("train")]
+        whole = [name for word in _WHOLE for name in rest if name.lower() == word]
+        unnamed = [name for name in rest if test_rank(name) is None]
+        train = next(iter([*likely, *whole, *unnamed, *rest]), test)
+    if test is None:
+        ranked = sorted((test_rank(name), name) for name in names if name != train and test_rank(name) is not None)
+        test = ranked[0][1] if ranked else None
+    if train is None:
+        raise DataError("This set has no split with images in it.")
+    return train, None if test == train else test
+
+
+def test_rank(name: str) -> int | None:
+    """Place of a name among those that mean a test split, 0 the best; None if it is none."""
+    words = name.lower().replace("-", "_").split("_")
+    ranks = [_TEST.index(word) for word in words if word in _TEST]
+    return min(ranks, default=None)
+
+
+def divide(labels: np.ndarray, seed: int) -> np.ndarray:
+    """Divide classes in two halves, parents represented in both.
+
+    Classes are laid out in a row, siblings side by side at every level in a random order, and taken alternately: each
+    parent's classes are halved too, to within one.
+
+    Args:
+        labels: int64 [N, L], finest first, a tree.
+
+    Returns:
+        bool [N]: True for rows of the classes that go to train; the larger half if the number is odd.
+    """
+    rng = np.random.default_rng(seed)
+    rows = np.unique(labels, axis=0)
+    keys = [rng.permutation(int(rows[:, level].max()) + 1)[rows[:, level]] for level in range(rows.shape[1])]
+    order = np.lexsort(keys)  # the last key, the coarsest level, sorts first
+    return np.isin(labels[:, 0], rows[order[::2], 0])
+
+
+def cap(classes: np.ndarray, maximum: int, seed: int) -> np.ndarray:
+    """Indices, ascending, of at most ``maximum`` rows: whole classes, rather than a few of each.
+
+    Whole classes are kept in a random order while they fit. Only classes so large that fewer than 32 would fit (or
+    all, if there are fewer) are themselves thinned at random.
+
+    Args:
+        classes: int64 [N].
+    """
+    if len(classes) <= maximum:
+        return np.arange(len(classes))
+    rng = np.random.default_rng(seed)
+    found = np.unique(classes)
+    most = max(2, maximum // min(_CLASSES_UNDER_CAP, len(found)))
+    kept: list[np.ndarray] = []
+    room = maximum
+    for label in rng.permutation(found):
+        rows = np.flatnonzero(classes == label)
+        if len(rows) > most:
+            rows = rng.permutation(rows)[:most]
+        if len(rows) <= room:
+            kept.append(rows)
+            room -= len(rows)
+    return np.sort(np.concatenate(kept)) if kept else np.arange(0)
+
+
+def repeated(classes: np.ndarray) -> np.ndarray:
+    """bool [N]: rows whose class has at least two rows."""
+    _, inverse, counts = np.unique(classes, return_inverse=True, return_counts=True)
+    return (counts > 1)[inverse.reshape(-1)] if len(classes) else np.zeros(0, dtype=bool)

@@ -1,0 +1,65 @@
+"""What went wrong below, as one sentence that says what to do."""
+
+from __future__ import annotations
+
+import errno
+import re
+
+from trainers.errors import DataError
+
+_NO_NETWORK = ("Couldn't reach", "offline", "ConnectError", "Name or service not known", "Max retries", "timed out")
+
+
+def explain(error: BaseException, source: str) -> DataError:
+    """Turn an error of ``datasets``, ``huggingface_hub`` or the system into a :class:`DataError`."""
+    if isinstance(error, DataError):
+        return error
+    causes = _causes(error)
+    text = " ".join(str(cause) for cause in causes)
+    kinds = {kind.__name__ for cause in causes for kind in type(cause).__mro__}
+    if any(isinstance(cause, OSError) and cause.errno == errno.ENOSPC for cause in causes) or "Not enough disk" in text:
+        return DataError(f"The disk is full, so {source!r} cannot be prepared. Free some space and try again.")
+    if any(isinstance(cause, MemoryError) for cause in causes):
+        return DataError(f"{source!r} does not fit in memory. Choose a smaller set.")
+    if "scripts are no longer supported" in text:
+        return DataError(
+            f"{source!r} needs its own loading script, which is not run here. Choose a set stored as files."
+        )
+    if "GatedRepoError" in kinds or "gated dataset" in text:
+        return DataError(
+            f"{source!r} is gated: its owner grants access. Ask for it on the set's page, then log in with "
+            "`hf auth login` or set HF_TOKEN."
+        )
+    if "Revision '" in text or "RevisionNotFoundError" in kinds:
+        return DataError(f"{source!r} has no such revision. Leave the revision empty for the newest.")
+    configs = re.search(r"(?:pick one among the available configs|Available): \[(.*?)\]", text, re.DOTALL)
+    if configs:
+        names = ", ".join(re.findall(r"'([^']*)'", configs.group(1))[:30])
+        return DataError(f"{source!r} has several subsets. Choose one of: {names}.")
+    if _no_network(text, kinds):
+        return DataError(
+            f"The Hugging Face Hub cannot be reached, and {source!r} is not on this machine yet. "
+            "Check the network, or choose a drawn world or a folder."
+        )
+    if "DatasetNotFoundError" in kinds or "RepositoryNotFoundError" in kinds or "doesn't exist on the Hub" in text:
+        return DataError(
+            f"{source!r} is not on the Hub, or it is private. Check the spelling; private sets need HF_TOKEN."
+        )
+    if kinds & {"DataFilesNotFoundError", "EmptyDatasetError"} or "any data file" in text:
+        return DataError(f"{source!r} holds no images or tables that can be read.")
+    last = str(causes[-1]).strip().splitlines()
+    return DataError(f"{source!r} cannot be read: {(last[0] if last else kinds and type(error).__name__)[:300]}")
+
+
+def _no_network(text: str, kinds: set[str]) -> bool:
+    names = {"ConnectionError", "ConnectError", "TimeoutException", "OfflineModeIsEnabled", "LocalEntryNotFoundError"}
+    return bool(kinds & names) or any(words in text for words in _NO_NETWORK)
+
+
+def _causes(error: BaseException) -> list[BaseException]:
+    found: list[BaseException] = []
+    current: BaseException | None = error
+    while current is not None and current not in found:
+        found.append(current)
+        current = current.__cause__ or current.__context__
+    return found

@@ -1,0 +1,182 @@
+"""Hub sets: checked by name and size before anything is downloaded, read from the local copy afterwards."""
+
+from __future__ import annotations
+
+import shutil
+import threading
+from contextlib import nullcontext
+from pathlib import Path
+from typing import Any
+
+from trainers.data import settings
+from trainers.data.base import Progress
+from trainers.data.faults import explain
+from trainers.data.opening import Opened, Splits, arrow_tables, make_builder
+from trainers.data.quiet import offline, online, quiet
+from trainers.data.table import ArrowTable
+from trainers.errors import DataError
+
+_POLL_SECONDS = 0.5
+
+
+def open_hub(name: str, subset: str | None, revision: str | None) -> Opened:
+    """Open a Hub set; without a network, from what is on the disk already.
+
+    Raises:
+        DataError: unknown, private, gated, with several subsets, in need of a script, or not reachable.
+    """
+    import datasets.packaged_modules
+
+    if name in datasets.packaged_modules._PACKAGED_DATASETS_MODULES:
+        raise DataError(f"{name!r} is a file format, not a set. Give a Hub id such as uoft-cs/cifar100.")
+    connected = online()
+    with nullcontext() if connected else offline():
+        builder = make_builder(name, subset, revision, None)
+    card = _card(name, revision) if connected else {}
+    return Opened(
+        key=f"{name}/{builder.config_id}/{builder.hash}",
+        title=card.get("pretty_name") or name.split("/")[-1],
+        licence=card.get("license") or builder.info.license or "unknown",
+        read=lambda progress: _read(builder, name, connected, progress),
+    )
+
+
+def sample(name: str, subset: str | None, revision: str | None, rows: int) -> Splits:
+    """The first rows of each split, streamed: enough to see the columns, without the download.
+
+    Raises:
+        DataError: as :func:`open_hub`, or the rows cannot be streamed.
+    """
+    import datasets
+
+    with quiet():
+        try:
+            streams = datasets.load_dataset(name, name=subset, revision=revision, streaming=True)
+            found = {}
+            for split, stream in streams.items():
+                head = _plain_images(stream).take(rows)
+                table = datasets.Dataset.from_list(list(head), features=head.features)
+                found[str(split)] = ArrowTable(table)
+        except Exception as error:
+            raise explain(error, name) from error
+    return Splits(tables={split: table for split, table in found.items() if len(table)})
+
+
+def is_local(name: str, subset: str | None, revision: str | None) -> bool:
+    """Whether a set has been downloaded and prepared before."""
+    with nullcontext() if online() else offline():
+        return _prepared(make_builder(name, subset, revision, None))
+
+
+def _plain_images(stream: Any) -> Any:
+    import datasets
+
+    for column, feature in (stream.features or {}).items():
+        if isinstance(feature, datasets.Image):
+            stream = stream.cast_column(column, datasets.Image(decode=False))
+    return stream
+
+
+def _read(builder: Any, name: str, connected: bool, progress: Progress) -> Splits:
+    import datasets.config
+    import huggingface_hub.constants
+
+    if not _prepared(builder):
+        size = _check_size(builder, name) if connected else 0
+        _download(builder, name, size, progress)
+    roots = (Path(builder.cache_dir), Path(datasets.config.HF_DATASETS_CACHE))
+    with quiet():
+        try:
+            dataset = builder.as_dataset()
+        except Exception as error:
+            raise explain(error, name) from error
+    return Splits(tables=arrow_tables(dataset, (*roots, Path(huggingface_hub.constants.HF_HUB_CACHE))))
+
+
+def _prepared(builder: Any) -> bool:
+    return (Path(builder.cache_dir) / "dataset_info.json").is_file()
+
+
+def _check_size(builder: Any, name: str) -> int:
+    size = builder.info.download_size or _listed_size(builder, name)
+    limit = settings.download_bytes()
+    if size > limit:
+        raise DataError(
+            f"{name!r} is a download of {size / settings.GB:.1f} GB; the limit here is {limit / settings.GB:g} GB. "
+            "Choose a smaller set or subset, or raise RANKSCOPE_DOWNLOAD_GB."
+        )
+    folder = Path(builder.cache_dir)
+    while not folder.exists():
+        folder = folder.parent
+    free = shutil.disk_usage(folder).free
+    if 2 * size > free:  # the files and their prepared copy
+        raise DataError(
+            f"{name!r} needs about {2 * size / settings.GB:.1f} GB of disk; {free / settings.GB:.1f} GB are free. "
+            "Free some space or choose a smaller set."
+        )
+    return size
+
+
+def _listed_size(builder: Any, name: str) -> int:
+    """Bytes of the files of this subset, from the Hub's file list; 0 if it does not say."""
+    from huggingface_hub import HfApi
+
+    wanted = {
+        str(path).split("@")[-1].partition("/")[2] for paths in builder.config.data_files.values() for path in paths
+    }
+    try:
+        siblings = HfApi().dataset_info(name, files_metadata=True).siblings or []
+    except Exception as error:
+        raise explain(error, name) from error
+    return sum(file.size or 0 for file in siblings if file.rfilename in wanted)
+
+
+def _download(builder: Any, name: str, size: int, progress: Progress) -> None:
+    """Run the download in a thread so that ``progress`` can report it and can stop the wait for it."""
+    import huggingface_hub.constants
+
+    outcome: list[BaseException | None] = []
+
+    def work() -> None:
+        try:
+            builder.download_and_prepare(verification_mode="no_checks")
+            outcome.append(None)
+        except BaseException as error:
+            outcome.append(error)
+
+    folder = Path(huggingface_hub.constants.HF_HUB_CACHE) / f"datasets--{name.replace('/', '--')}" / "blobs"
+    words = f" of {size / settings.GB:.2f} GB" if size else ""
+    with quiet():
+        worker = threading.Thread(target=work, daemon=True, name="download")
+        worker.start()
+        while worker.is_alive():
+            got = _size_of(folder)
+            progress(f"Downloading {name}: {got / settings.GB:.2f} GB{words}", min(0.99, got / size) if size else 0.0)
+            worker.join(_POLL_SECONDS)
+    error = outcome[0]
+    if error is not None:
+        raise explain(error, name) from error
+
+
+def _size_of(folder: Path) -> int:
+    total = 0
+    for path in folder.glob("*"):
+        try:
+            total += path.stat().st_size
+        except OSError:  # a part that was just renamed
+            continue
+    return total
+
+
+def _card(name: str, revision: str | None) -> dict[str, str]:
+    from huggingface_hub import DatasetCard
+
+    with quiet():
+        try:
+            values = DatasetCard.load(name, ignore_metadata_errors=True).data.to_dict()
+        except Exception:  # a card is a courtesy; without one the licence is unknown
+            values = {}
+    licence = values.get("license")
+    if isinstance(licence, list) and licence:
+        values["license"] = ", ".join(map(str, licence))
+    return {key: value for key, value in values.items() if isinstance(value, str)}

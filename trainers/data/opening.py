@@ -1,0 +1,143 @@
+"""Opening folders and Hub sets: a key that tells their content apart, and the splits as tables when they are needed."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from trainers.data import files, settings
+from trainers.data.base import Progress
+from trainers.data.faults import explain
+from trainers.data.quiet import quiet
+from trainers.data.table import ArrowTable, Table
+from trainers.errors import DataError
+
+
+@dataclass(frozen=True, kw_only=True)
+class Splits:
+    """All splits of a set.
+
+    Attributes:
+        tables: by split name.
+        notes: what was left out on the way.
+        tree: label columns, finest first, where the layout itself says so (nested folders).
+    """
+
+    tables: Mapping[str, Table]
+    notes: tuple[str, ...] = ()
+    tree: tuple[str, ...] | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Opened:
+    """A set that exists and may be read.
+
+    Attributes:
+        key: changes whenever the content may have.
+        title, licence: as its own card says.
+        read: gives the splits; slow, may download.
+    """
+
+    key: str
+    title: str
+    licence: str
+    read: Callable[[Progress], Splits]
+
+
+def open_folder(place: Path, subset: str | None) -> Opened:
+    """Open a plain image folder, a zip file, or any folder that ``datasets.load_dataset`` reads.
+
+    Raises:
+        DataError: it holds nothing that can be read.
+    """
+    card = read_card(place / "README.md")
+    title = card.get("pretty_name") or place.stem
+    licence = card.get("license") or "unknown"
+    if place.is_file() and not files.is_plain(place):
+        raise DataError(f"A folder or a zip file of images was needed; {place.name!r} is another kind of file.")
+    if files.is_plain(place):
+        found = files.scan(place)
+        return Opened(key=files.key(place, found), title=title, licence=licence, read=lambda _: _plain(place, found))
+    if any((place / name).exists() for name in ("dataset_dict.json", "state.json")):
+        return Opened(key=_saved_key(place), title=title, licence=licence, read=lambda _: _saved(place))
+    builder = make_builder(str(place), subset, None, arrow_folder())
+    key = hashlib.blake2b(f"{place.resolve()}/{builder.config_id}/{builder.hash}".encode(), digest_size=16).hexdigest()
+    return Opened(key=key, title=title, licence=licence, read=lambda _: _prepared(builder, place))
+
+
+def make_builder(path: str, subset: str | None, revision: str | None, cache: Path | None) -> Any:
+    """``datasets.load_dataset_builder`` with its errors as sentences.
+
+    Raises:
+        DataError: as :func:`trainers.data.faults.explain` words it.
+    """
+    import datasets
+
+    with quiet():
+        try:
+            return datasets.load_dataset_builder(
+                path, name=subset, revision=revision, cache_dir=None if cache is None else str(cache)
+            )
+        except Exception as error:
+            raise explain(error, path) from error
+
+
+def arrow_folder() -> Path | None:
+    """Where ``datasets`` puts its working copy of folders; None: its own cache."""
+    root = settings.cache_folder()
+    return None if root is None else root / "arrow"
+
+
+def arrow_tables(dataset: Any, roots: tuple[Path, ...]) -> dict[str, Table]:
+    """The splits of a ``DatasetDict`` or a ``Dataset``; empty ones are left out."""
+    splits = dataset if isinstance(dataset, dict) else {"all": dataset}
+    return {str(name): ArrowTable(split, roots) for name, split in splits.items() if len(split)}
+
+
+def read_card(path: Path) -> dict[str, str]:
+    """``license`` and ``pretty_name`` of a README's YAML header, where they are plain text."""
+    from huggingface_hub import metadata_load
+
+    try:
+        found = metadata_load(path) if path.is_file() else None
+    except Exception:  # a card is a courtesy; a broken one must not keep the images away
+        found = None
+    return {name: value for name, value in (found or {}).items() if isinstance(value, str)}
+
+
+def _plain(place: Path, found: list[files.File]) -> Splits:
+    tables, notes = files.tables(place, found)
+    tree = next(iter(tables.values())).tree
+    return Splits(tables=dict(tables), notes=notes, tree=tree)
+
+
+def _saved(place: Path) -> Splits:
+    import datasets
+
+    with quiet():
+        try:
+            return Splits(tables=arrow_tables(datasets.load_from_disk(str(place)), (place,)))
+        except Exception as error:
+            raise explain(error, str(place)) from error
+
+
+def _saved_key(place: Path) -> str:
+    states = [
+        f"{path.relative_to(place)}\t{path.stat().st_size}\t{path.stat().st_mtime_ns}"
+        for path in sorted(place.rglob("*"))
+        if path.is_file()
+    ]
+    return hashlib.blake2b("\n".join([str(place.resolve()), *states]).encode(), digest_size=16).hexdigest()
+
+
+def _prepared(builder: Any, place: Path) -> Splits:
+    with quiet():
+        try:
+            builder.download_and_prepare(verification_mode="no_checks")
+            dataset = builder.as_dataset()
+        except Exception as error:
+            raise explain(error, str(place)) from error
+        return Splits(tables=arrow_tables(dataset, (place, Path(builder.cache_dir))))

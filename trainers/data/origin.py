@@ -1,0 +1,77 @@
+"""What a source string means: a folder or zip file of this machine, or a Hub set. Nothing is opened before that."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from trainers.data import settings
+from trainers.errors import DataError
+
+_HUB_ID = re.compile(r"[A-Za-z0-9][\w.\-]{0,95}(/[A-Za-z0-9][\w.\-]{0,95})?")
+_HUB_PREFIX = re.compile(r"^(https?://(www\.)?(huggingface\.co|hf\.co)/datasets/|hf://datasets/|datasets/)")
+_REVISION = re.compile(r"[A-Za-z0-9][\w./\-]{0,199}")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Origin:
+    """Where a set lives: ``folder`` (a directory or a zip file) or ``hub`` (an id); exactly one is not None."""
+
+    folder: Path | None = None
+    hub: str | None = None
+
+    @property
+    def title(self) -> str:
+        """A short name."""
+        return self.folder.stem if self.folder is not None else str(self.hub).split("/")[-1]
+
+
+def resolve(source: str) -> Origin:
+    """Tell folders from Hub ids.
+
+    Raises:
+        DataError: a folder that does not exist or may not be opened here, or text that is neither.
+    """
+    text = source.strip()
+    path = Path(text).expanduser() if text else None
+    if _is_path(text):
+        return _folder(path)
+    hub = _HUB_PREFIX.sub("", text).rstrip("/")
+    # datasets itself would prefer a folder of that name in the working directory, so the question is settled here.
+    if hub == text and path is not None and path.exists():
+        return _folder(path)
+    if Path(hub).exists():
+        raise DataError(f"{hub!r} is also a folder here. Rename that folder, or give its full path to open it.")
+    if not _HUB_ID.fullmatch(hub) or ".." in hub or "--" in hub or hub.endswith((".git", ".", "-")):
+        raise DataError(
+            f"A catalogue name, a folder or a Hub id such as uoft-cs/cifar100 was needed; {source[:120]!r} came."
+        )
+    return Origin(hub=hub)
+
+
+def check_reference(subset: str | None, revision: str | None) -> None:
+    """Refuse subset and revision names that could be read as a path.
+
+    Raises:
+        DataError: with the name.
+    """
+    if subset is not None and (len(subset) > 200 or ".." in subset or subset.startswith(("/", "~")) or "\\" in subset):
+        raise DataError(
+            f"A subset name was needed; {subset[:120]!r} came. The set's page on the Hub lists its subsets."
+        )
+    if revision is not None and (not _REVISION.fullmatch(revision) or ".." in revision):
+        raise DataError(f"A commit, branch or tag was needed; {revision[:120]!r} came.")
+
+
+def _is_path(text: str) -> bool:
+    return text.startswith(("/", ".", "~", "\\")) or "\\" in text or bool(re.match(r"[A-Za-z]:", text))
+
+
+def _folder(path: Path | None) -> Origin:
+    # The policy is asked before the disk, so that a refusal does not tell which paths exist.
+    if path is None or not settings.folder_allowed(path):
+        raise DataError("Folders cannot be opened here. Give a catalogue name or a Hub id such as uoft-cs/cifar100.")
+    if not path.exists():
+        raise DataError(f"A folder or zip file of images was needed; {str(path)!r} does not exist.")
+    return Origin(folder=path)

@@ -1,0 +1,76 @@
+"""Keeps ``datasets`` and ``huggingface_hub`` silent, keeps them from waiting for a network that is not there."""
+
+from __future__ import annotations
+
+import logging
+import os
+import socket
+import threading
+import warnings
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from typing import Any
+from urllib.parse import urlsplit
+
+_LOCK = threading.RLock()
+_CONNECT_SECONDS = 5.0
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """No progress bars, log lines or warnings of the two libraries inside; their settings come back after."""
+    import datasets
+    import huggingface_hub.utils as hub
+
+    with _LOCK, warnings.catch_warnings(), ExitStack() as after:
+        warnings.simplefilter("ignore")
+        if not datasets.are_progress_bars_disabled():
+            datasets.disable_progress_bars()
+            after.callback(datasets.enable_progress_bars)
+        if not hub.are_progress_bars_disabled():
+            hub.disable_progress_bars()
+            after.callback(hub.enable_progress_bars)
+        for name in ("datasets", "huggingface_hub"):
+            logger = logging.getLogger(name)
+            after.callback(logger.setLevel, logger.level)
+            logger.setLevel(logging.CRITICAL + 1)
+        yield
+
+
+def online() -> bool:
+    """Whether the Hub can be reached: not forbidden by HF_HUB_OFFLINE, and its server takes a connection.
+
+    The library itself tries for half a minute before it says no.
+    """
+    import huggingface_hub.constants as constants
+
+    if constants.HF_HUB_OFFLINE:
+        return False
+    if any(os.environ.get(name) for name in ("HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy")):
+        return True  # the way leads through the proxy; only the request itself can tell
+    server = urlsplit(constants.ENDPOINT)
+    port = server.port or (443 if server.scheme == "https" else 80)
+    try:
+        socket.create_connection((server.hostname or "", port), _CONNECT_SECONDS).close()
+    except OSError:
+        return False
+    return True
+
+
+@contextmanager
+def offline() -> Iterator[None]:
+    """Inside, the libraries use their caches and raise at once where those do not help."""
+    import datasets.config
+    import huggingface_hub.constants
+
+    places: list[tuple[Any, bool]] = [
+        (module, module.HF_HUB_OFFLINE) for module in (datasets.config, huggingface_hub.constants)
+    ]
+    with _LOCK:
+        for module, _ in places:
+            module.HF_HUB_OFFLINE = True
+        try:
+            yield
+        finally:
+            for module, before in places:
+                module.HF_HUB_OFFLINE = before

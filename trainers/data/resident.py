@@ -1,0 +1,154 @@
+"""Decoding a whole split into one uint8 array, in memory or in a file that is mapped."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from trainers.data.decode import UndecodableError, header, square
+
+HEADER_BYTES = 4096
+"""Room kept for the safetensors header, whose text depends on how many images turn out to be readable."""
+
+_CHUNK = 128
+_SMALL = 32
+_MEDIUM = 64
+
+Fetch = Callable[[np.ndarray], list[bytes | None]]
+"""Encoded bytes of rows, given their indices int64 [n]."""
+
+
+class ColourFoundError(Exception):
+    """A set that began grey holds a colour image."""
+
+
+def look(fetch: Fetch, count: int) -> tuple[int, bool]:
+    """Default side in pixels and whether the set looks grey, from up to 64 headers spread over the rows.
+
+    Pictures of up to 40 pixels, and grey drawings of up to 128, become 32; everything else 64.
+    """
+    rows = np.unique(np.linspace(0, count - 1, min(count, 64)).astype(np.int64))
+    sizes, greys = [], []
+    for data in fetch(rows):
+        if data is not None:
+            try:
+                width, height, grey = header(data)
+            except UndecodableError:
+                continue
+            sizes.append(min(width, height))
+            greys.append(grey)
+    grey = bool(greys) and all(greys)
+    middle = float(np.median(sizes)) if sizes else 0.0
+    return (_SMALL if middle <= (128 if grey else 40) else _MEDIUM), grey
+
+
+def decode_all(fetch: Fetch, into: np.ndarray, done: Callable[[int], None]) -> np.ndarray:
+    """Fill ``into`` uint8 [N, C, H, W] row by row with all cores; returns bool [N], True where a row could be decoded.
+
+    Args:
+        done: called with the number of finished rows; may raise to stop.
+
+    Raises:
+        ColourFoundError: C is 1 and an image is in colour.
+    """
+    count, channels, side, _ = into.shape
+    good = np.zeros(count, dtype=bool)
+    workers = max(1, min(16, os.cpu_count() or 1))
+    pool = ThreadPoolExecutor(workers, thread_name_prefix="decode")
+
+    def fill(row: int, data: bytes | None) -> None:
+        if data is None:
+            return
+        try:
+            pixels = square(data, side)
+        except UndecodableError:
+            return
+        if channels == 1 and len(pixels) == 3:
+            raise ColourFoundError
+        into[row] = pixels  # a grey image is repeated over three channels
+        good[row] = True
+
+    try:
+        for finished in _in_turn(pool, fetch, fill, count):
+            done(finished)
+    finally:
+        pool.shutdown(wait=True, cancel_futures=True)
+    return good
+
+
+def _in_turn(
+    pool: ThreadPoolExecutor, fetch: Fetch, fill: Callable[[int, bytes | None], None], count: int
+) -> Iterator[int]:
+    """Read one chunk ahead of the one that is being decoded; yields the number of finished rows."""
+    waiting: list[Future[None]] = []
+    for start in range(0, count, _CHUNK):
+        rows = np.arange(start, min(start + _CHUNK, count))
+        fetched = fetch(rows)
+        for task in waiting:
+            task.result()
+        yield start
+        waiting = [pool.submit(fill, int(row), data) for row, data in zip(rows, fetched, strict=True)]
+    for task in waiting:
+        task.result()
+    yield count
+
+
+def allocate(shape: Sequence[int], path: Path | None) -> np.ndarray:
+    """An uint8 array: in memory, or mapped from a new file with room for a header before it.
+
+    Raises:
+        OSError: the disk has no room; asked for beforehand, since a full disk under a map ends the process.
+    """
+    if path is None:
+        return np.zeros(tuple(shape), dtype=np.uint8)
+    total = HEADER_BYTES + int(np.prod(shape))
+    with path.open("wb") as file:
+        if hasattr(os, "posix_fallocate"):
+            os.posix_fallocate(file.fileno(), 0, total)
+        else:
+            file.truncate(total)
+    return np.memmap(path, dtype=np.uint8, mode="r+", offset=HEADER_BYTES, shape=tuple(shape))
+
+
+def keep(images: np.ndarray, rows: np.ndarray) -> np.ndarray:
+    """Move the rows (ascending indices) to the front, in place, and return that part."""
+    if len(rows) == len(images):
+        return images
+    for target, row in enumerate(rows):
+        if target != row:
+            images[target] = images[row]
+    return images[: len(rows)]
+
+
+def seal(path: Path, shape: Sequence[int]) -> None:
+    """Make the file a safetensors file with one tensor ``images`` of this shape, cutting off what lies behind it."""
+    size = int(np.prod(shape))
+    text = json.dumps({"images": {"dtype": "U8", "shape": [int(n) for n in shape], "data_offsets": [0, size]}})
+    with path.open("r+b") as file:
+        file.write((HEADER_BYTES - 8).to_bytes(8, "little") + text.encode().ljust(HEADER_BYTES - 8))
+        file.truncate(HEADER_BYTES + size)
+
+
+def read_images(path: Path, *, mapped: bool) -> Tensor:
+    """uint8 [N, C, H, W] of a sealed file, in memory or as a private map of it.
+
+    Raises:
+        ValueError, OSError, KeyError: the file is damaged.
+    """
+    with path.open("rb") as file:
+        length = int.from_bytes(file.read(8), "little")
+        if length != HEADER_BYTES - 8:
+            raise ValueError("no header")
+        shape = tuple(json.loads(file.read(length))["images"]["shape"])
+    if path.stat().st_size != HEADER_BYTES + int(np.prod(shape)):
+        raise ValueError("cut short")
+    if mapped:
+        return torch.from_numpy(np.memmap(path, dtype=np.uint8, mode="c", offset=HEADER_BYTES, shape=shape))
+    return torch.from_numpy(np.fromfile(path, dtype=np.uint8, offset=HEADER_BYTES).reshape(shape))

@@ -1,0 +1,83 @@
+"""What the machine allows: where decoded images are kept, how much memory and disk they may take, which folders open.
+
+Everything here comes from the environment, because it belongs to the machine and not to a run.
+
+    RANKSCOPE_CACHE         folder for decoded images, or ``off``; default ``~/.cache/rankscope``
+    RANKSCOPE_CACHE_GB      its bound, default 20
+    RANKSCOPE_MEMORY_GB     decoded images held in memory, default min(4, half of what is free); above it: memory map
+    RANKSCOPE_DOWNLOAD_GB   largest Hub set that is downloaded, default 20
+    RANKSCOPE_FOLDERS       ``on``, ``off``, or the folders that may be opened; default ``on``, on a Space ``off``
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from trainers.errors import DataError
+
+GB = 1_000_000_000
+_OFF = {"off", "0", "no", "none", "false"}
+_ON = {"", "on", "1", "yes", "true"}
+
+
+def cache_folder() -> Path | None:
+    """The folder for decoded images, not necessarily made yet; None: keep nothing on disk."""
+    value = os.environ.get("RANKSCOPE_CACHE", "").strip()
+    if value.lower() in _OFF:
+        return None
+    return Path(value).expanduser() if value else Path.home() / ".cache" / "rankscope"
+
+
+def cache_bytes() -> int:
+    """Upper bound of the cache in bytes."""
+    return int(_number("RANKSCOPE_CACHE_GB", 20.0) * GB)
+
+
+def download_bytes() -> int:
+    """Largest download in bytes."""
+    return int(_number("RANKSCOPE_DOWNLOAD_GB", 20.0) * GB)
+
+
+def memory_bytes() -> int:
+    """Bytes of decoded images that may stay in memory."""
+    return int(_number("RANKSCOPE_MEMORY_GB", min(4.0, free_memory() / 2 / GB)) * GB)
+
+
+def free_memory() -> int:
+    """Bytes of memory that can be had now, as far as the system says; a container's own limit counts."""
+    found = []
+    meminfo, limit = Path("/proc/meminfo"), Path("/sys/fs/cgroup/memory.max")
+    if meminfo.exists():
+        lines = [line for line in meminfo.read_text().splitlines() if line.startswith("MemAvailable:")]
+        found += [int(line.split()[1]) * 1024 for line in lines]
+    if limit.exists() and limit.read_text().strip().isdigit():
+        found.append(int(limit.read_text()))
+    if not found and hasattr(os, "sysconf"):
+        found.append(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
+    return min(found, default=8 * GB)
+
+
+def folder_allowed(path: Path) -> bool:
+    """Whether this folder or file may be opened; links are resolved first."""
+    value = os.environ.get("RANKSCOPE_FOLDERS")
+    if value is None:
+        return "SPACE_ID" not in os.environ
+    if value.strip().lower() in _OFF:
+        return False
+    if value.strip().lower() in _ON:
+        return True
+    real = path.resolve()
+    roots = [Path(root).expanduser().resolve() for root in value.split(os.pathsep) if root]
+    return any(real == root or root in real.parents for root in roots)
+
+
+def _number(name: str, default: float) -> float:
+    text = os.environ.get(name, "").strip()
+    try:
+        value = float(text) if text else default
+    except ValueError:
+        value = -1.0
+    if not 0 <= value < 1e6:
+        raise DataError(f"{name} needs a number of gigabytes; {text!r} came. Change or unset it.")
+    return value
