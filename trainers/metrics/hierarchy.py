@@ -22,18 +22,16 @@ def hierarchical_ap(block: RankedBlock, *, alpha: float = 1.0, count_query: bool
         count_query: the query counts among the items of its finest level, as in the published tables.
     """
     depth = block.legend.depth
-    counts = block.level_counts()
+    counts = block.counts
     share = counts.double()
     share[:, depth] += float(count_query)
     weight = torch.arange(depth + 1, dtype=torch.float64, device=share.device).div(depth).pow(alpha)
     relevance = torch.where(counts > 0, weight / share.clamp(min=1), 0.0)
     relevance[:, 0] = 0.0
-    level = block.level
-    own = relevance[block.row, level]
+    own = relevance.reshape(-1)[block.row * (depth + 1) + block.level]
     hrank = torch.zeros_like(own)
-    for other in range(1, depth + 1):
-        so_far = block.running(level == other)
-        hrank += torch.minimum(own, relevance[:, other][block.row]) * so_far
+    for other, so_far in enumerate(block.so_far, start=1):
+        hrank += torch.minimum(own, relevance[:, other].repeat_interleave(block.size)) * so_far
     total = (relevance * counts).sum(1)
     return block.per_list(hrank / block.rank) / torch.where(total > 0, total, torch.nan)
 
@@ -44,7 +42,7 @@ def ndcg(block: RankedBlock) -> Tensor:
     Croft et al., "Search Engines: Information Retrieval in Practice", 2009.
     """
     depth = block.legend.depth
-    counts = block.level_counts()
+    counts = block.counts
     steps = torch.arange(1, block.codes.shape[1] + 1, dtype=torch.float64, device=counts.device)
     discount = torch.log2(1 + steps).reciprocal()
     gain = torch.exp2(torch.arange(depth + 1, dtype=torch.float64, device=counts.device)) - 1
@@ -64,14 +62,16 @@ def asi(block: RankedBlock) -> Tensor:
     Sun et al., "Dynamic Metric Learning: Towards a Scalable Metric Space to Accommodate Multiple Semantic Scales",
     CVPR 2021.
     """
-    counts = block.level_counts()
+    counts = block.counts
     last = counts.flip(1).cumsum(1).flip(1)
-    n = torch.arange(len(block.row), device=counts.device) - block.start[block.row] + 1
+    n = torch.arange(len(block.row), device=counts.device) - block.start.repeat_interleave(block.size) + 1
     # The first N of a list are as many entries as its relevant items, so they share the block's row layout.
-    head = block.legend.level[block.codes.reshape(-1)[block.row * block.codes.shape[1] + n - 1].long()]
+    head = block.codes.reshape(-1)[block.row * block.codes.shape[1] + n - 1].long()
+    head = head if block.legend.tree else block.legend.level[head]
     common = torch.zeros_like(n)
     for level in range(1, block.legend.depth + 1):
         so_far = block.running(head == level)
-        size, end = counts[:, level][block.row], last[:, level][block.row]
-        common += torch.minimum(so_far, torch.minimum((n - end + size).clamp(min=0), size))
+        size = counts[:, level].repeat_interleave(block.size)
+        above = (last - counts)[:, level].repeat_interleave(block.size)
+        common += torch.minimum(so_far, torch.minimum((n - above).clamp(min=0), size))
     return block.per_list(common.double() / n) / torch.where(block.size > 0, block.size.double(), torch.nan)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import torch
 from torch import Tensor
@@ -68,22 +69,34 @@ class RankedBlock:
             size=size,
         )
 
-    @property
+    @cached_property
     def level(self) -> Tensor:
         """int64 ``[P]``: levels shared with the query, 1 to L."""
-        return self.legend.level[self.code]
+        return self.code if self.legend.tree else self.legend.level[self.code]
+
+    @cached_property
+    def counts(self) -> Tensor:
+        """int64 ``[b, L + 1]``: items that share exactly v levels; column 0 is unused."""
+        width = self.legend.depth + 1
+        return torch.bincount(self.row * width + self.level, minlength=len(self.size) * width).view(-1, width)
+
+    @cached_property
+    def so_far(self) -> tuple[Tensor, ...]:
+        """For each level v = 1..L, int64 ``[P]``: items of exactly v in the list up to and including each item."""
+        return tuple(self.running(self.level == v) for v in range(1, self.legend.depth + 1))
+
+    def hits_so_far(self, column: int) -> Tensor:
+        """int64 ``[P]``: items that agree with the query on a label column, up to and including each item."""
+        if self.legend.tree:
+            return torch.stack(self.so_far[self.legend.depth - column - 1 :]).sum(0)
+        return self.running(self.legend.match[column][self.code])
 
     def running(self, chosen: Tensor) -> Tensor:
         """How many ``chosen`` (bool ``[P]``) items each list holds up to and including each item: int64 ``[P]``."""
         total = chosen.cumsum(0)
         before = torch.cat([total.new_zeros(1), total])[self.start]
-        return total - before[self.row]
+        return total - before.repeat_interleave(self.size)
 
     def per_list(self, values: Tensor) -> Tensor:
         """Sum ``values [P]`` within each list: float64 ``[b]``."""
         return torch.bincount(self.row, weights=values.double(), minlength=len(self.size))
-
-    def level_counts(self) -> Tensor:
-        """int64 ``[b, L + 1]``: items that share exactly v levels; column 0 is unused."""
-        width = self.legend.depth + 1
-        return torch.bincount(self.row * width + self.level, minlength=len(self.size) * width).view(-1, width)

@@ -13,12 +13,12 @@ class BinaryScores:
     """The metrics of one label column on one block; the running hit count is shared between them."""
 
     def __init__(self, block: RankedBlock, level: int) -> None:
-        match = block.legend.match[level]
-        hit = match[block.code]
+        depth = block.legend.depth
+        hit = block.code >= depth - level if block.legend.tree else block.legend.match[level][block.code]
         self.block = block
         self.rank = block.rank.double()
-        self.precision = (block.running(hit) / self.rank) * hit
         self.hit = hit.double()
+        self.precision = block.hits_so_far(level) / self.rank * self.hit
         self.relevant = block.per_list(self.hit)
 
     def score(self, metric: Metric) -> Tensor:
@@ -31,7 +31,7 @@ class BinaryScores:
         """
         found = self.relevant > 0
         cut = self._cut(metric)
-        within = 1.0 if cut is None else (self.rank <= cut[self.block.row]).double()
+        within = 1.0 if cut is None else self.rank <= cut.repeat_interleave(self.block.size)
         limit = self.relevant if cut is None else torch.minimum(cut, self.relevant)
         if metric.kind == "AP":
             value = self.block.per_list(self.precision * within) / limit
