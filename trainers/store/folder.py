@@ -43,6 +43,11 @@ def new_id() -> str:
     return "".join(_ALPHABET[(number >> shift) & 31] for shift in range(125, -1, -5))
 
 
+def is_id(text: str) -> bool:
+    """Whether ``text`` has the form of a run id, and so cannot name another place."""
+    return _ID.fullmatch(text) is not None
+
+
 class RunFolder:
     """Read and write one run. Any number of processes may hold one; only the trainer holds its lock.
 
@@ -75,7 +80,7 @@ class RunFolder:
         Raises:
             RunError: no such run, half-deleted, damaged or of another version.
         """
-        if not _ID.fullmatch(run_id):
+        if not is_id(run_id):
             raise RunError(f"A run id is 26 letters and digits; {run_id[:40]!r} came.")
         folder = cls(root / run_id, read_only=read_only)
         if not (folder.path / "config.json").is_file():
@@ -187,6 +192,14 @@ class RunFolder:
         """Where thumbnail sheet ``index`` lies."""
         return self.path / "thumbs" / f"{index:03d}.webp"
 
+    def frame_path(self, k: int) -> Path:
+        """Where the maps of snapshot ``k`` lie."""
+        return self._at("layout", k)
+
+    def embeddings_path(self, k: int) -> Path:
+        """Where the embeddings of snapshot ``k`` lie; recordings keep only a few."""
+        return self._at("emb", k)
+
     def add_snapshot(self, snapshot: Snapshot) -> None:
         """Store embeddings, then announce them."""
         tensors = {f"arm{i}": _tensor(e, np.float16) for i, e in enumerate(snapshot.embeddings)}
@@ -295,7 +308,7 @@ def list_runs(root: Path, *, read_only: bool = False) -> list[RunFolder]:
     """The runs under ``root``, newest first; folders that are not runs are passed over."""
     if not root.is_dir():
         return []
-    paths = [path for path in root.iterdir() if _ID.fullmatch(path.name) and (path / "config.json").is_file()]
+    paths = [path for path in root.iterdir() if is_id(path.name) and (path / "config.json").is_file()]
     return [RunFolder(path, read_only=read_only) for path in sorted(paths, reverse=True)]
 
 

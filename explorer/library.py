@@ -1,0 +1,170 @@
+"""The runs that a page can show: own ones in the runs folder, recorded ones that ship with the program."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+
+from explorer.cache import Cache
+from trainers.errors import RunError, UserError
+from trainers.store import RunFolder, is_id, list_runs
+from trainers.types import Frame, Probe, RunConfig
+
+OPEN_RUNS = 64
+MEGABYTE = 2**20
+
+
+class Run:
+    """One run folder, open for reading; keeps what never changes."""
+
+    def __init__(self, folder: RunFolder) -> None:
+        self.folder = folder
+        self.id = folder.id
+        self.recorded = folder.read_only
+        self._config: RunConfig | None = None
+        self._probe: Probe | None = None
+        self._size: tuple[float, int] | None = None
+
+    @property
+    def config(self) -> RunConfig:
+        """What was asked for."""
+        if self._config is None:
+            self._config = self.folder.config
+        return self._config
+
+    @property
+    def probe(self) -> Probe | None:
+        """The points of the maps; None until the data is read."""
+        if self._probe is None:
+            with _reading(self.id):
+                self._probe = self.folder.probe()
+        return self._probe
+
+    def size(self, updated: float) -> int:
+        """Bytes on disk, counted again only when ``updated`` (of the run's state) has changed."""
+        if self._size is None or self._size[0] != updated:
+            self._size = (updated, folder_bytes(self.folder.path))
+        return self._size[1]
+
+
+class Library:
+    """Finds runs by id and reads them, for many viewers at once.
+
+    Args:
+        root: folder of the own runs; need not exist yet.
+        recorded: folder of the recordings; nothing is ever written there.
+    """
+
+    def __init__(self, root: Path, recorded: Path) -> None:
+        self.root = root
+        self.recorded = recorded
+        self._runs: Cache[Run] = Cache(limit=OPEN_RUNS, dropped=lambda run: run.folder.db.close())
+        self._coordinates: Cache[bytes] = Cache(limit=64 * MEGABYTE, cost=len)
+        self._frames: Cache[Frame] = Cache(limit=32 * MEGABYTE, cost=_frame_bytes)
+        self._embeddings: Cache[tuple[np.ndarray, ...]] = Cache(
+            limit=64 * MEGABYTE, cost=lambda arms: sum(arm.nbytes for arm in arms)
+        )
+
+    def get(self, run_id: str) -> Run:
+        """Open a run; an own one wins over a recording of the same id.
+
+        Raises:
+            RunError: no such run, half-deleted, damaged or of another version.
+        """
+        run = self._runs.get(run_id, lambda: self._open(run_id))
+        if not (run.folder.path / "config.json").is_file():
+            self._runs.drop(run_id)
+            raise RunError(f"There is no run {run_id}; it may have been deleted.")
+        return run
+
+    def folders(self) -> list[RunFolder]:
+        """Own runs, newest first, then recordings, newest first. They may be damaged."""
+        own = list_runs(self.root)
+        taken = {folder.id for folder in own}
+        return own + [folder for folder in list_runs(self.recorded, read_only=True) if folder.id not in taken]
+
+    def frame(self, run: Run, k: int) -> Frame:
+        """The maps of snapshot ``k``.
+
+        Raises:
+            RunError: there is none, or it is damaged.
+        """
+        return self._frames.get(self._key(run, k), lambda: self._read_frame(run, k))
+
+    def coordinates(self, run: Run, k: int) -> bytes:
+        """For each arm ``P x 2`` little-endian uint16, x and y interleaved: ``4 * P * arms`` bytes.
+
+        Raises:
+            RunError: there is no frame ``k``, or it is damaged.
+        """
+        return self._coordinates.get(self._key(run, k), lambda: _encode(self._read_frame(run, k)))
+
+    def embeddings(self, run: Run, k: int) -> tuple[np.ndarray, ...] | None:
+        """Float16 ``[P, D]`` of every arm at snapshot ``k``; None where they were not kept."""
+        path = run.folder.embeddings_path(k)
+        if not path.is_file():
+            return None
+        with _reading(run.id):
+            key = (run.id, k, path.stat().st_mtime_ns)
+            return self._embeddings.get(key, lambda: run.folder.embeddings(k))
+
+    def close(self) -> None:
+        """Close every database and forget everything."""
+        for cache in (self._runs, self._coordinates, self._frames, self._embeddings):
+            cache.clear()
+
+    def _open(self, run_id: str) -> Run:
+        with _reading(run_id):
+            try:
+                return Run(RunFolder.open(self.root, run_id))
+            except RunError:
+                if not is_id(run_id) or not (self.recorded / run_id / "config.json").is_file():
+                    raise
+            return Run(RunFolder.open(self.recorded, run_id, read_only=True))
+
+    def _key(self, run: Run, k: int) -> tuple[str, int, int]:
+        # the time of writing is in the key because a resumed run may write a frame of the same number again
+        try:
+            return run.id, k, run.folder.frame_path(k).stat().st_mtime_ns
+        except OSError as error:
+            raise RunError(f"The run {run.id} has no frame {k}.") from error
+
+    def _read_frame(self, run: Run, k: int) -> Frame:
+        with _reading(run.id):
+            return run.folder.frame(k)
+
+
+def folder_bytes(path: Path) -> int:
+    """Bytes of the files under ``path``; files that vanish while counting count nothing."""
+    total = 0
+    for folder, _, names in os.walk(path):
+        for name in names:
+            with contextlib.suppress(OSError):
+                total += (Path(folder) / name).stat().st_size
+    return total
+
+
+@contextlib.contextmanager
+def _reading(run_id: str) -> Iterator[None]:
+    """Turn whatever a damaged file raises into a sentence."""
+    try:
+        yield
+    except UserError:
+        raise
+    except (OSError, ValueError, KeyError, TypeError, IndexError) as error:
+        raise RunError(
+            f"The run folder {run_id} is incomplete or damaged ({type(error).__name__}: {error}). "
+            "Delete it, or restore the missing files from a download of the run."
+        ) from error
+
+
+def _encode(frame: Frame) -> bytes:
+    return b"".join(np.ascontiguousarray(arm.xy, dtype="<u2").tobytes() for arm in frame.arms)
+
+
+def _frame_bytes(frame: Frame) -> int:
+    return sum(arm.xy.nbytes + arm.neighbours.nbytes for arm in frame.arms)

@@ -1,0 +1,240 @@
+"""What the page is told about a run, as plain values for JSON. Read only, cheap, and safe to call for any visitor."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import Any, Protocol
+
+import numpy as np
+
+from explorer.library import Library, Run, folder_bytes
+from explorer.owner import digest
+from explorer.wording import arm_titles, data_title, loss_title, run_title, severity_words, summary
+from trainers.errors import RunError
+from trainers.store import RunFolder
+from trainers.types import ACTIVE, Probe
+
+METRIC_ROWS = 2000
+HEADLINE = ("R_at_1", "HAP")
+Json = dict[str, Any]
+
+
+class Queue(Protocol):
+    """The waiting line."""
+
+    def position(self, run_id: str) -> int | None:
+        """1 is next; None when the run does not wait."""
+
+
+# ------------------------------------------------------------------ all runs
+
+
+def runs(library: Library, queue: Queue | None, token: str | None) -> list[Json]:
+    """Every run for the list, newest first, recordings last; a damaged one says so and hides no other."""
+    return [_card(library, folder, queue, token) for folder in library.folders()]
+
+
+def start(library: Library) -> str | None:
+    """The run that a new visitor sees first: one that trains, else the last finished one, else a recording."""
+    phases: list[tuple[str, str, bool]] = []
+    for folder in library.folders():
+        try:
+            phases.append((folder.id, library.get(folder.id).folder.state().phase, folder.read_only))
+        except RunError:
+            continue  # a damaged run is shown in the list, never first
+    own = [(run_id, phase) for run_id, phase, recorded in phases if not recorded]
+    active = [run_id for run_id, phase in own if phase in ACTIVE]
+    finished = [run_id for run_id, phase in own if phase == "finished"]
+    recordings = [run_id for run_id, _, recorded in phases if recorded]
+    return next(iter((*active, *finished, *recordings)), None)
+
+
+def created(run_id: str) -> float:
+    """Seconds since the epoch at which the run was made: the first ten letters of its id are milliseconds."""
+    digits = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
+    milliseconds = 0
+    for letter in run_id[:10]:
+        milliseconds = milliseconds * 32 + digits.index(letter)
+    return milliseconds / 1000
+
+
+def _card(library: Library, folder: RunFolder, queue: Queue | None, token: str | None) -> Json:
+    card: Json = {
+        "id": folder.id,
+        "title": f"Run {folder.id}",
+        "data": "",
+        "losses": [],
+        "phase": "damaged",
+        "recorded": folder.read_only,
+        "step": 0,
+        "planned_steps": None,
+        "seconds": 0.0,
+        "bytes": 0,
+        "created": created(folder.id),
+        "message": "",
+        "error": None,
+        "headline": {key: [] for key in HEADLINE},
+        "queue_position": None,
+        "mine": None if token is None else _is_mine(folder, token),
+    }
+    try:
+        return card | _card_of(library.get(folder.id), queue)
+    except RunError as error:
+        return card | {"error": str(error), "bytes": folder_bytes(folder.path)}
+
+
+def _card_of(run: Run, queue: Queue | None) -> Json:
+    state = run.folder.state()
+    return {
+        "title": run_title(run),
+        "data": data_title(run),
+        "losses": arm_titles(run.config),
+        "phase": state.phase,
+        "step": state.step,
+        "planned_steps": state.planned_steps,
+        "seconds": state.seconds,
+        "bytes": run.size(state.updated),
+        "message": state.message,
+        "error": state.error,
+        "headline": _headline(run),
+        "queue_position": _position(run, queue, state.phase),
+    }
+
+
+def _is_mine(folder: RunFolder, token: str) -> bool:
+    return not folder.read_only and folder.owner in ("", digest(token))
+
+
+def _headline(run: Run) -> dict[str, list[float | None]]:
+    # SQLite gives the other columns of the row that holds the maximum, so this is the newest value of each key
+    sql = "SELECT arm, key, value, MAX(id) FROM metrics WHERE key IN (?, ?) GROUP BY arm, key"
+    newest = {(arm, key): _number(value) for arm, key, value, _ in run.folder.db.rows(sql, HEADLINE)}
+    return {key: [newest.get((arm, key)) for arm in range(len(run.config.losses))] for key in HEADLINE}
+
+
+def _position(run: Run, queue: Queue | None, phase: str) -> int | None:
+    return queue.position(run.id) if queue is not None and phase == "queued" else None
+
+
+# ------------------------------------------------------------------- one run
+
+
+def about(run: Run) -> Json:
+    """Everything about one run that the page needs before it draws; labels are empty until the data is read."""
+    state = run.folder.state()
+    frames = run.folder.db.rows("SELECT DISTINCT k, step FROM frames JOIN snapshots USING (k) ORDER BY k")
+    return {
+        "id": run.id,
+        "title": run_title(run),
+        "phase": state.phase,
+        "recorded": run.recorded,
+        "message": state.message,
+        "error": state.error,
+        "created": created(run.id),
+        "config": json.loads(run.config.to_json()),
+        "summary": summary(run),
+        "arms": [
+            {"title": title, "name": choice.name, "loss": loss_title(choice), "parameters": dict(choice.parameters)}
+            for title, choice in zip(arm_titles(run.config), run.config.losses, strict=True)
+        ],
+        "frames": [list(row) for row in frames],
+        "step": state.step,
+        "planned_steps": state.planned_steps,
+        "seconds": state.seconds,
+    } | _points(run.probe)
+
+
+def _points(probe: Probe | None) -> Json:
+    if probe is None:
+        empty: Json = {"levels": [], "names": [], "parents": [], "words": [], "points": 0, "labels": [], "notes": []}
+        return empty | {"tile": 0, "columns": 0, "sheets": 0}
+    tree = probe.hierarchy
+    return {
+        "levels": list(tree.levels),
+        "names": [list(level) for level in tree.names],
+        "parents": parents(probe),
+        "words": severity_words(tree),
+        "points": len(probe.labels),
+        "labels": probe.labels.T.tolist(),
+        "notes": list(probe.notes),
+        "tile": probe.tile,
+        "columns": probe.columns,
+        "sheets": probe.sheets,
+    }
+
+
+def parents(probe: Probe) -> list[list[int]]:
+    """For every level but the coarsest, the id of each class's parent one level up; -1 for a class without images."""
+    found: list[list[int]] = []
+    for level in range(probe.hierarchy.depth - 1):
+        above = np.full(len(probe.hierarchy.names[level]), -1, dtype=np.int64)
+        above[probe.labels[:, level]] = probe.labels[:, level + 1]
+        found.append(above.tolist())
+    return found
+
+
+# ---------------------------------------------------------------- live parts
+
+
+def poll(run: Run, queue: Queue | None, after: int, row: int) -> Json:
+    """What is new beyond frame ``after`` and metrics row ``row``.
+
+    Training that is resumed forgets what came after its checkpoint. Where that leaves ``after`` beyond the newest
+    frame, ``rewound`` is true and the newest frame and all frames come again.
+    """
+    state = run.folder.state()
+    newest = _newest(run)
+    rewound = newest is not None and newest < after
+    beyond = -1 if rewound else after
+    listed = run.folder.db.rows(
+        "SELECT DISTINCT k, step FROM frames JOIN snapshots USING (k) WHERE k > ? ORDER BY k", (beyond,)
+    )
+    row, metrics = _metrics(run, row)
+    return {
+        "phase": state.phase,
+        "message": state.message,
+        "error": state.error,
+        "step": state.step,
+        "planned_steps": state.planned_steps,
+        "seconds": state.seconds,
+        "queue_position": _position(run, queue, state.phase),
+        "rewound": rewound,
+        "frame": frame_info(run, newest) if newest is not None and newest > beyond else None,
+        "frames": [list(pair) for pair in listed],
+        "row": row,
+        "metrics": metrics,
+    }
+
+
+def frame_info(run: Run, k: int) -> Json:
+    """Step, limit, and each arm's quality, drift and method of frame ``k``.
+
+    Raises:
+        RunError: there is no frame ``k``.
+    """
+    sql = (
+        'SELECT step, seconds, "limit", quality, drift, method FROM frames JOIN snapshots USING (k) '
+        "WHERE k = ? ORDER BY arm"
+    )
+    rows = run.folder.db.rows(sql, (k,))
+    if not rows:
+        raise RunError(f"The run {run.id} has no frame {k}.")
+    arms = [{"quality": _number(row[3]), "drift": _number(row[4]), "method": row[5]} for row in rows]
+    return {"k": k, "step": rows[0][0], "seconds": rows[0][1], "limit": rows[0][2], "arms": arms}
+
+
+def _newest(run: Run) -> int | None:
+    return run.folder.db.rows("SELECT MAX(k) FROM frames JOIN snapshots USING (k)")[0][0]
+
+
+def _metrics(run: Run, after: int) -> tuple[int, list[list[Any]]]:
+    sql = "SELECT id, arm, step, key, value FROM metrics WHERE id > ? ORDER BY id LIMIT ?"
+    rows = run.folder.db.rows(sql, (after, METRIC_ROWS))
+    # JSON knows no infinity; a loss that blew up is told by the run's error, not by the curve
+    found = [[arm, step, key, value] for _, arm, step, key, value in rows if _number(value) is not None]
+    return (rows[-1][0] if rows else after), found
+
+
+def _number(value: float | None) -> float | None:
+    return value if value is not None and math.isfinite(value) else None

@@ -1,0 +1,74 @@
+"""How a run is named in words: titles, summaries, severities."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from explorer.library import Run
+from trainers.encoders import ENCODERS
+from trainers.losses import LOSSES
+from trainers.types import Hierarchy, LossChoice, RunConfig
+
+
+def loss_title(choice: LossChoice) -> str:
+    """As printed in the catalogue; the bare name of a loss that this program does not know."""
+    return LOSSES[choice.name].title if choice.name in LOSSES else choice.name
+
+
+def arm_titles(config: RunConfig) -> list[str]:
+    """One title per arm, all different: the same loss twice is told apart by its parameters, or by number."""
+    plain = [loss_title(choice) for choice in config.losses]
+    often = Counter(plain)
+    titles = [
+        title if often[title] == 1 or not choice.parameters else f"{title} ({_parameters(choice)})"
+        for title, choice in zip(plain, config.losses, strict=True)
+    ]
+    seen: Counter[str] = Counter()
+    often = Counter(titles)
+    for i, title in enumerate(titles):
+        seen[title] += 1
+        if often[title] > 1:
+            titles[i] = f"{title} #{seen[title]}"
+    return titles
+
+
+def data_title(run: Run) -> str:
+    """The name of the images: as read, or as asked for while they are not read yet."""
+    if run.probe is not None:
+        return run.probe.data_title
+    return run.config.data.source.rstrip("/").rsplit("/", 1)[-1].replace("_", " ").capitalize()
+
+
+def run_title(run: Run) -> str:
+    """``Smooth-AP vs HAPPIER on Drawn world``."""
+    return f"{' vs '.join(arm_titles(run.config))} on {data_title(run)}"
+
+
+def summary(run: Run) -> str:
+    """One line: images, encoder, batch, budget, seed."""
+    config = run.config
+    encoder = ENCODERS[config.encoder].title if config.encoder in ENCODERS else config.encoder
+    parts = [
+        data_title(run),
+        encoder[:1].lower() + encoder[1:],
+        f"{config.classes_per_batch} classes x {config.images_per_class} images",
+        _budget(config),
+        f"seed {config.seed}",
+    ]
+    return ", ".join(part for part in parts if part)
+
+
+def severity_words(hierarchy: Hierarchy) -> list[str]:
+    """``words[n]`` for a result that shares ``n`` levels with the query, 0 to L."""
+    depth = hierarchy.depth
+    return ["unrelated", *(f"same {hierarchy.levels[depth - shared]}" for shared in range(1, depth + 1))]
+
+
+def _parameters(choice: LossChoice) -> str:
+    return ", ".join(f"{name} {value}" for name, value in sorted(choice.parameters.items()))
+
+
+def _budget(config: RunConfig) -> str:
+    steps = f"{config.steps} steps" if config.steps is not None else ""
+    minutes = f"{config.minutes:g} min" if config.minutes is not None else ""
+    return " or ".join(part for part in (steps, minutes) if part)
