@@ -57,8 +57,10 @@ class SmoothRank:
         place = torch.arange(scores.shape[1], device=scores.device).expand_as(scores)
         level = depth - torch.searchsorted(ends.contiguous(), place.contiguous(), right=True)
         valid = (level[:, :most] > 0) & ~own[:, :most]
-        counts = counts.clone()
-        counts[:, depth] -= own.sum(1)
+        if own.any():  # the query moves from the finest level to the items that match nothing
+            counts = counts.clone()
+            counts[:, depth] -= own.sum(1)
+            counts[:, 0] += own.sum(1)
         relevance = self.measure.relevance(counts, scores.dtype).gather(1, level)
 
         rows = scores[:, :most]

@@ -1,0 +1,99 @@
+"""The recall at k surrogate of Patel et al., with SiMix as an option."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from trainers.errors import ParameterError
+from trainers.losses._batch import PairBatch, pair_batch
+from trainers.losses._measures import Recall
+from trainers.losses._smooth import SmoothRank
+from trainers.losses.base import LossDescriptor, LossModule
+from trainers.parameters import parameter
+
+
+@dataclass(frozen=True, kw_only=True)
+class PatelRecallParameters:
+    """Parameters of RS@k."""
+
+    tau_rank: float = parameter(
+        0.01, low=0.001, high=1.0, log=True, help="Width of the sigmoid that soft-counts ranks."
+    )
+    k: tuple[int, ...] = parameter((1, 2, 4, 8, 16), low=1, high=10_000, help="The cut-offs k, averaged.")
+    tau_k: tuple[float, ...] = parameter(
+        (1.0,), low=0.05, high=20.0, help="Softness of each cut-off, in ranks; one value serves all."
+    )
+    simix: bool = parameter(False, help="Add a random mixture of each image with another of its class to the batch.")
+
+
+class PatelRecall(LossModule):
+    """Patel, Tolias, Matas, "Recall@k Surrogate Loss with Large Batches and Similarity Mixup", CVPR 2022, Eq. 6-7.
+
+    As trained by the authors: a query is no positive of itself but stays among the items that push positives down;
+    each k is cut at the gallery's size and each sum at k. Any class sizes; a query without positives is left out.
+    """
+
+    def __init__(
+        self, parameters: PatelRecallParameters, *, num_classes: int, dim: int, class_labels: Tensor | None = None
+    ) -> None:
+        super().__init__()
+        temps = parameters.tau_k if len(parameters.tau_k) > 1 else parameters.tau_k * len(parameters.k)
+        if len(temps) != len(parameters.k):
+            raise ParameterError(
+                f"RS@k needs one tau_k for all or one for each of the {len(parameters.k)} values of k; "
+                f"{len(parameters.tau_k)} came."
+            )
+        self.ranker = SmoothRank(
+            tau=parameters.tau_rank, measure=Recall(at_k=parameters.k, temps=temps, clip=True), without_self=True
+        )
+        self.simix = parameters.simix
+
+    def terms(
+        self, embeddings: Tensor, labels: Tensor, gallery: Tensor | None = None, gallery_labels: Tensor | None = None
+    ) -> dict[str, Tensor]:
+        """``recall``: see the class."""
+        batch = pair_batch(embeddings, labels, gallery, gallery_labels, finest=True)
+        if self.simix and gallery is None:
+            batch = mixed(batch)
+        return {"recall": self.ranker.loss(batch)}
+
+
+def mixed(batch: PairBatch) -> PairBatch:
+    """The batch with one virtual item per item that has a classmate: a x_i + (1 - a) x_j, a uniform in [0, 1].
+
+    Virtual items are queries and gallery items like the others. They are not renormalised, so that every similarity
+    with them is the same mixture of similarities, as SiMix asks. Draws from torch's global generator.
+    """
+    finest = batch.labels[:, 0]
+    same = (finest[:, None] == finest[None, :]).fill_diagonal_(False)
+    able = same.any(1).nonzero()[:, 0]
+    if len(able) == 0:
+        return batch
+    mate = torch.multinomial(same[able].float(), 1)[:, 0]
+    share = torch.rand(len(able), 1, dtype=batch.queries.dtype, device=batch.queries.device)
+    rows = batch.queries
+    rows = torch.cat([rows, share * rows[able] + (1.0 - share) * rows[mate]])
+    labels = torch.cat([batch.labels, batch.labels[able]])
+    return PairBatch(queries=rows, similarity=rows @ rows.T, labels=labels, gallery_labels=labels, own=True)
+
+
+DESCRIPTOR = LossDescriptor(
+    name="recall_at_k_patel",
+    title="RS@k",
+    family="Ranking",
+    paper="Recall@k Surrogate Loss with Large Batches and Similarity Mixup (Patel, Tolias, Matas)",
+    year=2022,
+    url="https://arxiv.org/abs/2108.11179",
+    equation=(
+        r"\mathcal{L}=\frac{1}{B}\sum_q 1-\frac{1}{|K|}\sum_{k\in K}\frac{1}{\min(k,|P_q|)}\sum_{p\in P_q}"
+        r"\sigma_{\tau_k}\Big(k-1-\sum_{z\neq p}\sigma_\tau(s_z-s_p)\Big)"
+    ),
+    sentence="Counts, softly enough to train on, how many right images reach the first k results, for several k.",
+    parameters=PatelRecallParameters,
+    module=PatelRecall,
+    gallery=True,
+    order=16,
+)
