@@ -8,7 +8,10 @@ import sys
 
 from trainers.catalogue import load
 from trainers.data.base import ImageSet, LoadedData, Progress, SourceDescriptor
+from trainers.data.columns import LabelColumn
 from trainers.data.generic import load_source
+from trainers.data.probe import choose_probe
+from trainers.data.report import DataReport, inspect_source
 from trainers.types import DataChoice
 
 SOURCES = load(sys.modules[__name__])
@@ -24,4 +27,27 @@ def load_data(choice: DataChoice, progress: Progress | None = None) -> LoadedDat
     return load_source(choice, progress) if descriptor is None else descriptor.load(choice, progress)
 
 
-__all__ = ["SOURCES", "ImageSet", "LoadedData", "Progress", "SourceDescriptor", "load_data"]
+def inspect_data(choice: DataChoice) -> DataReport:
+    """See what is in a set and what the loader would make of it, without decoding images or large downloads.
+
+    Raises:
+        DataError: the set cannot be opened.
+    """
+    descriptor = SOURCES.get(choice.source)
+    if descriptor is not None and descriptor.hub is None:
+        return DataReport(title=descriptor.title, licence=descriptor.licence, splits={}, proposal=choice)
+    return inspect_source(choice)
+
+
+__all__ = [
+    "SOURCES",
+    "DataReport",
+    "ImageSet",
+    "LabelColumn",
+    "LoadedData",
+    "Progress",
+    "SourceDescriptor",
+    "choose_probe",
+    "inspect_data",
+    "load_data",
+]

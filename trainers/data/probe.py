@@ -1,0 +1,85 @@
+"""The fixed images that the maps show, the same for every run on a dataset."""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from trainers.data.division import repeated
+
+_PER_CLASS = 4
+
+
+def choose_probe(labels: Tensor, size: int, seed: int) -> Tensor:
+    """Pick images so that every branch of the tree is seen and every picked image has others to be found by.
+
+    As many classes as possible get images: with room for all classes each gets its share of the rest in proportion
+    to its size; with less room, fewer classes get four images each, spread evenly over the coarser levels. A class is
+    shown with two images at least (or not at all).
+
+    Args:
+        labels: int64 [N, L], finest level first.
+        size: number of images P wanted, at least 2.
+        seed: of the choice; the same input gives the same images.
+
+    Returns:
+        int64 [P], ascending indices, P at most ``size``; all N if ``size`` is N or more.
+    """
+    rows = labels.reshape(len(labels), -1).numpy()
+    if size >= len(rows):
+        return torch.arange(len(rows))
+    rng = np.random.default_rng(seed)
+    order = rng.permutation(len(rows))
+    order = order[repeated(rows[order, 0])]
+    classes, counts = np.unique(rows[order, 0], return_counts=True)
+    if not len(classes):
+        return torch.from_numpy(np.sort(rng.permutation(len(rows))[:size]))
+    quota = _quota(_spread(rows[order], rng), dict(zip(classes.tolist(), counts.tolist(), strict=True)), size)
+    picked = [order[rows[order, 0] == label][:count] for label, count in quota.items() if count]
+    return torch.from_numpy(np.sort(np.concatenate(picked)))
+
+
+def _quota(classes: list[int], counts: dict[int, int], size: int) -> dict[int, int]:
+    """Images per class, dealt out in rounds in the given order of classes; never a single one."""
+    shown = classes[: max(1, size // _PER_CLASS)]
+    quota = {label: min(_PER_CLASS, counts[label], size) for label in shown}
+    rest = size - sum(quota.values())
+    for label in classes[len(shown) :]:  # small classes left some room
+        take = min(_PER_CLASS, counts[label], rest)
+        if take >= 2:
+            quota[label] = take
+            rest -= take
+    total = sum(counts[label] for label in quota)
+    room = {label: counts[label] - count for label, count in quota.items()}
+    for label in quota:
+        extra = min(room[label], rest * counts[label] // total)
+        quota[label] += extra
+    left = size - sum(quota.values())
+    for label in quota:
+        extra = min(left, counts[label] - quota[label])
+        quota[label] += extra
+        left -= extra
+    return quota
+
+
+def _spread(rows: np.ndarray, rng: np.random.Generator) -> list[int]:
+    """Finest classes ordered so that every prefix is spread over the tree: one per parent, then the next per parent.
+
+    Level by level from the finest: a class's turn is its place among its siblings, then its parent's among its own.
+    """
+    tree = np.unique(rows, axis=0)
+    tree = tree[rng.permutation(len(tree))]
+    turns = []
+    for level in range(1, tree.shape[1]):
+        _, first = np.unique(tree[:, level - 1], return_index=True)
+        place: dict[int, int] = {}
+        seen: dict[int, int] = {}
+        for index in np.sort(first):
+            parent = int(tree[index, level])
+            place[int(tree[index, level - 1])] = seen.get(parent, 0)
+            seen[parent] = seen.get(parent, 0) + 1
+        turns.append(np.array([place[int(label)] for label in tree[:, level - 1]]))
+    # One class of each kind comes before the second of any kind; among those, one kind of each aisle first.
+    order = np.lexsort(turns[::-1]) if turns else np.arange(len(tree))
+    return [int(label) for label in tree[order, 0]]
