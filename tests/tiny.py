@@ -1,0 +1,53 @@
+"""A folder of real PNG files, small enough to train on in a second: coloured discs, one hue a class."""
+
+from __future__ import annotations
+
+import colorsys
+from pathlib import Path
+
+import numpy as np
+from PIL import Image
+
+from trainers.types import DataChoice, LossChoice, RunConfig
+
+SIDE = 24
+
+
+def write_images(root: Path, *, train: int = 8, test: int = 6, each: int = 6, seed: int = 0) -> Path:
+    """``root/{train,test}/<class>/<n>.png``; train and test share no class."""
+    draws = np.random.default_rng(seed)
+    for number in range(train + test):
+        split = "train" if number < train else "test"
+        folder = root / split / f"colour{number:02d}"
+        folder.mkdir(parents=True)
+        colour = np.array(colorsys.hsv_to_rgb(number / (train + test), 0.8, 0.8)) * 255
+        for index in range(each):
+            Image.fromarray(_disc(colour, draws)).save(folder / f"{index}.png")
+    return root
+
+
+def tiny_config(folder: Path, *losses: str, **changes: object) -> RunConfig:
+    """A run of a few steps on :func:`write_images`."""
+    values: dict[str, object] = {
+        "data": DataChoice(source=str(folder), image_size=24),
+        "losses": tuple(LossChoice(name=name) for name in losses or ("smooth_ap", "supcon_out")),
+        "encoder_parameters": {"width": 8},
+        "dim": 16,
+        "classes_per_batch": 4,
+        "images_per_class": 3,
+        "steps": 6,
+        "minutes": None,
+        "probe_size": 30,
+        "device": "cpu",
+        "threads": 1,
+    }
+    return RunConfig(**(values | changes))  # type: ignore[arg-type]
+
+
+def _disc(colour: np.ndarray, draws: np.random.Generator) -> np.ndarray:
+    rows, columns = np.mgrid[:SIDE, :SIDE]
+    centre, radius = draws.uniform(8, 16, 2), draws.uniform(5, 9)
+    inside = (rows - centre[0]) ** 2 + (columns - centre[1]) ** 2 < radius**2
+    image = draws.integers(90, 166, (SIDE, SIDE, 3)).astype(float)
+    image[inside] = colour + draws.normal(0, 12, (int(inside.sum()), 3))
+    return image.clip(0, 255).astype(np.uint8)
