@@ -1,0 +1,119 @@
+"""Cross-batch memory: recent embeddings as a larger gallery for any loss that takes one."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+
+from trainers.errors import UserError
+from trainers.losses._inputs import unit
+from trainers.losses.base import LossModule
+
+
+class CrossBatchMemory(nn.Module):
+    """A ring of the last ``size`` embeddings and labels: first in, first out. It is saved with the module's state.
+
+    Args:
+        size: rows K kept.
+        dim: embedding dimension D.
+        levels: label columns L.
+        random_start: begin full of random unit rows with label -1, as a queue of negatives does; else empty.
+    """
+
+    rows: Tensor
+    labels: Tensor
+    pushed: Tensor
+
+    def __init__(self, *, size: int, dim: int, levels: int = 1, random_start: bool = False) -> None:
+        super().__init__()
+        if size < 1:
+            raise UserError(f"A memory needs room for one embedding or more; a size of {size} came.")
+        self.register_buffer("rows", unit(torch.randn(size, dim)) if random_start else torch.zeros(size, dim))
+        self.register_buffer("labels", torch.full((size, levels), -1, dtype=torch.int64))
+        self.register_buffer("pushed", torch.tensor(0))  # rows ever pushed
+        self.full_from_start = random_start
+
+    @torch.no_grad()
+    def push(self, embeddings: Tensor, labels: Tensor) -> None:
+        """Write a batch over the oldest rows, as unit rows without gradient.
+
+        Args:
+            embeddings: ``[B, D]`` or ``[B, V, D]`` raw.
+            labels: ``[B]`` or ``[B, L]``.
+        """
+        labels = labels.reshape(len(labels), -1)
+        if embeddings.dim() == 3:
+            labels = labels.repeat_interleave(embeddings.shape[1], 0)
+            embeddings = embeddings.flatten(0, 1)
+        size, batch = len(self.rows), len(embeddings)
+        kept = min(size, batch)  # of a batch larger than the ring only the last rows would survive
+        place = (int(self.pushed) + batch - kept + torch.arange(kept, device=self.rows.device)) % size
+        self.rows[place] = unit(embeddings[batch - kept :]).to(self.rows)
+        self.labels[place] = labels[batch - kept :].to(self.labels)
+        self.pushed += batch
+
+    def contents(self) -> tuple[Tensor, Tensor]:
+        """Rows ``[K', D]`` and labels ``[K', L]`` held now, copied: a later push leaves them as they are."""
+        held = len(self.rows) if self.full_from_start else min(int(self.pushed), len(self.rows))
+        return self.rows[:held].clone(), self.labels[:held].clone()
+
+
+class WithMemory(LossModule):
+    """A loss on the batch and the same loss on the batch against a memory, averaged with the given factors.
+
+    The current batch is pushed first, so that each query finds a detached copy of itself and its classmates there.
+
+    Args:
+        loss: any loss that takes a gallery.
+        memory: the ring.
+        batch_factor, memory_factor: weights; the sum is divided by their sum.
+        after: batches pushed before the memory counts.
+    """
+
+    def __init__(
+        self,
+        loss: LossModule,
+        memory: CrossBatchMemory,
+        *,
+        batch_factor: float = 1.0,
+        memory_factor: float = 1.0,
+        after: int = 0,
+    ) -> None:
+        super().__init__()
+        if batch_factor < 0 or memory_factor < 0 or batch_factor + memory_factor == 0:
+            raise UserError(
+                f"A memory needs weights of zero or more, not both zero; {batch_factor} and {memory_factor} came."
+            )
+        self.loss, self.memory = loss, memory
+        self.batch_factor, self.memory_factor, self.after = batch_factor, memory_factor, after
+        self.register_buffer("batches", torch.tensor(0))
+
+    batches: Tensor
+
+    @property
+    def proxies(self) -> Tensor:
+        """The wrapped loss's proxies."""
+        return self.loss.proxies
+
+    def terms(
+        self, embeddings: Tensor, labels: Tensor, gallery: Tensor | None = None, gallery_labels: Tensor | None = None
+    ) -> dict[str, Tensor]:
+        """The loss's terms on the batch, and the same with ``memory_`` before their names.
+
+        Raises:
+            UserError: a gallery came; the memory is the gallery.
+        """
+        if gallery is not None:
+            raise UserError("A loss with a memory has its gallery already; another came. Pass the batch alone.")
+        if self.training:
+            self.memory.push(embeddings, labels)
+            self.batches += 1
+        inner = self.loss.terms(embeddings, labels)
+        rows, row_labels = self.memory.contents()
+        if int(self.batches) <= self.after or len(rows) == 0:
+            return inner
+        outer = self.loss.terms(embeddings, labels, rows.to(embeddings.device), row_labels.to(embeddings.device))
+        total = self.batch_factor + self.memory_factor
+        found = {name: value * (self.batch_factor / total) for name, value in inner.items()}
+        found.update({f"memory_{name}": value * (self.memory_factor / total) for name, value in outer.items()})
+        return found

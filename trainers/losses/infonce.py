@@ -1,0 +1,83 @@
+"""InfoNCE between a query view and a key view, with the batch or a queue as negatives (MoCo)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from trainers.errors import UserError
+from trainers.losses._inputs import unit
+from trainers.losses.base import LossDescriptor, LossModule
+from trainers.parameters import parameter
+
+
+@dataclass(frozen=True, kw_only=True)
+class InfoNCEParameters:
+    temperature: float = parameter(
+        0.07, low=0.005, high=2.0, log=True, help="Divides the similarities; lower makes the hardest pairs count more."
+    )
+
+
+class InfoNCE(LossModule):
+    """Cross-entropy that picks out an image's own key: among the queue's keys, or without one among the batch's.
+
+    View 0 of ``embeddings [B, 2, D]`` holds the queries, view 1 the keys; for MoCo the keys come detached from the
+    momentum encoder, and ``gallery`` is the queue as it was before these keys enter it.
+    """
+
+    def __init__(
+        self, parameters: InfoNCEParameters, *, num_classes: int = 0, dim: int = 0, class_labels: Tensor | None = None
+    ) -> None:
+        super().__init__()
+        self.settings = parameters
+
+    def logits(self, embeddings: Tensor, gallery: Tensor | None = None) -> tuple[Tensor, Tensor]:
+        """Similarities over temperature and the column of each query's own key.
+
+        Returns:
+            With a queue ``[B, 1 + K]``, own key first; without ``[B, B]``, own key on the diagonal; and int64 ``[B]``.
+
+        Raises:
+            UserError: not two views.
+        """
+        if embeddings.dim() != 3 or embeddings.shape[1] != 2:
+            raise UserError(
+                f"InfoNCE needs two views of each image, embeddings [B, 2, D]; {list(embeddings.shape)} came. "
+                f"Draw two augmented views of each image."
+            )
+        query, key = unit(embeddings).unbind(1)
+        if gallery is None:
+            similarity, own = query @ key.T, torch.arange(len(query), device=query.device)
+        else:
+            positive = (query * key).sum(1, keepdim=True)
+            similarity = torch.cat([positive, query @ unit(gallery).to(query.dtype).T], 1)
+            own = torch.zeros(len(query), dtype=torch.int64, device=query.device)
+        return similarity / self.settings.temperature, own
+
+    def terms(
+        self, embeddings: Tensor, labels: Tensor, gallery: Tensor | None = None, gallery_labels: Tensor | None = None
+    ) -> dict[str, Tensor]:
+        return {"contrast": functional.cross_entropy(*self.logits(embeddings, gallery))}
+
+
+DESCRIPTOR = LossDescriptor(
+    name="infonce",
+    title="InfoNCE",
+    family="Contrastive",
+    paper="Momentum Contrast for Unsupervised Visual Representation Learning, He et al., CVPR",
+    year=2020,
+    url="https://arxiv.org/abs/1911.05722",
+    equation=(
+        r"\mathcal{L}=\frac1B\sum_i-\log\frac{\exp(q_i\cdot k_i/\tau)}"
+        r"{\exp(q_i\cdot k_i/\tau)+\sum_{k\in\mathrm{queue}}\exp(q_i\cdot k/\tau)}"
+    ),
+    sentence="One view of an image picks out the other view's key among other images' keys; no labels needed.",
+    parameters=InfoNCEParameters,
+    module=InfoNCE,
+    views=2,
+    gallery=True,
+    order=46,
+)

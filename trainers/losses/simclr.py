@@ -1,0 +1,66 @@
+"""NT-Xent of SimCLR: every image is its own class, its views are its positives."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from trainers.errors import UserError
+from trainers.losses._inputs import flatten_views, refuse_gallery
+from trainers.losses.base import LossDescriptor, LossModule
+from trainers.losses.supcon import positive_cross_entropy
+from trainers.parameters import parameter
+
+
+@dataclass(frozen=True, kw_only=True)
+class SimCLRParameters:
+    temperature: float = parameter(
+        0.5, low=0.005, high=2.0, log=True, help="Divides the similarities; lower makes the hardest pairs count more."
+    )
+
+
+class SimCLR(LossModule):
+    """Mean over all views of the cross-entropy towards the other views of the same image. Labels are not looked at."""
+
+    def __init__(
+        self, parameters: SimCLRParameters, *, num_classes: int = 0, dim: int = 0, class_labels: Tensor | None = None
+    ) -> None:
+        super().__init__()
+        self.settings = parameters
+
+    def terms(
+        self, embeddings: Tensor, labels: Tensor, gallery: Tensor | None = None, gallery_labels: Tensor | None = None
+    ) -> dict[str, Tensor]:
+        """One term, ``contrast``.
+
+        Raises:
+            UserError: one view of each image only, or a gallery.
+        """
+        refuse_gallery("SimCLR", gallery)
+        if embeddings.dim() != 3 or embeddings.shape[1] < 2:
+            raise UserError(
+                f"SimCLR needs two or more views of each image, embeddings [B, V, D]; {list(embeddings.shape)} came. "
+                f"Draw two augmented views of each image."
+            )
+        rows, _, image = flatten_views(embeddings, labels)
+        itself = torch.eye(len(rows), dtype=torch.bool, device=rows.device)
+        logits = rows @ rows.T / self.settings.temperature
+        return {"contrast": positive_cross_entropy(logits, image[:, None] == image[None], itself).mean()}
+
+
+DESCRIPTOR = LossDescriptor(
+    name="simclr",
+    title="SimCLR",
+    family="Contrastive",
+    paper="A Simple Framework for Contrastive Learning of Visual Representations, Chen et al., ICML",
+    year=2020,
+    url="https://arxiv.org/abs/2002.05709",
+    equation=(r"\mathcal{L}=\frac{1}{2B}\sum_a-\log\frac{\exp(s_{a\,a'}/\tau)}{\sum_{b\neq a}\exp(s_{ab}/\tau)}"),
+    sentence="Each view picks out the other view of the same image from the rest of the batch; no labels needed.",
+    parameters=SimCLRParameters,
+    module=SimCLR,
+    views=2,
+    order=45,
+)

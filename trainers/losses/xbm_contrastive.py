@@ -1,0 +1,74 @@
+"""The contrastive loss of cross-batch memory."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from trainers.losses._inputs import contrast_set, one_view
+from trainers.losses.base import LossDescriptor, LossModule
+from trainers.parameters import parameter
+
+
+@dataclass(frozen=True, kw_only=True)
+class XBMContrastiveParameters:
+    margin: float = parameter(0.5, low=-1.0, high=1.0, help="Cosine above which images of other classes are penalised.")
+    positive_cutoff: float = parameter(
+        0.99999, low=0.0, high=1.0, help="Cosine from which an image of the class counts as the query itself."
+    )
+
+
+class XBMContrastive(LossModule):
+    """Per query: sum of 1 - s over positives below the cutoff, plus sum of s over negatives above the margin.
+
+    Negatives are penalised by s, not by s - margin. The cutoff drops the query's own copy from a memory that holds the
+    current batch.
+    """
+
+    def __init__(
+        self,
+        parameters: XBMContrastiveParameters,
+        *,
+        num_classes: int = 0,
+        dim: int = 0,
+        class_labels: Tensor | None = None,
+    ) -> None:
+        super().__init__()
+        self.settings = parameters
+
+    def terms(
+        self, embeddings: Tensor, labels: Tensor, gallery: Tensor | None = None, gallery_labels: Tensor | None = None
+    ) -> dict[str, Tensor]:
+        rows, row_labels = one_view(embeddings, labels)
+        others, other_labels = (rows, row_labels) if gallery is None else contrast_set(gallery, gallery_labels)
+        similarity = rows @ others.to(rows.dtype).T
+        same = row_labels[:, None] == other_labels[None]
+        pull = same & (similarity < self.settings.positive_cutoff)
+        if gallery is None:
+            pull &= ~torch.eye(len(rows), dtype=torch.bool, device=rows.device)
+        push = ~same & (similarity > self.settings.margin)
+        return {
+            "positives": (1 - similarity).masked_fill(~pull, 0.0).sum() / len(rows),
+            "negatives": similarity.masked_fill(~push, 0.0).sum() / len(rows),
+        }
+
+
+DESCRIPTOR = LossDescriptor(
+    name="xbm_contrastive",
+    title="Contrastive with memory (XBM)",
+    family="Pair and triplet",
+    paper="Cross-Batch Memory for Embedding Learning, Wang et al., CVPR",
+    year=2020,
+    url="https://arxiv.org/abs/1912.06798",
+    equation=(
+        r"\mathcal{L}=\frac1B\sum_i\Big[\sum_{j:\,y_{ij}=1,\,s_{ij}<1}(1-s_{ij})"
+        r"+\sum_{j:\,y_{ij}=0,\,s_{ij}>m}s_{ij}\Big]"
+    ),
+    sentence="Pulls images of a class together and pushes close strangers away, against a memory of recent batches.",
+    parameters=XBMContrastiveParameters,
+    module=XBMContrastive,
+    gallery=True,
+    order=66,
+)
