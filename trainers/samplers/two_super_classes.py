@@ -12,6 +12,9 @@ from trainers.errors import ParameterError
 from trainers.samplers.base import SamplerDescriptor
 from trainers.samplers.walk import ClassRows, block, check_sizes, shuffled, turns
 
+Slot = tuple[int, int]
+"""A super-class and which part of its classes is due."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class TwoSuperClasses:
@@ -30,7 +33,7 @@ class TwoSuperClasses:
     @property
     def half(self) -> int:
         """Classes taken from one super-class."""
-        return max(1, self.classes_per_batch // 2)
+        return self.classes_per_batch // 2
 
     @property
     def batches_per_epoch(self) -> int:
@@ -46,33 +49,23 @@ class TwoSuperClasses:
         drawn = [self.rows.visit(label, self.images_per_class, epoch) for label in chosen]
         return torch.from_numpy(np.concatenate(drawn))
 
-    def _pairs(self, epoch: int) -> list[tuple[tuple[int, int], tuple[int, int]]]:
+    def _pairs(self, epoch: int) -> list[tuple[Slot, Slot]]:
         """Pairs of (super-class, turn), the two super-classes of a pair always different, all turns covered."""
-        order = shuffled(len(self.groups), self.seed, epoch, 3)
-        by_size = sorted(order.tolist(), key=lambda group: -turns(len(self.groups[group]), self.half))
-        slots = [(group, turn) for group in by_size for turn in range(turns(len(self.groups[group]), self.half))]
-        # Slots of one super-class are neighbours, so slots that lie half a list apart belong to different ones;
-        # a super-class with more than half of all slots meets the others again from the start.
-        middle = self.batches_per_epoch
-        others = slots[middle:] if middle > 0 else []
-        if len(others) < middle:
-            first = slots[0][0]
-            spare = others + [slot for slot in slots if slot[0] != first and slot not in others]
-            others = [spare[index % len(spare)] for index in range(middle)]
-        pairs = list(zip(slots[:middle], others, strict=True))
-        return [self._apart(pair, slots) for pair in pairs]
+        order = shuffled(len(self.groups), self.seed, epoch, 3).tolist()
+        order.sort(key=lambda group: -turns(len(self.groups[group]), self.half))
+        slots = [(group, turn) for group in order for turn in range(turns(len(self.groups[group]), self.half))]
+        count = self.batches_per_epoch
+        # The slots of a super-class lie side by side, so two that lie half the list apart are of different ones.
+        # Where one super-class has half of all slots or more, it meets the others again from their start.
+        first, others = slots[:count], slots[count:]
+        again = others if first[0][0] == first[-1][0] else slots[:1]
+        others = others + [again[index % len(again)] for index in range(count - len(others))]
+        return list(zip(first, others, strict=True))
 
-    def _apart(
-        self, pair: tuple[tuple[int, int], tuple[int, int]], slots: list[tuple[int, int]]
-    ) -> tuple[tuple[int, int], tuple[int, int]]:
-        """The pair, its second slot replaced if both are of one super-class (only the repeated slot of an odd list)."""
-        if pair[0][0] != pair[1][0]:
-            return pair
-        return pair[0], next(slot for slot in slots if slot[0] != pair[0][0])
-
-    def _classes(self, pair: tuple[tuple[int, int], tuple[int, int]], epoch: int, turn: int) -> list[int]:
+    def _classes(self, pair: tuple[Slot, Slot], epoch: int, turn: int) -> list[int]:
+        """P distinct classes: half of each of the two, then whatever fills the batch, siblings together."""
         size = self.classes_per_batch
-        halves = (size - self.half, self.half) if size > 1 else (1, 0)
+        halves = (size - self.half, self.half)
         chosen: dict[int, None] = {}
         for (group, part), count in zip(pair, halves, strict=True):
             order = self.groups[group][shuffled(len(self.groups[group]), self.seed, epoch, group, 4)]
