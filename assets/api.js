@@ -1,0 +1,129 @@
+// Everything the page reads from the server, with small bounded caches.
+
+const root = () => (window.gradio_config?.root ?? location.origin).replace(/\/$/, "");
+
+export const base = () => `${root()}/gradio_api/rankscope`;
+
+/** A sentence from the server, fit to be shown. */
+export class ServerError extends Error {
+  constructor(message, status) {
+    super(message);
+    this.status = status;
+  }
+}
+
+async function get(path, signal) {
+  const reply = await fetch(`${base()}/${path}`, { signal, credentials: "same-origin" });
+  if (reply.ok) return reply;
+  let sentence = `The server answered ${reply.status}.`;
+  try {
+    sentence = (await reply.json()).error ?? sentence;
+  } catch {
+    // not JSON: keep the general sentence
+  }
+  throw new ServerError(sentence, reply.status);
+}
+
+/** Least recently used entries leave when the sum of their sizes passes `limit`. */
+export class Cache {
+  constructor(limit) {
+    this.limit = limit;
+    this.size = 0;
+    this.entries = new Map();
+  }
+
+  get(key) {
+    const entry = this.entries.get(key);
+    if (!entry) return undefined;
+    this.entries.delete(key);
+    this.entries.set(key, entry);
+    return entry.value;
+  }
+
+  set(key, value, size) {
+    this.drop(key);
+    this.entries.set(key, { value, size });
+    this.size += size;
+    for (const oldest of this.entries.keys()) {
+      if (this.size <= this.limit || this.entries.size === 1) break;
+      this.drop(oldest);
+    }
+  }
+
+  drop(key) {
+    const entry = this.entries.get(key);
+    if (!entry) return;
+    this.size -= entry.size;
+    this.entries.delete(key);
+  }
+}
+
+const FRAME_BYTES = 24 * 1024 * 1024;
+const frames = new Cache(FRAME_BYTES);
+const lists = new Cache(300);
+const pending = new Map();
+export const traffic = { frames: 0, frameBytes: 0, polls: 0 };
+
+export const runs = async () => (await get("runs")).json();
+export const start = async () => (await (await get("start")).json()).id;
+export const run = async (id, signal) => (await get(`run/${id}`, signal)).json();
+
+export async function poll(id, after, row, signal) {
+  traffic.polls += 1;
+  return (await get(`run/${id}/poll?after=${after}&row=${row}`, signal)).json();
+}
+
+/** Frame k: {k, step, limit, arms: [{quality, drift, method}], coords: [Uint16Array per arm]}. */
+export function frame(id, k, info = null) {
+  const key = `${id}/${k}`;
+  const known = frames.get(key);
+  if (known) return Promise.resolve(known);
+  if (pending.has(key)) return pending.get(key);
+  const promise = fetchFrame(id, k, info).finally(() => pending.delete(key));
+  pending.set(key, promise);
+  return promise;
+}
+
+async function fetchFrame(id, k, info) {
+  const [about, buffer] = await Promise.all([
+    info ?? get(`run/${id}/frameinfo/${k}`).then((reply) => reply.json()),
+    get(`run/${id}/frame/${k}`).then((reply) => reply.arrayBuffer()),
+  ]);
+  const arms = about.arms.length;
+  const each = buffer.byteLength / 2 / arms;
+  const coords = about.arms.map((_, arm) => new Uint16Array(buffer, arm * each * 2, each));
+  const whole = { ...about, coords };
+  frames.set(`${id}/${k}`, whole, buffer.byteLength);
+  traffic.frames += 1;
+  traffic.frameBytes += buffer.byteLength;
+  return whole;
+}
+
+export async function neighbours(id, k, index, signal) {
+  const key = `${id}/${k}/${index}`;
+  const known = lists.get(key);
+  if (known) return known;
+  const reply = await (await get(`run/${id}/neighbours/${k}/${index}`, signal)).json();
+  lists.set(key, reply, 1);
+  return reply;
+}
+
+export const sheetUrl = (id, n) => `${base()}/run/${id}/sheet/${n}.webp`;
+export const downloadUrl = (id, kind) => `${base()}/run/${id}/download/${kind}`;
+
+const TOKEN = "rankscope-token";
+
+/** The visitor's own token: it proves which runs are theirs, and never leaves this browser except to this server. */
+export function token() {
+  try {
+    let value = localStorage.getItem(TOKEN);
+    if (!value) {
+      const bytes = crypto.getRandomValues(new Uint8Array(16));
+      value = Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
+      localStorage.setItem(TOKEN, value);
+    }
+    return value;
+  } catch {
+    return ""; // storage is switched off: runs then belong to nobody
+  }
+}

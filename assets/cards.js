@@ -1,0 +1,75 @@
+// One card per loss: title, how faithful the map is, the map itself, four numbers.
+
+import { el, figure, say } from "./dom.js";
+import { ARM_NAMES } from "./palette.js";
+
+/** Names, keys and meaning of the numbers under a map, in their order. */
+export const NUMBERS = [
+  ["R_at_1", "R@1", "Share of test images whose nearest other image is of the same finest class."],
+  ["AP_at_R", "mAP@R", "Precision averaged over the first R results, R being the number of images that should be found."],
+  ["HAP", "H-AP", "Average precision that gives part credit to results of a related class."],
+  ["train_R_at_1", "train R@1", "R@1 on the training images; far above R@1 means the loss learns them by heart."],
+];
+
+const tips = { count: 0 };
+
+/** A word that explains itself on hover and on focus. */
+export function explained(text, sentence) {
+  tips.count += 1;
+  const id = `rs-tip-${tips.count}`;
+  const tip = el("span", { class: "rs-tip", role: "tooltip", id, text: sentence });
+  const word = el("button", { type: "button", class: "rs-word", "aria-describedby": id, text });
+  word.addEventListener("keydown", (event) => event.key === "Escape" && word.blur());
+  return el("span", { class: "rs-explained" }, word, tip);
+}
+
+export class Card {
+  constructor(arm, title) {
+    this.arm = arm;
+    this.colour = ARM_NAMES[arm];
+    this.title = el("h3", { text: title });
+    this.fidelity = el("p", { class: "rs-fidelity" });
+    this.plot = el("div", { class: "rs-plot", tabindex: "0", role: "application" });
+    this.waiting = el("p", { class: "rs-waiting" });
+    this.plot.append(this.waiting);
+    this.values = new Map();
+    const square = el("span", { class: `rs-square rs-${this.colour}`, "aria-hidden": "true" });
+    this.node = el(
+      "article",
+      { class: "rs-card" },
+      el("header", {}, square, this.title, this.fidelity),
+      this.plot,
+      el("footer", {}, ...NUMBERS.map((number) => this.number(...number))),
+    );
+  }
+
+  number(key, name, sentence) {
+    const value = el("span", { class: "rs-value", text: "–" });
+    this.values.set(key, value);
+    return el("div", { class: "rs-number" }, value, explained(name, sentence));
+  }
+
+  describe(points) {
+    const help = "Arrow keys go from image to image, Enter selects, plus and minus zoom, 0 shows everything.";
+    this.plot.setAttribute("aria-label", `Map of ${this.title.textContent}, ${points} images. ${help}`);
+  }
+
+  wait(text) {
+    say(this.waiting, text);
+  }
+
+  /** How far the picture may be trusted: `about` is the frame's {quality, drift, method} of this arm. */
+  trust(about, first) {
+    if (!about) return say(this.fidelity, "");
+    const parts = [];
+    if (Number.isFinite(about.quality)) parts.push(`map keeps ${about.quality.toFixed(2)} of 15 neighbours`);
+    if (Number.isFinite(about.drift) && !first) parts.push(`moved ${about.drift.toFixed(1)} σ`);
+    if (about.method === "pca") parts.push("PCA while UMAP warms up");
+    say(this.fidelity, parts.join(" · "));
+  }
+
+  /** Show the numbers; the best of each among the runs is set apart by weight, not by colour. */
+  show(values) {
+    for (const [key, node] of this.values) say(node, figure(values[key]));
+  }
+}

@@ -1,0 +1,71 @@
+// Small helpers for building the page. Text goes in through textContent only: class names come from data sets.
+
+/** Make an element. `props` sets attributes, except `text`, `class` and functions named onX (listeners). */
+export function el(tag, props = {}, ...children) {
+  const svg = SVG_TAGS.has(tag);
+  const node = svg ? document.createElementNS("http://www.w3.org/2000/svg", tag) : document.createElement(tag);
+  for (const [key, value] of Object.entries(props)) {
+    if (value === null || value === undefined || value === false) continue;
+    if (key === "text") node.textContent = value;
+    else if (key === "class") node.setAttribute("class", value);
+    else if (typeof value === "function") node.addEventListener(key.slice(2).toLowerCase(), value);
+    else node.setAttribute(key, value === true ? "" : value);
+  }
+  node.append(...children.filter((child) => child !== null && child !== undefined));
+  return node;
+}
+
+const SVG_TAGS = new Set(["svg", "path", "line", "g", "circle", "rect", "polygon", "polyline", "text"]);
+
+/** Write text only when it changed, so that live regions stay quiet. */
+export function say(node, text) {
+  if (node.textContent !== text) node.textContent = text;
+}
+
+/** An icon drawn from one path on a 24 unit square. */
+export function icon(name) {
+  const path = el("path", { d: ICONS[name] });
+  return el("svg", { viewBox: "0 0 24 24", class: "rs-icon", "aria-hidden": "true", focusable: "false" }, path);
+}
+
+export function setIcon(button, name) {
+  button.querySelector("path").setAttribute("d", ICONS[name]);
+}
+
+const ICONS = {
+  play: "M7 4.5v15l12-7.5z",
+  pause: "M6 5h4v14H6zM14 5h4v14h-4z",
+  back: "M6 5h2.5v14H6zM19 5v14L9 12z",
+  forward: "M15.5 5H18v14h-2.5zM5 5v14l10-7z",
+  replay: "M12 5V1.5L7 6l5 4.5V7a5.5 5.5 0 1 1-5.5 5.5h-2A7.5 7.5 0 1 0 12 5z",
+  lasso: "M12 3.5c5 0 9 2.7 9 6.2 0 3.600-4 6.300-9 6.300-.9 0-1.800-.1-2.600-.3-.2 2.600-1.800 4.300-4.400 4.800l-.4-1.700c1.700-.3 2.700-1.300 2.900-3-2.700-1.100-4.500-3.400-4.500-6.100 0-3.500 4-6.200 9-6.200zm0 1.800c-4.100 0-7.200 2-7.200 4.400 0 2.500 3.100 4.500 7.200 4.500s7.200-2 7.200-4.500c0-2.400-3.100-4.400-7.200-4.400z",
+  reset: "M4 4h6v2H6v4H4zM14 4h6v6h-2V6h-4zM4 14h2v4h4v2H4zM18 14h2v6h-6v-2h4z",
+  close: "M6.400 5 12 10.600 17.600 5 19 6.400 13.400 12 19 17.600 17.600 19 12 13.400 6.400 19 5 17.600 10.600 12 5 6.400z",
+  down: "M11 4h2v8.200l3.300-3.300 1.400 1.400L12 16 6.300 10.300l1.400-1.400L11 12.200zM5 18h14v2H5z",
+};
+
+/** Run `task` at most once per animation frame. */
+export function perFrame(task) {
+  let asked = false;
+  return () => {
+    if (asked) return;
+    asked = true;
+    requestAnimationFrame(() => {
+      asked = false;
+      task();
+    });
+  };
+}
+
+export const clamp = (value, low, high) => Math.min(high, Math.max(low, value));
+
+export const reducedMotion = () => matchMedia("(prefers-reduced-motion: reduce)").matches;
+
+/** A number as it stands in a card: three digits that do not jump, or a dash. */
+export function figure(value) {
+  if (value === null || value === undefined || Number.isNaN(value)) return "–";
+  return value.toFixed(3);
+}
+
+/** A count with thin separators: 1,000. */
+export const grouped = (value) => Math.round(value).toLocaleString("en-GB");

@@ -1,0 +1,28 @@
+// Thumbnails cut from the run's sheets: one request serves many images.
+
+import { sheetUrl } from "./api.js";
+import { el } from "./dom.js";
+
+/** Style a node so that it shows thumbnail `i` of the run, at whatever size the node has. */
+export function picture(node, run, i) {
+  const per = run.columns * run.columns;
+  const tile = i % per;
+  const last = Math.max(run.columns - 1, 1);
+  const column = tile % run.columns;
+  const row = Math.floor(tile / run.columns);
+  node.style.backgroundImage = `url("${sheetUrl(run.id, Math.floor(i / per))}")`;
+  node.style.backgroundSize = `${run.columns * 100}%`;
+  node.style.backgroundPosition = `${(column / last) * 100}% ${(row / last) * 100}%`;
+  return node;
+}
+
+export const frame = () => el("span", { class: "rs-picture" });
+
+/** Class names of point i, finest first. */
+export const namesOf = (run, i) => run.levels.map((_, level) => run.names[level][run.labels[level][i]]);
+
+/** The path above the finest class: "Juice › Packages". */
+export const pathOf = (run, i) => namesOf(run, i).slice(1).join(" › ");
+
+/** What a screen reader hears for point i. */
+export const spoken = (run, i) => `Image ${i + 1}: ${namesOf(run, i).join(", ")}`;

@@ -1,0 +1,58 @@
+// One line that says where the run stands, and one that says what is wrong.
+
+import { el, grouped, say } from "./dom.js";
+
+export const ENDED = new Set(["finished", "failed", "stopped", "interrupted"]);
+
+export class Status {
+  constructor() {
+    this.line = el("p", { class: "rs-status", role: "status" });
+    this.problem = el("p", { class: "rs-problem", role: "alert", hidden: true });
+    this.node = el("div", { class: "rs-state" }, this.line, this.problem);
+  }
+
+  show(state) {
+    say(this.line, sentence(state));
+    this.fail(state.phase === "failed" ? (state.error ?? "Training failed without a message.") : null);
+  }
+
+  say(text) {
+    say(this.line, text);
+  }
+
+  fail(text) {
+    this.problem.hidden = !text;
+    say(this.problem, text ?? "");
+  }
+}
+
+/** The state in plain words. */
+export function sentence({ phase, message, step, planned_steps: planned, seconds, queue_position: place, recorded }) {
+  const extra = message ? ` · ${message}` : "";
+  if (phase === "queued") return `${queue(place)}${extra}`;
+  if (phase === "starting") return `Getting ready${extra}`;
+  const of = planned ? `step ${grouped(step)} of ${grouped(planned)}` : `step ${grouped(step)}`;
+  if (phase === "running") return capital(`${of}${left(step, planned, seconds)}${extra}`);
+  const words = { paused: "Paused", stopped: "Stopped", finished: "Finished", failed: "Failed", interrupted: "Interrupted" };
+  const end = phase === "finished" ? `${grouped(step)} steps in ${duration(seconds)}` : `at ${of}`;
+  return `${words[phase] ?? phase} ${phase === "finished" ? "· " : ""}${end}${phase === "finished" || recorded ? "" : extra}`;
+}
+
+function queue(place) {
+  if (!Number.isFinite(place)) return "Waiting in the queue";
+  return place <= 1 ? "Next in the queue" : `Number ${place} in the queue`;
+}
+
+function left(step, planned, seconds) {
+  if (!planned || step < 5 || !seconds) return "";
+  return ` · ${duration(((planned - step) * seconds) / step)} left`;
+}
+
+export function duration(seconds) {
+  const whole = Math.max(0, Math.round(seconds));
+  const [minutes, rest] = [Math.floor(whole / 60), whole % 60];
+  if (minutes >= 60) return `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
+  return minutes ? `${minutes} min ${rest} s` : `${rest} s`;
+}
+
+const capital = (text) => text[0].toUpperCase() + text.slice(1);
