@@ -24,6 +24,7 @@ class Form:
         handles: (x, height, half width, half height, half thickness) of each ring behind the body, x to its centre.
         spout: how far the lip is pulled out to the left, as a share of the radius.
         mouth: share of the lip's radius that is open; 0 closes the top.
+        canvas: where along the outline, 0 at the foot and 1 at the lip, there is room for paint.
     """
 
     name: str
@@ -31,6 +32,7 @@ class Form:
     handles: tuple[tuple[float, float, float, float, float], ...] = ()
     spout: float = 0.0
     mouth: float = 0.86
+    canvas: tuple[float, float] = (0.06, 0.94)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,12 +41,15 @@ class Relief:
 
     Channels: body coverage, arc length from the foot, angle in turns, normal x, normal y, mouth coverage,
     height within the mouth (-1 front, 1 back), handle coverage, handle roundness (-1 outer rim, 1 inner rim).
-    ``length`` is the outline's arc length, ``girth`` its mean radius.
+    ``length`` is the outline's arc length, ``girth`` its mean radius; ``top`` and ``reach`` are the greatest height and
+    the greatest distance from the axis of a covered cell.
     """
 
     cells: Floats
     length: float
     girth: float
+    top: float
+    reach: float
 
 
 SHELVES: tuple[tuple[str, tuple[Form, ...]], ...] = (
@@ -54,6 +59,7 @@ SHELVES: tuple[tuple[str, tuple[Form, ...]], ...] = (
             Form(
                 name="baluster vase",
                 outline=((0, 0.17), (0.25, 0.19), (0.55, 0.32), (0.75, 0.34), (0.88, 0.19), (0.95, 0.15), (1, 0.19)),
+                canvas=(0.06, 0.86),
             ),
             Form(name="trumpet vase", outline=((0, 0.22), (0.12, 0.20), (0.4, 0.15), (0.75, 0.22), (1, 0.38))),
             Form(
@@ -77,6 +83,7 @@ SHELVES: tuple[tuple[str, tuple[Form, ...]], ...] = (
                 outline=((0, 0.2), (0.06, 0.15), (0.25, 0.27), (0.42, 0.26), (0.62, 0.11), (0.9, 0.1), (1, 0.15)),
                 handles=((0.16, 0.67, 0.22, 0.29, 0.034),),
                 spout=0.75,
+                canvas=(0.12, 0.8),
             ),
             Form(
                 name="tankard",
@@ -99,21 +106,25 @@ SHELVES: tuple[tuple[str, tuple[Form, ...]], ...] = (
                 name="tea bowl",
                 outline=((0, 0.18), (0.07, 0.17), (0.16, 0.34), (0.36, 0.43), (0.56, 0.45)),
                 mouth=0.92,
+                canvas=(0.18, 0.97),
             ),
             Form(
                 name="wide dish",
                 outline=((0, 0.22), (0.05, 0.21), (0.15, 0.37), (0.28, 0.5), (0.4, 0.57)),
                 mouth=0.92,
+                canvas=(0.2, 0.97),
             ),
             Form(
                 name="goblet",
                 outline=((0, 0.26), (0.05, 0.22), (0.16, 0.07), (0.3, 0.09), (0.42, 0.29), (0.6, 0.38), (0.82, 0.4)),
                 mouth=0.92,
+                canvas=(0.44, 0.97),
             ),
             Form(
                 name="planter",
                 outline=((0, 0.27), (0.2, 0.33), (0.5, 0.41), (0.59, 0.43), (0.6, 0.48), (0.7, 0.49)),
                 mouth=0.84,
+                canvas=(0.04, 0.8),
             ),
         ),
     ),
@@ -124,6 +135,7 @@ SHELVES: tuple[tuple[str, tuple[Form, ...]], ...] = (
                 name="flask",
                 outline=((0, 0.2), (0.1, 0.33), (0.3, 0.4), (0.5, 0.3), (0.62, 0.1), (0.85, 0.075), (0.98, 0.11)),
                 mouth=0.7,
+                canvas=(0.04, 0.72),
             ),
             Form(
                 name="gourd bottle",
@@ -143,6 +155,7 @@ SHELVES: tuple[tuple[str, tuple[Form, ...]], ...] = (
                 name="oil bottle",
                 outline=((0, 0.26), (0.05, 0.28), (0.45, 0.28), (0.62, 0.24), (0.7, 0.09), (0.92, 0.08), (1, 0.12)),
                 mouth=0.7,
+                canvas=(0.03, 0.72),
             ),
             Form(
                 name="teardrop bottle",
@@ -186,7 +199,14 @@ def relief(form: Form, tilt: float) -> Relief:
     channels = (cover, along(arc), turn(s, c), nx, ny, mouth, depth, ring, roundness)
     cells = np.stack([np.broadcast_to(channel, cover.shape) for channel in channels], axis=-1)
     girth = float(np.cumsum(radius[1:] * np.diff(arc))[-1] / arc[-1])
-    return Relief(cells=np.ascontiguousarray(cells, dtype=np.float32), length=float(arc[-1]), girth=girth)
+    rows, columns = np.nonzero(np.maximum(cover, ring))
+    return Relief(
+        cells=np.ascontiguousarray(cells, dtype=np.float32),
+        length=float(arc[-1]),
+        girth=girth,
+        top=float(y[rows.min(), 0]),
+        reach=float(np.abs(x[0, columns]).max()),
+    )
 
 
 def _grid() -> tuple[Floats, Floats]:

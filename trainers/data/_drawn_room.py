@@ -55,7 +55,7 @@ def make_room(chance: Chance) -> Room:
     """Draw a room."""
     side = chance.between(0.25, 0.75) * (1.0 if chance.happens(0.5) else -1.0)
     up = chance.between(0.25, 0.6)
-    warmth = chance.around(0.22)
+    warmth = chance.around(0.4)
     return Room(
         wall=_linear(chance.pick(WALLS), chance),
         second=_linear(chance.pick(WALLS), chance),
@@ -67,49 +67,52 @@ def make_room(chance: Chance) -> Room:
         lamp=(side, up, float(np.sqrt(max(1 - side * side - up * up, 0.05)))),
         ambient=chance.between(0.3, 0.55),
         gloss=chance.between(0.05, 0.5),
-        tint=np.array([1 + warmth, 1 + 0.25 * warmth, 1 - warmth], dtype=np.float32),
-        exposure=chance.between(0.72, 1.25),
+        tint=np.array([1 + warmth, 1 + chance.around(0.12), 1 - warmth], dtype=np.float32).reshape(3, 1, 1),
+        exposure=chance.between(0.6, 1.3),
         window=chance.between(0.35, 0.7) if chance.happens(0.4) else 0.0,
         slant=chance.around(0.9),
         pitch=chance.between(0.3, 0.55),
         offset=chance.unit(),
-        leaves=chance.pick((0, 0, 1, 1, 2)),
+        leaves=chance.pick((0, 1, 1, 2, 3)),
     )
 
 
 def paint_room(room: Room, x: Floats, y: Floats, foot_x: float, foot_y: float, girth: float) -> Floats:
-    """Wall, backdrop, table and the shadow of a pot that stands at (foot_x, foot_y): float32 [n, n, 3]."""
-    edge = 2.0 / x.size
+    """Wall, backdrop, table and the shadow of a pot that stands at (foot_x, foot_y): float32 [3, n, n].
+
+    x and y, both [n, n], are level with the room, whatever the camera's lean.
+    """
+    edge = 2.0 / x.shape[1]
     accent = _backdrop(room, x, y, edge)
     glow = 1.06 - 0.3 * ((x - 0.5 - 0.5 * room.lamp[0]) ** 2 + (y - 0.2) ** 2)
-    wall = room.wall + accent[..., None] * (room.second - room.wall)
-    picture = wall * glow[..., None]
+    wall = room.wall + accent * (room.second - room.wall)
+    picture = wall * glow
     horizon = foot_y - room.behind
-    front = np.broadcast_to(inside(horizon - y, edge), accent.shape)
-    top = room.table * (0.8 + 0.35 * (y - horizon))[..., None]
-    picture += front[..., None] * (top - picture)
+    front = inside(horizon - y, edge)
+    top = room.table * (0.8 + 0.35 * (y - horizon))
+    picture += front * (top - picture)
     dx = (x - foot_x + 0.5 * girth * room.lamp[0]) / max(1.5 * girth, 0.05)
     dy = (y - foot_y + 0.02) / max(0.45 * girth, 0.02)
     contact = 1 / (1 + (dx * dx + dy * dy) ** 2)
-    picture *= (1 - 0.55 * contact)[..., None]
+    picture *= 1 - 0.55 * contact
     return (picture * room.tint).astype(np.float32)
 
 
 def _backdrop(room: Room, x: Floats, y: Floats, edge: float) -> Floats:
     """How much of the second wall colour shows, [n, n]."""
-    dx, shape = x - room.place, (y.size, x.size)
+    dx = x - room.place
     if room.backdrop == "niche":
         top = 0.32
         arch = np.sqrt(dx * dx + np.minimum(y - top, 0) ** 2) - room.extent
-        return np.broadcast_to(inside(arch, edge), shape)
+        return inside(arch, edge)
     if room.backdrop == "disc":
         return inside(np.sqrt(dx * dx + (y - 0.38) ** 2) - room.extent, edge)
     if room.backdrop == "panels":
-        return np.broadcast_to(inside(dx, edge), shape)
+        return inside(dx, edge)
     if room.backdrop == "stripes":
         wave = dx / (0.4 * room.extent)
-        return np.broadcast_to(0.5 * inside(np.abs(wave - np.floor(wave) - 0.5) - 0.25, 4 * edge), shape)
-    return np.zeros(shape, dtype=np.float32)
+        return 0.5 * inside(np.abs(wave - np.floor(wave) - 0.5) - 0.25, 4 * edge)
+    return np.zeros_like(dx)
 
 
 def hang_light(picture: Floats, room: Room, x: Floats, y: Floats) -> None:
@@ -118,7 +121,7 @@ def hang_light(picture: Floats, room: Room, x: Floats, y: Floats) -> None:
         return
     t = (x + room.slant * y) / room.pitch + room.offset
     bar = ease((np.abs(t - np.floor(t) - 0.5) - 0.12) * 8)
-    picture *= (1 - room.window * bar)[..., None]
+    picture *= 1 - room.window * bar
 
 
 def foreground(picture: Floats, room: Room, x: Floats, y: Floats, chance: Chance) -> None:
@@ -154,13 +157,13 @@ def _leaf(
     along, across = (c * dx + s * dy) / size, (c * dy - s * dx) / size
     distance = np.abs(across) - 0.42 * (1 - along * along)
     cover = inside(distance.astype(np.float32), 0.16) * clip01(np.float32(1.2) - np.abs(along))
-    lit = colour * (1 - 0.18 * ease(0.5 + 8 * across))[..., None]
-    patch = picture[top:bottom, left:right]
-    patch += cover[..., None] * (lit.astype(np.float32) - patch)
+    lit = colour * (1 - 0.18 * ease(0.5 + 8 * across))
+    patch = picture[:, top:bottom, left:right]
+    patch += cover * (lit.astype(np.float32) - patch)
 
 
 def _linear(colour: tuple[int, int, int], chance: Chance) -> Floats:
     """A display colour with a little chance in it, in linear light (gamma 2)."""
-    unit = np.array(colour, dtype=np.float32) / np.float32(255)
+    unit = np.array(colour, dtype=np.float32).reshape(3, 1, 1) / np.float32(255)
     unit = clip01(unit * np.float32(1 + chance.around(0.12)) + np.float32(chance.around(0.03)))
     return unit * unit

@@ -17,12 +17,20 @@ from trainers.data._drawn_wares import GLAZES, INKS, Pot
 SUPERSAMPLING = 2
 _CELL = 0.165
 _CLAY = (196, 150, 118)
+_TONE_DRIFT, _HUE_DRIFT = 0.22, 0.11
 
 
 @dataclass(frozen=True, kw_only=True)
 class Pose:
-    """Where the pot stands: its middle in the picture (0 to 1, y down), height of one unit, lean in turns, mirrored,
-    how far it is turned about its axis."""
+    """Where the pot stands.
+
+    Attributes:
+        x, y: its middle in the picture, 0 to 1, y down.
+        scale: length of one unit in the picture.
+        lean: of the camera, in turns.
+        mirrored: whether a handle is at the left.
+        spin: how far the pot is turned about its axis, in turns.
+    """
 
     x: float
     y: float
@@ -33,7 +41,7 @@ class Pose:
 
 
 def photograph(pot: Pot, relief: Relief, size: int, chance: Chance) -> NDArray[np.uint8]:
-    """Draw ``pot`` once: uint8 [size, size, 3].
+    """Draw ``pot`` once: uint8 [3, size, size].
 
     The picture is computed in linear light at twice the size, with soft edges of one fine pixel, and shrunk by means
     of 2 x 2; the square root at the end is the display's gamma, which IEEE fixes to the bit where 1/2.2 would not be.
@@ -43,11 +51,14 @@ def photograph(pot: Pot, relief: Relief, size: int, chance: Chance) -> NDArray[n
     n = size * SUPERSAMPLING
     axis = (np.arange(n, dtype=np.float32) + np.float32(0.5)) / np.float32(n)
     x, y = axis[None, :], axis[:, None]
-    picture = paint_room(room, x, y, pose.x, pose.y + 0.5 * pose.scale * _tall(relief), pose.scale * relief.girth)
+    c, s = cos_sin(pose.lean)
+    level_x, level_y = pose.x + c * (x - pose.x) - s * (y - pose.y), pose.y + s * (x - pose.x) + c * (y - pose.y)
+    foot = pose.y + 0.5 * pose.scale * relief.top
+    picture = paint_room(room, level_x, level_y, pose.x, foot, pose.scale * relief.girth)
     _place(picture, pot, relief, pose, room, n, chance)
     hang_light(picture, room, x, y)
     foreground(picture, room, x, y, chance)
-    return _develop(picture, room, chance)
+    return _develop(picture, room)
 
 
 def make_pose(relief: Relief, chance: Chance) -> Pose:
@@ -55,50 +66,45 @@ def make_pose(relief: Relief, chance: Chance) -> Pose:
     return Pose(
         x=0.5 + chance.around(0.16),
         y=0.53 + chance.around(0.14),
-        scale=chance.between(0.56, 0.84),
-        lean=chance.around(0.045),
+        scale=chance.between(0.44, 0.8),
+        lean=chance.around(0.055),
         mirrored=chance.happens(0.5),
         spin=chance.unit(),
     )
 
 
-def _tall(relief: Relief) -> float:
-    """Height of the pot in units, from the coverage of its middle column."""
-    rows = np.nonzero(relief.cells[:, relief.cells.shape[1] // 2, 0])[0]
-    return float(TOP - rows[0] / CELLS_PER_UNIT)
-
-
 def _place(picture: Floats, pot: Pot, relief: Relief, pose: Pose, room: Room, n: int, chance: Chance) -> None:
-    """Lay handle, body and mouth over ``picture`` [n, n, 3] in place, within their bounding box."""
-    reach = 0.78 * pose.scale
-    left, right = (min(n, max(0, int(n * (pose.x + side * reach)) + 1)) for side in (-1, 1))
-    top, bottom = (min(n, max(0, int(n * (pose.y + side * reach)) + 1)) for side in (-1, 1))
+    """Lay handle, body and mouth over ``picture`` [3, n, n] in place, within their bounding box."""
+    c, s = cos_sin(pose.lean)
+    half_x, half_y = relief.reach + 0.02, 0.5 * relief.top + 0.14
+    wide, high = pose.scale * (c * half_x + abs(s) * half_y), pose.scale * (c * half_y + abs(s) * half_x)
+    left, right = (min(n, max(0, int(n * (pose.x + side * wide)) + 1)) for side in (-1, 1))
+    top, bottom = (min(n, max(0, int(n * (pose.y + side * high)) + 1)) for side in (-1, 1))
     x = ((np.arange(left, right, dtype=np.float32) + 0.5) / n - pose.x)[None, :] / pose.scale
     y = (pose.y - (np.arange(top, bottom, dtype=np.float32) + 0.5) / n)[:, None] / pose.scale
-    c, s = cos_sin(pose.lean)
     flip = -1.0 if pose.mirrored else 1.0
-    px, py = flip * (c * x + s * y), c * y - s * x + 0.5 * _tall(relief)
+    px, py = flip * (c * x + s * y), c * y - s * x + 0.5 * relief.top
     rows, columns = relief.cells.shape[:2]
     column = np.clip(((px - LEFT) * CELLS_PER_UNIT).astype(np.int32), 0, columns - 1)
     row = np.clip(((TOP - py) * CELLS_PER_UNIT).astype(np.int32), 0, rows - 1)
     cells = np.take(relief.cells.reshape(rows * columns, -1), row * columns + column, axis=0)
-    cover, arc, angle, nx, ny, mouth, depth, ring, roundness = (cells[..., i] for i in range(cells.shape[-1]))
+    cover, arc, angle, nx, ny, mouth, depth, ring, roundness = np.ascontiguousarray(np.moveaxis(cells, -1, 0))
 
-    glaze, ink = _mixed(GLAZES[pot.glaze], chance), _mixed(INKS[pot.ink], chance)
+    glaze, ink = _fired(GLAZES[pot.glaze], chance), _fired(INKS[pot.ink], chance)
     soft = float(1.3 / (n * pose.scale * _CELL))
-    paint = _ornament(pot, relief, arc, angle + np.float32(pose.spin), soft)[..., None]
+    paint = _ornament(pot, relief, arc, angle + np.float32(pose.spin), soft)
     skin = glaze + paint * (ink - glaze)
-    bare = clip01((np.float32(0.035) - arc) * np.float32(60))[..., None]
+    bare = clip01((np.float32(0.035) - arc) * np.float32(60))
     skin = skin + bare * (_light(_CLAY) - skin)
     lamp_x = flip * room.lamp[0]
-    target = picture[top:bottom, left:right]
-    grip = glaze * (0.62 - 0.34 * roundness * np.float32(lamp_x))[..., None] * room.tint
-    target += ring[..., None] * (grip - target)
+    target = picture[:, top:bottom, left:right]
+    grip = glaze * (0.62 - 0.34 * roundness * np.float32(lamp_x)) * room.tint
+    target += ring * (grip - target)
     shade, shine = _shading(nx, ny, lamp_x, room)
-    body = skin * shade[..., None] * room.tint + shine[..., None]
-    target += cover[..., None] * (body - target)
-    hollow = glaze * (0.16 + 0.22 * ease(0.5 + 0.5 * depth))[..., None] * room.tint
-    target += mouth[..., None] * (hollow - target)
+    body = skin * room.tint * shade + shine
+    target += cover * (body - target)
+    hollow = glaze * (0.16 + 0.22 * ease(0.5 + 0.5 * depth)) * room.tint
+    target += mouth * (hollow - target)
 
 
 def _ornament(pot: Pot, relief: Relief, arc: Floats, angle: Floats, soft: float) -> Floats:
@@ -106,7 +112,8 @@ def _ornament(pot: Pot, relief: Relief, arc: Floats, angle: Floats, soft: float)
 
     A whole number of cells goes round the pot and up the span, so that the pattern closes and fits.
     """
-    low, high = (relief.length * share for share in pot.span)
+    start, end = pot.form.canvas
+    low, high = (relief.length * (start + (end - start) * share) for share in pot.span)
     around = max(6, round(2 * PI * relief.girth / _CELL))
     rows = max(1, round((high - low) / _CELL))
     v = (arc - np.float32(low)) * np.float32(rows / (high - low))
@@ -128,22 +135,22 @@ def _shading(nx: Floats, ny: Floats, lamp_x: float, room: Room) -> tuple[Floats,
 
 
 def _light(colour: tuple[int, int, int]) -> Floats:
-    """A display colour in linear light (gamma 2)."""
-    unit = np.array(colour, dtype=np.float32) / np.float32(255)
+    """A display colour in linear light (gamma 2), [3, 1, 1]."""
+    unit = np.array(colour, dtype=np.float32).reshape(3, 1, 1) / np.float32(255)
     return unit * unit
 
 
-def _mixed(colour: tuple[int, int, int], chance: Chance) -> Floats:
-    """A colour as one firing gave it: a little lighter or darker, a little off in hue."""
-    unit = np.array(colour, dtype=np.float32) / np.float32(255)
-    unit = unit * np.float32(1 + chance.around(0.14))
-    unit = unit + np.array([chance.around(0.05) for _ in range(3)], dtype=np.float32)
+def _fired(colour: tuple[int, int, int], chance: Chance) -> Floats:
+    """A colour as one firing gave it: a little lighter or darker, a little off in hue; linear light, [3, 1, 1]."""
+    drift = [[[chance.around(_HUE_DRIFT)]] for _ in range(3)]
+    unit = np.sqrt(_light(colour)) * np.float32(1 + chance.around(_TONE_DRIFT)) + np.array(drift, dtype=np.float32)
     unit = clip01(unit)
     return unit * unit
 
 
-def _develop(picture: Floats, room: Room, chance: Chance) -> NDArray[np.uint8]:
-    """Exposure, shrinking, grain, gamma."""
-    small = picture[0::2, 0::2] + picture[1::2, 0::2] + picture[0::2, 1::2] + picture[1::2, 1::2]
+def _develop(picture: Floats, room: Room) -> NDArray[np.uint8]:
+    """Exposure, shrinking and gamma: uint8 [3, n / 2, n / 2] from linear light [3, n, n]."""
+    rows = picture[:, 0::2] + picture[:, 1::2]
+    small = rows[:, :, 0::2] + rows[:, :, 1::2]
     small = np.sqrt(clip01(small * np.float32(0.25 * room.exposure)))
-    return (clip01(small) * np.float32(255) + np.float32(0.5)).astype(np.uint8)
+    return (small * np.float32(255) + np.float32(0.5)).astype(np.uint8)

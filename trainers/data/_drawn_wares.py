@@ -10,8 +10,11 @@ from trainers.data._drawn_motifs import MOTIFS
 from trainers.types import Hierarchy
 
 Colour = tuple[int, int, int]
+Paint = tuple[str, str, str]
+"""Glaze, motif, ink."""
 LEVELS = ("pot", "shape", "shelf")
-TRAIN_PER_FORM, TEST_PER_FORM = 6, 3
+TRAIN_PER_FORM, TEST_PER_FORM = 6, 5
+_GLAZES_PER_FORM, _MOTIFS_PER_FORM = 3, 5
 
 GLAZES: dict[str, Colour] = {
     "celadon": (141, 179, 155),
@@ -33,7 +36,7 @@ INKS: dict[str, Colour] = {
     "black": (40, 36, 38),
     "gold": (232, 184, 84),
 }
-SPANS: tuple[tuple[float, float], ...] = ((0.12, 0.90), (0.22, 0.66), (0.44, 0.88))
+SPANS: tuple[tuple[float, float], ...] = ((0.04, 0.96), (0.12, 0.62), (0.42, 0.94))
 _LEAST_CONTRAST = 145
 
 
@@ -44,7 +47,7 @@ class Pot:
     Attributes:
         name: e.g. ``celadon tea bowl, indigo waves``.
         form: its silhouette; ``shape`` and ``shelf`` are the class ids of the two coarser levels.
-        span: share of the outline, from foot to lip, that is painted.
+        span: share of the form's canvas, from its lower end up, that is painted.
     """
 
     name: str
@@ -60,34 +63,31 @@ class Pot:
 def make_pots(seed: int) -> tuple[tuple[Pot, ...], tuple[Pot, ...]]:
     """The train and the test pots, shelf by shelf, shape by shape.
 
-    Glazes, motifs and inks are dealt out evenly to every shape, so that none of them tells a shelf; the three together
-    tell a pot wherever it stands. A loss that only separates pots is thus free to ignore shapes and shelves.
+    Each shape is made in a few glazes and motifs, dealt out evenly over all shapes: a glaze or a motif alone tells
+    neither a pot nor a shelf, while glaze, motif and ink together tell a pot wherever it stands. A loss that only
+    separates pots is thus free to ignore shapes and shelves.
     """
     chance = Chance(seed, "pots")
-    taken: set[tuple[str, str, str]] = set()
+    taken: set[Paint] = set()
     glazes, motifs = _Deck(tuple(GLAZES), chance), _Deck(tuple(MOTIFS), chance)
     train: list[Pot] = []
     test: list[Pot] = []
     shape = 0
     for shelf, (_, forms) in enumerate(SHELVES):
         for form in forms:
-            for number in range(TRAIN_PER_FORM + TEST_PER_FORM):
-                glaze, motif, ink = _unused(taken, glazes, motifs, chance)
-                taken.add((glaze, motif, ink))
-                name = f"{glaze} {form.name}, {ink} {motif}"
-                pot = Pot(
-                    name=name,
-                    form=form,
-                    shape=shape,
-                    shelf=shelf,
-                    glaze=glaze,
-                    motif=motif,
-                    ink=ink,
-                    span=chance.pick(SPANS),
-                )
-                (train if number < TRAIN_PER_FORM else test).append(pot)
+            paints = _paints(TRAIN_PER_FORM + TEST_PER_FORM, taken, glazes, motifs, chance)
+            pots = [_pot(form, shape, shelf, paint, chance.pick(SPANS)) for paint in paints]
+            taken.update(paints)
+            train += pots[:TRAIN_PER_FORM]
+            test += pots[TRAIN_PER_FORM:]
             shape += 1
     return tuple(train), tuple(test)
+
+
+def _pot(form: Form, shape: int, shelf: int, paint: Paint, span: tuple[float, float]) -> Pot:
+    glaze, motif, ink = paint
+    name = f"{glaze} {form.name}, {ink} {motif}"
+    return Pot(name=name, form=form, shape=shape, shelf=shelf, glaze=glaze, motif=motif, ink=ink, span=span)
 
 
 def hierarchy(pots: tuple[Pot, ...]) -> Hierarchy:
@@ -101,7 +101,8 @@ class _Deck:
     """Cards dealt without replacement and shuffled again when they run out."""
 
     def __init__(self, cards: tuple[str, ...], chance: Chance) -> None:
-        self._cards, self._chance, self._left = cards, chance, []
+        self._cards, self._chance = cards, chance
+        self._left: list[str] = []
 
     def deal(self) -> str:
         if not self._left:
@@ -109,14 +110,21 @@ class _Deck:
         return self._left.pop()
 
 
-def _unused(taken: set[tuple[str, str, str]], glazes: _Deck, motifs: _Deck, chance: Chance) -> tuple[str, str, str]:
-    glaze, motif = glazes.deal(), motifs.deal()
-    inks = [ink for ink in INKS if _contrast(GLAZES[glaze], INKS[ink]) >= _LEAST_CONTRAST]
-    free = [ink for ink in inks if (glaze, motif, ink) not in taken]
-    while not free:
-        motif = motifs.deal()
-        free = [ink for ink in inks if (glaze, motif, ink) not in taken]
-    return glaze, motif, chance.pick(free)
+def _paints(count: int, taken: set[Paint], glazes: _Deck, motifs: _Deck, chance: Chance) -> list[Paint]:
+    """``count`` new paints from a few glazes and motifs, of a few more motifs if too many are taken."""
+    few = [glazes.deal() for _ in range(_GLAZES_PER_FORM)]
+    drawn = [motifs.deal() for _ in range(_MOTIFS_PER_FORM)]
+    while True:
+        every = {(glaze, motif, ink): None for glaze in few for motif in drawn for ink in _inks(glaze)}
+        free = [paint for paint in every if paint not in taken]
+        if len(free) >= count:
+            return chance.shuffled(free)[:count]
+        drawn.append(motifs.deal())
+
+
+def _inks(glaze: str) -> list[str]:
+    """The inks that stand out on a glaze."""
+    return [ink for ink in INKS if _contrast(GLAZES[glaze], INKS[ink]) >= _LEAST_CONTRAST]
 
 
 def _contrast(a: Colour, b: Colour) -> int:

@@ -22,7 +22,7 @@ from trainers.errors import DataError
 from trainers.types import DataChoice
 
 IMAGE_SIZE = 64
-IMAGES_PER_TRAIN_POT, IMAGES_PER_TEST_POT = 24, 32
+IMAGES_PER_TRAIN_POT, IMAGES_PER_TEST_POT = 24, 20
 TILTS = (0.14, 0.2, 0.26, 0.32)
 _SMALLEST, _LARGEST = 16, 256
 _LICENCE = "CC0-1.0"
@@ -67,7 +67,7 @@ def load(choice: DataChoice, progress: Progress | None = None) -> LoadedData:
         test=test,
         fingerprint=_fingerprint(train, test),
         notes=(
-            f"Drawn from seed {choice.seed}: {len(train_pots)} pots to train on and {len(test_pots)} others to test on.",
+            f"Drawn from seed {choice.seed}: {len(train_pots)} pots to train on, {len(test_pots)} others to test on.",
         ),
         licence=_LICENCE,
     )
@@ -93,7 +93,7 @@ def _draw(pots: tuple[Pot, ...], first_id: int, each: int, size: int, seed: int,
         tell(f"Drawing pot {index + 1} of {len(pots)}", index / len(pots))
         reliefs = {key: kept for key, kept in reliefs.items() if key[0] == pot.shape}
         for number in range(each):
-            images[index, number] = draw_one(pot, first_id + index, number, size, seed, reliefs).transpose(2, 0, 1)
+            images[index, number] = draw_one(pot, first_id + index, number, size, seed, reliefs)
         labels[index] = (first_id + index, pot.shape, pot.shelf)
     flat = torch.from_numpy(images.reshape(-1, 3, size, size))
     return ImageSet(images=flat, labels=torch.from_numpy(labels.reshape(-1, 3)))
@@ -102,7 +102,7 @@ def _draw(pots: tuple[Pot, ...], first_id: int, each: int, size: int, seed: int,
 def draw_one(
     pot: Pot, pot_id: int, number: int, size: int, seed: int, reliefs: dict[tuple[int, float], Relief]
 ) -> NDArray[np.uint8]:
-    """One image, uint8 [size, size, 3]; ``reliefs`` keeps the maps of forms already seen."""
+    """One image, uint8 [3, size, size]; ``reliefs`` keeps the maps of forms already seen."""
     chance = Chance(seed, "image", pot_id, number)
     key = (pot.shape, chance.pick(TILTS))
     if key not in reliefs:

@@ -1,0 +1,207 @@
+"""The drawn world: the same bytes from the same seed, a true hierarchy, and hard enough to be worth training on."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import random
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor, nn
+
+from trainers.data import _drawn_chance, _drawn_math, _drawn_wares, drawn
+from trainers.data._drawn_forms import SHELVES, relief
+from trainers.data._drawn_motifs import MOTIFS
+from trainers.data.base import LoadedData
+from trainers.errors import DataError
+from trainers.types import DataChoice
+
+SMALL = DataChoice(image_size=32, max_images=200)
+
+
+@pytest.fixture(scope="module")
+def world() -> LoadedData:
+    return drawn.load(DataChoice())
+
+
+@pytest.fixture(scope="module")
+def small_world() -> LoadedData:
+    return drawn.load(SMALL)
+
+
+def test_shapes_and_counts(world: LoadedData) -> None:
+    assert world.train.images.dtype == world.test.images.dtype == torch.uint8
+    assert world.train.labels.dtype == torch.int64
+    assert world.train.images.shape == (96 * 24, 3, 64, 64)
+    assert world.test.images.shape == (80 * 20, 3, 64, 64)
+    assert world.train.labels.shape == (96 * 24, 3)
+    assert world.train.labels[:, 0].bincount().tolist() == [24] * 96
+
+
+def test_finest_classes_are_disjoint_and_coarser_ones_shared(world: LoadedData) -> None:
+    train, test = (set(part.labels[:, 0].tolist()) for part in (world.train, world.test))
+    assert not train & test
+    for level in (1, 2):
+        shared = [set(part.labels[:, level].tolist()) for part in (world.train, world.test)]
+        assert shared[0] == shared[1] == set(range(len(world.hierarchy.names[level])))
+
+
+def test_hierarchy_is_a_tree_with_names(world: LoadedData) -> None:
+    labels = torch.cat((world.train.labels, world.test.labels))
+    assert world.hierarchy.levels == ("pot", "shape", "shelf")
+    assert [len(names) for names in world.hierarchy.names] == [176, 16, 4]
+    for names in world.hierarchy.names:
+        assert len(set(names)) == len(names)
+    for fine, coarse in ((0, 1), (1, 2)):
+        pairs = {(int(row[fine]), int(row[coarse])) for row in labels}
+        assert len(pairs) == len({child for child, _ in pairs})
+    for pot, shape, _ in labels.tolist():
+        assert world.hierarchy.names[1][shape] in world.hierarchy.names[0][pot]
+
+
+def test_the_same_seed_draws_the_same_bytes(small_world: LoadedData) -> None:
+    again = drawn.load(SMALL)
+    assert torch.equal(small_world.train.images, again.train.images)
+    assert torch.equal(small_world.test.images, again.test.images)
+    assert small_world.fingerprint == again.fingerprint
+
+
+def test_another_seed_draws_another_world(small_world: LoadedData) -> None:
+    other = drawn.load(DataChoice(image_size=32, max_images=200, seed=1))
+    assert other.fingerprint != small_world.fingerprint
+    assert other.hierarchy.names[0] != small_world.hierarchy.names[0]
+    assert other.hierarchy.names[1:] == small_world.hierarchy.names[1:]
+
+
+def test_global_random_state_is_neither_read_nor_changed(small_world: LoadedData) -> None:
+    random.seed(5)
+    np.random.seed(5)
+    torch.manual_seed(5)
+    before = random.getstate(), np.random.get_state()[1].tolist(), torch.get_rng_state()
+    again = drawn.load(SMALL)
+    assert again.fingerprint == small_world.fingerprint
+    assert random.getstate() == before[0]
+    assert np.random.get_state()[1].tolist() == before[1]
+    assert torch.equal(torch.get_rng_state(), before[2])
+
+
+def test_an_image_does_not_depend_on_how_many_are_drawn(small_world: LoadedData) -> None:
+    more = drawn.load(DataChoice(image_size=32, max_images=300))
+    assert torch.equal(more.train.images[::3][:96], small_world.train.images[::2])
+
+
+@pytest.mark.parametrize("size", [32, 64, 96])
+def test_sizes_show_the_same_picture(size: int) -> None:
+    pot = _drawn_wares.make_pots(0)[0][0]
+    reference = drawn.draw_one(pot, 0, 0, 32, 0, {}).astype(np.float32)
+    image = drawn.draw_one(pot, 0, 0, size, 0, {})
+    assert image.shape == (3, size, size)
+    step = size // 32
+    shrunk = image.astype(np.float32).reshape(3, 32, step, 32, step).mean(axis=(2, 4))
+    assert np.abs(shrunk - reference).mean() < 6
+
+
+def test_what_cannot_be_drawn_is_said() -> None:
+    with pytest.raises(DataError, match="image size from 16 to 256; 8 came"):
+        drawn.load(DataChoice(image_size=8))
+    with pytest.raises(DataError, match="at least 192 images"):
+        drawn.load(DataChoice(max_images=100))
+
+
+def test_progress_rises_from_zero_to_the_end() -> None:
+    told: list[float] = []
+    drawn.load(DataChoice(image_size=16, max_images=192), lambda text, done: told.append(done))
+    assert told == sorted(told)
+    assert told[0] == 0.0
+    assert 0.95 < told[-1] <= 1.0
+
+
+def test_paint_tells_a_pot_but_no_shelf() -> None:
+    train, test = _drawn_wares.make_pots(3)
+    pots = train + test
+    assert len({(pot.glaze, pot.motif, pot.ink) for pot in pots}) == len(pots)
+    for trait in ("glaze", "motif", "ink"):
+        for value in {getattr(pot, trait) for pot in pots}:
+            assert len({pot.shelf for pot in pots if getattr(pot, trait) == value}) >= 3
+
+
+@pytest.mark.parametrize("name", sorted(MOTIFS))
+def test_every_motif_has_ink_and_ground(name: str) -> None:
+    axis = (np.arange(240, dtype=np.float32) + 0.5) / 60
+    ink = np.broadcast_to(MOTIFS[name](axis[None, :], axis[:, None], 0.1), (240, 240))
+    assert ink.min() >= 0
+    assert ink.max() <= 1
+    assert 0.15 < ink.mean() < 0.65
+
+
+@pytest.mark.parametrize("form", [form for _, forms in SHELVES for form in forms], ids=lambda form: form.name)
+def test_every_form_stands_within_its_map(form: object) -> None:
+    seen = relief(form, 0.26)
+    assert np.isfinite(seen.cells).all()
+    cover = np.maximum(seen.cells[..., 0], seen.cells[..., 7])
+    assert cover[[0, -1]].max() == 0
+    assert cover[:, [0, -1]].max() == 0
+    assert 0.08 < cover.mean() < 0.5
+
+
+def test_own_functions_agree_with_the_library() -> None:
+    angle = np.linspace(-0.4999, 0.4999, 4001)
+    s, c = np.sin(2 * np.pi * angle), np.cos(2 * np.pi * angle)
+    assert np.abs(_drawn_math.turn(s.astype(np.float32), c.astype(np.float32)) - angle).max() < 1e-4
+    own = np.array([_drawn_math.cos_sin(a) for a in np.linspace(-2, 2, 1001)])
+    turns = 2 * np.pi * np.linspace(-2, 2, 1001)
+    assert np.abs(own - np.stack((np.cos(turns), np.sin(turns)), axis=1)).max() < 1e-7
+
+
+def test_chance_is_even() -> None:
+    chance = _drawn_chance.Chance(0, "test")
+    draws = np.array([chance.unit() for _ in range(20_000)])
+    assert abs(draws.mean() - 0.5) < 0.01
+    counts = np.bincount([chance.below(7) for _ in range(14_000)], minlength=7)
+    assert counts.min() > 1800
+    assert sorted(chance.shuffled(range(50))) == list(range(50))
+    assert _drawn_chance.Chance(0, "a", 1).bits() != _drawn_chance.Chance(0, "a", 2).bits()
+
+
+def test_the_stream_of_chance_is_pinned() -> None:
+    # splitmix64 of state 0, as its reference implementation gives it.
+    chance = _drawn_chance.Chance()
+    assert chance.bits() == 0xE220A8397B1DCDAF
+    assert chance.bits() == 0x6E789E6AA1B965F4
+
+
+def test_drawing_uses_no_platform_dependent_function() -> None:
+    unsafe = {"sin", "cos", "tan", "arctan2", "arcsin", "exp", "log", "power", "random", "default_rng", "normal"}
+    for module in ("forms", "math", "motifs", "room", "scene", "wares", "chance"):
+        source = inspect.getsource(__import__(f"trainers.data._drawn_{module}", fromlist=["x"]))
+        called = {node.attr for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Attribute)}
+        assert not called & unsafe, module
+
+
+def test_raw_pixels_do_not_find_the_pot(world: LoadedData) -> None:
+    flat = world.test.images.flatten(1).float()
+    for features in (flat, flat - flat.mean(dim=0)):
+        assert recall_at_1(features, world.test.labels[:, 0]) < 0.35
+
+
+def test_an_untrained_network_does_not_find_the_pot(world: LoadedData) -> None:
+    generator = torch.Generator().manual_seed(0)
+    layers: list[nn.Module] = []
+    width = 3
+    for out in (32, 64, 128):
+        conv = nn.Conv2d(width, out, 3, stride=2, padding=1)
+        with torch.no_grad():
+            conv.weight.normal_(0, (2 / (9 * width)) ** 0.5, generator=generator)
+        layers += [conv, nn.BatchNorm2d(out), nn.ReLU()]
+        width = out
+    with torch.no_grad():
+        features = nn.Sequential(*layers)(world.test.images.float() / 255).mean(dim=(2, 3))
+    assert recall_at_1(features, world.test.labels[:, 0]) < 0.35
+
+
+def recall_at_1(features: Tensor, labels: Tensor) -> float:
+    unit = nn.functional.normalize(features, dim=1)
+    similarity = (unit @ unit.T).fill_diagonal_(-2)
+    return float((labels[similarity.argmax(dim=1)] == labels).float().mean())
