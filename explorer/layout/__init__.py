@@ -1,0 +1,1 @@
+"""From snapshots of embeddings to two-dimensional maps, in a process of its own."""

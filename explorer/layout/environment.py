@@ -1,0 +1,35 @@
+"""Environment of the layout process: one thread for everything, compiled code kept between starts."""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+from pathlib import Path
+
+_THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
+
+
+def environment() -> dict[str, str]:
+    """What the layout process adds to its environment; it must be set before numpy and numba are imported.
+
+    The trainer needs the other cores. A thread that waits must sleep, not spin.
+    """
+    values = {**dict.fromkeys(_THREADS, "1"), "OMP_WAIT_POLICY": "PASSIVE"}
+    if "NUMBA_CACHE_DIR" not in os.environ:
+        values["NUMBA_CACHE_DIR"] = str(_cache() / "numba")
+    return values
+
+
+def _cache() -> Path:
+    """The user's cache folder for this program, or a temporary one where there is no home to write to."""
+    if sys.platform == "darwin":
+        base = Path.home() / "Library" / "Caches"
+    else:
+        base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    folder = base / "rankscope"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError:
+        return Path(tempfile.gettempdir()) / f"rankscope-{os.getuid()}"
+    return folder if os.access(folder, os.W_OK) else Path(tempfile.gettempdir()) / f"rankscope-{os.getuid()}"

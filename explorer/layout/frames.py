@@ -1,0 +1,139 @@
+"""From one snapshot to the next frame: each map goes on from the one before it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from explorer.layout.align import grow, pack, procrustes, unpack
+from explorer.layout.neighbours import Neighbours, nearest, overlap
+from explorer.layout.pca import pca
+from explorer.layout.quality import NEAREST, drift, kept_neighbours
+from explorer.layout.umap_step import step
+from trainers.types import Frame, FrameArm, Snapshot
+
+STORED_NEIGHBOURS = 20
+SMALLEST_LIMIT = 8.0  # an untrained map is a small ball; the box leaves room for the clusters that come out of it
+FEWEST_POINTS = 5  # fewer have no neighbourhoods to keep: they get their PCA map
+
+
+@dataclass(frozen=True, kw_only=True)
+class Effort:
+    """How hard one UMAP step tries: epochs of gradient descent and the learning rate it starts with."""
+
+    epochs: int
+    alpha: float
+
+
+# A first map starts from PCA and has far to go. Later ones follow the embeddings: a learning rate of 1 would throw
+# points about by their own noise (a median move of more than one standard deviation on unchanged data).
+FIRST = Effort(epochs=100, alpha=1.0)
+MOVING = Effort(epochs=20, alpha=0.25)
+CALM = Effort(epochs=10, alpha=0.1)
+CALM_BELOW = 0.05  # share of the nearest neighbours replaced since the frame before
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Map:
+    """One arm's layout in the run's coordinates, with its neighbours in the full space."""
+
+    xy: np.ndarray
+    ids: np.ndarray
+    method: str
+
+
+class Layouter:
+    """Makes the frames of one run, in order. All it remembers is the last frame, so a stored frame restores it.
+
+    Args:
+        seed: of the UMAP steps. All arms of a frame share their random numbers, so equal embeddings give equal maps.
+        previous: the newest stored frame of the run; None before the first.
+    """
+
+    def __init__(self, *, seed: int = 0, previous: Frame | None = None) -> None:
+        self._seed = seed
+        self._previous = previous
+
+    @property
+    def previous(self) -> Frame | None:
+        """The last frame made or restored."""
+        return self._previous
+
+    def next(self, snapshot: Snapshot, method: str = "umap") -> Frame:
+        """The frame of ``snapshot``.
+
+        Args:
+            snapshot: embeddings ``[P, D]`` of each arm; row i is the same image in all arms and snapshots.
+            method: ``umap``, or ``pca`` for a map at once; the frame says which it is.
+        """
+        past = self._past(snapshot)
+        maps: list[_Map] = []
+        for i, embeddings in enumerate(snapshot.embeddings):
+            twin = _twin(snapshot.embeddings, past, i)
+            anchor = maps[0].xy if maps else None
+            seed = self._seed * 1_000_003 + snapshot.k
+            maps.append(_map(embeddings, past[i], anchor, method, seed) if twin is None else maps[twin])
+        limit = grow(self._limit(past), tuple(each.xy for each in maps))
+        arms = tuple(_arm(each, before, limit) for each, before in zip(maps, past, strict=True))
+        frame = Frame(k=snapshot.k, step=snapshot.step, seconds=snapshot.seconds, limit=limit, arms=arms)
+        self._previous = frame
+        return frame
+
+    def _past(self, snapshot: Snapshot) -> list[_Map | None]:
+        """The maps to go on from, as they were stored: a restored process then continues exactly like this one."""
+        frame = self._previous
+        shape = [len(embeddings) for embeddings in snapshot.embeddings]
+        if frame is None or [len(arm.xy) for arm in frame.arms] != shape:
+            return [None] * len(shape)
+        return [_Map(xy=unpack(arm.xy, frame.limit), ids=arm.neighbours, method=arm.method) for arm in frame.arms]
+
+    def _limit(self, past: Sequence[_Map | None]) -> float:
+        return self._previous.limit if self._previous is not None and past[0] is not None else SMALLEST_LIMIT
+
+
+def _map(embeddings: np.ndarray, before: _Map | None, anchor: np.ndarray | None, method: str, seed: int) -> _Map:
+    """One arm's next map, aligned to its own past, or at the start to the first arm's map."""
+    near = nearest(embeddings, STORED_NEIGHBOURS)
+    if method == "pca" or len(embeddings) < FEWEST_POINTS:
+        target = anchor if before is None else before.xy
+        xy = pca(embeddings)
+        return _Map(xy=xy if target is None else procrustes(xy, target), ids=near.ids, method="pca")
+    if before is None:
+        start = pca(embeddings) if anchor is None else procrustes(pca(embeddings), anchor)
+        target = start if anchor is None else anchor
+    else:
+        start = target = before.xy
+    effort = _effort(near, before)
+    xy = step(near, start, epochs=effort.epochs, alpha=effort.alpha, seed=seed)
+    return _Map(xy=procrustes(xy, target), ids=near.ids, method="umap")
+
+
+def _effort(near: Neighbours, before: _Map | None) -> Effort:
+    if before is None or before.method != "umap":
+        return FIRST
+    replaced = 1 - overlap(near.ids[:, :NEAREST], before.ids[:, :NEAREST])
+    return CALM if replaced < CALM_BELOW else MOVING
+
+
+def _twin(embeddings: Sequence[np.ndarray], past: Sequence[_Map | None], i: int) -> int | None:
+    """An earlier arm with the same embeddings and the same past, whose map arm ``i`` therefore shares."""
+    for j in range(i):
+        mine, other = past[i], past[j]
+        same_past = mine is other or (mine is not None and other is not None and np.array_equal(mine.xy, other.xy))
+        if same_past and np.array_equal(embeddings[i], embeddings[j]):
+            return j
+    return None
+
+
+def _arm(each: _Map, before: _Map | None, limit: float) -> FrameArm:
+    packed = pack(each.xy, limit)
+    shown = unpack(packed, limit)
+    return FrameArm(
+        xy=packed,
+        neighbours=each.ids,
+        quality=kept_neighbours(shown, each.ids),
+        drift=0.0 if before is None else drift(shown, before.xy),
+        method=each.method,
+    )

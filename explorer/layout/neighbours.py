@@ -1,0 +1,93 @@
+"""Exact nearest neighbours on the unit sphere."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from types import ModuleType
+
+import numpy as np
+
+_SPARE = 4  # more are asked for than needed, so that ties at the edge of the list are broken by index
+
+
+@dataclass(frozen=True, kw_only=True)
+class Neighbours:
+    """For every point its nearest others, nearest first, ties by index.
+
+    Attributes:
+        ids: int32 ``[P, K]``; the point itself is never among them.
+        similarities: float32 ``[P, K]``, cosines.
+    """
+
+    ids: np.ndarray
+    similarities: np.ndarray
+
+
+def nearest(embeddings: np.ndarray, k: int) -> Neighbours:
+    """The ``min(k, P - 1)`` nearest neighbours by cosine, found by comparing all pairs.
+
+    Args:
+        embeddings: float ``[P, D]``; rows are brought to unit length, rows that are not finite count as zero.
+        k: how many neighbours.
+    """
+    rows = unit_rows(embeddings)
+    count = len(rows)
+    k = min(k, count - 1)
+    if k < 1:
+        return Neighbours(ids=np.zeros((count, 0), np.int32), similarities=np.zeros((count, 0), np.float32))
+    similarities, ids = _search(rows, min(k + 1 + _SPARE, count))
+    # the point itself is known by its index, not by its rank: duplicates are as similar as it is
+    similarities = np.where(ids == np.arange(count)[:, None], -np.inf, similarities)
+    order = np.lexsort((ids, -similarities), axis=-1)[:, :k]
+    return Neighbours(
+        ids=np.take_along_axis(ids, order, axis=1).astype(np.int32),
+        similarities=np.take_along_axis(similarities, order, axis=1).astype(np.float32),
+    )
+
+
+def unit_rows(embeddings: np.ndarray) -> np.ndarray:
+    """Float32 copy with rows of length one; zero rows and rows that are not finite become zero."""
+    rows = np.nan_to_num(np.asarray(embeddings, dtype=np.float32), nan=0.0, posinf=0.0, neginf=0.0)
+    length = np.linalg.norm(rows, axis=1, keepdims=True)
+    return np.ascontiguousarray(rows / np.where(length > 0, length, 1))
+
+
+def overlap(first: np.ndarray, second: np.ndarray) -> float:
+    """Mean share of each row of ``first`` ``[P, K]`` that the same row of ``second`` ``[P, M]`` contains."""
+    if not first.size:
+        return 1.0
+    return float((first[:, :, None] == second[:, None, :]).any(axis=2).mean())
+
+
+def _search(rows: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
+    try:
+        faiss = _faiss()
+    except ImportError:
+        return _search_by_blocks(rows, k)
+    index = faiss.IndexFlatIP(rows.shape[1])
+    index.add(rows)
+    return index.search(rows, k)
+
+
+def _faiss() -> ModuleType:
+    if sys.platform == "darwin":
+        # torch and faiss each bring an OpenMP there; torch's must load first and faiss's must stay single
+        import torch  # noqa: F401
+    import faiss
+
+    if sys.platform == "darwin":
+        faiss.omp_set_num_threads(1)
+    return faiss
+
+
+def _search_by_blocks(rows: np.ndarray, k: int, block: int = 1024) -> tuple[np.ndarray, np.ndarray]:
+    """What faiss does, without it: the ``k`` largest products of every row, in no particular order."""
+    similarities = np.empty((len(rows), k), np.float32)
+    ids = np.empty((len(rows), k), np.int64)
+    for start in range(0, len(rows), block):
+        products = rows[start : start + block] @ rows.T
+        best = np.argpartition(-products, k - 1, axis=1)[:, :k]
+        ids[start : start + block] = best
+        similarities[start : start + block] = np.take_along_axis(products, best, axis=1)
+    return similarities, ids

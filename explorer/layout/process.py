@@ -1,0 +1,91 @@
+"""The layout process: ``python -m explorer.layout.process <runs folder>``.
+
+It reads lines ``watch <run id>`` from standard input and ends when that is closed, so it never outlives its parent,
+however that dies. Runs that train are found without being asked for.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import logging
+import os
+import signal
+import sys
+import threading
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from explorer.layout.environment import environment
+
+IDLE_SECONDS = 0.2  # between two looks when there was nothing to do
+GRACE_SECONDS = 0.7  # for a frame in the making when the process is told to end
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Serve until standard input is closed."""
+    parser = argparse.ArgumentParser(prog="python -m explorer.layout.process", description="Draws the maps of runs.")
+    parser.add_argument("root", type=Path, help="folder of the runs")
+    root = parser.parse_args(arguments).root
+    logging.basicConfig(level=logging.INFO, stream=sys.stderr, format="layout: %(message)s")
+    logging.getLogger("faiss").setLevel(logging.WARNING)
+    for key, value in environment().items():
+        os.environ.setdefault(key, value)
+    with contextlib.suppress(OSError, AttributeError):
+        os.nice(5)  # training comes first
+    stop = threading.Event()
+    signal.signal(signal.SIGTERM, lambda *_: stop.set())
+    early: list[str] = []
+    reader = _Reader(early.append, stop)
+    reader.start()
+    _serve(root, reader, early, stop)
+    return 0
+
+
+def _serve(root: Path, reader: _Reader, early: list[str], stop: threading.Event) -> None:
+    # numpy and torch read the environment when they are imported, so not before it is set
+    import torch
+
+    from explorer.layout.service import LayoutService
+    from explorer.layout.warm import Warmth
+
+    torch.set_num_threads(1)
+    warmth = Warmth()
+    service = LayoutService(root, warmth)
+    reader.deliver = service.watch
+    for run_id in early:
+        service.watch(run_id)
+    warmth.start()
+    while not stop.is_set():
+        if not service.tick():
+            stop.wait(IDLE_SECONDS)
+
+
+class _Reader(threading.Thread):
+    """Hands the ids of watched runs on; ends the process when the other end of the pipe is gone."""
+
+    def __init__(self, deliver: Callable[[str], None], stop: threading.Event) -> None:
+        super().__init__(name="stdin", daemon=True)
+        self.deliver = deliver
+        self._stop_event = stop
+
+    def run(self) -> None:
+        rest = b""
+        # os.read, not sys.stdin: a buffered reader in a daemon thread can abort the interpreter at exit
+        while chunk := os.read(0, 4096):
+            *lines, rest = (rest + chunk).split(b"\n")
+            for line in lines:
+                words = line.decode(errors="replace").split()
+                if len(words) == 2 and words[0] == "watch":
+                    self.deliver(words[1])
+            rest = rest[-4096:]
+        self._stop_event.set()
+        threading.Event().wait(GRACE_SECONDS)
+        os._exit(0)
+
+
+if __name__ == "__main__":
+    code = main()
+    sys.stderr.flush()
+    # not sys.exit: a compiler may still be at work in the background, and nobody waits for it
+    os._exit(code)

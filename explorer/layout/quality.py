@@ -1,0 +1,38 @@
+"""How far a map can be trusted, and how much it moved."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.spatial import cKDTree
+
+from explorer.layout.neighbours import overlap
+
+NEAREST = 15
+
+
+def kept_neighbours(xy: np.ndarray, ids: np.ndarray, k: int = NEAREST) -> float:
+    """Mean share of each point's ``k`` nearest neighbours in the full space that are among its ``k`` nearest in 2-D.
+
+    Args:
+        xy: float ``[P, 2]``.
+        ids: int ``[P, K]``, neighbours in the full space, nearest first; the first ``k`` count.
+
+    Returns:
+        0..1; 1 when there are no neighbours to lose.
+    """
+    full = ids[:, :k]
+    k = full.shape[1]
+    if k == 0:
+        return 1.0
+    _, near = cKDTree(xy).query(xy, k=k + 1)
+    # the point itself need not come first among points on one spot: it is set aside by index, the farthest if absent
+    itself = near == np.arange(len(xy))[:, None]
+    itself[~itself.any(axis=1), -1] = True
+    return overlap(full, near[~itself].reshape(len(xy), k))
+
+
+def drift(xy: np.ndarray, previous: np.ndarray) -> float:
+    """Median distance moved since ``previous``, in standard deviations of ``xy`` (over both axes; 0 if it has none)."""
+    size = float(np.sqrt(xy.var(axis=0, dtype=np.float64).mean()))
+    moved = float(np.median(np.linalg.norm(xy - previous, axis=1)))
+    return moved / size if size > 0 else 0.0

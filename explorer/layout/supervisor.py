@@ -1,0 +1,136 @@
+"""Keeps one layout process running for the page."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+from explorer.layout.environment import environment
+
+_log = logging.getLogger(__name__)
+
+BEAT_SECONDS = 0.2
+RENEW_SECONDS = 5.0  # a watched run is named to the process at most this often
+FORGET_SECONDS = 60.0
+FIRST_PAUSE, LONGEST_PAUSE = 0.5, 30.0
+SETTLED_SECONDS = 60.0  # a process that lived this long did not die of its start
+
+
+class LayoutSupervisor:
+    """Starts the layout process, tells it which runs are looked at, and starts it again when it dies.
+
+    Nothing here blocks the caller: all writing to the process is done by one thread.
+
+    Args:
+        root: folder of the runs.
+    """
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+        self._process: subprocess.Popen[bytes] | None = None
+        self._thread: threading.Thread | None = None
+        self._ending = threading.Event()
+        self._lock = threading.Lock()
+        self._watched: dict[str, float] = {}
+        self._told: dict[str, float] = {}
+        self.restarts = 0
+
+    @property
+    def pid(self) -> int | None:
+        """The process id, or None while it is not running."""
+        process = self._process
+        return process.pid if process is not None and process.poll() is None else None
+
+    def start(self) -> None:
+        """Start the process and the thread that looks after it; nothing happens if it was started before."""
+        if self._thread is not None:
+            return
+        self._ending.clear()
+        self._thread = threading.Thread(target=self._look_after, name="layout supervisor", daemon=True)
+        self._thread.start()
+
+    def watch(self, run_id: str) -> None:
+        """Someone looks at this run; to be repeated while they do. Cheap, never blocks, never raises."""
+        if len(run_id) <= 64 and run_id.isalnum():  # one word on one line of the pipe
+            with self._lock:
+                self._watched[run_id] = time.monotonic()
+
+    def stop(self) -> None:
+        """End the process and wait for it, a few seconds at most; it is killed if it does not listen."""
+        self._ending.set()
+        if self._thread is None:
+            return
+        self._thread.join(timeout=3)
+        if self._thread.is_alive() and self._process is not None:
+            self._process.kill()  # it hangs with a full pipe, and the thread hangs with it
+            self._thread.join(timeout=2)
+        self._thread = None
+
+    def _look_after(self) -> None:
+        pause = FIRST_PAUSE
+        while not self._ending.is_set():
+            begun = time.monotonic()
+            try:
+                self._process = self._spawn()
+                self._attend(self._process)
+            except OSError as error:
+                _log.error("the layout process cannot be started: %s", error)
+            if self._ending.is_set():
+                break
+            pause = FIRST_PAUSE if time.monotonic() - begun > SETTLED_SECONDS else pause
+            code = None if self._process is None else self._process.returncode
+            _log.warning("the layout process ended (%s); it starts again in %.1f s", code, pause)
+            self._ending.wait(pause)
+            pause = min(pause * 2, LONGEST_PAUSE)
+            self.restarts += 1
+        self._end()
+
+    def _spawn(self) -> subprocess.Popen[bytes]:
+        source = str(Path(__file__).resolve().parents[2])
+        paths = [source, *filter(None, [os.environ.get("PYTHONPATH")])]
+        self._told = {}
+        # the pipe is the leash: when this process dies, however it dies, the other reads its end and ends too
+        return subprocess.Popen(
+            [sys.executable, "-m", "explorer.layout.process", str(self._root.resolve())],
+            stdin=subprocess.PIPE,
+            bufsize=0,
+            env={**os.environ, **environment(), "PYTHONPATH": os.pathsep.join(paths)},
+            start_new_session=True,
+        )
+
+    def _attend(self, process: subprocess.Popen[bytes]) -> None:
+        """Pass watched runs on until the process or this supervisor ends."""
+        while process.poll() is None and not self._ending.is_set():
+            lines = b"".join(f"watch {run_id}\n".encode() for run_id in self._due())
+            with contextlib.suppress(OSError):
+                if lines and process.stdin is not None:
+                    process.stdin.write(lines)
+            self._ending.wait(BEAT_SECONDS)
+        if process.stdin is not None:
+            process.stdin.close()
+
+    def _due(self) -> list[str]:
+        """Watched runs that the process has not been told about lately."""
+        now = time.monotonic()
+        with self._lock:
+            self._watched = {run: seen for run, seen in self._watched.items() if now - seen < FORGET_SECONDS}
+            watched = dict(self._watched)
+        due = [run for run, seen in watched.items() if run not in self._told or seen - self._told[run] > RENEW_SECONDS]
+        self._told = {run: told for run, told in self._told.items() if run in watched} | dict.fromkeys(due, now)
+        return due
+
+    def _end(self) -> None:
+        process = self._process
+        if process is None:
+            return
+        try:
+            process.wait(timeout=2)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()

@@ -1,0 +1,165 @@
+"""What a sequence of maps promises."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+from explorer.layout.align import unpack
+from explorer.layout.frames import CALM, MOVING, Layouter, _effort, _Map
+from explorer.layout.neighbours import nearest
+from explorer.layout.pca import pca
+from explorer.layout.quality import kept_neighbours
+from explorer.layout.umap_step import CURVE, step
+from tests.layout.worlds import clusters, snapshot
+from trainers.types import Frame
+
+pytestmark = pytest.mark.usefixtures("umap_ready")
+
+
+def _frames(layouter: Layouter, orders: list[float], start: int = 0, points: int = 300) -> list[Frame]:
+    """Two arms that start equal; the second gets ahead."""
+    made = []
+    for i, order in enumerate(orders, start=start):
+        first, second = clusters(order, points=points), clusters(min(order * 1.3, 1.2), points=points)
+        made.append(layouter.next(snapshot(i, first, first if i == 0 else second)))
+    return made
+
+
+def test_maps_of_classes_keep_more_neighbours_than_pca() -> None:
+    orders = [0.0, 0.2, 0.4, 0.6, 0.8, 1.0]
+    last = _frames(Layouter(), orders)[-1]
+    for arm, order in zip(last.arms, (1.0, 1.2), strict=True):
+        flat = kept_neighbours(pca(clusters(order)), arm.neighbours)
+        assert arm.quality > flat
+        assert arm.method == "umap"
+
+
+def test_warm_maps_are_nearly_as_good_as_one_made_afresh() -> None:
+    last = _frames(Layouter(), [0.0, 0.2, 0.4, 0.6, 0.8, 1.0, 1.0, 1.0])[-1]
+    near = nearest(clusters(1.0), 20)
+    fresh = step(near, pca(clusters(1.0)), epochs=200, alpha=1.0, seed=3)
+    assert last.arms[0].quality > 0.9 * kept_neighbours(fresh, near.ids)
+
+
+def test_equal_embeddings_give_equal_maps_and_different_ones_do_not() -> None:
+    first, second = _frames(Layouter(), [0.2, 0.4])
+    assert np.array_equal(first.arms[0].xy, first.arms[1].xy)
+    assert not np.array_equal(second.arms[0].xy, second.arms[1].xy)
+
+
+def test_arms_that_start_apart_are_turned_towards_the_first() -> None:
+    rows = clusters(1.0).astype(np.float32)
+    other = (rows + np.random.default_rng(5).normal(scale=0.02, size=rows.shape))[:, ::-1].astype(np.float16)
+    frame = Layouter().next(snapshot(0, rows.astype(np.float16), other), "pca")
+    first, second = (unpack(arm.xy, frame.limit) for arm in frame.arms)
+    assert np.abs(first - second).max() < 0.2 * first.std()
+
+
+def test_unchanged_data_stays_put() -> None:
+    frames = _frames(Layouter(), [0.6] * 6)
+    later = [arm.drift for frame in frames[2:] for arm in frame.arms]
+    assert max(later) < 0.6
+    assert np.mean(later) < 0.3
+
+
+def test_same_seed_same_maps_other_seed_other_maps() -> None:
+    orders = [0.1, 0.5, 0.9]
+    first, again, other = (_frames(Layouter(seed=seed), orders)[-1] for seed in (0, 0, 1))
+    for arm, same, different in zip(first.arms, again.arms, other.arms, strict=True):
+        assert np.array_equal(arm.xy, same.xy)
+        assert not np.array_equal(arm.xy, different.xy)
+
+
+def test_a_restored_layouter_goes_on_exactly_as_the_lost_one_would_have() -> None:
+    kept = Layouter()
+    middle = _frames(kept, [0.1, 0.4])[-1]
+    expected = _frames(kept, [0.7], start=2)[-1]
+    restored = _frames(Layouter(previous=middle), [0.7], start=2)[-1]
+    assert expected.limit == restored.limit
+    for arm, other in zip(expected.arms, restored.arms, strict=True):
+        assert np.array_equal(arm.xy, other.xy)
+        assert (arm.quality, arm.drift) == (other.quality, other.drift)
+
+
+def test_one_box_for_all_arms_that_only_grows() -> None:
+    frames = _frames(Layouter(), list(np.linspace(0, 1.2, 12)))
+    limits = [frame.limit for frame in frames]
+    assert limits == sorted(limits)
+    for frame in frames:
+        assert all(arm.xy.min() > 0 and arm.xy.max() < 65535 for arm in frame.arms)
+
+
+def test_classes_part_on_the_map() -> None:
+    last = _frames(Layouter(), [0.0, 0.3, 0.6, 0.9, 1.2, 1.2])[-1]
+    xy = unpack(last.arms[1].xy, last.limit)
+    labels = np.arange(300) % 10
+    near = np.argsort(np.linalg.norm(xy[:, None] - xy[None], axis=2), axis=1)[:, 1:6]
+    assert (labels[near] == labels[:, None]).mean() > 0.9
+
+
+def test_pca_frames_say_so_and_umap_starts_from_them() -> None:
+    layouter = Layouter()
+    rows = clusters(0.8)
+    flat = layouter.next(snapshot(0, rows), "pca")
+    then = layouter.next(snapshot(1, rows), "umap")
+    assert (flat.arms[0].method, then.arms[0].method) == ("pca", "umap")
+    assert flat.arms[0].drift == 0
+    before, after = unpack(flat.arms[0].xy, flat.limit), unpack(then.arms[0].xy, then.limit)
+    # it grew out of the PCA map: what was left is left still
+    assert np.corrcoef(before[:, 0], after[:, 0])[0, 1] > 0.6
+
+
+def test_the_rate_falls_when_the_neighbours_stay() -> None:
+    near = nearest(clusters(0.8), 20)
+    before = _Map(xy=np.zeros((300, 2)), ids=near.ids, method="umap")
+    assert _effort(near, before) == CALM
+    assert _effort(nearest(clusters(0.8, seed=9), 20), before) == MOVING
+
+
+@pytest.mark.parametrize("points", [1, 2, 4, 5, 9])
+def test_few_points(points: int) -> None:
+    layouter = Layouter()
+    for k in range(3):
+        frame = layouter.next(snapshot(k, clusters(0.5, points=points, classes=2)))
+        assert frame.arms[0].xy.shape == (points, 2)
+        assert np.isfinite([frame.arms[0].quality, frame.arms[0].drift, frame.limit]).all()
+
+
+@pytest.mark.parametrize("method", ["umap", "pca"])
+def test_collapsed_and_broken_embeddings_still_give_a_map(method: str) -> None:
+    equal = np.repeat(clusters(1.0, points=1), 60, axis=0)
+    broken = clusters(0.5, points=60)
+    broken[:30] = np.nan
+    layouter = Layouter()
+    for k, rows in enumerate([equal, broken, equal, clusters(1.0, points=60)]):
+        frame = layouter.next(snapshot(k, rows), method)
+        assert np.isfinite([frame.arms[0].quality, frame.arms[0].drift, frame.limit]).all()
+
+
+def test_a_frame_of_another_probe_is_not_gone_on_from() -> None:
+    layouter = Layouter()
+    layouter.next(snapshot(0, clusters(0.5, points=40)), "pca")
+    frame = layouter.next(snapshot(1, clusters(0.5, points=50), clusters(0.5, points=50)), "pca")
+    assert [len(arm.xy) for arm in frame.arms] == [50, 50]
+
+
+def test_a_step_leaves_its_start_alone_and_the_curve_is_the_library_s() -> None:
+    from umap.umap_ import find_ab_params
+
+    rows = clusters(0.5)
+    start = pca(rows)
+    copy = start.copy()
+    step(nearest(rows, 20), start, epochs=3, alpha=0.5, seed=0)
+    assert np.array_equal(start, copy)
+    assert np.allclose(CURVE, find_ab_params(1.0, 0.1), atol=1e-3)
+
+
+def test_neighbours_travel_with_the_frame() -> None:
+    rows = clusters(0.5)
+    frame = Layouter().next(snapshot(0, rows), "pca")
+    assert np.array_equal(frame.arms[0].neighbours, nearest(rows, 20).ids)
+    assert dataclasses.is_dataclass(frame)
+    assert frame.arms[0].xy.dtype == np.uint16

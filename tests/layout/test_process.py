@@ -1,0 +1,92 @@
+"""The real process, started as the page starts it."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from explorer.layout import supervisor as supervisor_module
+from explorer.layout.environment import environment
+from explorer.layout.supervisor import LayoutSupervisor
+from tests.layout.worlds import extend, make_run, wait_for
+
+
+def _spawn(root: Path) -> subprocess.Popen[bytes]:
+    return subprocess.Popen(
+        [sys.executable, "-m", "explorer.layout.process", str(root)],
+        stdin=subprocess.PIPE,
+        env={**os.environ, **environment()},
+    )
+
+
+@pytest.fixture
+def supervisor(root: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[LayoutSupervisor]:
+    monkeypatch.setattr(supervisor_module, "FIRST_PAUSE", 0.1)
+    made = LayoutSupervisor(root)
+    yield made
+    made.stop()
+
+
+# loading a library's shared objects lets no other thread run, so that an end in the midst of it is noticed late
+@pytest.mark.parametrize(("after", "most"), [(0.0, 5.0), (5.0, 2.0)], ids=["while it loads", "while it serves"])
+def test_it_ends_when_its_parent_is_gone(root: Path, after: float, most: float) -> None:
+    process = _spawn(root)
+    assert process.stdin is not None
+    time.sleep(after)
+    assert process.poll() is None
+    begun = time.monotonic()
+    process.stdin.close()
+    assert process.wait(timeout=10) == 0
+    assert time.monotonic() - begun < most
+
+
+def test_it_survives_kill_and_never_shows_less(root: Path, supervisor: LayoutSupervisor) -> None:
+    watched, training = make_run(root, 3), make_run(root, 1, phase="running")
+    supervisor.start()
+    supervisor.watch(watched.id)
+    wait_for(lambda: watched.frames() == [0, 1, 2] and training.frames() == [0], 60)
+    first = supervisor.pid
+    assert first is not None
+    os.kill(first, signal.SIGKILL)
+    wait_for(lambda: supervisor.pid not in (None, first), 10)
+    assert supervisor.restarts == 1
+    extend(training, 1, 2)
+    wait_for(lambda: training.frames() == [0, 1], 60)
+    last = supervisor.pid
+    supervisor.stop()
+    assert supervisor.pid is None
+    assert last is not None
+    with pytest.raises(ProcessLookupError):
+        os.kill(last, 0)
+
+
+def test_a_process_that_hangs_is_ended_all_the_same(supervisor: LayoutSupervisor) -> None:
+    supervisor.start()
+    wait_for(lambda: supervisor.pid is not None, 5)
+    assert supervisor.pid is not None
+    os.kill(supervisor.pid, signal.SIGSTOP)
+    begun = time.monotonic()
+    supervisor.stop()
+    assert supervisor.pid is None
+    assert time.monotonic() - begun < 6
+
+
+def test_watching_is_cheap_and_takes_anything(supervisor: LayoutSupervisor) -> None:
+    begun = time.monotonic()
+    for name in ["", "a\nwatch b", "x" * 10_000, "0" * 26]:
+        supervisor.watch(name)
+    assert time.monotonic() - begun < 0.1
+    assert list(supervisor._watched) == ["0" * 26]
+
+
+def test_the_page_is_not_imported_with_it() -> None:
+    code = "import sys, explorer.layout.service; print([m for m in ('gradio', 'plotly', 'umap') if m in sys.modules])"
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert out.stdout.strip() == "[]"

@@ -1,0 +1,250 @@
+"""Which runs get which frames, with real run folders."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from explorer.layout import service as service_module
+from explorer.layout.plan import MOST_FRAMES
+from explorer.layout.service import WATCH_SECONDS, LayoutService
+from explorer.layout.session import Session
+from tests.layout.worlds import Always, extend, make_run, set_phase
+from trainers.errors import RunError
+from trainers.store import RunFolder
+from trainers.store.lock import RunLock
+
+
+def _exhaust(service: LayoutService) -> int:
+    ticks = 0
+    while service.tick():
+        ticks += 1
+    return ticks
+
+
+def _service(root: Path, *watched: RunFolder, method: str | None = "pca") -> LayoutService:
+    service = LayoutService(root, Always(method))
+    for folder in watched:
+        service.watch(folder.id)
+    return service
+
+
+def test_a_training_run_is_found_without_being_watched(root: Path) -> None:
+    folder = make_run(root, 1, phase="running")
+    service = _service(root)
+    assert service.tick()
+    assert folder.frames() == [0]
+    assert not service.tick()
+    extend(folder, 1, 2)
+    assert service.tick()
+    assert folder.frames() == [0, 1]
+    assert folder.frame(1).step == 10
+
+
+def test_a_late_map_of_a_training_run_skips_to_the_newest(root: Path) -> None:
+    folder = make_run(root, 10, phase="running")
+    lock = RunLock(folder.path)
+    assert lock.acquire()
+    service = _service(root)
+    _exhaust(service)
+    assert folder.frames() == [0, 9]
+    extend(folder, 10, 12)
+    _exhaust(service)
+    assert folder.frames() == [0, 9, 10, 11]
+    extend(folder, 12, 16)
+    _exhaust(service)
+    assert folder.frames() == [0, 9, 10, 11, 15]
+    lock.release()
+
+
+def test_a_finished_run_is_filled_in_thinned(root: Path) -> None:
+    folder = make_run(root, 150)
+    service = _service(root, folder)
+    _exhaust(service)
+    frames = folder.frames()
+    assert len(frames) == MOST_FRAMES
+    assert (frames[0], frames[-1]) == (0, 149)
+    assert frames == sorted(frames)
+
+
+def test_filling_in_goes_on_where_it_was_broken_off(root: Path) -> None:
+    folder, whole = make_run(root, 100), make_run(root, 100)
+    first = _service(root, folder)
+    for _ in range(20):
+        first.tick()
+    _exhaust(_service(root, folder, whole))
+    assert folder.frames() == whole.frames()
+    last = folder.frames()[-1]
+    assert np.array_equal(folder.frame(last).arms[0].xy, whole.frame(last).arms[0].xy)
+
+
+def test_a_run_whose_trainer_died_is_filled_in(root: Path) -> None:
+    folder = make_run(root, 8, phase="running")
+    _exhaust(_service(root, folder))
+    assert folder.frames() == list(range(8))
+
+
+def test_a_rewound_run_loses_no_frame_and_keeps_no_wrong_one(root: Path) -> None:
+    folder = make_run(root, 6)
+    service = _service(root, folder)
+    _exhaust(service)
+    old = folder.frame(2)
+    folder.rewind(20)
+    extend(folder, 3, 5)
+    _exhaust(service)
+    assert folder.frames() == [0, 1, 2, 3, 4]
+    assert np.array_equal(folder.frame(2).arms[0].xy, old.arms[0].xy)
+    assert folder.frame(3).limit >= old.limit
+
+
+def test_a_run_rewound_to_its_start_begins_anew(root: Path) -> None:
+    folder = make_run(root, 3)
+    service = _service(root, folder)
+    _exhaust(service)
+    folder.rewind(-1)
+    assert not service.tick()
+    extend(folder, 0, 2)
+    _exhaust(service)
+    assert folder.frames() == [0, 1]
+    assert folder.frame(0).arms[0].drift == 0
+
+
+def test_a_frame_whose_snapshot_was_rewound_meanwhile_is_not_announced(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = make_run(root, 2)
+    session = Session(folder)
+    add = folder.add_frame
+
+    def rewind_first(frame: object) -> None:
+        folder.rewind(-1)
+        add(frame)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(folder, "add_frame", rewind_first)
+    assert not session.advance(Always("pca"))
+    assert folder.frames() == []
+
+
+def test_frames_without_a_snapshot_are_cleared_away(root: Path) -> None:
+    folder = make_run(root, 3)
+    service = _service(root, folder)
+    _exhaust(service)
+    folder.db.write("DELETE FROM snapshots WHERE k = 2")
+    service.tick()
+    assert folder.frames() == [0, 1]
+
+
+def test_damaged_snapshots_are_passed_over(root: Path) -> None:
+    folder = make_run(root, 5)
+    (folder.path / "emb" / "000000.safetensors").write_bytes(b"")
+    (folder.path / "emb" / "000003.safetensors").unlink()
+    service = _service(root, folder)
+    for _ in range(10):
+        service.tick()
+    assert folder.frames() == [1, 2, 4]
+
+
+def test_a_damaged_frame_starts_the_map_anew(root: Path) -> None:
+    folder = make_run(root, 2)
+    _exhaust(_service(root, folder))
+    (folder.path / "layout" / "000001.safetensors").write_bytes(b"no")
+    extend(folder, 2, 3)
+    _exhaust(_service(root, folder))
+    assert folder.frames() == [0, 1, 2]
+    assert folder.frame(2).arms[0].drift == 0
+
+
+@pytest.mark.parametrize("harm", ["no database", "garbage", "no configuration", "empty"])
+def test_a_damaged_run_does_not_hold_up_the_others(root: Path, harm: str) -> None:
+    bad, good = make_run(root, 2, phase="running"), make_run(root, 2)
+    bad.db.close()
+    if harm == "no database":
+        (bad.path / "run.db").unlink()
+    elif harm == "garbage":
+        for name in ("run.db-wal", "run.db-shm"):
+            (bad.path / name).unlink(missing_ok=True)
+        (bad.path / "run.db").write_bytes(b"x" * 5000)
+    elif harm == "no configuration":
+        (bad.path / "config.json").unlink()
+    else:
+        shutil.rmtree(bad.path / "emb")
+    service = _service(root, bad, good)
+    for _ in range(6):
+        service.tick()
+    assert good.frames() == [0, 1]
+
+
+def test_a_run_deleted_under_way_leaves_nothing_behind(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = make_run(root, 4)
+    session = Session(RunFolder.open(root, folder.id))
+    assert session.advance(Always("pca"))
+    add = session.folder.add_frame
+
+    def delete_first(frame: object) -> None:
+        session.close()
+        folder.delete()
+        add(frame)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(session.folder, "add_frame", delete_first)
+    with pytest.raises(RunError):
+        session.advance(Always("pca"))
+    assert not folder.path.exists()
+    service = _service(root, folder)
+    assert not service.tick()
+
+
+def test_read_only_runs_are_never_written(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = make_run(root, 3)
+    # the tests may run as a user whom permissions do not stop
+    monkeypatch.setattr("os.access", lambda path, mode: False)
+    assert not _service(root, folder).tick()
+    assert folder.frames() == []
+    assert not (folder.path / "layout").exists()
+
+
+@pytest.mark.parametrize("name", ["../../etc", "0" * 26, "", "x" * 500])
+def test_a_name_that_is_no_run_does_nothing(root: Path, name: str) -> None:
+    service = LayoutService(root, Always("pca"))
+    service.watch(name)
+    assert not service.tick()
+    assert list(root.iterdir()) == []
+
+
+def test_a_run_that_nobody_watches_any_more_rests(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(service_module, "ACTIVE_SECONDS", -1.0)
+    clock = [0.0]
+    folder = make_run(root, 5)
+    service = LayoutService(root, Always("pca"), now=lambda: clock[0])
+    service.watch(folder.id)
+    assert service.tick()
+    clock[0] = WATCH_SECONDS + 1
+    assert not service.tick()
+    service.watch(folder.id)
+    assert service.tick()
+    assert folder.frames() == [0, 1]
+
+
+def test_until_umap_is_ready_a_finished_run_shows_its_first_map_only(root: Path) -> None:
+    folder = make_run(root, 4)
+    _exhaust(_service(root, folder, method=None))
+    assert folder.frames() == [0]
+    assert folder.frame(0).arms[0].method == "pca"
+
+
+@pytest.mark.usefixtures("umap_ready")
+def test_a_training_run_shows_pca_until_umap_is_ready_and_never_goes_back(root: Path) -> None:
+    folder = make_run(root, 2, phase="running")
+    _exhaust(_service(root, method=None))
+    assert [folder.frame(k).arms[0].method for k in folder.frames()] == ["pca", "pca"]
+    extend(folder, 2, 3)
+    _exhaust(_service(root, method="umap"))
+    assert folder.frame(2).arms[1].method == "umap"
+    extend(folder, 3, 4)
+    _exhaust(_service(root, method=None))
+    assert folder.frames() == [0, 1, 2]
+    set_phase(folder, "finished")
+    _exhaust(_service(root, method="umap"))
+    assert folder.frames() == [0, 1, 2, 3]
