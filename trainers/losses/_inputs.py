@@ -1,21 +1,12 @@
-"""What arrives at a loss, made ready: float32 at least, unit rows, flat labels, views side by side."""
+"""What arrives at a loss, made ready: unit rows, flat labels, views below one another; and what it refuses."""
 
 from __future__ import annotations
 
 import torch
 from torch import Tensor
-from torch.nn import functional
 
 from trainers.errors import UserError
-
-
-def unit(x: Tensor) -> Tensor:
-    """Rows of ``x`` at length 1; half precision becomes float32, float64 stays.
-
-    Ranks and temperatures of a few hundredths need more than half precision's spacing of 5e-4 near 1.
-    """
-    x = x if x.dtype == torch.float64 else x.float()
-    return functional.normalize(x, dim=-1, eps=1e-12)
+from trainers.losses._batch import unit
 
 
 def finest(labels: Tensor) -> Tensor:
@@ -32,9 +23,17 @@ def flatten_views(embeddings: Tensor, labels: Tensor) -> tuple[Tensor, Tensor, T
 
     Returns:
         ``[V * B, D]`` unit rows, their finest labels ``[V * B]`` and the image each comes from ``[V * B]``.
+
+    Raises:
+        UserError: shapes do not fit together.
     """
     if embeddings.dim() == 2:
         embeddings = embeddings[:, None]
+    if embeddings.dim() != 3 or labels.dim() not in (1, 2) or len(labels) != len(embeddings):
+        raise UserError(
+            f"A loss needs embeddings [B, D] or [B, views, D] and as many label rows; "
+            f"{list(embeddings.shape)} and {list(labels.shape)} came."
+        )
     batch, views, dim = embeddings.shape
     rows = unit(embeddings).transpose(0, 1).reshape(views * batch, dim)
     image = torch.arange(batch, device=embeddings.device).repeat(views)

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from trainers.errors import UserError
-from trainers.losses._inputs import unit
+from trainers.losses._batch import unit
 from trainers.losses.base import LossModule
 
 

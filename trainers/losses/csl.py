@@ -10,7 +10,8 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from trainers.errors import UserError
-from trainers.losses._inputs import one_view, refuse_gallery, unit
+from trainers.losses._batch import unit
+from trainers.losses._inputs import one_view, refuse_gallery
 from trainers.losses.base import LossDescriptor, LossModule
 from trainers.parameters import parameter
 

@@ -9,7 +9,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from trainers.errors import UserError
-from trainers.losses._inputs import unit
+from trainers.losses._batch import unit
 from trainers.losses.base import LossDescriptor, LossModule
 from trainers.parameters import parameter
 
@@ -79,5 +79,5 @@ DESCRIPTOR = LossDescriptor(
     module=InfoNCE,
     views=2,
     gallery=True,
-    order=46,
+    order=54,
 )

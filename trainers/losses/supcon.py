@@ -114,12 +114,12 @@ _OUT = LossDescriptor(
     module=_build(inside=False),
     views=2,
     gallery=True,
-    order=40,
+    order=50,
 )
 
 DESCRIPTORS = (
     _OUT,
-    replace(_OUT, name="supcon_out", title="SupCon, sum outside the logarithm", order=41),
+    replace(_OUT, name="supcon_out", title="SupCon, sum outside the logarithm", order=51),
     replace(
         _OUT,
         name="supcon_in",
@@ -130,6 +130,6 @@ DESCRIPTORS = (
         ),
         sentence="Each image picks out some image of its class from the rest of the batch; one close one is enough.",
         module=_build(inside=True),
-        order=42,
+        order=52,
     ),
 )

@@ -1,0 +1,200 @@
+"""Earlier ways to train for average precision: histograms of similarity, and black-box differentiation of ranks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from trainers.losses._inputs import contrast_set, need_positives, one_view, refuse_gallery
+from trainers.losses.base import LossDescriptor, LossModule
+from trainers.parameters import parameter
+
+
+class OwnRanking(LossModule):
+    """Base: similarities of a batch against itself (each image left out of its own list) or against a gallery."""
+
+    title: str
+
+    def lists(
+        self, embeddings: Tensor, labels: Tensor, gallery: Tensor | None, gallery_labels: Tensor | None
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        """Similarities ``[Q, G]``, positives and candidates (bool ``[Q, G]``), for queries that have a positive.
+
+        Raises:
+            UserError: no query has one.
+        """
+        rows, row_labels = one_view(embeddings, labels)
+        others, other_labels = (rows, row_labels) if gallery is None else contrast_set(gallery, gallery_labels)
+        need_positives(self.title, row_labels, None if gallery is None else other_labels)
+        candidate = torch.ones(len(rows), len(others), dtype=torch.bool, device=rows.device)
+        if gallery is None:
+            candidate.fill_diagonal_(False)
+        positive = candidate & (row_labels[:, None] == other_labels[None])
+        kept = positive.any(1)
+        return (rows @ others.to(rows.dtype).T)[kept], positive[kept], candidate[kept]
+
+
+@dataclass(frozen=True, kw_only=True)
+class FastAPParameters:
+    num_bins: int = parameter(10, low=2, high=100, help="Bins of the histogram of squared distances.")
+
+
+class FastAP(LossModule):
+    """Computed by pytorch-metric-learning."""
+
+    def __init__(
+        self, parameters: FastAPParameters, *, num_classes: int = 0, dim: int = 0, class_labels: Tensor | None = None
+    ) -> None:
+        super().__init__()
+        from pytorch_metric_learning import losses  # slow to import
+
+        self.loss = losses.FastAPLoss(num_bins=parameters.num_bins)
+
+    def terms(
+        self, embeddings: Tensor, labels: Tensor, gallery: Tensor | None = None, gallery_labels: Tensor | None = None
+    ) -> dict[str, Tensor]:
+        refuse_gallery("FastAP", gallery)
+        rows, row_labels = one_view(embeddings, labels)
+        need_positives("FastAP", row_labels)
+        return {"ranking": self.loss(rows, row_labels)}
+
+
+@dataclass(frozen=True, kw_only=True)
+class SoftBinParameters:
+    num_bins: int = parameter(20, low=2, high=100, help="Bins of the histogram of cosines.")
+
+
+class SoftBinAP(OwnRanking):
+    """1 - AP read off a soft histogram of cosines: precision and recall at the edge of every bin."""
+
+    title = "Soft-binned AP"
+
+    def __init__(
+        self, parameters: SoftBinParameters, *, num_classes: int = 0, dim: int = 0, class_labels: Tensor | None = None
+    ) -> None:
+        super().__init__()
+        self.settings = parameters
+
+    def terms(
+        self, embeddings: Tensor, labels: Tensor, gallery: Tensor | None = None, gallery_labels: Tensor | None = None
+    ) -> dict[str, Tensor]:
+        similarity, positive, candidate = self.lists(embeddings, labels, gallery, gallery_labels)
+        centres = torch.linspace(1, -1, self.settings.num_bins, dtype=similarity.dtype, device=similarity.device)
+        width = 2 / (self.settings.num_bins - 1)
+        found, hits = [], []
+        for centre in centres:  # best bin first; one [Q, G] table at a time
+            inside = (1 - (similarity.clamp(-1, 1) - centre).abs() / width).clamp(min=0)
+            found.append(inside.masked_fill(~candidate, 0.0).sum(1))
+            hits.append(inside.masked_fill(~positive, 0.0).sum(1))
+        in_bin, hit = torch.stack(found, 1), torch.stack(hits, 1)
+        precision = hit.cumsum(1) / in_bin.cumsum(1).clamp(min=1e-12)
+        return {"ranking": (1 - (precision * hit).sum(1) / positive.sum(1)).mean()}
+
+
+class Rank(torch.autograd.Function):
+    """Ranks of the scores in each row, 1 for the highest; backward by black-box differentiation.
+
+    The ranks minimise <scores, ranks>, so the gradient is -(rank(y) - rank(y + lam dL/drank)) / lam: it points from
+    the ranks as they are to those of scores moved a little against the loss.
+    """
+
+    @staticmethod
+    def forward(ctx: Any, scores: Tensor, lam: float) -> Tensor:
+        ranks = _ranks(scores)
+        ctx.save_for_backward(scores, ranks)
+        ctx.lam = lam
+        return ranks
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None]:
+        scores, ranks = ctx.saved_tensors
+        return -(ranks - _ranks(scores + ctx.lam * grad)) / ctx.lam, None
+
+
+def _ranks(scores: Tensor) -> Tensor:
+    order = scores.sort(dim=1, descending=True, stable=True).indices
+    places = torch.arange(1, scores.shape[1] + 1, dtype=scores.dtype, device=scores.device)
+    return torch.empty_like(scores).scatter_(1, order, places.expand_as(scores))
+
+
+@dataclass(frozen=True, kw_only=True)
+class BlackboxParameters:
+    lam: float = parameter(4.0, low=0.1, high=100.0, log=True, help="How far scores are moved to see ranks change.")
+    margin: float = parameter(0.02, low=0.0, high=1.0, help="Cosine by which positives must lead negatives.")
+
+
+class BlackboxAP(OwnRanking):
+    """1 - AP with true ranks; positives start behind by the margin, so that a narrow lead still costs."""
+
+    title = "Blackbox AP"
+
+    def __init__(
+        self, parameters: BlackboxParameters, *, num_classes: int = 0, dim: int = 0, class_labels: Tensor | None = None
+    ) -> None:
+        super().__init__()
+        self.settings = parameters
+
+    def terms(
+        self, embeddings: Tensor, labels: Tensor, gallery: Tensor | None = None, gallery_labels: Tensor | None = None
+    ) -> dict[str, Tensor]:
+        similarity, positive, candidate = self.lists(embeddings, labels, gallery, gallery_labels)
+        half = self.settings.margin / 2
+        scores = similarity + torch.where(positive, -half, half)
+        # What is no candidate goes to the end of the list, far enough for no gradient to bring it back.
+        floor = -1e6
+        ranks = Rank.apply(scores.masked_fill(~candidate, floor), self.settings.lam)
+        among = Rank.apply(scores.masked_fill(~positive, floor), self.settings.lam)
+        precision = (among / ranks).masked_fill(~positive, 0.0)
+        return {"ranking": (1 - precision.sum(1) / positive.sum(1)).mean()}
+
+
+DESCRIPTORS = (
+    LossDescriptor(
+        name="fastap",
+        title="FastAP",
+        family="Ranking",
+        paper="Deep Metric Learning to Rank, Cakir et al., CVPR",
+        year=2019,
+        url="https://openaccess.thecvf.com/content_CVPR_2019/html/Cakir_Deep_Metric_Learning_to_Rank_CVPR_2019_paper.html",
+        equation=r"\mathcal{L}=1-\frac1B\sum_q\frac1{N_q^+}\sum_b\frac{H^+_b\,h^+_b}{H_b}",
+        sentence="AP read off a histogram of squared distances, which gradients can pass through.",
+        parameters=FastAPParameters,
+        module=FastAP,
+        order=17,
+    ),
+    LossDescriptor(
+        name="softbin_ap",
+        title="Soft-binned AP",
+        family="Ranking",
+        paper="Learning with Average Precision: Training Image Retrieval with a Listwise Loss, Revaud et al., ICCV",
+        year=2019,
+        url="https://arxiv.org/abs/1906.07589",
+        equation=r"\mathcal{L}=1-\frac1B\sum_q\sum_m P_m\,\Delta R_m",
+        sentence="AP read off a soft histogram of cosines: precision and gained recall in every bin.",
+        parameters=SoftBinParameters,
+        module=SoftBinAP,
+        gallery=True,
+        order=18,
+    ),
+    LossDescriptor(
+        name="blackbox_ap",
+        title="Blackbox AP",
+        family="Ranking",
+        paper="Optimizing Rank-Based Metrics with Blackbox Differentiation, Rolínek et al., CVPR",
+        year=2020,
+        url="https://arxiv.org/abs/1912.03500",
+        equation=(
+            r"\mathcal{L}=1-AP(\mathrm{rk}(s)),\quad\frac{\partial\mathcal L}{\partial s}"
+            r":=-\frac1\lambda\Big[\mathrm{rk}(s)-\mathrm{rk}"
+            r"\Big(s+\lambda\frac{\partial\mathcal L}{\partial\mathrm{rk}}\Big)\Big]"
+        ),
+        sentence="Average precision from true ranks; the gradient asks how ranks change when scores move a little.",
+        parameters=BlackboxParameters,
+        module=BlackboxAP,
+        gallery=True,
+        order=19,
+    ),
+)
