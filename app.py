@@ -1,0 +1,46 @@
+"""Starts the page: ``python app.py``. On a Hugging Face Space this file is started as it stands."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from pathlib import Path
+
+from explorer import Settings, build
+
+ON_SPACE = os.environ.get("SYSTEM") == "spaces"
+
+
+def arguments() -> argparse.Namespace:
+    """Flags of the command line, with the environment's values as defaults."""
+    parser = argparse.ArgumentParser(description="Rankscope: see what a ranking loss learns.")
+    parser.add_argument("--host", default=os.environ.get("GRADIO_SERVER_NAME", "0.0.0.0" if ON_SPACE else "127.0.0.1"))
+    parser.add_argument("--port", type=int, default=None, help="default: the first free port from 7860 on")
+    parser.add_argument("--runs", type=Path, default=Path(os.environ.get("RANKSCOPE_RUNS", "runs")))
+    parser.add_argument("--share", action="store_true", help="also open a public link through Gradio")
+    parser.add_argument("--public", action="store_true", default=ON_SPACE, help="visitors control only their own runs")
+    parser.add_argument("--max-parallel", type=int, default=None, help="runs that train at once; default one per GPU")
+    parser.add_argument("--detach", action="store_true", help="training goes on when this program ends")
+    return parser.parse_args()
+
+
+def main() -> None:
+    """Serve until interrupted."""
+    os.environ.setdefault("GRADIO_ANALYTICS_ENABLED", "False")  # the page calls nobody
+    flags = arguments()
+    settings = Settings(
+        runs=flags.runs, public=flags.public or flags.share, detach=flags.detach, max_parallel=flags.max_parallel
+    )
+    explorer = build(settings)
+    explorer.start()
+    explorer.blocks.queue(default_concurrency_limit=8, max_size=64)
+    try:
+        explorer.blocks.launch(
+            server_name=flags.host, server_port=flags.port, share=flags.share, **explorer.launch_options
+        )
+    finally:
+        explorer.close()
+
+
+if __name__ == "__main__":
+    main()

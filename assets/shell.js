@@ -1,0 +1,55 @@
+// The sidebar's status line and buttons: they follow the run that is viewed. Live.js tells of every change of state.
+
+import { say } from "./dom.js";
+import { sentence } from "./status.js";
+
+const find = (id) => document.getElementById(id);
+const RESUMABLE = new Set(["paused", "stopped", "interrupted", "failed"]);
+const MOVING = new Set(["queued", "starting", "running", "paused"]);
+let last = null;
+
+/** Only what the phase allows can be pressed; the status line says why the rest cannot. */
+function follow(state) {
+  last = state;
+  const { phase, recorded } = state;
+  const ours = !recorded;
+  enable("rs-pause", ours && (phase === "starting" || phase === "running"));
+  enable("rs-resume", ours && RESUMABLE.has(phase));
+  enable("rs-stop", ours && MOVING.has(phase));
+  for (const [id, shown] of [["rs-pause", !RESUMABLE.has(phase) || recorded], ["rs-resume", RESUMABLE.has(phase) && ours]]) {
+    find(id)?.classList.toggle("rs-away", !shown);
+  }
+  const line = find("rs-status");
+  if (line) say(line, recorded ? "A recorded run is open. It can be watched, not changed; Train starts your own." : why(state));
+}
+
+function why(state) {
+  const words = sentence(state);
+  if (state.phase === "finished") return `${words}. It has used its budget, so it cannot be paused or stopped.`;
+  return words;
+}
+
+function enable(id, on) {
+  const button = find(id);
+  if (button) button.disabled = !on;
+}
+
+function rest() {
+  enable("rs-pause", false);
+  enable("rs-resume", false);
+  enable("rs-stop", false);
+  find("rs-resume")?.classList.add("rs-away");
+  const line = find("rs-status");
+  if (line) say(line, "Nothing trains yet, so there is nothing to pause or stop.");
+}
+
+window.addEventListener("rankscope:state", (event) => follow(event.detail));
+
+// Gradio makes the sidebar after this module has run, and makes it anew when the page is switched.
+new MutationObserver(() => {
+  const line = find("rs-status");
+  if (!line || line.dataset.followed) return;
+  line.dataset.followed = "yes";
+  if (last) follow(last);
+  else rest();
+}).observe(document.documentElement, { childList: true, subtree: true });

@@ -1,0 +1,77 @@
+"""Everything a browser needs: the page, the routes it reads from, the waiting line and the maps' process."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from explorer.settings import ASSETS, Settings
+
+if TYPE_CHECKING:
+    import gradio as gr
+
+    from explorer.layout.supervisor import LayoutSupervisor
+    from explorer.library import Library
+    from explorer.scheduler import Scheduler
+
+__all__ = ["Explorer", "Settings", "build"]
+
+
+@dataclass(kw_only=True)
+class Explorer:
+    """A page ready to be launched and the machinery behind it.
+
+    Attributes:
+        blocks: the page.
+        launch_options: what ``blocks.launch`` needs for it: theme, styles, routes.
+    """
+
+    blocks: gr.Blocks
+    launch_options: dict[str, Any]
+    library: Library
+    scheduler: Scheduler
+    layout: LayoutSupervisor
+
+    def start(self) -> None:
+        """Start the waiting line and the maps' process; returns at once."""
+        self.layout.start()
+        self.scheduler.begin()
+
+    def close(self) -> None:
+        """Close everything; trainers save a checkpoint and leave, unless they are detached."""
+        self.blocks.close()
+        self.scheduler.close()
+        self.layout.stop()
+        self.library.close()
+
+
+def build(settings: Settings) -> Explorer:
+    """Make the page and what it stands on; nothing runs before :meth:`Explorer.start`."""
+    # here and not above: the maps' process imports this package too, and needs none of it
+    from explorer.devices import gpus
+    from explorer.executor import ProcessExecutor
+    from explorer.layout.supervisor import LayoutSupervisor
+    from explorer.library import Library
+    from explorer.routes import routes
+    from explorer.runs import Runs
+    from explorer.scheduler import Scheduler
+    from explorer.shell import HEAD, page
+    from explorer.theme import theme
+
+    scheduler = Scheduler(settings, ProcessExecutor(detach=settings.detach), gpus())
+    runs = Runs(settings, scheduler)
+    library = Library(settings.runs, settings.recorded)
+    layout = LayoutSupervisor(settings.runs)
+    options = {
+        "theme": theme(),
+        "css_paths": [ASSETS / name for name in ("style.css", "shell.css")],
+        "head": HEAD,
+        "app_kwargs": {"routes": routes(library, layout, runs)},
+        "footer_links": ["api", "settings"],
+        "ssr_mode": False,
+        "run_history": False,
+        "show_error": True,
+    }
+    return Explorer(
+        blocks=page(settings, runs), launch_options=options, library=library, scheduler=scheduler, layout=layout
+    )

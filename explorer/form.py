@@ -1,0 +1,145 @@
+"""What the sidebar and the API ask for, turned into a checked run configuration."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from explorer.controls import read
+from explorer.folds import stored_values
+from trainers.encoders import ENCODERS
+from trainers.errors import ParameterError
+from trainers.losses import LOSSES
+from trainers.parameters import parameter
+from trainers.types import DataChoice, LossChoice, RunConfig
+from trainers.validation import check
+
+
+@dataclass(frozen=True, kw_only=True)
+class Training:
+    """How to train; every loss of a comparison shares these."""
+
+    minutes: float | None = parameter(
+        3.0, low=0.05, high=10080, help="Training time; pauses and the drawing of maps do not count."
+    )
+    steps: int | None = parameter(None, low=1, high=10_000_000, help="Ends the run earlier than its minutes.")
+    classes_per_batch: int = parameter(16, low=2, high=128, help="More classes give each image more to be told from.")
+    images_per_class: int = parameter(4, low=2, high=32, help="Ranking losses need several images of each class.")
+    learning_rate: float = parameter(
+        2e-3, low=1e-6, high=1.0, log=True, help="Size of the encoder's steps; lower it if the loss jumps."
+    )
+    weight_decay: float = parameter(1e-4, low=0.0, high=1.0, help="Pull of the weights towards zero.")
+    dim: int = parameter(64, low=2, high=2048, log=True, help="Numbers in each embedding.")
+    seed: int = parameter(0, low=0, high=2**31 - 1, help="Same seed, same weights, batches and augmentation.")
+    probe_size: int = parameter(1500, low=100, high=20_000, log=True, help="Test images shown on the maps.")
+
+
+MAIN = ("minutes",)
+MORE = ("steps", "classes_per_batch", "images_per_class", "learning_rate", "weight_decay", "dim", "seed", "probe_size")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Images:
+    """Which images, as typed; an empty text means: find out.
+
+    Attributes:
+        source: catalogue name, Hub id or folder.
+        label_columns: names separated by commas, finest first.
+    """
+
+    source: str
+    subset: str = ""
+    image_column: str = ""
+    label_columns: str = ""
+    train_split: str = ""
+    test_split: str = ""
+    max_images: float | None = None
+
+    def choice(self) -> DataChoice:
+        """As the loader takes it."""
+        labels = tuple(word.strip() for word in (self.label_columns or "").split(",") if word.strip())
+        source = (self.source or "").strip()
+        if not source:
+            raise ParameterError("A run needs images: choose a set, or type a Hub id or a folder.")
+        limit = DataChoice().max_images if self.max_images is None else self.max_images
+        if not 100 <= limit <= 1_000_000:
+            raise ParameterError(f"Most images read per split needs 100 to 1000000; {limit:g} came.")
+        return DataChoice(
+            source=source,
+            subset=_text(self.subset),
+            image_column=_text(self.image_column),
+            label_columns=labels or None,
+            train_split=_text(self.train_split),
+            test_split=_text(self.test_split),
+            max_images=int(limit),
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Form:
+    """Everything that decides a run, before it is checked.
+
+    Attributes:
+        losses: catalogue names; ``loss_parameters`` goes with it, as the controls hold them.
+        training: fields of :class:`Training`; missing ones take their defaults.
+    """
+
+    images: Images
+    losses: Sequence[str]
+    loss_parameters: Sequence[Mapping[str, Any]] = ()
+    encoder: str = "small_conv"
+    encoder_parameters: Mapping[str, Any] = field(default_factory=dict)
+    sampler: str = "m_per_class"
+    training: Mapping[str, Any] = field(default_factory=dict)
+
+    def config(self) -> RunConfig:
+        """The checked configuration.
+
+        Raises:
+            ParameterError: naming what was needed, what came and what to do.
+        """
+        if not self.losses:
+            raise ParameterError("A run needs a loss: choose one to four.")
+        losses = tuple(_loss(name, values) for name, values in _paired(self.losses, self.loss_parameters))
+        if self.encoder not in ENCODERS:
+            raise ParameterError(f"There is no encoder {self.encoder!r}; choose from {', '.join(ENCODERS)}.")
+        encoder = ENCODERS[self.encoder]
+        config = RunConfig(
+            data=self.images.choice(),
+            losses=losses,
+            encoder=self.encoder,
+            encoder_parameters=read(encoder.parameters, self.encoder_parameters, encoder.title),
+            sampler=self.sampler,
+            **{**_defaults(), **read(Training, self.training, "Training")},
+        )
+        check(config)
+        return config
+
+
+def losses_of(names: Sequence[str | None], texts: Sequence[str]) -> tuple[list[str], list[dict[str, Any]]]:
+    """The chosen losses and what their folds hold, empty slots left out."""
+    chosen = [(name, stored_values(text, name)) for name, text in zip(names, texts, strict=True) if name]
+    return [name for name, _ in chosen], [values for _, values in chosen]
+
+
+def _loss(name: str, values: Mapping[str, Any]) -> LossChoice:
+    if name not in LOSSES:
+        raise ParameterError(f"There is no loss {name!r}; choose from {', '.join(LOSSES)}.")
+    descriptor = LOSSES[name]
+    return LossChoice(name=name, parameters=read(descriptor.parameters, values, descriptor.title))
+
+
+def _paired(names: Sequence[str], values: Sequence[Mapping[str, Any]]) -> list[tuple[str, Mapping[str, Any]]]:
+    if len(values) > len(names):
+        raise ParameterError(f"{len(values)} sets of loss parameters came for {len(names)} losses; give one per loss.")
+    return list(zip(names, [*values, *({} for _ in range(len(names) - len(values)))], strict=True))
+
+
+def _defaults() -> dict[str, Any]:
+    return {field.name: field.default for field in dataclasses.fields(Training)}
+
+
+def _text(value: str | None) -> str | None:
+    return (value or "").strip() or None

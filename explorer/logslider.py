@@ -1,0 +1,61 @@
+"""A slider whose steps are factors, for numbers such as temperatures and learning rates."""
+
+from __future__ import annotations
+
+import gradio as gr
+
+# The template holds no value: Gradio compares rendered templates and would rebuild the slider under the finger.
+_TEMPLATE = """
+<div class="rs-log-head"><span class="rs-log-name">${name}</span>
+<input class="rs-log-number" type="number" step="any" aria-label="${name}"></div>
+<span class="rs-log-help">${help}</span>
+<input class="rs-log-range" type="range" min="0" max="1000" step="1" aria-label="${name}, slider">
+"""
+
+_SCRIPT = """
+const number = element.querySelector(".rs-log-number");
+const range = element.querySelector(".rs-log-range");
+const low = Math.log(props.low), span = Math.log(props.high) - low;
+const tidy = (x) => props.whole ? Math.round(x) : Number(x.toPrecision(2));
+const show = () => {
+  const value = Number(props.value);
+  number.value = props.value ?? "";
+  range.value = value > 0 ? Math.round(1000 * (Math.log(value) - low) / span) : 0;
+  range.setAttribute("aria-valuetext", String(props.value ?? ""));
+};
+const set = (value) => { props.value = value; show(); trigger("change"); };
+range.addEventListener("input", () => set(tidy(Math.exp(low + span * range.value / 1000))));
+number.addEventListener("change", () => set(number.value === "" ? null : Number(number.value)));
+watch("value", show);
+show();
+"""
+
+
+def log_slider(
+    value: float,
+    *,
+    low: float,
+    high: float,
+    whole: bool,
+    label: str,
+    info: str,
+    key: tuple[str, ...] | None = None,
+) -> gr.HTML:
+    """A logarithmic slider with a number field; its value is the number, not its logarithm.
+
+    The number field takes what is typed as it stands: what is out of range is named when the run starts, not corrected.
+    """
+    return gr.HTML(
+        value,
+        html_template=_TEMPLATE,
+        js_on_load=_SCRIPT,
+        apply_default_css=False,
+        elem_classes=["rs-log"],
+        label=label,
+        key=key,
+        low=low,
+        high=high,
+        whole=whole,
+        name=label,
+        help=info,
+    )

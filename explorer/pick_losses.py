@@ -1,0 +1,85 @@
+"""The losses of a comparison: up to four slots, each with the fold of its parameters."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import gradio as gr
+
+from explorer.folds import parameter_fold
+from trainers.losses import LOSSES
+from trainers.types import MAX_LOSSES, RunConfig
+
+_ORDINALS = ("First loss", "Second loss", "Third loss", "Fourth loss")
+ADDED = ("supcon", "proxy_anchor", "roadmap", "smooth_ap")
+"""What "Add a loss" proposes: the first of these, then of all, that is not chosen yet."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class LossSlots:
+    """The components whose values make up the choice: names, and hidden texts with the parameters."""
+
+    names: list[gr.Dropdown]
+    texts: list[gr.Textbox]
+
+
+def pick_losses(page: gr.Blocks) -> LossSlots:
+    """Build the slots; empty slots are hidden, filled ones come first."""
+    groups, names, texts, removers = [], [], [], []
+    starting = [loss.name for loss in RunConfig().losses if loss.name in LOSSES] or list(LOSSES)[:2]
+    choices = [(descriptor.title, name) for name, descriptor in LOSSES.items()]
+    gr.HTML("<h2>Losses</h2>", elem_classes=["rs-heading"])
+    for index in range(MAX_LOSSES):
+        value = starting[index] if index < len(starting) else None
+        classes = ["rs-slot", f"rs-slot-{index}"]
+        with gr.Column(visible=value is not None, elem_classes=classes, min_width=80) as group:
+            name = gr.Dropdown(choices, value=value, label=_ORDINALS[index], elem_classes=["rs-loss"], min_width=80)
+            text = gr.Textbox("{}", visible=False, label=f"{_ORDINALS[index]}, parameters")
+            with gr.Accordion("Parameters", open=False, elem_classes=["rs-fold"]):
+                parameter_fold(page, name, text, LOSSES)
+                remover = gr.Button("Remove this loss", size="sm", visible=len(starting) > 1)
+        groups.append(group)
+        names.append(name)
+        texts.append(text)
+        removers.append(remover)
+    add = gr.Button("Add a loss", size="sm", elem_classes=["rs-add"])
+
+    slots = [*names, *texts]
+    changed = [*slots, *groups, *removers, add]
+    quiet = {"show_progress": "hidden", "queue": False, "api_visibility": "private"}
+    add.click(lambda *values: _show(_added(_pairs(values))), slots, changed, **quiet)
+    for index, remover in enumerate(removers):
+        remover.click(lambda *values, at=index: _show(_removed(_pairs(values), at)), slots, changed, **quiet)
+    return LossSlots(names=names, texts=texts)
+
+
+Slots = list[tuple[str, str]]
+
+
+def _pairs(values: tuple[str | None, ...]) -> Slots:
+    """Filled slots as ``(name, parameters text)``."""
+    pairs = zip(values[:MAX_LOSSES], values[MAX_LOSSES:], strict=True)
+    return [(name, text or "{}") for name, text in pairs if name]
+
+
+def _added(slots: Slots) -> Slots:
+    taken = {name for name, _ in slots}
+    fresh = [name for name in (*ADDED, *LOSSES) if name in LOSSES and name not in taken]
+    return [*slots, (fresh[0], "{}")] if fresh and len(slots) < MAX_LOSSES else slots
+
+
+def _removed(slots: Slots, at: int) -> Slots:
+    return slots[:at] + slots[at + 1 :] if len(slots) > 1 else slots
+
+
+def _show(slots: Slots) -> list[object]:
+    """Updates that put ``slots`` into the first places and hide the rest."""
+    filled = len(slots)
+    padded = [*slots, *((None, "{}") for _ in range(MAX_LOSSES - filled))]
+    return [
+        *(name for name, _ in padded),
+        *(text for _, text in padded),
+        *(gr.update(visible=index < filled) for index in range(MAX_LOSSES)),
+        *(gr.update(visible=filled > 1) for _ in range(MAX_LOSSES)),
+        gr.update(visible=filled < MAX_LOSSES),
+    ]

@@ -1,0 +1,77 @@
+"""The waiting line, as pure functions: who trains next, who waits where and for how long."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, kw_only=True)
+class Job:
+    """One run as the line sees it.
+
+    Attributes:
+        id: of the run; ids sort by time.
+        owner: digest of its owner's token.
+        since: when it joined the line, seconds since the epoch.
+        minutes: training that it still wants, None if its budget is counted in steps and its speed is unknown.
+    """
+
+    id: str
+    owner: str = ""
+    since: float = 0.0
+    minutes: float | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Place:
+    """Where a waiting run stands.
+
+    Attributes:
+        position: 1 is next.
+        minutes: estimated wait; None if a run ahead has no known end.
+    """
+
+    position: int
+    minutes: float | None
+
+
+def line(waiting: Sequence[Job]) -> list[Job]:
+    """First come, first served."""
+    return sorted(waiting, key=lambda job: (job.since, job.id))
+
+
+def next_up(waiting: Sequence[Job], training: Sequence[Job], slots: int, per_owner: int | None) -> list[Job]:
+    """The runs to start now.
+
+    An owner at their cap is passed over, so that one person's runs never hold up the others.
+
+    Args:
+        slots: runs that may train at once.
+        per_owner: runs of one owner that may train at once; None: no cap.
+    """
+    held = Counter(job.owner for job in training)
+    free = slots - len(training)
+    chosen: list[Job] = []
+    for job in line(waiting):
+        if len(chosen) >= free:
+            break
+        if per_owner is None or held[job.owner] < per_owner:
+            held[job.owner] += 1
+            chosen.append(job)
+    return chosen
+
+
+def place(waiting: Sequence[Job], training: Sequence[Job], slots: int, run_id: str) -> Place | None:
+    """Where ``run_id`` waits, or None if it does not; the estimate spreads the work ahead over the slots."""
+    order = line(waiting)
+    ids = [job.id for job in order]
+    if run_id not in ids:
+        return None
+    ahead = order[: ids.index(run_id)]
+    work = [job.minutes for job in (*ahead, *training)]
+    free = len(training) + len(ahead) < slots
+    known = [minutes for minutes in work if minutes is not None]
+    total = None if len(known) < len(work) else sum(known) / max(slots, 1)
+    return Place(position=len(ahead) + 1, minutes=0.0 if free else total)

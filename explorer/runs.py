@@ -1,0 +1,191 @@
+"""What the page and the API do with runs: start, pause, resume, stop, delete, list."""
+
+from __future__ import annotations
+
+import json
+import secrets
+from dataclasses import asdict, dataclass
+
+from explorer.owner import digest
+from explorer.queue import Place
+from explorer.scheduler import Scheduler
+from explorer.settings import Settings
+from trainers.errors import RunError
+from trainers.store import RunFolder, list_runs
+from trainers.types import ACTIVE, RESUMABLE, RunConfig
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunStatus:
+    """Where a run stands, for programs.
+
+    Attributes:
+        phase: queued, starting, running, paused, stopped, finished, failed or interrupted.
+        queue_position: 1 is next; None when it does not wait.
+        wait_minutes: estimated wait; None when it does not wait or nobody knows.
+        losses: names of the losses, in the order of ``metrics``.
+        metrics: for each loss the newest value of every number.
+    """
+
+    id: str
+    phase: str
+    message: str
+    error: str | None
+    step: int
+    planned_steps: int | None
+    seconds: float
+    queue_position: int | None
+    wait_minutes: float | None
+    losses: list[str]
+    metrics: list[dict[str, float]]
+
+
+class Runs:
+    """The runs of one explorer. Every refusal is a :class:`trainers.errors.RunError` with a sentence."""
+
+    def __init__(self, settings: Settings, scheduler: Scheduler) -> None:
+        self._settings = settings
+        self._scheduler = scheduler
+
+    def start(self, config: RunConfig, token: str) -> str:
+        """Queue a checked configuration for the visitor who holds ``token``; returns the run's id at once."""
+        self._check_limits(config, digest(token))
+        folder = RunFolder.create(self._settings.runs, config, owner=digest(token))
+        self._scheduler.add(folder)
+        return folder.id
+
+    def pause(self, run_id: str, token: str) -> str:
+        """Ask the trainer to hold still; returns a sentence."""
+        folder = self._controlled(run_id, token)
+        phase = folder.state().phase
+        if phase not in ("starting", "running"):
+            raise RunError(f"Only a run that trains can be paused; this one is {phase}.")
+        folder.send("pause")
+        return "It pauses after this step."
+
+    def resume(self, run_id: str, token: str) -> str:
+        """Let a paused run go on, or queue a stopped, interrupted or failed one again; returns a sentence."""
+        folder = self._controlled(run_id, token)
+        phase = folder.state().phase
+        if phase == "paused":
+            folder.send("resume")
+            return "It goes on."
+        if phase not in RESUMABLE:
+            raise RunError(f"Only a paused, stopped, interrupted or failed run can go on; this one is {phase}.")
+        self._check_limits(folder.config, folder.owner)
+        self._scheduler.add(folder)
+        return "It goes on from its last checkpoint as soon as it is its turn."
+
+    def stop(self, run_id: str, token: str) -> str:
+        """End a run, keeping what it has learnt, or take it out of the line; returns a sentence."""
+        folder = self._controlled(run_id, token)
+        if self._scheduler.take_out(run_id):
+            return "It left the line."
+        phase = folder.state().phase
+        if phase not in ACTIVE:
+            raise RunError(f"Only a run that waits or trains can be stopped; this one is {phase}.")
+        folder.send("stop")
+        return "It saves a checkpoint and stops."
+
+    def delete(self, run_id: str, token: str) -> str:
+        """Remove a run's folder; returns a sentence."""
+        folder = self._controlled(run_id, token)
+        if self._scheduler.is_busy(run_id):
+            raise RunError("This run waits or trains; stop it before deleting it.")
+        folder.delete()
+        return "The run is deleted."
+
+    def place(self, run_id: str) -> Place | None:
+        """Where a run waits; None when it does not."""
+        return self._scheduler.place(run_id)
+
+    def position(self, run_id: str) -> int | None:
+        """Place in the line, 1 is next; None when it does not wait."""
+        found = self._scheduler.place(run_id)
+        return found.position if found else None
+
+    def status(self, run_id: str) -> RunStatus:
+        """Where a run stands and its newest numbers; recorded runs included."""
+        folder = self.find(run_id)
+        state = folder.state()
+        place = self._scheduler.place(run_id)
+        names = [loss.name for loss in folder.config.losses]
+        latest: list[dict[str, float]] = [{} for _ in names]
+        for scalar in folder.scalars():
+            latest[scalar.arm][scalar.key] = scalar.value
+        folder.db.close()
+        return RunStatus(
+            id=run_id,
+            phase=state.phase,
+            message=state.message,
+            error=state.error,
+            step=state.step,
+            planned_steps=state.planned_steps,
+            seconds=state.seconds,
+            queue_position=place.position if place else None,
+            wait_minutes=place.minutes if place else None,
+            losses=names,
+            metrics=latest,
+        )
+
+    def listing(self) -> list[dict[str, object]]:
+        """Id, phase, losses and progress of every run, newest first, recorded ones last."""
+        found: list[dict[str, object]] = []
+        for recorded, root in ((False, self._settings.runs), (True, self._settings.recorded)):
+            for folder in list_runs(root, read_only=recorded):
+                try:
+                    state, config = folder.state(), folder.config
+                except RunError as error:
+                    found.append({"id": folder.id, "phase": "failed", "error": str(error), "recorded": recorded})
+                    continue
+                finally:
+                    folder.db.close()
+                entry = {"id": folder.id, "recorded": recorded, **asdict(state), "data": config.data.source}
+                found.append({**entry, "losses": [loss.name for loss in config.losses]})
+        return found
+
+    def find(self, run_id: str) -> RunFolder:
+        """The folder of a run or of a recorded run."""
+        try:
+            return RunFolder.open(self._settings.runs, run_id)
+        except RunError as error:
+            try:
+                return RunFolder.open(self._settings.recorded, run_id, read_only=True)
+            except RunError:
+                raise error from None
+
+    def _controlled(self, run_id: str, token: str) -> RunFolder:
+        """The folder, if the holder of ``token`` may control it."""
+        if not run_id:
+            raise RunError("No run is open; open one in the Runs tab, or train one.")
+        folder = self.find(run_id)
+        if folder.read_only:
+            raise RunError("This is a recorded run that came with the program; it can be watched but not changed.")
+        if self._settings.public and not secrets.compare_digest(folder.owner, digest(token) or "nobody"):
+            raise RunError("Only the visitor who started this run may pause, resume, stop or delete it.")
+        return folder
+
+    def _check_limits(self, config: RunConfig, owner: str) -> None:
+        if not self._settings.public:
+            return
+        limits = self._settings.limits
+        if not owner:
+            raise RunError(
+                "On a public page a run needs an owner: send any secret word as `token`, and the same word to stop it."
+            )
+        if config.minutes is None or config.minutes > limits.minutes:
+            came = "no limit" if config.minutes is None else f"{config.minutes:g}"
+            raise RunError(f"On this page a run may train for {limits.minutes:g} minutes at most; {came} came.")
+        if self._scheduler.waiting(owner) >= limits.waiting:
+            raise RunError(
+                f"{limits.waiting} of your runs wait already; stop one of them, or wait until one of them trains."
+            )
+        if self._scheduler.waiting() >= limits.queue:
+            raise RunError(
+                f"{limits.queue} runs wait already; please come back later, or run this on your own machine."
+            )
+
+
+def status_json(status: RunStatus) -> dict[str, object]:
+    """The status as plain JSON values."""
+    return json.loads(json.dumps(asdict(status)))

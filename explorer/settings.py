@@ -1,0 +1,46 @@
+"""Where the explorer keeps its runs and what it allows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+ASSETS = Path(__file__).resolve().parents[1] / "assets"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Limits:
+    """What one visitor of a public page may ask for; on one's own machine nothing is limited.
+
+    Attributes:
+        running, waiting: runs of one owner that may train and wait at the same time.
+        queue: runs of all owners that may wait.
+        minutes: longest training budget of a run.
+        wall_minutes: longest time a run may hold a slot, pauses counted in.
+    """
+
+    running: int = 1
+    waiting: int = 2
+    queue: int = 30
+    minutes: float = 10.0
+    wall_minutes: float = 20.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settings:
+    """Paths and switches of one explorer.
+
+    Attributes:
+        runs: folder that holds the runs; made when the first run starts.
+        recorded: folder of the recorded runs that ship with the program, only ever read.
+        public: many visitors who do not know each other: only its owner may control a run, and ``limits`` hold.
+        detach: trainers outlive the page.
+        max_parallel: runs that train at once; None: one per GPU, one without.
+    """
+
+    runs: Path
+    recorded: Path = ASSETS / "recorded"
+    public: bool = False
+    detach: bool = False
+    max_parallel: int | None = None
+    limits: Limits = field(default_factory=Limits)

@@ -1,0 +1,35 @@
+"""The page: sidebar on the left, tabs on the right, nothing that holds a connection open."""
+
+from __future__ import annotations
+
+import gradio as gr
+
+from explorer.api import add_api
+from explorer.runs import Runs
+from explorer.settings import Settings
+from explorer.sidebar import sidebar
+from explorer.tabs import TABS, TabContext
+
+HEAD = """
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<script type="module" src="gradio_api/rankscope/assets/shell.js"></script>
+"""
+
+# Whether the settings cover the page is known only where its width is known; before that they are closed on phones by
+# the style sheet, so that nothing flashes.
+_NARROW = (
+    "() => { if (window.innerWidth < 769) document.querySelector('#rs-sidebar .toggle-button')?.click(); return []; }"
+)
+
+
+def page(settings: Settings, runs: Runs) -> gr.Blocks:
+    """Build the page."""
+    with gr.Blocks(title="Rankscope", fill_width=True, analytics_enabled=False, delete_cache=(3600, 3600)) as blocks:
+        sidebar(blocks, runs)
+        with gr.Tabs(elem_id="rs-tabs"):
+            for descriptor in TABS.values():
+                with gr.Tab(descriptor.title, id=descriptor.name):
+                    descriptor.build(TabContext(page=blocks, settings=settings, runs=runs))
+        add_api(runs)
+        blocks.load(fn=None, js=_NARROW)
+    return blocks

@@ -1,0 +1,161 @@
+"""The settings of a run, from top to bottom like a sentence: images, losses, encoder, budget, train."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Callable
+
+import gradio as gr
+from gradio.components import Component
+
+from explorer.controls import control, raw, title
+from explorer.folds import parameter_fold, stored_values
+from explorer.form import MAIN, MORE, Form, Images, Training, losses_of
+from explorer.pick_images import pick_images
+from explorer.pick_losses import pick_losses
+from explorer.runs import Runs
+from trainers.encoders import ENCODERS
+from trainers.errors import UserError
+from trainers.parameters import specs
+from trainers.samplers import SAMPLERS
+from trainers.types import MAX_LOSSES, RunConfig
+
+_TITLE = '<h1 id="rs-title">Rankscope</h1><p class="rs-sentence">See what a ranking loss learns</p>'
+_STATUS = (
+    '<p id="rs-status" role="status"></p>'
+    '<p class="rs-sentence">All losses share weights, batches and augmentation; only the loss differs.</p>'
+)
+_VIEWED = "() => [window.rankscope?.current?.() ?? '', window.rankscope?.token?.() ?? '']"
+_WITH_TOKEN = "(...values) => [...values.slice(0, -1), window.rankscope?.token?.() ?? '']"
+_OPEN = "(id) => { if (id) window.rankscope?.open?.(id); return []; }"
+
+
+def sidebar(page: gr.Blocks, runs: Runs) -> None:
+    """Build the sidebar and its events inside ``page``."""
+    with gr.Sidebar(label="Settings", width=288, elem_id="rs-sidebar"):
+        gr.HTML(_TITLE)
+        images = pick_images(page)
+        losses = pick_losses(page)
+        gr.HTML("<h2>Encoder</h2>", elem_classes=["rs-heading"])
+        encoder, encoder_text = _pick_encoder(page)
+        gr.HTML("<h2>Budget</h2>", elem_classes=["rs-heading"])
+        training = {name: _training(name) for name in MAIN}
+        with gr.Accordion("Batch, learning rate and more", open=False, elem_classes=["rs-fold"]):
+            sampler = gr.Dropdown(
+                [(descriptor.title, name) for name, descriptor in SAMPLERS.items()],
+                value=RunConfig().sampler,
+                label="Classes of a batch",
+                info="How the classes that share a batch are drawn.",
+                filterable=False,
+                min_width=80,
+            )
+            training |= {name: _training(name) for name in MORE}
+        encoder.input(
+            lambda name: ENCODERS[name].learning_rate,
+            encoder,
+            training["learning_rate"],
+            queue=False,
+            show_progress="hidden",
+            api_visibility="private",
+        )
+        token = gr.Textbox(visible=False, label="Visitor's token")
+        run_id = gr.Textbox(visible=False, label="Run")
+        train = gr.Button("Train", variant="primary", elem_id="rs-train")
+        note = gr.HTML("", elem_id="rs-note")
+        fields = [
+            *images.components, *losses.names, *losses.texts, encoder, encoder_text, sampler, *training.values(), token
+        ]  # fmt: skip
+        _start_event(train, fields, list(training), len(images.components), note, run_id, runs)
+        _control_buttons(runs, run_id, token)
+        gr.HTML(_STATUS)
+
+
+def _pick_encoder(page: gr.Blocks) -> tuple[gr.Dropdown, gr.Textbox]:
+    encoder = gr.Dropdown(
+        [(descriptor.title, name) for name, descriptor in ENCODERS.items()],
+        value=RunConfig().encoder,
+        label="Encoder",
+        show_label=False,
+        min_width=80,
+    )
+    text = gr.Textbox("{}", visible=False, label="Encoder parameters")
+    with gr.Accordion("Parameters", open=False, elem_classes=["rs-fold"]):
+        parameter_fold(page, encoder, text, ENCODERS)
+    return encoder, text
+
+
+def _training(name: str) -> Component:
+    spec = next(spec for spec in specs(Training) if spec.name == name)
+    labels = {"minutes": "Minutes", "dim": "Embedding size", "probe_size": "Images on the maps", "steps": "Most steps"}
+    return control(spec, raw(spec, spec.default), label=labels.get(name, title(name)))
+
+
+def _start_event(
+    train: gr.Button,
+    fields: list[Component],
+    training: list[str],
+    image_fields: int,
+    note: gr.HTML,
+    run_id: gr.Textbox,
+    runs: Runs,
+) -> None:
+    """Train: check everything, queue the run, open it; or say what is wrong where the visitor looks."""
+
+    def start(*values: object) -> tuple[str, str]:
+        try:
+            config = _form(list(values[:-1]), training, image_fields).config()
+            return runs.start(config, str(values[-1] or "")), ""
+        except (UserError, OSError) as error:
+            return "", alert(str(error))
+
+    train.click(start, fields, [run_id, note], js=_WITH_TOKEN, api_visibility="private", show_progress="hidden").then(
+        fn=None, inputs=[run_id], outputs=None, js=_OPEN
+    )
+
+
+def _form(values: list[object], training: list[str], image_fields: int) -> Form:
+    """The values of the fields, in the order in which :func:`sidebar` lists them."""
+    images, rest = values[:image_fields], values[image_fields:]
+    names, texts, rest = rest[:MAX_LOSSES], rest[MAX_LOSSES : 2 * MAX_LOSSES], rest[2 * MAX_LOSSES :]
+    encoder, encoder_text, sampler, *numbers = rest
+    losses, parameters = losses_of(names, texts)
+    return Form(
+        images=Images(**dict(zip(Images.__dataclass_fields__, images, strict=True))),
+        losses=losses,
+        loss_parameters=parameters,
+        encoder=str(encoder),
+        encoder_parameters=stored_values(str(encoder_text), str(encoder)),
+        sampler=str(sampler),
+        training=dict(zip(training, numbers, strict=True)),
+    )
+
+
+def _control_buttons(runs: Runs, run_id: gr.Textbox, token: gr.Textbox) -> None:
+    """Pause or Resume, and Stop, for the run that is being viewed; ``shell.js`` enables what its phase allows."""
+    with gr.Row(elem_id="rs-controls"):
+        pause = gr.Button("Pause", elem_id="rs-pause", min_width=60)
+        resume = gr.Button("Resume", elem_id="rs-resume", min_width=60)
+        stop = gr.Button("Stop", elem_id="rs-stop", min_width=60)
+    said = gr.HTML("", elem_id="rs-said")
+    for button, act in ((pause, runs.pause), (resume, runs.resume), (stop, runs.stop)):
+        button.click(
+            lambda viewed, secret, act=act: attempt(act, viewed, secret),
+            [run_id, token],
+            [said],
+            js=_VIEWED,
+            api_visibility="private",
+            show_progress="hidden",
+        )
+
+
+def attempt(act: Callable[[str, str], str], run_id: str, token: str) -> str:
+    """Do it, or say why not; as HTML."""
+    try:
+        return f'<p class="rs-sentence" role="status">{html.escape(act(run_id or "", token or ""))}</p>'
+    except (UserError, OSError) as error:
+        return alert(str(error))
+
+
+def alert(sentence: str) -> str:
+    """An error as HTML that screen readers announce."""
+    return f'<p class="rs-alert" role="alert">{html.escape(sentence)}</p>'

@@ -1,0 +1,37 @@
+"""What every tab is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import gradio as gr
+
+from explorer.runs import Runs
+from explorer.settings import Settings
+
+
+@dataclass(frozen=True, kw_only=True)
+class TabContext:
+    """What a tab may use: the page it is built in, the settings and the runs."""
+
+    page: gr.Blocks
+    settings: Settings
+    runs: Runs
+
+
+@dataclass(frozen=True, kw_only=True)
+class TabDescriptor:
+    """One tab of the page.
+
+    Attributes:
+        name: id of the tab.
+        title: as printed.
+        order: place among the tabs, smaller first.
+        build: adds the tab's content; called once inside the tab.
+    """
+
+    name: str
+    title: str
+    order: int
+    build: Callable[[TabContext], None]

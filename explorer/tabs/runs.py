@@ -1,0 +1,59 @@
+"""The Runs tab: every run with its state, size and headline numbers; open, resume, download, delete.
+
+``assets/runs.js`` draws the list from ``GET runs`` while somebody looks at it. What changes a run goes through a Gradio
+event of this component, and so through Gradio's own checks.
+"""
+
+from __future__ import annotations
+
+import json
+
+import gradio as gr
+
+from explorer.runs import Runs
+from explorer.sidebar import alert, attempt
+from explorer.tabs.base import TabContext, TabDescriptor
+
+_TEMPLATE = '<div class="rs-runs"><p class="rs-loading">Reading the runs …</p></div>'
+_LOAD = """
+const root = (window.gradio_config?.root ?? location.origin).replace(/\\/$/, "");
+const act = (action, id, token) => trigger("act", { action, id, token });
+import(`${root}/gradio_api/rankscope/assets/runs.js`).then(
+  (runs) => runs.mount(element, { act, public: props.public }),
+  (error) => {
+    const host = element.querySelector(".rs-loading");
+    if (host) host.textContent = `The runs could not be listed: ${error.message}. Reload the page.`;
+  },
+);
+"""
+_CHANGED = "() => { window.dispatchEvent(new CustomEvent('rankscope:changed')); return []; }"
+
+
+def build(context: TabContext) -> None:
+    """Add the list to the tab."""
+    said = gr.HTML("", elem_id="rs-runs-said")
+    listing = gr.HTML(
+        html_template=_TEMPLATE,
+        js_on_load=_LOAD,
+        apply_default_css=False,
+        elem_id="rs-runs-list",
+        public=context.settings.public,
+    )
+
+    def act(event: gr.EventData) -> str:
+        return perform(context.runs, event._data)
+
+    listing.act(act, None, said, api_visibility="private", show_progress="hidden").then(fn=None, js=_CHANGED)
+
+
+def perform(runs: Runs, data: object) -> str:
+    """Do what the list asks for; returns a sentence as HTML. The data come from a browser and may be anything."""
+    asked = data if isinstance(data, dict) else {}
+    acts = {"pause": runs.pause, "resume": runs.resume, "stop": runs.stop, "delete": runs.delete}
+    act = acts.get(str(asked.get("action")))
+    if act is None:
+        return alert(f"A run can be paused, resumed, stopped or deleted; {json.dumps(asked)[:80]} came.")
+    return attempt(act, str(asked.get("id") or ""), str(asked.get("token") or ""))
+
+
+DESCRIPTOR = TabDescriptor(name="runs", title="Runs", order=80, build=build)
