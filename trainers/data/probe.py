@@ -14,9 +14,9 @@ _PER_CLASS = 4
 def choose_probe(labels: Tensor, size: int, seed: int) -> Tensor:
     """Pick images so that every branch of the tree is seen and every picked image has others to be found by.
 
-    As many classes as possible get images: with room for all classes each gets its share of the rest in proportion
-    to its size; with less room, fewer classes get four images each, spread evenly over the coarser levels. A class is
-    shown with two images at least (or not at all).
+    With room for two images of every class, every class gets two to four and the rest is dealt out in proportion to
+    the classes' sizes. With less room, as many classes as fit get four each, spread evenly over the coarser levels. No
+    class is shown with a single image, unless no class has more.
 
     Args:
         labels: int64 [N, L], finest level first.
@@ -42,11 +42,12 @@ def choose_probe(labels: Tensor, size: int, seed: int) -> Tensor:
 
 def _quota(classes: list[int], counts: dict[int, int], size: int) -> dict[int, int]:
     """Images per class, dealt out in rounds in the given order of classes; never a single one."""
-    shown = classes[: max(1, size // _PER_CLASS)]
-    quota = {label: min(_PER_CLASS, counts[label], size) for label in shown}
+    each = max(2, min(_PER_CLASS, size // len(classes))) if 2 * len(classes) <= size else _PER_CLASS
+    shown = classes[: max(1, size // each)]
+    quota = {label: min(each, counts[label], size) for label in shown}
     rest = size - sum(quota.values())
     for label in classes[len(shown) :]:  # small classes left some room
-        take = min(_PER_CLASS, counts[label], rest)
+        take = min(each, counts[label], rest)
         if take >= 2:
             quota[label] = take
             rest -= take

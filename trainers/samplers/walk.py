@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import numpy as np
 from torch import Tensor
 
 from trainers.errors import ParameterError
 
 
-def shuffled(count: int, *key: int) -> np.ndarray:
+def permutation(count: int, *key: int) -> np.ndarray:
     """A permutation of 0 .. count - 1 that depends on the key alone."""
     return np.random.default_rng([number % 2**32 for number in key]).permutation(count)
+
+
+shuffled = lru_cache(maxsize=64)(permutation)
+"""The same, remembered for a while: the order of an epoch serves all its batches. Not to be written to."""
 
 
 def turns(count: int, size: int) -> int:
@@ -64,7 +70,7 @@ class ClassRows:
         rows = self._rows[label]
         tour, turn = divmod(number, turns(len(rows), size))
         if self._recent.get(label, (-1,))[0] != tour:
-            self._recent[label] = (tour, shuffled(len(rows), self._seed, label, tour, 1))
+            self._recent[label] = (tour, permutation(len(rows), self._seed, label, tour, 1))
         return rows[block(self._recent[label][1], size, turn)]
 
 

@@ -1,0 +1,66 @@
+"""The probe shows the whole tree, and nothing that could not be found again."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from trainers.data.probe import choose_probe
+
+
+def tree(sizes: list[int], kinds: int = 4, aisles: int = 2) -> torch.Tensor:
+    rows = [(c, c % kinds, (c % kinds) % aisles) for c, size in enumerate(sizes) for _ in range(size)]
+    labels = torch.tensor(rows)
+    return labels[torch.randperm(len(labels), generator=torch.Generator().manual_seed(1))]
+
+
+@settings(deadline=None, max_examples=80)
+@given(
+    sizes=st.lists(st.integers(1, 12), min_size=3, max_size=40).filter(lambda sizes: max(sizes) > 1),
+    size=st.integers(4, 120),
+    seed=st.integers(0, 9),
+)
+def test_the_picked_are_sorted_distinct_and_have_company(sizes, size, seed):
+    labels = tree(sizes)
+    picked = choose_probe(labels, size, seed)
+    assert torch.equal(picked, choose_probe(labels, size, seed))
+    assert picked.dtype == torch.int64 and torch.equal(picked, picked.unique())
+    if size >= len(labels):
+        assert len(picked) == len(labels)
+        return
+    counts = Counter(labels[picked, 0].tolist())
+    assert min(counts.values()) >= 2
+    assert len(picked) <= size
+    large = [c for c, n in enumerate(sizes) if n > 1]
+    if 2 * len(large) <= size:
+        assert sorted(counts) == large
+        assert len(picked) == min(size, sum(sizes[c] for c in large))
+
+
+@pytest.mark.parametrize("size", [16, 32, 80])
+def test_few_classes_are_spread_over_the_coarser_levels(size):
+    labels = tree([10] * 64, kinds=16, aisles=4)
+    picked = choose_probe(labels, size, 0)
+    assert len(picked) == size
+    kinds = Counter(labels[picked, 1].tolist())
+    aisles = Counter(labels[picked, 2].tolist())
+    assert len(kinds) == min(16, size // 4) and max(kinds.values()) - min(kinds.values()) <= 4
+    assert set(aisles.values()) == {size // 4}
+
+
+def test_other_seeds_pick_others():
+    labels = tree([20] * 10)
+    assert not torch.equal(choose_probe(labels, 40, 0), choose_probe(labels, 40, 1))
+
+
+def test_one_level_and_flat_labels_do():
+    labels = torch.arange(50) % 5
+    assert torch.equal(choose_probe(labels, 20, 3), choose_probe(labels[:, None], 20, 3))
+
+
+def test_without_any_pair_the_size_still_holds():
+    assert len(choose_probe(torch.arange(9), 4, 0)) == 4
