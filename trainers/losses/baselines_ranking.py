@@ -143,10 +143,11 @@ class BlackboxAP(OwnRanking):
         similarity, positive, candidate = self.lists(embeddings, labels, gallery, gallery_labels)
         half = self.settings.margin / 2
         scores = similarity + torch.where(positive, -half, half)
-        # What is no candidate goes to the end of the list, far enough for no gradient to bring it back.
-        floor = -1e6
-        ranks = Rank.apply(scores.masked_fill(~candidate, floor), self.settings.lam)
-        among = Rank.apply(scores.masked_fill(~positive, floor), self.settings.lam)
+        floor = -1e6  # what is no candidate goes to the end, far enough for no gradient to bring it back
+        # lam is meant for one query's loss; without the factor the mean over queries would shrink the move to nothing.
+        ranks = Rank.apply(scores.masked_fill(~candidate, floor), self.settings.lam * len(scores))
+        # The order of positives among themselves is a constant: AP does not depend on it.
+        among = _ranks(scores.detach().masked_fill(~positive, floor))
         precision = (among / ranks).masked_fill(~positive, 0.0)
         return {"ranking": (1 - precision.sum(1) / positive.sum(1)).mean()}
 
