@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import torch
 
 from explorer.library import Library, Run
 from trainers.errors import RunError
+from trainers.metrics import evaluate
 from trainers.types import Probe
 
 RESULTS = 10
@@ -31,16 +33,8 @@ def neighbours(library: Library, run: Run, k: int, index: int) -> dict[str, Any]
     arms = []
     for i, arm in enumerate(frame.arms):
         ids = arm.neighbours[index][:RESULTS]
-        similarity = None if embeddings is None else similarities(embeddings[i], index)
-        arms.append(
-            {
-                "ids": ids.tolist(),
-                "shared": shared_levels(probe, index, ids).tolist(),
-                "similarity": [None] * len(ids) if similarity is None else _rounded(similarity[ids]),
-                "AP": None,
-                "HAP": None,
-            }
-        )
+        scored = _unknown(len(ids)) if embeddings is None else _scored(probe, embeddings[i], index, ids)
+        arms.append({"ids": ids.tolist(), "shared": shared_levels(probe, index, ids).tolist()} | scored)
     return {"k": k, "index": index, "arms": arms}
 
 
@@ -49,11 +43,29 @@ def shared_levels(probe: Probe, index: int, ids: np.ndarray) -> np.ndarray:
     return (probe.labels[ids] == probe.labels[index]).sum(axis=1)
 
 
-def similarities(embeddings: np.ndarray, index: int) -> np.ndarray:
-    """Cosine of point ``index`` with every point: float32 ``[P]`` from float16 unit rows ``[P, D]``."""
+def query_scores(embeddings: np.ndarray, labels: np.ndarray, index: int) -> dict[str, float | None]:
+    """AP (finest level) and H-AP of point ``index`` ranked against every other point; None without a positive.
+
+    Args:
+        embeddings: float32 ``[P, D]``, finite.
+        labels: integers ``[P, L]``, finest first.
+    """
+    vectors, classes = torch.from_numpy(embeddings), torch.from_numpy(labels).long()
+    others = torch.arange(len(vectors)) != index
+    query = slice(index, index + 1)
+    scores = evaluate(
+        vectors[query], classes[query], vectors[others], classes[others], metrics=("AP", "HAP"), per_query=True
+    )
+    return {name: None if np.isnan(scores[name][0]) else round(float(scores[name][0]), 6) for name in ("AP", "HAP")}
+
+
+def _scored(probe: Probe, embeddings: np.ndarray, index: int, ids: np.ndarray) -> dict[str, Any]:
     vectors = embeddings.astype(np.float32)
-    return vectors @ vectors[index]
+    if not np.isfinite(vectors).all():  # training blew up: the map stands still, the numbers mean nothing
+        return _unknown(len(ids))
+    similarity = vectors[ids] @ vectors[index]
+    return {"similarity": [round(float(s), 4) for s in similarity]} | query_scores(vectors, probe.labels, index)
 
 
-def _rounded(values: np.ndarray) -> list[float]:
-    return [round(float(value), 4) for value in values]
+def _unknown(results: int) -> dict[str, Any]:
+    return {"similarity": [None] * results, "AP": None, "HAP": None}

@@ -1,24 +1,29 @@
 """What the page's modules fetch: run lists, polls, frames, thumbnails, neighbours and downloads. Reads only.
 
-The routes are handed to Gradio (``launch(app_kwargs={"routes": routes(...)})``) and come before its own. Every endpoint
-is a plain function, so Starlette runs it in a thread and the event loop stays free.
+The routes are handed to Gradio (``launch(app_kwargs={"routes": routes(...)})``) and come before its own. The endpoints
+are plain functions, so Starlette runs them in threads and the event loop stays free.
 """
 
 from __future__ import annotations
 
+import inspect
 import json
 import logging
+import os
 import re
+import tempfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Protocol
 
-from starlette.exceptions import HTTPException
+from anyio import CapacityLimiter, to_thread
+from starlette.background import BackgroundTask
 from starlette.requests import Request
 from starlette.responses import FileResponse, Response
 from starlette.routing import Mount, Route
 
 from explorer import retrieve, view
+from explorer.exports import EXPORTS, filename
 from explorer.library import Library, Run
 from explorer.settings import ASSETS
 from explorer.view import Queue
@@ -30,6 +35,7 @@ TOKEN_HEADER = "x-rankscope-token"
 _ASSET = re.compile(r"[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+)*\.(?:js|css|svg)")
 _TYPES = {".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}
 _NUMBER = re.compile(r"[0-9]{1,9}")
+Endpoint = Callable[[Request], Any]  # a response, or a promise of one
 _log = logging.getLogger(__name__)
 
 
@@ -53,7 +59,7 @@ def routes(library: Library, layout: Layout | None, queue: Queue | None, assets:
         assets: folder of the page's own modules and styles.
     """
     ends = Endpoints(library, layout, queue, assets)
-    table: Mapping[str, Callable[[Request], Response]] = {
+    table: Mapping[str, Endpoint] = {
         "/assets/{name}": ends.asset,
         "/runs": ends.runs,
         "/start": ends.start,
@@ -63,6 +69,7 @@ def routes(library: Library, layout: Layout | None, queue: Queue | None, assets:
         "/run/{id}/frameinfo/{k}": ends.frame_info,
         "/run/{id}/sheet/{name}": ends.sheet,
         "/run/{id}/neighbours/{k}/{index}": ends.neighbours,
+        "/run/{id}/download/{kind}": ends.download,
         "/{rest:path}": ends.missing,
     }
     return [Mount(PREFIX, routes=[Route(path, _answer(end), methods=["GET"]) for path, end in table.items()])]
@@ -76,6 +83,7 @@ class Endpoints:
         self._layout = layout
         self._queue = queue
         self._assets = assets
+        self._writing: CapacityLimiter | None = None
 
     def asset(self, request: Request) -> Response:
         """A module, style or drawing of the page."""
@@ -137,6 +145,34 @@ class Endpoints:
         found = retrieve.neighbours(self._library, self._run(request), _path(request, "k"), _path(request, "index"))
         return _json(found)
 
+    async def download(self, request: Request) -> Response:
+        """The run as a file to keep; ``?weights=1`` puts checkpoints into the zip."""
+        # writing takes seconds: two at a time, and those that wait hold no thread that viewers need
+        if self._writing is None:
+            self._writing = CapacityLimiter(2)
+        return await to_thread.run_sync(self._written, request, limiter=self._writing)
+
+    def _written(self, request: Request) -> Response:
+        run = self._run(request)
+        kind = request.path_params["kind"]
+        if kind not in EXPORTS:
+            raise RunError(f"There is no download {kind[:40]!r}; there are {', '.join(EXPORTS)}.")
+        handle, name = tempfile.mkstemp(prefix="rankscope-", suffix=f"-{kind}")
+        os.close(handle)
+        path = Path(name)
+        try:
+            EXPORTS[kind].write(self._library, run, path, request.query_params.get("weights") == "1")
+        except BaseException:
+            path.unlink(missing_ok=True)
+            raise
+        return FileResponse(
+            path,
+            media_type=EXPORTS[kind].media_type,
+            filename=filename(run, kind),
+            headers={"Cache-Control": "no-store"},
+            background=BackgroundTask(path.unlink, missing_ok=True),
+        )
+
     def missing(self, _request: Request) -> Response:
         """Any other address below ours."""
         raise RunError("There is nothing at this address.")
@@ -145,26 +181,35 @@ class Endpoints:
         return self._library.get(request.path_params["id"])
 
 
-def _answer(endpoint: Callable[[Request], Response]) -> Callable[[Request], Response]:
+def _answer(endpoint: Endpoint) -> Endpoint:
     """The endpoint, with errors worded as JSON and the browser told not to guess content types."""
 
     def answer(request: Request) -> Response:
         try:
-            response = endpoint(request)
-        except RequestError as error:
-            response = _json({"error": str(error)}, status=400)
-        except UserError as error:
-            response = _json({"error": str(error)}, status=404)
-        except HTTPException:
-            raise
-        except Exception:
-            _log.exception("reading %s failed", request.url.path)
-            text = "The server could not read this; its log says why. Reload the page, or open another run."
-            response = _json({"error": text}, status=500)
-        response.headers["X-Content-Type-Options"] = "nosniff"
-        return response
+            return _safe(endpoint(request))
+        except Exception as error:
+            return _safe(_worded(error, request))
 
-    return answer
+    async def answer_later(request: Request) -> Response:
+        try:
+            return _safe(await endpoint(request))
+        except Exception as error:
+            return _safe(_worded(error, request))
+
+    return answer_later if inspect.iscoroutinefunction(endpoint) else answer
+
+
+def _safe(response: Response) -> Response:
+    response.headers["X-Content-Type-Options"] = "nosniff"
+    return response
+
+
+def _worded(error: Exception, request: Request) -> Response:
+    if isinstance(error, UserError):
+        return _json({"error": str(error)}, status=400 if isinstance(error, RequestError) else 404)
+    _log.error("reading %s failed", request.url.path, exc_info=error)
+    text = "The server could not read this; its log says why. Reload the page, or open another run."
+    return _json({"error": text}, status=500)
 
 
 def _json(content: dict[str, Any], status: int = 200) -> Response:

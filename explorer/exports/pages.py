@@ -1,0 +1,152 @@
+"""A run as web pages of one file each: no server, no network, everything inside."""
+
+from __future__ import annotations
+
+import html
+import math
+from collections import defaultdict
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import plotly.graph_objects as go
+
+from explorer import figures
+from explorer.exports.tables import decoded, stored_frames
+from explorer.library import Library, Run
+from explorer.wording import arm_titles, run_title, summary
+from trainers.errors import RunError
+from trainers.types import Frame, Probe, Scalar
+
+MOST_FRAMES = 30
+_HEADINGS = {
+    "loss": "Loss",
+    "R_at_1": "Recall@1",
+    "AP_at_R": "mAP@R",
+    "HAP": "H-AP",
+    "NDCG": "NDCG",
+    "ASI": "ASI",
+    "train_R_at_1": "Recall@1 on training batches",
+    "images_per_s": "Images per second",
+}
+_STYLE = """
+body { margin: 0; color: #17181c; background: #fff; font: 15px/1.5 system-ui, -apple-system, 'Segoe UI', sans-serif; }
+main { max-width: 1400px; margin: 0 auto; padding: 24px; }
+h1 { font-size: 22px; margin: 0; } p { max-width: 75ch; margin: 8px 0; } .quiet { color: #5a5c66; }
+table { border-collapse: collapse; font-variant-numeric: tabular-nums; margin: 8px 0; }
+th, td { text-align: right; padding: 4px 16px 4px 0; border-bottom: 1px solid #e2e3e8; }
+th:first-child { text-align: left; }
+"""
+
+
+def write_replay(library: Library, run: Run, path: Path) -> None:
+    """The maps of all arms side by side as they moved, at most 30 frames.
+
+    Raises:
+        RunError: the run has no maps yet.
+    """
+    stored = run.folder.frames()
+    frames = list(stored_frames(library, run, thinned(stored)))
+    if run.probe is None or not frames:
+        raise RunError(f"The run {run.id} has no maps yet; download the replay after the first one is drawn.")
+    figure = figures.replay(_series(run, run.probe, frames), "")
+    path.write_text(_page(run, figure, _caption(run, frames, len(stored))), encoding="utf-8")
+
+
+def write_curves(run: Run, path: Path) -> None:
+    """Every measure over the steps, and the final numbers where the run is finished."""
+    scalars = run.folder.scalars()
+    panels = curve_panels(scalars, len(run.config.losses), run.probe)
+    titles = arm_titles(run.config)
+    body = _final_table(scalars, titles)
+    path.write_text(_page(run, figures.curves(panels, titles), body), encoding="utf-8")
+
+
+def curve_panels(
+    scalars: Sequence[Scalar], arms: int, probe: Probe | None
+) -> dict[str, list[tuple[list[int], list[float]]]]:
+    """Heading to steps and values of each arm; the usual measures first, final tests left out."""
+    series: dict[str, list[tuple[list[int], list[float]]]] = defaultdict(lambda: [([], []) for _ in range(arms)])
+    for scalar in scalars:
+        if not scalar.key.startswith("test/") and math.isfinite(scalar.value):
+            steps, values = series[scalar.key][scalar.arm]
+            steps.append(scalar.step)
+            values.append(scalar.value)
+    usual = list(_HEADINGS)
+    keys = sorted(series, key=lambda key: (usual.index(key) if key in usual else len(usual), key))
+    return {heading(key, probe): series[key] for key in keys}
+
+
+def heading(key: str, probe: Probe | None) -> str:
+    """A measure's key in words."""
+    if key in _HEADINGS:
+        return _HEADINGS[key]
+    kind, _, rest = key.partition("/")
+    if kind == "term":
+        return f"Loss part: {rest}"
+    level = key.removeprefix("AP_level")
+    if level != key and level.isdecimal() and probe is not None and int(level) < probe.hierarchy.depth:
+        return f"AP, {probe.hierarchy.levels[int(level)]}"
+    return key
+
+
+def thinned(ks: Sequence[int], most: int = MOST_FRAMES) -> list[int]:
+    """At most ``most`` of ``ks``, evenly spread, the first and the last among them."""
+    if len(ks) <= most:
+        return list(ks)
+    return [ks[i] for i in np.linspace(0, len(ks) - 1, most).round().astype(int)]
+
+
+def _series(run: Run, probe: Probe, frames: Sequence[Frame]) -> figures.MapSeries:
+    arms = range(len(frames[0].arms))
+    return figures.MapSeries(
+        titles=arm_titles(run.config),
+        steps=[frame.step for frame in frames],
+        xy=np.stack([np.stack([decoded(frame, arm) for arm in arms]) for frame in frames]),
+        limit=max(frame.limit for frame in frames),
+        labels=probe.labels,
+        names=probe.hierarchy.names,
+    )
+
+
+def _caption(run: Run, frames: Sequence[Frame], stored: int) -> str:
+    kept = [
+        f"{arm.quality:.0%} on the map of {html.escape(title)}"
+        for title, arm in zip(arm_titles(run.config), frames[-1].arms, strict=True)
+        if arm.quality is not None and math.isfinite(arm.quality)
+    ]
+    share = (
+        f" Of each image's 15 nearest neighbours, {', '.join(kept)} are still near at the last step." if kept else ""
+    )
+    return (
+        f"<p>A two-dimensional map loses most neighbours.{share} Distances between far groups mean little; the numbers "
+        f"of this run come from the full space.</p>"
+        f"<p class='quiet'>{len(frames)} of {stored} maps are shown. Colour: hue by the coarsest level, lightness by "
+        f"the finest.</p>"
+    )
+
+
+def _final_table(scalars: Sequence[Scalar], titles: Sequence[str]) -> str:
+    final = {(s.arm, s.key.removeprefix("test/")): s.value for s in scalars if s.key.startswith("test/")}
+    if not final:
+        return "<p class='quiet'>The run has no final test yet.</p>"
+    keys = sorted({key for _, key in final})
+    head = "".join(f"<th>{html.escape(heading(key, None))}</th>" for key in keys)
+    rows = [
+        "".join(f"<td>{final[arm, key]:.4f}</td>" if (arm, key) in final else "<td></td>" for key in keys)
+        for arm in range(len(titles))
+    ]
+    body = "".join(f"<tr><th>{html.escape(t)}</th>{row}</tr>" for t, row in zip(titles, rows, strict=True))
+    return f"<p>At the end, on the test images:</p><table><tr><th></th>{head}</tr>{body}</table>"
+
+
+def _page(run: Run, figure: go.Figure, body: str) -> str:
+    """The whole page; plotly's own code is inside, so it opens without a network."""
+    title = html.escape(run_title(run))
+    drawing = figure.to_html(include_plotlyjs=True, full_html=False, auto_play=False, config={"displaylogo": False})
+    return (
+        f"<!doctype html><html lang='en'><head><meta charset='utf-8'>"
+        f"<meta name='viewport' content='width=device-width, initial-scale=1'><title>{title}</title>"
+        f"<style>{_STYLE}</style></head><body><main><h1>{title}</h1>"
+        f"<p class='quiet'>{html.escape(summary(run))}. Run {run.id}.</p>{drawing}{body}</main></body></html>"
+    )

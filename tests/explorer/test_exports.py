@@ -1,0 +1,208 @@
+"""Downloads, read back by the tools that people would use."""
+
+from __future__ import annotations
+
+import csv
+import dataclasses
+import io
+import re
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from starlette.applications import Starlette
+from starlette.testclient import TestClient
+
+from explorer.exports import EXPORTS
+from explorer.exports.pages import curve_panels, heading, thinned
+from explorer.exports.tables import plain_cell
+from explorer.library import Library
+from explorer.routes import PREFIX, routes
+from tests.synthetic import alive, hierarchy, labels_of, make_run
+from trainers.store import RunFolder
+from trainers.store.files import write_bytes
+from trainers.types import Hierarchy, LossChoice, Scalar
+
+HOSTILE = "</script><script>alert(1)</script><img src=x onerror=alert(2)>"
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    return tmp_path / "runs"
+
+
+@pytest.fixture
+def client(root: Path, tmp_path: Path) -> TestClient:
+    return TestClient(Starlette(routes=routes(Library(root, tmp_path / "recorded"), None, None)))
+
+
+def _download(client: TestClient, folder: RunFolder, kind: str, query: str = "") -> bytes:
+    reply = client.get(f"{PREFIX}/run/{folder.id}/download/{kind}{query}")
+    assert reply.status_code == 200, reply.text
+    assert reply.headers["content-disposition"] == f'attachment; filename="rankscope-{folder.id}-{kind}"'
+    assert reply.headers["content-type"] == EXPORTS[kind].media_type
+    return reply.content
+
+
+def _rename(folder: RunFolder, name: str) -> None:
+    """Give the first class of every level, and the second level itself, another name."""
+    tree = hierarchy()
+    renamed = Hierarchy(
+        levels=(tree.levels[0], "arm", tree.levels[2]), names=tuple((name, *level[1:]) for level in tree.names)
+    )
+    probe = folder.probe()
+    sheets = [folder.sheet_path(i).read_bytes() for i in range(probe.sheets)]
+    folder.write_probe(dataclasses.replace(probe, hierarchy=renamed, data_title=name), sheets)
+
+
+def test_the_zip_opens_again_as_a_run(client: TestClient, root: Path, tmp_path: Path) -> None:
+    folder = make_run(root, points=60, frames=3, phase="running")
+    write_bytes(folder.path / "ckpt" / "last.safetensors", b"weights")
+    write_bytes(folder.path / "owner", b"digest")
+    folder.log("something happened")
+    with alive(folder):
+        content = _download(client, folder, "run.zip")
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        names = archive.namelist()
+        assert archive.testzip() is None
+        archive.extractall(tmp_path / "elsewhere")
+    assert {name.split("/")[0] for name in names} == {folder.id} and len(names) == len(set(names))
+    assert not any(part in name for name in names for part in ("lock", "-wal", "-shm", "owner", "ckpt"))
+    again = RunFolder.open(tmp_path / "elsewhere", folder.id)
+    assert again.state().phase == "interrupted" and again.frames() == [0, 1, 2]
+    assert again.scalars() == folder.scalars()
+    assert np.array_equal(again.frame(2).arms[1].xy, folder.frame(2).arms[1].xy)
+    again.send("stop")
+    recorded = Library(tmp_path / "none", tmp_path / "elsewhere")
+    assert recorded.get(folder.id).recorded
+    again.db.close()
+
+
+def test_weights_come_when_asked_for(client: TestClient, root: Path) -> None:
+    folder = make_run(root, points=30, frames=1)
+    write_bytes(folder.path / "ckpt" / "last.safetensors", b"weights")
+    with zipfile.ZipFile(io.BytesIO(_download(client, folder, "run.zip", "?weights=1"))) as archive:
+        assert archive.read(f"{folder.id}/ckpt/last.safetensors") == b"weights"
+
+
+def test_a_queued_run_can_be_zipped(client: TestClient, root: Path) -> None:
+    folder = make_run(root, phase="queued")
+    with zipfile.ZipFile(io.BytesIO(_download(client, folder, "run.zip"))) as archive:
+        assert sorted(archive.namelist()) == [f"{folder.id}/config.json", f"{folder.id}/run.db"]
+
+
+def test_metrics_are_plain_csv(client: TestClient, root: Path) -> None:
+    folder = make_run(root, points=30, frames=2)
+    folder.db.add_metrics([Scalar(arm=1, step=9, seconds=0.5, key="=HYPERLINK(0)", value=-0.25)])
+    rows = list(csv.DictReader(io.StringIO(_download(client, folder, "metrics.csv").decode())))
+    assert len(rows) == len(folder.scalars())
+    assert rows[-1] == {
+        "arm": "1", "loss": "HAPPIER", "step": "9", "seconds": "0.5", "key": "'=HYPERLINK(0)", "value": "-0.25"
+    }  # fmt: skip
+    table = pd.read_csv(io.BytesIO(_download(client, folder, "metrics.csv")))
+    assert table.value.dtype == float
+
+
+@pytest.mark.parametrize("text", ["=1+1", "+1", "-1", "@x", "\t=1"])
+def test_formulas_become_text(text: str) -> None:
+    assert plain_cell(text) == f"'{text}"
+    assert plain_cell("loss") == "loss"
+
+
+def test_coordinates_read_back(client: TestClient, root: Path) -> None:
+    folder = make_run(root, points=60, frames=3)
+    table = pd.read_parquet(io.BytesIO(_download(client, folder, "coordinates.parquet")))
+    assert len(table) == 3 * 2 * 60
+    assert list(table.columns) == [
+        "k", "step", "arm", "loss", "point", "row", "product", "kind", "aisle", "x", "y"
+    ]  # fmt: skip
+    frame = folder.frame(2)
+    last = table[(table.k == 2) & (table.arm == 1)]
+    expected = (frame.arms[1].xy / 65535.0 * 2 - 1) * frame.limit
+    np.testing.assert_allclose(last[["x", "y"]].to_numpy(), expected, atol=1e-5)
+    labels = labels_of(60)
+    assert last["product"].tolist() == [f"product {i}" for i in labels[:, 0]]
+    assert set(last.loss) == {"HAPPIER"} and set(last.step) == {50}
+
+
+def test_embeddings_read_back(client: TestClient, root: Path) -> None:
+    folder = make_run(root, points=60, frames=3)
+    folder.embeddings_path(2).unlink()
+    table = pd.read_parquet(io.BytesIO(_download(client, folder, "embeddings.parquet")))
+    assert len(table) == 2 * 60 and set(table.k) == {1}
+    vectors = np.stack(table[table.arm == 0].vector.to_list())
+    assert vectors.dtype == np.float32
+    assert np.array_equal(vectors, folder.embeddings(1)[0].astype(np.float32))
+    assert table.x.notna().all()
+
+
+def test_a_level_called_like_a_column_keeps_both(client: TestClient, root: Path) -> None:
+    folder = make_run(root, points=60, frames=1)
+    _rename(folder, "=cmd()")
+    table = pd.read_parquet(io.BytesIO(_download(client, folder, "coordinates.parquet")))
+    assert set(table.arm) == {0, 1} and table["label 1 (arm)"][0] == "=cmd()"
+
+
+@pytest.mark.parametrize("kind", ["coordinates.parquet", "embeddings.parquet", "replay.html"])
+def test_too_early_is_said(client: TestClient, root: Path, kind: str) -> None:
+    for folder in (make_run(root, phase="queued"), make_run(root, points=30, frames=0, phase="running")):
+        reply = client.get(f"{PREFIX}/run/{folder.id}/download/{kind}")
+        assert reply.status_code == 404 and folder.id in reply.json()["error"]
+
+
+def test_nothing_is_left_in_the_temporary_folder(
+    client: TestClient, root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    spare = tmp_path / "spare"
+    spare.mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(spare))
+    folder = make_run(root, points=30, frames=1)
+    for kind in EXPORTS:
+        _download(client, folder, kind)
+    client.get(f"{PREFIX}/run/{make_run(root, phase='queued').id}/download/replay.html")
+    assert list(spare.iterdir()) == []
+
+
+@pytest.mark.parametrize("kind", ["replay.html", "curves.html"])
+def test_pages_stand_alone_and_names_stay_text(client: TestClient, root: Path, kind: str) -> None:
+    folder = make_run(root, points=60, frames=2, arms=3)
+    _rename(folder, HOSTILE)
+    page = _download(client, folder, kind).decode()
+    assert page.startswith("<!doctype html>") and "Plotly.newPlot" in page
+    assert HOSTILE not in page and "<script>alert" not in page and "<img src=x" not in page
+    assert not re.search(r"<(script|link)[^>]+(src|href)=", page), "nothing is fetched"
+    if kind == "replay.html":
+        assert "loses most neighbours" in page and "30% on the map of Smooth-AP" in page
+
+
+def test_curves_show_what_there_is(root: Path) -> None:
+    folder = make_run(root, points=60, frames=3)
+    folder.db.add_metrics([Scalar(arm=0, step=99, seconds=1.0, key="loss", value=float("inf"))])
+    panels = curve_panels(folder.scalars(), 2, folder.probe())
+    assert list(panels)[:2] == ["Loss", "Recall@1"] and "AP, kind" in panels and "Loss part: ranking" in panels
+    assert panels["Loss"][0] == ([0, 25, 50], pytest.approx([1.0, 0.6, 0.2]))
+    assert not any("test" in title and "training" not in title for title in panels)
+    assert heading("AP_level7", folder.probe()) == "AP_level7"
+
+
+def test_a_run_without_numbers_has_an_empty_page(client: TestClient, root: Path) -> None:
+    folder = make_run(root, phase="queued")
+    assert "no final test yet" in _download(client, folder, "curves.html").decode()
+
+
+def test_thinning_keeps_both_ends() -> None:
+    assert thinned(list(range(5)), 30) == [0, 1, 2, 3, 4]
+    kept = thinned(list(range(0, 500, 2)), 30)
+    assert len(kept) == 30 == len(set(kept)) and kept[0] == 0 and kept[-1] == 498
+
+
+def test_the_same_loss_twice_has_two_names(client: TestClient, root: Path) -> None:
+    folder = make_run(root, points=30, frames=1)
+    config = dataclasses.replace(
+        folder.config, losses=(LossChoice(name="smooth_ap"), LossChoice(name="smooth_ap", parameters={"tau": 0.05}))
+    )
+    write_bytes(folder.path / "config.json", config.to_json().encode())
+    arms = client.get(f"{PREFIX}/run/{folder.id}").json()["arms"]
+    assert [arm["title"] for arm in arms] == ["Smooth-AP", "Smooth-AP (tau 0.05)"]

@@ -1,0 +1,348 @@
+"""The addresses that the page fetches, over real run folders."""
+
+from __future__ import annotations
+
+import shutil
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import httpx
+import numpy as np
+import pytest
+from starlette.applications import Starlette
+from starlette.testclient import TestClient
+
+from explorer import view
+from explorer.library import Library
+from explorer.owner import digest
+from explorer.routes import PREFIX, routes
+from tests.synthetic import add_snapshot, alive, make_run
+from trainers.store import RunFolder
+from trainers.store.files import write_bytes
+from trainers.types import PHASES, RunState, Scalar
+
+
+class Line:
+    """A waiting line in which every run is third."""
+
+    def position(self, run_id: str) -> int | None:
+        return 3
+
+
+class Watched:
+    """Remembers what it was told to watch."""
+
+    def __init__(self) -> None:
+        self.ids: list[str] = []
+
+    def watch(self, run_id: str) -> None:
+        self.ids.append(run_id)
+
+
+class Page:
+    """A client with the prefix filled in."""
+
+    def __init__(self, root: Path, recorded: Path, assets: Path) -> None:
+        self.library = Library(root, recorded)
+        self.watched = Watched()
+        self.client = TestClient(Starlette(routes=routes(self.library, self.watched, Line(), assets)))
+
+    def get(self, path: str, **headers: str) -> httpx.Response:
+        return self.client.get(f"{PREFIX}/{path}", headers=headers)
+
+    def json(self, path: str) -> dict:
+        reply = self.get(path)
+        assert reply.status_code == 200, reply.text
+        return reply.json()
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    return tmp_path / "runs"
+
+
+@pytest.fixture
+def page(root: Path, tmp_path: Path) -> Iterator[Page]:
+    made = Page(root, tmp_path / "recorded", tmp_path / "assets")
+    yield made
+    made.library.close()
+
+
+def test_an_empty_place_has_no_runs(page: Page) -> None:
+    assert page.json("runs") == {"runs": []}
+    assert page.json("start") == {"id": None}
+
+
+@pytest.mark.parametrize("phase", PHASES)
+def test_every_phase_is_told(page: Page, root: Path, phase: str) -> None:
+    folder = make_run(root, points=48, frames=2, phase=phase)
+    with alive(folder):
+        (card,) = page.json("runs")["runs"]
+        about, poll = page.json(f"run/{folder.id}"), page.json(f"run/{folder.id}/poll?after=-1&row=0")
+    for told in (card, about, poll):
+        assert told["phase"] == phase
+    assert card["queue_position"] == poll["queue_position"] == (3 if phase == "queued" else None)
+    assert (card["error"] is not None) == (phase == "failed")
+    early = phase in ("queued", "starting")
+    assert about["points"] == (0 if early else 48)
+    assert (poll["frame"] is None) == early
+    assert page.watched.ids == [folder.id]
+
+
+def test_the_card_names_the_run(page: Page, root: Path) -> None:
+    folder = make_run(root, points=48, frames=2)
+    (card,) = page.json("runs")["runs"]
+    assert card["title"] == "Smooth-AP vs HAPPIER on Made-up world"
+    assert card["losses"] == ["Smooth-AP", "HAPPIER"] and card["data"] == "Made-up world"
+    assert card["headline"]["R_at_1"] == pytest.approx([0.9, 0.95])
+    assert abs(card["created"] - time.time()) < 60
+    assert card["bytes"] == folder.size()
+    assert card["mine"] is None and card["recorded"] is False
+
+
+def test_a_run_belongs_to_the_holder_of_its_token(page: Page, root: Path) -> None:
+    folder = make_run(root, points=48, frames=1)
+    write_bytes(folder.path / "owner", digest("mine").encode())
+    for token, mine in (("mine", True), ("other", False)):
+        (card,) = page.get("runs", **{"X-Rankscope-Token": token}).json()["runs"]
+        assert card["mine"] is mine
+
+
+def test_about_describes_the_tree(page: Page, root: Path) -> None:
+    folder = make_run(root, points=100, frames=3)
+    about = page.json(f"run/{folder.id}")
+    assert about["levels"] == ["product", "kind", "aisle"]
+    assert about["words"] == ["unrelated", "same aisle", "same kind", "same product"]
+    assert [len(level) for level in about["names"]] == [24, 6, 3]
+    assert about["parents"] == [[i // 4 for i in range(24)], [i // 2 for i in range(6)]]
+    assert np.array_equal(np.array(about["labels"]).T, folder.probe().labels)
+    assert about["frames"] == [[0, 0], [1, 25], [2, 50]]
+    assert about["summary"].endswith("16 classes x 4 images, 3 min, seed 0")
+    assert (about["tile"], about["columns"], about["sheets"]) == (32, 12, 1)
+
+
+def test_a_class_without_images_has_no_parent(page: Page, root: Path) -> None:
+    folder = make_run(root, points=10, frames=1)
+    assert page.json(f"run/{folder.id}")["parents"][0][9:] == [2, *[-1] * 14]
+
+
+def test_poll_sends_only_what_is_new(page: Page, root: Path) -> None:
+    folder = make_run(root, points=48, frames=3)
+    first = page.json(f"run/{folder.id}/poll?after=-1&row=0")
+    assert first["frame"]["k"] == 2 and first["frames"] == [[0, 0], [1, 25], [2, 50]]
+    assert first["frame"]["arms"][0] == {"quality": 0.3, "drift": pytest.approx(0.5 / 3), "method": "pca"}
+    assert [0, 0, "loss", 1.0] in first["metrics"]
+    again = page.json(f"run/{folder.id}/poll?after=2&row={first['row']}")
+    assert again["frame"] is None and again["frames"] == [] and again["metrics"] == []
+    add_snapshot(folder, 3)
+    more = page.json(f"run/{folder.id}/poll?after=2&row={first['row']}")
+    assert more["frame"]["k"] == 3 and more["frames"] == [[3, 75]] and len(more["metrics"]) == 26
+
+
+def test_poll_after_a_rewind_starts_over(page: Page, root: Path) -> None:
+    folder = make_run(root, points=48, frames=4)
+    row = page.json(f"run/{folder.id}/poll")["row"]
+    old = page.get(f"run/{folder.id}/frame/2").content
+    folder.rewind(30)
+    poll = page.json(f"run/{folder.id}/poll?after=3&row={row}")
+    assert poll["rewound"] and poll["frame"]["k"] == 1 and poll["frames"] == [[0, 0], [1, 25]]
+    assert page.get(f"run/{folder.id}/frame/2").status_code == 404
+    add_snapshot(folder, 2, of=3)
+    after = page.json(f"run/{folder.id}/poll?after=1&row={row}")
+    assert len(after["metrics"]) > 20, "rows of the resumed part have new numbers"
+    assert page.get(f"run/{folder.id}/frame/2").content != old, "not the forgotten frame from the cache"
+
+
+def test_poll_caps_the_metrics(page: Page, root: Path) -> None:
+    folder = make_run(root, points=48, frames=1)
+    folder.db.add_metrics(
+        Scalar(arm=0, step=i, seconds=0.0, key="loss", value=float("inf") if i == 7 else 0.5) for i in range(3000)
+    )
+    row, got = 0, []
+    for _ in range(3):
+        poll = page.json(f"run/{folder.id}/poll?row={row}")
+        assert len(poll["metrics"]) <= 2000
+        row, got = poll["row"], got + poll["metrics"]
+    assert len(got) == 26 + 2999, "all rows but the infinite one"
+
+
+def test_a_frame_is_the_coordinates_and_nothing_else(page: Page, root: Path) -> None:
+    folder = make_run(root, points=5000, frames=1)
+    reply = page.get(f"run/{folder.id}/frame/0")
+    assert len(reply.content) == 4 * 5000 * 2
+    assert len(reply.content) / 2 <= 6 * 5000 + 1024, "payload budget of one map"
+    assert "immutable" in reply.headers["cache-control"]
+    arms = np.frombuffer(reply.content, "<u2").reshape(2, 5000, 2)
+    for arm, kept in zip(arms, folder.frame(0).arms, strict=True):
+        assert np.array_equal(arm, kept.xy)
+    assert page.json(f"run/{folder.id}/frameinfo/0")["limit"] == 10.0
+    assert _least(lambda: page.library.coordinates(page.library.get(folder.id), 0)) < 0.005
+
+
+def test_sheets_are_pictures(page: Page, root: Path) -> None:
+    folder = make_run(root, points=200, frames=1)
+    reply = page.get(f"run/{folder.id}/sheet/1.webp")
+    assert reply.content == folder.sheet_path(1).read_bytes() and reply.headers["content-type"] == "image/webp"
+    assert reply.headers["x-content-type-options"] == "nosniff"
+    assert page.get(f"run/{folder.id}/sheet/2.webp").status_code == 404
+
+
+@pytest.mark.parametrize(
+    ("path", "status"),
+    [
+        ("run/..%2f..%2fetc", 404),
+        ("run/%2e%2e", 404),
+        ("run/%00", 404),
+        ("run/ÄÖ☃", 404),
+        ("run/0123456789ABCDEFGHJKMNPQRS", 404),
+        ("run/{id}/poll?after=x", 400),
+        ("run/{id}/poll?after=-2", 400),
+        ("run/{id}/poll?row=99999999999999999999", 400),
+        ("run/{id}/frame/-1", 400),
+        ("run/{id}/frame/99", 404),
+        ("run/{id}/frame/٣", 400),
+        ("run/{id}/frameinfo/" + "9" * 5000, 400),
+        ("run/{id}/frameinfo/99", 404),
+        ("run/{id}/sheet/..%2fconfig.json", 404),
+        ("run/{id}/sheet/0.png", 400),
+        ("run/{id}/neighbours/0/48", 404),
+        ("run/{id}/neighbours/9/0", 404),
+        ("run/{id}/neighbours/0/x", 400),
+        ("run/{id}/download/secrets", 404),
+        ("assets/..%2fapp.py", 404),
+        ("assets/map.py", 404),
+        ("nothing", 404),
+    ],
+)
+def test_odd_addresses_get_a_sentence(page: Page, root: Path, path: str, status: int) -> None:
+    folder = make_run(root, points=48, frames=1)
+    reply = page.get(path.replace("{id}", folder.id))
+    assert reply.status_code == status and len(reply.json()["error"]) > 10
+    assert str(root) not in reply.text
+
+
+def test_only_reading_is_possible(page: Page, root: Path) -> None:
+    folder = make_run(root, points=48, frames=1)
+    for method in ("post", "put", "delete", "patch"):
+        reply = getattr(page.client, method)(f"{PREFIX}/run/{folder.id}")
+        assert reply.status_code == 405
+
+
+def test_assets_are_revalidated(page: Page, tmp_path: Path) -> None:
+    write_bytes(tmp_path / "assets" / "map.js", b"export const one = 1;\n")
+    first = page.get("assets/map.js")
+    assert first.headers["content-type"].startswith("text/javascript") and first.headers["cache-control"] == "no-cache"
+    again = page.get("assets/map.js", **{"If-None-Match": first.headers["etag"]})
+    assert again.status_code == 304 and again.content == b""
+
+
+def test_damaged_runs_hide_no_other(page: Page, root: Path) -> None:
+    whole, headless, broken, foreign = (make_run(root, points=48, frames=1) for _ in range(4))
+    for folder in (headless, broken, foreign):
+        folder.db.close()
+    (headless.path / "run.db").unlink()
+    (broken.path / "probe.safetensors").write_bytes(b"not tensors")
+    (foreign.path / "config.json").write_text('{"made by": "something else"}')
+    cards = {card["id"]: card for card in page.json("runs")["runs"]}
+    assert cards[whole.id]["phase"] == "finished"
+    for folder in (headless, broken, foreign):
+        assert cards[folder.id]["phase"] == "damaged" and folder.id in cards[folder.id]["error"]
+        assert page.get(f"run/{folder.id}").status_code == 404
+    (whole.frame_path(0)).write_bytes(b"short")
+    assert "damaged" in page.get(f"run/{whole.id}/frame/0").json()["error"]
+
+
+def test_a_deleted_run_is_gone_at_once(page: Page, root: Path) -> None:
+    folder = make_run(root, points=48, frames=1)
+    page.json(f"run/{folder.id}")
+    folder.delete()
+    assert page.get(f"run/{folder.id}/poll").status_code == 404
+    assert page.json("runs") == {"runs": []}
+
+
+def test_recordings_are_never_written(page: Page, root: Path, tmp_path: Path) -> None:
+    folder = make_run(tmp_path / "recorded", points=48, frames=2)
+    folder.db.close()
+    kept = sorted(path.name for path in folder.path.rglob("*"))
+    for path in (folder.path, *folder.path.rglob("*")):
+        path.chmod(0o555 if path.is_dir() else 0o444)
+    try:
+        (card,) = page.json("runs")["runs"]
+        assert card["recorded"] is True and card["phase"] == "finished"
+        assert page.json("start") == {"id": folder.id}
+        assert page.json(f"run/{folder.id}")["recorded"] is True
+        assert page.json(f"run/{folder.id}/poll")["frame"]["k"] == 1
+        assert page.get(f"run/{folder.id}/frame/1").status_code == 200
+        assert page.watched.ids == []
+        assert sorted(path.name for path in folder.path.rglob("*")) == kept
+    finally:
+        for path in (folder.path, *folder.path.rglob("*")):
+            path.chmod(0o755)
+
+
+def test_the_first_view_prefers_what_moves(page: Page, root: Path, tmp_path: Path) -> None:
+    recording = make_run(tmp_path / "recorded", points=48, frames=1)
+    assert page.json("start")["id"] == recording.id
+    finished = make_run(root, points=48, frames=1)
+    make_run(root, points=48, frames=1, phase="failed")
+    assert page.json("start")["id"] == finished.id
+    running = make_run(root, points=48, frames=1, phase="running")
+    make_run(root, phase="queued")
+    with alive(running):
+        assert page.json("start")["id"] == running.id
+    assert page.json("start")["id"] == finished.id
+    ids = [card["id"] for card in page.json("runs")["runs"]]
+    assert ids[-1] == recording.id and ids[:-1] == sorted(ids[:-1], reverse=True)
+
+
+def test_a_copy_beside_the_recording_counts_once(page: Page, root: Path, tmp_path: Path) -> None:
+    folder = make_run(tmp_path / "recorded", points=48, frames=1)
+    folder.db.close()
+    shutil.copytree(folder.path, root / folder.id)
+    (card,) = page.json("runs")["runs"]
+    assert card["recorded"] is False
+
+
+def test_twenty_pollers_and_one_writer(page: Page, root: Path) -> None:
+    folder = make_run(root, points=600, frames=1, phase="running")
+    slow: list[float] = []
+    failed: list[str] = []
+
+    def watch() -> None:
+        for _ in range(10):
+            begin = time.perf_counter()
+            reply = page.get(f"run/{folder.id}/poll?after=-1&row=0")
+            slow.append(time.perf_counter() - begin)
+            if reply.status_code != 200:
+                failed.append(reply.text)
+
+    with alive(folder):
+        threads = [threading.Thread(target=watch) for _ in range(20)]
+        for thread in threads:
+            thread.start()
+        for k in range(1, 6):
+            add_snapshot(RunFolder(folder.path), k)
+        for thread in threads:
+            thread.join()
+    assert not failed and len(slow) == 200
+
+
+def test_poll_is_cheap(page: Page, root: Path) -> None:
+    folder = make_run(root, points=48, frames=2)
+    folder.db.add_metrics(Scalar(arm=0, step=i, seconds=0.0, key="loss", value=0.5) for i in range(50_000))
+    folder.db.set_state(RunState(phase="running", step=1))
+    run = page.library.get(folder.id)
+    with alive(folder):
+        assert _least(lambda: view.poll(run, None, 1, 50_050)) < 0.005
+
+
+def _least(work: Callable[[], object]) -> float:
+    """Processor seconds of the best of ten: the bound is about the work, not about what else the machine does."""
+    times = []
+    for _ in range(10):
+        begin = time.thread_time()
+        work()
+        times.append(time.thread_time() - begin)
+    return min(times)
