@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-import tempfile
 from pathlib import Path
 
 _THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
@@ -16,20 +15,24 @@ def environment() -> dict[str, str]:
     The trainer needs the other cores. A thread that waits must sleep, not spin.
     """
     values = {**dict.fromkeys(_THREADS, "1"), "OMP_WAIT_POLICY": "PASSIVE"}
-    if "NUMBA_CACHE_DIR" not in os.environ:
-        values["NUMBA_CACHE_DIR"] = str(_cache() / "numba")
+    cache = _cache()
+    if cache is not None and "NUMBA_CACHE_DIR" not in os.environ:
+        values["NUMBA_CACHE_DIR"] = str(cache / "numba")
     return values
 
 
-def _cache() -> Path:
-    """The user's cache folder for this program, or a temporary one where there is no home to write to."""
-    if sys.platform == "darwin":
-        base = Path.home() / "Library" / "Caches"
-    else:
-        base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    folder = base / "rankscope"
+def _cache() -> Path | None:
+    """The user's cache folder for this program; None without a home to write to.
+
+    Not a temporary folder instead: the cache is code that is loaded again, and others may write there.
+    """
     try:
+        if sys.platform == "darwin":
+            base = Path.home() / "Library" / "Caches"
+        else:
+            base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+        folder = base / "rankscope"
         folder.mkdir(parents=True, exist_ok=True)
-    except OSError:
-        return Path(tempfile.gettempdir()) / f"rankscope-{os.getuid()}"
-    return folder if os.access(folder, os.W_OK) else Path(tempfile.gettempdir()) / f"rankscope-{os.getuid()}"
+    except (OSError, RuntimeError):
+        return None
+    return folder if os.access(folder, os.W_OK) else None

@@ -29,7 +29,9 @@ class Effort:
 
 # A first map starts from PCA and has far to go. Later ones follow the embeddings: a learning rate of 1 would throw
 # points about by their own noise (a median move of more than one standard deviation on unchanged data).
-FIRST = Effort(epochs=100, alpha=1.0)
+# A first map of very many points is left rougher, so that it does not keep the viewer waiting; the next ones finish it.
+FIRST_EPOCHS, FIRST_EPOCH_POINTS = (30, 100), 150_000
+FIRST_ALPHA = 1.0
 MOVING = Effort(epochs=20, alpha=0.25)
 CALM = Effort(epochs=10, alpha=0.1)
 CALM_BELOW = 0.05  # share of the nearest neighbours replaced since the frame before
@@ -112,7 +114,8 @@ def _map(embeddings: np.ndarray, before: _Map | None, anchor: np.ndarray | None,
 
 def _effort(near: Neighbours, before: _Map | None) -> Effort:
     if before is None or before.method != "umap":
-        return FIRST
+        fewest, most = FIRST_EPOCHS
+        return Effort(epochs=min(max(FIRST_EPOCH_POINTS // len(near.ids), fewest), most), alpha=FIRST_ALPHA)
     replaced = 1 - overlap(near.ids[:, :NEAREST], before.ids[:, :NEAREST])
     return CALM if replaced < CALM_BELOW else MOVING
 

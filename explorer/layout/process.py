@@ -2,6 +2,8 @@
 
 It reads lines ``watch <run id>`` from standard input and ends when that is closed, so it never outlives its parent,
 however that dies. Runs that train are found without being asked for.
+
+``python -m explorer.layout.process <runs folder> --fill <run id>`` draws the missing maps of one run and ends.
 """
 
 from __future__ import annotations
@@ -26,11 +28,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Serve until standard input is closed."""
     parser = argparse.ArgumentParser(prog="python -m explorer.layout.process", description="Draws the maps of runs.")
     parser.add_argument("root", type=Path, help="folder of the runs")
-    root = parser.parse_args(arguments).root
+    parser.add_argument("--fill", metavar="RUN", help="draw what this run lacks, then end")
+    given = parser.parse_args(arguments)
     logging.basicConfig(level=logging.INFO, stream=sys.stderr, format="layout: %(message)s")
     logging.getLogger("faiss").setLevel(logging.WARNING)
     for key, value in environment().items():
         os.environ.setdefault(key, value)
+    if given.fill is not None:
+        return _fill(given.root, given.fill)
     with contextlib.suppress(OSError, AttributeError):
         os.nice(5)  # training comes first
     stop = threading.Event()
@@ -38,7 +43,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     early: list[str] = []
     reader = _Reader(early.append, stop)
     reader.start()
-    _serve(root, reader, early, stop)
+    _serve(given.root, reader, early, stop)
     return 0
 
 
@@ -59,6 +64,26 @@ def _serve(root: Path, reader: _Reader, early: list[str], stop: threading.Event)
     while not stop.is_set():
         if not service.tick():
             stop.wait(IDLE_SECONDS)
+
+
+def _fill(root: Path, run_id: str) -> int:
+    from explorer.layout.session import Session
+    from explorer.layout.warm import Warmth
+    from trainers.errors import UserError
+    from trainers.store import RunFolder
+
+    warmth = Warmth()
+    warmth.start()
+    warmth.wait(600)
+    try:
+        session = Session(RunFolder.open(root, run_id))
+        while session.advance(warmth):
+            pass
+    except UserError as error:
+        logging.error("%s", error)
+        return 1
+    logging.info("run %s has %d frames", run_id, len(session.folder.frames()))
+    return 0
 
 
 class _Reader(threading.Thread):

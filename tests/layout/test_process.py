@@ -14,6 +14,7 @@ import pytest
 
 from explorer.layout import supervisor as supervisor_module
 from explorer.layout.environment import environment
+from explorer.layout.process import main
 from explorer.layout.supervisor import LayoutSupervisor
 from tests.layout.worlds import extend, make_run, wait_for
 
@@ -90,3 +91,21 @@ def test_the_page_is_not_imported_with_it() -> None:
     code = "import sys, explorer.layout.service; print([m for m in ('gradio', 'plotly', 'umap') if m in sys.modules])"
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert out.stdout.strip() == "[]"
+
+
+@pytest.mark.usefixtures("umap_ready")
+def test_one_run_can_be_filled_in_from_the_command_line(root: Path) -> None:
+    folder = make_run(root, 3)
+    assert main([str(root), "--fill", folder.id]) == 0
+    assert [folder.frame(k).arms[0].method for k in folder.frames()] == ["umap"] * 3
+    assert main([str(root), "--fill", "nothing"]) == 1
+
+
+def test_compiled_code_is_kept_at_home_or_not_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("NUMBA_CACHE_DIR")
+    monkeypatch.setattr("sys.platform", "linux")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    assert environment()["NUMBA_CACHE_DIR"].startswith(str(tmp_path))
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
+    assert "NUMBA_CACHE_DIR" not in environment()
