@@ -45,7 +45,7 @@ def _dense(rows: Tensor, columns: Tensor, bound: Bound, pull: Pull, step: int) -
         gap = columns[:, None, :] - rows[:, part, None]
         near = torch.sigmoid(gap / bound.tau)
         far = gap > bound.delta
-        value = torch.where(far, bound.rho * (gap - bound.delta) + bound.offset, near + bound.start * (gap > 0))
+        value = torch.where(far, bound.rho * (gap - bound.delta) + bound.offset, near + bound.start * (gap > 0).to(gap.dtype))
         pulled = pull(value.sum(-1), part)
         slope = torch.where(far, bound.rho, near * (1.0 - near) / bound.tau)
         to_rows[:, part] = -pulled * slope.sum(-1)
@@ -85,7 +85,7 @@ def _steps_and_line(rows: Tensor, low: Tensor, bound: Bound) -> tuple[Tensor, Te
     beyond = torch.searchsorted(low, edges, right=True)
     far = width - beyond
     line = tail.gather(1, beyond) - far * edges.double()
-    known = bound.rho * line + bound.start * (beyond - above) + bound.offset * far
+    known = bound.rho * line + bound.start * (beyond - above).double() + bound.offset * far.double()
     return known.to(rows.dtype), far.to(rows.dtype)
 
 

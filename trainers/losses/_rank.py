@@ -40,8 +40,8 @@ class SmoothLift:
 
     def slope(self, gap: Tensor) -> Tensor:
         """Slope at each gap."""
-        rising = self.beta * (self.beta * gap + self.gamma < 1.0)
-        return torch.where(gap > 0, rising.to(gap.dtype), self.leak)
+        rising = self.beta * (self.beta * gap + self.gamma < 1.0).to(gap.dtype)
+        return torch.where(gap > 0, rising, self.leak)
 
 
 @dataclass(frozen=True, kw_only=True)

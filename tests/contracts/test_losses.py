@@ -1,0 +1,143 @@
+"""What every loss of the catalogue promises, whoever wrote it."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import pytest
+import torch
+from torch import Tensor
+
+from trainers.losses import LOSSES, LossDescriptor
+from trainers.parameters import specs
+
+DIM, CLASSES, PER_CLASS = 16, 6, 4
+# Three levels, finest first: six classes, three pairs, two halves.
+TREE = torch.tensor([[0, 0, 0], [1, 0, 0], [2, 1, 0], [3, 1, 1], [4, 2, 1], [5, 2, 1]])
+
+
+def build(loss: LossDescriptor) -> torch.nn.Module:
+    torch.manual_seed(0)
+    return loss.build(num_classes=CLASSES, dim=DIM, class_labels=TREE)
+
+
+def batch(loss: LossDescriptor, sizes: list[int]) -> tuple[Tensor, Tensor]:
+    """Raw float32 embeddings around their classes (with views where asked for) and ``[B, 3]`` labels, shuffled."""
+    generator = torch.Generator().manual_seed(1)
+    finest = torch.repeat_interleave(torch.arange(len(sizes)), torch.tensor(sizes))
+    finest = finest[torch.randperm(len(finest), generator=generator)]
+    shape = (len(finest), loss.views, DIM) if loss.views > 1 else (len(finest), DIM)
+    centres = torch.randn(len(sizes), DIM, generator=generator)[finest]
+    noise = torch.randn(shape, generator=generator)
+    return (centres[:, None] if loss.views > 1 else centres) + noise, TREE[finest]
+
+
+def check(module: torch.nn.Module, embeddings: Tensor, labels: Tensor) -> None:
+    embeddings.requires_grad_()
+    loss = module(embeddings, labels)
+    assert loss.shape == ()
+    assert loss.dtype == torch.float32
+    assert torch.isfinite(loss)
+    loss.backward()
+    assert torch.isfinite(embeddings.grad).all()
+    for parameter in module.parameters():
+        assert parameter.grad is not None
+        assert torch.isfinite(parameter.grad).all()
+
+
+@pytest.mark.parametrize("name", LOSSES)
+def test_defaults_build_and_train(name: str) -> None:
+    loss = LOSSES[name]
+    module = build(loss)
+    embeddings, labels = batch(loss, [PER_CLASS] * CLASSES)
+    check(module, embeddings, labels)
+    assert embeddings.grad.abs().sum() > 0
+
+
+@pytest.mark.parametrize("name", [name for name in LOSSES if not LOSSES[name].equal_classes])
+def test_singletons_and_any_class_sizes_are_taken(name: str) -> None:
+    check(build(LOSSES[name]), *batch(LOSSES[name], [1, 1, 3, 5, 2, 4]))
+
+
+@pytest.mark.parametrize("name", LOSSES)
+def test_autocast_does_not_lower_the_precision(name: str) -> None:
+    loss = LOSSES[name]
+    module = build(loss)
+    embeddings, labels = batch(loss, [PER_CLASS] * CLASSES)
+    torch.manual_seed(1)
+    expected = module(embeddings, labels)
+    torch.manual_seed(1)
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        found = module(embeddings, labels)
+    assert found.dtype == torch.float32
+    torch.testing.assert_close(found, expected, rtol=1e-6, atol=1e-6)
+
+
+@pytest.mark.parametrize("name", LOSSES)
+def test_bfloat16_embeddings_are_lifted(name: str) -> None:
+    embeddings, labels = batch(LOSSES[name], [PER_CLASS] * CLASSES)
+    loss = build(LOSSES[name])(embeddings.bfloat16(), labels)
+    assert loss.dtype == torch.float32
+    assert torch.isfinite(loss)
+
+
+@pytest.mark.parametrize("name", LOSSES)
+def test_terms_sum_to_the_loss(name: str) -> None:
+    module = build(LOSSES[name])
+    embeddings, labels = batch(LOSSES[name], [PER_CLASS] * CLASSES)
+    torch.manual_seed(0)  # some losses draw their pairs
+    parts = module.terms(embeddings, labels)
+    assert parts
+    assert all(value.shape == () for value in parts.values())
+    torch.manual_seed(0)
+    torch.testing.assert_close(sum(parts.values()), module(embeddings, labels), rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("name", [name for name in LOSSES if LOSSES[name].gallery])
+def test_a_separate_gallery_is_taken(name: str) -> None:
+    loss = LOSSES[name]
+    embeddings, labels = batch(loss, [PER_CLASS] * CLASSES)
+    gallery = embeddings.reshape(-1, DIM).flip(0)[:17] + 0.1
+    gallery_labels = labels.repeat_interleave(loss.views, dim=0).flip(0)[:17]
+    embeddings.requires_grad_()
+    value = build(loss)(embeddings, labels, gallery, gallery_labels)
+    value.backward()
+    assert torch.isfinite(value)
+    assert torch.isfinite(embeddings.grad).all()
+
+
+@pytest.mark.parametrize("name", LOSSES)
+def test_the_same_seed_gives_the_same_module(name: str) -> None:
+    first, second = build(LOSSES[name]).state_dict(), build(LOSSES[name]).state_dict()
+    assert first.keys() == second.keys()
+    assert all(torch.equal(first[key], second[key]) for key in first)
+
+
+@pytest.mark.parametrize("name", LOSSES)
+def test_proxies_are_named_and_shaped_as_promised(name: str) -> None:
+    loss, module = LOSSES[name], build(LOSSES[name])
+    if loss.proxies:
+        assert module.proxies.ndim == 2
+        assert len(module.proxies) % CLASSES == 0
+        assert module.proxies.shape[1] == DIM
+        assert loss.proxy_learning_rate is None or loss.proxy_learning_rate > 0
+
+
+@pytest.mark.parametrize("name", LOSSES)
+def test_the_descriptor_is_complete(name: str) -> None:
+    loss = LOSSES[name]
+    assert loss.name == name
+    for text in (loss.title, loss.family, loss.paper, loss.equation, loss.sentence):
+        assert text.strip() == text != ""
+    assert loss.sentence.endswith(".")
+    assert loss.url.startswith("https://")
+    assert 1990 <= loss.year <= 2030
+    assert "$" not in loss.equation
+    assert loss.equation.count("{") == loss.equation.count("}")
+    assert dataclasses.is_dataclass(loss.parameters)
+    for spec in specs(loss.parameters):
+        assert spec.rule.help.strip(), f"{name}.{spec.name} has no help"
+        if spec.type in (int, float):
+            assert spec.rule.low is not None, f"{name}.{spec.name} has no lower bound"
+            assert spec.rule.high is not None, f"{name}.{spec.name} has no upper bound"
+            assert spec.default is None or spec.rule.low <= spec.default <= spec.rule.high

@@ -1,0 +1,216 @@
+"""What holds for any batch: order and names of labels do not matter, bounds are bounds, chunks change nothing."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import pytest
+import torch
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from tests.losses.batches import CORNERS, Batch, draw
+from tests.losses.reference import (
+    average_precision,
+    cosines,
+    hap,
+    ndcg,
+    over_queries,
+    relevances,
+    weighted_relevances,
+)
+from tests.losses.test_oracles import FAMILIES
+from trainers.errors import UserError
+from trainers.losses import LOSSES
+from trainers.losses._batch import pair_batch
+
+QUICK = settings(max_examples=6, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+SUP = ("sup_ap", "sup_hap", "sup_hap_weighted_ap", "sup_ndcg", "sup_recall")
+SMOOTH = ("smooth_ap", "smooth_hap", "smooth_ndcg", "smooth_recall", "recall_at_k_patel")
+
+
+@st.composite
+def batches(draw_from: st.DrawFn) -> Batch:
+    sizes = draw_from(st.lists(st.integers(1, 5), min_size=2, max_size=5))
+    depth = draw_from(st.integers(1, 4))
+    return draw(sizes, depth, draw_from(st.integers(0, 10_000)), spread=draw_from(st.sampled_from((0.02, 0.5, 3.0))))
+
+
+def built(name: str, batch: Batch, **parameters):
+    torch.manual_seed(0)
+    return LOSSES[name].build(num_classes=batch.classes, dim=batch.embeddings.shape[1], **parameters).double()
+
+
+def value_and_gradient(module, embeddings: torch.Tensor, labels: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    embeddings = embeddings.clone().requires_grad_()
+    loss = module(embeddings, labels)
+    loss.backward()
+    return loss.detach(), embeddings.grad
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+@QUICK
+@given(batch=batches(), seed=st.integers(0, 1000))
+def test_the_order_of_rows_does_not_matter(name: str, batch: Batch, seed: int) -> None:
+    module = built(name, batch)
+    turn = torch.randperm(len(batch.labels), generator=torch.Generator().manual_seed(seed))
+    loss, gradient = value_and_gradient(module, batch.embeddings, batch.labels)
+    turned, turned_gradient = value_and_gradient(module, batch.embeddings[turn], batch.labels[turn])
+    torch.testing.assert_close(turned, loss, rtol=1e-9, atol=1e-10)
+    torch.testing.assert_close(turned_gradient, gradient[turn], rtol=1e-6, atol=1e-8)
+
+
+@pytest.mark.parametrize("name", [name for name in FAMILIES if not LOSSES[name].proxies])
+@QUICK
+@given(batch=batches())
+def test_the_names_of_classes_do_not_matter(name: str, batch: Batch) -> None:
+    module = built(name, batch)
+    renamed = 7 * (batch.labels.max() - batch.labels) + torch.arange(batch.labels.shape[1])
+    loss, gradient = value_and_gradient(module, batch.embeddings, batch.labels)
+    again, again_gradient = value_and_gradient(module, batch.embeddings, renamed)
+    torch.testing.assert_close(again, loss, rtol=1e-9, atol=1e-10)
+    torch.testing.assert_close(again_gradient, gradient, rtol=1e-6, atol=1e-8)
+
+
+@QUICK
+@given(batch=batches())
+def test_sup_ap_is_never_below_the_true_loss(batch: Batch) -> None:
+    finest = batch.labels[:, 0]
+    similarity = cosines(batch.embeddings, None)
+    true = [average_precision(s.tolist(), (finest == y).tolist()) for s, y in zip(similarity, finest, strict=True)]
+    loss = built("sup_ap", batch)(batch.embeddings, finest).item()
+    assert loss >= 1.0 - sum(true) / len(true) - 1e-9
+
+
+@QUICK
+@given(batch=batches())
+def test_hierarchical_bounds_are_never_below_the_counted_metrics(batch: Batch) -> None:
+    # With a vanishing sigmoid and no growth beyond it the bound is the step itself, and the loss the metric's.
+    step = {"tau": 1e-9, "delta": 0.0, "rho": 0.0, "start": 0.5, "offset": 1.0}
+    depth = batch.labels.shape[1]
+    metrics = {
+        "sup_hap": hap(lambda levels: relevances(levels, depth, 1.0), step),
+        "sup_hap_weighted_ap": hap(lambda levels: weighted_relevances(levels, [1.0 / depth] * depth), step),
+        "sup_ndcg": ndcg(step),
+    }
+    for name, score in metrics.items():
+        metric = over_queries(batch.embeddings, batch.labels, None, None, score).item()
+        assert built(name, batch)(batch.embeddings, batch.labels).item() >= metric - 1e-9
+
+
+@pytest.mark.parametrize("name", SUP + SMOOTH)
+@pytest.mark.parametrize("corner", ["imbalanced", "three levels, singletons", "gallery", "ties"])
+def test_chunks_change_nothing(name: str, corner: str) -> None:
+    batch = CORNERS[corner]
+    found = []
+    for budget in (1, 7, 100, 10**6):
+        module = built(name, batch)
+        module.ranker = dataclasses.replace(module.ranker, budget=budget)
+        embeddings = batch.embeddings.clone().requires_grad_()
+        loss = module(embeddings, batch.labels, batch.gallery, batch.gallery_labels)
+        loss.backward()
+        found.append((loss.detach(), embeddings.grad))
+    for loss, gradient in found[1:]:
+        torch.testing.assert_close(loss, found[0][0], rtol=1e-12, atol=1e-13)
+        torch.testing.assert_close(gradient, found[0][1], rtol=1e-9, atol=1e-11)
+
+
+@pytest.mark.parametrize("name", ("sup_hap", "sup_ndcg"))
+@pytest.mark.parametrize("budget", (500, 10**6))
+def test_many_ranked_items_take_the_sorted_form_and_agree_with_the_dense_one(
+    name: str, budget: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    batch = draw([4, 7, 1, 9, 6, 12, 3], 3, 5, spread=0.4)
+    module = built(name, batch)
+    module.ranker = dataclasses.replace(module.ranker, budget=budget)
+    loss, gradient = value_and_gradient(module, batch.embeddings, batch.labels)
+    for few in (0, 10**6):
+        monkeypatch.setattr("trainers.losses._pairs.FEW", few)
+        again, again_gradient = value_and_gradient(module, batch.embeddings, batch.labels)
+        torch.testing.assert_close(again, loss, rtol=1e-12, atol=1e-13)
+        torch.testing.assert_close(again_gradient, gradient, rtol=1e-9, atol=1e-11)
+
+
+# Counted steps make the losses piecewise smooth; this batch stays clear of the jumps by more than gradcheck's step.
+@pytest.mark.parametrize("name", FAMILIES)
+def test_gradcheck(name: str) -> None:
+    batch = draw([3, 2, 3], 2, 3, dim=4)
+    module = built(name, batch)
+    embeddings = batch.embeddings.clone().requires_grad_()
+    assert torch.autograd.gradcheck(lambda x: module(x, batch.labels), embeddings, eps=1e-7, atol=1e-4, rtol=1e-3)
+
+
+@pytest.mark.parametrize(
+    "pair", [("sup_hap", "sup_ap"), ("smooth_hap", "smooth_ap"), ("sup_hap_weighted_ap", "sup_ap")]
+)
+@pytest.mark.parametrize("shape", ["flat", "column"])
+def test_one_level_makes_h_ap_the_plain_ap(pair: tuple[str, str], shape: str) -> None:
+    batch = CORNERS["imbalanced"]
+    labels = batch.labels[:, 0] if shape == "flat" else batch.labels[:, :1]
+    graded, plain = (built(name, batch)(batch.embeddings, labels) for name in pair)
+    torch.testing.assert_close(graded, plain, rtol=1e-13, atol=1e-14)
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_half_precision_is_lifted_and_double_kept(name: str) -> None:
+    batch = CORNERS["three levels, singletons"]
+    module = built(name, batch)
+    assert module(batch.embeddings, batch.labels).dtype == torch.float64
+    half = batch.embeddings.half()
+    torch.testing.assert_close(module.float()(half, batch.labels), module(half.float(), batch.labels))
+
+
+@pytest.mark.parametrize("name", [name for name in FAMILIES if LOSSES[name].gallery])
+def test_a_gallery_without_any_positive_gives_zero_and_no_gradient(name: str) -> None:
+    batch = CORNERS["flat"]
+    parameters = {"weight_proxy": 0.0} if LOSSES[name].proxies else {}
+    parameters |= {"neg_margin": 1.0} if "neg_margin" in LOSSES[name].defaults() else {}
+    module = built(name, batch, **parameters)
+    embeddings = batch.embeddings.clone().requires_grad_()
+    loss = module(embeddings, batch.labels, batch.embeddings.flip(0), batch.labels + 100)
+    loss.backward()
+    assert abs(loss.item()) < 1e-12  # a cosine of an item with its own copy may exceed 1 by rounding
+    assert embeddings.grad.abs().max() < 1e-12
+
+
+def test_gradient_reaches_a_gallery_that_asks_for_it() -> None:
+    batch = CORNERS["gallery, three levels"]
+    gallery = batch.gallery.clone().requires_grad_()
+    built("sup_hap", batch)(batch.embeddings, batch.labels, gallery, batch.gallery_labels).backward()
+    assert gallery.grad.abs().sum() > 0
+
+
+def test_simix_draws_from_the_global_generator_and_trains() -> None:
+    batch = CORNERS["imbalanced"]
+    module = built("recall_at_k_patel", batch, simix=True)
+    losses = []
+    for seed in (3, 3, 4):
+        torch.manual_seed(seed)
+        losses.append(value_and_gradient(module, batch.embeddings, batch.labels))
+    assert losses[0][0] == losses[1][0] != losses[2][0]
+    assert torch.isfinite(losses[0][1]).all()
+    assert losses[0][1].abs().sum() > 0
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda x, y: pair_batch(x[None], y), "embeddings of shape"),
+        (lambda x, y: pair_batch(x, y[:-1]), "whole-number labels"),
+        (lambda x, y: pair_batch(x, y.float()), "whole-number labels"),
+        (lambda x, y: pair_batch(x, y, x), "gallery_labels"),
+        (lambda x, y: pair_batch(x, y, x, y[:, 0]), "level"),
+        (lambda x, y: LOSSES["proxy_nsm"].build(num_classes=2, dim=6).double()(x, y), "num_classes"),
+        (lambda x, y: LOSSES["recall_at_k_patel"].build(num_classes=2, dim=6, tau_k=(1.0, 2.0)), "tau_k"),
+        (
+            lambda x, y: LOSSES["sup_hap_weighted_ap"].build(
+                num_classes=2, dim=6, level_weights_coarse_to_fine=(1.0, 0.0, 0.0)
+            )(x, y),
+            "one weight per level",
+        ),
+    ],
+)
+def test_what_does_not_fit_is_said(call, words: str) -> None:
+    batch = CORNERS["two levels"]
+    with pytest.raises(UserError, match=words):
+        call(batch.embeddings, batch.labels)
