@@ -47,4 +47,5 @@ def stored_values(text: str | None, name: str) -> dict[str, Any]:
 def _keep(entry: str, parameter: str) -> str:
     """JavaScript that files a control's value in the hidden text."""
     where = f"(all[{json.dumps(entry)}] ??= {{}})[{json.dumps(parameter)}]"
-    return f"(value, text) => {{ const all = text ? JSON.parse(text) : {{}}; {where} = value; return JSON.stringify(all); }}"
+    body = f"const all = text ? JSON.parse(text) : {{}}; {where} = value; return JSON.stringify(all);"
+    return f"(value, text) => {{ {body} }}"

@@ -46,20 +46,21 @@ class Images:
 
     Attributes:
         source: catalogue name, Hub id or folder.
-        label_columns: names separated by commas, finest first.
+        label_columns: names, finest first; a text has commas between them.
     """
 
     source: str
     subset: str = ""
     image_column: str = ""
-    label_columns: str = ""
+    label_columns: str | Sequence[str] = ()
     train_split: str = ""
     test_split: str = ""
     max_images: float | None = None
 
     def choice(self) -> DataChoice:
         """As the loader takes it."""
-        labels = tuple(word.strip() for word in (self.label_columns or "").split(",") if word.strip())
+        words = self.label_columns.split(",") if isinstance(self.label_columns, str) else self.label_columns or ()
+        labels = tuple(word.strip() for word in words if word.strip())
         source = (self.source or "").strip()
         if not source:
             raise ParameterError("A run needs images: choose a set, or type a Hub id or a folder.")

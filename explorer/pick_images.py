@@ -2,74 +2,92 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import Any
 
 import gradio as gr
 from gradio.components import Component
 
+from explorer import inspection
 from explorer.form import Images
 from trainers.data import SOURCES, inspect_data
 from trainers.errors import UserError
 from trainers.types import DataChoice
 
-LEVEL_SIGN = " \N{SINGLE RIGHT-POINTING ANGLE QUOTATION MARK} "
+LOOKS_AT_ONCE = 4  # a look may stream the first rows of a Hub set; more at once would only wait for the network
 
 
-@dataclass(frozen=True, kw_only=True)
-class ImageFields:
-    """The components whose values make up :class:`explorer.form.Images`, in the order of its fields."""
+def pick_images() -> list[Component]:
+    """Build the choice, the lines that say what was found, and the fold that corrects it.
 
-    components: list[Component]
-
-
-def pick_images(page: gr.Blocks) -> ImageFields:
-    """Build the choice, the line that says what was found, and the fold that corrects it."""
-    gr.HTML("<h2>Images</h2>", elem_classes=["rs-heading"])
+    Returns:
+        The components whose values are the fields of :class:`explorer.form.Images`, in their order.
+    """
+    gr.HTML("<h2>Images</h2>", apply_default_css=False, elem_classes=["rs-heading"])
     source = gr.Dropdown(
         [(descriptor.title, name) for name, descriptor in SOURCES.items()],
         value=DataChoice().source,
         allow_custom_value=True,
-        label="Images: a set, a Hub id or a folder",
+        label="Images: a set of the list, a Hub id or a folder",
         show_label=False,
         elem_id="rs-source",
         min_width=80,
     )
-    found = gr.Markdown(_about(DataChoice().source), elem_id="rs-found", elem_classes=["rs-sentence"])
+    found = gr.HTML(inspection.about(DataChoice().source), apply_default_css=False, elem_id="rs-found")
     with gr.Accordion("How they are read", open=False, elem_classes=["rs-fold"]):
-        gr.Markdown("Empty fields are found out.", elem_classes=["rs-sentence"])
-        image = gr.Dropdown([], value=None, allow_custom_value=True, label="Image column", min_width=80)
-        labels = gr.Textbox(label="Label columns", info="Finest first, with commas between.", max_lines=1)
-        with gr.Row():
-            train = gr.Dropdown([], value=None, allow_custom_value=True, label="Training split", min_width=80)
-            test = gr.Dropdown([], value=None, allow_custom_value=True, label="Test split", min_width=80)
+        gr.HTML(
+            inspection.paragraph("Type a Hub id or a folder above. What is empty here is found out."),
+            apply_default_css=False,
+        )
+        image = _column("Image column")
+        labels = gr.Dropdown(
+            [],
+            value=[],
+            multiselect=True,
+            allow_custom_value=True,
+            label="Label columns",
+            info="Finest first.",
+            min_width=80,
+        )
+        train, test = _column("Training split"), _column("Test split")
         subset = gr.Textbox(label="Subset", info="Of a Hub set that has several.", max_lines=1)
         most = gr.Number(
-            DataChoice().max_images, label="Most images read per split", info="The rest is left out.", precision=0
+            DataChoice().max_images, label="Most images per split", info="A larger split is thinned.", precision=0
         )
-        look = gr.Button("Look at it again", size="sm")
-    fields = [source, subset, image, labels, train, test, most]
-    outputs = [found, image, train, test]
-    quiet = {"show_progress": "minimal", "show_progress_on": found, "api_visibility": "private"}
-    cleared = [subset, image, labels, train, test]
-    source.input(lambda: ["", None, "", None, None], None, cleared, queue=False, api_visibility="private").then(
-        _inspect, fields, outputs, concurrency_limit=4, **quiet
+    fields: list[Component] = [source, subset, image, labels, train, test, most]
+    outputs: list[Component] = [found, image, labels, train, test]
+    look: dict[str, Any] = {
+        "outputs": outputs,
+        "show_progress": "hidden",
+        "api_visibility": "private",
+        "concurrency_limit": LOOKS_AT_ONCE,
+        "trigger_mode": "always_last",
+    }
+    corrected = [subset, image, labels, train, test]
+    source.input(fn=None, outputs=[found, *corrected], js="() => ['Looking …', '', null, [], null, null]").then(
+        _look, fields, **look
     )
-    look.click(_inspect, fields, outputs, concurrency_limit=4, **quiet)
-    return ImageFields(components=fields)
+    gr.on([field.input for field in corrected], _look, fields, **look)
+    return fields
 
 
-def _inspect(*values: object) -> list[object]:
-    """What is found in the chosen images: a line of Markdown, and the choices for columns and splits."""
+def _column(label: str) -> gr.Dropdown:
+    return gr.Dropdown([], value=None, allow_custom_value=True, label=label, min_width=80)
+
+
+def _look(*values: object) -> list[object]:
+    """What is found in the chosen images, and the choices for its columns and splits."""
     try:
         choice = Images(**dict(zip(Images.__dataclass_fields__, values, strict=True))).choice()
-        if choice.source in SOURCES:
-            return [_about(choice.source), *(gr.update(choices=[]) for _ in range(3))]
-        seen = inspect_data(choice)
+        report = inspect_data(choice)
     except UserError as error:
-        return [str(error), *(gr.update() for _ in range(3))]
-    return [str(seen), *(gr.update() for _ in range(3))]
-
-
-def _about(source: str) -> str:
-    descriptor = SOURCES[source]
-    return f"{descriptor.sentence} Licence: {descriptor.licence}."
+        return [inspection.failed(str(error)), *(gr.update() for _ in range(4))]
+    used = report.proposal or choice
+    usable = [(f"{column.name} ({column.classes:,})", column.name) for column in report.labels if column.usable]
+    splits = list(report.splits)
+    return [
+        inspection.found(report, choice.source),
+        gr.update(choices=list(report.image_columns), value=used.image_column),
+        gr.update(choices=usable, value=list(used.label_columns or ())),
+        gr.update(choices=splits, value=used.train_split),
+        gr.update(choices=splits, value=used.test_split),
+    ]

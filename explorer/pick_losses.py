@@ -28,12 +28,14 @@ def pick_losses(page: gr.Blocks) -> LossSlots:
     groups, names, texts, removers = [], [], [], []
     starting = [loss.name for loss in RunConfig().losses if loss.name in LOSSES] or list(LOSSES)[:2]
     choices = [(descriptor.title, name) for name, descriptor in LOSSES.items()]
-    gr.HTML("<h2>Losses</h2>", elem_classes=["rs-heading"])
+    gr.HTML("<h2>Losses</h2>", apply_default_css=False, elem_classes=["rs-heading"])
     for index in range(MAX_LOSSES):
         value = starting[index] if index < len(starting) else None
         classes = ["rs-slot", f"rs-slot-{index}"]
         with gr.Column(visible=value is not None, elem_classes=classes, min_width=80) as group:
-            name = gr.Dropdown(choices, value=value, label=_ORDINALS[index], elem_classes=["rs-loss"], min_width=80)
+            name = gr.Dropdown(
+                choices, value=value, label=_ORDINALS[index], show_label=False, elem_classes=["rs-loss"], min_width=80
+            )
             text = gr.Textbox("{}", visible=False, label=f"{_ORDINALS[index]}, parameters")
             with gr.Accordion("Parameters", open=False, elem_classes=["rs-fold"]):
                 parameter_fold(page, name, text, LOSSES)

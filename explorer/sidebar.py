@@ -33,12 +33,12 @@ _OPEN = "(id) => { if (id) window.rankscope?.open?.(id); return []; }"
 def sidebar(page: gr.Blocks, runs: Runs) -> None:
     """Build the sidebar and its events inside ``page``."""
     with gr.Sidebar(label="Settings", width=288, elem_id="rs-sidebar"):
-        gr.HTML(_TITLE)
-        images = pick_images(page)
+        gr.HTML(_TITLE, apply_default_css=False)
+        images = pick_images()
         losses = pick_losses(page)
-        gr.HTML("<h2>Encoder</h2>", elem_classes=["rs-heading"])
+        gr.HTML("<h2>Encoder</h2>", apply_default_css=False, elem_classes=["rs-heading"])
         encoder, encoder_text = _pick_encoder(page)
-        gr.HTML("<h2>Budget</h2>", elem_classes=["rs-heading"])
+        gr.HTML("<h2>Budget</h2>", apply_default_css=False, elem_classes=["rs-heading"])
         training = {name: _training(name) for name in MAIN}
         with gr.Accordion("Batch, learning rate and more", open=False, elem_classes=["rs-fold"]):
             sampler = gr.Dropdown(
@@ -61,13 +61,13 @@ def sidebar(page: gr.Blocks, runs: Runs) -> None:
         token = gr.Textbox(visible=False, label="Visitor's token")
         run_id = gr.Textbox(visible=False, label="Run")
         train = gr.Button("Train", variant="primary", elem_id="rs-train")
-        note = gr.HTML("", elem_id="rs-note")
+        note = gr.HTML("", apply_default_css=False, elem_id="rs-note")
         fields = [
-            *images.components, *losses.names, *losses.texts, encoder, encoder_text, sampler, *training.values(), token
+            *images, *losses.names, *losses.texts, encoder, encoder_text, sampler, *training.values(), token
         ]  # fmt: skip
-        _start_event(train, fields, list(training), len(images.components), note, run_id, runs)
+        _start_event(train, fields, list(training), len(images), note, run_id, runs)
         _control_buttons(runs, run_id, token)
-        gr.HTML(_STATUS)
+        gr.HTML(_STATUS, apply_default_css=False)
 
 
 def _pick_encoder(page: gr.Blocks) -> tuple[gr.Dropdown, gr.Textbox]:
@@ -136,7 +136,7 @@ def _control_buttons(runs: Runs, run_id: gr.Textbox, token: gr.Textbox) -> None:
         pause = gr.Button("Pause", elem_id="rs-pause", min_width=60)
         resume = gr.Button("Resume", elem_id="rs-resume", min_width=60)
         stop = gr.Button("Stop", elem_id="rs-stop", min_width=60)
-    said = gr.HTML("", elem_id="rs-said")
+    said = gr.HTML("", apply_default_css=False, elem_id="rs-said")
     for button, act in ((pause, runs.pause), (resume, runs.resume), (stop, runs.stop)):
         button.click(
             lambda viewed, secret, act=act: attempt(act, viewed, secret),
