@@ -99,4 +99,5 @@ class RankedBlock:
 
     def per_list(self, values: Tensor) -> Tensor:
         """Sum ``values [P]`` within each list: float64 ``[b]``."""
-        return torch.bincount(self.row, weights=values.double(), minlength=len(self.size))
+        # Without any item at all bincount would answer in whole numbers.
+        return torch.bincount(self.row, weights=values.double(), minlength=len(self.size)).double()

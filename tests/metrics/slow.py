@@ -1,0 +1,92 @@
+"""The metrics' definitions as loops over one ranked list, in float64: nothing shared with the code under test."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+
+def ranked_levels(emb, labels, gallery=None, gallery_labels=None) -> list[list[int]]:
+    """Levels shared with the query, best first; equal cosines: the less relevant first; the query left out."""
+    emb = np.asarray(emb, dtype=np.float64)
+    labels = np.asarray(labels).reshape(len(emb), -1)
+    own = gallery is None
+    gallery = emb if own else np.asarray(gallery, dtype=np.float64)
+    gallery_labels = labels if own else np.asarray(gallery_labels).reshape(len(gallery), -1)
+    x = emb / np.linalg.norm(emb, axis=1, keepdims=True)
+    y = gallery / np.linalg.norm(gallery, axis=1, keepdims=True)
+    lists = []
+    for q in range(len(x)):
+        entries = []
+        for j in range(len(y)):
+            if not (own and j == q):
+                level = sum(int(a == b) for a, b in zip(labels[q], gallery_labels[j], strict=True))
+                entries.append((-round(float(x[q] @ y[j]), 10), level))
+        lists.append([level for _, level in sorted(entries)])
+    return lists
+
+
+def ap(hits: list[bool], cut: int | None = None) -> float:
+    total = sum(hits)
+    if total == 0:
+        return math.nan
+    limit = len(hits) if cut is None else cut
+    value = seen = 0
+    for rank, hit in enumerate(hits, start=1):
+        seen += hit
+        if hit and rank <= limit:
+            value += seen / rank
+    return value / (total if cut is None else min(total, cut))
+
+
+def hap(levels: list[int], depth: int, alpha: float = 1.0, count_query: bool = False) -> float:
+    size = {v: levels.count(v) for v in range(1, depth + 1)}
+    rel = []
+    for v in levels:
+        share = size.get(v, 0) + (count_query and v == depth)
+        rel.append((v / depth) ** alpha / share if v else 0.0)
+    if sum(rel) == 0:
+        return math.nan
+    value = 0.0
+    for i in range(len(levels)):
+        value += sum(min(rel[i], rel[j]) for j in range(i + 1)) / (i + 1)
+    return value / sum(rel)
+
+
+def ndcg(levels: list[int]) -> float:
+    def dcg(order):
+        return sum((2**v - 1) / math.log2(1 + rank) for rank, v in enumerate(order, start=1))
+
+    best = dcg(sorted(levels, reverse=True))
+    return dcg(levels) / best if best else math.nan
+
+
+def asi(levels: list[int], depth: int) -> float:
+    ideal, total = sorted(levels, reverse=True), sum(v > 0 for v in levels)
+    if total == 0:
+        return math.nan
+    value = 0.0
+    for n in range(1, total + 1):
+        common = sum(min(levels[:n].count(v), ideal[:n].count(v)) for v in range(1, depth + 1))
+        value += common / n
+    return value / total
+
+
+def score(name: str, levels: list[int], depth: int, alpha: float = 1.0, count_query: bool = False) -> float:
+    """One metric of one list, for labels that form a tree."""
+    if name == "HAP":
+        return hap(levels, depth, alpha, count_query)
+    if name in ("NDCG", "ASI"):
+        return ndcg(levels) if name == "NDCG" else asi(levels, depth)
+    base, _, column = name.partition("_level")
+    hits = [v >= depth - int(column or 0) for v in levels]
+    total = sum(hits)
+    if total == 0:
+        return math.nan
+    if base == "AP":
+        return ap(hits)
+    kind, k = base.split("_at_")
+    k = total if k == "R" else int(k)
+    top = sum(hits[:k])
+    return {"AP": ap(hits, k), "R": float(top > 0), "P": top / k, "true_R": top / min(total, k)}[kind]

@@ -1,0 +1,137 @@
+"""What must hold whatever the data: order, names of classes, block size and precision change nothing."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.metrics import slow
+from tests.metrics.worlds import tree
+from trainers.metrics import blocks, default_metrics, evaluate, ranked_metrics
+
+WORLDS = st.tuples(st.integers(0, 10_000), st.integers(3, 40), st.integers(1, 4))
+QUICK = settings(max_examples=25, deadline=None)
+
+
+def close(left: dict, right: dict, order: np.ndarray | None = None) -> None:
+    for name, value in left.items():
+        other = right[name] if order is None else right[name][order]
+        np.testing.assert_allclose(value, other, rtol=0, atol=1e-12, err_msg=name)
+
+
+@QUICK
+@given(WORLDS)
+def test_row_order_changes_nothing(world):
+    emb, labels = tree(*world)
+    order = np.random.default_rng(world[0]).permutation(len(emb))
+    close(evaluate(emb[order], labels[order], per_query=True), evaluate(emb, labels, per_query=True), order)
+
+
+@QUICK
+@given(WORLDS)
+def test_class_names_change_nothing(world):
+    emb, labels = tree(*world)
+    renamed = labels.clone()
+    for level in range(labels.shape[1]):
+        renamed[:, level] = torch.tensor(np.random.default_rng(level).permutation(1000))[labels[:, level]]
+    close(evaluate(emb, renamed, per_query=True), evaluate(emb, labels, per_query=True))
+
+
+@QUICK
+@given(WORLDS, st.integers(1, 50))
+def test_block_size_changes_nothing(world, rows):
+    emb, labels = tree(*world)
+    close(evaluate(emb, labels, per_query=True, rows=rows), evaluate(emb, labels, per_query=True))
+
+
+@QUICK
+@given(WORLDS, st.floats(0.1, 50.0))
+def test_length_of_embeddings_changes_nothing(world, scale):
+    emb, labels = tree(*world)
+    close(evaluate(emb * scale, labels, per_query=True), evaluate(emb, labels, per_query=True))
+
+
+@QUICK
+@given(st.lists(st.integers(0, 3), min_size=1, max_size=30), st.floats(0.2, 4.0))
+def test_a_perfect_list_scores_one_and_no_list_more(levels, alpha):
+    names = ["AP", "AP_at_R", "AP_any_level", "NDCG", "ASI", "HAP"]
+    best = ranked_metrics(torch.tensor([sorted(levels, reverse=True)]), 3, names, per_query=True, alpha=alpha)
+    some = ranked_metrics(torch.tensor([levels]), 3, names, per_query=True, alpha=alpha)
+    for name in names:
+        if name != "HAP" and not np.isnan(best[name][0]):
+            assert best[name][0] == pytest.approx(1.0, abs=1e-12)
+        assert np.isnan(some[name][0]) or -1e-12 <= some[name][0] <= 1 + 1e-12
+        assert np.isnan(some[name][0]) == np.isnan(best[name][0])
+
+
+@QUICK
+@given(st.lists(st.integers(0, 1), min_size=1, max_size=30))
+def test_hap_of_flat_labels_is_ap(levels):
+    found = ranked_metrics(torch.tensor([levels]), 1, ["HAP", "AP"], per_query=True)
+    np.testing.assert_allclose(found["HAP"], found["AP"], atol=1e-12)
+
+
+@QUICK
+@given(st.integers(0, 1000), st.integers(2, 30))
+def test_ties_go_to_the_less_relevant_in_any_order(seed, count):
+    """Cosines that are multiples of 1/4 tie exactly."""
+    rng = np.random.default_rng(seed)
+    emb = torch.tensor(rng.choice([-1.0, 1.0], size=(count, 4)))
+    labels = torch.tensor(rng.integers(0, 4, count))
+    labels = torch.stack([labels, labels // 2], 1)
+    order = rng.permutation(count)
+    found = evaluate(emb, labels, per_query=True)
+    close(evaluate(emb[order], labels[order], per_query=True), found, order)
+    for name in default_metrics(2):
+        want = [slow.score(name, levels, 2) for levels in slow.ranked_levels(emb, labels)]
+        np.testing.assert_allclose(found[name], want, atol=1e-12, err_msg=name)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.float16])
+def test_a_collapsed_network_gains_nothing_from_ties(dtype):
+    labels = torch.arange(60) // 6
+    found = evaluate(torch.ones(60, 32, dtype=dtype), labels)
+    assert found["R_at_1"] == 0
+    assert found["AP"] == pytest.approx(np.mean([k / (54 + k) for k in range(1, 6)]))
+
+
+def test_the_query_is_removed_by_index_though_a_duplicate_ties_with_it():
+    emb = torch.tensor([[1.0, 0.0], [1.0, 0.0], [0.6, 0.8]])
+    assert evaluate(emb, torch.tensor([0, 1, 0]), metrics=["AP"], per_query=True)["AP"][0] == 0.5
+    assert evaluate(emb, torch.tensor([0, 0, 1]), metrics=["AP"], per_query=True)["AP"][0] == 1.0
+
+
+@pytest.mark.parametrize("depth", [1, 3])
+def test_float32_keys_agree_with_float64_ones(monkeypatch, depth):
+    emb, labels = tree(8, 300, depth, branch=4, dim=24)
+    exact = evaluate(emb, labels)
+    monkeypatch.setattr(blocks, "EXACT", 0)
+    fast = evaluate(emb.float(), labels)
+    for name, value in exact.items():
+        assert fast[name] == pytest.approx(value, abs=2e-5), name
+
+
+def test_half_precision_input_is_computed_in_float32_or_more():
+    emb, labels = tree(9, 100, 2)
+    half = emb.half()
+    close(evaluate(half, labels, per_query=True), evaluate(half.double(), labels, per_query=True))
+
+
+def test_threads_sort_the_same_rows():
+    keys = torch.randint(-(2**30), 2**30, (37, 4000), dtype=torch.int32)
+    want = keys.sort(dim=1).values
+    before = torch.get_num_threads()
+    try:
+        torch.set_num_threads(3)
+        assert torch.equal(blocks.sort_rows(keys.clone()), want)
+    finally:
+        torch.set_num_threads(before)
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
+def test_cuda_agrees_with_the_cpu():
+    emb, labels = tree(10, 200, 3)
+    close(evaluate(emb.cuda(), labels.cuda(), per_query=True), evaluate(emb, labels, per_query=True))

@@ -1,0 +1,129 @@
+"""Every metric against its definition written as loops, and against two public libraries."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+import torch
+
+from tests.metrics import slow
+from tests.metrics.worlds import tree
+from trainers.metrics import default_metrics, evaluate, ranked_metrics
+
+BINARY = ("AP", "AP_at_R", "AP_at_3", "AP_at_100", "R_at_1", "R_at_7", "P_at_1", "P_at_5", "P_at_R", "true_R_at_4")
+
+
+def names(depth: int) -> list[str]:
+    return [*BINARY, *(f"{name}_level{depth - 1}" for name in BINARY), "HAP", "NDCG", "ASI"]
+
+
+@pytest.mark.parametrize("depth", [1, 2, 3, 7])
+@pytest.mark.parametrize(("alpha", "count_query"), [(1.0, False), (2.0, True)])
+def test_all_metrics_follow_their_definitions(depth, alpha, count_query):
+    emb, labels = tree(depth, 45, depth)
+    got = evaluate(emb, labels, metrics=names(depth), per_query=True, alpha=alpha, count_query=count_query)
+    lists = slow.ranked_levels(emb, labels)
+    for name in names(depth):
+        want = [slow.score(name, levels, depth, alpha, count_query) for levels in lists]
+        np.testing.assert_allclose(got[name], want, rtol=0, atol=1e-12, err_msg=name)
+
+
+@pytest.mark.parametrize("depth", [1, 3])
+def test_a_separate_gallery(depth):
+    emb, labels = tree(5, 60, depth)
+    got = evaluate(emb[:20], labels[:20], emb[20:], labels[20:], metrics=names(depth), per_query=True, count_query=True)
+    lists = slow.ranked_levels(emb[:20], labels[:20], emb[20:], labels[20:])
+    for name in names(depth):
+        want = [slow.score(name, levels, depth) for levels in lists]
+        np.testing.assert_allclose(got[name], want, rtol=0, atol=1e-12, err_msg=name)
+
+
+def test_labels_that_form_no_tree_are_compared_column_by_column():
+    rng = np.random.default_rng(0)
+    emb, labels = rng.normal(size=(40, 5)), rng.integers(0, 3, (40, 3))
+    got = evaluate(torch.tensor(emb), torch.tensor(labels), metrics=["HAP", "NDCG", "ASI", "AP_level1"], per_query=True)
+    lists = slow.ranked_levels(emb, labels)
+    for name in ("HAP", "NDCG", "ASI"):
+        want = [slow.score(name, levels, 3) for levels in lists]
+        np.testing.assert_allclose(got[name], want, rtol=0, atol=1e-12, err_msg=name)
+    column = slow.ranked_levels(emb, labels[:, 1])
+    np.testing.assert_allclose(got["AP_level1"], [slow.score("AP", levels, 1) for levels in column], atol=1e-12)
+
+
+def test_ranked_lists_give_the_same_numbers():
+    emb, labels = tree(3, 30, 3)
+    lists = torch.tensor(slow.ranked_levels(emb, labels))
+    want = evaluate(emb, labels, metrics=names(3), per_query=True)
+    got = ranked_metrics(lists, 3, names(3), per_query=True)
+    for name in names(3):
+        np.testing.assert_allclose(got[name], want[name], atol=1e-12, err_msg=name)
+
+
+def test_hap_stays_below_one_where_two_levels_have_the_same_relevance():
+    """Two items at the fine level, one at the coarse: (2/2)/2 = (1/2)/1."""
+    best = ranked_metrics(torch.tensor([[2, 2, 1, 0, 0]]), 2, ["HAP"])["HAP"]
+    worse = ranked_metrics(torch.tensor([[2, 0, 2, 1, 0]]), 2, ["HAP"])["HAP"]
+    assert best == pytest.approx(1.0, abs=1e-15)
+    assert worse == pytest.approx((1 + 2 / 3 + 3 / 4) / 3, abs=1e-15)
+
+
+def test_mean_leaves_out_queries_without_a_positive_and_counts_them():
+    emb, _ = tree(1, 6, 1)
+    labels = torch.tensor([[0, 0], [0, 0], [1, 0], [2, 1], [2, 1], [3, 2]])
+    found, each = evaluate(emb, labels), evaluate(emb, labels, per_query=True)
+    assert found["queries"] == 6
+    assert found["queries_without_positive"] == 2
+    assert found["queries_without_positive_any_level"] == 1
+    assert np.isnan(each["AP"]).tolist() == [False, False, True, False, False, True]
+    assert np.isnan(each["HAP"]).tolist() == [False, False, False, False, False, True]
+    for name in default_metrics(2):
+        assert found[name] == pytest.approx(np.nanmean(each[name]), abs=1e-15)
+        assert each[name].dtype == np.float64
+
+
+def test_nobody_has_a_positive():
+    found = evaluate(torch.eye(4), torch.arange(4))
+    assert math.isnan(found["AP"])
+    assert found["queries_without_positive"] == 4
+    assert math.isnan(evaluate(torch.ones(1, 3), torch.zeros(1, dtype=torch.long))["HAP"])
+
+
+def test_pytorch_metric_learning_agrees():
+    from pytorch_metric_learning.utils.accuracy_calculator import AccuracyCalculator
+
+    emb, labels = tree(2, 80, 1, branch=12)
+    unit = torch.nn.functional.normalize(emb)
+    wanted = ("precision_at_1", "mean_average_precision_at_r", "r_precision")
+
+    def exact_neighbours(query, k, reference, ref_includes_query):
+        distance = (query[:, None] - reference[None]).norm(dim=2)
+        if ref_includes_query:
+            distance.fill_diagonal_(math.inf)
+        return distance.topk(k, largest=False)
+
+    calculator = AccuracyCalculator(include=wanted, k="max_bin_count", knn_func=exact_neighbours)
+    theirs = calculator.get_accuracy(unit, labels[:, 0])
+    ours = evaluate(emb, labels, metrics=["P_at_1", "AP_at_R", "P_at_R"])
+    for name, key in zip(wanted, ("P_at_1", "AP_at_R", "P_at_R"), strict=True):
+        assert ours[key] == pytest.approx(theirs[name], abs=1e-9)
+
+
+def test_torchmetrics_agrees():
+    from torchmetrics.functional import retrieval
+
+    emb, labels = tree(4, 40, 2)
+    ours = evaluate(emb, labels, metrics=["AP", "R_at_5", "P_at_5", "NDCG"], per_query=True)
+    unit = torch.nn.functional.normalize(emb)
+    for q in range(len(emb)):
+        others = torch.arange(len(emb)) != q
+        scores, level = (2 + unit @ unit[q])[others], (labels == labels[q]).sum(1)[others]  # it takes none below 0
+        hit = level == 2
+        if hit.any():
+            assert ours["AP"][q] == pytest.approx(retrieval.retrieval_average_precision(scores, hit).item(), abs=1e-6)
+            assert ours["R_at_5"][q] == retrieval.retrieval_hit_rate(scores, hit, top_k=5).item()
+            assert ours["P_at_5"][q] == pytest.approx(retrieval.retrieval_precision(scores, hit, top_k=5).item())
+        if (level > 0).any():
+            gain = 2**level - 1
+            assert ours["NDCG"][q] == pytest.approx(retrieval.retrieval_normalized_dcg(scores, gain).item(), abs=1e-6)

@@ -1,0 +1,38 @@
+"""The reference cases and the program that holds the registries against them, where they are provided."""
+
+from __future__ import annotations
+
+import importlib.util
+from types import ModuleType
+
+import numpy as np
+import pytest
+import torch
+
+from tests.shared import SHARED, needs
+
+
+def cases(*families: str) -> list:
+    """One pytest parameter for every case file of the families; a single skipped one where the folder is absent."""
+    found = sorted(path for family in families for path in (SHARED / "oracles").glob(f"{family}__*.npz"))
+    return [pytest.param(path.stem, id=path.stem) for path in found] or [pytest.param("", id="absent")]
+
+
+def load(stem: str) -> np.lib.npyio.NpzFile:
+    """A case's arrays; skips the test where the folder is absent."""
+    return np.load(needs(f"oracles/{stem}.npz" if stem else "oracles"))
+
+
+def checker() -> ModuleType:
+    """The checking program, as a module."""
+    spec = importlib.util.spec_from_file_location("check_oracles", needs("tools/check_oracles.py"))
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def assert_loss(stem: str, dtype: torch.dtype) -> None:
+    """The loss and its gradient are those of the case."""
+    with load(stem) as case:
+        good, detail = checker().check_loss(case, stem.split("__")[0], dtype)
+    assert good, detail
