@@ -33,7 +33,7 @@ export class Card {
     this.waiting = el("p", { class: "rs-waiting" });
     this.plot.append(this.waiting);
     this.values = new Map();
-    const square = el("span", { class: `rs-square rs-${this.colour}`, "aria-hidden": "true" });
+    const square = el("span", { class: `rs-swatch rs-${this.colour}`, "aria-hidden": "true" });
     this.node = el(
       "article",
       { class: "rs-card" },
@@ -46,7 +46,7 @@ export class Card {
   number(key, name, sentence) {
     const value = el("span", { class: "rs-value", text: "–" });
     this.values.set(key, value);
-    return el("div", { class: "rs-number" }, value, explained(name, sentence));
+    return el("div", { class: "rs-figure" }, value, explained(name, sentence));
   }
 
   describe(points) {
@@ -62,13 +62,16 @@ export class Card {
   trust(about, first) {
     if (!about) return say(this.fidelity, "");
     const parts = [];
-    if (Number.isFinite(about.quality)) parts.push(`map keeps ${about.quality.toFixed(2)} of 15 neighbours`);
-    if (Number.isFinite(about.drift) && !first) parts.push(`moved ${about.drift.toFixed(1)} σ`);
-    if (about.method === "pca") parts.push("PCA while UMAP warms up");
-    say(this.fidelity, parts.join(" · "));
+    if (Number.isFinite(about.quality)) parts.push([`map keeps ${about.quality.toFixed(2)} of 15`, " neighbours"]);
+    if (about.method === "pca") parts.push(["PCA", " while UMAP warms up", "rs-wider"]);
+    else if (Number.isFinite(about.drift) && !first) parts.push([`moved ${about.drift.toFixed(1)} σ`, ""]);
+    const whole = parts.map(([text, more]) => text + more).join(" · ");
+    if (this.fidelity.title === whole) return undefined;
+    this.fidelity.title = whole;
+    const nodes = parts.flatMap(([text, more, room = "rs-wide"], i) => [i ? " · " : "", text, el("span", { class: room, text: more })]);
+    return this.fidelity.replaceChildren(...nodes);
   }
 
-  /** Show the numbers; the best of each among the runs is set apart by weight, not by colour. */
   show(values) {
     for (const [key, node] of this.values) say(node, figure(values[key]));
   }

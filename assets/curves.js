@@ -32,7 +32,7 @@ export class Curves {
     this.numbers = fold("Numbers as a table", el("div", { class: "rs-tablebox", tabindex: "0", role: "region", "aria-label": "Numbers as a table" }, this.table));
     this.numbers.addEventListener("toggle", () => this.tabulate());
     this.rest.addEventListener("toggle", () => this.draw());
-    this.key = el("p", { class: "rs-key", text: "solid: test images · dashed: training images" });
+    this.key = el("p", { class: "rs-key" });
     this.node = el("section", { class: "rs-curves", "aria-label": "Curves" }, this.first, this.key, this.rest, this.numbers);
   }
 
@@ -78,6 +78,7 @@ export class Curves {
 
   draw() {
     const last = Math.max(this.series.lastStep(), 1);
+    say(this.key, `steps 0 to ${grouped(last)} · solid: test images · dashed: training images`);
     for (const panel of this.panels.values()) {
       if (panel.node.parentNode === this.later && !this.rest.open) continue;
       panel.draw(this.series, last);
@@ -127,8 +128,8 @@ class Panel {
     const sets = [[this.key, false], [this.dashed, true]].filter(([key]) => key);
     const values = sets.flatMap(([key]) => series.arms(key).flatMap((line) => line.map(([, value]) => value)));
     this.domain = domain(values, this.kind);
-    say(this.high, values.length ? short(this.domain[1]) : "");
-    say(this.low, values.length ? short(this.domain[0]) : "");
+    say(this.high, values.length ? tick(this.domain[1]) : "");
+    say(this.low, values.length ? tick(this.domain[0]) : "");
     const paths = sets.flatMap(([key, dash]) => series.arms(key).map((line, arm) => this.path(line, arm, dash)));
     this.lines.replaceChildren(...paths);
   }
@@ -150,6 +151,7 @@ class Panel {
   cursor(series, step, last) {
     if (step === undefined || step === null) return;
     this.last = last;
+    this.rule.style.visibility = series.arms(this.key).length ? "visible" : "hidden";
     this.rule.setAttribute("x1", this.x(step));
     this.rule.setAttribute("x2", this.x(step));
     const words = this.readings.map((node, arm) => {
@@ -189,13 +191,15 @@ function sparse(line) {
 function short(value) {
   if (value === null || value === undefined) return "–";
   if (Math.abs(value) >= 100) return grouped(value);
-  return Math.abs(value) >= 10 ? value.toFixed(1) : String(Number(value.toFixed(3)));
+  return Math.abs(value) >= 10 ? value.toFixed(1) : value.toFixed(3);
 }
+
+const tick = (value) => (Math.abs(value) >= 100 ? grouped(value) : String(Number(value.toFixed(2))));
 
 const NAMES = { R_at_1: "R@1", train_R_at_1: "train R@1", AP_at_R: "mAP@R", HAP: "H-AP", images_per_s: "images per second", loss: "loss" };
 
 const readable = (key) => NAMES[key] ?? key.replace("test/", "whole test set: ").replace("term/", "term: ").replaceAll("_", " ");
 
 function fold(title, body) {
-  return el("details", { class: "rs-fold" }, el("summary", { text: title }), body);
+  return el("details", { class: "rs-unfold" }, el("summary", { text: title }), body);
 }

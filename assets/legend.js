@@ -14,12 +14,12 @@ export class Legend {
     this.open = false;
     this.levels = el("div", { class: "rs-segments", role: "group", "aria-label": "Colour by" });
     this.list = el("ul", { class: "rs-classes", "aria-label": "Classes; choose one to see only it" });
-    this.more = el("button", { type: "button", class: "rs-quiet", onclick: () => this.toggle() });
+    this.more = el("button", { type: "button", class: "rs-more", "aria-expanded": "false", onclick: () => this.toggle() });
+    this.fewer = el("button", { type: "button", class: "rs-quiet", text: "Fewer", hidden: true, onclick: () => this.toggle() });
     this.search = el("input", { type: "search", class: "rs-search", placeholder: "Find a class", "aria-label": "Find a class", hidden: true });
     this.search.addEventListener("input", () => this.list.replaceChildren(...this.items()));
     this.all = el("button", { type: "button", class: "rs-quiet", text: "Show all", hidden: true, onclick: () => this.clear() });
-    const tools = el("div", { class: "rs-legendtools" }, this.levels, this.search, this.all);
-    this.node = el("div", { class: "rs-legend" }, tools, el("div", { class: "rs-classrow" }, this.list, this.more));
+    this.node = el("div", { class: "rs-legend" }, this.search, this.fewer, this.all, this.list);
   }
 
   /** A new run: choose the finest level that stays readable. */
@@ -65,10 +65,9 @@ export class Legend {
   render() {
     [...this.levels.children].forEach((node, level) => node.setAttribute("aria-pressed", String(level === this.level)));
     const extra = this.order.length - SHOWN;
-    this.more.hidden = extra <= 0;
-    say(this.more, this.open ? "Fewer" : `+${extra} more`);
-    this.more.setAttribute("aria-expanded", String(this.open));
+    say(this.more, extra > 0 ? `+${extra} more` : "");
     this.search.hidden = !this.open;
+    this.fewer.hidden = !this.open;
     this.all.hidden = this.only.size === 0;
     this.list.classList.toggle("rs-scroll", this.open);
     this.list.replaceChildren(...this.items());
@@ -81,8 +80,9 @@ export class Legend {
     const shown = this.order.filter((id, place) =>
       word ? names[id].toLowerCase().includes(word) : this.open || place < SHOWN || this.only.has(id),
     );
-    if (!shown.length) return [el("li", { class: "rs-empty", text: "No class has such a name." })];
-    return shown.map((id) => this.item(id, names[id]));
+    if (!shown.length) return [el("li", { class: "rs-nothing", text: "No class has such a name." })];
+    const items = shown.map((id) => this.item(id, names[id]));
+    return this.open || this.order.length <= SHOWN ? items : [...items, el("li", {}, this.more)];
   }
 
   item(id, name) {
@@ -104,7 +104,7 @@ export class Legend {
     this.open = !this.open;
     this.search.value = "";
     this.render();
-    if (this.open) this.search.focus();
+    (this.open ? this.search : this.more).focus();
   }
 
   toggleClass(id) {

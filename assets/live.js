@@ -74,12 +74,14 @@ class Live {
     const lasso = el("button", { type: "button", class: "rs-quiet rs-tool", "aria-pressed": "false", onclick: () => this.lassoMode() }, icon("lasso"), el("span", { text: "Lasso" }));
     const whole = el("button", { type: "button", class: "rs-quiet rs-tool rs-wholebutton", onclick: () => this.maps.reset() }, icon("reset"), el("span", { text: "Show everything" }));
     this.lassoButton = lasso;
-    const head = el("header", { class: "rs-head" }, el("div", { class: "rs-naming" }, this.title, this.badge, this.summary), this.downloads.node);
+    const naming = el("div", { class: "rs-naming" }, this.title, this.badge, this.status.line, this.summary);
+    const head = el("header", { class: "rs-head" }, naming, this.downloads.node);
     this.maps.node.append(this.card.node);
     this.track = el("div", { class: "rs-track" });
     const honest = el("p", { class: "rs-honest", text: "2-D maps lose most neighbours; the numbers come from the full space." });
-    const under = el("div", { class: "rs-under" }, honest, el("div", { class: "rs-tools" }, whole, lasso));
-    this.host.replaceChildren(head, this.status.node, this.maps.node, this.track, under, this.legend.node, this.group.node, this.strips.node, this.curves.node, this.aloud);
+    const tools = el("div", { class: "rs-tools" }, whole, lasso);
+    const under = el("div", { class: "rs-under" }, this.legend.levels, honest, tools);
+    this.host.replaceChildren(head, this.status.problem, this.maps.node, this.track, under, this.legend.node, this.group.node, this.strips.node, this.curves.node, this.aloud);
   }
 
   // ------------------------------------------------------------------- run
@@ -160,6 +162,8 @@ class Live {
   state(state) {
     this.phase = state.phase;
     this.status.show({ ...state, recorded: this.run.recorded });
+    // the sidebar's status line and buttons follow the run that is viewed
+    window.dispatchEvent(new CustomEvent("rankscope:state", { detail: { ...state, id: this.run.id, recorded: this.run.recorded } }));
     const words = ENDED.has(state.phase) ? "This run has no map." : state.message ? `Waiting for the first frame: ${state.message}` : "Waiting for the first frame";
     this.maps.cards.forEach((card) => card.wait(this.player.frames.length ? "" : words));
   }

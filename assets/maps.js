@@ -138,7 +138,7 @@ export class Maps {
   /** One finger scrolls the page while everything is in view, and pans once the map is zoomed. */
   touch() {
     for (const card of this.cards) card.plot.classList.toggle("rs-zoomed", !this.scene.whole);
-    this.node.classList.toggle("rs-away", !this.scene.whole);
+    this.node.classList.toggle("rs-within", !this.scene.whole);
   }
 
   reset() {

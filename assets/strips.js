@@ -34,7 +34,7 @@ export class Strips {
 
   row(title, arm) {
     const summary = el("span", { class: "rs-summary" });
-    const square = el("span", { class: `rs-square rs-${ARM_NAMES[arm]}`, "aria-hidden": "true" });
+    const square = el("span", { class: `rs-swatch rs-${ARM_NAMES[arm]}`, "aria-hidden": "true" });
     const heading = el("h4", {}, square, el("span", { text: title }), summary);
     const tiles = Array.from({ length: RANKS }, () => this.tile());
     const list = el("ol", { class: "rs-strip", tabindex: "0", "aria-label": `Ten nearest under ${title}` }, ...tiles.map((tile) => tile.node));
