@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import colorsys
 import html
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -11,10 +10,8 @@ import numpy as np
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
-# one colour per arm: blue, vermillion, green, purple (Okabe-Ito family, readable on white)
-ARM_COLOURS = ("#0b62c4", "#b8470b", "#0a7d55", "#8a4fb0")
-HUES = 12
-GREY = "#9a9ca3"
+from explorer.palette import ARM_COLOURS, Palette, palette
+
 FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, sans-serif"
 
 
@@ -26,7 +23,6 @@ class MapSeries:
         titles: one per arm.
         steps: training step of each frame, F of them.
         xy: float32 ``[F, A, P, 2]``.
-        limit: half-width of the axis box.
         labels: integers ``[P, L]``, finest first.
         names: for each level the class names.
     """
@@ -34,31 +30,11 @@ class MapSeries:
     titles: Sequence[str]
     steps: Sequence[int]
     xy: np.ndarray
-    limit: float
     labels: np.ndarray
     names: Sequence[Sequence[str]]
 
 
-def class_colours(labels: np.ndarray) -> dict[int, str]:
-    """A colour for every finest class: hue by its coarsest parent, lightness by its place among that parent's children.
-
-    Parents beyond the twelve with the most points are grey.
-
-    Args:
-        labels: integers ``[P, L]``, finest first.
-    """
-    parents, counts = np.unique(labels[:, -1], return_counts=True)
-    coloured = sorted(parents[np.argsort(-counts, kind="stable")][:HUES].tolist())
-    colours: dict[int, str] = {}
-    for parent in parents.tolist():
-        children = np.unique(labels[labels[:, -1] == parent, 0]).tolist()
-        for place, child in enumerate(children):
-            share = (place + 0.5) / len(children)
-            colours[child] = _hue(coloured.index(parent) / len(coloured), share) if parent in coloured else GREY
-    return colours
-
-
-def replay(series: MapSeries, title: str) -> go.Figure:
+def replay(series: MapSeries) -> go.Figure:
     """The maps of all arms side by side, with a slider over the steps; coloured by the hierarchy.
 
     Names come from data: they are escaped here, because plotly reads a few HTML tags in texts.
@@ -66,19 +42,22 @@ def replay(series: MapSeries, title: str) -> go.Figure:
     figure = make_subplots(
         rows=1, cols=len(series.titles), subplot_titles=[html.escape(t) for t in series.titles], horizontal_spacing=0.03
     )
-    groups = _groups(series)
+    colours = palette(series.labels)
+    groups = _groups(series, colours)
     for arm in range(len(series.titles)):
         for name, rows in groups:
-            figure.add_trace(_points(series, arm, rows, name), row=1, col=arm + 1)
+            figure.add_trace(_points(series, arm, rows, name, colours.colours), row=1, col=arm + 1)
     figure.frames = [_frame(series, f, groups) for f in range(len(series.steps))]
-    box = [-series.limit, series.limit]
+    # one box for all arms and frames, so that sizes compare
+    half = max(float(np.abs(series.xy).max()) * 1.06, 1e-6)
+    box = [-half, half]
     figure.update_xaxes(range=box, visible=False, constrain="domain")
     figure.update_yaxes(range=box, visible=False, constrain="domain")
     for arm in range(len(series.titles)):
         figure.update_yaxes(scaleanchor=f"x{arm + 1 if arm else ''}", row=1, col=arm + 1)
     figure.update_layout(
-        title=html.escape(title), font_family=FONT, template="plotly_white", height=640,
-        legend={"title": "", "itemsizing": "constant"}, margin={"t": 90, "b": 20, "l": 20, "r": 20},
+        font_family=FONT, template="plotly_white", height=680, margin={"t": 40, "b": 90, "l": 10, "r": 10},
+        legend={"itemsizing": "constant"}, dragmode="pan",
         updatemenus=[_buttons()], sliders=[_slider(series.steps)],
     )  # fmt: skip
     return figure
@@ -116,24 +95,18 @@ def curves(panels: Mapping[str, Sequence[tuple[Sequence[float], Sequence[float]]
     return figure
 
 
-def _hue(hue: float, share: float) -> str:
-    red, green, blue = colorsys.hls_to_rgb(hue, 0.34 + 0.30 * share, 0.62)
-    return f"#{round(red * 255):02x}{round(green * 255):02x}{round(blue * 255):02x}"
-
-
-def _groups(series: MapSeries) -> list[tuple[str, np.ndarray]]:
-    """Rows of each coarsest class, the ones with most points first; beyond twelve they share one entry."""
-    coarse = series.labels[:, -1]
-    classes, counts = np.unique(coarse, return_counts=True)
-    order = classes[np.argsort(-counts, kind="stable")].tolist()
-    groups = [(series.names[-1][c], np.flatnonzero(coarse == c)) for c in order[:HUES]]
-    if len(order) > HUES:
-        groups.append((f"{len(order) - HUES} others", np.flatnonzero(np.isin(coarse, order[HUES:]))))
+def _groups(series: MapSeries, colours: Palette) -> list[tuple[str, np.ndarray]]:
+    """Rows of each coloured family, the ones with most points first; the rest share one entry."""
+    family = series.labels[:, colours.level]
+    names = series.names[colours.level]
+    groups = [(names[c], np.flatnonzero(family == c)) for c in colours.families]
+    others = np.flatnonzero(~np.isin(family, colours.families))
+    if len(others):
+        groups.append((f"{len(np.unique(family[others]))} others", others))
     return groups
 
 
-def _points(series: MapSeries, arm: int, rows: np.ndarray, name: str) -> go.Scattergl:
-    colours = class_colours(series.labels)
+def _points(series: MapSeries, arm: int, rows: np.ndarray, name: str, colours: Mapping[int, str]) -> go.Scattergl:
     texts = [
         html.escape(" / ".join(names[label] for names, label in zip(series.names, series.labels[row], strict=True)))
         for row in rows.tolist()

@@ -163,11 +163,14 @@ def _scalars(arm: int, step: int, seconds: float, progress: float) -> list[Scala
 def _map(vectors: np.ndarray, k: int) -> FrameArm:
     """A linear picture on fixed axes, with exact neighbours in the full space."""
     axes = np.random.default_rng(7).normal(size=(DIM, 2))
-    xy = vectors @ axes * (LIMIT / 8)
+    xy = vectors @ axes * (LIMIT / 3)
     coordinates = np.clip((xy / LIMIT + 1) / 2 * 65535, 0, 65535).astype(np.uint16)
     similarity = vectors @ vectors.T
     np.fill_diagonal(similarity, -np.inf)
-    nearest = np.argsort(-similarity, axis=1, kind="stable")[:, :NEIGHBOURS].astype(np.int32)
+    count = min(NEIGHBOURS, len(vectors) - 1)
+    nearest = np.argpartition(-similarity, count - 1, axis=1)[:, :count]
+    order = np.argsort(-np.take_along_axis(similarity, nearest, axis=1), axis=1, kind="stable")
+    nearest = np.take_along_axis(nearest, order, axis=1).astype(np.int32)
     return FrameArm(xy=coordinates, neighbours=nearest, quality=0.3, drift=0.5 / (k + 1), method="pca")
 
 

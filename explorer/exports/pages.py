@@ -14,6 +14,7 @@ import plotly.graph_objects as go
 from explorer import figures
 from explorer.exports.tables import decoded, stored_frames
 from explorer.library import Library, Run
+from explorer.palette import palette
 from explorer.wording import arm_titles, run_title, summary
 from trainers.errors import RunError
 from trainers.types import Frame, Probe, Scalar
@@ -32,7 +33,7 @@ _HEADINGS = {
 _STYLE = """
 body { margin: 0; color: #17181c; background: #fff; font: 15px/1.5 system-ui, -apple-system, 'Segoe UI', sans-serif; }
 main { max-width: 1400px; margin: 0 auto; padding: 24px; }
-h1 { font-size: 22px; margin: 0; } p { max-width: 75ch; margin: 8px 0; } .quiet { color: #5a5c66; }
+h1 { font-size: 22px; margin: 0; } p { max-width: 90ch; margin: 8px 0; } .quiet { color: #5a5c66; }
 table { border-collapse: collapse; font-variant-numeric: tabular-nums; margin: 8px 0; }
 th, td { text-align: right; padding: 4px 16px 4px 0; border-bottom: 1px solid #e2e3e8; }
 th:first-child { text-align: left; }
@@ -49,8 +50,8 @@ def write_replay(library: Library, run: Run, path: Path) -> None:
     frames = list(stored_frames(library, run, thinned(stored)))
     if run.probe is None or not frames:
         raise RunError(f"The run {run.id} has no maps yet; download the replay after the first one is drawn.")
-    figure = figures.replay(_series(run, run.probe, frames), "")
-    path.write_text(_page(run, figure, _caption(run, frames, len(stored))), encoding="utf-8")
+    figure = figures.replay(_series(run, run.probe, frames))
+    path.write_text(_page(run, figure, _caption(run, run.probe, frames, len(stored))), encoding="utf-8")
 
 
 def write_curves(run: Run, path: Path) -> None:
@@ -103,13 +104,14 @@ def _series(run: Run, probe: Probe, frames: Sequence[Frame]) -> figures.MapSerie
         titles=arm_titles(run.config),
         steps=[frame.step for frame in frames],
         xy=np.stack([np.stack([decoded(frame, arm) for arm in arms]) for frame in frames]),
-        limit=max(frame.limit for frame in frames),
         labels=probe.labels,
         names=probe.hierarchy.names,
     )
 
 
-def _caption(run: Run, frames: Sequence[Frame], stored: int) -> str:
+def _caption(run: Run, probe: Probe, frames: Sequence[Frame], stored: int) -> str:
+    levels = [html.escape(level) for level in probe.hierarchy.levels]
+    family = levels[palette(probe.labels).level]
     kept = [
         f"{arm.quality:.0%} on the map of {html.escape(title)}"
         for title, arm in zip(arm_titles(run.config), frames[-1].arms, strict=True)
@@ -121,8 +123,8 @@ def _caption(run: Run, frames: Sequence[Frame], stored: int) -> str:
     return (
         f"<p>A two-dimensional map loses most neighbours.{share} Distances between far groups mean little; the numbers "
         f"of this run come from the full space.</p>"
-        f"<p class='quiet'>{len(frames)} of {stored} maps are shown. Colour: hue by the coarsest level, lightness by "
-        f"the finest.</p>"
+        f"<p class='quiet'>{len(frames)} of {stored} maps are shown. Colour: one hue per {family}, lightness by "
+        f"{levels[0]}.</p>"
     )
 
 
@@ -143,7 +145,8 @@ def _final_table(scalars: Sequence[Scalar], titles: Sequence[str]) -> str:
 def _page(run: Run, figure: go.Figure, body: str) -> str:
     """The whole page; plotly's own code is inside, so it opens without a network."""
     title = html.escape(run_title(run))
-    drawing = figure.to_html(include_plotlyjs=True, full_html=False, auto_play=False, config={"displaylogo": False})
+    plain = {"displayModeBar": False, "scrollZoom": True, "responsive": True}
+    drawing = figure.to_html(include_plotlyjs=True, full_html=False, auto_play=False, config=plain)
     return (
         f"<!doctype html><html lang='en'><head><meta charset='utf-8'>"
         f"<meta name='viewport' content='width=device-width, initial-scale=1'><title>{title}</title>"

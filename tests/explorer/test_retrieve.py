@@ -85,7 +85,7 @@ def test_without_embeddings_only_the_ids_remain(tmp_path: Path, library: Library
 
 def test_few_points_have_few_results(tmp_path: Path, library: Library) -> None:
     folder = make_run(tmp_path, points=6, frames=1)
-    assert len(neighbours(library, library.get(folder.id), 0, 3)["arms"][0]["ids"]) <= 6
+    assert len(neighbours(library, library.get(folder.id), 0, 3)["arms"][0]["ids"]) == 5
 
 
 def test_before_the_data_is_read_there_are_no_points(tmp_path: Path, library: Library) -> None:
