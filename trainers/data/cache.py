@@ -13,6 +13,7 @@ import tempfile
 from pathlib import Path
 
 import torch
+from safetensors import SafetensorError
 from torch import Tensor
 
 from trainers.data import settings
@@ -50,7 +51,7 @@ def read(key: str, name: str) -> LoadedData | None:
         return None
     try:
         found = _read(folder, name)
-    except (OSError, ValueError, KeyError, TypeError, IndexError, RuntimeError):
+    except (OSError, ValueError, KeyError, TypeError, IndexError, RuntimeError, SafetensorError):
         shutil.rmtree(folder, ignore_errors=True)
         return None
     _touch(folder)
@@ -88,6 +89,7 @@ def commit(folder: Path, key: str, data: LoadedData) -> None:
     }
     (folder / "about.json").write_text(json.dumps(about), encoding="utf-8")
     target = folder.parent / key
+    shutil.rmtree(target, ignore_errors=True)  # what is there was absent or damaged when it was looked for
     try:
         folder.rename(target)
     except OSError:

@@ -41,8 +41,8 @@ def square(data: bytes, side: int) -> np.ndarray:
             if picture.format == "JPEG":
                 # Lets the JPEG decoder skip frequencies that the resize would throw away.
                 picture.draft(None, (2 * side, 2 * side))
-            upright = ImageOps.exif_transpose(picture)
-            return _resize(_eight_bit(upright), side)
+            ImageOps.exif_transpose(picture, in_place=True)
+            return _resize(_eight_bit(picture), side)
     except UndecodableError:
         raise
     except Exception as error:  # broken files make PIL raise OSError, SyntaxError, struct.error, ...

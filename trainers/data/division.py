@@ -11,6 +11,7 @@ from trainers.errors import DataError
 _TEST = ("test", "testing", "validation", "valid", "val", "dev", "eval", "evaluation", "holdout")
 _WHOLE = ("full", "all", "data", "corpus", "default")
 _CLASSES_UNDER_CAP = 32
+_IMAGES_UNDER_CAP = 8
 
 
 def pick_splits(names: Sequence[str], train: str | None, test: str | None) -> tuple[str, str | None]:
@@ -26,17 +27,19 @@ def pick_splits(names: Sequence[str], train: str | None, test: str | None) -> tu
         rest = [name for name in names if name != test]
         likely = [name for name in rest if name.lower().startswith("train")]
         whole = [name for word in _WHOLE for name in rest if name.lower() == word]
-        unnamed = [name for name in rest if test_rank(name) is None]
+        unnamed = [name for name in rest if rank_as_test(name) is None]
         train = next(iter([*likely, *whole, *unnamed, *rest]), test)
     if test is None:
-        ranked = sorted((test_rank(name), name) for name in names if name != train and test_rank(name) is not None)
+        ranked = sorted(
+            (rank_as_test(name), name) for name in names if name != train and rank_as_test(name) is not None
+        )
         test = ranked[0][1] if ranked else None
     if train is None:
         raise DataError("This set has no split with images in it.")
     return train, None if test == train else test
 
 
-def test_rank(name: str) -> int | None:
+def rank_as_test(name: str) -> int | None:
     """Place of a name among those that mean a test split, 0 the best; None if it is none."""
     words = name.lower().replace("-", "_").split("_")
     ranks = [_TEST.index(word) for word in words if word in _TEST]
@@ -66,16 +69,19 @@ def cap(classes: np.ndarray, maximum: int, seed: int) -> np.ndarray:
     """Indices, ascending, of at most ``maximum`` rows: whole classes, rather than a few of each.
 
     Whole classes are kept in a random order while they fit. Only classes so large that fewer than 32 would fit (or
-    all, if there are fewer) are themselves thinned at random.
+    all, if there are fewer) are themselves thinned at random, to no fewer than eight images where two classes fit so.
 
     Args:
         classes: int64 [N].
+
+    Returns:
+        int64 [n], n at most ``maximum``.
     """
     if len(classes) <= maximum:
         return np.arange(len(classes))
     rng = np.random.default_rng(seed)
     found = np.unique(classes)
-    most = max(2, maximum // min(_CLASSES_UNDER_CAP, len(found)))
+    most = min(max(_IMAGES_UNDER_CAP, maximum // min(_CLASSES_UNDER_CAP, len(found))), maximum // 2)
     kept: list[np.ndarray] = []
     room = maximum
     for label in rng.permutation(found):

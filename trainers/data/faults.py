@@ -22,9 +22,7 @@ def explain(error: BaseException, source: str) -> DataError:
     if any(isinstance(cause, MemoryError) for cause in causes):
         return DataError(f"{source!r} does not fit in memory. Choose a smaller set.")
     if "scripts are no longer supported" in text:
-        return DataError(
-            f"{source!r} needs its own loading script, which is not run here. Choose a set stored as files."
-        )
+        return DataError(f"{source!r} needs its own loading script; scripts are not run. Choose a set stored as files.")
     if "GatedRepoError" in kinds or "gated dataset" in text:
         return DataError(
             f"{source!r} is gated: its owner grants access. Ask for it on the set's page, then log in with "

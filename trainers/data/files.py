@@ -13,32 +13,32 @@ import zipfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 
-from trainers.data.division import test_rank
+from trainers.data.division import rank_as_test
 from trainers.data.table import Codes, Kind, Table, encode
 from trainers.errors import DataError
 
-_SUFFIXES = frozenset(
-    [
-        ".jpg",
-        ".jpeg",
-        ".png",
-        ".bmp",
-        ".gif",
-        ".webp",
-        ".tif",
-        ".tiff",
-        ".ppm",
-        ".pgm",
-        ".pbm",
-        ".jp2",
-        ".avif",
-        ".jfif",
-    ]
+_SUFFIXES = (
+    ".jpg",
+    ".jpeg",
+    ".png",
+    ".bmp",
+    ".gif",
+    ".webp",
+    ".tif",
+    ".tiff",
+    ".ppm",
+    ".pgm",
+    ".jp2",
+    ".avif",
+    ".jfif",
 )
-_OTHERS = frozenset([".parquet", ".arrow", ".tar", ".csv", ".jsonl", ".json"])
+_TABLES = (".parquet", ".arrow", ".tar")
+_TEXTS = (".csv", ".jsonl", ".json", ".zip")
+_MOST_NAMES = 50_000
 _MAX_BYTES = 200_000_000
 
 
@@ -76,18 +76,26 @@ class FileTable(Table):
             return [_unzip(archive, "/".join(file.parts), file.size) for file in files]
 
 
-def is_plain(place: Path) -> bool:
-    """Whether this is a zip file or a folder of image files, rather than tables that ``datasets`` reads."""
+def kind(place: Path) -> Literal["images", "tables"] | None:
+    """Whether this holds image files in folders (or is a zip file), or tables for ``datasets``; None: neither.
+
+    Looks at no more than 50,000 names, so that a whole disk given by mistake is answered too.
+    """
     if place.is_file():
-        return zipfile.is_zipfile(place)
-    for folder, _, names in os.walk(place):
+        return "images" if zipfile.is_zipfile(place) else None
+    seen, pictures, others = 0, False, False
+    for folder, inner, names in os.walk(place):
+        inner[:] = sorted(name for name in inner if not _hidden(name))
         for name in names:
             suffix = Path(name).suffix.lower()
-            if suffix in _OTHERS and (suffix in (".parquet", ".arrow", ".tar") or "metadata" in name):
-                return False
-            if suffix in _SUFFIXES and Path(folder) != place:
-                return True
-    return False
+            if suffix in _TABLES or (suffix in _TEXTS and name.startswith(("metadata.", "state."))):
+                return "tables"
+            others = others or suffix in _TEXTS or suffix == ".py"
+            pictures = pictures or suffix in _SUFFIXES
+            seen += 1
+        if seen > _MOST_NAMES or (pictures and Path(folder) != place and Path(folder).parent != place):
+            break
+    return "images" if pictures else "tables" if others else None
 
 
 def scan(place: Path) -> list[File]:
@@ -141,7 +149,7 @@ def tables(place: Path, files: list[File]) -> tuple[dict[str, FileTable], tuple[
 
 
 def _is_split(name: str) -> bool:
-    return name.lower() in ("train", "training") or (test_rank(name) is not None and name.isascii())
+    return name.lower() in ("train", "training") or (rank_as_test(name) is not None and name.isascii())
 
 
 def _common_depth(files: list[File]) -> int:

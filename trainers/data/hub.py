@@ -11,7 +11,7 @@ from typing import Any
 from trainers.data import settings
 from trainers.data.base import Progress
 from trainers.data.faults import explain
-from trainers.data.opening import Opened, Splits, arrow_tables, make_builder
+from trainers.data.opening import Opened, Splits, arrow_tables, full_splits, make_builder
 from trainers.data.quiet import offline, online, quiet
 from trainers.data.table import ArrowTable
 from trainers.errors import DataError
@@ -55,8 +55,7 @@ def sample(name: str, subset: str | None, revision: str | None, rows: int) -> Sp
             found = {}
             for split, stream in streams.items():
                 head = _plain_images(stream).take(rows)
-                table = datasets.Dataset.from_list(list(head), features=head.features)
-                found[str(split)] = ArrowTable(table)
+                found[str(split)] = ArrowTable(datasets.Dataset.from_list(list(head), features=head.features))
         except Exception as error:
             raise explain(error, name) from error
     return Splits(tables={split: table for split, table in found.items() if len(table)})
@@ -87,7 +86,7 @@ def _read(builder: Any, name: str, connected: bool, progress: Progress) -> Split
     roots = (Path(builder.cache_dir), Path(datasets.config.HF_DATASETS_CACHE))
     with quiet():
         try:
-            dataset = builder.as_dataset()
+            dataset = full_splits(builder)
         except Exception as error:
             raise explain(error, name) from error
     return Splits(tables=arrow_tables(dataset, (*roots, Path(huggingface_hub.constants.HF_HUB_CACHE))))

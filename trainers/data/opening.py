@@ -56,9 +56,10 @@ def open_folder(place: Path, subset: str | None) -> Opened:
     card = read_card(place / "README.md")
     title = card.get("pretty_name") or place.stem
     licence = card.get("license") or "unknown"
-    if place.is_file() and not files.is_plain(place):
-        raise DataError(f"A folder or a zip file of images was needed; {place.name!r} is another kind of file.")
-    if files.is_plain(place):
+    kind = files.kind(place)
+    if kind is None:
+        raise DataError(f"{place.name!r} holds no images or tables of images that can be read.")
+    if kind == "images":
         found = files.scan(place)
         return Opened(key=files.key(place, found), title=title, licence=licence, read=lambda _: _plain(place, found))
     if any((place / name).exists() for name in ("dataset_dict.json", "state.json")):
@@ -95,6 +96,12 @@ def arrow_tables(dataset: Any, roots: tuple[Path, ...]) -> dict[str, Table]:
     """The splits of a ``DatasetDict`` or a ``Dataset``; empty ones are left out."""
     splits = dataset if isinstance(dataset, dict) else {"all": dataset}
     return {str(name): ArrowTable(split, roots) for name, split in splits.items() if len(split)}
+
+
+def full_splits(builder: Any) -> dict[str, Any]:
+    """The prepared splits that have rows; ``datasets`` cannot open the others."""
+    splits = builder.info.splits or {}
+    return {name: builder.as_dataset(split=name) for name, split in splits.items() if split.num_examples}
 
 
 def read_card(path: Path) -> dict[str, str]:
@@ -137,7 +144,7 @@ def _prepared(builder: Any, place: Path) -> Splits:
     with quiet():
         try:
             builder.download_and_prepare(verification_mode="no_checks")
-            dataset = builder.as_dataset()
+            dataset = full_splits(builder)
         except Exception as error:
             raise explain(error, str(place)) from error
         return Splits(tables=arrow_tables(dataset, (place, Path(builder.cache_dir))))

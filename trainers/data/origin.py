@@ -39,14 +39,14 @@ def resolve(source: str) -> Origin:
         return _folder(path)
     hub = _HUB_PREFIX.sub("", text).rstrip("/")
     # datasets itself would prefer a folder of that name in the working directory, so the question is settled here.
-    if hub == text and path is not None and path.exists():
+    if hub == text and path is not None and _exists(path):
         return _folder(path)
-    if Path(hub).exists():
-        raise DataError(f"{hub!r} is also a folder here. Rename that folder, or give its full path to open it.")
     if not _HUB_ID.fullmatch(hub) or ".." in hub or "--" in hub or hub.endswith((".git", ".", "-")):
         raise DataError(
             f"A catalogue name, a folder or a Hub id such as uoft-cs/cifar100 was needed; {source[:120]!r} came."
         )
+    if _exists(Path(hub)):
+        raise DataError(f"{hub!r} is also a folder here. Rename that folder, or give its full path to open it.")
     return Origin(hub=hub)
 
 
@@ -72,6 +72,13 @@ def _folder(path: Path | None) -> Origin:
     # The policy is asked before the disk, so that a refusal does not tell which paths exist.
     if path is None or not settings.folder_allowed(path):
         raise DataError("Folders cannot be opened here. Give a catalogue name or a Hub id such as uoft-cs/cifar100.")
-    if not path.exists():
+    if not _exists(path):
         raise DataError(f"A folder or zip file of images was needed; {str(path)!r} does not exist.")
     return Origin(folder=path)
+
+
+def _exists(path: Path) -> bool:
+    try:
+        return path.exists()
+    except (OSError, ValueError):  # a name that is too long, or holds a zero byte, is no file's
+        return False

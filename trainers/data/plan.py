@@ -83,6 +83,9 @@ def used_splits(splits: Splits, choice: DataChoice, notes: list[str]) -> tuple[s
     if not pictured:
         image_column(next(iter(splits.tables.values())), choice.image_column)
     train, test = pick_splits(pictured, choice.train_split, choice.test_split)
+    if test is not None and not _has_labels(splits.tables[test], splits.tables[train], choice):
+        notes.append(f"Split {test!r} has none of the label columns of {train!r}.")
+        test = None
     used = (train,) if test is None else (train, test)
     unused = [name for name in splits.tables if name not in used]
     if unused:
@@ -168,6 +171,11 @@ def level_name(column: str) -> str:
     words = column.replace("_", " ").strip()
     short = words.removesuffix(" label").strip()
     return short or words
+
+
+def _has_labels(test: Table, train: Table, choice: DataChoice) -> bool:
+    wanted = choice.label_columns or tuple(label_kinds(train))
+    return not wanted or any(name in test.kinds for name in wanted)
 
 
 def _in_order(wanted: tuple[str, ...], codes: dict[str, Codes], notes: list[str]) -> tuple[str, ...]:
