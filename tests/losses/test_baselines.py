@@ -1,0 +1,245 @@
+"""The baselines: what the library computes is the formula shown, and batches it cannot use are refused."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+import torch
+from torch.nn import functional
+
+from tests.losses.slow_contrastive import grad, rows_of
+from tests.metrics import slow
+from trainers.errors import UserError
+from trainers.losses import LOSSES
+
+TRIPLETS = ("triplet", "triplet_semihard", "triplet_hard", "triplet_distance_weighted")
+PAIRS = (*TRIPLETS, "multi_similarity", "contrastive")
+PROXIES = ("proxy_anchor", "proxy_nca_pp", "arcface")
+RANKING = ("fastap", "softbin_ap", "blackbox_ap")
+LABELS = torch.tensor([2, 0, 1, 0, 2, 0, 1, 3, 2, 4])
+
+
+def build(name: str, **parameters):
+    return LOSSES[name].build(num_classes=6, dim=5, **parameters).double()
+
+
+def world(seed: int = 0) -> torch.Tensor:
+    torch.manual_seed(seed)
+    return torch.randn(len(LABELS), 5, dtype=torch.float64, requires_grad=True)
+
+
+def distances(emb):
+    x = rows_of(emb)
+    return [[(x[i] - x[j]).norm() for j in range(len(x))] for i in range(len(x))]
+
+
+def triplets():
+    everyone = range(len(LABELS))
+    return [
+        (a, p, n)
+        for a in everyone
+        for p in everyone
+        for n in everyone
+        if a != p and LABELS[a] == LABELS[p] and LABELS[a] != LABELS[n]
+    ]
+
+
+def active_mean(values):
+    values = [v for v in values if v > 0]
+    return sum(values) / len(values)
+
+
+def test_triplet_losses():
+    emb = world()
+    d = distances(emb)
+    hinge = {t: d[t[0]][t[1]] - d[t[0]][t[2]] + 0.2 for t in triplets()}
+    semihard = [h for t, h in hinge.items() if d[t[0]][t[1]] < d[t[0]][t[2]]]
+    hardest = {}
+    for (a, _, _), h in hinge.items():
+        hardest[a] = max(hardest.get(a, h), h)
+    wants = {"triplet": hinge.values(), "triplet_semihard": semihard, "triplet_hard": hardest.values()}
+    for name, values in wants.items():
+        got, want = build(name, margin=0.2)(emb, LABELS), active_mean(values)
+        torch.testing.assert_close(got, want, rtol=1e-9, atol=1e-9, msg=name)
+        torch.testing.assert_close(grad(got, emb), grad(want, emb), rtol=1e-6, atol=1e-8)
+
+
+def test_distance_weighted_triplets_are_drawn_from_the_global_generator():
+    emb, values = world(), set()
+    for seed in (0, 0, 1, 2):
+        torch.manual_seed(seed)
+        values.add(build("triplet_distance_weighted")(emb, LABELS).item())
+    assert len(values) == 3
+
+
+def test_contrastive():
+    emb = world(1)
+    d, pull, push = distances(emb), [], []
+    for i in range(len(emb)):
+        for j in range(len(emb)):
+            if i != j:
+                (pull if LABELS[i] == LABELS[j] else push).append(
+                    d[i][j] - 0.1 if LABELS[i] == LABELS[j] else 1.0 - d[i][j]
+                )
+    got = build("contrastive", pos_margin=0.1, neg_margin=1.0)(emb, LABELS)
+    torch.testing.assert_close(got, active_mean(pull) + active_mean(push), rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("epsilon", [None, 0.1])
+def test_multi_similarity(epsilon):
+    emb = world(2)
+    s = rows_of(emb) @ rows_of(emb).T
+    total = 0.0
+    for i in range(len(emb)):
+        positives = [s[i, j] for j in range(len(emb)) if j != i and LABELS[i] == LABELS[j]]
+        negatives = [s[i, j] for j in range(len(emb)) if LABELS[i] != LABELS[j]]
+        if epsilon is not None:
+            positives, negatives = (
+                [p for p in positives if p - epsilon < max(negatives)],
+                [n for n in negatives if positives and n + epsilon > min(positives)],
+            )
+        total = total + torch.log1p(sum(torch.exp(-2 * (p - 0.5)) for p in positives) + 0 * s[0, 0]) / 2
+        total = total + torch.log1p(sum(torch.exp(50 * (n - 0.5)) for n in negatives) + 0 * s[0, 0]) / 50
+    got = build("multi_similarity", epsilon=epsilon)(emb, LABELS)
+    torch.testing.assert_close(got, total / len(emb), rtol=1e-9, atol=1e-9)
+
+
+def test_proxy_anchor():
+    emb, loss = world(3), build("proxy_anchor", margin=0.2, alpha=4.0)
+    s = rows_of(emb) @ rows_of(loss.proxies).T
+    pull, push = 0.0, 0.0
+    for c in range(6):
+        own = c == LABELS
+        pull = pull + torch.log1p(torch.exp(-4 * (s[own, c] - 0.2)).sum())
+        push = push + torch.log1p(torch.exp(4 * (s[~own, c] + 0.2)).sum())
+    got, want = loss(emb, LABELS), pull / len(LABELS.unique()) + push / 6
+    torch.testing.assert_close(got, want, rtol=1e-9, atol=1e-9)
+    torch.testing.assert_close(grad(got, loss.proxies), grad(want, loss.proxies), rtol=1e-8, atol=1e-9)
+
+
+def test_proxy_nca():
+    emb, loss = world(4), build("proxy_nca_pp", temperature=0.2)
+    square = torch.cdist(rows_of(emb), rows_of(loss.proxies)).square()
+    want = functional.cross_entropy(-square / 0.2, LABELS)
+    torch.testing.assert_close(loss(emb, LABELS), want, rtol=1e-9, atol=1e-9)
+
+
+def test_arcface_agrees_with_the_library():
+    from pytorch_metric_learning import losses
+
+    emb, loss = world(5), build("arcface", margin=0.5, scale=16.0)
+    theirs = losses.ArcFaceLoss(6, 5, margin=math.degrees(0.5), scale=16.0)
+    theirs.W.data = loss.proxies.detach().T.clone()
+    got, want = loss(emb, LABELS), theirs(emb, LABELS)
+    torch.testing.assert_close(got, want, rtol=1e-8, atol=1e-8)
+    torch.testing.assert_close(grad(got, emb), grad(want, emb), rtol=1e-6, atol=1e-8)
+
+
+def test_arcface_past_the_half_turn_and_on_the_proxy_itself():
+    loss = build("arcface", margin=0.5, scale=4.0)
+    emb = torch.cat([loss.proxies.detach(), -loss.proxies.detach()]).requires_grad_()
+    value = loss(emb, torch.arange(6).repeat(2))
+    value.backward()
+    assert torch.isfinite(value)
+    assert torch.isfinite(emb.grad).all()
+
+
+def lists(emb):
+    x = rows_of(emb)
+    for q in range(len(x)):
+        others = [j for j in range(len(x)) if j != q]
+        if any(LABELS[j] == LABELS[q] for j in others):
+            yield [x[q] @ x[j] for j in others], [bool(LABELS[j] == LABELS[q]) for j in others]
+
+
+def histogram_ap(values, hits, centres, width):
+    precision_sum, total, found = 0.0, 0.0, 0.0
+    for centre in centres:
+        inside = [torch.clamp(1 - (v - centre).abs() / width, min=0) for v in values]
+        hit = sum(i for i, h in zip(inside, hits, strict=True) if h)
+        total, found = total + sum(inside), found + hit
+        if total > 0:
+            precision_sum = precision_sum + found / total * hit
+    return precision_sum / sum(hits)
+
+
+def test_softbin_ap():
+    emb = world(6)
+    centres = torch.linspace(1, -1, 8, dtype=torch.float64)
+    scores = [histogram_ap(values, hits, centres, 2 / 7) for values, hits in lists(emb)]
+    got, want = build("softbin_ap", num_bins=8)(emb, LABELS), 1 - sum(scores) / len(scores)
+    torch.testing.assert_close(got, want, rtol=1e-9, atol=1e-9)
+    torch.testing.assert_close(grad(got, emb), grad(want, emb), rtol=1e-8, atol=1e-9)
+
+
+def test_fastap():
+    emb = world(7)
+    centres = torch.linspace(0, 4, 6, dtype=torch.float64)
+    scores = [histogram_ap([2 - 2 * v for v in values], hits, centres, 0.8) for values, hits in lists(emb)]
+    torch.testing.assert_close(
+        build("fastap", num_bins=5)(emb, LABELS), 1 - sum(scores) / len(scores), rtol=1e-9, atol=1e-9
+    )
+
+
+def test_blackbox_ap_is_one_minus_ap_and_its_slope_pulls_positives_up():
+    emb = world(8)
+    scores = []
+    for values, hits in lists(emb):
+        order = sorted(range(len(values)), key=lambda j, v=values: -v[j])
+        scores.append(slow.ap([hits[j] for j in order]))
+    loss = build("blackbox_ap", margin=0.0, lam=1.0)
+    got = loss(emb, LABELS)
+    assert got.item() == pytest.approx(1 - sum(scores) / len(scores), abs=1e-12)
+    rows = emb.detach().clone().requires_grad_()
+    for _ in range(40):
+        loss(rows, LABELS).backward()
+        with torch.no_grad():
+            rows -= 0.3 * rows.grad
+            rows.grad = None
+    assert loss(rows, LABELS) < got - 0.05
+
+
+@pytest.mark.parametrize("name", [*TRIPLETS, "multi_similarity", *RANKING])
+def test_a_batch_without_positives_is_refused(name):
+    with pytest.raises(UserError, match=r"two images of at least one class .* 10 images of 10 classes"):
+        build(name)(world(), torch.arange(10))
+
+
+@pytest.mark.parametrize("name", [*TRIPLETS, "multi_similarity"])
+def test_a_batch_of_one_class_is_refused(name):
+    with pytest.raises(UserError, match="two classes or more"):
+        build(name)(world(), torch.zeros(10, dtype=torch.long))
+
+
+@pytest.mark.parametrize("name", PROXIES)
+def test_proxies_are_there_and_unknown_classes_refused(name):
+    loss = build(name)
+    assert loss.proxies.shape == (6, 5)
+    assert any(p is loss.proxies for p in loss.parameters())
+    with pytest.raises(UserError, match="classes 0 to 5; label 7 came"):
+        loss(world(), torch.full((10,), 7))
+    with pytest.raises(UserError, match="gallery"):
+        loss(world(), LABELS, world(), LABELS)
+
+
+@pytest.mark.parametrize("name", [*PAIRS, *PROXIES, *RANKING])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.float16, torch.bfloat16])
+def test_every_type_of_input_and_more_levels(name, dtype):
+    emb = world(9).detach().to(dtype).requires_grad_()
+    loss = LOSSES[name].build(num_classes=6, dim=5)
+    loss = loss.double() if dtype == torch.float64 else loss
+    value = loss(emb, torch.stack([LABELS, LABELS // 2], 1))
+    value.backward()
+    assert value.dtype == (torch.float64 if dtype == torch.float64 else torch.float32)
+    assert torch.isfinite(value)
+    assert torch.isfinite(emb.grad).all()
+
+
+@pytest.mark.parametrize("name", [*PAIRS, "softbin_ap", "blackbox_ap"])
+def test_a_gallery_is_compared_with(name):
+    emb, gallery = world(10), torch.randn(7, 5, dtype=torch.float64)
+    assert LOSSES[name].gallery
+    value = build(name)(emb, LABELS, gallery, torch.tensor([0, 0, 1, 1, 2, 3, 4]))
+    value.backward()
+    assert torch.isfinite(emb.grad).all()

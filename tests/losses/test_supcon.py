@@ -1,0 +1,132 @@
+"""SupCon, SimCLR and InfoNCE against their formulas written as loops."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from tests.losses.slow_contrastive import grad, rows_of, supcon
+from tests.oracle_cases import assert_loss, cases
+from trainers.errors import UserError
+from trainers.losses import LOSSES
+
+
+def world(seed: int, batch: int = 9, views: int = 2, classes: int = 4) -> tuple[torch.Tensor, torch.Tensor]:
+    torch.manual_seed(seed)
+    emb = torch.randn(batch, views, 5, dtype=torch.float64) * 3
+    return emb.requires_grad_(), torch.randint(0, classes, (batch,))
+
+
+def build(name: str, **parameters):
+    return LOSSES[name].build(num_classes=0, dim=5, **parameters)
+
+
+@pytest.mark.parametrize("stem", cases("supcon_out", "supcon_in", "simclr"))
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32])
+def test_reference_cases(stem, dtype):
+    assert_loss(stem, dtype)
+
+
+@pytest.mark.parametrize("name", ["supcon", "supcon_in"])
+@pytest.mark.parametrize("mode", ["all", "one"])
+@pytest.mark.parametrize("views", [1, 2, 3])
+def test_value_and_gradient(name, mode, views):
+    emb, labels = world(views, views=views)
+    given = {"temperature": 0.2, "base_temperature": 0.1}
+    got = build(name, contrast_mode=mode, **given)(emb, labels)
+    want = supcon(emb, labels, 0.2, 0.1, inside=name == "supcon_in", mode=mode)
+    torch.testing.assert_close(got, want, rtol=1e-12, atol=1e-12)
+    torch.testing.assert_close(grad(got, emb), grad(want, emb), rtol=1e-9, atol=1e-12)
+
+
+def test_one_view_needs_no_view_axis():
+    emb, labels = world(1, views=1)
+    assert build("supcon")(emb[:, 0], labels) == build("supcon")(emb, labels)
+
+
+def test_the_finest_level_counts():
+    emb, labels = world(2)
+    both = torch.stack([labels, torch.zeros_like(labels)], 1)
+    assert build("supcon")(emb, both) == build("supcon")(emb, labels)
+
+
+def test_supcon_and_supcon_out_are_one_loss():
+    emb, labels = world(3)
+    assert build("supcon")(emb, labels) == build("supcon_out")(emb, labels)
+
+
+def test_inside_is_never_larger_than_outside():
+    for seed in range(5):
+        emb, labels = world(seed)
+        assert build("supcon_in")(emb, labels) <= build("supcon_out")(emb, labels) + 1e-12
+
+
+@pytest.mark.parametrize("name", ["supcon", "supcon_in"])
+def test_row_order_and_class_names_change_nothing(name):
+    emb, labels = world(4)
+    order = torch.randperm(len(emb))
+    want = build(name)(emb, labels)
+    torch.testing.assert_close(build(name)(emb[order], labels[order]), want)
+    torch.testing.assert_close(build(name)(emb, 900 - 7 * labels), want)
+
+
+@pytest.mark.parametrize("name", ["supcon", "supcon_in"])
+def test_anchors_without_positives_add_nothing_but_are_counted(name):
+    emb, _ = world(5, batch=4, views=1)
+    alone = build(name)(emb, torch.arange(4))
+    alone.backward()
+    assert alone == 0
+    assert (emb.grad == 0).all()
+    assert build(name)(emb[:1], torch.zeros(1)) == 0  # nothing to compare with at all
+
+
+def test_a_gallery_takes_the_place_of_the_batch():
+    emb, labels = world(6, views=1)
+    gallery, gallery_labels = torch.randn(7, 5, dtype=torch.float64), torch.tensor([0, 0, 1, 2, 3, 3, 9])
+    got = build("supcon", temperature=0.1, base_temperature=0.1)(emb, labels, gallery, gallery_labels)
+    logits = rows_of(emb)[:, 0] @ rows_of(gallery).T / 0.1
+    want = 0.0
+    for i in range(len(emb)):
+        hit = gallery_labels == labels[i]
+        want = want - torch.log_softmax(logits[i], 0)[hit].mean() / len(emb)
+    torch.testing.assert_close(got, want)
+    with pytest.raises(UserError, match="labels"):
+        build("supcon")(emb, labels, gallery)
+
+
+def test_simclr_is_supcon_with_every_image_its_own_class():
+    emb, labels = world(7)
+    got = build("simclr", temperature=0.3)(emb, labels)
+    want = supcon(emb, torch.arange(len(emb)), 0.3, 0.3)
+    torch.testing.assert_close(got, want, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("name", ["simclr", "infonce"])
+def test_view_losses_say_that_they_need_views(name):
+    with pytest.raises(UserError, match="views"):
+        build(name)(torch.randn(4, 5), torch.arange(4))
+
+
+def test_infonce_with_and_without_a_queue():
+    emb, labels = world(8)
+    queue = torch.randn(11, 5, dtype=torch.float64)
+    query, key = rows_of(emb).unbind(1)
+    loss = build("infonce", temperature=0.2)
+    inside = torch.stack([-torch.log_softmax(query[i] @ key.T / 0.2, 0)[i] for i in range(len(emb))]).mean()
+    torch.testing.assert_close(loss(emb, labels), inside)
+    against = 0.0
+    for i in range(len(emb)):
+        logits = torch.cat([(query[i] @ key[i])[None], rows_of(queue) @ query[i]]) / 0.2
+        against = against - torch.log_softmax(logits, 0)[0] / len(emb)
+    torch.testing.assert_close(loss(emb, labels, queue), against)
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_half_precision_is_computed_in_float32(dtype):
+    emb, labels = world(9)
+    half = emb.detach().to(dtype).requires_grad_()
+    loss = build("supcon")(half, labels)
+    loss.backward()
+    assert loss.dtype == torch.float32
+    assert half.grad.dtype == dtype
+    torch.testing.assert_close(loss, build("supcon")(half.float(), labels))
