@@ -103,6 +103,14 @@ class Library:
         """
         return self._coordinates.get(self._key(run, k), lambda: _encode(self._read_frame(run, k)))
 
+    def version(self, run: Run, k: int) -> str:
+        """A word that changes when frame ``k`` is written again.
+
+        Raises:
+            RunError: there is no frame ``k``.
+        """
+        return f"{k}-{self._key(run, k)[2]:x}"
+
     def embeddings(self, run: Run, k: int) -> tuple[np.ndarray, ...] | None:
         """Float16 ``[P, D]`` of every arm at snapshot ``k``; None where they were not kept."""
         path = run.folder.embeddings_path(k)

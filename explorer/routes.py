@@ -34,6 +34,7 @@ FOREVER = "public, max-age=31536000, immutable"
 TOKEN_HEADER = "x-rankscope-token"
 _ASSET = re.compile(r"[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+)*\.(?:js|css|svg)")
 _TYPES = {".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}
+_BINARY = "application/octet-stream"
 _NUMBER = re.compile(r"[0-9]{1,9}")
 Endpoint = Callable[[Request], Any]  # a response, or a promise of one
 _log = logging.getLogger(__name__)
@@ -94,7 +95,7 @@ class Endpoints:
         about = path.stat()
         tag = f'"{about.st_mtime_ns:x}-{about.st_size:x}"'
         headers = {"Cache-Control": "no-cache", "ETag": tag}
-        if tag in request.headers.get("if-none-match", ""):
+        if _knows(request, tag):
             return Response(status_code=304, headers=headers)
         return FileResponse(path, media_type=_TYPES[path.suffix], headers=headers)
 
@@ -121,8 +122,12 @@ class Endpoints:
 
     def frame(self, request: Request) -> Response:
         """The maps of all arms, as binary coordinates."""
-        content = self._library.coordinates(self._run(request), _path(request, "k"))
-        return Response(content, media_type="application/octet-stream", headers={"Cache-Control": FOREVER})
+        run, k = self._run(request), _path(request, "k")
+        content = self._library.coordinates(run, k)
+        if run.recorded or run.folder.state().phase == "finished":
+            return Response(content, media_type=_BINARY, headers={"Cache-Control": FOREVER})
+        # a run that can be resumed may write a frame of the same number again
+        return _unless_known(request, self._library.version(run, k), content)
 
     def frame_info(self, request: Request) -> Response:
         """Step, quality and drift of one frame."""
@@ -217,6 +222,18 @@ def _json(content: dict[str, Any], status: int = 200) -> Response:
     # surrogates can come in through an odd file name; they must not break the reply
     body = text.encode("utf-8", "replace")
     return Response(body, status, headers={"Cache-Control": "no-store"}, media_type="application/json")
+
+
+def _knows(request: Request, tag: str) -> bool:
+    return tag in request.headers.get("if-none-match", "")
+
+
+def _unless_known(request: Request, version: str, content: bytes) -> Response:
+    """The content, or a word that the browser's copy is still good."""
+    headers = {"Cache-Control": "no-cache", "ETag": f'"{version}"'}
+    if _knows(request, headers["ETag"]):
+        return Response(status_code=304, headers=headers)
+    return Response(content, media_type=_BINARY, headers=headers)
 
 
 def _path(request: Request, name: str) -> int:
