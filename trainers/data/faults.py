@@ -40,9 +40,7 @@ def explain(error: BaseException, source: str) -> DataError:
             "Check the network, or choose a drawn world or a folder."
         )
     if "DatasetNotFoundError" in kinds or "RepositoryNotFoundError" in kinds or "doesn't exist on the Hub" in text:
-        return DataError(
-            f"{source!r} is not on the Hub, or it is private. Check the spelling; private sets need HF_TOKEN."
-        )
+        return DataError(f"{source!r} is not on the Hub, or private. Check the spelling; private sets need HF_TOKEN.")
     if kinds & {"DataFilesNotFoundError", "EmptyDatasetError"} or "any data file" in text:
         return DataError(f"{source!r} holds no images or tables that can be read.")
     last = str(causes[-1]).strip().splitlines()
