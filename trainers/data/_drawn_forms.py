@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 
 from trainers.data._drawn_math import Floats, clip01, turn
 
-CELLS_PER_UNIT = 176
 LEFT, RIGHT, BOTTOM, TOP = -0.80, 0.80, -0.22, 1.22
 _STEPS = 14
 
@@ -42,7 +41,7 @@ class Relief:
     Channels: body coverage, arc length from the foot, angle in turns, normal x, normal y, mouth coverage,
     height within the mouth (-1 front, 1 back), handle coverage, handle roundness (-1 outer rim, 1 inner rim).
     ``length`` is the outline's arc length, ``girth`` its mean radius; ``top`` and ``reach`` are the greatest height and
-    the greatest distance from the axis of a covered cell.
+    the greatest distance from the axis of a covered cell; ``density`` is the number of cells to a unit.
     """
 
     cells: Floats
@@ -50,6 +49,7 @@ class Relief:
     girth: float
     top: float
     reach: float
+    density: int
 
 
 SHELVES: tuple[tuple[str, tuple[Form, ...]], ...] = (
@@ -167,17 +167,18 @@ SHELVES: tuple[tuple[str, tuple[Form, ...]], ...] = (
 )
 
 
-def relief(form: Form, tilt: float) -> Relief:
-    """Look at ``form`` from above: ``tilt`` is the height of a horizontal circle over its width, 0.1 to 0.4.
+def relief(form: Form, tilt: float, density: int) -> Relief:
+    """Look at ``form`` from above: ``tilt`` is the height of a horizontal circle over its width, 0.1 to 0.4, and
+    ``density`` the number of cells to a unit.
 
     The pot is a stack of horizontal ellipses painted from the foot up, so that a higher one hides a lower one; between
     two neighbours of the stack the height is interpolated, which keeps painted bands smooth.
     """
     height, radius = _outline(form)
     arc = np.concatenate(([0.0], np.cumsum(np.sqrt(np.diff(height) ** 2 + np.diff(radius) ** 2)))).astype(np.float32)
-    x, y = _grid()
+    x, y = _grid(density)
     pull = _pull(form, height)
-    owner, cover = _stack(x, y, height, radius, pull, tilt)
+    owner, cover = _stack(x, y, height, radius, pull, tilt, density)
     share = _share(x, y, owner, height, radius, pull, tilt)
     after = np.minimum(owner + 1, len(height) - 1)
 
@@ -194,8 +195,8 @@ def relief(form: Form, tilt: float) -> Relief:
     out, up = along((slope_h / steep).astype(np.float32)), along((-slope_r / steep).astype(np.float32))
     nx = s / norm * out
     ny = up * (1 - tilt * tilt / 2) - c / norm * out * tilt
-    mouth, depth = _mouth(form, x, y, height[-1], radius[-1], pull[-1], tilt)
-    ring, roundness = _handles(form, x, y)
+    mouth, depth = _mouth(form, x, y, height[-1], radius[-1], pull[-1], tilt, density)
+    ring, roundness = _handles(form, x, y, density)
     channels = (cover, along(arc), turn(s, c), nx, ny, mouth, depth, ring, roundness)
     cells = np.stack([np.broadcast_to(channel, cover.shape) for channel in channels], axis=-1)
     girth = float(np.cumsum(radius[1:] * np.diff(arc))[-1] / arc[-1])
@@ -206,14 +207,15 @@ def relief(form: Form, tilt: float) -> Relief:
         girth=girth,
         top=float(y[rows.min(), 0]),
         reach=float(np.abs(x[0, columns]).max()),
+        density=density,
     )
 
 
-def _grid() -> tuple[Floats, Floats]:
+def _grid(density: int) -> tuple[Floats, Floats]:
     """Cell centres: x [1, columns] to the right, y [rows, 1] upwards, top row first."""
-    columns, rows = round((RIGHT - LEFT) * CELLS_PER_UNIT), round((TOP - BOTTOM) * CELLS_PER_UNIT)
-    x = LEFT + (np.arange(columns, dtype=np.float32) + np.float32(0.5)) / CELLS_PER_UNIT
-    y = TOP - (np.arange(rows, dtype=np.float32) + np.float32(0.5)) / CELLS_PER_UNIT
+    columns, rows = round((RIGHT - LEFT) * density), round((TOP - BOTTOM) * density)
+    x = LEFT + (np.arange(columns, dtype=np.float32) + np.float32(0.5)) / density
+    y = TOP - (np.arange(rows, dtype=np.float32) + np.float32(0.5)) / density
     return x[None, :].astype(np.float32), y[:, None].astype(np.float32)
 
 
@@ -241,7 +243,7 @@ def _half(x: Floats, radius: float, pull: float) -> Floats:
 
 
 def _stack(
-    x: Floats, y: Floats, height: Floats, radius: Floats, pull: Floats, tilt: float
+    x: Floats, y: Floats, height: Floats, radius: Floats, pull: Floats, tilt: float, density: int
 ) -> tuple[NDArray[np.intp], Floats]:
     """The topmost ellipse over every cell (index, the nearest in height where there is none) and the coverage."""
     nearest = np.minimum(np.searchsorted(height, y[:, 0]), len(height) - 1)
@@ -253,8 +255,8 @@ def _stack(
         here, there = tilt * half[index], tilt * half[above]
         low = np.minimum(height[index] - here, height[above] - there)
         high = np.maximum(height[index] + here, height[above] + there)
-        first = max(0, int((TOP - height[above] - tilt) * CELLS_PER_UNIT))
-        last = int((TOP - height[index] + tilt) * CELLS_PER_UNIT) + 1
+        first = max(0, int((TOP - height[above] - tilt) * density))
+        last = int((TOP - height[index] + tilt) * density) + 1
         hit = (y[first:last] >= low) & (y[first:last] <= high) & (np.maximum(here, there) > 0)
         owner[first:last][hit] = index
         cover[first:last][hit] = 1
@@ -282,17 +284,17 @@ def _share(
 
 
 def _mouth(
-    form: Form, x: Floats, y: Floats, height: float, radius: float, pull: float, tilt: float
+    form: Form, x: Floats, y: Floats, height: float, radius: float, pull: float, tilt: float, density: int
 ) -> tuple[Floats, Floats]:
     """Coverage of the opening and the height within it, -1 at the front lip and 1 at the back."""
     rx = np.float32(max(radius * form.mouth, 1e-3))
     across = np.where(x < 0, x / np.float32(pull), x) / rx
     up = (y - np.float32(height)) / np.float32(rx * tilt)
     distance = np.sqrt(across * across + up * up) - 1
-    return clip01(np.float32(0.5) - distance * np.float32(rx * tilt * CELLS_PER_UNIT / 2)), np.clip(up, -1, 1)
+    return clip01(np.float32(0.5) - distance * np.float32(rx * tilt * density / 2)), np.clip(up, -1, 1)
 
 
-def _handles(form: Form, x: Floats, y: Floats) -> tuple[Floats, Floats]:
+def _handles(form: Form, x: Floats, y: Floats, density: int) -> tuple[Floats, Floats]:
     """Coverage and roundness of the rings; they are drawn before the body, which hides their inner part."""
     cover = np.zeros((y.size, x.size), dtype=np.float32)
     roundness = np.zeros_like(cover)
@@ -301,7 +303,7 @@ def _handles(form: Form, x: Floats, y: Floats) -> tuple[Floats, Floats]:
         k = np.sqrt((dx / np.float32(rx)) ** 2 + (dy / np.float32(ry)) ** 2)
         steep = np.sqrt((dx / np.float32(rx * rx)) ** 2 + (dy / np.float32(ry * ry)) ** 2)
         distance = (k - 1) * k / np.maximum(steep, np.float32(1e-3))
-        here = clip01(np.float32(0.5) - (np.abs(distance) - np.float32(thick)) * np.float32(CELLS_PER_UNIT / 1.5))
+        here = clip01(np.float32(0.5) - (np.abs(distance) - np.float32(thick)) * np.float32(density / 1.5))
         roundness = np.where(here > cover, np.clip(-distance / np.float32(thick), -1, 1), roundness)
         cover = np.maximum(cover, here)
     return cover, roundness.astype(np.float32)

@@ -73,7 +73,7 @@ def make_room(chance: Chance) -> Room:
         slant=chance.around(0.9),
         pitch=chance.between(0.3, 0.55),
         offset=chance.unit(),
-        leaves=chance.pick((0, 1, 1, 2, 3)),
+        leaves=chance.pick((0, 1, 1, 2, 2)),
     )
 
 
@@ -95,7 +95,7 @@ def paint_room(room: Room, x: Floats, y: Floats, foot_x: float, foot_y: float, g
     dy = (y - foot_y + 0.02) / max(0.45 * girth, 0.02)
     contact = 1 / (1 + (dx * dx + dy * dy) ** 2)
     picture *= 1 - 0.55 * contact
-    return (picture * room.tint).astype(np.float32)
+    return picture.astype(np.float32, copy=False)
 
 
 def _backdrop(room: Room, x: Floats, y: Floats, edge: float) -> Floats:
@@ -141,7 +141,7 @@ def foreground(picture: Floats, room: Room, x: Floats, y: Floats, chance: Chance
             cx, cy = base_x + direction * reach * share, base_y + s * reach * share
             side = 0.13 if step % 2 else -0.13
             c, s = cos_sin(bend + (side if step < 4 else 0.0))
-            _leaf(picture, x, y, cx, cy, (c if left else -c), s, size * (1.25 - 0.4 * share), colour * room.tint)
+            _leaf(picture, x, y, cx, cy, (c if left else -c), s, size * (1.25 - 0.4 * share), colour)
 
 
 def _leaf(

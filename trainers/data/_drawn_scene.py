@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trainers.data._drawn_chance import Chance
-from trainers.data._drawn_forms import CELLS_PER_UNIT, LEFT, TOP, Relief
+from trainers.data._drawn_forms import LEFT, TOP, Relief
 from trainers.data._drawn_math import PI, Floats, clip01, cos_sin, ease, inside
 from trainers.data._drawn_motifs import MOTIFS, band
 from trainers.data._drawn_room import Room, foreground, hang_light, make_room, paint_room
@@ -17,7 +17,7 @@ from trainers.data._drawn_wares import GLAZES, INKS, Pot
 SUPERSAMPLING = 2
 _CELL = 0.165
 _CLAY = (196, 150, 118)
-_TONE_DRIFT, _HUE_DRIFT = 0.22, 0.11
+_TONE_DRIFT, _HUE_DRIFT = 0.24, 0.13
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,7 +66,7 @@ def make_pose(relief: Relief, chance: Chance) -> Pose:
     return Pose(
         x=0.5 + chance.around(0.16),
         y=0.53 + chance.around(0.14),
-        scale=chance.between(0.44, 0.8),
+        scale=chance.between(0.4, 0.8),
         lean=chance.around(0.055),
         mirrored=chance.happens(0.5),
         spin=chance.unit(),
@@ -85,8 +85,8 @@ def _place(picture: Floats, pot: Pot, relief: Relief, pose: Pose, room: Room, n:
     flip = -1.0 if pose.mirrored else 1.0
     px, py = flip * (c * x + s * y), c * y - s * x + 0.5 * relief.top
     rows, columns = relief.cells.shape[:2]
-    column = np.clip(((px - LEFT) * CELLS_PER_UNIT).astype(np.int32), 0, columns - 1)
-    row = np.clip(((TOP - py) * CELLS_PER_UNIT).astype(np.int32), 0, rows - 1)
+    column = np.clip(((px - LEFT) * relief.density).astype(np.int32), 0, columns - 1)
+    row = np.clip(((TOP - py) * relief.density).astype(np.int32), 0, rows - 1)
     cells = np.take(relief.cells.reshape(rows * columns, -1), row * columns + column, axis=0)
     cover, arc, angle, nx, ny, mouth, depth, ring, roundness = np.ascontiguousarray(np.moveaxis(cells, -1, 0))
 
@@ -98,13 +98,11 @@ def _place(picture: Floats, pot: Pot, relief: Relief, pose: Pose, room: Room, n:
     skin = skin + bare * (_light(_CLAY) - skin)
     lamp_x = flip * room.lamp[0]
     target = picture[:, top:bottom, left:right]
-    grip = glaze * (0.62 - 0.34 * roundness * np.float32(lamp_x)) * room.tint
-    target += ring * (grip - target)
+    if pot.form.handles:
+        target += ring * (glaze * (0.62 - 0.34 * roundness * np.float32(lamp_x)) - target)
     shade, shine = _shading(nx, ny, lamp_x, room)
-    body = skin * room.tint * shade + shine
-    target += cover * (body - target)
-    hollow = glaze * (0.16 + 0.22 * ease(0.5 + 0.5 * depth)) * room.tint
-    target += mouth * (hollow - target)
+    target += cover * (skin * shade + shine - target)
+    target += mouth * (glaze * (0.16 + 0.22 * ease(0.5 + 0.5 * depth)) - target)
 
 
 def _ornament(pot: Pot, relief: Relief, arc: Floats, angle: Floats, soft: float) -> Floats:
@@ -149,8 +147,8 @@ def _fired(colour: tuple[int, int, int], chance: Chance) -> Floats:
 
 
 def _develop(picture: Floats, room: Room) -> NDArray[np.uint8]:
-    """Exposure, shrinking and gamma: uint8 [3, n / 2, n / 2] from linear light [3, n, n]."""
+    """Shrinking, colour of the light, exposure and gamma: uint8 [3, n / 2, n / 2] from linear light [3, n, n]."""
     rows = picture[:, 0::2] + picture[:, 1::2]
     small = rows[:, :, 0::2] + rows[:, :, 1::2]
-    small = np.sqrt(clip01(small * np.float32(0.25 * room.exposure)))
+    small = np.sqrt(clip01(small * (np.float32(0.25 * room.exposure) * room.tint)))
     return (small * np.float32(255) + np.float32(0.5)).astype(np.uint8)

@@ -14,7 +14,6 @@ Paint = tuple[str, str, str]
 """Glaze, motif, ink."""
 LEVELS = ("pot", "shape", "shelf")
 TRAIN_PER_FORM, TEST_PER_FORM = 6, 5
-_GLAZES_PER_FORM, _MOTIFS_PER_FORM = 3, 5
 
 GLAZES: dict[str, Colour] = {
     "celadon": (141, 179, 155),
@@ -37,7 +36,7 @@ INKS: dict[str, Colour] = {
     "gold": (232, 184, 84),
 }
 SPANS: tuple[tuple[float, float], ...] = ((0.04, 0.96), (0.12, 0.62), (0.42, 0.94))
-_LEAST_CONTRAST = 145
+_LEAST_CONTRAST = 125
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,9 +62,9 @@ class Pot:
 def make_pots(seed: int) -> tuple[tuple[Pot, ...], tuple[Pot, ...]]:
     """The train and the test pots, shelf by shelf, shape by shape.
 
-    Each shape is made in a few glazes and motifs, dealt out evenly over all shapes: a glaze or a motif alone tells
-    neither a pot nor a shelf, while glaze, motif and ink together tell a pot wherever it stands. A loss that only
-    separates pots is thus free to ignore shapes and shelves.
+    Glazes and motifs are dealt out evenly to every shape and inks without regard to it, so that none of them tells a
+    shape or a shelf; the three together tell a pot wherever it stands. A loss that only separates pots is thus free to
+    ignore shapes and shelves.
     """
     chance = Chance(seed, "pots")
     taken: set[Paint] = set()
@@ -75,11 +74,11 @@ def make_pots(seed: int) -> tuple[tuple[Pot, ...], tuple[Pot, ...]]:
     shape = 0
     for shelf, (_, forms) in enumerate(SHELVES):
         for form in forms:
-            paints = _paints(TRAIN_PER_FORM + TEST_PER_FORM, taken, glazes, motifs, chance)
-            pots = [_pot(form, shape, shelf, paint, chance.pick(SPANS)) for paint in paints]
-            taken.update(paints)
-            train += pots[:TRAIN_PER_FORM]
-            test += pots[TRAIN_PER_FORM:]
+            for number in range(TRAIN_PER_FORM + TEST_PER_FORM):
+                paint = _paint(taken, glazes, motifs, chance)
+                taken.add(paint)
+                pot = _pot(form, shape, shelf, paint, chance.pick(SPANS))
+                (train if number < TRAIN_PER_FORM else test).append(pot)
             shape += 1
     return tuple(train), tuple(test)
 
@@ -110,16 +109,14 @@ class _Deck:
         return self._left.pop()
 
 
-def _paints(count: int, taken: set[Paint], glazes: _Deck, motifs: _Deck, chance: Chance) -> list[Paint]:
-    """``count`` new paints from a few glazes and motifs, of a few more motifs if too many are taken."""
-    few = [glazes.deal() for _ in range(_GLAZES_PER_FORM)]
-    drawn = [motifs.deal() for _ in range(_MOTIFS_PER_FORM)]
+def _paint(taken: set[Paint], glazes: _Deck, motifs: _Deck, chance: Chance) -> Paint:
+    """A paint that no pot has: the next glaze, the next motif that still has a free ink on it."""
+    glaze = glazes.deal()
     while True:
-        every = {(glaze, motif, ink): None for glaze in few for motif in drawn for ink in _inks(glaze)}
-        free = [paint for paint in every if paint not in taken]
-        if len(free) >= count:
-            return chance.shuffled(free)[:count]
-        drawn.append(motifs.deal())
+        motif = motifs.deal()
+        free = [(glaze, motif, ink) for ink in _inks(glaze) if (glaze, motif, ink) not in taken]
+        if free:
+            return chance.pick(free)
 
 
 def _inks(glaze: str) -> list[str]:
