@@ -142,5 +142,5 @@ def _buttons() -> dict[str, object]:
 def _slider(steps: Sequence[int]) -> dict[str, object]:
     at_once = {"frame": {"duration": 0, "redraw": True}, "mode": "immediate", "transition": {"duration": 0}}
     marks = [{"label": str(step), "method": "animate", "args": [[str(f)], at_once]} for f, step in enumerate(steps)]
-    return {"steps": marks, "active": len(marks) - 1, "currentvalue": {"prefix": "step "}, "x": 0.16, "len": 0.84,
+    return {"steps": marks, "active": len(marks) - 1, "currentvalue": {"prefix": "step "}, "x": 0.18, "len": 0.82,
             "y": -0.02, "yanchor": "top"}  # fmt: skip

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 from explorer.library import Run
+from trainers.data import SOURCES
 from trainers.encoders import ENCODERS
 from trainers.losses import LOSSES
 from trainers.types import Hierarchy, LossChoice, RunConfig
@@ -36,7 +37,10 @@ def data_title(run: Run) -> str:
     """The name of the images: as read, or as asked for while they are not read yet."""
     if run.probe is not None:
         return run.probe.data_title
-    return run.config.data.source.rstrip("/").rsplit("/", 1)[-1].replace("_", " ").capitalize()
+    source = run.config.data.source
+    if source in SOURCES:
+        return SOURCES[source].title
+    return source.rstrip("/").rsplit("/", 1)[-1]
 
 
 def run_title(run: Run) -> str:

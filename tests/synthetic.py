@@ -157,7 +157,8 @@ def _scalars(arm: int, step: int, seconds: float, progress: float) -> list[Scala
     }
     if progress == 1.0:
         values |= {f"test/{key}": values[key] - 0.02 for key in ("R_at_1", "AP_at_R", "HAP", "NDCG", "ASI")}
-    return [Scalar(arm=arm, step=step, seconds=seconds, key=key, value=value) for key, value in values.items()]
+    shares = {key: value if key == "images_per_s" else min(value, 1.0) for key, value in values.items()}
+    return [Scalar(arm=arm, step=step, seconds=seconds, key=key, value=value) for key, value in shares.items()]
 
 
 def _map(vectors: np.ndarray, k: int) -> FrameArm:

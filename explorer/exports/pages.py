@@ -37,6 +37,7 @@ h1 { font-size: 22px; margin: 0; } p { max-width: 90ch; margin: 8px 0; } .quiet 
 table { border-collapse: collapse; font-variant-numeric: tabular-nums; margin: 8px 0; }
 th, td { text-align: right; padding: 4px 16px 4px 0; border-bottom: 1px solid #e2e3e8; }
 th:first-child { text-align: left; }
+.wide { overflow-x: auto; } .wide > div { min-width: 760px; }
 """
 
 
@@ -59,17 +60,17 @@ def write_curves(run: Run, path: Path) -> None:
     scalars = run.folder.scalars()
     panels = curve_panels(scalars, len(run.config.losses), run.probe)
     titles = arm_titles(run.config)
-    body = _final_table(scalars, titles)
+    body = _final_table(scalars, titles) + _floor(scalars)
     path.write_text(_page(run, figures.curves(panels, titles), body), encoding="utf-8")
 
 
 def curve_panels(
     scalars: Sequence[Scalar], arms: int, probe: Probe | None
 ) -> dict[str, list[tuple[list[int], list[float]]]]:
-    """Heading to steps and values of each arm; the usual measures first, final tests left out."""
+    """Heading to steps and values of each arm; the usual measures first, single numbers left out."""
     series: dict[str, list[tuple[list[int], list[float]]]] = defaultdict(lambda: [([], []) for _ in range(arms)])
     for scalar in scalars:
-        if not scalar.key.startswith("test/") and math.isfinite(scalar.value):
+        if not scalar.key.startswith(("test/", "floor_")) and math.isfinite(scalar.value):
             steps, values = series[scalar.key][scalar.arm]
             steps.append(scalar.step)
             values.append(scalar.value)
@@ -142,6 +143,13 @@ def _final_table(scalars: Sequence[Scalar], titles: Sequence[str]) -> str:
     return f"<p>At the end, on the test images:</p><table><tr><th></th>{head}</tr>{body}</table>"
 
 
+def _floor(scalars: Sequence[Scalar]) -> str:
+    floor = next((scalar.value for scalar in scalars if scalar.key == "floor_R_at_1"), None)
+    return (
+        "" if floor is None else f"<p class='quiet'>Recall@1 of the bare pixels, without any training: {floor:.3f}.</p>"
+    )
+
+
 def _page(run: Run, figure: go.Figure, body: str) -> str:
     """The whole page; plotly's own code is inside, so it opens without a network."""
     title = html.escape(run_title(run))
@@ -151,5 +159,6 @@ def _page(run: Run, figure: go.Figure, body: str) -> str:
         f"<!doctype html><html lang='en'><head><meta charset='utf-8'>"
         f"<meta name='viewport' content='width=device-width, initial-scale=1'><title>{title}</title>"
         f"<style>{_STYLE}</style></head><body><main><h1>{title}</h1>"
-        f"<p class='quiet'>{html.escape(summary(run))}. Run {run.id}.</p>{drawing}{body}</main></body></html>"
+        f"<p class='quiet'>{html.escape(summary(run))}. Run {run.id}.</p>"
+        f"<div class='wide'><div>{drawing}</div></div>{body}</main></body></html>"
     )

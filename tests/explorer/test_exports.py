@@ -177,13 +177,16 @@ def test_pages_stand_alone_and_names_stay_text(client: TestClient, root: Path, k
         assert "loses most neighbours" in page and "30% on the map of Smooth-AP" in page
 
 
-def test_curves_show_what_there_is(root: Path) -> None:
+def test_curves_show_what_there_is(client: TestClient, root: Path) -> None:
     folder = make_run(root, points=60, frames=3)
-    folder.db.add_metrics([Scalar(arm=0, step=99, seconds=1.0, key="loss", value=float("inf"))])
+    extra = {"loss": float("inf"), "floor_R_at_1": 0.125}
+    folder.db.add_metrics(Scalar(arm=0, step=99, seconds=1.0, key=key, value=value) for key, value in extra.items())
     panels = curve_panels(folder.scalars(), 2, folder.probe())
     assert list(panels)[:2] == ["Loss", "Recall@1"] and "AP, kind" in panels and "Loss part: ranking" in panels
     assert panels["Loss"][0] == ([0, 25, 50], pytest.approx([1.0, 0.6, 0.2]))
-    assert not any("test" in title and "training" not in title for title in panels)
+    assert not any("test/" in title or "floor" in title for title in panels)
+    page = _download(client, folder, "curves.html").decode()
+    assert "without any training: 0.125" in page and "<td>0.8800</td>" in page
     assert heading("AP_level7", folder.probe()) == "AP_level7"
 
 

@@ -1,0 +1,56 @@
+"""The bounded cache."""
+
+from __future__ import annotations
+
+import threading
+
+import pytest
+
+from explorer.cache import Cache
+
+
+def test_a_value_is_made_once() -> None:
+    made: list[str] = []
+    cache: Cache[int] = Cache(limit=2)
+    assert [cache.get("a", lambda: made.append("a") or 1) for _ in range(3)] == [1, 1, 1]
+    assert made == ["a"]
+
+
+def test_the_oldest_leaves_first_and_is_told() -> None:
+    gone: list[bytes] = []
+    cache: Cache[bytes] = Cache(limit=10, cost=len, dropped=gone.append)
+    for key in ("a", "b"):
+        cache.get(key, lambda key=key: key.encode() * 4)
+    cache.get("a", bytes)
+    cache.get("c", lambda: b"c" * 4)
+    assert gone == [b"bbbb"] and cache.total == 8
+    cache.clear()
+    assert cache.total == 0 and len(gone) == 3
+
+
+def test_what_is_too_large_is_not_kept() -> None:
+    cache: Cache[bytes] = Cache(limit=10, cost=len)
+    assert len(cache.get("big", lambda: b"x" * 11)) == 11
+    assert cache.total == 0
+
+
+def test_a_failure_is_not_kept() -> None:
+    cache: Cache[int] = Cache(limit=2)
+    with pytest.raises(ZeroDivisionError):
+        cache.get("a", lambda: 1 // 0)
+    assert cache.get("a", lambda: 5) == 5
+
+
+def test_many_threads_keep_the_count_right() -> None:
+    cache: Cache[int] = Cache(limit=50)
+
+    def work(start: int) -> None:
+        for i in range(500):
+            assert cache.get((start + i) % 80, lambda i=i: (start + i) % 80) == (start + i) % 80
+
+    threads = [threading.Thread(target=work, args=(n * 7,)) for n in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert cache.total == 50
