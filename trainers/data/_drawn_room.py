@@ -30,7 +30,19 @@ BACKDROPS = ("plain", "niche", "disc", "panels", "stripes")
 
 @dataclass(frozen=True, kw_only=True)
 class Room:
-    """Everything in a picture that is not the pot. Colours are linear light, lengths are shares of the picture."""
+    """Everything in a picture that is not the pot. Lengths are shares of the picture.
+
+    Attributes:
+        wall, second, table: colours in linear light, [3, 1, 1].
+        backdrop: what the second colour paints on the wall; ``place`` is its middle and ``extent`` its half width.
+        behind: how far above the pot's foot the table ends.
+        lamp: direction towards the light, a unit vector (right, up, towards the camera).
+        ambient: share of light that comes from everywhere; ``gloss`` is the strength of a highlight.
+        tint, exposure: colour [3, 1, 1] and strength of the light as the camera took it.
+        window: depth of the shade between bars of window light, 0 without; ``slant``, ``pitch`` and ``offset`` are
+            the bars' lean, distance and shift.
+        leaves: number of sprigs in front.
+    """
 
     wall: Floats
     second: Floats
