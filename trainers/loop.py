@@ -185,8 +185,9 @@ class Trainer:
             )
         labels = torch.cat([compact[:, None], data.train.labels[:, 1:]], dim=1)
         torch.manual_seed(config.seed)
+        _, channels, side, _ = data.train.images.shape
         encoder = ENCODERS[config.encoder].build(
-            channels=data.train.images.shape[1], dim=config.dim, parameters=config.encoder_parameters
+            channels=channels, side=side, dim=config.dim, parameters=config.encoder_parameters
         )
         train, test = data.train.images, data.test.images
         if encoder.frozen:

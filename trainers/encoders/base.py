@@ -57,7 +57,7 @@ class EncoderDescriptor:
         title: as printed.
         sentence: what it is, one plain sentence.
         parameters: frozen dataclass of its parameters.
-        make: called as ``make(parameters, channels=, dim=)``; draws initial weights from torch's global generator.
+        make: called as ``make(parameters, channels=, side=, dim=)``; draws initial weights from torch's global generator.
         learning_rate: a default that works with it.
     """
 
@@ -69,11 +69,12 @@ class EncoderDescriptor:
     learning_rate: float
     order: int = 100
 
-    def build(self, *, channels: int, dim: int, parameters: Mapping[str, Any]) -> Encoder:
+    def build(self, *, channels: int, side: int, dim: int, parameters: Mapping[str, Any]) -> Encoder:
         """Make the encoder.
 
         Args:
             channels: image channels C, 1 or 3.
+            side: of the square images, pixels.
             dim: embedding dimension D.
             parameters: by name; missing ones take their defaults.
 
@@ -81,4 +82,4 @@ class EncoderDescriptor:
             ParameterError: a parameter is unknown, of the wrong type or out of range.
             UserError: weights or libraries it needs cannot be loaded.
         """
-        return self.make(make(self.parameters, dict(parameters), self.title), channels=channels, dim=dim)
+        return self.make(make(self.parameters, dict(parameters), self.title), channels=channels, side=side, dim=dim)
