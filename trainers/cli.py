@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from trainers.errors import ParameterError, UserError
+from trainers.parameters import describe, specs
 from trainers.store import RunFolder, list_runs
 from trainers.types import DataChoice, LossChoice, RunConfig, RunState
 
@@ -35,7 +36,9 @@ def _parser() -> argparse.ArgumentParser:
         "The page picks up every run in the same folder while it is going.",
     )
     verbs = parser.add_subparsers(required=True, metavar="COMMAND")
-    _train_parser(verbs.add_parser("train", help="start a run", formatter_class=_HELP))
+    train = verbs.add_parser("train", help="start a run", formatter_class=_HELP)
+    train.set_defaults(run=_train)
+    add_train_flags(train)
     resume = verbs.add_parser("resume", help="continue a run from its last checkpoint")
     resume.add_argument("id")
     resume.set_defaults(run=_resume)
@@ -47,10 +50,12 @@ def _parser() -> argparse.ArgumentParser:
     control.set_defaults(run=_send)
     losses = verbs.add_parser("losses", help="the losses and their parameters")
     losses.set_defaults(run=_losses)
+    encoders = verbs.add_parser("encoders", help="the encoders and their parameters")
+    encoders.set_defaults(run=_encoders)
     look = verbs.add_parser("inspect", help="what a dataset holds and how it would be read")
     look.add_argument("data")
     look.set_defaults(run=_inspect)
-    for verb in (resume, listing, control):
+    for verb in (train, resume, listing, control):
         _runs_flag(verb)
     return parser
 
@@ -63,9 +68,8 @@ def _runs_flag(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--runs", type=Path, default=Path(place), help="folder that holds the runs")
 
 
-def _train_parser(parser: argparse.ArgumentParser) -> None:
-    parser.set_defaults(run=_train)
-    _runs_flag(parser)
+def add_train_flags(parser: argparse.ArgumentParser) -> None:
+    """The flags that :func:`config_from` reads."""
     data, batch, budget = (parser.add_argument_group(name) for name in ("data", "model and batch", "budget"))
     data.add_argument("--data", default="drawn", help="a catalogue name, a folder, or a Hub id")
     data.add_argument("--subset", help="configuration of a Hub set")
@@ -84,10 +88,17 @@ def _train_parser(parser: argparse.ArgumentParser) -> None:
         default=[choice.name for choice in DEFAULT.losses],
         help="one to four, e.g. smooth_ap happier:alpha=5,weight_proxy=0.5",
     )
-    batch.add_argument("--encoder", default=DEFAULT.encoder, metavar="NAME[:PARAMETER=VALUE,...]", help="see README")
-    for name in ("dim", "classes_per_batch", "images_per_class", "learning_rate", "weight_decay"):
-        kind = type(getattr(DEFAULT, name))
-        batch.add_argument(f"--{name.replace('_', '-')}", type=kind, default=getattr(DEFAULT, name), help=" ")
+    batch.add_argument(
+        "--encoder",
+        default=DEFAULT.encoder,
+        metavar="NAME[:PARAMETER=VALUE,...]",
+        help="run `python -m trainers encoders` for the names",
+    )
+    batch.add_argument("--dim", type=int, default=DEFAULT.dim, help="embedding dimension")
+    batch.add_argument("--classes-per-batch", type=int, default=DEFAULT.classes_per_batch, help="classes in a batch")
+    batch.add_argument("--images-per-class", type=int, default=DEFAULT.images_per_class, help="images of each")
+    batch.add_argument("--learning-rate", type=float, default=DEFAULT.learning_rate, help="of AdamW, after warm-up")
+    batch.add_argument("--weight-decay", type=float, default=DEFAULT.weight_decay, help="of AdamW")
     batch.add_argument("--sampler", default=DEFAULT.sampler, help="m_per_class or two_super_classes")
     budget.add_argument("--steps", type=int, help="optimiser steps")
     budget.add_argument("--minutes", type=float, help="minutes of training; 3 if no steps are given either")
@@ -219,13 +230,24 @@ def _send(arguments: argparse.Namespace) -> int:
 
 def _losses(_arguments: argparse.Namespace) -> int:
     from trainers.losses import LOSSES
-    from trainers.parameters import describe, specs
 
-    for name, descriptor in LOSSES.items():
-        print(f"{name}: {descriptor.title}, {descriptor.paper} ({descriptor.year})\n  {descriptor.sentence}")
-        for spec in specs(descriptor.parameters):
-            print(f"    {spec.name} = {spec.default}  ({describe(spec)})  {spec.rule.help}")
+    for descriptor in LOSSES.values():
+        _describe(descriptor, f"{descriptor.title}, {descriptor.paper} ({descriptor.year})")
     return 0
+
+
+def _encoders(_arguments: argparse.Namespace) -> int:
+    from trainers.encoders import ENCODERS
+
+    for descriptor in ENCODERS.values():
+        _describe(descriptor, descriptor.title)
+    return 0
+
+
+def _describe(descriptor: Any, heading: str) -> None:
+    print(f"{descriptor.name}: {heading}\n  {descriptor.sentence}")
+    for spec in specs(descriptor.parameters):
+        print(f"    {spec.name} = {spec.default}  ({describe(spec)})  {spec.rule.help}")
 
 
 def _inspect(arguments: argparse.Namespace) -> int:

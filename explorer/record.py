@@ -1,0 +1,148 @@
+"""``python -m explorer.record``: train a comparison, draw its maps and keep what a replay needs.
+
+The recordings in ``assets/recorded`` are made by this command and nothing else. It takes the flags of
+``python -m trainers train``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import shutil
+import sqlite3
+import sys
+import tempfile
+from pathlib import Path
+
+from tqdm import tqdm
+
+from explorer.layout.frames import Layouter
+from explorer.layout.umap_step import warm_up
+from trainers.cli import add_train_flags, config_from
+from trainers.errors import RunError, UserError
+from trainers.store import RunFolder
+from trainers.types import Frame, FrameArm, RunConfig, RunState, Snapshot
+from trainers.validation import check
+from trainers.worker import Worker, watch_signals
+
+KEPT_NEIGHBOURS = 10  # as many as the page shows; they are most of a recording's bytes
+
+
+def main(argv: list[str]) -> int:
+    """Record one comparison; exit status 0 unless it failed."""
+    parser = argparse.ArgumentParser(
+        prog="python -m explorer.record",
+        description=__doc__,
+        formatter_class=argparse.ArgumentDefaultsHelpFormatter,
+    )
+    add_train_flags(parser)
+    parser.add_argument("--out", type=Path, default=Path("assets") / "recorded", help="folder of the recordings")
+    parser.add_argument("--frames", type=int, default=48, help="frames to keep, evenly spaced")
+    arguments = parser.parse_args(argv)
+    try:
+        config = config_from(arguments)
+        check(config)
+        path = record(config, arguments.out, frames=arguments.frames)
+    except UserError as error:
+        print(f"rankscope: {error}", file=sys.stderr)
+        return 1
+    size = sum(file.stat().st_size for file in path.rglob("*") if file.is_file())
+    print(f"recorded {path} ({size / 1e6:.1f} MB)")
+    return 0
+
+
+def record(config: RunConfig, out: Path, *, frames: int) -> Path:
+    """Train, draw and slim one run.
+
+    Args:
+        config: what to train.
+        out: where the recording goes, as ``out/<run id>``.
+        frames: number of frames to keep, evenly spaced from the first to the last.
+
+    Returns:
+        the recording's folder.
+
+    Raises:
+        RunError: the training did not finish.
+    """
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = RunFolder.create(Path(scratch), config)
+        _train(folder)
+        _draw(folder)
+        return slim(folder, out, frames=frames)
+
+
+def slim(folder: RunFolder, out: Path, *, frames: int) -> Path:
+    """Copy what a replay needs: configuration, numbers, probe, thumbnails, some frames, the last embeddings."""
+    kept = _evenly(folder.frames(), frames)
+    target = out / folder.id
+    target.mkdir(parents=True)
+    recording = RunFolder(target)
+    for name in ("config.json", "probe.safetensors", "log.txt"):
+        shutil.copy(folder.path / name, target / name)
+    shutil.copytree(folder.path / "thumbs", target / "thumbs")
+    (target / "emb").mkdir()
+    shutil.copy(folder.embeddings_path(kept[-1]), recording.embeddings_path(kept[-1]))
+    with (
+        contextlib.closing(sqlite3.connect(folder.path / "run.db")) as source,
+        contextlib.closing(sqlite3.connect(target / "run.db")) as copy,
+    ):
+        source.backup(copy)
+    marks = ", ".join("?" for _ in kept)
+    for table in ("snapshots", "frames"):
+        recording.db.write(f"DELETE FROM {table} WHERE k NOT IN ({marks})", [tuple(kept)])
+    for k in kept:
+        recording.add_frame(_trimmed(folder.frame(k)))
+    recording.db.close()
+    with contextlib.closing(sqlite3.connect(target / "run.db")) as copy:
+        copy.execute("PRAGMA journal_mode=DELETE")  # a recording is read from read-only places: no side files
+        copy.execute("VACUUM")
+    return target
+
+
+def _train(folder: RunFolder) -> None:
+    with tqdm(total=100, unit="%", desc="training", disable=None) as bar:
+
+        def show(state: RunState) -> None:
+            if state.planned_steps:
+                bar.n = min(100, round(100 * state.step / state.planned_steps))
+            bar.set_postfix_str(state.message)
+
+        worker = Worker(folder, show)
+        watch_signals(worker)
+        state = worker.run()
+    if state.phase != "finished":
+        raise RunError(f"The training ended as {state.phase}: {state.error or state.message}.")
+
+
+def _draw(folder: RunFolder) -> None:
+    warm_up()
+    layouter = Layouter()
+    for k, step, seconds in tqdm(folder.snapshots(), desc="maps", disable=None):
+        embeddings = folder.embeddings(k)
+        folder.add_frame(layouter.next(Snapshot(k=k, step=step, seconds=seconds, embeddings=embeddings)))
+
+
+def _evenly(ks: list[int], count: int) -> list[int]:
+    """At most ``count`` of ``ks``, the first and the last among them."""
+    if len(ks) <= count:
+        return ks
+    return [ks[round(i * (len(ks) - 1) / (count - 1))] for i in range(count)]
+
+
+def _trimmed(frame: Frame) -> Frame:
+    arms = tuple(
+        FrameArm(
+            xy=arm.xy,
+            neighbours=arm.neighbours[:, :KEPT_NEIGHBOURS],
+            quality=arm.quality,
+            drift=arm.drift,
+            method=arm.method,
+        )
+        for arm in frame.arms
+    )
+    return Frame(k=frame.k, step=frame.step, seconds=frame.seconds, limit=frame.limit, arms=arms)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
