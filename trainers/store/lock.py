@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import fcntl
 import os
+import time
 from pathlib import Path
+
+ATTEMPTS, PAUSE = 20, 0.01
 
 
 class RunLock:
@@ -17,13 +20,17 @@ class RunLock:
     def acquire(self) -> bool:
         """Take the lock; False when another process holds it. Child processes do not inherit it."""
         handle = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            os.close(handle)
-            return False
-        self._handle = handle
-        return True
+        for _ in range(ATTEMPTS):
+            try:
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError:
+                # a viewer that asks whether the lock is held touches it for some microseconds
+                time.sleep(PAUSE)
+            else:
+                self._handle = handle
+                return True
+        os.close(handle)
+        return False
 
     def release(self) -> None:
         """Give the lock back; nothing happens if it is not held."""
@@ -34,10 +41,15 @@ class RunLock:
 
 def is_locked(folder: Path) -> bool:
     """Whether some process holds the folder's lock."""
-    probe = RunLock(folder)
-    if not (folder / "lock").exists():
+    try:
+        handle = os.open(folder / "lock", os.O_RDONLY | os.O_CLOEXEC)
+    except FileNotFoundError:
         return False
-    if probe.acquire():
-        probe.release()
-        return False
-    return True
+    try:
+        # shared: any number may ask at the same time without taking each other for a trainer
+        fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except OSError:
+        return True
+    finally:
+        os.close(handle)
+    return False
