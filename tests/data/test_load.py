@@ -98,7 +98,7 @@ def test_a_number_and_its_name_are_one_level(tmp_path):
     label = [n // 2 for n in range(12)]
     write_split(tmp_path, "train", {"label": label, "label_name": [f"bird {n}" for n in label]})
     data = load(tmp_path)
-    assert data.hierarchy.levels == ("label name",) and data.hierarchy.names[0][0] == "bird 0"
+    assert data.hierarchy.levels == ("class",) and data.hierarchy.names[0][0] == "bird 0"
 
 
 def test_numbers_that_are_no_labels_are_no_level(tmp_path):

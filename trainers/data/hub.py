@@ -38,6 +38,7 @@ def open_hub(name: str, subset: str | None, revision: str | None) -> Opened:
         title=card.get("pretty_name") or name.split("/")[-1],
         licence=card.get("license") or builder.info.license or "unknown",
         read=lambda progress: _read(builder, name, connected, progress),
+        local=_prepared(builder),
     )
 
 
@@ -59,12 +60,6 @@ def sample(name: str, subset: str | None, revision: str | None, rows: int) -> Sp
         except Exception as error:
             raise explain(error, name) from error
     return Splits(tables={split: table for split, table in found.items() if len(table)})
-
-
-def is_local(name: str, subset: str | None, revision: str | None) -> bool:
-    """Whether a set has been downloaded and prepared before."""
-    with nullcontext() if online() else offline():
-        return _prepared(make_builder(name, subset, revision, None))
 
 
 def _plain_images(stream: Any) -> Any:

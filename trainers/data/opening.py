@@ -39,12 +39,14 @@ class Opened:
         key: changes whenever the content may have.
         title, licence: as its own card says.
         read: gives the splits; slow, may download.
+        local: reading needs no download.
     """
 
     key: str
     title: str
     licence: str
     read: Callable[[Progress], Splits]
+    local: bool = True
 
 
 def open_folder(place: Path, subset: str | None) -> Opened:

@@ -16,6 +16,8 @@ from trainers.data.tree import Tree, compact, grow
 from trainers.errors import DataError
 from trainers.types import DataChoice, Hierarchy
 
+_PLAIN = ("label", "labels", "label name", "class name", "target", "y", "cls")
+
 
 @dataclass(frozen=True, kw_only=True)
 class Part:
@@ -63,7 +65,7 @@ def make_plan(splits: Splits, choice: DataChoice, titles: tuple[str, ...] | None
         notes.append(f"Split {names[1]!r} has no labels, so {names[0]!r} serves for training and test.")
     elif not known.all():
         notes.append(f"{int((~known).sum())} images without a label were left out.")
-    levels = titles if titles is not None and len(titles) == len(labels) else tuple(map(level_name, labels))
+    levels = titles if titles is not None and len(titles) == len(labels) else level_names(labels)
     tree = grow(levels, [Codes(values=codes[label].values[known], names=codes[label].names) for label in labels])
     whole = Part(owner=owner[known], rows=rows[known], labels=tree.labels)
     train, test = divided(whole, names, choice.seed, notes)
@@ -166,11 +168,11 @@ def settle(parts: Sequence[Part], hierarchy: Hierarchy) -> tuple[list[Part], Hie
     return settled, tree.hierarchy
 
 
-def level_name(column: str) -> str:
-    """``fine_label`` to ``fine``, ``label`` stays; underscores become spaces."""
-    words = column.replace("_", " ").strip()
-    short = words.removesuffix(" label").strip()
-    return short or words
+def level_names(columns: Sequence[str]) -> tuple[str, ...]:
+    """Words for columns: ``fine_label`` is ``fine``, ``label`` is ``class``; as they are where that makes two equal."""
+    names = tuple(column.replace("_", " ").removesuffix(" label").strip() for column in columns)
+    names = tuple("class" if name.lower() in _PLAIN else name for name in names)
+    return names if len(set(names)) == len(names) and all(names) else tuple(columns)
 
 
 def _has_labels(test: Table, train: Table, choice: DataChoice) -> bool:

@@ -26,17 +26,19 @@ def choose_probe(labels: Tensor, size: int, seed: int) -> Tensor:
     Returns:
         int64 [P], ascending indices, P at most ``size``; all N if ``size`` is N or more.
     """
-    rows = labels.reshape(len(labels), -1).numpy()
+    rows = labels.reshape(len(labels), -1).cpu().numpy()
     if size >= len(rows):
         return torch.arange(len(rows))
     rng = np.random.default_rng(seed)
     order = rng.permutation(len(rows))
     order = order[repeated(rows[order, 0])]
-    classes, counts = np.unique(rows[order, 0], return_counts=True)
+    order = order[np.argsort(rows[order, 0], kind="stable")]  # class by class, random inside
+    classes, first, counts = np.unique(rows[order, 0], return_index=True, return_counts=True)
     if not len(classes):
         return torch.from_numpy(np.sort(rng.permutation(len(rows))[:size]))
     quota = _quota(_spread(rows[order], rng), dict(zip(classes.tolist(), counts.tolist(), strict=True)), size)
-    picked = [order[rows[order, 0] == label][:count] for label, count in quota.items() if count]
+    begin = dict(zip(classes.tolist(), first.tolist(), strict=True))
+    picked = [order[begin[label] : begin[label] + count] for label, count in quota.items()]
     return torch.from_numpy(np.sort(np.concatenate(picked)))
 
 

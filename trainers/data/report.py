@@ -61,12 +61,11 @@ def inspect_source(choice: DataChoice) -> DataReport:
     check_reference(asked.subset, asked.revision)
     origin = resolve(asked.source)
     opened = open_source(asked)
-    sampled = origin.hub is not None and not hub.is_local(origin.hub, asked.subset, asked.revision)
-    if sampled:
+    if not opened.local:
         splits = hub.sample(str(origin.hub), asked.subset, asked.revision, _SAMPLE_ROWS)
     else:
         splits = opened.read(lambda _text, _fraction: None)
-    found = examine(splits, asked, opened.title, opened.licence, sampled=sampled)
+    found = examine(splits, asked, opened.title, opened.licence, sampled=not opened.local)
     if known is not None and found.proposal is not None:
         found = replace(found, title=known.title, proposal=replace(found.proposal, source=known.name))
     return found
