@@ -13,7 +13,7 @@ function follow(state) {
   last = state;
   const { phase, recorded } = state;
   const ours = !recorded;
-  enable("rs-pause", ours && (phase === "starting" || phase === "running"));
+  enable("rs-pause", ours && phase === "running");
   enable("rs-resume", ours && RESUMABLE.has(phase));
   enable("rs-stop", ours && MOVING.has(phase));
   for (const [id, shown] of [["rs-pause", !RESUMABLE.has(phase) || recorded], ["rs-resume", RESUMABLE.has(phase) && ours]]) {
@@ -45,11 +45,11 @@ function rest() {
 
 window.addEventListener("rankscope:state", (event) => follow(event.detail));
 
-// Gradio makes the sidebar after this module has run, and makes it anew when the page is switched.
+// Gradio makes the sidebar piece by piece after this module has run.
 new MutationObserver(() => {
-  const line = find("rs-status");
-  if (!line || line.dataset.followed) return;
-  line.dataset.followed = "yes";
+  const parts = ["rs-pause", "rs-resume", "rs-stop", "rs-status"].map(find);
+  if (parts.includes(null) || parts.every((part) => part.dataset.followed)) return;
+  for (const part of parts) part.dataset.followed = "yes";
   if (last) follow(last);
   else rest();
 }).observe(document.documentElement, { childList: true, subtree: true });

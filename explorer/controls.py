@@ -38,8 +38,7 @@ def control(spec: Spec, value: Any, key: tuple[str, ...] | None = None, label: s
             rule.low, rule.high, value, step=step, label=label, info=rule.help, key=key, buttons=[], min_width=80
         )
     # Gradio would cut a number to its bounds without a word, so the bounds stay with the check at the start
-    info = f"{rule.help} {_blank(spec)}".strip()
-    return gr.Number(value, label=label, info=info, placeholder=_blank(spec), key=key, min_width=80)
+    return gr.Number(value, label=label, info=rule.help, placeholder=_blank(spec), key=key, min_width=80)
 
 
 def raw(spec: Spec, value: Any) -> Any:
@@ -102,7 +101,7 @@ def _numbers(spec: Spec, text: str, owner: str) -> Any:
 
 
 def _blank(spec: Spec) -> str:
-    return "Empty for none." if spec.optional else ""
+    return "none" if spec.optional else ""
 
 
 def _step(low: float, high: float, default: Any) -> float:

@@ -22,7 +22,7 @@ class Training:
     """How to train; every loss of a comparison shares these."""
 
     minutes: float | None = parameter(
-        3.0, low=0.05, high=10080, help="Training time; pauses and the drawing of maps do not count."
+        3.0, low=0.05, high=10080, help="Training time; pauses and map drawing do not count."
     )
     steps: int | None = parameter(None, low=1, high=10_000_000, help="Ends the run earlier than its minutes.")
     classes_per_batch: int = parameter(16, low=2, high=128, help="More classes give each image more to be told from.")

@@ -22,13 +22,11 @@ def pick_images() -> list[Component]:
     Returns:
         The components whose values are the fields of :class:`explorer.form.Images`, in their order.
     """
-    gr.HTML("<h2>Images</h2>", apply_default_css=False, elem_classes=["rs-heading"])
     source = gr.Dropdown(
         [(descriptor.title, name) for name, descriptor in SOURCES.items()],
         value=DataChoice().source,
         allow_custom_value=True,
-        label="Images: a set of the list, a Hub id or a folder",
-        show_label=False,
+        label="Images",
         elem_id="rs-source",
         min_width=80,
     )

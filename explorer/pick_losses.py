@@ -7,9 +7,11 @@ from dataclasses import dataclass
 import gradio as gr
 
 from explorer.folds import parameter_fold
+from explorer.inspection import paragraph
 from trainers.losses import LOSSES
 from trainers.types import MAX_LOSSES, RunConfig
 
+_SAME = "They share weights, batches and augmentation; only the loss differs."
 _ORDINALS = ("First loss", "Second loss", "Third loss", "Fourth loss")
 ADDED = ("supcon", "proxy_anchor", "roadmap", "smooth_ap")
 """What "Add a loss" proposes: the first of these, then of all, that is not chosen yet."""
@@ -44,7 +46,8 @@ def pick_losses(page: gr.Blocks) -> LossSlots:
         names.append(name)
         texts.append(text)
         removers.append(remover)
-    add = gr.Button("Add a loss", size="sm", elem_classes=["rs-add"])
+    add = gr.Button("Add a loss", size="sm")
+    gr.HTML(paragraph(_SAME), apply_default_css=False)
 
     slots = [*names, *texts]
     changed = [*slots, *groups, *removers, add]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import html
+import math
 from collections.abc import Callable
 
 import gradio as gr
@@ -11,8 +11,10 @@ from gradio.components import Component
 from explorer.controls import control, raw, title
 from explorer.folds import parameter_fold, stored_values
 from explorer.form import MAIN, MORE, Form, Images, Training, losses_of
+from explorer.inspection import failed, paragraph
 from explorer.pick_images import pick_images
 from explorer.pick_losses import pick_losses
+from explorer.queue import Place
 from explorer.runs import Runs
 from trainers.encoders import ENCODERS
 from trainers.errors import UserError
@@ -21,10 +23,7 @@ from trainers.samplers import SAMPLERS
 from trainers.types import MAX_LOSSES, RunConfig
 
 _TITLE = '<h1 id="rs-title">Rankscope</h1><p class="rs-sentence">See what a ranking loss learns</p>'
-_STATUS = (
-    '<p id="rs-status" role="status"></p>'
-    '<p class="rs-sentence">All losses share weights, batches and augmentation; only the loss differs.</p>'
-)
+_STATUS = '<p id="rs-status" role="status"></p>'
 _VIEWED = "() => [window.rankscope?.current?.() ?? '', window.rankscope?.token?.() ?? '']"
 _WITH_TOKEN = "(...values) => [...values.slice(0, -1), window.rankscope?.token?.() ?? '']"
 _OPEN = "(id) => { if (id) window.rankscope?.open?.(id); return []; }"
@@ -36,9 +35,7 @@ def sidebar(page: gr.Blocks, runs: Runs) -> None:
         gr.HTML(_TITLE, apply_default_css=False)
         images = pick_images()
         losses = pick_losses(page)
-        gr.HTML("<h2>Encoder</h2>", apply_default_css=False, elem_classes=["rs-heading"])
         encoder, encoder_text = _pick_encoder(page)
-        gr.HTML("<h2>Budget</h2>", apply_default_css=False, elem_classes=["rs-heading"])
         training = {name: _training(name) for name in MAIN}
         with gr.Accordion("Batch, learning rate and more", open=False, elem_classes=["rs-fold"]):
             sampler = gr.Dropdown(
@@ -60,14 +57,15 @@ def sidebar(page: gr.Blocks, runs: Runs) -> None:
         )
         token = gr.Textbox(visible=False, label="Visitor's token")
         run_id = gr.Textbox(visible=False, label="Run")
-        train = gr.Button("Train", variant="primary", elem_id="rs-train")
-        note = gr.HTML("", apply_default_css=False, elem_id="rs-note")
         fields = [
             *images, *losses.names, *losses.texts, encoder, encoder_text, sampler, *training.values(), token
         ]  # fmt: skip
-        _start_event(train, fields, list(training), len(images), note, run_id, runs)
-        _control_buttons(runs, run_id, token)
-        gr.HTML(_STATUS, apply_default_css=False)
+        with gr.Column(elem_id="rs-go", min_width=80):
+            train = gr.Button("Train", variant="primary", elem_id="rs-train")
+            note = gr.HTML("", apply_default_css=False, elem_id="rs-note")
+            _start_event(train, fields, list(training), len(images), note, run_id, runs)
+            _control_buttons(runs, run_id, token)
+            gr.HTML(_STATUS, apply_default_css=False)
 
 
 def _pick_encoder(page: gr.Blocks) -> tuple[gr.Dropdown, gr.Textbox]:
@@ -75,7 +73,6 @@ def _pick_encoder(page: gr.Blocks) -> tuple[gr.Dropdown, gr.Textbox]:
         [(descriptor.title, name) for name, descriptor in ENCODERS.items()],
         value=RunConfig().encoder,
         label="Encoder",
-        show_label=False,
         min_width=80,
     )
     text = gr.Textbox("{}", visible=False, label="Encoder parameters")
@@ -86,7 +83,12 @@ def _pick_encoder(page: gr.Blocks) -> tuple[gr.Dropdown, gr.Textbox]:
 
 def _training(name: str) -> Component:
     spec = next(spec for spec in specs(Training) if spec.name == name)
-    labels = {"minutes": "Minutes", "dim": "Embedding size", "probe_size": "Images on the maps", "steps": "Most steps"}
+    labels = {
+        "minutes": "Budget in minutes",
+        "dim": "Embedding size",
+        "probe_size": "Images on the maps",
+        "steps": "Most steps",
+    }
     return control(spec, raw(spec, spec.default), label=labels.get(name, title(name)))
 
 
@@ -104,13 +106,22 @@ def _start_event(
     def start(*values: object) -> tuple[str, str]:
         try:
             config = _form(list(values[:-1]), training, image_fields).config()
-            return runs.start(config, str(values[-1] or "")), ""
+            started = runs.start(config, str(values[-1] or ""))
+            return started, _wait(runs.place(started))
         except (UserError, OSError) as error:
-            return "", alert(str(error))
+            return "", failed(str(error))
 
     train.click(start, fields, [run_id, note], js=_WITH_TOKEN, api_visibility="private", show_progress="hidden").then(
         fn=None, inputs=[run_id], outputs=None, js=_OPEN
     )
+
+
+def _wait(place: Place | None) -> str:
+    """How long a run waits for its turn, as HTML; empty if it need not wait."""
+    if place is None or place.minutes == 0:
+        return ""
+    time = "for how long is not known" if place.minutes is None else f"about {math.ceil(place.minutes)} min"
+    return paragraph(f"It is number {place.position} in line, {time}. The page may be closed meanwhile.")
 
 
 def _form(values: list[object], training: list[str], image_fields: int) -> Form:
@@ -151,11 +162,6 @@ def _control_buttons(runs: Runs, run_id: gr.Textbox, token: gr.Textbox) -> None:
 def attempt(act: Callable[[str, str], str], run_id: str, token: str) -> str:
     """Do it, or say why not; as HTML."""
     try:
-        return f'<p class="rs-sentence" role="status">{html.escape(act(run_id or "", token or ""))}</p>'
+        return paragraph(act(run_id or "", token or ""), role="status")
     except (UserError, OSError) as error:
-        return alert(str(error))
-
-
-def alert(sentence: str) -> str:
-    """An error as HTML that screen readers announce."""
-    return f'<p class="rs-alert" role="alert">{html.escape(sentence)}</p>'
+        return failed(str(error))

@@ -47,10 +47,13 @@ _COLOURS = {
     "checkbox_background_color_selected": ("#0b5fc0", "#2f7fd8"),
 }
 
+# one value for both modes
 _SHAPE = {
     "block_shadow": "none",
     "block_border_width": "0px",
     "block_padding": "0px",
+    "button_border_width": "1px",
+    "input_border_width": "1px",
     "block_radius": "8px",
     "block_label_text_weight": "600",
     "block_title_text_weight": "600",

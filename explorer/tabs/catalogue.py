@@ -65,7 +65,8 @@ def metric_text(metric: MetricDescriptor) -> str:
 
 
 def _parameter_text(spec: Spec) -> str:
-    default = "none" if spec.default is None else spec.default
+    default = f"{spec.default:g}" if isinstance(spec.default, float) else spec.default
+    default = "none" if spec.default is None else default
     accepted = describe(spec) + (" or nothing" if spec.optional else "")
     return f"- `{spec.name}` = {default}: {accepted}. {spec.rule.help}"
 

@@ -10,8 +10,9 @@ import json
 
 import gradio as gr
 
+from explorer.inspection import failed
 from explorer.runs import Runs
-from explorer.sidebar import alert, attempt
+from explorer.sidebar import attempt
 from explorer.tabs.base import TabContext, TabDescriptor
 
 _TEMPLATE = '<div class="rs-runs"><p class="rs-loading">Reading the runs …</p></div>'
@@ -52,7 +53,7 @@ def perform(runs: Runs, data: object) -> str:
     acts = {"pause": runs.pause, "resume": runs.resume, "stop": runs.stop, "delete": runs.delete}
     act = acts.get(str(asked.get("action")))
     if act is None:
-        return alert(f"A run can be paused, resumed, stopped or deleted; {json.dumps(asked)[:80]} came.")
+        return failed(f"A run can be paused, resumed, stopped or deleted; {json.dumps(asked)[:80]} came.")
     return attempt(act, str(asked.get("id") or ""), str(asked.get("token") or ""))
 
 

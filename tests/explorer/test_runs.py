@@ -1,0 +1,261 @@
+"""Start, pause, resume, stop, delete and survive, with real processes that keep the trainer's contract."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from explorer.executor import ProcessExecutor
+from explorer.owner import digest
+from explorer.runs import Runs, status_json
+from explorer.scheduler import Scheduler
+from explorer.settings import Limits, Settings
+from trainers.errors import RunError
+from trainers.store import RunFolder
+from trainers.types import RunConfig, RunState
+
+STAND_IN = Path(__file__).with_name("stand_in.py")
+
+
+class Bench:
+    """A scheduler over a folder of runs; ``tick`` is called by hand, so that nothing happens in between."""
+
+    def __init__(self, root: Path, how: str = "30", **settings: object) -> None:
+        self.settings = Settings(runs=root / "runs", recorded=root / "recorded", **settings)
+        self.how = how
+        self.open()
+
+    def open(self) -> None:
+        executor = ProcessExecutor(
+            detach=self.settings.detach, command=lambda path: [sys.executable, str(STAND_IN), str(path), self.how]
+        )
+        self.scheduler = Scheduler(self.settings, executor)
+        self.runs = Runs(self.settings, self.scheduler)
+
+    def phase(self, run_id: str) -> str:
+        return self.runs.status(run_id).phase
+
+    def until(self, run_id: str, *phases: str, ticking: bool = True) -> str:
+        return self.wait(lambda: self.phase(run_id) in phases, lambda: f"{run_id} is {self.phase(run_id)}", ticking)
+
+    def wait(self, done: Callable[[], bool], words: Callable[[], str] = str, ticking: bool = True) -> str:
+        end = time.monotonic() + 60
+        while time.monotonic() < end:
+            if ticking:
+                self.scheduler.tick()
+            if done():
+                return words()
+            time.sleep(0.03)
+        raise AssertionError(f"not within 60 s: {words()}")
+
+
+@pytest.fixture
+def bench(tmp_path: Path) -> Iterator[Callable[..., Bench]]:
+    made: list[Bench] = []
+
+    def make(how: str = "30", **settings: object) -> Bench:
+        made.append(Bench(tmp_path, how, **settings))
+        return made[-1]
+
+    yield make
+    for each in made:
+        each.scheduler.close()
+
+
+def test_a_run_goes_from_the_line_to_its_end(bench):
+    b = bench(how="0.1")
+    run = b.runs.start(RunConfig(), "")
+    assert b.runs.position(run) == 1
+    b.until(run, "finished")
+    assert b.runs.position(run) is None
+    b.wait(lambda: not b.scheduler.is_busy(run))
+
+
+def test_one_trains_and_the_others_wait_their_turn(bench):
+    b = bench(how="1")
+    first, second, third = (b.runs.start(RunConfig(minutes=5.0), "") for _ in range(3))
+    b.until(first, "running")
+    assert [b.runs.position(run) for run in (first, second, third)] == [None, 1, 2]
+    place = b.runs.place(third)
+    assert place is not None
+    assert 9.0 < place.minutes <= 10.0
+    b.until(second, "running", "finished")
+    assert b.phase(first) == "finished"
+    assert b.phase(third) == "queued"
+
+
+def test_pause_resume_stop(bench):
+    b = bench()
+    run = b.runs.start(RunConfig(), "")
+    b.until(run, "running")
+    b.runs.pause(run, "")
+    b.until(run, "paused")
+    b.runs.resume(run, "")
+    b.until(run, "running")
+    b.runs.stop(run, "")
+    b.until(run, "stopped")
+    before = b.runs.status(run).step
+    b.wait(lambda: not b.scheduler.is_busy(run))
+    b.how = "0.1"
+    b.runs.resume(run, "")
+    assert b.runs.status(run).step == before > 0
+    b.until(run, "finished")
+
+
+def test_a_waiting_run_can_be_taken_out(bench):
+    b = bench()
+    first, second = (b.runs.start(RunConfig(), "") for _ in range(2))
+    b.until(first, "running")
+    assert "left the line" in b.runs.stop(second, "")
+    assert b.phase(second) == "stopped"
+    assert b.runs.position(second) is None
+
+
+def test_a_trainer_that_dies_early_leaves_its_last_words(bench):
+    b = bench(how="dies")
+    run = b.runs.start(RunConfig(), "")
+    b.until(run, "failed")
+    assert "CUDA driver version is insufficient" in (b.runs.status(run).error or "")
+    b.how = "0.1"
+    b.runs.resume(run, "")
+    b.until(run, "finished")
+
+
+def test_nothing_is_lost_when_the_program_ends(bench):
+    b = bench()
+    first, second = (b.runs.start(RunConfig(), "") for _ in range(2))
+    b.until(first, "running")
+    b.scheduler.close()
+    assert b.phase(first) == "interrupted"
+    b.how = "0.1"
+    b.open()
+    assert b.runs.position(second) == 1
+    b.until(second, "finished")
+    assert b.phase(first) == "interrupted"
+    b.runs.resume(first, "")
+    b.until(first, "finished")
+
+
+def test_a_detached_trainer_outlives_the_program_and_keeps_its_slot(bench):
+    b = bench(detach=True)
+    first, second = (b.runs.start(RunConfig(), "") for _ in range(2))
+    b.until(first, "running")
+    b.scheduler.close()
+    time.sleep(0.2)
+    assert b.phase(first) == "running"
+    b.open()
+    b.scheduler.tick()
+    assert b.phase(second) == "queued"
+    b.runs.stop(first, "")
+    b.until(first, "stopped")
+    b.until(second, "running")
+    b.runs.stop(second, "")
+    b.until(second, "stopped")
+
+
+def test_delete(bench):
+    b = bench(how="30")
+    run = b.runs.start(RunConfig(), "")
+    with pytest.raises(RunError, match="stop it before deleting"):
+        b.runs.delete(run, "")
+    b.until(run, "running")
+    with pytest.raises(RunError, match="stop it before deleting"):
+        b.runs.delete(run, "")
+    b.runs.stop(run, "")
+    b.wait(lambda: not b.scheduler.is_busy(run))
+    b.runs.delete(run, "")
+    assert not (b.settings.runs / run).exists()
+    with pytest.raises(RunError, match="There is no run"):
+        b.runs.status(run)
+
+
+def test_on_a_public_page_only_the_owner_controls_a_run(bench):
+    b = bench(public=True)
+    run = b.runs.start(RunConfig(), "mine")
+    assert b.runs.find(run).owner == digest("mine")
+    for act in (b.runs.pause, b.runs.resume, b.runs.stop, b.runs.delete):
+        for token in ("theirs", "", "nobody"):
+            with pytest.raises(RunError, match="Only the visitor who started"):
+                act(run, token)
+    b.runs.stop(run, "mine")
+    assert b.phase(run) == "stopped"
+
+
+def test_on_ones_own_machine_anyone_controls_a_run(bench):
+    b = bench()
+    run = b.runs.start(RunConfig(), "one browser")
+    b.runs.stop(run, "another browser")
+
+
+def test_public_limits(bench):
+    b = bench(public=True, limits=Limits(queue=3))
+    with pytest.raises(RunError, match="needs an owner"):
+        b.runs.start(RunConfig(), "")
+    with pytest.raises(RunError, match="10 minutes at most; 60 came"):
+        b.runs.start(RunConfig(minutes=60), "a")
+    with pytest.raises(RunError, match="no limit came"):
+        b.runs.start(RunConfig(minutes=None, steps=10), "a")
+    for _ in range(2):
+        b.runs.start(RunConfig(), "a")
+    with pytest.raises(RunError, match="2 of your runs wait"):
+        b.runs.start(RunConfig(), "a")
+    b.runs.start(RunConfig(), "b")
+    with pytest.raises(RunError, match="3 runs wait already"):
+        b.runs.start(RunConfig(), "c")
+
+
+def test_a_visitor_trains_one_run_at_a_time_and_blocks_nobody(bench):
+    b = bench(public=True, max_parallel=2)
+    first, second, other = (b.runs.start(RunConfig(), token) for token in ("a", "a", "b"))
+    b.until(first, "running")
+    b.until(other, "running")
+    assert b.phase(second) == "queued"
+
+
+def test_a_run_that_overstays_is_stopped(bench):
+    b = bench(public=True, limits=Limits(wall_minutes=0.001))
+    run = b.runs.start(RunConfig(), "a")
+    b.until(run, "stopped")
+
+
+@pytest.mark.parametrize("run_id", ["", "../../etc/passwd", "x", "0" * 26])
+def test_odd_ids_are_answered_with_a_sentence(bench, run_id: str):
+    b = bench()
+    for act in (b.runs.pause, b.runs.stop, b.runs.delete, b.runs.resume):
+        with pytest.raises(RunError, match=r"\."):
+            act(run_id, "")
+
+
+def test_a_recorded_run_is_shown_and_never_changed(bench, tmp_path: Path):
+    made = RunFolder.create(tmp_path / "recorded", RunConfig())
+    made.db.set_state(RunState(phase="finished", step=9))
+    made.db.close()
+    b = bench()
+    assert b.runs.status(made.id).step == 9
+    assert [(run["id"], run["recorded"]) for run in b.runs.listing()] == [(made.id, True)]
+    for act in (b.runs.pause, b.runs.stop, b.runs.delete, b.runs.resume):
+        with pytest.raises(RunError, match="recorded run"):
+            act(made.id, "")
+
+
+def test_a_damaged_run_hides_no_other(bench):
+    b = bench()
+    good, bad = (b.runs.start(RunConfig(), "") for _ in range(2))
+    b.scheduler.take_out(bad)
+    b.runs.find(bad).db.close()
+    for file in (b.settings.runs / bad).glob("run.db*"):
+        file.unlink()
+    assert {run["id"]: run["phase"] for run in b.runs.listing()} == {good: "queued", bad: "failed"}
+
+
+def test_the_status_is_plain_json(bench):
+    b = bench()
+    run = b.runs.start(RunConfig(), "")
+    status = status_json(b.runs.status(run))
+    assert status["queue_position"] == 1
+    assert status["losses"] == ["smooth_ap", "happier"]
+    assert status["metrics"] == [{}, {}]
