@@ -33,8 +33,9 @@ class Effort:
 FIRST_EPOCHS, FIRST_EPOCH_POINTS = (30, 100), 150_000
 FIRST_ALPHA = 1.0
 MOVING = Effort(epochs=20, alpha=0.25)
+TURNED = Effort(epochs=40, alpha=0.25)
 CALM = Effort(epochs=10, alpha=0.1)
-CALM_BELOW = 0.05  # share of the nearest neighbours replaced since the frame before
+CALM_BELOW, TURNED_ABOVE = 0.05, 0.5  # share of the nearest neighbours replaced since the frame before
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -117,6 +118,8 @@ def _effort(near: Neighbours, before: _Map | None) -> Effort:
         fewest, most = FIRST_EPOCHS
         return Effort(epochs=min(max(FIRST_EPOCH_POINTS // len(near.ids), fewest), most), alpha=FIRST_ALPHA)
     replaced = 1 - overlap(near.ids[:, :NEAREST], before.ids[:, :NEAREST])
+    if replaced > TURNED_ABOVE:
+        return TURNED
     return CALM if replaced < CALM_BELOW else MOVING
 
 

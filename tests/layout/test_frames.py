@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from explorer.layout.align import unpack
-from explorer.layout.frames import CALM, MOVING, Layouter, _effort, _Map
+from explorer.layout.frames import CALM, MOVING, TURNED, Layouter, _effort, _Map
 from explorer.layout.neighbours import nearest
 from explorer.layout.pca import pca
 from explorer.layout.quality import kept_neighbours
@@ -112,11 +112,12 @@ def test_pca_frames_say_so_and_umap_starts_from_them() -> None:
     assert np.corrcoef(before[:, 0], after[:, 0])[0, 1] > 0.6
 
 
-def test_the_rate_falls_when_the_neighbours_stay() -> None:
+def test_the_effort_follows_the_change_of_the_neighbours() -> None:
     near = nearest(clusters(0.8), 20)
     before = _Map(xy=np.zeros((300, 2)), ids=near.ids, method="umap")
     assert _effort(near, before) == CALM
-    assert _effort(nearest(clusters(0.8, seed=9), 20), before) == MOVING
+    assert _effort(nearest(clusters(0.3), 20), before) == MOVING
+    assert _effort(nearest(clusters(0.8, seed=9), 20), before) == TURNED
 
 
 @pytest.mark.parametrize("points", [1, 2, 4, 5, 9])
