@@ -41,8 +41,8 @@ function debug(live) {
       const [x, y] = maps.scene.toScreen(maps.scene.at(arm, i, now), box.width, box.height, now);
       return [x + box.left, y + box.top];
     },
-    /** Share of a map's pixels that are painted. */
-    painted: (arm) => painted(maps, arm),
+    /** Share of a map's pixels that are painted with an alpha above `least`. */
+    painted: (arm, least = 8) => painted(maps, arm, least),
     /** Colour [r, g, b, a] under a viewport pixel, as drawn. */
     pixel: (x, y) => {
       const box = maps.canvas.getBoundingClientRect();
@@ -54,13 +54,13 @@ function debug(live) {
   };
 }
 
-function painted(maps, arm) {
+function painted(maps, arm, least) {
   const box = maps.canvas.getBoundingClientRect();
   const area = maps.cards[arm].plot.getBoundingClientRect();
   const ratio = maps.canvas.width / box.width;
   const [x, y, w, h] = [area.left - box.left, area.top - box.top, area.width, area.height].map((v) => Math.round(v * ratio));
   const { data } = maps.snapshot().getContext("2d").getImageData(x, y, w, h);
   let count = 0;
-  for (let i = 3; i < data.length; i += 4) count += data[i] > 8;
+  for (let i = 3; i < data.length; i += 4) count += data[i] > least;
   return count / (w * h);
 }

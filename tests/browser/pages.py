@@ -1,0 +1,84 @@
+"""Opening and reading the page in tests."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from typing import Any
+
+from playwright.sync_api import Browser, BrowserContext, Page
+
+from tests.browser.conftest import Site
+
+WIDE = (1280, 900)
+PHONE = (390, 844)
+PATIENCE = 10_000  # ms; a busy machine draws WebGL in software
+_READY = "() => window.rankscope?.debug.state().k !== null && window.rankscope?.debug.state().k !== undefined"
+
+
+@contextlib.contextmanager
+def visit(
+    browser: Browser,
+    site: Site,
+    url: str,
+    size: tuple[int, int] = WIDE,
+    scheme: str = "light",
+    motion: str = "no-preference",
+    touch: bool = False,
+    ready: bool = True,
+) -> Iterator[Page]:
+    """A page in a fresh profile; fails at the end if it logged an error or called another host."""
+    context = browser.new_context(
+        viewport={"width": size[0], "height": size[1]},
+        color_scheme=scheme,
+        reduced_motion=motion,
+        has_touch=touch,
+        is_mobile=touch,
+    )
+    with open_page(context, site, url, ready=ready) as page:
+        yield page
+    context.close()
+
+
+@contextlib.contextmanager
+def open_page(context: BrowserContext, site: Site, url: str, ready: bool = True) -> Iterator[Page]:
+    """A tab in a profile, with the same checks at its end."""
+    page = context.new_page()
+    page.set_default_timeout(PATIENCE)
+    trouble: list[str] = []
+    page.on("console", lambda message: message.type == "error" and trouble.append(message.text))
+    page.on("pageerror", lambda error: trouble.append(str(error)))
+    page.on("request", lambda request: _local(request.url, site) or trouble.append(f"called {request.url}"))
+    page.goto(url)
+    if ready:
+        page.wait_for_function(_READY)
+    yield page
+    assert trouble == []
+
+
+def _local(url: str, site: Site) -> bool:
+    return url.startswith((site.url, "data:", "blob:", site.url.replace("http", "ws", 1)))
+
+
+def state(page: Page) -> dict[str, Any]:
+    """What the Live view says about itself."""
+    return page.evaluate("() => window.rankscope.debug.state()")
+
+
+def until(page: Page, condition: str, argument: object = None, timeout: float = PATIENCE) -> None:
+    """Wait until ``condition``, an expression over ``s`` (the state) and ``a`` (the argument), holds."""
+    script = f"(a) => {{ const s = window.rankscope.debug.state(); return {condition}; }}"
+    page.wait_for_function(script, arg=argument, timeout=timeout)
+
+
+def rest(page: Page) -> None:
+    """Stop a replay and wait until nothing moves."""
+    if state(page)["playing"]:
+        page.locator(".rs-scrubber button").first.click()
+    until(page, "!s.playing && !s.moving && s.neighbours !== null")
+
+
+def place(page: Page, arm: int, point: int) -> tuple[float, float]:
+    """Where a point is on a map, in pixels of the window."""
+    x, y = page.evaluate("([arm, i]) => window.rankscope.debug.place(arm, i)", [arm, point])
+    return x, y

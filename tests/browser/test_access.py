@@ -1,0 +1,54 @@
+"""The Live view against the rules of WCAG 2.1 A and AA that a machine can check."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.sync_api import Browser, Page
+
+from tests.browser.conftest import Site
+from tests.browser.pages import PHONE, WIDE, rest, visit
+
+TAGS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa"]
+
+
+def _findings(page: Page, within: str) -> list[str]:
+    """Serious and critical findings, one line each."""
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="axe-playwright-python is not installed")
+    found = axe.Axe().run(page, context=within, options={"runOnly": {"type": "tag", "values": TAGS}})
+    return [
+        f"{rule['id']}: {node['target']} {node['failureSummary']}"
+        for rule in found.response["violations"]
+        if rule["impact"] in ("serious", "critical")
+        for node in rule["nodes"]
+    ]
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("size", [WIDE, PHONE], ids=["wide", "phone"])
+def test_no_serious_finding(browser: Browser, site: Site, scheme: str, size: tuple[int, int]) -> None:
+    with visit(browser, site, f"{site.at(site.finished)}&__theme={scheme}", size=size, scheme=scheme) as page:
+        rest(page)
+        for fold in page.locator(".rs-live details > summary").all():
+            fold.click()
+        page.get_by_role("button", name="Download").first.click()
+        assert _findings(page, "#live-view") == []
+
+
+def test_the_page_follows_a_change_of_theme(browser: Browser, site: Site) -> None:
+    with visit(browser, site, f"{site.at(site.finished)}&__theme=light") as page:
+        rest(page)
+        middle = "() => window.rankscope.debug.pixel(...window.rankscope.debug.place(0, 3))"
+        light = page.evaluate(middle)
+        page.evaluate("() => document.body.classList.add('dark')")
+        page.wait_for_function(f"(light) => String(({middle})()) !== String(light)", arg=light)
+
+
+def test_every_number_explains_itself_on_focus(browser: Browser, site: Site) -> None:
+    with visit(browser, site, site.at(site.finished)) as page:
+        rest(page)
+        for word in page.locator(".rs-card").first.locator(".rs-word").all():
+            word.focus()
+            page.keyboard.press("Shift")  # focus by script counts as focus by key only after a key
+            tip = page.locator(f"#{word.get_attribute('aria-describedby')}")
+            assert len(tip.text_content() or "") > 30
+            assert tip.evaluate("(node) => getComputedStyle(node).visibility") == "visible"

@@ -1,0 +1,149 @@
+"""A page open while a run grows: nothing is mounted anew, nothing chosen is lost, little is sent."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Browser
+
+from tests.browser.conftest import Site
+from tests.browser.pages import open_page, rest, state, until, visit
+from tests.synthetic import add_snapshot, alive, make_run
+from trainers.store import RunFolder
+
+POINTS = 400
+SECONDS = float(os.environ.get("RANKSCOPE_HEAP_SECONDS", "12"))
+
+
+@pytest.fixture
+def growing(site: Site) -> Iterator[RunFolder]:
+    """A run in training that has three frames so far; the test adds more."""
+    folder = make_run(site.root, points=POINTS, frames=3, phase="running")
+    with alive(folder):
+        yield folder
+
+
+def test_zoom_and_choice_survive_five_updates(browser: Browser, site: Site, growing: RunFolder) -> None:
+    with visit(browser, site, site.at(growing)) as page:
+        until(page, "s.following && s.k === 2 && s.neighbours !== null")
+        page.evaluate("() => { window.kept = document.querySelector('canvas'); }")
+        page.locator(".rs-plot").first.focus()
+        for key in ("ArrowUp", "ArrowRight", "Enter", "+", "+"):
+            page.keyboard.press(key)
+        before = state(page)
+        assert before["chosen"] is not None
+        assert before["zoom"] > 1.5
+        sent = page.evaluate("() => window.rankscope.debug.traffic()")
+        for k in range(3, 8):
+            add_snapshot(growing, k, of=12)
+            until(page, "s.k === a", k)
+            now = state(page)
+            assert (now["chosen"], now["zoom"], now["centre"]) == (before["chosen"], before["zoom"], before["centre"])
+        until(page, "!s.moving")
+        assert page.evaluate("() => window.kept === document.querySelector('canvas') && window.kept.isConnected")
+        after = page.evaluate("() => window.rankscope.debug.traffic()")
+        frames = after["frames"] - sent["frames"]
+        assert frames == 5
+        # two arms of 4 bytes a point each, so 8 a point; one arm stays within 6 a point and a kilobyte
+        assert (after["frameBytes"] - sent["frameBytes"]) / frames / 2 <= 6 * POINTS + 1024
+        assert page.locator(".rs-steptext").text_content() == "step 175 · 8 frames"
+
+
+def test_an_older_frame_stays_while_new_ones_arrive(browser: Browser, site: Site, growing: RunFolder) -> None:
+    with visit(browser, site, site.at(growing)) as page:
+        until(page, "s.k === 2")
+        page.get_by_role("button", name="One frame back").click()
+        until(page, "s.k === 1 && !s.following")
+        add_snapshot(growing, 3, of=12)
+        until(page, "s.frames === 4")
+        assert state(page)["k"] == 1
+        page.get_by_role("slider", name="Frame").press("End")
+        until(page, "s.k === 3 && s.following")
+
+
+def test_switching_runs_keeps_the_canvas(browser: Browser, site: Site, growing: RunFolder) -> None:
+    four = make_run(site.root, points=200, frames=2, arms=4)
+    with visit(browser, site, site.at(growing)) as page:
+        page.evaluate("() => { window.kept = document.querySelector('canvas'); }")
+        for folder, arms in ((four, 4), (site.finished, 2)):
+            page.evaluate("(id) => window.rankscope.open(id)", folder.id)
+            until(page, "s.run === a && s.k !== null && s.neighbours !== null", folder.id)
+            assert page.locator(".rs-card").count() == arms
+            assert page.evaluate("() => window.kept === document.querySelector('canvas')")
+            assert f"run={folder.id}" in page.url
+            assert page.evaluate("() => window.rankscope.debug.painted(0) > 0.003")
+
+
+def test_reload_and_second_tab_find_the_run(browser: Browser, site: Site) -> None:
+    context = browser.new_context()
+    with open_page(context, site, site.at(site.finished)) as page, open_page(context, site, page.url) as second:
+        token = page.evaluate("() => window.rankscope.token()")
+        assert second.evaluate("() => [window.rankscope.current(), window.rankscope.token()]") == [
+            site.finished.id,
+            token,
+        ]
+        page.reload()
+        until(page, "s.run === a && s.k !== null", site.finished.id)
+        assert page.evaluate("() => window.rankscope.token()") == token
+        assert len(token) == 32
+    context.close()
+
+
+def test_states_without_a_map_are_told_in_words(browser: Browser, site: Site) -> None:
+    failed = make_run(site.root, points=100, frames=0, phase="failed")
+    queued = make_run(site.root, phase="queued")
+    with visit(browser, site, site.at(failed), ready=False) as page:
+        page.get_by_text("The loss became infinite at step 7").first.wait_for()
+    with visit(browser, site, site.at(queued), ready=False) as page:
+        page.get_by_text("Waiting for the first frame").first.wait_for()
+        assert "queue" in (page.locator(".rs-status").text_content() or "")
+        # the run begins while the page is open
+    queued.db.close()
+
+
+def test_a_silent_server_is_announced_and_found_again(browser: Browser, site: Site, growing: RunFolder) -> None:
+    context = browser.new_context()
+    page = context.new_page()
+    page.goto(site.at(growing))
+    page.wait_for_function("() => window.rankscope?.debug.state().k === 2")
+    page.route("**/poll**", lambda route: route.abort())
+    page.get_by_text("Reconnecting").first.wait_for()
+    page.unroute("**/poll**")
+    add_snapshot(growing, 3, of=12)
+    until(page, "s.k === 3")
+    page.wait_for_function("() => !document.querySelector('.rs-status').textContent.includes('Reconnecting')")
+    context.close()
+
+
+def test_nothing_is_asked_while_nobody_looks(browser: Browser, site: Site, growing: RunFolder) -> None:
+    with visit(browser, site, site.at(growing)) as page:
+        until(page, "s.k === 2")
+        page.get_by_role("tab", name="Runs").click()
+        page.wait_for_timeout(300)
+        polls = page.evaluate("() => window.rankscope.debug.traffic().polls")
+        page.wait_for_timeout(2500)
+        assert page.evaluate("() => window.rankscope.debug.traffic().polls") <= polls + 1
+        add_snapshot(growing, 3, of=12)
+        page.get_by_role("tab", name="Live").click()
+        until(page, "s.k === 3")
+
+
+def test_the_heap_stays_flat(browser: Browser, site: Site) -> None:
+    """Replaying for ``RANKSCOPE_HEAP_SECONDS`` (12; 60 for the long version) leaves the heap where it was."""
+    with visit(browser, site, site.at(site.finished)) as page:
+        until(page, "!s.playing && s.k === 5", timeout=20_000)
+        rest(page)
+        heap = "() => { gc(); return performance.memory.usedJSHeapSize; }"
+        first = page.evaluate(heap)
+        page.evaluate(
+            """() => { window.again = setInterval(() => {
+              const s = window.rankscope.debug.state();
+              if (!s.playing) document.querySelector('.rs-scrubber button').click();
+            }, 200); }"""
+        )
+        page.wait_for_timeout(SECONDS * 1000)
+        page.evaluate("() => clearInterval(window.again)")
+        rest(page)
+        assert page.evaluate(heap) <= first * 1.1 + 1_000_000

@@ -1,0 +1,216 @@
+"""The maps: drawn, linked, chosen by mouse, key and lasso; the same without WebGL and after losing it."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from playwright.sync_api import Browser, Page
+
+from tests.browser.conftest import Site
+from tests.browser.pages import PHONE, place, rest, state, until, visit
+
+
+def _painted(page: Page, arm: int) -> float:
+    return page.evaluate("(arm) => window.rankscope.debug.painted(arm)", arm)
+
+
+def _lonely(page: Page) -> int:
+    """A point that no other covers on the first map, so that a click there means it."""
+    return page.evaluate(
+        """() => {
+          const d = window.rankscope.debug, at = [...Array(600).keys()].map((i) => d.place(0, i));
+          const far = (p, q) => Math.hypot(p[0] - q[0], p[1] - q[1]);
+          const gap = (i) => Math.min(...at.map((p, j) => (j === i ? 1e9 : far(p, at[i]))));
+          return at.map((_, i) => i).reduce((best, i) => gap(i) > gap(best) ? i : best, 0);
+        }"""
+    )
+
+
+@pytest.mark.parametrize(("query", "renderer"), [("", "webgl2"), ("&renderer=2d", "2d")])
+def test_the_first_frame_is_drawn(browser: Browser, site: Site, query: str, renderer: str) -> None:
+    begin = time.perf_counter()
+    with visit(browser, site, site.at(site.finished, query)) as page:
+        assert time.perf_counter() - begin < 15  # about 2 s on an idle machine
+        assert state(page)["renderer"] == renderer
+        until(page, "window.rankscope.debug.painted(0) > 0.005 && window.rankscope.debug.painted(1) > 0.005")
+        assert page.locator("canvas").count() == 1
+        assert page.locator(".rs-value").first.text_content() != ""
+
+
+def test_a_finished_run_plays_once_and_rests_on_its_last_frame(browser: Browser, site: Site) -> None:
+    with visit(browser, site, site.at(site.finished)) as page:
+        until(page, "s.playing")
+        until(page, "!s.playing && s.k === 5", timeout=20_000)
+        assert page.get_by_role("button", name="Play again").is_visible()
+
+
+def test_reduced_motion_shows_the_last_frame_at_once(browser: Browser, site: Site) -> None:
+    with visit(browser, site, site.at(site.finished), motion="reduce") as page:
+        assert state(page)["k"] == 5
+        assert not state(page)["playing"]
+        page.get_by_role("button", name="One frame back").click()
+        until(page, "s.k === 4")
+        assert not state(page)["moving"]
+
+
+def test_a_click_chooses_the_point_on_every_map_and_brings_its_neighbours(browser: Browser, site: Site) -> None:
+    with visit(browser, site, site.at(site.finished)) as page:
+        rest(page)
+        point = _lonely(page)
+        before = _ring(page, 1, point)
+        begin = time.perf_counter()
+        page.mouse.click(*place(page, 0, point))
+        until(page, "s.chosen === a && s.neighbours === a", point)
+        page.wait_for_function("() => document.querySelectorAll('.rs-row .rs-tile[data-severity]').length === 20")
+        assert time.perf_counter() - begin < 1
+        assert _ring(page, 1, point) > before  # the same image is ringed on the other map
+        tile = page.locator(".rs-row .rs-tile").first
+        assert "Rank 1" in (tile.get_attribute("aria-label") or "")
+        assert tile.locator(".rs-mark").text_content() in "✓≈~✕"
+        tile.hover()
+        until(page, "s.hovered !== null")
+        assert page.locator(".rs-tile.rs-same").count() >= 1
+        tile.click()
+        until(page, "s.chosen !== a", point)
+
+
+def _ring(page: Page, arm: int, point: int) -> int:
+    """Number of dark pixels around a point's place: the ring that marks a chosen image."""
+    return page.evaluate(
+        """([arm, i]) => {
+          const d = window.rankscope.debug, [x, y] = d.place(arm, i);
+          const round = [...Array(24).keys()].map((n) => n * Math.PI / 12);
+          return round.filter((a) => { const p = d.pixel(x + 9 * Math.cos(a), y + 9 * Math.sin(a));
+            return p[3] > 150 && p[0] + p[1] + p[2] < 150; }).length;
+        }""",
+        [arm, point],
+    )
+
+
+def test_zoom_and_pan_are_linked_and_reset(browser: Browser, site: Site) -> None:
+    with visit(browser, site, site.at(site.finished)) as page:
+        rest(page)
+        apart = place(page, 1, 5)[0] - place(page, 1, 80)[0]
+        x, y = place(page, 0, 5)
+        page.mouse.move(x, y)
+        page.mouse.wheel(0, -600)
+        until(page, "s.zoom > 2")
+        zoom = state(page)["zoom"]
+        # the other map zooms by the same factor
+        assert place(page, 1, 5)[0] - place(page, 1, 80)[0] == pytest.approx(apart * zoom, rel=0.01)
+        assert place(page, 0, 5) == pytest.approx((x, y), abs=2)
+        page.mouse.down()
+        page.mouse.move(x + 40, y + 25, steps=4)
+        page.mouse.up()
+        assert place(page, 0, 5) == pytest.approx((x + 40, y + 25), abs=2)
+        page.mouse.dblclick(x, y)
+        until(page, "s.zoom === 1 && s.centre[0] === 0 && s.centre[1] === 0")
+
+
+def test_hover_shows_the_image_and_its_classes(browser: Browser, site: Site) -> None:
+    with visit(browser, site, site.at(site.finished)) as page:
+        rest(page)
+        point = _lonely(page)
+        page.mouse.move(*place(page, 0, point))
+        until(page, "s.hovered === a", point)
+        card = page.locator(".rs-hover")
+        assert card.is_visible()
+        assert f"product {point % 24}" in (card.text_content() or "")
+
+
+def test_the_maps_can_be_walked_with_the_keyboard(browser: Browser, site: Site) -> None:
+    with visit(browser, site, site.at(site.finished)) as page:
+        rest(page)
+        page.locator(".rs-plot").nth(1).focus()
+        chosen = state(page)["chosen"]
+        for key in ("ArrowLeft", "ArrowUp", "ArrowRight", "ArrowRight"):
+            page.keyboard.press(key)
+        hovered = state(page)["hovered"]
+        assert hovered not in (None, chosen)
+        assert f"Image {hovered + 1}" in (page.locator("[aria-live=polite].rs-unseen").text_content() or "")
+        page.keyboard.press("Enter")
+        until(page, "s.chosen === a", hovered)
+        page.keyboard.press("Escape")
+        until(page, "s.chosen === null && s.hovered === null")
+        page.keyboard.press("+")
+        until(page, "s.zoom > 1")
+        page.keyboard.press("0")
+        until(page, "s.zoom === 1")
+
+
+def test_a_lasso_collects_images_and_saves_their_ids(browser: Browser, site: Site) -> None:
+    with visit(browser, site, site.at(site.finished)) as page:
+        rest(page)
+        box = page.locator(".rs-plot").first.bounding_box()
+        assert box
+        left, top, right, bottom = box["x"] + 4, box["y"] + 4, box["x"] + box["width"] - 4, box["y"] + box["height"] - 4
+        page.keyboard.down("Shift")
+        page.mouse.move(left, top)
+        page.mouse.down()
+        for corner in ((right, top), (right, bottom), (left, bottom)):
+            page.mouse.move(*corner, steps=3)
+        page.mouse.up()
+        page.keyboard.up("Shift")
+        until(page, "s.lassoed === 600")
+        assert "600 images" in (page.get_by_role("heading", name="in the lasso").text_content() or "")
+        with page.expect_download() as saved:
+            page.get_by_role("button", name="Download ids").click()
+        lines = saved.value.path().read_text().splitlines()
+        assert lines[0] == "point,product,kind,aisle"
+        assert lines[1] == "0,product 0,kind 0,aisle 0"
+        assert len(lines) == 601
+        page.get_by_role("button", name="Clear").click()
+        until(page, "s.lassoed === 0")
+
+
+def test_levels_colour_and_classes_filter(browser: Browser, site: Site) -> None:
+    with visit(browser, site, site.at(site.finished)) as page:
+        rest(page)
+        page.get_by_role("button", name="aisle", exact=True).click()
+        until(page, "s.level === 2")
+        whole = _loud(page)
+        aisle = page.locator(".rs-classes button", has_text="aisle 1")
+        assert "200" in (aisle.text_content() or "")
+        aisle.click()
+        assert page.locator('.rs-classes [aria-pressed="true"]').count() == 1
+        assert _loud(page) < whole / 2
+        aisle.click()
+        assert _loud(page) == whole
+        page.get_by_role("button", name="product", exact=True).click()
+        page.get_by_role("button", name="+12 more").click()
+        page.get_by_role("searchbox", name="Find a class").fill("23")
+        assert page.locator(".rs-classes button").count() == 1
+
+
+def _loud(page: Page) -> float:
+    """Share of strongly painted pixels on the first map."""
+    return page.evaluate("() => window.rankscope.debug.painted(0, 200)")
+
+
+def test_a_lost_context_comes_back(browser: Browser, site: Site) -> None:
+    with visit(browser, site, site.at(site.finished)) as page:
+        rest(page)
+        page.evaluate("() => { window.gone = window.rankscope.debug.lose(); window.gone.loseContext(); }")
+        page.wait_for_function("() => window.rankscope.debug.painted(0) === 0")
+        page.evaluate("() => window.gone.restoreContext()")
+        page.wait_for_function("() => window.rankscope.debug.painted(0) > 0.005")
+
+
+def test_on_a_phone_the_maps_stack_and_nothing_overflows(browser: Browser, site: Site) -> None:
+    with visit(browser, site, site.at(site.finished), size=PHONE, touch=True) as page:
+        rest(page)
+        assert page.evaluate("() => document.documentElement.scrollWidth - innerWidth") <= 0
+        first, second = (page.locator(".rs-plot").nth(arm).bounding_box() for arm in (0, 1))
+        assert first and second
+        assert second["y"] > first["y"] + first["height"]
+        assert second["x"] == first["x"]
+        point = _lonely(page)
+        page.locator(".rs-plot").first.scroll_into_view_if_needed()
+        page.touchscreen.tap(*place(page, 0, point))
+        until(page, "s.chosen === a", point)
+        small = page.evaluate(
+            """() => [...document.querySelectorAll('.rs-live button:not(.rs-word)')].filter((b) => b.offsetParent)
+              .map((b) => [b.textContent || b.ariaLabel, b.getBoundingClientRect().height]).filter(([, h]) => h < 44)"""
+        )
+        assert small == []
