@@ -8,7 +8,6 @@ export class Status {
   constructor() {
     this.line = el("p", { class: "rs-status", role: "status" });
     this.problem = el("p", { class: "rs-problem", role: "alert", hidden: true });
-    this.node = el("div", { class: "rs-state" }, this.line, this.problem);
   }
 
   show(state) {
@@ -29,8 +28,8 @@ export class Status {
 /** The state in plain words. */
 export function sentence({ phase, message, step, planned_steps: planned, seconds, queue_position: place, recorded }) {
   const extra = message ? ` · ${message}` : "";
-  if (phase === "queued") return `${queue(place)}${extra}`;
-  if (phase === "starting") return `Getting ready${extra}`;
+  if (phase === "queued" && Number.isFinite(place)) return `${queue(place)}${extra}`;
+  if (phase === "starting" || phase === "queued") return `Getting ready${extra}`;
   const of = planned ? `step ${grouped(step)} of ${grouped(planned)}` : `step ${grouped(step)}`;
   if (phase === "running") return capital(`${of}${left(step, planned, seconds)}${extra}`);
   const words = { paused: "Paused", stopped: "Stopped", finished: "Finished", failed: "Failed", interrupted: "Interrupted" };
@@ -39,7 +38,6 @@ export function sentence({ phase, message, step, planned_steps: planned, seconds
 }
 
 function queue(place) {
-  if (!Number.isFinite(place)) return "Waiting in the queue";
   return place <= 1 ? "Next in the queue" : `Number ${place} in the queue`;
 }
 
