@@ -117,7 +117,7 @@ def test_the_effort_follows_the_change_of_the_neighbours() -> None:
     before = _Map(xy=np.zeros((300, 2)), ids=near.ids, method="umap")
     assert _effort(near, before) == CALM
     assert _effort(nearest(clusters(0.3), 20), before) == MOVING
-    assert _effort(nearest(clusters(0.8, seed=9), 20), before) == TURNED
+    assert _effort(nearest(clusters(0.0), 20), before) == TURNED
 
 
 @pytest.mark.parametrize("points", [1, 2, 4, 5, 9])
