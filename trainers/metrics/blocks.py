@@ -19,7 +19,8 @@ from torch.nn import functional
 from trainers.errors import UserError
 from trainers.metrics.ranked import Codes, RankedBlock
 
-BLOCK = 2**22  # similarities held at once
+BLOCK = 2**23  # similarities held at once
+ITEMS = 2**18  # relevant items scored at once: their columns stay in the processor's cache
 EXACT = 2**23  # up to so many pairs the product is done in float64, which then costs little
 GRID = {torch.float32: 2.0**24, torch.float64: 2.0**44}
 KEY = {torch.float32: torch.int32, torch.float64: torch.int64}
@@ -64,21 +65,26 @@ def ranked_blocks(
     codes = legend(labels, gallery_labels)
     dtype = _dtype(queries, gallery, codes.bits)
     unit = functional.normalize(gallery.to(dtype), dim=1, eps=1e-12)
-    # A power of two scales without rounding, so the product comes out in grid units, most similar first.
-    scaled = functional.normalize(queries.to(dtype), dim=1, eps=1e-12) * -GRID[dtype]
     rows = rows or max(1, BLOCK // max(len(gallery), 1))
     labels, gallery_labels = labels.int(), gallery_labels.int().T.contiguous()
     for first in range(0, len(queries), rows):
         part = slice(first, min(first + rows, len(queries)))
-        keys = (scaled[part] @ unit.T).round_().to(KEY[dtype])
+        # A power of two scales without rounding, so the product comes out in grid units, most similar first.
+        scaled = functional.normalize(queries[part].to(dtype), dim=1, eps=1e-12) * -GRID[dtype]
+        keys = (scaled @ unit.T).round_().to(KEY[dtype])
         keys <<= codes.bits
         keys |= _pair_codes(labels[part], gallery_labels, codes)
         if own is not None:
             there = (own[part] >= 0).nonzero()[:, 0]
             last = torch.iinfo(keys.dtype).max >> codes.bits << codes.bits
             keys[there, own[part][there]] = last
-        keys = sort_rows(keys)
-        yield part, RankedBlock.of(keys & (2**codes.bits - 1), codes)
+        ranked = sort_rows(keys).bitwise_and_(2**codes.bits - 1)
+        step = -(-len(ranked) // max(1, int(ranked.count_nonzero()) // ITEMS))
+        for begin in range(0, len(ranked), step):
+            yield (
+                slice(first + begin, min(first + begin + step, part.stop)),
+                RankedBlock.of(ranked[begin : begin + step], codes),
+            )
 
 
 def sort_rows(keys: Tensor) -> Tensor:

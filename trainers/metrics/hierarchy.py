@@ -28,10 +28,10 @@ def hierarchical_ap(block: RankedBlock, *, alpha: float = 1.0, count_query: bool
     weight = torch.arange(depth + 1, dtype=torch.float64, device=share.device).div(depth).pow(alpha)
     relevance = torch.where(counts > 0, weight / share.clamp(min=1), 0.0)
     relevance[:, 0] = 0.0
-    own = relevance.reshape(-1)[block.row * (depth + 1) + block.level]
+    own = relevance.reshape(-1).index_select(0, block.row * (depth + 1) + block.level)
     hrank = torch.zeros_like(own)
     for other, so_far in enumerate(block.so_far, start=1):
-        hrank += torch.minimum(own, relevance[:, other].repeat_interleave(block.size)) * so_far
+        hrank += torch.minimum(own, block.spread(relevance[:, other])) * so_far
     total = (relevance * counts).sum(1)
     return block.per_list(hrank / block.rank) / torch.where(total > 0, total, torch.nan)
 
@@ -46,7 +46,7 @@ def ndcg(block: RankedBlock) -> Tensor:
     steps = torch.arange(1, block.codes.shape[1] + 1, dtype=torch.float64, device=counts.device)
     discount = torch.log2(1 + steps).reciprocal()
     gain = torch.exp2(torch.arange(depth + 1, dtype=torch.float64, device=counts.device)) - 1
-    got = block.per_list(gain[block.level] * discount[block.rank - 1])
+    got = block.per_list(gain.index_select(0, block.level) * discount.index_select(0, block.rank - 1))
     until = torch.cat([discount.new_zeros(1), discount.cumsum(0)])
     last = counts.flip(1).cumsum(1).flip(1)  # in the ideal list level v ends at the number of items at v or above
     ideal = torch.zeros_like(got)
@@ -64,14 +64,14 @@ def asi(block: RankedBlock) -> Tensor:
     """
     counts = block.counts
     last = counts.flip(1).cumsum(1).flip(1)
-    n = torch.arange(len(block.row), device=counts.device) - block.start.repeat_interleave(block.size) + 1
+    n = torch.arange(len(block.row), device=counts.device) - block.spread(block.start) + 1
     # The first N of a list are as many entries as its relevant items, so they share the block's row layout.
-    head = block.codes.reshape(-1)[block.row * block.codes.shape[1] + n - 1].long()
-    head = head if block.legend.tree else block.legend.level[head]
+    head = block.codes.reshape(-1).index_select(0, block.row * block.codes.shape[1] + n - 1)
+    head = head if block.legend.tree else block.legend.level.index_select(0, head)
     common = torch.zeros_like(n)
     for level in range(1, block.legend.depth + 1):
         so_far = block.running(head == level)
-        size = counts[:, level].repeat_interleave(block.size)
-        above = (last - counts)[:, level].repeat_interleave(block.size)
+        size = block.spread(counts[:, level])
+        above = block.spread((last - counts)[:, level])
         common += torch.minimum(so_far, torch.minimum((n - above).clamp(min=0), size))
     return block.per_list(common.double() / n) / torch.where(block.size > 0, block.size.double(), torch.nan)

@@ -57,14 +57,14 @@ class RankedBlock:
         """From codes ``[b, G]`` in ranked order."""
         flat = codes.reshape(-1)
         place = flat.nonzero()[:, 0]
-        row = place.div(max(codes.shape[1], 1), rounding_mode="floor")
-        size = torch.bincount(row, minlength=len(codes))
+        size = codes.count_nonzero(dim=1)
+        row = torch.arange(len(codes), device=codes.device).repeat_interleave(size)
         return cls(
             codes=codes,
             legend=legend,
             row=row,
             rank=place - row * codes.shape[1] + 1,
-            code=flat[place].long(),
+            code=flat.index_select(0, place).long(),
             start=size.cumsum(0) - size,
             size=size,
         )
@@ -72,13 +72,16 @@ class RankedBlock:
     @cached_property
     def level(self) -> Tensor:
         """int64 ``[P]``: levels shared with the query, 1 to L."""
-        return self.code if self.legend.tree else self.legend.level[self.code]
+        return self.code if self.legend.tree else self.legend.level.index_select(0, self.code)
 
     @cached_property
     def counts(self) -> Tensor:
         """int64 ``[b, L + 1]``: items that share exactly v levels; column 0 is unused."""
-        width = self.legend.depth + 1
-        return torch.bincount(self.row * width + self.level, minlength=len(self.size) * width).view(-1, width)
+        ends = torch.cat([self.start, self.start[-1:] + self.size[-1:]])
+        columns = [torch.zeros_like(self.size)]
+        for v in range(1, self.legend.depth + 1):
+            columns.append(_before(self.level == v).index_select(0, ends).diff())
+        return torch.stack(columns, 1)
 
     @cached_property
     def so_far(self) -> tuple[Tensor, ...]:
@@ -87,17 +90,33 @@ class RankedBlock:
 
     def hits_so_far(self, column: int) -> Tensor:
         """int64 ``[P]``: items that agree with the query on a label column, up to and including each item."""
+        if not self.legend.tree:
+            return self.running(self.matches(column))
+        finer = self.so_far[self.legend.depth - column - 1 :]
+        return sum(finer[1:], start=finer[0])
+
+    def matches(self, column: int) -> Tensor:
+        """bool ``[P]``: whether each item agrees with the query on a label column."""
         if self.legend.tree:
-            return torch.stack(self.so_far[self.legend.depth - column - 1 :]).sum(0)
-        return self.running(self.legend.match[column][self.code])
+            return self.code >= self.legend.depth - column
+        return self.legend.match[column].index_select(0, self.code)
 
     def running(self, chosen: Tensor) -> Tensor:
         """How many ``chosen`` (bool ``[P]``) items each list holds up to and including each item: int64 ``[P]``."""
-        total = chosen.cumsum(0)
-        before = torch.cat([total.new_zeros(1), total])[self.start]
-        return total - before.repeat_interleave(self.size)
+        total = _before(chosen)
+        return total[1:] - self.spread(total.index_select(0, self.start))
+
+    def spread(self, per_list: Tensor) -> Tensor:
+        """A value of each list ``[b]`` beside each of its items ``[P]``."""
+        return per_list.repeat_interleave(self.size, output_size=len(self.row))
 
     def per_list(self, values: Tensor) -> Tensor:
         """Sum ``values [P]`` within each list: float64 ``[b]``."""
-        # Without any item at all bincount would answer in whole numbers.
-        return torch.bincount(self.row, weights=values.double(), minlength=len(self.size)).double()
+        return torch.segment_reduce(values.double(), "sum", lengths=self.size, unsafe=True)
+
+
+def _before(chosen: Tensor) -> Tensor:
+    """How many are chosen before each place: int64 ``[P + 1]``."""
+    total = torch.zeros(len(chosen) + 1, dtype=torch.int64, device=chosen.device)
+    torch.cumsum(chosen, 0, out=total[1:])
+    return total

@@ -13,11 +13,9 @@ class BinaryScores:
     """The metrics of one label column on one block; the running hit count is shared between them."""
 
     def __init__(self, block: RankedBlock, level: int) -> None:
-        depth = block.legend.depth
-        hit = block.code >= depth - level if block.legend.tree else block.legend.match[level][block.code]
         self.block = block
         self.rank = block.rank.double()
-        self.hit = hit.double()
+        self.hit = block.matches(level).double()
         self.precision = block.hits_so_far(level) / self.rank * self.hit
         self.relevant = block.per_list(self.hit)
 
@@ -31,7 +29,7 @@ class BinaryScores:
         """
         found = self.relevant > 0
         cut = self._cut(metric)
-        within = 1.0 if cut is None else self.rank <= cut.repeat_interleave(self.block.size)
+        within = 1.0 if cut is None else self.rank <= self.block.spread(cut)
         limit = self.relevant if cut is None else torch.minimum(cut, self.relevant)
         if metric.kind == "AP":
             value = self.block.per_list(self.precision * within) / limit
