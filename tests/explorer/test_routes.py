@@ -2,72 +2,21 @@
 
 from __future__ import annotations
 
-import shutil
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
-import httpx
 import numpy as np
 import pytest
-from starlette.applications import Starlette
-from starlette.testclient import TestClient
 
 from explorer import view
-from explorer.library import Library
 from explorer.owner import digest
-from explorer.routes import PREFIX, routes
+from tests.explorer.page import Page
 from tests.synthetic import add_snapshot, alive, make_run
 from trainers.store import RunFolder
 from trainers.store.files import write_bytes
 from trainers.types import PHASES, Frame, FrameArm, RunState, Scalar
-
-
-class Line:
-    """A waiting line in which every run is third."""
-
-    def position(self, run_id: str) -> int | None:
-        return 3
-
-
-class Watched:
-    """Remembers what it was told to watch."""
-
-    def __init__(self) -> None:
-        self.ids: list[str] = []
-
-    def watch(self, run_id: str) -> None:
-        self.ids.append(run_id)
-
-
-class Page:
-    """A client with the prefix filled in."""
-
-    def __init__(self, root: Path, recorded: Path, assets: Path) -> None:
-        self.library = Library(root, recorded)
-        self.watched = Watched()
-        self.client = TestClient(Starlette(routes=routes(self.library, self.watched, Line(), assets)))
-
-    def get(self, path: str, **headers: str) -> httpx.Response:
-        return self.client.get(f"{PREFIX}/{path}", headers=headers)
-
-    def json(self, path: str) -> dict:
-        reply = self.get(path)
-        assert reply.status_code == 200, reply.text
-        return reply.json()
-
-
-@pytest.fixture
-def root(tmp_path: Path) -> Path:
-    return tmp_path / "runs"
-
-
-@pytest.fixture
-def page(root: Path, tmp_path: Path) -> Iterator[Page]:
-    made = Page(root, tmp_path / "recorded", tmp_path / "assets")
-    yield made
-    made.library.close()
 
 
 def test_an_empty_place_has_no_runs(page: Page) -> None:
@@ -201,97 +150,12 @@ def test_sheets_are_pictures(page: Page, root: Path) -> None:
     assert page.get(f"run/{folder.id}/sheet/2.webp").status_code == 404
 
 
-@pytest.mark.parametrize(
-    ("path", "status"),
-    [
-        ("run/..%2f..%2fetc", 404),
-        ("run/%2e%2e", 404),
-        ("run/%00", 404),
-        ("run/ÄÖ☃", 404),
-        ("run/0123456789ABCDEFGHJKMNPQRS", 404),
-        ("run/{id}/poll?after=x", 400),
-        ("run/{id}/poll?after=-2", 400),
-        ("run/{id}/poll?row=99999999999999999999", 400),
-        ("run/{id}/frame/-1", 400),
-        ("run/{id}/frame/99", 404),
-        ("run/{id}/frame/٣", 400),
-        ("run/{id}/frameinfo/" + "9" * 5000, 400),
-        ("run/{id}/frameinfo/99", 404),
-        ("run/{id}/sheet/..%2fconfig.json", 404),
-        ("run/{id}/sheet/0.png", 400),
-        ("run/{id}/neighbours/0/48", 404),
-        ("run/{id}/neighbours/9/0", 404),
-        ("run/{id}/neighbours/0/x", 400),
-        ("run/{id}/download/secrets", 404),
-        ("assets/..%2fapp.py", 404),
-        ("assets/map.py", 404),
-        ("nothing", 404),
-    ],
-)
-def test_odd_addresses_get_a_sentence(page: Page, root: Path, path: str, status: int) -> None:
-    folder = make_run(root, points=48, frames=1)
-    reply = page.get(path.replace("{id}", folder.id))
-    assert reply.status_code == status and len(reply.json()["error"]) > 10
-    assert str(root) not in reply.text
-
-
-def test_only_reading_is_possible(page: Page, root: Path) -> None:
-    folder = make_run(root, points=48, frames=1)
-    for method in ("post", "put", "delete", "patch"):
-        reply = getattr(page.client, method)(f"{PREFIX}/run/{folder.id}")
-        assert reply.status_code == 405
-
-
 def test_assets_are_revalidated(page: Page, tmp_path: Path) -> None:
     write_bytes(tmp_path / "assets" / "map.js", b"export const one = 1;\n")
     first = page.get("assets/map.js")
     assert first.headers["content-type"].startswith("text/javascript") and first.headers["cache-control"] == "no-cache"
     again = page.get("assets/map.js", **{"If-None-Match": first.headers["etag"]})
     assert again.status_code == 304 and again.content == b""
-
-
-def test_damaged_runs_hide_no_other(page: Page, root: Path) -> None:
-    whole, headless, broken, foreign = (make_run(root, points=48, frames=1) for _ in range(4))
-    for folder in (headless, broken, foreign):
-        folder.db.close()
-    (headless.path / "run.db").unlink()
-    (broken.path / "probe.safetensors").write_bytes(b"not tensors")
-    (foreign.path / "config.json").write_text('{"made by": "something else"}')
-    cards = {card["id"]: card for card in page.json("runs")["runs"]}
-    assert cards[whole.id]["phase"] == "finished"
-    for folder in (headless, broken, foreign):
-        assert cards[folder.id]["phase"] == "damaged" and folder.id in cards[folder.id]["error"]
-        assert page.get(f"run/{folder.id}").status_code == 404
-    (whole.frame_path(0)).write_bytes(b"short")
-    assert "damaged" in page.get(f"run/{whole.id}/frame/0").json()["error"]
-
-
-def test_a_deleted_run_is_gone_at_once(page: Page, root: Path) -> None:
-    folder = make_run(root, points=48, frames=1)
-    page.json(f"run/{folder.id}")
-    folder.delete()
-    assert page.get(f"run/{folder.id}/poll").status_code == 404
-    assert page.json("runs") == {"runs": []}
-
-
-def test_recordings_are_never_written(page: Page, root: Path, tmp_path: Path) -> None:
-    folder = make_run(tmp_path / "recorded", points=48, frames=2)
-    folder.db.close()
-    kept = sorted(path.name for path in folder.path.rglob("*"))
-    for path in (folder.path, *folder.path.rglob("*")):
-        path.chmod(0o555 if path.is_dir() else 0o444)
-    try:
-        (card,) = page.json("runs")["runs"]
-        assert card["recorded"] is True and card["phase"] == "finished"
-        assert page.json("start") == {"id": folder.id}
-        assert page.json(f"run/{folder.id}")["recorded"] is True
-        assert page.json(f"run/{folder.id}/poll")["frame"]["k"] == 1
-        assert page.get(f"run/{folder.id}/frame/1").status_code == 200
-        assert page.watched.ids == []
-        assert sorted(path.name for path in folder.path.rglob("*")) == kept
-    finally:
-        for path in (folder.path, *folder.path.rglob("*")):
-            path.chmod(0o755)
 
 
 def test_the_first_view_prefers_what_moves(page: Page, root: Path, tmp_path: Path) -> None:
@@ -307,14 +171,6 @@ def test_the_first_view_prefers_what_moves(page: Page, root: Path, tmp_path: Pat
     assert page.json("start")["id"] == finished.id
     ids = [card["id"] for card in page.json("runs")["runs"]]
     assert ids[-1] == recording.id and ids[:-1] == sorted(ids[:-1], reverse=True)
-
-
-def test_a_copy_beside_the_recording_counts_once(page: Page, root: Path, tmp_path: Path) -> None:
-    folder = make_run(tmp_path / "recorded", points=48, frames=1)
-    folder.db.close()
-    shutil.copytree(folder.path, root / folder.id)
-    (card,) = page.json("runs")["runs"]
-    assert card["recorded"] is False
 
 
 def test_twenty_pollers_and_one_writer(page: Page, root: Path) -> None:

@@ -1,0 +1,46 @@
+"""A client of the routes with the prefix filled in, and what stands around it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import httpx
+from starlette.applications import Starlette
+from starlette.testclient import TestClient
+
+from explorer.library import Library
+from explorer.routes import PREFIX, routes
+
+
+class Line:
+    """A waiting line in which every run is third."""
+
+    def position(self, run_id: str) -> int | None:
+        return 3
+
+
+class Watched:
+    """Remembers what it was told to watch."""
+
+    def __init__(self) -> None:
+        self.ids: list[str] = []
+
+    def watch(self, run_id: str) -> None:
+        self.ids.append(run_id)
+
+
+class Page:
+    """A client with the prefix filled in."""
+
+    def __init__(self, root: Path, recorded: Path, assets: Path) -> None:
+        self.library = Library(root, recorded)
+        self.watched = Watched()
+        self.client = TestClient(Starlette(routes=routes(self.library, self.watched, Line(), assets)))
+
+    def get(self, path: str, **headers: str) -> httpx.Response:
+        return self.client.get(f"{PREFIX}/{path}", headers=headers)
+
+    def json(self, path: str) -> dict:
+        reply = self.get(path)
+        assert reply.status_code == 200, reply.text
+        return reply.json()
