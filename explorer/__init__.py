@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from explorer.layout.supervisor import LayoutSupervisor
     from explorer.library import Library
-    from explorer.scheduler import Scheduler
+    from explorer.scheduler import Executor, Scheduler
 
 __all__ = ["Explorer", "Settings", "build"]
 
@@ -45,8 +45,12 @@ class Explorer:
         self.library.close()
 
 
-def build(settings: Settings) -> Explorer:
-    """Make the page and what it stands on; nothing runs before :meth:`Explorer.start`."""
+def build(settings: Settings, executor: Executor | None = None) -> Explorer:
+    """Make the page and what it stands on; nothing runs before :meth:`Explorer.start`.
+
+    Args:
+        executor: runs the trainers; None: each in a process of its own.
+    """
     # here and not above: the maps' process imports this package too, and needs none of it
     from explorer.devices import gpus
     from explorer.executor import ProcessExecutor
@@ -58,7 +62,7 @@ def build(settings: Settings) -> Explorer:
     from explorer.shell import HEAD, page
     from explorer.theme import theme
 
-    scheduler = Scheduler(settings, ProcessExecutor(detach=settings.detach), gpus())
+    scheduler = Scheduler(settings, executor or ProcessExecutor(detach=settings.detach), gpus())
     runs = Runs(settings, scheduler)
     library = Library(settings.runs, settings.recorded)
     layout = LayoutSupervisor(settings.runs)

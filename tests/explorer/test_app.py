@@ -1,0 +1,144 @@
+"""The launched page as programs see it: its config, its public endpoints, many clients at once."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+from gradio_client import Client
+from gradio_client.exceptions import AppError
+
+from explorer import Explorer, Settings, build
+from explorer.executor import ProcessExecutor
+
+STAND_IN = Path(__file__).with_name("stand_in.py")
+ROOT = Path(__file__).resolve().parents[2]
+# Gradio leaves event loops for the garbage collector and sets an option that newer pandas versions retire
+pytestmark = pytest.mark.filterwarnings(
+    "ignore:unclosed:ResourceWarning",
+    "ignore::pytest.PytestUnraisableExceptionWarning",
+    "ignore:.*no_silent_downcasting",
+)
+PUBLIC = {"/start_run", "/run_status", "/stop_run", "/list_runs"}
+
+
+@pytest.fixture(scope="module")
+def explorer(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Explorer]:
+    """A launched page whose trainers are stand-ins that train for a minute."""
+    root = tmp_path_factory.mktemp("explorer")
+    executor = ProcessExecutor(command=lambda path: [sys.executable, str(STAND_IN), str(path), "60"])
+    made = build(Settings(runs=root / "runs", recorded=root / "recorded"), executor)
+    made.scheduler.begin()
+    made.blocks.queue(default_concurrency_limit=8, max_size=64)
+    made.blocks.launch(prevent_thread_lock=True, quiet=True, server_port=None, **made.launch_options)
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def client(explorer: Explorer) -> Client:
+    return Client(explorer.blocks.local_url, verbose=False)
+
+
+def until(client: Client, run_id: str, phase: str) -> dict:
+    end = time.monotonic() + 30
+    while time.monotonic() < end:
+        status = client.predict(run_id, api_name="/run_status")
+        if status["phase"] == phase:
+            return status
+        time.sleep(0.1)
+    raise AssertionError(f"not {phase} within 30 s: {status}")
+
+
+def test_a_run_is_started_watched_and_stopped(client: Client):
+    run_id = client.predict(["smooth_ap", "supcon"], api_name="/start_run")
+    assert until(client, run_id, "running")["losses"] == ["smooth_ap", "supcon"]
+    assert run_id in [run["id"] for run in client.predict(api_name="/list_runs")]
+    client.predict(run_id, api_name="/stop_run")
+    assert until(client, run_id, "stopped")["step"] > 0
+
+
+def test_the_settings_reach_the_run(client: Client, explorer: Explorer):
+    run_id = client.predict(
+        ["supcon"],
+        loss_parameters=[{"temperature": 0.2}],
+        training={"minutes": 1, "seed": 7},
+        api_name="/start_run",
+    )
+    config = explorer.library.get(run_id).config
+    assert (config.minutes, config.seed, config.losses[0].parameters["temperature"]) == (1.0, 7, 0.2)
+    client.predict(run_id, api_name="/stop_run")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        ({"losses": ["nope"]}, "There is no loss 'nope'"),
+        ({"losses": []}, "A run needs a loss"),
+        ({"losses": ["supcon"], "loss_parameters": [{"temperature": 99}]}, "temperature needs"),
+        ({"losses": ["supcon"], "training": {"minutes": 0}}, "minutes needs"),
+        ({"losses": ["supcon"], "encoder": "huge"}, "There is no encoder 'huge'"),
+    ],
+)
+def test_what_is_wrong_comes_back_as_a_sentence(client: Client, arguments: dict, sentence: str):
+    with pytest.raises(AppError, match=sentence):
+        client.predict(**arguments, api_name="/start_run")
+
+
+def test_an_unknown_run_is_a_sentence(client: Client):
+    for run_id in ("0" * 26, "../x", ""):
+        for name in ("/run_status", "/stop_run"):
+            with pytest.raises(AppError, match="run"):
+                client.predict(run_id, api_name=name)
+
+
+def test_several_clients_at_once(explorer: Explorer):
+    def visit(_number: int) -> str:
+        client = Client(explorer.blocks.local_url, verbose=False)
+        run_id = client.predict(["supcon"], api_name="/start_run")
+        status = client.predict(run_id, api_name="/run_status")
+        assert status["phase"] in ("queued", "running", "starting")
+        client.predict(run_id, api_name="/stop_run")
+        return run_id
+
+    with ThreadPoolExecutor(4) as pool:
+        runs = list(pool.map(visit, range(4)))
+    assert len(set(runs)) == 4
+
+
+def test_only_these_endpoints_are_public(client: Client):
+    described = client.view_api(return_format="dict", print_info=False)
+    assert set(described["named_endpoints"]) == PUBLIC
+    start = described["named_endpoints"]["/start_run"]
+    assert [each["parameter_name"] for each in start["parameters"]][:2] == ["losses", "images"]
+
+
+def test_nothing_keeps_a_connection_open(explorer: Explorer):
+    config = explorer.blocks.config
+    assert not [block for block in config["components"] if block["type"] in ("state", "timer")]
+    assert config["connect_heartbeat"] is False
+
+
+def test_the_page_asks_nobody_else(explorer: Explorer):
+    with urllib.request.urlopen(explorer.blocks.local_url) as reply:
+        page = reply.read().decode()
+    assert "fonts.googleapis" not in page
+    assert "shell.js" in page
+
+
+def test_the_page_is_light(explorer: Explorer):
+    assert len(json.dumps(explorer.blocks.config)) < 300_000
+
+
+def test_importing_the_package_loads_no_page():
+    """The maps' process imports the package too; Gradio would cost it seconds."""
+    code = "import sys, explorer, explorer.layout; assert not {'gradio', 'torch', 'plotly'} & set(sys.modules)"
+    subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True, env={**os.environ, "PYTHONPATH": str(ROOT)})
