@@ -94,6 +94,14 @@ def test_three_levels_of_text_in_one_split(tmp_path):
     assert data.licence == "unknown"
 
 
+def test_columns_called_categories_come_before_others_of_the_same_use(tmp_path):
+    item = [f"item{n // 2}" for n in range(24)]
+    colour = [["red", "blue", "green"][n // 2 % 3] for n in range(24)]
+    category = [["shirt", "shoe"][n // 2 % 2] for n in range(24)]
+    write_split(tmp_path, "data", {"colour": colour, "item_ID": item, "category": category})
+    assert load(tmp_path).hierarchy.levels == ("item ID", "category")
+
+
 def test_a_number_and_its_name_are_one_level(tmp_path):
     label = [n // 2 for n in range(12)]
     write_split(tmp_path, "train", {"label": label, "label_name": [f"bird {n}" for n in label]})

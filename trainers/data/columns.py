@@ -112,7 +112,8 @@ def determines(fine: np.ndarray, coarse: np.ndarray) -> bool:
 
 
 def chain(columns: Sequence[LabelColumn], codes: dict[str, Codes]) -> tuple[str, ...]:
-    """The longest chain of likely columns, finest first, in which each determines the next.
+    """The longest chain of likely columns, finest first, in which each determines the next; if several are, the one
+    with most columns called labels, classes, categories and the like.
 
     Columns that say the same in other words (a number and its name) count once. If the set has typed class columns,
     or columns called labels, then free text and numbers of other names do not compete with them.
@@ -131,8 +132,8 @@ def chain(columns: Sequence[LabelColumn], codes: dict[str, Codes]) -> tuple[str,
             and determines(codes[column.name].values, codes[other.name].values)
         ]
         rank, tail = max(tails, default=((0, 0, 0), ()))
-        typed = rank[1] + (column.kind == "class")
-        best[column.name] = ((rank[0] + 1, typed, column.classes), (column.name, *tail))
+        named = bool(_LABEL_LIKE.search(_snake(column.name)))
+        best[column.name] = ((rank[0] + 1, rank[1] + named, column.classes), (column.name, *tail))
     return max(best.values(), default=((0, 0, 0), ()))[1]
 
 

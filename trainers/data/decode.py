@@ -39,8 +39,8 @@ def square(data: bytes, side: int) -> np.ndarray:
     try:
         with _open(data) as picture:
             if picture.format == "JPEG":
-                # Lets the JPEG decoder skip frequencies that the resize would throw away.
-                picture.draft(None, (2 * side, 2 * side))
+                # Lets the JPEG decoder skip frequencies that the resize would throw away; some room is left for it.
+                picture.draft(None, (side * 3 // 2, side * 3 // 2))
             ImageOps.exif_transpose(picture, in_place=True)
             return _resize(_eight_bit(picture), side)
     except UndecodableError:
