@@ -43,7 +43,7 @@ class LayoutService:
         self._watched[run_id] = self._now()
 
     def tick(self) -> bool:
-        """Offer each run one frame. True if any frame was made, so that there may be more to do at once."""
+        """Offer each run one frame. True if there may be more to do at once."""
         wanted = self._wanted()
         for run_id in set(self._sessions) - wanted:
             self._sessions.pop(run_id).close()

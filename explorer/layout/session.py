@@ -33,7 +33,7 @@ class Session:
         self._damaged: set[int] = set()
 
     def advance(self, warmth: Warmth) -> bool:
-        """Make the next frame, if there is one to make. True if a frame was added.
+        """Make the next frame, if there is one to make. True if there may be another to make at once.
 
         Raises:
             RunError: the run was deleted or is damaged.
@@ -54,7 +54,7 @@ class Session:
             self._check_present()
             self._damaged.add(k)
             _log.warning("%s", error)
-            return False
+            return True
         snapshot = Snapshot(k=k, step=step, seconds=seconds, embeddings=embeddings)
         return self._add(self._layouter.next(snapshot, method), lambda: self._announced(k) == entry)
 

@@ -137,13 +137,21 @@ def test_frames_without_a_snapshot_are_cleared_away(root: Path) -> None:
     assert folder.frames() == [0, 1]
 
 
+def test_two_pages_on_one_folder_take_turns(root: Path) -> None:
+    folder, alone = make_run(root, 6), make_run(root, 6)
+    services = [_service(root, folder), _service(root, folder)]
+    while any([service.tick() for service in services]):
+        pass
+    _exhaust(_service(root, alone))
+    assert folder.frames() == alone.frames()
+    assert np.array_equal(folder.frame(5).arms[1].xy, alone.frame(5).arms[1].xy)
+
+
 def test_damaged_snapshots_are_passed_over(root: Path) -> None:
     folder = make_run(root, 5)
     (folder.path / "emb" / "000000.safetensors").write_bytes(b"")
     (folder.path / "emb" / "000003.safetensors").unlink()
-    service = _service(root, folder)
-    for _ in range(10):
-        service.tick()
+    _exhaust(_service(root, folder))
     assert folder.frames() == [1, 2, 4]
 
 
