@@ -36,8 +36,9 @@ export class Scene {
       const before = same && animate ? blend(this.arms[arm], part) : after;
       return { before, after };
     });
-    this.limitBefore = same && animate ? extent : limit;
-    this.limit = limit;
+    const box = Math.min(limit, fitted(this.arms, same ? this.limit : 0));
+    this.limitBefore = same && animate ? extent : box;
+    this.limit = box;
     this.started = now;
     this.duration = same && animate ? animate : 0;
   }
@@ -176,6 +177,13 @@ export function unpack(packed, limit) {
   const out = new Float32Array(packed.length);
   for (let i = 0; i < packed.length; i += 1) out[i] = ((packed[i] / 65535) * 2 - 1) * limit;
   return out;
+}
+
+/** Half-width of a box around all maps. It grows with room to spare and shrinks late, so it changes seldom. */
+function fitted(arms, before) {
+  let reach = 1e-6;
+  for (const { after } of arms) for (const value of after) reach = Math.max(reach, Math.abs(value));
+  return reach > before || reach < before * 0.5 ? reach * 1.15 : before;
 }
 
 function blend({ before, after }, part) {

@@ -67,7 +67,7 @@ def state(page: Page) -> dict[str, Any]:
 
 def until(page: Page, condition: str, argument: object = None, timeout: float = PATIENCE) -> None:
     """Wait until ``condition``, an expression over ``s`` (the state) and ``a`` (the argument), holds."""
-    script = f"(a) => {{ const s = window.rankscope.debug.state(); return {condition}; }}"
+    script = f"(a) => {{ const s = window.rankscope?.debug.state(); return s && ({condition}); }}"
     page.wait_for_function(script, arg=argument, timeout=timeout)
 
 
