@@ -68,7 +68,7 @@ def build(settings: Settings, executor: Executor | None = None) -> Explorer:
     layout = LayoutSupervisor(settings.runs)
     options = {
         "theme": theme(),
-        "css_paths": [ASSETS / name for name in ("style.css", "shell.css")],
+        "css_paths": [ASSETS / "shell.css"],  # style.css is linked, see shell.HEAD
         "head": HEAD,
         "app_kwargs": {"routes": routes(library, layout, runs)},
         "footer_links": ["api", "settings"],

@@ -12,6 +12,7 @@ from explorer.tabs import TABS, TabContext
 
 HEAD = """
 <meta name="viewport" content="width=device-width, initial-scale=1">
+<link rel="stylesheet" href="gradio_api/rankscope/assets/style.css">
 <script type="module" src="gradio_api/rankscope/assets/shell.js"></script>
 """
 
