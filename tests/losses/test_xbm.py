@@ -107,6 +107,8 @@ def test_errors():
         CrossBatchMemory(size=0, dim=3)
     with pytest.raises(UserError, match="not both zero"):
         WithMemory(build(), CrossBatchMemory(size=2, dim=5), batch_factor=0, memory_factor=0)
+    with pytest.raises(UserError, match="levels=2"):
+        CrossBatchMemory(size=4, dim=3).push(torch.randn(2, 3), torch.zeros(2, 2))
     loss = WithMemory(build(), CrossBatchMemory(size=2, dim=5))
     with pytest.raises(UserError, match="gallery"):
         loss(torch.randn(2, 5), torch.arange(2), torch.randn(2, 5), torch.arange(2))

@@ -131,6 +131,11 @@ def test_threads_sort_the_same_rows():
         torch.set_num_threads(before)
 
 
+def test_class_ids_may_be_of_any_size():
+    emb, labels = tree(11, 50, 2)
+    close(evaluate(emb, labels * 2**32 - 7, per_query=True), evaluate(emb, labels, per_query=True))
+
+
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
 def test_cuda_agrees_with_the_cpu():
     emb, labels = tree(10, 200, 3)

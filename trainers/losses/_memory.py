@@ -40,8 +40,16 @@ class CrossBatchMemory(nn.Module):
         Args:
             embeddings: ``[B, D]`` or ``[B, V, D]`` raw.
             labels: ``[B]`` or ``[B, L]``.
+
+        Raises:
+            UserError: labels of another number of levels than the memory's.
         """
         labels = labels.reshape(len(labels), -1)
+        if labels.shape[1] != self.labels.shape[1]:
+            raise UserError(
+                f"This memory keeps labels of {self.labels.shape[1]} level(s); {labels.shape[1]} came. "
+                f"Build it with levels={labels.shape[1]}."
+            )
         if embeddings.dim() == 3:
             labels = labels.repeat_interleave(embeddings.shape[1], 0)
             embeddings = embeddings.flatten(0, 1)

@@ -66,9 +66,10 @@ def ranked_blocks(
     dtype = _dtype(queries, gallery, codes.bits)
     unit = functional.normalize(gallery.to(dtype), dim=1, eps=1e-12)
     rows = rows or max(1, BLOCK // max(len(gallery), 1))
-    labels, gallery_labels = labels.int(), gallery_labels.int().T.contiguous()
+    labels, gallery_labels = _renumber(labels, gallery_labels)
+    gallery_labels = gallery_labels.T.contiguous()
     for first in range(0, len(queries), rows):
-        part = slice(first, min(first + rows, len(queries)))
+        part = slice(first, first + rows)
         # A power of two scales without rounding, so the product comes out in grid units, most similar first.
         scaled = functional.normalize(queries[part].to(dtype), dim=1, eps=1e-12) * -GRID[dtype]
         keys = (scaled @ unit.T).round_().to(KEY[dtype])
@@ -80,11 +81,9 @@ def ranked_blocks(
             keys[there, own[part][there]] = last
         ranked = sort_rows(keys).bitwise_and_(2**codes.bits - 1)
         step = -(-len(ranked) // max(1, int(ranked.count_nonzero()) // ITEMS))
-        for begin in range(0, len(ranked), step):
-            yield (
-                slice(first + begin, min(first + begin + step, part.stop)),
-                RankedBlock.of(ranked[begin : begin + step], codes),
-            )
+        for few in ranked.split(step):
+            yield slice(first, first + len(few)), RankedBlock.of(few, codes)
+            first += len(few)
 
 
 def sort_rows(keys: Tensor) -> Tensor:
@@ -117,8 +116,17 @@ def _pair_codes(labels: Tensor, columns: Tensor, codes: Codes) -> Tensor:
 
 
 def _dtype(queries: Tensor, gallery: Tensor, bits: int) -> torch.dtype:
-    exact = torch.float64 in (queries.dtype, gallery.dtype) or len(queries) * len(gallery) <= EXACT
-    return torch.float64 if exact or bits > SPARE[torch.float32] else torch.float32
+    """float64 where it was asked for, is cheap (small sets, CUDA, where it also leaves TF32 aside) or needed."""
+    asked = torch.float64 in (queries.dtype, gallery.dtype)
+    cheap = len(queries) * len(gallery) <= EXACT or queries.device.type == "cuda"
+    return torch.float64 if asked or cheap or bits > SPARE[torch.float32] else torch.float32
+
+
+def _renumber(labels: Tensor, gallery_labels: Tensor) -> tuple[Tensor, Tensor]:
+    """The same classes as small int32 numbers, column by column: ids may be of any size."""
+    columns = torch.cat([labels, gallery_labels])
+    small = [column.unique(return_inverse=True)[1].int() for column in columns.T]
+    return torch.stack(small, 1).split([len(labels), len(gallery_labels)])
 
 
 def _is_tree(labels: Tensor) -> bool:

@@ -127,10 +127,8 @@ class Scores:
 
     def means(self, depth: int) -> dict[str, float | int]:
         """Mean of every metric over the queries where it is defined, and how many queries had no positive."""
-        found = {
-            name: float(value[~np.isnan(value)].mean()) if (~np.isnan(value)).any() else math.nan
-            for name, value in self.values.items()
-        }
+        defined = {name: value[~np.isnan(value)] for name, value in self.values.items()}
+        found = {name: float(value.mean()) if len(value) else math.nan for name, value in defined.items()}
         found["queries"] = len(self.finest)
         found["queries_without_positive"] = int((self.finest == 0).sum())
         if depth > 1:
@@ -149,15 +147,16 @@ def score_blocks(
     """Every metric of every query from its ranked list."""
     values = {metric.name: np.full(queries, np.nan) for metric in metrics}
     finest, related = np.zeros(queries, np.int64), np.zeros(queries, np.int64)
+    columns = {0} | {metric.level for metric in metrics if metric.level is not None}
     for part, block in blocks:
-        binary = {level: BinaryScores(block, level) for level in {0} | {m.level for m in metrics} - {None}}
-        graded = {
-            "HAP": lambda block=block: hierarchy.hierarchical_ap(block, alpha=alpha, count_query=count_query),
-            "NDCG": lambda block=block: hierarchy.ndcg(block),
-            "ASI": lambda block=block: hierarchy.asi(block),
-        }
+        binary = {level: BinaryScores(block, level) for level in columns}
         for metric in metrics:
-            score = graded[metric.kind]() if metric.level is None else binary[metric.level].score(metric)
+            if metric.kind == "HAP":
+                score = hierarchy.hierarchical_ap(block, alpha=alpha, count_query=count_query)
+            elif metric.level is None:
+                score = {"NDCG": hierarchy.ndcg, "ASI": hierarchy.asi}[metric.kind](block)
+            else:
+                score = binary[metric.level].score(metric)
             values[metric.name][part] = score.cpu().numpy()
         finest[part], related[part] = binary[0].relevant.cpu().numpy(), block.size.cpu().numpy()
     return Scores(values=values, finest=finest, related=related)
