@@ -18,7 +18,7 @@ from torch import Tensor
 
 from trainers.data import settings
 from trainers.data.base import ImageSet, LoadedData
-from trainers.data.resident import read_images
+from trainers.data.resident import allocate, read_images, seal
 from trainers.types import Hierarchy
 
 FORMAT = 1
@@ -97,6 +97,23 @@ def commit(folder: Path, key: str, data: LoadedData) -> None:
             raise
         shutil.rmtree(folder, ignore_errors=True)
     _evict(spare=target)
+
+
+def store(key: str, data: LoadedData) -> None:
+    """Keep a set that is whole in memory; nothing happens where the cache is off or its disk is full."""
+    folder = begin()
+    if folder is None:
+        return
+    try:
+        for name, part in (("train", data.train), ("test", data.test)):
+            path, shape = folder / f"{name}.safetensors", tuple(part.images.shape)
+            images = allocate(shape, path)
+            images[:] = part.images.numpy()
+            images.base.flush()
+            seal(path, shape)
+        commit(folder, key, data)
+    except OSError:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def entry_file(key: str, part: str) -> Path | None:

@@ -8,11 +8,13 @@ silhouette. A loss that only separates pots may therefore ignore the silhouette;
 from __future__ import annotations
 
 import hashlib
+from pathlib import Path
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from trainers.data import cache
 from trainers.data._drawn_chance import Chance
 from trainers.data._drawn_forms import Relief, relief
 from trainers.data._drawn_scene import photograph
@@ -49,28 +51,45 @@ def load(choice: DataChoice, progress: Progress | None = None) -> LoadedData:
     each_train = _each(IMAGES_PER_TRAIN_POT, len(train_pots), choice.max_images)
     each_test = _each(IMAGES_PER_TEST_POT, len(test_pots), choice.max_images)
     tell = progress or silent
+    key = cache.entry_key("drawn", _code(), choice.seed, size, each_train, each_test)
+    kept = cache.read(key, "drawn")
+    if kept is not None:
+        return kept
     share = len(train_pots) * each_train / (len(train_pots) * each_train + len(test_pots) * each_test)
-    train = _draw(train_pots, 0, each_train, size, choice.seed, lambda text, done: tell(text, share * done))
-    test = _draw(
-        test_pots,
-        len(train_pots),
-        each_test,
-        size,
-        choice.seed,
-        lambda text, done: tell(text, share + (1 - share) * done),
-    )
-    return LoadedData(
+    sets = {
+        "train": _draw(train_pots, 0, each_train, size, choice.seed, lambda text, done: tell(text, share * done)),
+        "test": _draw(
+            test_pots,
+            len(train_pots),
+            each_test,
+            size,
+            choice.seed,
+            lambda text, done: tell(text, share + (1 - share) * done),
+        ),
+    }
+    tree = hierarchy(train_pots + test_pots)
+    data = LoadedData(
         name="drawn",
         title=DESCRIPTOR.title,
-        hierarchy=hierarchy(train_pots + test_pots),
-        train=train,
-        test=test,
-        fingerprint=_fingerprint(train, test),
+        hierarchy=tree,
+        train=sets["train"],
+        test=sets["test"],
+        fingerprint=cache.fingerprint(sets, tree),
         notes=(
             f"Drawn from seed {choice.seed}: {len(train_pots)} pots to train on, {len(test_pots)} others to test on.",
         ),
         licence=_LICENCE,
     )
+    cache.store(key, data)
+    return data
+
+
+def _code() -> str:
+    """Digest of the code that draws: a changed brush must not be answered with yesterday's pictures."""
+    digest = hashlib.sha256()
+    for path in sorted(Path(__file__).parent.glob("*drawn*.py")):
+        digest.update(path.read_bytes())
+    return digest.hexdigest()
 
 
 def _each(wanted: int, pots: int, most: int) -> int:
@@ -108,15 +127,6 @@ def draw_one(
     if key not in reliefs:
         reliefs[key] = relief(pot.form, key[1], max(80, 9 * size // 4))
     return photograph(pot, reliefs[key], size, chance)
-
-
-def _fingerprint(*sets: ImageSet) -> str:
-    """SHA-256 of images and labels in order."""
-    digest = hashlib.sha256()
-    for each in sets:
-        digest.update(each.images.numpy().tobytes())
-        digest.update(each.labels.numpy().astype("<i8").tobytes())
-    return digest.hexdigest()
 
 
 DESCRIPTOR = SourceDescriptor(
