@@ -43,13 +43,19 @@ def _dense(rows: Tensor, columns: Tensor, bound: Bound, pull: Pull, step: int) -
     for first in range(0, rows.shape[1], step):
         part = slice(first, min(first + step, rows.shape[1]))
         gap = columns[:, None, :] - rows[:, part, None]
-        near = torch.sigmoid(gap / bound.tau)
-        far = gap > bound.delta
-        value = torch.where(far, bound.rho * (gap - bound.delta) + bound.offset, near + bound.start * (gap > 0).to(gap.dtype))
-        pulled = pull(value.sum(-1), part)
-        slope = torch.where(far, bound.rho, near * (1.0 - near) / bound.tau)
-        to_rows[:, part] = -pulled * slope.sum(-1)
-        to_columns += torch.bmm(pulled[:, None, :], slope)[:, 0]
+        # Masks are written as numbers into one buffer: several times faster than Booleans on a processor.
+        mask = torch.empty_like(gap)
+        above = torch.gt(gap, 0, out=mask).sum(-1)
+        beyond = torch.gt(gap, bound.delta, out=mask).sum(-1)
+        near = gap.div(bound.tau).sigmoid_()
+        near.addcmul_(near, mask, value=-1)
+        line = gap.sub_(bound.delta).clamp_(min=0).sum(-1)
+        steps = bound.start * (above - beyond) + bound.offset * beyond
+        pulled = pull(near.sum(-1) + steps + bound.rho * line, part)
+        # The sigmoid's slope is near (1 - near) / tau; the division is left for the sums.
+        slope = near.addcmul_(near, near, value=-1).add_(mask, alpha=bound.rho * bound.tau)
+        to_rows[:, part] = -pulled * slope.sum(-1) / bound.tau
+        to_columns += torch.bmm(pulled[:, None, :], slope)[:, 0] / bound.tau
     return to_rows, to_columns
 
 

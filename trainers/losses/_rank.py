@@ -20,7 +20,7 @@ from trainers.losses._measures import Measure
 from trainers.losses._pairs import bound_pull
 
 # Pairs held at once: on a CPU what fits the caches, on a GPU enough to hide the launches.
-CPU_PAIRS, GPU_PAIRS = 1 << 18, 1 << 25
+CPU_PAIRS, GPU_PAIRS = 1 << 20, 1 << 25
 
 
 @dataclass(frozen=True, kw_only=True)
