@@ -107,9 +107,8 @@ def main() -> None:
         after = memory()
         least = min(least, seconds(lambda: floor(queries, emb), given.device))
     each = 1e3 / len(chosen)
-    print(
-        f"{len(chosen)} queries against {given.count} x {given.dim}, {torch.get_num_threads()} thread(s), processor time"
-    )
+    threads = torch.get_num_threads()
+    print(f"{len(chosen)} queries against {given.count} x {given.dim}; processor time, {threads} thread(s)")
     print(f"product + one key sort  {least:9.2f} s  {least * each:7.3f} ms/query  1.00")
     print(f"evaluate                {full:9.2f} s  {full * each:7.3f} ms/query  {full / least:.2f}")
     if not given.skip_straightforward:
