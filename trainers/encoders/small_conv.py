@@ -19,9 +19,9 @@ class SmallConvParameters:
 
 
 class SmallConv(Encoder):
-    """Five 3x3 convolutions, four of which halve the side, then a coarse grid of means and a linear layer.
+    """Four 3x3 convolutions, each of which halves the side, then a coarse grid of means and a linear layer.
 
-    The first stride grows with the image, so that a 64-pixel image costs what a 32-pixel one does: most of the time
+    The first stride grows with the image (1 at 32 pixels, 2 at 64), so that a 64-pixel image costs what a 32-pixel one does: most of the time
     would otherwise go into the first layers, which learn edges either way.
     """
 
@@ -32,7 +32,6 @@ class SmallConv(Encoder):
         self.body = nn.Sequential(
             _conv(width, 2 * width, stride=2),
             _conv(2 * width, 4 * width, stride=2),
-            _conv(4 * width, 4 * width, stride=1),
             _conv(4 * width, 4 * width, stride=2),
         )
         # a coarse grid keeps where things are: mean pooling alone confuses mirrored and moved strokes
@@ -59,7 +58,7 @@ def _make(parameters: SmallConvParameters, *, channels: int, side: int, dim: int
 DESCRIPTOR = EncoderDescriptor(
     name="small_conv",
     title="Small conv net",
-    sentence="Five convolutions trained from scratch; hundreds of images a second on two CPU cores.",
+    sentence="Four convolutions trained from scratch; hundreds of images a second on two CPU cores.",
     parameters=SmallConvParameters,
     make=_make,
     learning_rate=2e-3,
