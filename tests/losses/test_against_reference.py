@@ -134,8 +134,14 @@ CASES = {
 }
 
 
-@pytest.mark.parametrize("corner", CORNERS)
-@pytest.mark.parametrize("case", CASES)
+# Sums of two terms that are held against every corner one by one need fewer of them.
+SUMS = ("roadmap", "roadmap++", "happier", "happier_f", "rod_recall", "rod_ndcg")
+FEW_CORNERS = ("three levels, singletons", "gallery, three levels")
+
+
+@pytest.mark.parametrize(
+    ("case", "corner"), [(case, corner) for case in CASES for corner in (FEW_CORNERS if case in SUMS else CORNERS)]
+)
 def test_value_and_gradient_equal_the_slow_formula(case: str, corner: str) -> None:
     name, parameters, slow = CASES[case]
     batch = CORNERS[corner]

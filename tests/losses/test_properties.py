@@ -24,7 +24,7 @@ from trainers.errors import UserError
 from trainers.losses import LOSSES
 from trainers.losses._batch import pair_batch
 
-QUICK = settings(max_examples=6, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+QUICK = settings(max_examples=4, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 SUP = ("sup_ap", "sup_hap", "sup_hap_weighted_ap", "sup_ndcg", "sup_recall")
 SMOOTH = ("smooth_ap", "smooth_hap", "smooth_ndcg", "smooth_recall", "recall_at_k_patel")
 
