@@ -90,6 +90,14 @@ def test_nobody_has_a_positive():
     assert math.isnan(evaluate(torch.ones(1, 3), torch.zeros(1, dtype=torch.long))["HAP"])
 
 
+def test_nothing_to_search_or_to_search_for():
+    emb, labels = torch.eye(4), torch.zeros(4, 2, dtype=torch.long)
+    assert evaluate(emb[:0], labels[:0], emb, labels)["queries"] == 0
+    found = evaluate(emb, labels, emb[:0], labels[:0])
+    assert found["queries_without_positive"] == 4
+    assert math.isnan(found["HAP"])
+
+
 def test_pytorch_metric_learning_agrees():
     from pytorch_metric_learning.utils.accuracy_calculator import AccuracyCalculator
 

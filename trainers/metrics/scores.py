@@ -175,4 +175,4 @@ def _columns(embeddings: Tensor, labels: Tensor | None, what: str) -> Tensor:
     if not torch.isfinite(embeddings).all():
         bad = int((~torch.isfinite(embeddings).all(1)).sum())
         raise UserError(f"{what} need finite numbers; {bad} of {len(embeddings)} rows hold NaN or infinity.")
-    return labels.reshape(len(labels), -1)
+    return labels[:, None] if labels.dim() == 1 else labels
