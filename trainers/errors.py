@@ -20,3 +20,12 @@ class DataError(UserError):
 
 class RunError(UserError):
     """A run folder is missing, damaged or of another version."""
+
+
+class DiskFullError(RunError):
+    """There is no room left where runs are written."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "The disk is full. Free some space, then resume this run: nothing before its last checkpoint is lost."
+        )

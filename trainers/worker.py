@@ -7,7 +7,6 @@ means that whoever started it is gone: it writes a checkpoint and ends.
 from __future__ import annotations
 
 import dataclasses
-import errno
 import os
 import signal
 import sqlite3
@@ -20,8 +19,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from trainers.errors import RunError, UserError
+from trainers.errors import DiskFullError, RunError, UserError
 from trainers.store import RunFolder
+from trainers.store.files import is_full
 from trainers.store.lock import RunLock
 from trainers.types import RunState
 
@@ -70,16 +70,16 @@ class Worker:
         if not lock.acquire():
             raise RunError(f"Run {self.folder.id} is being trained by another process; stop it there first.")
         try:
+            self.folder.keep_ballast()
             self._tell(phase="starting", message="reading the images", error=None, force=True)
             self._train()
         except StopTraining as stop:
             self._end(stop.phase)
         except UserError as error:
             self._fail(str(error))
-        except (OSError, sqlite3.OperationalError) as error:
-            self._fail(_disk(error) or f"{type(error).__name__}: {error}", trace=True)
         except Exception as error:
-            self._fail(f"An unexpected {type(error).__name__}: {error}. The log has the details.", trace=True)
+            full = str(DiskFullError()) if is_full(error) else None
+            self._fail(full or f"An unexpected {type(error).__name__}: {error}. The log has the details.", trace=True)
         finally:
             self.folder.db.close()
             lock.release()
@@ -160,10 +160,12 @@ class Worker:
         self.folder.log(f"{phase} at step {self._state.step}")
 
     def _fail(self, error: str, trace: bool = False) -> None:
+        details = f"\n{traceback.format_exc()}" if trace else ""
+        self.folder.drop_ballast()
         try:
             good = self.folder.read_checkpoint()
             kept = f" The last good checkpoint is of step {good[1]['step']}." if good else ""
-            self.folder.log(f"failed: {error}" + (f"\n{traceback.format_exc()}" if trace else ""))
+            self.folder.log(f"failed: {error}" + details)
             self._tell(phase="failed", message="failed", error=error + kept, force=True)
         except (OSError, sqlite3.Error, UserError) as second:
             # nothing can be written: keep the sentence where a parent process can find it
@@ -193,15 +195,6 @@ def watch_signals(worker: Worker) -> None:
     """Ctrl-C and SIGTERM end with a checkpoint."""
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda _number, _frame: worker.leave("interrupted"))
-
-
-def _disk(error: BaseException) -> str | None:
-    full = getattr(error, "errno", None) in (errno.ENOSPC, errno.EDQUOT) or "disk is full" in str(error)
-    return (
-        "The disk is full. Free some space, then resume this run: nothing before the last checkpoint is lost."
-        if full
-        else None
-    )
 
 
 def main(argv: list[str]) -> int:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -148,3 +150,34 @@ def test_failures_end_as_a_sentence(
     assert trainers.start(folder).wait(60) == 1
     state = folder.state()
     assert state.phase == "failed" and state.error is not None and words in state.error
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """A file system of six megabytes."""
+    place = tmp_path / "disk"
+    place.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=6m", "tmpfs", str(place)]
+    if shutil.which("mount") is None or subprocess.run(mount, capture_output=True).returncode:
+        pytest.skip("a small file system cannot be mounted here (that takes root)")
+    yield place
+    subprocess.run(["umount", "-l", str(place)], check=True)
+
+
+def test_a_full_disk_is_said_and_the_run_goes_on_once_there_is_room(
+    small_disk: Path, images: Path, trainers: Trainers
+) -> None:
+    folder = create(small_disk / "runs", tiny_config(images, steps=LONG, snapshot_steps=1))
+    child = trainers.start(folder)
+    wait(lambda: folder.state().step > 5)
+    filler = small_disk / "filler"
+    with contextlib.suppress(OSError), filler.open("wb") as file:
+        while True:
+            file.write(bytes(65536))
+            file.flush()
+    child.wait(30)
+    state = folder.state()
+    assert state.phase == "failed" and state.error is not None and "disk is full" in state.error
+    filler.unlink()
+    trainers.start(folder)
+    wait(lambda: folder.state().step > state.step)

@@ -57,7 +57,7 @@ class EncoderDescriptor:
         title: as printed.
         sentence: what it is, one plain sentence.
         parameters: frozen dataclass of its parameters.
-        make: called as ``make(parameters, channels=, side=, dim=)``; draws initial weights from torch's global generator.
+        make: called as ``make(parameters, channels=, side=, dim=)``; draws its weights from torch's global generator.
         learning_rate: a default that works with it.
     """
 

@@ -21,8 +21,8 @@ class SmallConvParameters:
 class SmallConv(Encoder):
     """Four 3x3 convolutions, each of which halves the side, then a coarse grid of means and a linear layer.
 
-    The first stride grows with the image (1 at 32 pixels, 2 at 64), so that a 64-pixel image costs what a 32-pixel one does: most of the time
-    would otherwise go into the first layers, which learn edges either way.
+    The first stride grows with the image (1 at 32 pixels, 2 at 64), so that a large image costs what a small one
+    does: most of the time would otherwise go into the first layers, which learn edges either way.
     """
 
     def __init__(self, channels: int, side: int, dim: int, width: int) -> None:

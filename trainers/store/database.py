@@ -9,7 +9,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from trainers.errors import RunError
+from trainers.errors import DiskFullError, RunError
+from trainers.store.files import is_full
 from trainers.types import RunState, Scalar
 
 VERSION = 1
@@ -145,6 +146,10 @@ class Database:
             self._connection = None
 
     def _damaged(self, why: object) -> RunError:
+        if isinstance(why, BaseException) and is_full(why):
+            return DiskFullError()
+        if isinstance(why, sqlite3.OperationalError) and "locked" in str(why):
+            return RunError(f"The run {self._path.parent.name} is busy; try again in a moment.")
         return RunError(
             f"The run folder {self._path.parent.name} is incomplete or damaged ({why}). "
             "Delete it, or restore the missing files from a download of the run."

@@ -7,6 +7,7 @@
      emb/000012.safetensors arm0, arm1, ...: float16 [P, D]
      layout/000012.safetensors  xy0, nn0, xy1, nn1, ...
      ckpt/last.safetensors  weights, optimiser state, counters (previous.safetensors: the one before)
+     ballast                room kept back for a full disk
      log.txt                decisions and events, with their reasons
 """
 
@@ -18,6 +19,7 @@ import os
 import re
 import secrets
 import shutil
+import sqlite3
 import time
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -27,12 +29,13 @@ import torch
 from safetensors import SafetensorError
 from torch import Tensor
 
-from trainers.errors import RunError, UserError
+from trainers.errors import DiskFullError, RunError, UserError
 from trainers.store.database import Database
-from trainers.store.files import read_tensors, write_bytes, write_tensors
+from trainers.store.files import is_full, read_tensors, write_bytes, write_tensors
 from trainers.store.lock import is_locked
 from trainers.types import ACTIVE, Frame, FrameArm, Hierarchy, Probe, RunConfig, RunState, Scalar, Snapshot
 
+BALLAST = 256 * 1024  # bytes; a state row and its journal need some tens of thousands
 _ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"  # Crockford's base 32, as in a ULID
 _ID = re.compile(r"[0-9A-HJKMNP-TV-Z]{26}")
 
@@ -66,12 +69,30 @@ class RunFolder:
     def create(cls, root: Path, config: RunConfig, owner: str = "") -> RunFolder:
         """Make a queued run. ``owner``: digest of the token that may control it; empty: anyone."""
         path = root / new_id()
-        path.mkdir(parents=True)
         folder = cls(path)
-        folder.db.create()
-        write_bytes(path / "owner", owner.encode())
-        write_bytes(path / "config.json", config.to_json().encode())  # last: a folder without it is not a run
+        try:
+            path.mkdir(parents=True)
+            folder.db.create()
+            write_bytes(path / "owner", owner.encode())
+            write_bytes(path / "ballast", bytes(BALLAST))
+            write_bytes(path / "config.json", config.to_json().encode())  # last: a folder without it is not a run
+        except (OSError, sqlite3.Error, RunError) as error:
+            shutil.rmtree(path, ignore_errors=True)
+            if isinstance(error, RunError):
+                raise
+            raise (
+                DiskFullError() if is_full(error) else RunError(f"A run cannot be written in {root}: {error}.")
+            ) from error
         return folder
+
+    def drop_ballast(self) -> None:
+        """Free the little room kept back, so that a run on a full disk can still say why it ended."""
+        (self.path / "ballast").unlink(missing_ok=True)
+
+    def keep_ballast(self) -> None:
+        """Keep some room back."""
+        if not (self.path / "ballast").exists():
+            write_bytes(self.path / "ballast", bytes(BALLAST))
 
     @classmethod
     def open(cls, root: Path, run_id: str, *, read_only: bool = False) -> RunFolder:
