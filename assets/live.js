@@ -58,6 +58,7 @@ class Live {
       cursor: () => this.hovered ?? this.chosen,
       lasso: (ids) => this.lasso(ids),
       visible: (i) => this.legend.shows(i),
+      loud: (i) => this.loud(i),
     });
     this.maps.marks = (arm, at) => this.marks(arm, at);
     this.legend = new Legend({ changed: () => this.paint() });
@@ -91,12 +92,13 @@ class Live {
     try {
       const id = asked.get("run") ?? (await api.start());
       if (id) return await this.open(id, asked);
-      this.status.say("No run yet. Choose images and losses, then press Train.");
+      this.host.classList.add("rs-norun");
+      this.maps.grid.replaceChildren(el("p", { class: "rs-vacant", text: "No run yet. Choose images and losses, then press Train." }));
     } catch (error) {
       this.status.fail(error.message);
       if (asked.has("run") && error.status) return this.fallBack();
     }
-    setTimeout(() => this.run || this.begin(), 4000);
+    setTimeout(() => this.run || this.begin(), 4000); // somebody may start one in another tab
   }
 
   /** The address names a run that is gone: say so, and show the usual first one. */
@@ -110,6 +112,7 @@ class Live {
     const turn = (this.turn = (this.turn ?? 0) + 1);
     const run = await api.run(id);
     if (turn !== this.turn) return;
+    this.host.classList.remove("rs-norun");
     this.poll.stop();
     this.player.stop();
     if (!keepProblem) this.status.fail(null);
@@ -138,6 +141,7 @@ class Live {
     this.legend.node.hidden = run.points === 0;
     this.curves.run = run;
     this.strips.run = run;
+    this.maps.run = run;
     this.maps.cards.forEach((card) => card.describe(run.points));
     if (!run.points) return;
     this.legend.load(run, isDark());
@@ -309,12 +313,15 @@ class Live {
     const { points } = this.run;
     const rgba = new Uint8Array(points * 4);
     for (let i = 0; i < points; i += 1) {
-      const loud = this.legend.shows(i) && (!this.inLasso || this.inLasso.has(i));
       rgba.set(this.legend.colourOfPoint(i), i * 4);
-      rgba[i * 4 + 3] = loud ? 255 : 0;
+      rgba[i * 4 + 3] = this.loud(i) ? 255 : 0;
     }
     this.maps.paint(rgba);
     if (this.lassoed.length) this.group.show(this.run, this.lassoed, this.legend.level);
+  }
+
+  loud(i) {
+    return this.legend.shows(i) && (!this.inLasso || this.inLasso.has(i));
   }
 
   marks(arm, at) {

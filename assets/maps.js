@@ -6,11 +6,13 @@ import { el, perFrame, reducedMotion } from "./dom.js";
 import { Gestures } from "./gestures.js";
 import { WebGlMaps } from "./map.js";
 import { MORPH, Scene } from "./scene.js";
+import { Sprites } from "./sprites.js";
 
 const MAX_SIDE = 8192;
 
 /**
- * `on`: {hover(i | null, arm), choose(i | null, arm), lasso(ids), clear(), visible(i): may it be picked}.
+ * `on`: {hover(i | null, arm), choose(i | null, arm), lasso(ids), clear(), cursor(), visible(i): may it be picked,
+ * loud(i): is it neither filtered out nor outside the lasso}. `run` is the one whose images are shown.
  * `marks(arm, at)` gives the rings and trails to draw; `at(i)` is where a point is now.
  */
 export class Maps {
@@ -49,6 +51,7 @@ export class Maps {
     this.scene.clear();
     this.cards = titles.map((title, arm) => new Card(arm, title));
     this.gestures = this.cards.map((card) => new Gestures(card.plot, this.actions(card.arm)));
+    this.sprites = this.cards.map((card) => new Sprites(card.plot));
     this.grid.replaceChildren(...this.cards.map((card) => card.node));
     this.grid.style.setProperty("--rs-arms", titles.length);
     this.touch();
@@ -106,6 +109,7 @@ export class Maps {
       const area = card.plot.getBoundingClientRect();
       const scale = this.scene.scale(area.width, area.height, now);
       const marks = live && this.scene.arms[card.arm] ? this.marks(card.arm, (i) => this.scene.at(card.arm, i, now)) : [];
+      if (live) this.sprites[card.arm].update(this.run, this.scene, card.arm, area.width, area.height, now, this.on.loud);
       const [x, y] = [area.left - box.left, area.top - box.top];
       return { x, y, w: area.width, h: area.height, centre: this.scene.worldCentre(now), scale, marks };
     });

@@ -12,7 +12,10 @@ export class Status {
 
   show(state) {
     say(this.line, sentence(state));
-    this.fail(state.phase === "failed" ? (state.error ?? "Training failed without a message.") : null);
+    const failed = state.phase === "failed";
+    if (failed) this.fail(state.error ?? "Training failed without a message.");
+    else if (this.failed) this.fail(null); // other sentences stay until another run is opened
+    this.failed = failed;
   }
 
   say(text) {

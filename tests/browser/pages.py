@@ -53,7 +53,7 @@ def open_page(context: BrowserContext, site: Site, url: str, ready: bool = True)
     if ready:
         page.wait_for_function(_READY)
     yield page
-    assert trouble == []
+    assert not trouble, trouble
 
 
 def _local(url: str, site: Site) -> bool:

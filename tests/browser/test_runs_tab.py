@@ -1,0 +1,53 @@
+"""The Runs tab in a real browser: the list, opening, and deleting after a question."""
+
+from __future__ import annotations
+
+from playwright.sync_api import Browser, Page, expect
+
+from tests.browser.conftest import Site
+from tests.browser.pages import visit
+from tests.synthetic import make_run
+
+
+def card(page: Page, run_id: str):
+    links = page.locator(f".rs-runcard:has(a[href*='{run_id}'])")
+    return links.first
+
+
+def test_a_run_is_opened_from_the_list(browser: Browser, site: Site):
+    other = make_run(site.root, points=120, frames=2, arms=3, seed=4)
+    with visit(browser, site, site.at(site.finished)) as page:
+        page.get_by_role("tab", name="Runs").click()
+        expect(card(page, other.id).locator(".rs-runarms li")).to_have_count(3)
+        expect(card(page, other.id).locator(".rs-phase")).to_have_text("finished")
+        card(page, other.id).get_by_role("button", name="Open").click()
+        page.wait_for_function(f"window.rankscope.current() === '{other.id}'")
+        expect(page.get_by_role("tab", name="Live")).to_have_attribute("aria-selected", "true")
+    other.db.close()
+
+
+def test_a_run_is_deleted_only_after_a_question(browser: Browser, site: Site):
+    other = make_run(site.root, points=120, frames=2, seed=5)
+    other.db.close()
+    with visit(browser, site, site.at(site.finished)) as page:
+        page.get_by_role("tab", name="Runs").click()
+        delete = card(page, other.id).get_by_role("button", name="Delete:")
+        delete.click()
+        card(page, other.id).get_by_role("button", name="Keep").click()
+        expect(delete).to_be_visible()
+        delete.click()
+        card(page, other.id).get_by_role("button", name="Delete for good").click()
+        expect(card(page, other.id)).to_have_count(0)
+        assert not other.path.exists()
+        expect(page.locator("#rs-runs-said")).to_contain_text("The run is deleted.")
+
+
+def test_a_resumed_run_joins_the_line(browser: Browser, site: Site):
+    other = make_run(site.root, points=120, frames=2, seed=6, phase="stopped")
+    other.db.close()
+    with visit(browser, site, site.at(site.finished)) as page:
+        page.get_by_role("tab", name="Runs").click()
+        card(page, other.id).get_by_role("button", name="Resume").click()
+        expect(card(page, other.id).locator(".rs-phase")).to_have_text("waiting")
+        card(page, other.id).get_by_role("button", name="Stop").click()
+        expect(card(page, other.id).locator(".rs-phase")).to_have_text("stopped")

@@ -1,0 +1,122 @@
+"""The sidebar in a real browser: choices, folds of parameters, a start, and what is said when it cannot be."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from tests.browser.conftest import Site
+from tests.browser.pages import PHONE, visit
+
+
+@pytest.fixture
+def page(browser: Browser, site: Site) -> Iterator[Page]:
+    with visit(browser, site, site.at(site.finished)) as opened:
+        expect(opened.locator("#rs-pause")).to_have_attribute("data-followed", "yes")
+        yield opened
+
+
+def fold(page: Page, slot: int) -> None:
+    page.locator(f".rs-slot-{slot}").get_by_role("button", name="Parameters").click()
+
+
+def choose(page: Page, slot: int, title: str) -> None:
+    field = page.locator(f".rs-slot-{slot} .rs-loss input")
+    field.click()
+    field.fill(title)
+    field.press("Enter")
+
+
+def loss(page: Page, slot: int) -> str:
+    return page.locator(f".rs-slot-{slot} .rs-loss input").input_value()
+
+
+def test_values_survive_the_change_of_a_choice(page: Page):
+    fold(page, 0)
+    number = page.locator(".rs-slot-0 .rs-log-number").first
+    number.fill("0.05")
+    number.press("Tab")
+    choose(page, 0, "SupCon")
+    expect(page.locator(".rs-slot-0")).to_contain_text("Temperature")
+    choose(page, 0, "Smooth-AP")
+    expect(page.locator(".rs-slot-0").get_by_text("Tau")).to_be_visible()
+    expect(page.locator(".rs-slot-0 .rs-log-number").first).to_have_value("0.05")
+
+
+def test_losses_are_added_and_removed(page: Page):
+    page.get_by_role("button", name="Add a loss").click()
+    expect(page.locator(".rs-slot-2")).to_be_visible()
+    third = loss(page, 2)
+    fold(page, 1)
+    page.locator(".rs-slot-1").get_by_role("button", name="Remove this loss").click()
+    expect(page.locator(".rs-slot-2")).to_be_hidden()
+    expect(page.locator(".rs-slot-1 .rs-loss input")).to_have_value(third)
+    page.get_by_role("button", name="Add a loss").click()
+    expect(page.locator(".rs-slot-2")).to_be_visible()
+    page.get_by_role("button", name="Add a loss").click()
+    expect(page.locator(".rs-slot-3")).to_be_visible()
+    expect(page.get_by_role("button", name="Add a loss")).to_be_hidden()
+
+
+def test_a_logarithmic_slider_obeys_the_arrow_keys(page: Page):
+    fold(page, 0)
+    slider = page.locator(".rs-slot-0 .rs-log-range").first
+    slider.focus()
+    for _ in range(10):
+        slider.press("ArrowRight")
+    number = page.locator(".rs-slot-0 .rs-log-number").first
+    assert float(number.input_value()) == pytest.approx(0.02, abs=0.001)
+    assert slider.get_attribute("aria-valuetext") == number.input_value()
+
+
+def test_what_is_wrong_stands_under_the_button(page: Page):
+    minutes = page.get_by_label("Budget in minutes")
+    minutes.fill("-3")
+    minutes.press("Tab")
+    page.locator("#rs-train").click()
+    expect(page.locator("#rs-note [role=alert]")).to_contain_text("minutes needs a number from 0.05 to 10080; -3 came")
+
+
+def test_train_queues_the_run_and_opens_it(page: Page, site: Site):
+    fold(page, 0)
+    number = page.locator(".rs-slot-0 .rs-log-number").first
+    number.fill("0.05")
+    number.press("Tab")
+    page.get_by_role("tab", name="Runs").click()
+    page.locator("#rs-train").click()
+    page.wait_for_function(f"window.rankscope.current() !== '{site.finished.id}'")
+    run_id = page.evaluate("window.rankscope.current()")
+    config = json.loads((site.root / run_id / "config.json").read_text())
+    assert config["losses"][0] == {"name": "smooth_ap", "parameters": {"tau": 0.05}}
+    expect(page.get_by_role("tab", name="Live")).to_have_attribute("aria-selected", "true")
+    expect(page.locator("#rs-pause")).to_be_disabled()
+    expect(page.locator("#rs-status")).to_contain_text("in the queue")
+    page.locator("#rs-stop").click()
+    expect(page.locator("#rs-said")).to_contain_text("It left the line.")
+    expect(page.locator("#rs-stop")).to_be_disabled()
+    expect(page.locator("#rs-resume")).to_be_enabled()
+
+
+def test_a_finished_run_says_why_it_cannot_be_paused(page: Page):
+    for button in ("#rs-pause", "#rs-stop"):
+        expect(page.locator(button)).to_be_disabled()
+    expect(page.locator("#rs-status")).to_contain_text("cannot be paused or stopped")
+
+
+def test_unreadable_images_are_explained_under_the_field(page: Page):
+    field = page.locator("#rs-source input")
+    field.click()
+    field.fill("/nowhere/at/all")
+    field.press("Enter")
+    expect(page.locator("#rs-found [role=alert]")).to_contain_text("/nowhere/at/all")
+
+
+def test_on_a_phone_the_settings_are_closed_at_first(browser: Browser, site: Site):
+    with visit(browser, site, site.at(site.finished), size=PHONE, touch=True) as page:
+        expect(page.locator("#rs-sidebar.open")).to_have_count(0)
+        page.get_by_role("button", name="Toggle Sidebar").tap()
+        expect(page.locator("#rs-train")).to_be_in_viewport()
+        assert page.locator("#rs-train").bounding_box()["height"] >= 44
