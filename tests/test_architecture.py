@@ -47,5 +47,5 @@ def test_no_machine_paths_in_the_repository() -> None:
     roots = ("trainers", "explorer", "assets", "tests")
     places = [p for root in roots for p in (ROOT / root).rglob("*") if p.suffix in kinds]
     marks = ("/wo" + "rk/", "/ro" + "ot/")
-    bad = [str(p) for p in [*places, ROOT / "app.py", ROOT / "README.md"] if p.exists() and any(m in p.read_text() for m in marks)]
-    assert not bad
+    texts = {p: p.read_text() for p in (*places, ROOT / "app.py", ROOT / "README.md") if p.exists()}
+    assert not [str(p) for p, text in texts.items() if any(mark in text for mark in marks)]
