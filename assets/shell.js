@@ -45,8 +45,16 @@ function rest() {
 
 window.addEventListener("rankscope:state", (event) => follow(event.detail));
 
+/** A formula wider than its card can be scrolled with the keyboard too. */
+function reach() {
+  for (const formula of document.querySelectorAll(".katex-display:not([tabindex])")) {
+    if (formula.scrollWidth > formula.clientWidth) formula.tabIndex = 0;
+  }
+}
+
 // Gradio makes the sidebar piece by piece after this module has run.
 new MutationObserver(() => {
+  reach();
   const parts = ["rs-pause", "rs-resume", "rs-stop", "rs-status"].map(find);
   if (parts.includes(null) || parts.every((part) => part.dataset.followed)) return;
   for (const part of parts) part.dataset.followed = "yes";

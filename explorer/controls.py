@@ -20,25 +20,25 @@ WIDEST_WHOLE = 300  # a slider over more whole numbers than this cannot be set w
 def control(spec: Spec, value: Any, key: tuple[str, ...] | None = None, label: str | None = None) -> Component:
     """The control of one parameter, showing ``value`` (as :func:`raw` gives it); ``key`` as in ``gr.render``."""
     rule, label = spec.rule, label or title(spec.name)
+    # said, not inferred: inside gr.render Gradio takes a slider for an output and greys it out
+    common: dict[str, Any] = {"label": label, "info": rule.help, "key": key, "interactive": True}
     if rule.choices is not None:
         # not the numbers themselves: a drop-down matches its value against text
         choices = [(str(choice), json.dumps(choice)) for choice in rule.choices]
-        return gr.Dropdown(choices, value=value, label=label, info=rule.help, filterable=False, key=key)
+        return gr.Dropdown(choices, value=value, filterable=False, **common)
     if spec.type is bool:
-        return gr.Checkbox(value, label=label, info=rule.help, key=key)
+        return gr.Checkbox(value, **common)
     if spec.type in (str, tuple):
-        return gr.Textbox(value, label=label, info=rule.help, placeholder=_blank(spec), max_lines=1, key=key)
+        return gr.Textbox(value, placeholder=_blank(spec), max_lines=1, **common)
     ranged = rule.low is not None and rule.high is not None and not spec.optional
     whole = spec.type is int
     if ranged and rule.log and rule.low > 0:
         return log_slider(value, low=rule.low, high=rule.high, whole=whole, label=label, info=rule.help, key=key)
     if ranged and not (whole and rule.high - rule.low > WIDEST_WHOLE):
         step = 1 if whole else _step(rule.low, rule.high, spec.default)
-        return gr.Slider(
-            rule.low, rule.high, value, step=step, label=label, info=rule.help, key=key, buttons=[], min_width=80
-        )
+        return gr.Slider(rule.low, rule.high, value, step=step, buttons=[], min_width=80, **common)
     # Gradio would cut a number to its bounds without a word, so the bounds stay with the check at the start
-    return gr.Number(value, label=label, info=rule.help, placeholder=_blank(spec), key=key, min_width=80)
+    return gr.Number(value, placeholder=_blank(spec), min_width=80, **common)
 
 
 def raw(spec: Spec, value: Any) -> Any:

@@ -9,7 +9,7 @@ _TEMPLATE = """
 <div class="rs-log-head"><span class="rs-log-name">${name}</span>
 <input class="rs-log-number" type="number" step="any" aria-label="${name}"></div>
 <span class="rs-log-help">${help}</span>
-<input class="rs-log-range" type="range" min="0" max="1000" step="1" aria-label="${name}, slider">
+<input class="rs-log-range" type="range" min="0" max="100" step="1" aria-label="${name}, slider">
 """
 
 _SCRIPT = """
@@ -17,17 +17,21 @@ const number = element.querySelector(".rs-log-number");
 const range = element.querySelector(".rs-log-range");
 const low = Math.log(props.low), span = Math.log(props.high) - low;
 const tidy = (x) => props.whole ? Math.round(x) : Number(x.toPrecision(2));
-const show = () => {
-  const value = Number(props.value);
+const write = () => {
   number.value = props.value ?? "";
-  range.value = value > 0 ? Math.round(1000 * (Math.log(value) - low) / span) : 0;
   range.setAttribute("aria-valuetext", String(props.value ?? ""));
 };
-const set = (value) => { props.value = value; show(); trigger("change"); };
-range.addEventListener("input", () => set(tidy(Math.exp(low + span * range.value / 1000))));
-number.addEventListener("change", () => set(number.value === "" ? null : Number(number.value)));
-watch("value", show);
-show();
+const slide = () => {
+  const value = Number(props.value);
+  range.value = value > 0 ? Math.round(100 * (Math.log(value) - low) / span) : 0;
+};
+const set = (value) => { props.value = value; write(); trigger("change"); };
+// the handle stays where it is put: moved to the rounded value it could never leave it by the arrow keys
+range.addEventListener("input", () => set(tidy(Math.exp(low + span * range.value / 100))));
+number.addEventListener("change", () => { set(number.value === "" ? null : Number(number.value)); slide(); });
+watch("value", () => { write(); slide(); });
+write();
+slide();
 """
 
 

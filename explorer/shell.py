@@ -16,11 +16,8 @@ HEAD = """
 <script type="module" src="gradio_api/rankscope/assets/shell.js"></script>
 """
 
-# Whether the settings cover the page is known only where its width is known; before that they are closed on phones by
-# the style sheet, so that nothing flashes.
-_NARROW = (
-    "() => { if (window.innerWidth < 769) document.querySelector('#rs-sidebar .toggle-button')?.click(); return []; }"
-)
+# Whether the settings would cover the page is known only in the browser.
+_NARROW = "() => { if (window.innerWidth < 769) document.querySelector('#rs-sidebar.open .toggle-button')?.click(); return []; }"
 
 
 def page(settings: Settings, runs: Runs) -> gr.Blocks:

@@ -26,7 +26,14 @@ _TITLE = '<h1 id="rs-title">Rankscope</h1><p class="rs-sentence">See what a rank
 _STATUS = '<p id="rs-status" role="status"></p>'
 _VIEWED = "() => [window.rankscope?.current?.() ?? '', window.rankscope?.token?.() ?? '']"
 _WITH_TOKEN = "(...values) => [...values.slice(0, -1), window.rankscope?.token?.() ?? '']"
-_OPEN = "(id) => { if (id) window.rankscope?.open?.(id); return []; }"
+# on a phone the sidebar covers the page, so it makes way for the run that was asked for
+_OPEN = """(id) => {
+  if (!id) return [];
+  window.rankscope?.open?.(id);
+  document.querySelector("#rs-tabs button[role=tab]")?.click();
+  if (window.innerWidth < 769) document.querySelector("#rs-sidebar.open .toggle-button")?.click();
+  return [];
+}"""
 
 
 def sidebar(page: gr.Blocks, runs: Runs) -> None:
