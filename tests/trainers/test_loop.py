@@ -135,9 +135,7 @@ def test_bad_configurations_are_said(images: Path, changes: dict[str, object], w
         check(tiny_config(images, **changes))
 
 
-def test_frozen_features_are_computed_once(
-    tmp_path: Path, images: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_frozen_features_are_computed_once(tmp_path: Path, images: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("RANKSCOPE_CACHE", str(tmp_path / "cache"))
     head = {"model": "resnet18", "pretrained": False, "hidden": 32}
     config = tiny_config(images, "supcon_out", encoder="timm_frozen", encoder_parameters=head, steps=3)

@@ -1,0 +1,56 @@
+"""Every encoder in the menu: it builds, embeds grey and colour, trains, and says what it is."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from trainers.encoders import ENCODERS
+from trainers.errors import ParameterError, UserError
+
+OFFLINE = {"small_conv": {}, "timm": {"pretrained": False}, "timm_frozen": {"pretrained": False}}
+
+
+def build(name: str, channels: int, side: int = 32) -> torch.nn.Module:
+    torch.manual_seed(0)
+    return ENCODERS[name].build(channels=channels, side=side, dim=12, parameters=OFFLINE.get(name, {}))
+
+
+@pytest.mark.parametrize("name", ENCODERS)
+@pytest.mark.parametrize("channels", [1, 3])
+def test_it_embeds_and_learns(name: str, channels: int) -> None:
+    encoder = build(name, channels)
+    images = torch.rand(4, channels, 32, 32)
+    inputs = encoder.features(images).detach() if encoder.frozen else images
+    out = encoder(inputs)
+    assert out.shape == (4, 12) and torch.isfinite(out).all()
+    out.square().sum().backward()
+    trained = [p for p in encoder.parameters() if p.requires_grad]
+    assert trained and all(p.grad is not None and torch.isfinite(p.grad).all() for p in trained)
+    if encoder.frozen:
+        assert all(not p.requires_grad for p in encoder.backbone.parameters())
+
+
+@pytest.mark.parametrize("name", ENCODERS)
+def test_it_says_what_it_is(name: str) -> None:
+    descriptor = ENCODERS[name]
+    assert descriptor.name == name and descriptor.title and descriptor.sentence.endswith(".")
+    assert 0 < descriptor.learning_rate < 1
+    with pytest.raises(ParameterError, match="has no parameter"):
+        descriptor.build(channels=3, side=32, dim=8, parameters={"wings": 2})
+
+
+@pytest.mark.parametrize("side", [16, 28, 32, 64, 96, 128, 224])
+def test_the_small_net_takes_any_side(side: int) -> None:
+    assert build("small_conv", 3, side)(torch.rand(2, 3, side, side)).shape == (2, 12)
+
+
+def test_equal_seeds_give_equal_weights() -> None:
+    first, second = build("small_conv", 3).state_dict(), build("small_conv", 3).state_dict()
+    assert all(torch.equal(first[name], second[name]) for name in first)
+
+
+@pytest.mark.parametrize("model", ["no_such_net", "hf-hub:somebody/something", "../resnet18"])
+def test_only_timms_own_names_are_built(model: str) -> None:
+    with pytest.raises(UserError, match="timm model was needed"):
+        ENCODERS["timm"].build(channels=3, side=32, dim=8, parameters={"model": model, "pretrained": False})
