@@ -17,7 +17,10 @@ HEAD = """
 """
 
 # Whether the settings would cover the page is known only in the browser.
-_NARROW = "() => { if (window.innerWidth < 769) document.querySelector('#rs-sidebar.open .toggle-button')?.click(); return []; }"
+_NARROW = """() => {
+  if (window.innerWidth < 769) document.querySelector("#rs-sidebar.open .toggle-button")?.click();
+  return [];
+}"""
 
 
 def page(settings: Settings, runs: Runs) -> gr.Blocks:

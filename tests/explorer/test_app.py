@@ -142,3 +142,10 @@ def test_importing_the_package_loads_no_page():
     """The maps' process imports the package too; Gradio would cost it seconds."""
     code = "import sys, explorer, explorer.layout; assert not {'gradio', 'torch', 'plotly'} & set(sys.modules)"
     subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True, env={**os.environ, "PYTHONPATH": str(ROOT)})
+
+
+def test_the_program_explains_its_flags():
+    command = [sys.executable, "app.py", "--help"]
+    told = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout
+    for flag in ("--host", "--port", "--runs", "--share", "--public", "--max-parallel", "--detach"):
+        assert flag in told
