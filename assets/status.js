@@ -34,7 +34,11 @@ export function sentence({ phase, message, step, planned_steps: planned, seconds
   if (phase === "queued" && Number.isFinite(place)) return `${queue(place)}${extra}`;
   if (phase === "starting" || phase === "queued") return `Getting ready${extra}`;
   const of = planned ? `step ${grouped(step)} of ${grouped(planned)}` : `step ${grouped(step)}`;
-  if (phase === "running") return capital(`${of}${left(step, planned, seconds)}${extra}`);
+  if (phase === "running") {
+    // the trainer counts steps in its own words, with an "about" where their number is an estimate
+    const counted = message?.startsWith("step ");
+    return capital(`${counted ? message : of}${left(step, planned, seconds)}${counted ? "" : extra}`);
+  }
   const words = { paused: "Paused", stopped: "Stopped", finished: "Finished", failed: "Failed", interrupted: "Interrupted" };
   const end = phase === "finished" ? `${grouped(step)} steps in ${duration(seconds)}` : `at ${of}`;
   return `${words[phase] ?? phase} ${phase === "finished" ? "· " : ""}${end}${phase === "finished" || recorded ? "" : extra}`;
