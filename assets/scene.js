@@ -3,7 +3,7 @@
 import { clamp } from "./dom.js";
 
 const MORPH_MS = 500;
-const MARGIN = 0.93; // share of the shorter side that the axis box takes
+const MARGIN = 0.95; // share of a map that the box takes
 const ZOOM = [1, 60];
 
 const ease = (t) => (t < 0.5 ? 2 * t * t : 1 - (2 - 2 * t) ** 2 / 2);
@@ -12,7 +12,7 @@ const ease = (t) => (t < 0.5 ? 2 * t * t : 1 - (2 - 2 * t) ** 2 / 2);
 export class Scene {
   constructor() {
     this.arms = [];
-    this.limit = 1;
+    this.box = [1, 1];
     this.started = 0;
     this.duration = 0;
     this.resetView();
@@ -36,9 +36,9 @@ export class Scene {
       const before = same && animate ? blend(this.arms[arm], part) : after;
       return { before, after };
     });
-    const box = Math.min(limit, fitted(this.arms, same ? this.limit : 0));
-    this.limitBefore = same && animate ? extent : box;
-    this.limit = box;
+    const box = fitted(this.arms, same ? this.box : [0, 0]);
+    this.boxBefore = same && animate ? extent : box;
+    this.box = box;
     this.started = now;
     this.duration = same && animate ? animate : 0;
   }
@@ -53,10 +53,18 @@ export class Scene {
     return ease(clamp((now - this.started) / this.duration, 0, 1));
   }
 
-  /** Half-width of the axis box; it grows with the morph, so the axes never jump. */
+  /** Half-width and half-height of the box around all maps; it changes along with the morph, so no axis jumps. */
   extent(now) {
-    const from = this.limitBefore ?? this.limit;
-    return from + (this.limit - from) * this.part(now);
+    const t = this.part(now);
+    return this.box.map((size, axis) => {
+      const from = this.boxBefore?.[axis] ?? size;
+      return from + (size - from) * t;
+    });
+  }
+
+  /** The unit in which the centre of the view is kept. */
+  unit(now) {
+    return Math.max(...this.extent(now));
   }
 
   at(arm, i, now) {
@@ -68,7 +76,7 @@ export class Scene {
   // ------------------------------------------------------------------ view
 
   resetView() {
-    this.centre = [0, 0]; // in axis boxes, so that a growing box keeps the view
+    this.centre = [0, 0]; // in boxes, so that a growing box keeps the view
     this.zoom = 1;
   }
 
@@ -78,12 +86,13 @@ export class Scene {
 
   /** CSS pixels per unit in a map of this size. */
   scale(width, height, now) {
-    return (Math.min(width, height) / 2 / this.extent(now)) * MARGIN * this.zoom;
+    const [x, y] = this.extent(now);
+    return (Math.min(width / x, height / y) / 2) * MARGIN * this.zoom;
   }
 
   worldCentre(now) {
-    const extent = this.extent(now);
-    return [this.centre[0] * extent, this.centre[1] * extent];
+    const unit = this.unit(now);
+    return [this.centre[0] * unit, this.centre[1] * unit];
   }
 
   toScreen([x, y], width, height, now) {
@@ -103,13 +112,13 @@ export class Scene {
     const held = this.toWorld([px, py], width, height, now);
     this.zoom = clamp(this.zoom * factor, ...ZOOM);
     const moved = this.toWorld([px, py], width, height, now);
-    const extent = this.extent(now);
-    this.shift((held[0] - moved[0]) / extent, (held[1] - moved[1]) / extent);
+    const unit = this.unit(now);
+    this.shift((held[0] - moved[0]) / unit, (held[1] - moved[1]) / unit);
   }
 
   /** Pan by CSS pixels. */
   pan(dx, dy, width, height, now) {
-    const step = this.scale(width, height, now) * this.extent(now);
+    const step = this.scale(width, height, now) * this.unit(now);
     this.shift(-dx / step, dy / step);
   }
 
@@ -179,11 +188,13 @@ export function unpack(packed, limit) {
   return out;
 }
 
-/** Half-width of a box around all maps. It grows with room to spare and shrinks late, so it changes seldom. */
+/** Half-width and half-height that hold all maps. A side grows with room to spare and shrinks late: it changes seldom. */
 function fitted(arms, before) {
-  let reach = 1e-6;
-  for (const { after } of arms) for (const value of after) reach = Math.max(reach, Math.abs(value));
-  return reach > before || reach < before * 0.5 ? reach * 1.15 : before;
+  return before.map((size, axis) => {
+    let reach = 1e-6;
+    for (const { after } of arms) for (let i = axis; i < after.length; i += 2) reach = Math.max(reach, Math.abs(after[i]));
+    return reach > size || reach < size * 0.5 ? reach * 1.12 : size;
+  });
 }
 
 function blend({ before, after }, part) {
