@@ -195,11 +195,15 @@ class Scheduler:
         folder.log(sentence)
 
     def _watch_clock(self, entry: _Training) -> None:
+        """On a public page, stop a run that has held its slot for too long."""
         seconds = self._settings.limits.wall_minutes * 60
-        if self._settings.public and not entry.told_to_stop and time.monotonic() - entry.since > seconds:
-            entry.told_to_stop = True
-            entry.folder.log(f"stopped: on this page a run holds its place for {seconds / 60:g} minutes at most")
-            entry.folder.send("stop")
+        if not self._settings.public or entry.told_to_stop or time.monotonic() - entry.since <= seconds:
+            return
+        if entry.folder.db.state().phase == "queued":  # a trainer hears only what is sent after its first word
+            return
+        entry.told_to_stop = True
+        entry.folder.log(f"stopped: on this page a run holds its place for {seconds / 60:g} minutes at most")
+        entry.folder.send("stop")
 
     def _free_device(self) -> str | None:
         """The GPU with the fewest runs."""
