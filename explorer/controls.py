@@ -28,9 +28,10 @@ def control(spec: Spec, value: Any, key: tuple[str, ...] | None = None, label: s
         return gr.Dropdown(choices, value=value, filterable=False, **common)
     if spec.type is bool:
         return gr.Checkbox(value, **common)
-    if spec.type in (str, tuple):
+    # an optional number is text too: Gradio's number field turns an empty value into 0 when it is first shown
+    if spec.type in (str, tuple) or spec.optional:
         return gr.Textbox(value, placeholder=_blank(spec), max_lines=1, **common)
-    ranged = rule.low is not None and rule.high is not None and not spec.optional
+    ranged = rule.low is not None and rule.high is not None
     whole = spec.type is int
     if ranged and rule.log and rule.low > 0:
         return log_slider(value, low=rule.low, high=rule.high, whole=whole, label=label, info=rule.help, key=key)
@@ -47,7 +48,9 @@ def raw(spec: Spec, value: Any) -> Any:
         return json.dumps(value)
     if spec.type is tuple:
         return "" if value is None else ", ".join(f"{item:g}" if spec.item is not str else item for item in value)
-    return "" if value is None and spec.type is str else value
+    if spec.optional:
+        return "" if value is None else str(value)
+    return value
 
 
 def read(parameters: type, values: Mapping[str, Any], owner: str) -> dict[str, Any]:
@@ -81,9 +84,22 @@ def _parse(spec: Spec, value: Any, owner: str) -> Any:
             return value
     if spec.type is tuple and isinstance(value, str):
         return _numbers(spec, value, owner)
-    if value == "" and spec.optional:
-        return None
+    if spec.optional and isinstance(value, str):
+        return _optional(spec, value.strip())
     return value
+
+
+def _optional(spec: Spec, text: str) -> Any:
+    """An optional parameter out of a text field: empty is None; what is no number is left for the check to name."""
+    if text.lower() in ("", "none"):
+        return None
+    if spec.type in (int, float):
+        try:
+            number = float(text)
+            return int(number) if number.is_integer() else number
+        except ValueError:
+            return text
+    return text
 
 
 def _numbers(spec: Spec, text: str, owner: str) -> Any:

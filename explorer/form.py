@@ -24,7 +24,7 @@ class Training:
     minutes: float | None = parameter(
         3.0, low=0.05, high=10080, help="Training time; pauses and map drawing do not count."
     )
-    steps: int | None = parameter(None, low=1, high=10_000_000, help="Ends the run earlier than its minutes.")
+    steps: int | None = parameter(None, low=1, high=10_000_000, help="Ends the run earlier than its minutes; empty for no limit.")
     classes_per_batch: int = parameter(16, low=2, high=128, help="More classes give each image more to be told from.")
     images_per_class: int = parameter(4, low=2, high=32, help="Ranking losses need several images of each class.")
     learning_rate: float = parameter(
