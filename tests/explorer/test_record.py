@@ -1,0 +1,89 @@
+"""Recordings are what the code makes: a short one is made again and compared with those that ship."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from explorer.library import Library
+from explorer.record import KEPT_NEIGHBOURS, record
+from explorer.settings import ASSETS
+from trainers.store import RunFolder, list_runs
+from trainers.types import DataChoice
+
+SHIPPED = list_runs(ASSETS / "recorded", read_only=True)
+
+
+def kinds(folder: Path) -> set[str]:
+    """The files of a run, numbers left out."""
+    found = (file.relative_to(folder) for file in folder.rglob("*") if file.is_file())
+    return {str(path.parent / path.suffix) if path.stem.isdigit() else str(path) for path in found}
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> RunFolder:
+    """A short recording with the configuration of the shipped one."""
+    config = dataclasses.replace(
+        SHIPPED[0].config,
+        data=DataChoice(max_images=320, image_size=32),
+        steps=6,
+        snapshot_steps=1,
+        probe_size=120,
+        classes_per_batch=4,
+        threads=1,
+    )
+    out = tmp_path_factory.mktemp("recorded")
+    path = record(config, out, frames=4)
+    return RunFolder.open(out, path.name, read_only=True)
+
+
+def test_the_page_opens_on_a_comparison_of_two_losses() -> None:
+    assert SHIPPED
+    config = SHIPPED[0].config
+    assert len(config.losses) == 2 and config.data.source == "drawn"
+    assert sum(file.stat().st_size for file in SHIPPED[0].path.rglob("*") if file.is_file()) < 6_000_000
+
+
+def test_a_new_recording_has_the_files_of_the_shipped_one(made: RunFolder) -> None:
+    assert kinds(made.path) == kinds(SHIPPED[0].path)
+
+
+@pytest.mark.parametrize("which", ["made", "shipped"])
+def test_a_recording_replays(which: str, made: RunFolder, tmp_path: Path) -> None:
+    folder = made if which == "made" else SHIPPED[0]
+    library = Library(tmp_path, folder.path.parent)
+    run = library.get(folder.id)
+    assert run.recorded and folder.state().phase == "finished"
+    ks, probe = folder.frames(), run.probe
+    assert probe is not None and len(ks) == (4 if which == "made" else 48)
+    assert [k for k, _, _ in folder.snapshots()] == ks and ks[0] == 0
+    first, last = folder.frame(ks[0]), folder.frame(ks[-1])
+    assert (first.arms[0].xy == first.arms[1].xy).all(), "both losses start from one map"
+    assert not (last.arms[0].xy == last.arms[1].xy).all()
+    assert last.step == folder.config.steps == folder.state().step
+    for arm in last.arms:
+        assert arm.xy.shape == (len(probe.labels), 2) and arm.neighbours.shape[1] == KEPT_NEIGHBOURS
+        assert arm.method == "umap" and 0 < arm.quality <= 1
+    assert library.embeddings(run, ks[-1]) is not None
+    assert len(library.coordinates(run, ks[-1])) == 4 * len(probe.labels) * 2
+    library.close()
+
+
+def test_the_numbers_of_a_recording_follow_from_its_embeddings() -> None:
+    """R@1 as written is R@1 of the embeddings beside it: a recording cannot be edited on one side only."""
+    folder = SHIPPED[0]
+    k = folder.frames()[-1]
+    probe = folder.probe()
+    assert probe is not None
+    step = folder.frame(k).step
+    for arm, embeddings in enumerate(folder.embeddings(k)):
+        unit = embeddings.astype(np.float64)
+        unit /= np.linalg.norm(unit, axis=1, keepdims=True)
+        similarity = unit @ unit.T
+        np.fill_diagonal(similarity, -2)
+        hit = probe.labels[similarity.argmax(1), 0] == probe.labels[:, 0]
+        written = [s.value for s in folder.scalars() if (s.arm, s.key, s.step) == (arm, "R_at_1", step)]
+        assert written[-1] == pytest.approx(hit.mean(), abs=0.003)  # stored in half precision
