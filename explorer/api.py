@@ -34,7 +34,7 @@ def add_api(runs: Runs) -> None:
             encoder_parameters: those that differ from its defaults.
             sampler: catalogue name.
             training: any of minutes, steps, classes_per_batch, images_per_class, learning_rate, weight_decay, dim,
-                seed and probe_size.
+                memory, memory_after, seed and probe_size.
             token: any secret word; on a public page it is needed to stop the run.
         """
         form = Form(

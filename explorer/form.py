@@ -24,7 +24,9 @@ class Training:
     minutes: float | None = parameter(
         3.0, low=0.05, high=10080, help="Training time; pauses and map drawing do not count."
     )
-    steps: int | None = parameter(None, low=1, high=10_000_000, help="Ends the run earlier than its minutes; empty for no limit.")
+    steps: int | None = parameter(
+        None, low=1, high=10_000_000, help="Ends the run earlier than its minutes; empty for no limit."
+    )
     classes_per_batch: int = parameter(16, low=2, high=128, help="More classes give each image more to be told from.")
     images_per_class: int = parameter(4, low=2, high=32, help="Ranking losses need several images of each class.")
     learning_rate: float = parameter(
@@ -32,12 +34,30 @@ class Training:
     )
     weight_decay: float = parameter(1e-4, low=0.0, high=1.0, help="Pull of the weights towards zero.")
     dim: int = parameter(64, low=2, high=2048, log=True, help="Numbers in each embedding.")
+    memory: int = parameter(
+        0,
+        low=0,
+        high=262_144,
+        help="Embeddings of earlier batches that a loss may compare with too; 0 for none of them.",
+    )
+    memory_after: int = parameter(100, low=0, high=10_000_000, help="Steps before the memory is used.")
     seed: int = parameter(0, low=0, high=2**31 - 1, help="Same seed, same weights, batches and augmentation.")
     probe_size: int = parameter(1500, low=100, high=20_000, log=True, help="Test images shown on the maps.")
 
 
 MAIN = ("minutes",)
-MORE = ("steps", "classes_per_batch", "images_per_class", "learning_rate", "weight_decay", "dim", "seed", "probe_size")
+MORE = (
+    "steps",
+    "classes_per_batch",
+    "images_per_class",
+    "learning_rate",
+    "weight_decay",
+    "dim",
+    "memory",
+    "memory_after",
+    "seed",
+    "probe_size",
+)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -95,6 +95,8 @@ def _training(name: str) -> Component:
         "dim": "Embedding size",
         "probe_size": "Images on the maps",
         "steps": "Most steps",
+        "memory": "Memory of embeddings",
+        "memory_after": "Memory from step",
     }
     return control(spec, raw(spec, spec.default), label=labels.get(name, title(name)))
 

@@ -13,12 +13,13 @@ from trainers.types import DataChoice, LossChoice, RunConfig
 SIDE = 24
 
 
-def write_images(root: Path, *, train: int = 8, test: int = 6, each: int = 6, seed: int = 0) -> Path:
-    """``root/{train,test}/<class>/<n>.png``; train and test share no class."""
+def write_images(root: Path, *, train: int = 8, test: int = 6, each: int = 6, seed: int = 0, groups: int = 0) -> Path:
+    """``root/{train,test}/<class>/<n>.png``; train and test share no class. With groups ``<group>/<class>``."""
     draws = np.random.default_rng(seed)
     for number in range(train + test):
         split = "train" if number < train else "test"
-        folder = root / split / f"colour{number:02d}"
+        group = root / split / f"group{number % groups}" if groups else root / split
+        folder = group / f"colour{number:02d}"
         folder.mkdir(parents=True)
         colour = np.array(colorsys.hsv_to_rgb(number / (train + test), 0.8, 0.8)) * 255
         for index in range(each):

@@ -99,6 +99,8 @@ def add_train_flags(parser: argparse.ArgumentParser) -> None:
     batch.add_argument("--images-per-class", type=int, default=DEFAULT.images_per_class, help="images of each")
     batch.add_argument("--learning-rate", type=float, default=DEFAULT.learning_rate, help="of AdamW, after warm-up")
     batch.add_argument("--weight-decay", type=float, default=DEFAULT.weight_decay, help="of AdamW")
+    batch.add_argument("--memory", type=int, default=DEFAULT.memory, help="earlier embeddings kept to compare with")
+    batch.add_argument("--memory-after", type=int, default=DEFAULT.memory_after, help="steps before they are used")
     batch.add_argument("--sampler", default=DEFAULT.sampler, help="m_per_class or two_super_classes")
     budget.add_argument("--steps", type=int, help="optimiser steps")
     budget.add_argument("--minutes", type=float, help="minutes of training; 3 if no steps are given either")

@@ -21,6 +21,7 @@ from trainers.encoders import ENCODERS, Encoder
 from trainers.errors import DataError, RunError
 from trainers.features import frozen_features
 from trainers.losses import LOSSES
+from trainers.losses._memory import give_memory
 from trainers.observer import Observer
 from trainers.samplers import SAMPLERS
 from trainers.scalars import ScalarBuffer
@@ -229,6 +230,16 @@ class Trainer:
             loss = descriptor.build(
                 num_classes=classes, dim=self.config.dim, class_labels=first, **dict(choice.parameters)
             )
+            loss, note = give_memory(
+                loss,
+                descriptor,
+                size=self.config.memory,
+                after=self.config.memory_after,
+                dim=self.config.dim,
+                levels=labels.shape[1],
+            )
+            if note:
+                self.folder.log(note)
             arms.append(
                 Arm(
                     index,

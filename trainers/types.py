@@ -75,6 +75,8 @@ class RunConfig:
     Attributes:
         steps, minutes: the budget; whichever is reached first ends the run. At least one is set.
         dim: embedding dimension D.
+        memory: embeddings of earlier batches kept for the losses that take a gallery; 0: as each loss wants.
+        memory_after: steps before the memory is used.
         probe_size: number of test images that the maps show.
         snapshot_steps: steps between two frames; None: as often as a quarter of the time allows.
         device: ``auto``, ``cpu``, ``cuda`` or ``cuda:N``.
@@ -91,6 +93,8 @@ class RunConfig:
     images_per_class: int = 4
     learning_rate: float = 2e-3
     weight_decay: float = 1e-4
+    memory: int = 0
+    memory_after: int = 100
     steps: int | None = None
     minutes: float | None = 3.0
     seed: int = 0

@@ -14,6 +14,8 @@ _RANGES = {
     "images_per_class": (2, 256),
     "learning_rate": (1e-7, 1.0),
     "weight_decay": (0.0, 1.0),
+    "memory": (0, 262_144),
+    "memory_after": (0, 10_000_000),
     "seed": (0, 2**31 - 1),
     "probe_size": (20, 50_000),
 }

@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from trainers.losses import LOSSES, LossDescriptor
+from trainers.losses import FAMILIES, LOSSES, LossDescriptor
 from trainers.parameters import specs
 
 DIM, CLASSES, PER_CLASS = 16, 6, 4
@@ -141,3 +141,29 @@ def test_the_descriptor_is_complete(name: str) -> None:
             assert spec.rule.low is not None, f"{name}.{spec.name} has no lower bound"
             assert spec.rule.high is not None, f"{name}.{spec.name} has no upper bound"
             assert spec.default is None or spec.rule.low <= spec.default <= spec.rule.high
+
+
+def test_the_menu_has_every_loss_once_by_family() -> None:
+    assert list(FAMILIES) == [
+        "Ranking",
+        "Hierarchical ranking",
+        "Contextual",
+        "Contrastive",
+        "Pair and triplet",
+        "Proxy",
+        "Decomposability",
+    ]
+    shown = [loss for losses in FAMILIES.values() for loss in losses]
+    assert {loss.name for loss in shown} | {"supcon_out"} == set(LOSSES)
+    assert [loss.name for loss in shown] == [name for name in LOSSES if LOSSES[name].alias_of is None]
+    titles = [loss.title for loss in shown]
+    assert len(set(titles)) == len(titles)
+    assert max(map(len, titles)) <= 20, "a title has to fit a map's card"
+
+
+@pytest.mark.parametrize("name", [name for name, loss in LOSSES.items() if loss.alias_of])
+def test_an_alias_is_the_same_loss(name: str) -> None:
+    alias, loss = LOSSES[name], LOSSES[LOSSES[name].alias_of]
+    assert dataclasses.replace(alias, name=loss.name, alias_of=None, order=loss.order) == loss
+    embeddings, labels = batch(loss, [PER_CLASS] * CLASSES)
+    assert torch.equal(build(alias)(embeddings, labels), build(loss)(embeddings, labels))

@@ -9,7 +9,7 @@ from tests.losses.slow_contrastive import grad, xbm_contrastive
 from tests.oracle_cases import assert_loss, cases, load
 from trainers.errors import UserError
 from trainers.losses import LOSSES
-from trainers.losses._memory import CrossBatchMemory, WithMemory
+from trainers.losses._memory import CrossBatchMemory, WithMemory, give_memory
 
 
 def build(name: str = "xbm_contrastive", **parameters):
@@ -100,6 +100,34 @@ def test_a_loss_with_a_memory():
     before = loss.memory.contents()[0]
     loss(second, labels)
     torch.testing.assert_close(loss.memory.contents()[0], before)
+
+
+def test_a_queue_holds_the_keys_of_earlier_batches_alone():
+    torch.manual_seed(2)
+    loss = WithMemory(build("infonce"), CrossBatchMemory(size=8, dim=5), batch_factor=0, after=1)
+    labels = torch.arange(6)
+    first, second = torch.randn(6, 2, 5), torch.randn(6, 2, 5, requires_grad=True)
+    torch.testing.assert_close(loss(first, labels), build("infonce")(first, labels))
+    keys = torch.nn.functional.normalize(first[:, 1])
+    torch.testing.assert_close(loss.memory.contents()[0], keys)
+    terms = loss.terms(second, labels)
+    assert list(terms) == ["memory_contrast"]
+    torch.testing.assert_close(terms["memory_contrast"], build("infonce")(second, labels, keys, labels))
+    assert loss.memory.pushed == 12 and len(loss.memory.contents()[0]) == 8
+
+
+def test_a_run_gives_memory_to_those_that_take_one():
+    def give(name, size):
+        return give_memory(build(name), LOSSES[name], size=size, after=5, dim=5, levels=1)
+
+    loss, said = give("supcon", 0)
+    assert said == "" and not isinstance(loss, WithMemory)
+    loss, said = give("supcon", 9)
+    assert loss.memory.rows.shape == (9, 5) and loss.batch_factor == 1 and "last 9 embeddings" in said
+    loss, said = give("infonce", 0)
+    assert loss.batch_factor == 0 and f"last {LOSSES['infonce'].memory} embeddings" in said
+    loss, said = give("simclr", 9)
+    assert said == "memory: SimCLR takes no gallery, so it trains without" and not isinstance(loss, WithMemory)
 
 
 def test_errors():

@@ -128,6 +128,9 @@ def test_too_few_classes_for_a_batch_is_said(tmp_path: Path, images: Path) -> No
         ({"learning_rate": 5.0}, "learning rate needs"),
         ({"classes_per_batch": 2.5}, "whole number"),
         ({"seed": True}, "seed needs"),
+        ({"memory": -1}, "memory needs a whole number from 0 to 262144; -1 came"),
+        ({"memory": 1e6}, "memory needs"),
+        ({"memory_after": 0.5}, "memory after needs a whole number"),
     ],
 )
 def test_bad_configurations_are_said(images: Path, changes: dict[str, object], words: str) -> None:

@@ -1,15 +1,17 @@
 """The losses: one family per file, each described by the paper and equation it comes from.
 
-    from trainers.losses import LOSSES
-    module = LOSSES["roadmap"].build(num_classes=100, dim=64)
-    loss = module(embeddings, labels)
+from trainers.losses import LOSSES
+module = LOSSES["roadmap"].build(num_classes=100, dim=64)
+loss = module(embeddings, labels)
 """
 
 import sys
 
 from trainers.catalogue import load
+from trainers.losses._families import by_family
 from trainers.losses.base import LossDescriptor, LossModule
 
 LOSSES = load(sys.modules[__name__])
+FAMILIES = by_family(LOSSES)
 
-__all__ = ["LOSSES", "LossDescriptor", "LossModule"]
+__all__ = ["FAMILIES", "LOSSES", "LossDescriptor", "LossModule"]

@@ -7,7 +7,7 @@ from torch import Tensor, nn
 
 from trainers.errors import UserError
 from trainers.losses._batch import unit
-from trainers.losses.base import LossModule
+from trainers.losses.base import LossDescriptor, LossModule
 
 
 class CrossBatchMemory(nn.Module):
@@ -69,7 +69,9 @@ class CrossBatchMemory(nn.Module):
 class WithMemory(LossModule):
     """A loss on the batch and the same loss on the batch against a memory, averaged with the given factors.
 
-    The current batch is pushed first, so that each query finds a detached copy of itself and its classmates there.
+    The current batch is pushed first, so that each query finds a detached copy of itself and its classmates there. A
+    loss whose memory is a queue (``LossModule.queue``) is compared with the rows from before this batch, and then its
+    last view is pushed.
 
     Args:
         loss: any loss that takes a gallery.
@@ -113,15 +115,44 @@ class WithMemory(LossModule):
         """
         if gallery is not None:
             raise UserError("A loss with a memory has its gallery already; another came. Pass the batch alone.")
-        if self.training:
-            self.memory.push(embeddings, labels)
-            self.batches += 1
-        inner = self.loss.terms(embeddings, labels)
-        rows, row_labels = self.memory.contents()
+        rows, row_labels = self._exchange(embeddings, labels)
         if int(self.batches) <= self.after or len(rows) == 0:
-            return inner
-        outer = self.loss.terms(embeddings, labels, rows.to(embeddings.device), row_labels.to(embeddings.device))
+            return self.loss.terms(embeddings, labels)
         total = self.batch_factor + self.memory_factor
-        found = {name: value * (self.batch_factor / total) for name, value in inner.items()}
-        found.update({f"memory_{name}": value * (self.memory_factor / total) for name, value in outer.items()})
-        return found
+        found = {}
+        if self.batch_factor:
+            inner = self.loss.terms(embeddings, labels)
+            found = {name: value * (self.batch_factor / total) for name, value in inner.items()}
+        outer = self.loss.terms(embeddings, labels, rows.to(embeddings.device), row_labels.to(embeddings.device))
+        return found | {f"memory_{name}": value * (self.memory_factor / total) for name, value in outer.items()}
+
+    def _exchange(self, embeddings: Tensor, labels: Tensor) -> tuple[Tensor, Tensor]:
+        """Push the batch, in training; rows and labels to compare with."""
+        before = self.memory.contents() if self.loss.queue else None
+        if self.training:
+            self.memory.push(embeddings[:, -1] if self.loss.queue else embeddings, labels)
+            self.batches += 1
+        return before or self.memory.contents()
+
+
+def give_memory(
+    loss: LossModule, descriptor: LossDescriptor, *, size: int, after: int, dim: int, levels: int
+) -> tuple[LossModule, str]:
+    """The loss with the memory that a run asks for.
+
+    Args:
+        size: rows; 0: what the descriptor wants, which mostly is none.
+        after: batches before the memory counts.
+        dim, levels: of the embeddings and the labels.
+
+    Returns:
+        the loss, wrapped if it takes a memory, and a sentence for the log, empty if there is nothing to say.
+    """
+    size = size or descriptor.memory
+    if not size:
+        return loss, ""
+    if not descriptor.gallery:
+        return loss, f"memory: {descriptor.title} takes no gallery, so it trains without"
+    ring = CrossBatchMemory(size=size, dim=dim, levels=levels)
+    wrapped = WithMemory(loss, ring, batch_factor=0.0 if loss.queue else 1.0, after=after)
+    return wrapped, f"memory: {descriptor.title} keeps its last {size} embeddings and uses them after {after} steps"

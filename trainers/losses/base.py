@@ -18,7 +18,13 @@ class LossModule(nn.Module):
 
     A subclass writes :meth:`terms`; the loss is their sum. Embeddings come raw and are normalised inside, in at least
     float32 whatever autocast says. Proxies, where a loss has them, are ``self.proxies`` ``[classes * centers, D]``.
+
+    Attributes:
+        queue: how it uses a memory. False: the batch enters it first, and the loss on the batch counts beside the loss
+            against the memory. True: the memory is a queue of earlier keys (the last view), which alone counts.
     """
+
+    queue = False
 
     def terms(
         self, embeddings: Tensor, labels: Tensor, gallery: Tensor | None = None, gallery_labels: Tensor | None = None
@@ -59,8 +65,11 @@ class LossDescriptor:
         proxies: it learns one or more proxies per class (needs ``num_classes``).
         views: it uses several augmented views of each image, ``[B, V, D]``; 1 for none.
         gallery: it accepts a separate gallery (cross-batch memory).
+        memory: rows of the memory it trains with where a run asks for none; 0: without.
         equal_classes: the mathematics needs equal class sizes in a batch.
         proxy_learning_rate: learning rate of the proxies' own Adam; None: the encoder's.
+        alias_of: name of the entry that it equals; an alias can be asked for by name and is left out of menus.
+        order: place in the menu, families by their first loss; 1000 puts a loss last in its family.
     """
 
     name: str
@@ -77,13 +86,13 @@ class LossDescriptor:
     proxies: bool = False
     views: int = 1
     gallery: bool = False
+    memory: int = 0
     equal_classes: bool = False
     proxy_learning_rate: float | None = None
-    order: int = 100
+    alias_of: str | None = None
+    order: int = 1000
 
-    def build(
-        self, *, num_classes: int, dim: int, class_labels: Tensor | None = None, **parameters: Any
-    ) -> LossModule:
+    def build(self, *, num_classes: int, dim: int, class_labels: Tensor | None = None, **parameters: Any) -> LossModule:
         """Make the module.
 
         Args:

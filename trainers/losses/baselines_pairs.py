@@ -122,7 +122,7 @@ _TRIPLET = LossDescriptor(
     parameters=TripletParameters,
     module=_triplet("all", "Triplet"),
     gallery=True,
-    order=60,
+    order=501,
 )
 
 DESCRIPTORS = (
@@ -130,28 +130,28 @@ DESCRIPTORS = (
     replace(
         _TRIPLET,
         name="triplet_semihard",
-        title="Triplet, semi-hard",
+        title="Triplet (semi-hard)",
         equation=r"\mathcal{L}=\operatorname{mean}_{d_{ap}<d_{an}\leq d_{ap}+m}\,[\,d_{ap}-d_{an}+m\,]_+",
         sentence="The triplet loss on negatives that are farther than the positive, but not by the margin yet.",
-        module=_triplet("semihard", "Triplet, semi-hard"),
-        order=61,
+        module=_triplet("semihard", "Triplet (semi-hard)"),
+        order=502,
     ),
     replace(
         _TRIPLET,
         name="triplet_hard",
-        title="Triplet, batch hard",
+        title="Triplet (batch hard)",
         paper="In Defense of the Triplet Loss for Person Re-Identification, Hermans et al.",
         year=2017,
         url="https://arxiv.org/abs/1703.07737",
         equation=r"\mathcal{L}=\operatorname{mean}_a\,[\,\max_p d_{ap}-\min_n d_{an}+m\,]_+",
         sentence="The triplet loss on each image's farthest positive and nearest negative in the batch.",
-        module=_triplet("hard", "Triplet, batch hard"),
-        order=62,
+        module=_triplet("hard", "Triplet (batch hard)"),
+        order=503,
     ),
     replace(
         _TRIPLET,
         name="triplet_distance_weighted",
-        title="Triplet, distance weighted",
+        title="Triplet (distance)",
         paper="Sampling Matters in Deep Embedding Learning, Wu et al., ICCV",
         year=2017,
         url="https://arxiv.org/abs/1706.07567",
@@ -160,8 +160,8 @@ DESCRIPTORS = (
             r"q(d)\propto d^{D-2}\big(1-\tfrac14d^2\big)^{(D-3)/2}"
         ),
         sentence="The triplet loss on negatives drawn evenly over their distances, so that hard ones are not rare.",
-        module=_triplet("distance_weighted", "Triplet, distance weighted"),
-        order=63,
+        module=_triplet("distance_weighted", "Triplet (distance)"),
+        order=504,
     ),
     LossDescriptor(
         name="multi_similarity",
@@ -178,7 +178,7 @@ DESCRIPTORS = (
         parameters=MultiSimilarityParameters,
         module=_multi_similarity,
         gallery=True,
-        order=64,
+        order=500,
     ),
     LossDescriptor(
         name="contrastive",
@@ -195,6 +195,6 @@ DESCRIPTORS = (
         parameters=ContrastiveParameters,
         module=_contrastive,
         gallery=True,
-        order=65,
+        order=505,
     ),
 )

@@ -138,7 +138,7 @@ DESCRIPTORS = (
         module=_proxy_anchor,
         proxies=True,
         proxy_learning_rate=PROXY_LEARNING_RATE,
-        order=56,
+        order=600,
     ),
     LossDescriptor(
         name="proxy_nca_pp",
@@ -153,7 +153,7 @@ DESCRIPTORS = (
         module=_proxy_nca,
         proxies=True,
         proxy_learning_rate=PROXY_LEARNING_RATE,
-        order=57,
+        order=601,
     ),
     LossDescriptor(
         name="arcface",
@@ -171,6 +171,6 @@ DESCRIPTORS = (
         module=ArcFace,
         proxies=True,
         proxy_learning_rate=PROXY_LEARNING_RATE,
-        order=58,
+        order=602,
     ),
 )

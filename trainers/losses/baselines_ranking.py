@@ -164,7 +164,7 @@ DESCRIPTORS = (
         sentence="AP read off a histogram of squared distances, which gradients can pass through.",
         parameters=FastAPParameters,
         module=FastAP,
-        order=17,
+        order=107,
     ),
     LossDescriptor(
         name="softbin_ap",
@@ -178,7 +178,7 @@ DESCRIPTORS = (
         parameters=SoftBinParameters,
         module=SoftBinAP,
         gallery=True,
-        order=18,
+        order=108,
     ),
     LossDescriptor(
         name="blackbox_ap",
@@ -196,6 +196,6 @@ DESCRIPTORS = (
         parameters=BlackboxParameters,
         module=BlackboxAP,
         gallery=True,
-        order=19,
+        order=109,
     ),
 )

@@ -58,5 +58,5 @@ DESCRIPTOR = LossDescriptor(
     parameters=CalibrationParameters,
     module=Calibration,
     gallery=True,
-    order=40,
+    order=700,
 )

@@ -148,5 +148,5 @@ DESCRIPTOR = LossDescriptor(
     sentence="Two images of a class should have the same nearest neighbours, not only be near each other.",
     parameters=ContextualParameters,
     module=Contextual,
-    order=30,
+    order=300,
 )

@@ -110,5 +110,5 @@ DESCRIPTOR = LossDescriptor(
     module=CSL,
     hierarchy=True,
     proxies=True,
-    order=55,
+    order=603,
 )

@@ -76,7 +76,7 @@ DESCRIPTORS = (
         proxies=True,
         gallery=True,
         proxy_learning_rate=PROXY_LEARNING_RATE,
-        order=21,
+        order=200,
     ),
     LossDescriptor(
         name="happier_f",
@@ -93,6 +93,6 @@ DESCRIPTORS = (
         proxies=True,
         gallery=True,
         proxy_learning_rate=PROXY_LEARNING_RATE,
-        order=22,
+        order=204,
     ),
 )

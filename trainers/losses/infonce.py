@@ -24,9 +24,12 @@ class InfoNCEParameters:
 class InfoNCE(LossModule):
     """Cross-entropy that picks out an image's own key: among the queue's keys, or without one among the batch's.
 
-    View 0 of ``embeddings [B, 2, D]`` holds the queries, view 1 the keys; for MoCo the keys come detached from the
-    momentum encoder, and ``gallery`` is the queue as it was before these keys enter it.
+    View 0 of ``embeddings [B, 2, D]`` holds the queries, view 1 the keys; ``gallery`` is the queue as it was before
+    these keys enter it. In a run both come from the one encoder: there is no momentum encoder, whose keys would arrive
+    detached.
     """
+
+    queue = True
 
     def __init__(
         self, parameters: InfoNCEParameters, *, num_classes: int = 0, dim: int = 0, class_labels: Tensor | None = None
@@ -79,5 +82,6 @@ DESCRIPTOR = LossDescriptor(
     module=InfoNCE,
     views=2,
     gallery=True,
-    order=54,
+    memory=1024,
+    order=404,
 )

@@ -86,7 +86,7 @@ DESCRIPTORS = (
         module=sup_ndcg,
         hierarchy=True,
         gallery=True,
-        order=26,
+        order=203,
     ),
     LossDescriptor(
         name="smooth_ndcg",
@@ -101,7 +101,7 @@ DESCRIPTORS = (
         module=smooth_ndcg,
         hierarchy=True,
         gallery=True,
-        order=27,
+        order=206,
     ),
     LossDescriptor(
         name="rod_ndcg",
@@ -121,6 +121,6 @@ DESCRIPTORS = (
         proxies=True,
         gallery=True,
         proxy_learning_rate=PROXY_LEARNING_RATE,
-        order=25,
+        order=202,
     ),
 )

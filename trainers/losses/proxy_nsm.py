@@ -51,7 +51,7 @@ class ProxyNSM(LossModule):
 
 DESCRIPTOR = LossDescriptor(
     name="proxy_nsm",
-    title="Proxy softmax (NSM)",
+    title="Proxy softmax",
     family="Decomposability",
     paper="Classification is a Strong Baseline for Deep Metric Learning (Zhai, Wu)",
     year=2019,
@@ -62,5 +62,5 @@ DESCRIPTOR = LossDescriptor(
     module=ProxyNSM,
     proxies=True,
     proxy_learning_rate=PROXY_LEARNING_RATE,
-    order=41,
+    order=701,
 )

@@ -104,7 +104,7 @@ DESCRIPTORS = (
         parameters=SmoothRecallParameters,
         module=RecallAtK,
         gallery=True,
-        order=15,
+        order=106,
     ),
     LossDescriptor(
         name="sup_recall",
@@ -118,7 +118,7 @@ DESCRIPTORS = (
         parameters=SupRecallParameters,
         module=RecallAtK,
         gallery=True,
-        order=14,
+        order=105,
     ),
     LossDescriptor(
         name="rod_recall",
@@ -132,6 +132,6 @@ DESCRIPTORS = (
         parameters=RODRecallParameters,
         module=RecallAtK,
         gallery=True,
-        order=13,
+        order=104,
     ),
 )

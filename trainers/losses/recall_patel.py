@@ -95,5 +95,5 @@ DESCRIPTOR = LossDescriptor(
     parameters=PatelRecallParameters,
     module=PatelRecall,
     gallery=True,
-    order=16,
+    order=103,
 )

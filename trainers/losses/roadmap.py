@@ -87,5 +87,5 @@ DESCRIPTOR = LossDescriptor(
     module=Roadmap,
     gallery=True,
     proxy_learning_rate=PROXY_LEARNING_RATE,
-    order=12,
+    order=101,
 )

@@ -62,5 +62,5 @@ DESCRIPTOR = LossDescriptor(
     parameters=SimCLRParameters,
     module=SimCLR,
     views=2,
-    order=53,
+    order=403,
 )

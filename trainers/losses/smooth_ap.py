@@ -58,5 +58,5 @@ DESCRIPTOR = LossDescriptor(
     parameters=SmoothAPParameters,
     module=SmoothAP,
     gallery=True,
-    order=10,
+    order=100,
 )

@@ -54,5 +54,5 @@ DESCRIPTOR = LossDescriptor(
     parameters=SupAPParameters,
     module=SupAP,
     gallery=True,
-    order=11,
+    order=102,
 )

@@ -98,7 +98,7 @@ DESCRIPTORS = (
         module=sup_hap,
         hierarchy=True,
         gallery=True,
-        order=20,
+        order=201,
     ),
     LossDescriptor(
         name="smooth_hap",
@@ -117,7 +117,7 @@ DESCRIPTORS = (
         module=smooth_hap,
         hierarchy=True,
         gallery=True,
-        order=23,
+        order=205,
     ),
     LossDescriptor(
         name="sup_hap_weighted_ap",
@@ -135,6 +135,6 @@ DESCRIPTORS = (
         module=weighted_hap,
         hierarchy=True,
         gallery=True,
-        order=24,
+        order=207,
     ),
 )

@@ -114,22 +114,22 @@ _OUT = LossDescriptor(
     module=_build(inside=False),
     views=2,
     gallery=True,
-    order=50,
+    order=400,
 )
 
 DESCRIPTORS = (
     _OUT,
-    replace(_OUT, name="supcon_out", title="SupCon, sum outside the logarithm", order=51),
+    replace(_OUT, name="supcon_out", alias_of="supcon", order=401),
     replace(
         _OUT,
         name="supcon_in",
-        title="SupCon, sum inside the logarithm",
+        title="SupCon (in)",
         equation=(
             r"\mathcal{L}=\frac{\tau}{\tau_0}\,\frac{1}{|A|}\sum_{a}-\log\frac{1}{|P(a)|}\sum_{p\in P(a)}"
             r"\frac{\exp(s_{ap}/\tau)}{\sum_{b\neq a}\exp(s_{ab}/\tau)}"
         ),
         sentence="Each image picks out some image of its class from the rest of the batch; one close one is enough.",
         module=_build(inside=True),
-        order=52,
+        order=402,
     ),
 )

@@ -57,7 +57,7 @@ class XBMContrastive(LossModule):
 
 DESCRIPTOR = LossDescriptor(
     name="xbm_contrastive",
-    title="Contrastive with memory (XBM)",
+    title="Contrastive (XBM)",
     family="Pair and triplet",
     paper="Cross-Batch Memory for Embedding Learning, Wang et al., CVPR",
     year=2020,
@@ -70,5 +70,6 @@ DESCRIPTOR = LossDescriptor(
     parameters=XBMContrastiveParameters,
     module=XBMContrastive,
     gallery=True,
-    order=66,
+    memory=1024,
+    order=506,
 )

@@ -1,0 +1,119 @@
+"""Every loss of the menu trains a real run: real images, sampler, encoder, checkpoint and resume."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import pytest
+import torch
+
+from tests.tiny import tiny_config, write_images
+from trainers.loop import Trainer
+from trainers.losses import LOSSES
+from trainers.store import RunFolder
+
+STEPS, CUT = 5, 3
+GALLERY = [name for name, loss in LOSSES.items() if loss.gallery]
+
+
+@pytest.fixture(scope="module")
+def flat(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_images(tmp_path_factory.mktemp("flat"))
+
+
+@pytest.fixture(scope="module")
+def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_images(tmp_path_factory.mktemp("tree"), groups=3)
+
+
+def tensors(run: Trainer) -> dict[str, torch.Tensor]:
+    return {name: value.clone() for arm in run.arms for name, value in arm.tensors().items()}
+
+
+def train_cut_and_resume(root: Path, images: Path, *losses: str, **changes: object) -> Trainer:
+    """Train to the end; then the same from a checkpoint in between, which must give the same to the last bit."""
+    whole = Trainer(RunFolder.create(root, tiny_config(images, *losses, steps=STEPS, **changes)))
+    assert not whole.advance(60) and whole.step == STEPS
+    whole.finish()
+    values = [scalar.value for scalar in whole.folder.scalars()]
+    assert values and all(map(math.isfinite, values))
+
+    broken = Trainer(RunFolder.create(root, whole.config))
+    start = tensors(broken)
+    for _ in range(CUT):
+        broken._one_step()
+    broken.checkpoint()
+    broken._one_step()  # lost
+    again = Trainer(RunFolder.open(root, broken.folder.id))
+    assert again.step == CUT
+    again.advance(60)
+    want, got = tensors(whole), tensors(again)
+    assert want.keys() == got.keys() > start.keys()
+    assert [name for name in want if not torch.equal(want[name], got[name])] == []
+    for arm in range(len(losses)):
+        assert any(not torch.equal(start[name], got[name]) for name in start if name.startswith(f"arm{arm}/encoder"))
+    return whole
+
+
+@pytest.mark.parametrize("name", LOSSES)
+def test_trains_with_a_label_tree(tmp_path: Path, tree: Path, name: str) -> None:
+    run = train_cut_and_resume(tmp_path, tree, name)
+    probe = run.folder.probe()
+    assert probe is not None and probe.hierarchy.depth == 2
+    loss = LOSSES[name]
+    batch = run._batches.batch(0)
+    assert len(batch.views) == loss.views
+    counts = batch.labels[:, 0].unique(return_counts=True)[1]
+    assert counts.tolist() == [run.config.images_per_class] * run.config.classes_per_batch
+    if loss.proxies:
+        assert run.arms[0].loss.proxies.grad is not None
+
+
+@pytest.mark.parametrize("name", [name for name, loss in LOSSES.items() if loss.hierarchy])
+def test_a_tree_of_one_level_will_do(tmp_path: Path, flat: Path, name: str) -> None:
+    train_cut_and_resume(tmp_path, flat, name)
+
+
+@pytest.mark.parametrize("name", GALLERY)
+def test_trains_with_a_memory(tmp_path: Path, tree: Path, name: str) -> None:
+    run = train_cut_and_resume(tmp_path, tree, name, memory=40, memory_after=2)
+    memory = run.arms[0].loss.memory
+    assert memory.rows.shape == (40, run.config.dim) and memory.labels.shape == (40, 2)
+    rows = STEPS * 12 * (2 if LOSSES[name].views > 1 and not run.arms[0].loss.loss.queue else 1)
+    assert memory.pushed == rows
+    assert f"memory: {LOSSES[name].title} keeps its last 40 embeddings" in (run.folder.path / "log.txt").read_text()
+
+
+def test_losses_without_a_gallery_train_without_memory_and_the_log_says_so(tmp_path: Path, tree: Path) -> None:
+    names = [name for name, loss in LOSSES.items() if not loss.gallery]
+    assert names
+    for start in range(0, len(names), 4):
+        chosen = names[start : start + 4]
+        run = Trainer(RunFolder.create(tmp_path, tiny_config(tree, *chosen, memory=40)))
+        log = (run.folder.path / "log.txt").read_text()
+        for arm in run.arms:
+            assert not hasattr(arm.loss, "memory")
+            assert f"memory: {arm.descriptor.title} takes no gallery, so it trains without" in log
+
+
+def test_arms_with_memories_stay_paired(tmp_path: Path, tree: Path) -> None:
+    run = train_cut_and_resume(tmp_path, tree, "supcon", "supcon", "proxy_anchor", memory=40, memory_after=1)
+    first, twin, other = (arm.encoder.state_dict() for arm in run.arms)
+    assert all(torch.equal(first[key], twin[key]) for key in first)
+    assert not all(torch.equal(first[key], other[key]) for key in first)
+
+
+def test_some_losses_bring_a_memory_and_a_run_may_choose_its_size(tmp_path: Path, tree: Path) -> None:
+    assert {name for name, loss in LOSSES.items() if loss.memory} == {"xbm_contrastive", "infonce"}
+    for size, kept in ((0, 1024), (7, 7)):
+        run = Trainer(RunFolder.create(tmp_path, tiny_config(tree, "xbm_contrastive", "infonce", memory=size)))
+        assert [len(arm.loss.memory.rows) for arm in run.arms] == [kept, kept]
+
+
+def test_the_memory_counts_from_the_step_asked_for(tmp_path: Path, tree: Path) -> None:
+    run = Trainer(RunFolder.create(tmp_path, tiny_config(tree, "xbm_contrastive", steps=4, memory_after=2)))
+    arm = run.arms[0]
+    for step in range(4):
+        found = arm.step(run._batches.batch(step), 1.0)
+        assert any(key.startswith("term/memory_") for key in found) == (step >= 2)
