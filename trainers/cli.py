@@ -198,13 +198,17 @@ def _work(folder: RunFolder) -> int:
 def _summary(folder: RunFolder) -> str:
     """The whole-test numbers of every arm, one line each."""
     from trainers.losses import LOSSES
+    from trainers.observer import LEFT_OUT, left_out
 
-    lines = [f"finished after {folder.state().seconds:.0f} s; whole test set:"]
+    lines, missing = [f"finished after {folder.state().seconds:.0f} s; whole test set:"], 0.0
     scalars = folder.scalars()
     for index, choice in enumerate(folder.config.losses):
         found = {s.key[5:]: s.value for s in scalars if s.arm == index and s.key.startswith("test/")}
+        missing = found.pop(LEFT_OUT, 0)
         numbers = "  ".join(f"{key} {value:.3f}" for key, value in found.items())
         lines.append(f"  {LOSSES[choice.name].title:<20} {numbers}")
+    if missing:
+        lines.append(f"  {left_out(missing, 'of the test set')}")
     return "\n".join(lines)
 
 

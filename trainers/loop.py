@@ -22,7 +22,7 @@ from trainers.errors import DataError, RunError
 from trainers.features import frozen_features
 from trainers.losses import LOSSES
 from trainers.losses._memory import give_memory
-from trainers.observer import Observer
+from trainers.observer import LEFT_OUT, Observer, left_out
 from trainers.samplers import SAMPLERS
 from trainers.scalars import ScalarBuffer
 from trainers.store import RunFolder
@@ -146,7 +146,9 @@ class Trainer:
         """The last frame, the numbers over the whole test set, and the last checkpoint."""
         self.snapshot()
         for arm in self.arms:
-            self._scalars.now(arm.index, self.step, self.seconds, self._observer.whole_test(arm.encoder))
+            found = self._observer.whole_test(arm.encoder)
+            self._scalars.now(arm.index, self.step, self.seconds, found)
+        self.folder.log(left_out(found[f"test/{LEFT_OUT}"], "of the test set"))
         self.checkpoint()
 
     # --------------------------------------------------------------- one step
@@ -257,8 +259,9 @@ class Trainer:
         if self.folder.probe() is not None:
             return
         images = data.test.images[rows]
-        floor = self._observer.pixel_floor()
-        self.folder.log(f"probe: {len(rows)} test images; R@1 without any training {floor:.3f}")
+        known = self._observer.floor()
+        self.folder.log(f"probe: {len(rows)} test images; R@1 without any training {known['floor_R_at_1']:.3f}")
+        self.folder.log(left_out(known[LEFT_OUT], "of the probe"))
         probe = Probe(
             labels=data.test.labels[rows].numpy(),
             rows=rows.numpy(),
@@ -269,7 +272,7 @@ class Trainer:
             columns=COLUMNS,
         )
         self.folder.write_probe(probe, sheets(images))
-        ScalarBuffer(self.folder).write_at_start(len(self.arms), {"floor_R_at_1": floor})
+        ScalarBuffer(self.folder).write_at_start(len(self.arms), known)
 
     def _restore(self) -> None:
         found = self.folder.read_checkpoint()

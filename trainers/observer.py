@@ -13,6 +13,7 @@ from trainers.metrics import evaluate
 TRAIN_PROBE = 800  # enough for a train R@1 good to about two points
 WHOLE_TEST = 20_000  # rows of the final evaluation; beyond it a stratified part is taken and the log says so
 EMBED_BATCH = 256
+LEFT_OUT = "queries_without_positive"
 
 
 class Observer:
@@ -54,19 +55,30 @@ class Observer:
         return embeddings, scalars
 
     def whole_test(self, encoder: Encoder) -> dict[str, float]:
-        """The same numbers over the whole test set, keyed ``test/<metric>``."""
+        """The same numbers over the whole test set, keyed ``test/<metric>``, and :data:`LEFT_OUT` among them."""
         rows = choose_probe(self._test_labels, WHOLE_TEST, seed=0)
         labels = self._test_labels[rows]
         embeddings = embed(encoder, self._test[rows], self._device)
         names = ["R_at_1", "AP_at_R", "HAP", "NDCG", "ASI", *_per_level(labels)]
-        return {
-            f"test/{name}": value for name, value in _means(evaluate(embeddings, labels, metrics=names), names).items()
-        }
+        found = evaluate(embeddings, labels, metrics=names)
+        return {f"test/{name}": value for name, value in _means(found, [*names, LEFT_OUT]).items()}
 
-    def pixel_floor(self) -> float:
-        """R@1 of raw pixels (or frozen features) on the probe: what no training at all would give."""
+    def floor(self) -> dict[str, float]:
+        """Known before any training: ``floor_R_at_1``, the R@1 of raw pixels (or frozen features) on the probe, and
+        :data:`LEFT_OUT`, the probe's images that are no query at the finest level."""
         flat = F.normalize(self._probe.float().flatten(1), dim=1)
-        return _means(evaluate(flat, self._probe_labels, metrics=["R_at_1"]), ["R_at_1"])["R_at_1"]
+        found = evaluate(flat, self._probe_labels, metrics=["R_at_1"])
+        return {"floor_R_at_1": float(found["R_at_1"]), LEFT_OUT: float(found[LEFT_OUT])}  # type: ignore[arg-type]
+
+
+def left_out(count: float, what: str) -> str:
+    """How many queries the means leave out, as a sentence for the log."""
+    if not count:
+        return f"queries: every image {what} has another one of its class to find"
+    return (
+        f"queries: {count:.0f} images {what} have no second image of their class to find; "
+        "R@1 and the other means over classes leave them out"
+    )
 
 
 @torch.no_grad()

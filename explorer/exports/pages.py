@@ -70,7 +70,7 @@ def curve_panels(
     """Heading to steps and values of each arm; the usual measures first, single numbers left out."""
     series: dict[str, list[tuple[list[int], list[float]]]] = defaultdict(lambda: [([], []) for _ in range(arms)])
     for scalar in scalars:
-        if not scalar.key.startswith(("test/", "floor_")) and math.isfinite(scalar.value):
+        if not scalar.key.startswith(("test/", "floor_", "queries_")) and math.isfinite(scalar.value):
             steps, values = series[scalar.key][scalar.arm]
             steps.append(scalar.step)
             values.append(scalar.value)
@@ -136,11 +136,15 @@ def _final_table(scalars: Sequence[Scalar], titles: Sequence[str]) -> str:
     keys = sorted({key for _, key in final})
     head = "".join(f"<th>{html.escape(heading(key, None))}</th>" for key in keys)
     rows = [
-        "".join(f"<td>{final[arm, key]:.4f}</td>" if (arm, key) in final else "<td></td>" for key in keys)
+        "".join(f"<td>{_figure(key, final[arm, key])}</td>" if (arm, key) in final else "<td></td>" for key in keys)
         for arm in range(len(titles))
     ]
     body = "".join(f"<tr><th>{html.escape(t)}</th>{row}</tr>" for t, row in zip(titles, rows, strict=True))
     return f"<p>At the end, on the test images:</p><table><tr><th></th>{head}</tr>{body}</table>"
+
+
+def _figure(key: str, value: float) -> str:
+    return f"{value:.0f}" if key.startswith("queries_") else f"{value:.4f}"
 
 
 def _floor(scalars: Sequence[Scalar]) -> str:

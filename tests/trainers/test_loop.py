@@ -12,6 +12,7 @@ from tests.tiny import tiny_config, write_images
 from trainers.arm import NonFiniteLossError
 from trainers.errors import DataError, ParameterError
 from trainers.loop import Trainer
+from trainers.observer import LEFT_OUT, Observer, left_out
 from trainers.store import RunFolder
 from trainers.types import LossChoice, RunConfig
 from trainers.validation import check
@@ -52,8 +53,28 @@ def test_a_run_writes_frames_scalars_and_a_final_score(tmp_path: Path, images: P
     assert {"loss", "R_at_1", "AP_at_R", "HAP", "train_R_at_1", "images_per_s", "floor_R_at_1", "test/R_at_1"} <= keys
     assert any(key.startswith("term/") for key in keys)
     assert all(0 <= s.value <= 1 for s in run.folder.scalars() if s.key.endswith("R_at_1"))
+    counts = {s.key: s.value for s in run.folder.scalars() if "queries" in s.key}
+    assert counts == {"queries_without_positive": 0, "test/queries_without_positive": 0}
+    assert run.folder.path.joinpath("log.txt").read_text().count("every image of the probe has another one") == 1
     probe = run.folder.probe()
     assert probe is not None and run.folder.sheet_path(0).is_file() and len(probe.labels) == 30
+
+
+def test_queries_left_out_are_counted() -> None:
+    labels = torch.tensor([[0, 0], [0, 0], [1, 0], [2, 1], [3, 1], [3, 1]])  # classes 1 and 2 have one image
+    images = torch.randint(0, 256, (6, 3, 8, 8), dtype=torch.uint8, generator=torch.Generator().manual_seed(0))
+    observer = Observer(
+        train=images,
+        train_labels=labels,
+        test=images,
+        test_labels=labels,
+        probe=torch.tensor([0, 1, 2]),
+        device=torch.device("cpu"),
+    )
+    assert observer.floor()[LEFT_OUT] == 1
+    assert observer.whole_test(torch.nn.Flatten())[f"test/{LEFT_OUT}"] == 2
+    assert left_out(2, "of the test set").startswith("queries: 2 images of the test set have no second image")
+    assert left_out(0, "of the probe").startswith("queries: every image of the probe has another one")
 
 
 def test_resume_gives_the_weights_of_an_uninterrupted_run(tmp_path: Path, images: Path) -> None:
