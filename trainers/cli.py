@@ -50,6 +50,10 @@ def _parser() -> argparse.ArgumentParser:
     control.set_defaults(run=_send)
     losses = verbs.add_parser("losses", help="the losses and their parameters")
     losses.set_defaults(run=_losses)
+    metrics = verbs.add_parser("metrics", help="the numbers a run can be scored by")
+    metrics.set_defaults(run=_metrics)
+    for table in (losses, metrics):
+        table.add_argument("--markdown", action="store_true", help="as the README's table")
     encoders = verbs.add_parser("encoders", help="the encoders and their parameters")
     encoders.set_defaults(run=_encoders)
     look = verbs.add_parser("inspect", help="what a dataset holds and how it would be read")
@@ -234,11 +238,29 @@ def _send(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _losses(_arguments: argparse.Namespace) -> int:
-    from trainers.losses import LOSSES
+def _losses(arguments: argparse.Namespace) -> int:
+    from trainers.losses import FAMILIES
+    from trainers.tables import losses_table
 
-    for descriptor in LOSSES.values():
-        _describe(descriptor, f"{descriptor.title}, {descriptor.paper} ({descriptor.year})")
+    if arguments.markdown:
+        print(losses_table())
+        return 0
+    for family, losses in FAMILIES.items():
+        print(f"\n{family}\n{'-' * len(family)}")
+        for descriptor in losses:
+            _describe(descriptor, f"{descriptor.title}. {descriptor.paper} {descriptor.year}")
+    return 0
+
+
+def _metrics(arguments: argparse.Namespace) -> int:
+    from trainers.metrics import METRICS
+    from trainers.tables import metrics_table
+
+    if arguments.markdown:
+        print(metrics_table())
+        return 0
+    for metric in METRICS.values():
+        print(f"{metric.name}: {metric.title}. {metric.paper}\n  {metric.sentence}")
     return 0
 
 

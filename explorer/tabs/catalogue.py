@@ -49,7 +49,7 @@ def loss_text(loss: LossDescriptor) -> str:
         f"### {loss.title}",
         loss.sentence,
         f"$$\n{loss.equation}\n$$",
-        f"[{loss.paper}]({loss.url}), {loss.year}.",
+        f"[{loss.paper}]({loss.url}) {loss.year}.",
     ]
     if needs:
         lines.append(f"It {_joined(needs)}.")

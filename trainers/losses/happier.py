@@ -53,7 +53,7 @@ def happier(
     )
 
 
-PAPER = "Hierarchical Average Precision Training for Pertinent Image Retrieval (Ramzi et al.)"
+PAPER = "Hierarchical Average Precision Training for Pertinent Image Retrieval, Ramzi et al., ECCV"
 URL = "https://arxiv.org/abs/2207.04873"
 EQUATION = (
     r"\mathcal{L} = (1-\lambda)\,\mathcal{L}_{\text{Sup-H-AP}}"

@@ -68,7 +68,7 @@ def rod_ndcg(
     )
 
 
-PAPER = "Optimization of Rank Losses for Image Retrieval (Ramzi et al.)"
+PAPER = "Optimization of Rank Losses for Image Retrieval, Ramzi et al."
 URL = "https://arxiv.org/abs/2309.08250"
 SCORE = r"1-\frac{1}{\mathrm{IDCG}}\sum_i \frac{2^{l_i}-1}{\log_2(1+\mathrm{rank}_i)}"
 

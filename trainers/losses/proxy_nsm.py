@@ -53,7 +53,7 @@ DESCRIPTOR = LossDescriptor(
     name="proxy_nsm",
     title="Proxy softmax",
     family="Decomposability",
-    paper="Classification is a Strong Baseline for Deep Metric Learning (Zhai, Wu)",
+    paper="Classification is a Strong Baseline for Deep Metric Learning, Zhai and Wu, BMVC",
     year=2019,
     url="https://arxiv.org/abs/1811.12649",
     equation=r"\mathcal{L} = -\frac{1}{B}\sum_i \log\frac{\exp(x_i^\top p_{y_i}/T)}{\sum_z \exp(x_i^\top p_z/T)}",

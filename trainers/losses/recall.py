@@ -84,7 +84,7 @@ class RecallAtK(LossModule):
         return {"recall": self.rod.weight_recall * loss, "calibration": self.rod.weight_calibration * hinges}
 
 
-PAPER = "Optimization of Rank Losses for Image Retrieval (Ramzi et al.)"
+PAPER = "Optimization of Rank Losses for Image Retrieval, Ramzi et al."
 URL = "https://arxiv.org/abs/2309.08250"
 SCORE = (
     r"1-\frac{1}{|K|}\sum_{k\in K}\frac{1}{\min(k,|\Omega^+|)}\sum_{i\in\Omega^+}"

@@ -76,7 +76,7 @@ def weighted_hap(
     return HierarchicalRank(SupRank(bound=resolve(parameters), measure=measure), name="hap")
 
 
-PAPER = "Hierarchical Average Precision Training for Pertinent Image Retrieval (Ramzi et al.)"
+PAPER = "Hierarchical Average Precision Training for Pertinent Image Retrieval, Ramzi et al., ECCV"
 URL = "https://arxiv.org/abs/2207.04873"
 
 DESCRIPTORS = (
