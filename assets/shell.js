@@ -45,6 +45,16 @@ function rest() {
 
 window.addEventListener("rankscope:state", (event) => follow(event.detail));
 
+/** The catalogue's links to its families: a new hash in the address would make Gradio build the page again. */
+document.addEventListener("click", (event) => {
+  const link = event.target.closest?.(".rs-jumps a");
+  const heading = link && find(link.hash.slice(1));
+  if (!heading) return;
+  event.preventDefault();
+  heading.scrollIntoView();
+  heading.focus({ preventScroll: true });
+}, { capture: true });
+
 /** A formula wider than its card can be scrolled with the keyboard too. */
 function reach() {
   for (const formula of document.querySelectorAll(".katex-display:not([tabindex])")) {

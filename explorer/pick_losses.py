@@ -8,7 +8,7 @@ import gradio as gr
 
 from explorer.folds import parameter_fold
 from explorer.inspection import paragraph
-from trainers.losses import LOSSES
+from trainers.losses import FAMILIES, LOSSES
 from trainers.types import MAX_LOSSES, RunConfig
 
 _SAME = "They share weights, batches and augmentation; only the loss differs."
@@ -29,8 +29,8 @@ def pick_losses(page: gr.Blocks) -> LossSlots:
     """Build the slots; empty slots are hidden, filled ones come first."""
     groups, names, texts, removers = [], [], [], []
     starting = [loss.name for loss in RunConfig().losses if loss.name in LOSSES] or list(LOSSES)[:2]
-    choices = [(descriptor.title, name) for name, descriptor in LOSSES.items()]
-    gr.HTML("<h2>Losses</h2>", apply_default_css=False, elem_classes=["rs-heading"])
+    choices = [(loss.title, loss.name) for losses in FAMILIES.values() for loss in losses]
+    gr.HTML(f"<h2>Losses</h2>{_families()}", apply_default_css=False, elem_classes=["rs-heading"])
     for index in range(MAX_LOSSES):
         value = starting[index] if index < len(starting) else None
         classes = ["rs-slot", f"rs-slot-{index}"]
@@ -56,6 +56,16 @@ def pick_losses(page: gr.Blocks) -> LossSlots:
     for index, remover in enumerate(removers):
         remover.click(lambda *values, at=index: _show(_removed(_pairs(values), at)), slots, changed, **quiet)
     return LossSlots(names=names, texts=texts)
+
+
+def _families() -> str:
+    """A style that writes its family beside each loss of the open list; Gradio's drop-down knows no groups."""
+    rules = "".join(
+        f'.rs-loss [role=option][aria-label="{loss.title}"]::after {{ content: "{family}"; }}'
+        for family, losses in FAMILIES.items()
+        for loss in losses
+    )
+    return f"<style>{rules}</style>"
 
 
 Slots = list[tuple[str, str]]

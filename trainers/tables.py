@@ -21,7 +21,10 @@ def losses_table() -> str:
 
 def metrics_table() -> str:
     """One row per metric; ``k`` stands for any number and ``l`` for a level of the label tree."""
-    rows = [(f"`{metric.name}`", metric.title, metric.paper, metric.sentence) for metric in METRICS.values()]
+    rows = [
+        (f"`{metric.name}`", metric.title, f"[{metric.paper}]({metric.url})", metric.sentence)
+        for metric in METRICS.values()
+    ]
     return _table(("name", "title", "paper", "what it says"), rows)
 
 

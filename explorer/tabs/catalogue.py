@@ -2,83 +2,99 @@
 
 from __future__ import annotations
 
-from itertools import groupby
-
 import gradio as gr
 
 from explorer.tabs.base import TabContext, TabDescriptor
-from trainers.losses import LOSSES, LossDescriptor
+from trainers.losses import FAMILIES, LOSSES, LossDescriptor
 from trainers.metrics import METRICS
 from trainers.metrics.menu import MetricDescriptor
 from trainers.parameters import Spec, describe, specs
 
 _LATEX = [{"left": "$$", "right": "$$", "display": True}]
+_INTRO = (
+    "Each loss is written from its paper's formula and shares everything else with the others: encoder, sampler, "
+    "optimiser and batches."
+)
 
 
 def build(_context: TabContext) -> None:
     """Add the catalogue to the tab."""
     with gr.Column(elem_id="rs-catalogue"):
-        gr.Markdown(
-            "Each loss is written from its paper's formula and shares everything else with the others: encoder, "
-            "sampler, optimiser and batches.",
-            elem_classes=["rs-sentence"],
-        )
-        for family, losses in groupby(sorted(LOSSES.values(), key=_family_order), key=lambda loss: loss.family):
-            gr.Markdown(f"## {family}")
+        gr.HTML(f'<p class="rs-sentence">{_INTRO}</p>{_jumps([*FAMILIES, "Metrics"])}', apply_default_css=False)
+        for family, losses in FAMILIES.items():
+            gr.HTML(_heading(family), apply_default_css=False)
             for loss in losses:
                 gr.Markdown(loss_text(loss), latex_delimiters=_LATEX, elem_classes=["rs-entry"])
-        gr.Markdown("## Metrics")
+        gr.HTML(_heading("Metrics"), apply_default_css=False)
         for metric in METRICS.values():
             gr.Markdown(metric_text(metric), latex_delimiters=_LATEX, elem_classes=["rs-entry"])
 
 
 def loss_text(loss: LossDescriptor) -> str:
     """One loss as Markdown."""
-    needs = [
-        words
-        for wanted, words in (
-            (loss.hierarchy, "uses the label tree"),
-            (loss.proxies, "learns proxies of the classes"),
-            (loss.views > 1, f"needs {loss.views} views of each image"),
-            (loss.gallery, "can compare with a memory of earlier batches"),
-            (loss.equal_classes, "needs equally many images of each class in a batch"),
-        )
-        if wanted
-    ]
+    names = [loss.name, *(name for name, other in LOSSES.items() if other.alias_of == loss.name)]
+    facts = [", ".join(f"`{name}`" for name in names), *_needs(loss)]
     lines = [
         f"### {loss.title}",
         loss.sentence,
         f"$$\n{loss.equation}\n$$",
-        f"[{loss.paper}]({loss.url}) {loss.year}.",
+        f"[{loss.paper} {loss.year}]({loss.url})",
+        " · ".join(facts),
     ]
-    if needs:
-        lines.append(f"It {_joined(needs)}.")
     fields = specs(loss.parameters)
     if fields:
-        lines.append("\n".join(_parameter_text(spec) for spec in fields))
+        count = "1 parameter" if len(fields) == 1 else f"{len(fields)} parameters"
+        listed = "\n".join(_parameter_text(spec) for spec in fields)
+        lines.append(f"<details><summary>{count}</summary>\n\n{listed}\n\n</details>")
     return "\n\n".join(lines)
 
 
 def metric_text(metric: MetricDescriptor) -> str:
     """One metric as Markdown."""
-    return f"### {metric.title}\n\n{metric.sentence}\n\n$$\n{metric.equation}\n$$\n\n{metric.paper}."
+    lines = [
+        f"### {metric.title}",
+        metric.sentence,
+        f"$$\n{metric.equation}\n$$",
+        f"[{metric.paper}]({metric.url})",
+        f"`{metric.name}`",
+    ]
+    return "\n\n".join(lines)
+
+
+def _needs(loss: LossDescriptor) -> list[str]:
+    """What a loss uses beside embeddings and labels of one batch."""
+    memory = f"keeps a memory of {loss.memory}" if loss.memory else "can use a memory"
+    facts = (
+        (loss.hierarchy, "uses the label tree"),
+        (loss.proxies, "learns class proxies"),
+        (loss.views > 1, f"sees {loss.views} views of each image"),
+        (loss.gallery, memory),
+        (loss.equal_classes, "needs classes of equal size in a batch"),
+    )
+    return [words for holds, words in facts if holds]
 
 
 def _parameter_text(spec: Spec) -> str:
-    default = f"{spec.default:g}" if isinstance(spec.default, float) else spec.default
+    if isinstance(spec.default, tuple):
+        default = ", ".join(f"{item:g}" if isinstance(item, float) else str(item) for item in spec.default)
+    else:
+        default = f"{spec.default:g}" if isinstance(spec.default, float) else spec.default
     default = "none" if spec.default is None else default
     accepted = describe(spec) + (" or nothing" if spec.optional else "")
     return f"- `{spec.name}` = {default}: {accepted}. {spec.rule.help}"
 
 
-def _family_order(loss: LossDescriptor) -> tuple[int, str, int, str]:
-    """Families in the order of their first loss."""
-    first = min(other.order for other in LOSSES.values() if other.family == loss.family)
-    return first, loss.family, loss.order, loss.name
+def _jumps(headings: list[str]) -> str:
+    links = "".join(f'<a href="#{_anchor(heading)}">{heading}</a>' for heading in headings)
+    return f'<nav class="rs-jumps" aria-label="Families">{links}</nav>'
 
 
-def _joined(words: list[str]) -> str:
-    return words[0] if len(words) == 1 else ", ".join(words[:-1]) + " and " + words[-1]
+def _heading(text: str) -> str:
+    return f'<h2 id="{_anchor(text)}" tabindex="-1">{text}</h2>'
+
+
+def _anchor(heading: str) -> str:
+    return "catalogue-" + heading.lower().replace(" ", "-")
 
 
 DESCRIPTOR = TabDescriptor(name="catalogue", title="Catalogue", order=90, build=build)

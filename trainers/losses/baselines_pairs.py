@@ -139,13 +139,13 @@ DESCRIPTORS = (
     replace(
         _TRIPLET,
         name="triplet_hard",
-        title="Triplet (batch hard)",
+        title="Triplet (hard)",
         paper="In Defense of the Triplet Loss for Person Re-Identification, Hermans et al.",
         year=2017,
         url="https://arxiv.org/abs/1703.07737",
         equation=r"\mathcal{L}=\operatorname{mean}_a\,[\,\max_p d_{ap}-\min_n d_{an}+m\,]_+",
         sentence="The triplet loss on each image's farthest positive and nearest negative in the batch.",
-        module=_triplet("hard", "Triplet (batch hard)"),
+        module=_triplet("hard", "Triplet (hard)"),
         order=503,
     ),
     replace(

@@ -121,7 +121,7 @@ DESCRIPTORS = (
     ),
     LossDescriptor(
         name="sup_hap_weighted_ap",
-        title="Level-weighted AP",
+        title="Weighted AP",
         family="Hierarchical ranking",
         paper=PAPER,
         year=2022,

@@ -20,7 +20,7 @@ class MetricDescriptor:
         name: as in :func:`trainers.metrics.evaluate`; ``k`` stands for any number, ``l`` for a level.
         title: as printed.
         sentence: what it says, one plain sentence.
-        paper: where it comes from.
+        paper, url: where it comes from.
         equation: LaTeX, no dollar signs.
     """
 
@@ -28,6 +28,7 @@ class MetricDescriptor:
     title: str
     sentence: str
     paper: str
+    url: str
     equation: str
 
 
@@ -37,6 +38,7 @@ _ALL = (
         title="R@k",
         sentence="Share of queries with at least one image of their class among the first k results.",
         paper="Product Quantization for Nearest Neighbor Search, Jégou et al., TPAMI 2011",
+        url="https://doi.org/10.1109/TPAMI.2010.57",
         equation=r"R@k=\mathbf 1\Big[\sum_{r\le k}\mathrm{rel}(r)>0\Big]",
     ),
     MetricDescriptor(
@@ -44,6 +46,7 @@ _ALL = (
         title="AP",
         sentence="Precision at each image of the query's class, averaged: 1 when they all come first.",
         paper="Introduction to Information Retrieval, Manning et al., 2008, chapter 8",
+        url="https://nlp.stanford.edu/IR-book/",
         equation=r"AP=\frac1R\sum_{r}P(r)\,\mathrm{rel}(r)",
     ),
     MetricDescriptor(
@@ -51,6 +54,7 @@ _ALL = (
         title="mAP@R",
         sentence="AP that looks only as far down the list as there are images of the query's class.",
         paper=_REALITY,
+        url="https://arxiv.org/abs/2003.08505",
         equation=r"AP@R=\frac1R\sum_{r\le R}P(r)\,\mathrm{rel}(r)",
     ),
     MetricDescriptor(
@@ -58,6 +62,7 @@ _ALL = (
         title="mAP@k",
         sentence="AP over the first k results.",
         paper="Google Landmarks Dataset v2, Weyand et al., CVPR 2020",
+        url="https://arxiv.org/abs/2004.01804",
         equation=r"AP@k=\frac1{\min(R,k)}\sum_{r\le k}P(r)\,\mathrm{rel}(r)",
     ),
     MetricDescriptor(
@@ -65,6 +70,7 @@ _ALL = (
         title="P@k",
         sentence="Share of the first k results that are of the query's class.",
         paper="Introduction to Information Retrieval, Manning et al., 2008, chapter 8",
+        url="https://nlp.stanford.edu/IR-book/",
         equation=r"P@k=\frac1k\sum_{r\le k}\mathrm{rel}(r)",
     ),
     MetricDescriptor(
@@ -72,6 +78,7 @@ _ALL = (
         title="True recall@k",
         sentence="Share of the images of the query's class that the first k results hold, out of those that fit.",
         paper="Recall@k Surrogate Loss with Large Batches and Similarity Mixup, Patel et al., CVPR 2022",
+        url="https://arxiv.org/abs/2108.11179",
         equation=r"TR@k=\frac1{\min(R,k)}\sum_{r\le k}\mathrm{rel}(r)",
     ),
     MetricDescriptor(
@@ -79,6 +86,7 @@ _ALL = (
         title="H-AP",
         sentence="AP with graded relevance: a result counts for as much of the label tree as it shares with the query.",
         paper=_HAPPIER,
+        url="https://arxiv.org/abs/2207.04873",
         equation=(
             r"\mathcal H\text{-}AP=\frac{1}{\sum_i\mathrm{rel}_i}\sum_i\frac1{\mathrm{rank}_i}"
             r"\sum_{j:\,\mathrm{rank}_j\le\mathrm{rank}_i}\min(\mathrm{rel}_i,\mathrm{rel}_j)"
@@ -89,6 +97,7 @@ _ALL = (
         title="NDCG",
         sentence="Gain of each result, doubled for each level shared and discounted by rank, against the best order.",
         paper="Cumulated Gain-Based Evaluation of IR Techniques, Järvelin and Kekäläinen, TOIS 2002",
+        url="https://doi.org/10.1145/582415.582418",
         equation=r"NDCG=\frac{1}{IDCG}\sum_i\frac{2^{l_i}-1}{\log_2(1+\mathrm{rank}_i)}",
     ),
     MetricDescriptor(
@@ -96,6 +105,7 @@ _ALL = (
         title="ASI",
         sentence="How far the first n results hold the same mix of levels as the best list does, averaged over n.",
         paper="Dynamic Metric Learning, Sun et al., CVPR 2021",
+        url="https://arxiv.org/abs/2103.11781",
         equation=r"ASI=\frac1N\sum_{n=1}^N\frac{SI(n)}{n}",
     ),
     MetricDescriptor(
@@ -103,6 +113,7 @@ _ALL = (
         title="AP at a level",
         sentence="AP when every image of the query's class at one level of the label tree counts as found.",
         paper=_HAPPIER,
+        url="https://arxiv.org/abs/2207.04873",
         equation=r"AP^{(l)}=\frac1{R_l}\sum_r P_l(r)\,\mathrm{rel}_l(r)",
     ),
 )

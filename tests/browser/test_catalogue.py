@@ -1,0 +1,65 @@
+"""The Catalogue tab and the menu of losses in a real browser: every formula is drawn, nothing is fetched for it."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from tests.browser.conftest import Site
+from tests.browser.pages import PHONE, WIDE, visit
+from trainers.losses import FAMILIES
+from trainers.metrics import METRICS
+
+SHOWN = [loss for losses in FAMILIES.values() for loss in losses]
+
+
+def open_catalogue(page: Page) -> None:
+    page.get_by_role("tab", name="Catalogue").first.click()
+    expect(page.locator("#rs-catalogue .katex-display")).to_have_count(len(SHOWN) + len(METRICS))
+
+
+@pytest.mark.parametrize(("size", "scheme"), [(WIDE, "light"), (PHONE, "dark")])
+def test_every_formula_is_drawn(browser: Browser, site: Site, size: tuple[int, int], scheme: str):
+    with visit(browser, site, site.at(site.finished), size=size, scheme=scheme) as page:  # fails on outside requests
+        open_catalogue(page)
+        expect(page.locator("#rs-catalogue .katex-error")).to_have_count(0)
+        assert "$" not in page.locator("#rs-catalogue").inner_text()
+        assert page.evaluate("() => document.documentElement.scrollWidth") <= size[0]
+
+
+def test_entries_stand_under_their_families(browser: Browser, site: Site):
+    with visit(browser, site, site.at(site.finished)) as page:
+        open_catalogue(page)
+        shown = page.locator("#rs-catalogue :is(h2, h3)").all_inner_texts()
+        wanted = [text for family, losses in FAMILIES.items() for text in (family, *(loss.title for loss in losses))]
+        assert shown == [*wanted, "Metrics", *(metric.title for metric in METRICS.values())]
+        page.locator(".rs-jumps").get_by_role("link", name="Proxy", exact=True).click()
+        expect(page.locator("#catalogue-proxy")).to_be_in_viewport()
+        expect(page.locator("#catalogue-proxy")).to_be_focused()
+        entry = page.locator("#rs-catalogue .block.rs-entry").filter(has=page.get_by_text("HAPPIER", exact=True))
+        expect(entry.get_by_text("weight_proxy")).to_be_hidden()
+        entry.locator("summary").click()
+        expect(entry.get_by_text("weight_proxy")).to_be_visible()
+        expect(entry.get_by_role("link")).to_have_attribute("href", "https://arxiv.org/abs/2207.04873")
+
+
+def test_the_menu_names_the_family_of_each_loss(browser: Browser, site: Site):
+    with visit(browser, site, site.at(site.finished)) as page:
+        page.locator(".rs-slot-0 .rs-loss input").click()
+        options = page.locator(".rs-slot-0 .rs-loss [role=option]")
+        expect(options).to_have_count(len(SHOWN))
+        families = options.evaluate_all("all => all.map((one) => getComputedStyle(one, '::after').content)")
+        assert families == [f'"{loss.family}"' for loss in SHOWN]
+        cut = options.evaluate_all("all => all.filter((one) => one.scrollWidth > one.clientWidth).length")
+        assert cut == 0
+
+
+def test_the_memory_is_set_where_the_batch_is(browser: Browser, site: Site):
+    with visit(browser, site, site.at(site.finished)) as page:
+        page.get_by_role("button", name="Batch, learning rate and more").click()
+        field = page.get_by_label("Memory of embeddings")
+        expect(field).to_have_value("0")
+        expect(page.get_by_label("Memory from step")).to_have_value("100")
+        field.fill("300000")
+        page.get_by_role("button", name="Train", exact=True).click()
+        expect(page.locator("#rs-note")).to_contain_text("memory needs a whole number from 0 to 262144")
