@@ -12,7 +12,7 @@ from pathlib import Path
 from explorer.library import Run
 
 PACKED = frozenset({".webp", ".safetensors", ".png", ".jpg"})  # packing these again costs time and gains nothing
-LEFT_OUT = frozenset({"lock", "owner"})
+LEFT_OUT = frozenset({"ballast", "lock", "owner"})
 
 
 def write_zip(run: Run, path: Path, *, weights: bool) -> None:
