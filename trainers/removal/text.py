@@ -1,0 +1,128 @@
+"""Sentences for object-removed photos: what a sentence names, deleting noun phrases, prompts (Kim et al. 2023, 3.3)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cache
+
+import numpy as np
+
+from trainers.errors import UserError
+from trainers.removal.chunker import noun_phrases
+from trainers.removal.words import WordTable
+
+_DANGLING = ("of", "with", "and")
+_FOREIGN = 0.3  # share of letters outside ASCII from which a text is not taken for English
+
+
+@dataclass(frozen=True, kw_only=True)
+class Edited:
+    """A caption after deletion.
+
+    Attributes:
+        text: what is left; may be empty or ungrammatical.
+        deleted: the phrases taken out, in order.
+        kept: classes that the phrases left over name.
+    """
+
+    text: str
+    deleted: tuple[str, ...]
+    kept: frozenset[str]
+
+
+def classes_of(caption: str, words: WordTable) -> frozenset[str]:
+    """Classes named inside the caption's noun phrases: match(c, n) of the paper for any phrase n."""
+    found: frozenset[str] = frozenset()
+    for phrase in noun_phrases(caption):
+        for mention in words.mentions(phrase.tokens):
+            found |= mention.classes
+    return found
+
+
+def mention_table(captions: Iterable[str], words: WordTable) -> np.ndarray:
+    """Which classes every sentence names: bool ``[G, C]``, columns in the order of ``words.classes``.
+
+    Equal sentences are read once.
+    """
+    place = {name: column for column, name in enumerate(words.classes)}
+    rows: list[int] = []
+    seen: dict[str, int] = {}
+    distinct: list[list[int]] = []
+    for caption in captions:
+        row = seen.setdefault(caption, len(seen))
+        if row == len(distinct):
+            distinct.append([place[name] for name in classes_of(caption, words)])
+        rows.append(row)
+    table = np.zeros((len(distinct), len(place)), dtype=bool)
+    for row, columns in enumerate(distinct):
+        table[row, columns] = True
+    return table[np.asarray(rows, dtype=np.int64)]
+
+
+def remove_phrases(caption: str, removed: Iterable[str], words: WordTable) -> Edited:
+    """Delete every noun phrase that names a removed class. Plain deletion, as published: nothing is repaired.
+
+    Blanks are squeezed and a leading *of*, *with* or *and* is dropped (our reading).
+    """
+    gone, last = frozenset(removed), 0
+    parts, deleted, kept = [], [], frozenset()
+    for phrase in noun_phrases(caption):
+        named = frozenset().union(*(mention.classes for mention in words.mentions(phrase.tokens)))
+        if named & gone:
+            parts.append(caption[last : phrase.start])
+            deleted.append(phrase.text)
+            last = phrase.end
+        else:
+            kept |= named
+    if not deleted:
+        return Edited(text=caption, deleted=(), kept=kept)
+    left = " ".join("".join([*parts, caption[last:]]).split())
+    for mark in (".", ",", ";"):
+        left = left.replace(f" {mark}", mark)
+    left = left.lstrip(",;. ")
+    while left.split(" ")[0].lower() in _DANGLING:
+        left = left.partition(" ")[2]
+    return Edited(text=left if any(letter.isalnum() for letter in left) else "", deleted=tuple(deleted), kept=kept)
+
+
+@cache
+def prompt_templates() -> tuple[str, ...]:
+    """The 80 templates that CLIP was published with, each with one ``{}``.
+
+    The paper fills one of 80 templates without listing them; these are taken to be the ones (our reading).
+    """
+    from open_clip import OPENAI_IMAGENET_TEMPLATES
+
+    return tuple(template("{}") for template in OPENAI_IMAGENET_TEMPLATES)
+
+
+def prompt(classes: Sequence[str], template: str) -> str:
+    """A template filled with class names joined by *and*.
+
+    Raises:
+        UserError: there is no class, or the template has no ``{}``.
+    """
+    if not classes or template.count("{}") != 1:
+        raise UserError(
+            f"A prompt needs at least one remaining class and a template with one {{}}; {list(classes)} and "
+            f"{template!r} came."
+        )
+    return template.replace("{}", " and ".join(classes))
+
+
+def language_note(captions: Sequence[str], words: WordTable) -> str | None:
+    """A warning when the sentences do not look English, else None.
+
+    Either many letters lie outside ASCII, or not one of at least 20 sentences names a class of the table. Nothing
+    fails then, but the scores mean nothing unless a word table for that language is loaded.
+    """
+    letters = [letter for caption in captions[:1000] for letter in caption if letter.isalpha()]
+    foreign = sum(not letter.isascii() for letter in letters)
+    known = any(words.named(caption) for caption in captions[:1000])
+    if (letters and foreign > _FOREIGN * len(letters)) or (len(captions) >= 20 and letters and not known):
+        return (
+            "These sentences do not look English. The word table, the noun phrases and CLIP are English: load a word "
+            "table for this language before reading anything into the scores."
+        )
+    return None
