@@ -1,0 +1,195 @@
+"""ODmAP@k against the reference case, its definition as loops, worked examples and its properties."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.oracle_cases import cases, load
+from trainers.errors import UserError
+from trainers.metrics.bitmasks import pack
+from trainers.metrics.bootstrap import bootstrap
+from trainers.metrics.counterfactual import average_precision, counterfactual
+
+
+def scored(similarity, mentions, present, removed, **options):
+    """Queries and sentences whose cosines are the similarities, up to one factor per query."""
+    sim = torch.as_tensor(similarity, dtype=torch.float64)
+    basis = torch.eye(sim.shape[1], dtype=torch.float64)
+    return counterfactual(sim, basis, *(torch.as_tensor(table) for table in (mentions, present, removed)), **options)
+
+
+def slow(similarity, mentions, present, removed, k, reading="any", strict=False):
+    """Per query ODmAP, hallucination, present as sets and loops; NaN where left out. No ties."""
+    rows = []
+    for sim, here, gone in zip(similarity, present, removed, strict=True):
+        left, lost = set(np.flatnonzero(here)), set(np.flatnonzero(gone))
+        said = [set(np.flatnonzero(row)) for row in mentions]
+        fits = [bool(left) and (left <= names if reading == "all" else bool(left & names)) for names in said]
+        hurt = [bool(names & lost) for names in said]
+        right = [fit and not bad for fit, bad in zip(fits, hurt, strict=True)]
+        order = np.argsort(-sim, kind="stable")[:k]
+        total, hits = 0.0, 0
+        for rank, item in enumerate(order, 1):
+            hits += right[item]
+            total += right[item] * hits / rank
+        share = k if strict else min(k, sum(right))
+        ap = total / share if left and lost and sum(right) else np.nan
+        bad = np.mean([hurt[i] for i in order]) if lost else np.nan
+        rows.append((ap, bad, np.mean([fits[i] for i in order]) if left else np.nan))
+    return np.array(rows, dtype=float).T
+
+
+def world(seed, queries=9, sentences=70, classes=6):
+    rng = np.random.default_rng(seed)
+    state = rng.integers(0, 3, (queries, classes))
+    return rng.normal(size=(queries, sentences)), rng.random((sentences, classes)) < 0.25, state == 1, state == 2
+
+
+@pytest.mark.parametrize("stem", cases("odmap"))
+def test_the_reference_case(stem):
+    with load(stem) as case:
+        tables = [case[name] for name in ("caption_mentions_class", "query_present_classes", "query_removed_classes")]
+        found = scored(case["similarity"], *tables, strict_k=True)
+        for k in (1, 5, 10):
+            np.testing.assert_allclose(found.values[f"ODmAP_at_{k}"], case[f"expected_ODmAP_at_{k}"], atol=1e-12)
+        np.testing.assert_array_equal(found.correct, case["expected_correct"].sum(1))
+
+
+@pytest.mark.parametrize(
+    ("hits", "expected"),
+    [([1, 0, 1], 5 / 9), ([0, 1, 1], 7 / 18), ([1, 1, 1, 1, 1], 1.0), ([0, 0, 0], 0.0), ([1], 1.0), ([0], 0.0)],
+)
+def test_worked_examples(hits, expected):
+    got = average_precision(torch.tensor([hits], dtype=torch.bool), len(hits))
+    assert got.item() == pytest.approx(expected, abs=1e-12)
+
+
+@pytest.mark.parametrize("reading", ["any", "all"])
+@pytest.mark.parametrize("strict", [False, True])
+@pytest.mark.parametrize("seed", range(4))
+def test_the_definition_as_loops(seed, strict, reading):
+    tables = world(seed)
+    found = scored(*tables, ks=(1, 3, 10), reading=reading, strict_k=strict)
+    for k in (1, 3, 10):
+        want = slow(*tables, k, reading, strict)
+        for name, column in zip(("ODmAP", "hallucination", "present"), want, strict=True):
+            np.testing.assert_allclose(found.values[f"{name}_at_{k}"], column, atol=1e-12, err_msg=name)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.float16])
+def test_blocks_change_nothing(dtype, monkeypatch):
+    torch.manual_seed(3)
+    queries, gallery = torch.randn(21, 16).to(dtype), torch.randn(1000, 16).to(dtype)
+    _, mentions, present, removed = (torch.as_tensor(table) for table in world(3, 21, 1000, 70))
+    want = counterfactual(queries, gallery, mentions, present, removed)
+    monkeypatch.setattr("trainers.metrics.best.BLOCK", 64 * 21)
+    monkeypatch.setattr("trainers.metrics.best.TILE", 100)
+    monkeypatch.setattr("trainers.metrics.best._QUERIES", 5)
+    got = counterfactual(queries, gallery, mentions, present, removed)
+    for name, value in want.values.items():
+        np.testing.assert_array_equal(got.values[name], value)
+    np.testing.assert_array_equal(got.top, want.top)
+    assert got.counts == want.counts
+
+
+@settings(max_examples=40, deadline=None)
+@given(seed=st.integers(0, 10**6))
+def test_properties(seed):
+    similarity, mentions, present, removed = world(seed, 4, 30, 4)
+    found = scored(similarity, mentions, present, removed, ks=(1, 5))
+    for name, value in found.values.items():
+        seen = value[~np.isnan(value)]
+        assert ((seen >= 0) & (seen <= 1)).all(), name
+    order = np.random.default_rng(seed).permutation(30)
+    shuffled = scored(similarity[:, order], mentions[order], present, removed, ks=(1, 5))
+    np.testing.assert_allclose(shuffled.values["ODmAP_at_5"], found.values["ODmAP_at_5"], atol=1e-12)
+    stranger = np.pad(mentions, ((0, 0), (0, 1)), constant_values=True)  # a class no photo ever had
+    wider = [np.pad(table, ((0, 0), (0, 1))) for table in (present, removed)]
+    np.testing.assert_array_equal(
+        scored(similarity, stranger, *wider, ks=(1, 5)).values["ODmAP_at_5"], found.values["ODmAP_at_5"]
+    )
+
+
+def test_ties_never_help():
+    mentions = np.array([[True, False], [False, True], [False, False]])
+    for order in ([0, 1, 2], [2, 1, 0], [1, 0, 2]):
+        found = scored(np.ones((1, 3)), mentions[order], [[True, False]], [[False, True]], ks=(1, 3))
+        assert found.values["ODmAP_at_1"] == 0
+        assert found.values["hallucination_at_1"] == 1
+        assert found.values["ODmAP_at_3"] == pytest.approx(1 / 3)
+
+
+def test_what_was_skipped_is_counted_by_reason():
+    mentions = [[True, False, False], [False, True, False]]
+    present = [[True, False, False], [False, False, False], [False, False, True], [True, False, False]]
+    removed = [[False, True, False], [False, True, False], [False, True, False], [False, False, False]]
+    found = scored(np.array([[0.9, 0.1]] * 4), mentions, present, removed, ks=(1, 50), texts=torch.tensor([4, 4]))
+    assert found.counts == {
+        "queries": 4,
+        "skipped_nothing_removed": 1,
+        "skipped_nothing_present": 1,
+        "skipped_no_correct_sentence": 1,
+        "fewer_than_k_correct": 1,
+        "distinct_top1": 1,
+    }
+    np.testing.assert_array_equal(found.values["ODmAP_at_1"], [1, np.nan, np.nan, np.nan])
+    np.testing.assert_array_equal(found.values["hallucination_at_1"], [0, 0, 0, np.nan])
+    assert found.notes == ("k = 50 is larger than the gallery of 2 sentences; 2 is used.",)
+    assert "ODmAP_at_2" in found.values and "ODmAP_at_50" not in found.values
+
+
+def test_a_query_with_fewer_than_k_correct_sentences_can_reach_one():
+    mentions = [[True, False], [False, True], [False, True]]
+    found = scored([[0.9, 0.2, 0.1]], mentions, [[True, False]], [[False, True]], ks=(3,))
+    strict = scored([[0.9, 0.2, 0.1]], mentions, [[True, False]], [[False, True]], ks=(3,), strict_k=True)
+    assert found.values["ODmAP_at_3"] == 1 and strict.values["ODmAP_at_3"] == pytest.approx(1 / 3)
+
+
+def test_masks_of_any_number_of_classes():
+    table = torch.rand(50, 200, generator=torch.Generator().manual_seed(0)) < 0.5
+    words = pack(table)
+    assert words.shape == (50, 4) and (words >= 0).all()
+    bits = torch.cat([(words[:, i, None] >> torch.arange(63)) & 1 for i in range(4)], 1)[:, :200]
+    assert torch.equal(bits.bool(), table)
+
+
+def test_intervals():
+    values = np.array([0.0, 1.0, 1.0, np.nan, 0.0] * 40)
+    got = bootstrap(values)
+    assert got.queries == 160 and got.mean == 0.5
+    assert got.low == pytest.approx(0.5 - 1.96 * 0.5 / 160**0.5, abs=0.02)
+    assert got == bootstrap(values) and bootstrap(np.ones(5)).low == 1.0
+    assert np.isnan(bootstrap(np.array([np.nan])).mean)
+    found = scored(*world(0)).intervals(resamples=50)
+    assert all(one.low <= one.mean <= one.high for one in found.values() if one.queries)
+    json.dumps({name: one.mean for name, one in found.items()})
+
+
+@pytest.mark.parametrize(
+    ("change", "needle"),
+    [
+        ({"queries": torch.randn(2, 3)}, "came"),
+        ({"queries": torch.full((2, 4), float("nan"))}, "finite"),
+        ({"mentions": torch.zeros(5, 3)}, "true/false"),
+        ({"present": torch.ones(2, 3, dtype=torch.bool)}, "both present and removed"),
+        ({"ks": (0,)}, "1 or more"),
+        ({"reading": "most"}, "'any' or 'all'"),
+        ({"gallery": torch.zeros(0, 4), "mentions": torch.zeros(0, 3, dtype=torch.bool)}, "At least one"),
+    ],
+)
+def test_refusals(change, needle):
+    asked = {
+        "queries": torch.randn(2, 4),
+        "gallery": torch.randn(5, 4),
+        "mentions": torch.zeros(5, 3, dtype=torch.bool),
+        "present": torch.zeros(2, 3, dtype=torch.bool),
+        "removed": torch.ones(2, 3, dtype=torch.bool),
+    }
+    with pytest.raises(UserError, match=needle):
+        counterfactual(**{**asked, **change})

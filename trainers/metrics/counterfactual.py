@@ -1,0 +1,194 @@
+"""ODmAP@k: does retrieval stop naming an object once it is gone from the photo? (Kim et al. 2023, 3.2)"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from trainers.errors import UserError
+from trainers.metrics.best import best_keys, norms, precision, query_blocks
+from trainers.metrics.bitmasks import CORRECT, Gallery, Present, pack
+from trainers.metrics.bootstrap import Interval, bootstrap
+
+
+@dataclass(frozen=True, kw_only=True)
+class Counterfactual:
+    """What every query got.
+
+    Attributes:
+        values: ``ODmAP_at_k``, ``hallucination_at_k`` and ``present_at_k`` (0 to 1) to float64 ``[Q]``. NaN: the query
+            is left out of that mean.
+        top: int64 ``[Q, K]``, places of the best sentences, best first; K is the largest k that fits the gallery.
+        verdicts: uint8 ``[Q, K]``, see :data:`trainers.metrics.bitmasks.CORRECT`.
+        correct: int64 ``[Q]``, correct sentences in the whole gallery.
+        counts: ``queries``; out of ODmAP, each under the first that holds: ``skipped_nothing_removed``,
+            ``skipped_nothing_present``, ``skipped_no_correct_sentence``; ``fewer_than_k_correct`` for the largest k;
+            ``distinct_top1``, different first answers, the fewer the more hubs.
+        notes: plain sentences about k that did not fit.
+    """
+
+    values: dict[str, np.ndarray]
+    top: np.ndarray
+    verdicts: np.ndarray
+    correct: np.ndarray
+    counts: dict[str, int]
+    notes: tuple[str, ...]
+
+    def intervals(self, *, resamples: int = 1000, level: float = 0.95, seed: int = 0) -> dict[str, Interval]:
+        """Every mean with its bootstrap interval over queries."""
+        return {
+            name: bootstrap(value, resamples=resamples, level=level, seed=seed) for name, value in self.values.items()
+        }
+
+
+def average_precision(hits: Tensor, k: int, relevant: Tensor | None = None) -> Tensor:
+    """AP@k of lists that are ranked already: (1/k) sum over i <= k of P(i) rel(i).
+
+    Args:
+        hits: bool ``[Q, >= k]``, best first.
+        k: cut-off.
+        relevant: int ``[Q]``, relevant items in the gallery; divides by min(k, relevant) instead of k. Our reading
+            for small galleries; the published values divide by k, which is the same on large ones.
+
+    Returns:
+        float64 ``[Q]``; NaN where ``relevant`` is 0.
+    """
+    rel = hits[:, :k].double()
+    place = torch.arange(1, rel.shape[1] + 1, device=hits.device)
+    total = (rel.cumsum(1) / place * rel).sum(1)
+    if relevant is None:
+        return total / k
+    return torch.where(relevant > 0, total / relevant.clamp(1, k), torch.nan)
+
+
+def counterfactual(
+    queries: Tensor,
+    gallery: Tensor,
+    mentions: Tensor,
+    present: Tensor,
+    removed: Tensor,
+    *,
+    ks: Sequence[int] = (1, 5, 10),
+    reading: Present = "any",
+    strict_k: bool = False,
+    texts: Tensor | None = None,
+) -> Counterfactual:
+    """Score object-removed photos against sentences by cosine similarity.
+
+    A sentence is correct when it names no removed class and at least one class that is still there. Naming a class
+    that was never in the photo is no mistake. Equal similarities: the worse sentence comes first. Memory is bounded
+    by blocks; besides the inputs it takes a few hundred MB whatever their size.
+
+    Args:
+        queries: ``[Q, D]`` floating, raw, the photos without the object.
+        gallery: ``[G, D]`` floating, raw, the sentences; may be float16.
+        mentions: bool ``[G, C]``, classes each sentence names.
+        present, removed: bool ``[Q, C]``, classes left in the photo and classes taken out (all of them: our reading,
+            the formula names one).
+        ks: cut-offs; larger than G are cut to G, with a note.
+        reading: ``any`` present class suffices (the paper's text, our reading of it) or ``all`` must be named (ours).
+        strict_k: divide by k even where fewer sentences are correct.
+        texts: int ``[G]``, equal for equal sentences, for ``distinct_top1``; None: all differ.
+
+    Raises:
+        UserError: shapes do not fit, values are not finite, a class is both present and removed, or a k is below 1.
+    """
+    _check(queries, gallery, mentions, present, removed, ks, reading)
+    asked = tuple(sorted({min(k, len(gallery)) for k in ks}))
+    notes = tuple(
+        f"k = {k} is larger than the gallery of {len(gallery)} sentences; {len(gallery)} is used."
+        for k in sorted(set(ks))
+        if k > len(gallery)
+    )
+    with torch.inference_mode(), torch.autocast(device_type=queries.device.type, enabled=False):
+        verdicts, top, right = _search(queries, gallery, Gallery.of(mentions), present, removed, asked[-1], reading)
+    usable = removed.any(1), present.any(1), right > 0
+    values = _values(verdicts, right, usable, asked, strict_k)
+    counts = _counts(usable, right, asked[-1])
+    first = top[:, 0].cpu() if texts is None else texts.cpu()[top[:, 0].cpu()]
+    counts["distinct_top1"] = len(first.unique())
+    return Counterfactual(
+        values={name: value.cpu().numpy() for name, value in values.items()},
+        top=top.cpu().numpy(),
+        verdicts=verdicts.cpu().numpy(),
+        correct=right.cpu().numpy(),
+        counts=counts,
+        notes=notes,
+    )
+
+
+def _search(
+    queries: Tensor, gallery: Tensor, sentences: Gallery, present: Tensor, removed: Tensor, k: int, reading: Present
+) -> tuple[Tensor, ...]:
+    """Verdicts uint8 and places int64 ``[Q, k]`` of the best sentences, and correct ones in the gallery ``[Q]``."""
+    dtype, parts = precision(queries, gallery), []
+    length, here, gone = norms(gallery, dtype), pack(present), pack(removed)
+    for part in query_blocks(len(queries), len(sentences.masks)):
+        unit = functional.normalize(queries[part].to(dtype), dim=1, eps=1e-12)
+        table = sentences.verdicts(here[part], gone[part], reading)
+        right = ((table == CORRECT) * sentences.counts[:, None]).sum(0)
+        parts.append((*best_keys(unit, gallery, length, sentences.kind, table, k), right))
+    return tuple(torch.cat(column) for column in zip(*parts, strict=True))
+
+
+def _values(
+    verdicts: Tensor, right: Tensor, usable: tuple[Tensor, ...], ks: tuple[int, ...], strict_k: bool
+) -> dict[str, Tensor]:
+    removed, present, answerable = usable
+    scored = removed & present & answerable
+    found = {}
+    for k in ks:
+        ap = average_precision(verdicts == CORRECT, k, None if strict_k else right)
+        found[f"ODmAP_at_{k}"] = torch.where(scored, ap, torch.nan)
+        wrong = (verdicts[:, :k] < 2).double().mean(1)
+        found[f"hallucination_at_{k}"] = torch.where(removed, wrong, torch.nan)
+        fits = (verdicts[:, :k] % 2 == 1).double().mean(1)
+        found[f"present_at_{k}"] = torch.where(present, fits, torch.nan)
+    return found
+
+
+def _counts(usable: tuple[Tensor, ...], right: Tensor, k: int) -> dict[str, int]:
+    removed, present, answerable = usable
+    return {
+        "queries": len(right),
+        "skipped_nothing_removed": int((~removed).sum()),
+        "skipped_nothing_present": int((removed & ~present).sum()),
+        "skipped_no_correct_sentence": int((removed & present & ~answerable).sum()),
+        "fewer_than_k_correct": int((removed & present & answerable & (right < k)).sum()),
+    }
+
+
+def _check(
+    queries: Tensor,
+    gallery: Tensor,
+    mentions: Tensor,
+    present: Tensor,
+    removed: Tensor,
+    ks: Sequence[int],
+    reading: str,
+) -> None:
+    tables = {"mentions": (mentions, gallery), "present": (present, queries), "removed": (removed, queries)}
+    if queries.dim() != 2 or gallery.dim() != 2 or queries.shape[1] != gallery.shape[1]:
+        raise UserError(
+            f"Queries [Q, D] and sentences [G, D] were needed; {list(queries.shape)} and {list(gallery.shape)} came."
+        )
+    for name, (table, rows) in tables.items():
+        shape = [len(rows), mentions.shape[-1]]
+        if list(table.shape) != shape or table.dtype != torch.bool:
+            raise UserError(f"{name} needs a true/false table {shape}; {table.dtype} {list(table.shape)} came.")
+    if not len(queries) or not len(gallery):
+        raise UserError(f"At least one query and one sentence were needed; {len(queries)} and {len(gallery)} came.")
+    if not ks or min(ks) < 1:
+        raise UserError(f"Cut-offs of 1 or more were needed; {list(ks)} came.")
+    if reading not in ("any", "all"):
+        raise UserError(f"reading is 'any' or 'all'; {reading!r} came.")
+    if bool((present & removed).any()):
+        raise UserError("A class cannot be both present and removed; take the removed classes out of `present`.")
+    for name, table in (("queries", queries), ("sentences", gallery)):
+        if not all(bool(torch.isfinite(part).all()) for part in table.split(2**16)):
+            raise UserError(f"The {name} need finite numbers; NaN or infinity came.")
