@@ -76,6 +76,15 @@ class ArrowTable(Table):
             return Codes(values=np.where((numbers >= 0) & (numbers < len(names)), numbers, -1), names=names)
         return encode(values.to_pylist())
 
+    @property
+    def features(self) -> Any:
+        """``datasets.Features`` of the columns, with images not decoded."""
+        return self._features
+
+    def values(self, column: str) -> list[Any]:
+        """A column of all rows as plain Python values, whatever it holds."""
+        return self._rows.select_columns([column])[:].column(column).to_pylist()
+
     def pictures(self, column: str, rows: np.ndarray) -> list[bytes | None]:
         ordered = np.argsort(rows, kind="stable")
         # Rows are fetched in file order: random access inside an Arrow file costs a page fault each.

@@ -1,0 +1,199 @@
+"""Photos with sentences and boxes, in the shapes sets write them."""
+
+from __future__ import annotations
+
+import io
+import json
+
+import numpy as np
+import pytest
+from datasets import ClassLabel, Dataset, DatasetDict, Features, Image, List, Value
+from PIL import Image as Pillow
+
+from tests.shared import needs
+from trainers.data.box_format import corners, decide
+from trainers.data.captions import load_scenes
+from trainers.data.coco_folder import file_loader
+from trainers.data.flickr_entities import parse_sentence
+from trainers.errors import DataError
+
+SIZE = (64, 48)
+BOXES = [[[2.0, 4.0, 30.0, 20.0], [40.0, 30.0, 10.0, 10.0]], [[0.0, 0.0, 64.0, 48.0]], []]
+CLASSES = [["dog", "cat"], ["cat"], []]
+TEXTS = [["a dog", "a cat"], ["one cat"], ["grass", "a field", ""]]
+NAMES = ["cat", "dog"]
+
+
+def photo(colour: int = 9) -> bytes:
+    data = io.BytesIO()
+    Pillow.new("RGB", SIZE, (colour, 0, 0)).save(data, "PNG")
+    return data.getvalue()
+
+
+def as_corners(box):
+    return [box[0], box[1], box[0] + box[2], box[1] + box[3]]
+
+
+def save(folder, columns, features=None):
+    rows = {"image": [{"bytes": photo(index), "path": None} for index in range(3)], **columns}
+    kinds = Features({"image": Image(), **features}) if features else None
+    data = Dataset.from_dict(rows, features=kinds)
+    if kinds is None:
+        data = data.cast_column("image", Image())
+    DatasetDict({"train": data}).save_to_disk(str(folder))
+    return str(folder)
+
+
+def objects(shape, boxes):
+    """The same objects in one of the shapes that sets use, and its feature."""
+    number = ClassLabel(names=NAMES)
+    if shape == "list":
+        rows = [
+            [{"bbox": b, "category": c} for b, c in zip(*pair, strict=True)]
+            for pair in zip(boxes, CLASSES, strict=True)
+        ]
+        return {"objects": rows}, {"objects": List({"bbox": List(Value("float32"), 4), "category": number})}
+    if shape == "struct":
+        rows = [{"bbox": b, "label": c} for b, c in zip(boxes, CLASSES, strict=True)]
+        return {"objects": rows}, {"objects": {"bbox": List(List(Value("float64"))), "label": List(number)}}
+    return {"bboxes": boxes, "categories": CLASSES}, {
+        "bboxes": List(List(Value("float64"))),
+        "categories": List(Value("string")),
+    }
+
+
+@pytest.mark.parametrize("shape", ["list", "struct", "columns"])
+@pytest.mark.parametrize("reading", ["xywh", "xyxy"])
+def test_boxes_in_every_shape(tmp_path, shape, reading):
+    boxes = [[box if reading == "xywh" else as_corners(box) for box in row] for row in BOXES]
+    columns, features = objects(shape, boxes)
+    source = save(tmp_path / "set", {"captions": TEXTS, **columns}, {"captions": List(Value("string")), **features})
+    found = load_scenes(source)
+    scenes = found.splits["train"]
+    for scene, listed, names in zip(scenes, BOXES, CLASSES, strict=True):
+        np.testing.assert_allclose(
+            np.array(scene.boxes).reshape(-1, 4), np.array([as_corners(b) for b in listed]).reshape(-1, 4)
+        )
+        assert scene.classes == tuple(names)
+    assert found.classes == tuple(NAMES)
+    assert scenes[2].captions == ("grass", "a field") and scenes[1].load() == photo(1)
+    assert (scenes[0].width, scenes[0].height) == SIZE
+    assert "1 photos have no box." in found.notes
+
+
+@pytest.mark.parametrize(
+    ("columns", "captions"),
+    [
+        ({"caption_0": ["a", "c", "e"], "caption_1": ["b", "d", ""]}, [("a", "b"), ("c", "d"), ("e",)]),
+        ({"caption": ["a", "b", "c"]}, [("a",), ("b",), ("c",)]),
+        ({"sentences": [[{"raw": "a"}, {"raw": "b"}], [{"raw": "c"}], []]}, [("a", "b"), ("c",), ()]),
+        ({"sentences": [{"raw": ["a", "b"]}, {"raw": ["c"]}, {"raw": []}]}, [("a", "b"), ("c",), ()]),
+    ],
+)
+def test_captions_in_every_shape(tmp_path, columns, captions):
+    found = load_scenes(save(tmp_path / "set", columns))
+    assert [scene.captions for scene in found.splits["train"]] == captions
+    assert "no boxes" in found.notes[0]
+
+
+def test_boxes_and_captions_joined_by_image_id(tmp_path):
+    columns, features = objects("list", BOXES)
+    photos = save(tmp_path / "photos", {"image_id": [7, 8, 9], **columns}, {"image_id": Value("int64"), **features})
+    texts = tmp_path / "texts"
+    rows = {"cocoid": ["COCO_val2014_000000000009.jpg", "7"], "captions": [["far"], ["near", "close"]]}
+    DatasetDict({"val": Dataset.from_dict(rows)}).save_to_disk(str(texts))
+    with pytest.raises(DataError, match="no caption column"):
+        load_scenes(photos)
+    found = load_scenes(photos, captions_from=str(texts))
+    assert [scene.captions for scene in found.splits["train"]] == [("near", "close"), (), ("far",)]
+    assert "2 of 3 photos" in found.notes[1]
+    assert len(load_scenes(photos, captions_from=str(texts), limit=1).splits["train"]) == 1
+
+
+def test_what_cannot_be_used_is_said(tmp_path):
+    with pytest.raises(DataError, match="no image column"):
+        DatasetDict({"a": Dataset.from_dict({"caption": ["x"]})}).save_to_disk(str(tmp_path / "texts"))
+        load_scenes(str(tmp_path / "texts"))
+    photos = save(tmp_path / "photos", {"caption": ["a", "b", "c"]})
+    with pytest.raises(DataError, match="needs an image id"):
+        load_scenes(photos, captions_from=photos)
+    plain = tmp_path / "plain" / "cat"
+    plain.mkdir(parents=True)
+    (plain / "1.png").write_bytes(photo())
+    with pytest.raises(DataError, match="without sentences"):
+        load_scenes(str(plain.parent))
+
+
+def test_readings_of_four_numbers():
+    sizes = np.full((4, 2), 100.0)
+    wide = np.array([[60, 60, 30, 30], [10, 10, 80, 80], [50, 5, 50, 20], [0, 0, 100, 100]], float)
+    assert decide(wide, sizes).format == "xywh"
+    assert decide(np.array([as_corners(box) for box in wide]), sizes).format == "xyxy"
+    shares = decide(np.array([as_corners(box) for box in wide]) / 100, sizes)
+    assert (
+        shares.unit and shares.format == "xyxy" and corners([0.1, 0.2, 0.3, 0.4], shares, 100, 50) == (10, 10, 30, 20)
+    )
+    small = np.array([[1, 1, 3, 4]], float)  # fits both ways, so the object's area decides
+    assert decide(small, sizes[:1]).format == "xywh"
+    assert decide(small, sizes[:1], np.array([11.0])).format == "xywh"
+    assert decide(np.array([[50, 50, 60, 60]], float), np.zeros((1, 2)), np.array([90.0])).format == "xywh"
+    assert decide(np.array([[np.nan, 0, 1, 1]]), sizes[:1]).note.endswith("0 of 0 boxes do not fit that reading.")
+
+
+def test_the_real_part_of_coco():
+    found = load_scenes(str(needs("data/coco_captions")))
+    scenes = [scene for part in found.splits.values() for scene in part]
+    assert len(scenes) == 320 and sum(len(scene.boxes) for scene in scenes) == 2867
+    assert len(found.classes) == 80 and all(len(scene.captions) == 5 for scene in scenes)
+    assert found.notes[0].startswith("Boxes are read as a corner, width and height: 0 of")
+    for scene in scenes:
+        for x0, y0, x1, y1 in scene.boxes:
+            assert 0 <= x0 < x1 <= scene.width + 1 and 0 <= y0 < y1 <= scene.height + 1
+
+
+def coco(folder):
+    (folder / "annotations").mkdir(parents=True)
+    (folder / "val2017").mkdir()
+    (folder / "val2017" / "5.png").write_bytes(photo())
+    images = [{"id": 5, "file_name": "5.png", "width": 64, "height": 48}]
+    said = {"images": images, "annotations": [{"image_id": 5, "caption": " a dog "}, {"image_id": 5, "caption": "one"}]}
+    crowd = {"image_id": 5, "category_id": 18, "bbox": [1, 2, 3, 4], "iscrowd": 1}
+    seen = {"images": images, "annotations": [crowd], "categories": [{"id": 18, "name": "dog"}]}
+    (folder / "annotations" / "captions_val2017.json").write_text(json.dumps(said))
+    (folder / "annotations" / "instances_val2017.json").write_text(json.dumps(seen))
+    return folder
+
+
+def test_a_coco_folder(tmp_path):
+    found = load_scenes(str(coco(tmp_path / "coco")))
+    (scene,) = found.splits["val2017"]
+    assert scene.captions == ("a dog", "one") and scene.boxes == ((1, 2, 4, 6),) and scene.classes == ("dog",)
+    assert scene.load() == photo() and scene.image_id == "5" and found.classes == ("dog",)
+    assert file_loader(tmp_path / "coco" / "val2017", "../annotations/captions_val2017.json")() is None
+    (tmp_path / "coco" / "annotations" / "captions_val2017.json").write_text("{}")
+    with pytest.raises(DataError, match="COCO annotation"):
+        load_scenes(str(tmp_path / "coco"))
+
+
+def test_a_flickr30k_entities_folder(tmp_path):
+    for name in ("Sentences", "Annotations", "images"):
+        (tmp_path / name).mkdir()
+    line = "[/EN#3/people A man] holds [/EN#4/instruments/other a red guitar] outside ."
+    assert parse_sentence(line) == (
+        "A man holds a red guitar outside .",
+        (("3", "A man", ("people",)), ("4", "a red guitar", ("instruments", "other"))),
+    )
+    (tmp_path / "Sentences" / "12.txt").write_text(line + "\n")
+    box = "<bndbox><xmin>1</xmin><ymin>2</ymin><xmax>30</xmax><ymax>40</ymax></bndbox>"
+    (tmp_path / "Annotations" / "12.xml").write_text(
+        "<annotation><size><width>64</width><height>48</height></size>"
+        f"<object><name>3</name>{box}</object><object><name>9</name><scene>1</scene></object></annotation>"
+    )
+    (tmp_path / "images" / "12.jpg").write_bytes(photo())
+    (tmp_path / "test.txt").write_text("12\n")
+    (scene,) = load_scenes(str(tmp_path)).splits["test"]
+    assert scene.captions == ("A man holds a red guitar outside .",) and scene.load() == photo()
+    assert scene.boxes == ((1, 2, 30, 40),) and scene.classes == ("people",) and (scene.width, scene.height) == SIZE
+    (tmp_path / "Annotations" / "12.xml").write_text("<annotation>")
+    with pytest.raises(DataError, match="Flickr30k Entities"):
+        load_scenes(str(tmp_path))
