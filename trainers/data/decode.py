@@ -42,7 +42,7 @@ def square(data: bytes, side: int) -> np.ndarray:
                 # Lets the JPEG decoder skip frequencies that the resize would throw away; some room is left for it.
                 picture.draft(None, (side * 3 // 2, side * 3 // 2))
             ImageOps.exif_transpose(picture, in_place=True)
-            return _resize(_eight_bit(picture), side)
+            return _resize(eight_bit(picture), side)
     except UndecodableError:
         raise
     except Exception as error:  # broken files make PIL raise OSError, SyntaxError, struct.error, ...
@@ -59,8 +59,8 @@ def _open(data: bytes) -> Image.Image:
     return picture
 
 
-def _eight_bit(picture: Image.Image) -> Image.Image:
-    """To mode L or RGB."""
+def eight_bit(picture: Image.Image) -> Image.Image:
+    """To mode L or RGB: wide values scaled, transparency laid on white."""
     if picture.mode in ("L", "RGB"):
         # A plain picture may still name one transparent colour; it stays as it is drawn.
         return picture

@@ -1,0 +1,153 @@
+"""Object-removed pairs D' for mending a model: a photo without an object and a sentence that does not name it."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from trainers.data.scenes import Scene
+from trainers.errors import DataError
+from trainers.removal.fills import FillDescriptor, paint
+from trainers.removal.picture import LONGEST, Picture, read_picture
+from trainers.removal.regions import Box, Regions, clean_boxes, pixel_mask
+from trainers.removal.rules import Judgement, Thresholds, choose
+from trainers.removal.text import prompt, prompt_templates, remove_phrases
+from trainers.removal.words import WordTable
+
+TextSource = Literal["phrases", "prompts"]
+_DEFAULT = Thresholds()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pair:
+    """One object-removed photo with its sentences.
+
+    Attributes:
+        image_id: of the original.
+        pixels: uint8 ``[H, W, 3]``, the object painted over.
+        texts: sentences without it.
+        judgement: what was removed and what stays.
+    """
+
+    image_id: str
+    pixels: np.ndarray
+    texts: tuple[str, ...]
+    judgement: Judgement
+
+
+@dataclass
+class Tally:
+    """How many photos and sentences went where; filled while pairs are made."""
+
+    photos: int = 0
+    pairs: int = 0
+    unreadable: int = 0
+    one_class: int = 0
+    no_allowed_class: int = 0
+    no_sentence: int = 0
+    boxes_dropped: int = 0
+    sentences_dropped: int = 0
+
+
+def objects(scene: Scene, width: int, height: int) -> tuple[tuple[Box, ...], tuple[str, ...], int]:
+    """A scene's usable boxes, their classes and how many boxes were dropped."""
+    clean = clean_boxes(scene.boxes, width, height)
+    return clean.boxes, tuple(scene.classes[place] for place in clean.kept), clean.dropped
+
+
+def scaled_mask(picture: Picture, boxes: Sequence[Box], classes: Sequence[str], removed: Sequence[str]) -> np.ndarray:
+    """Pixels of every box of the removed classes in the decoded photo, bool ``[H, W]``."""
+    height, width = picture.pixels.shape[:2]
+    found = [
+        tuple(value * picture.scale for value in box)
+        for box, name in zip(boxes, classes, strict=True)
+        if name in removed
+    ]
+    return pixel_mask(clean_boxes(found, width, height).boxes, width, height)
+
+
+def photo_seed(image_id: str, seed: int) -> int:
+    """A number of the photo's own, so that the choice in one photo depends on no other."""
+    return zlib.crc32(f"{seed}/{image_id}".encode())
+
+
+def build_pairs(
+    scenes: Sequence[Scene],
+    words: WordTable,
+    fill: FillDescriptor,
+    *,
+    text: TextSource = "phrases",
+    captions_each: int = 1,
+    thresholds: Thresholds = _DEFAULT,
+    seed: int = 0,
+    longest: int = LONGEST,
+    tally: Tally | None = None,
+) -> Iterator[Pair]:
+    """Object-removed pairs, one removal per photo at most (Kim et al. 2023, 3.3).
+
+    Args:
+        scenes: photos of the training split.
+        words: the word table; classes it lacks stand for their own name and plural.
+        fill: what is painted over the object.
+        text: ``phrases`` deletes noun phrases from the photo's own sentences and drops those that name nothing that is
+            left; ``prompts`` fills one of 80 templates with the remaining classes.
+        captions_each: sentences per photo, taken in order from those that remain (the paper: 1 of 5).
+        thresholds: of the removal rules.
+        seed: of the choices of class and template.
+        longest: photos are shrunk to this side.
+        tally: counts what was left out, and why.
+    """
+    count = tally if tally is not None else Tally()
+    words = words.with_classes({name: None for scene in scenes for name in scene.classes})
+    for scene in scenes:
+        count.photos += 1
+        found = _remove(scene, fill, thresholds, seed, longest, count)
+        if found is None:
+            continue
+        pixels, judgement = found
+        texts = _texts(scene, judgement, words, text, captions_each, seed, count)
+        if texts:
+            count.pairs += 1
+            yield Pair(image_id=scene.image_id, pixels=pixels, texts=texts, judgement=judgement)
+        else:
+            count.no_sentence += 1
+
+
+def _remove(
+    scene: Scene, fill: FillDescriptor, thresholds: Thresholds, seed: int, longest: int, count: Tally
+) -> tuple[np.ndarray, Judgement] | None:
+    data = scene.load()
+    try:
+        picture = read_picture(data or b"", longest)
+    except DataError:
+        count.unreadable += 1
+        return None
+    boxes, classes, dropped = objects(scene, picture.width, picture.height)
+    count.boxes_dropped += dropped
+    if len(set(classes)) < 2:
+        count.one_class += 1
+        return None
+    regions = Regions.of_boxes(boxes, classes, picture.width, picture.height)
+    judgement = choose(regions, photo_seed(scene.image_id, seed), thresholds)
+    if judgement is None:
+        count.no_allowed_class += 1
+        return None
+    return paint(fill, picture.pixels, scaled_mask(picture, boxes, classes, judgement.removed)), judgement
+
+
+def _texts(
+    scene: Scene, judgement: Judgement, words: WordTable, text: TextSource, each: int, seed: int, count: Tally
+) -> tuple[str, ...]:
+    if text == "prompts":
+        templates = prompt_templates()
+        rng = np.random.default_rng(photo_seed(scene.image_id, seed + 1))
+        return tuple(prompt(judgement.kept, templates[int(rng.integers(len(templates)))]) for _ in range(each))
+    kept = set(judgement.kept)
+    edited = [remove_phrases(caption, judgement.removed, words) for caption in scene.captions]
+    left = [one.text for one in edited if one.text and one.kept & kept]
+    count.sentences_dropped += len(edited) - len(left)
+    return tuple(left[:each])
