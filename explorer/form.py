@@ -27,10 +27,10 @@ class Training:
     steps: int | None = parameter(
         None, low=1, high=10_000_000, help="Ends the run earlier than its minutes; empty for no limit."
     )
-    classes_per_batch: int = parameter(16, low=2, high=128, help="More classes give each image more to be told from.")
+    classes_per_batch: int = parameter(32, low=2, high=128, help="More classes give each image more to be told from.")
     images_per_class: int = parameter(4, low=2, high=32, help="Ranking losses need several images of each class.")
     learning_rate: float = parameter(
-        2e-3, low=1e-6, high=1.0, log=True, help="Size of the encoder's steps; lower it if the loss jumps."
+        4e-3, low=1e-6, high=1.0, log=True, help="Size of the encoder's steps; lower it if the loss jumps."
     )
     weight_decay: float = parameter(1e-4, low=0.0, high=1.0, help="Pull of the weights towards zero.")
     dim: int = parameter(64, low=2, high=2048, log=True, help="Numbers in each embedding.")
@@ -38,7 +38,7 @@ class Training:
         0,
         low=0,
         high=262_144,
-        help="Embeddings of earlier batches that a loss may compare with too; 0 for none of them.",
+        help="Embeddings of earlier batches to compare with too; 0 leaves it to the loss, mostly none.",
     )
     memory_after: int = parameter(100, low=0, high=10_000_000, help="Steps before the memory is used.")
     seed: int = parameter(0, low=0, high=2**31 - 1, help="Same seed, same weights, batches and augmentation.")
