@@ -11,6 +11,13 @@ export const NUMBERS = [
   ["train_R_at_1", "train R@1", "R@1 on the training images; far above R@1 means the loss learns them by heart."],
 ];
 
+/** The same over the whole test set, which has more images to find and more to confuse them with. */
+const WHOLE = [
+  ["test/R_at_1", "R@1"],
+  ["test/AP_at_R", "mAP@R"],
+  ["test/HAP", "H-AP"],
+];
+
 const tips = { count: 0 };
 
 /** A word that explains itself on hover and on focus. */
@@ -33,13 +40,14 @@ export class Card {
     this.waiting = el("p", { class: "rs-waiting" });
     this.plot.append(this.waiting);
     this.values = new Map();
+    this.whole = el("p", { class: "rs-whole" });
     const square = el("span", { class: `rs-swatch rs-${this.colour}`, "aria-hidden": "true" });
     this.node = el(
       "article",
       { class: "rs-card" },
       el("header", {}, square, this.title, this.fidelity),
       this.plot,
-      el("footer", {}, ...NUMBERS.map((number) => this.number(...number))),
+      el("footer", {}, ...NUMBERS.map((number) => this.number(...number)), this.whole),
     );
   }
 
@@ -72,7 +80,15 @@ export class Card {
     return this.fidelity.replaceChildren(...nodes);
   }
 
+  /** The numbers of the images on the map, and once a run is done those of all test images. */
   show(values) {
     for (const [key, node] of this.values) say(node, figure(values[key]));
+    const known = WHOLE.filter(([key]) => Number.isFinite(values[key]));
+    say(this.whole, known.length ? `all test images: ${known.map(([key, name]) => `${name} ${figure(values[key])}`).join(" · ")}` : "");
+  }
+
+  /** Keys of the scalars that `show` wants. */
+  get keys() {
+    return [...this.values.keys(), ...WHOLE.map(([key]) => key)];
   }
 }

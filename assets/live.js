@@ -217,7 +217,7 @@ class Live {
   numbers() {
     const step = this.step;
     this.maps.cards.forEach((card, arm) => {
-      card.show(Object.fromEntries([...card.values.keys()].map((key) => [key, this.series.at(key, arm, step)])));
+      card.show(Object.fromEntries(card.keys.map((key) => [key, this.series.at(key, arm, step)])));
     });
     this.curves.update(step);
   }

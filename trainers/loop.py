@@ -18,7 +18,7 @@ from trainers.data.base import LoadedData
 from trainers.data.probe import choose_probe
 from trainers.device import choose
 from trainers.encoders import ENCODERS, Encoder
-from trainers.errors import DataError, RunError
+from trainers.errors import RunError
 from trainers.features import frozen_features
 from trainers.losses import LOSSES
 from trainers.losses._memory import give_memory
@@ -181,10 +181,11 @@ class Trainer:
     def _build(self, data: LoadedData, tell: Progress) -> None:
         config = self.config
         classes, compact = torch.unique(data.train.labels[:, 0], return_inverse=True)
-        if len(classes) < config.classes_per_batch:
-            raise DataError(
-                f"A batch needs {config.classes_per_batch} classes and {data.title} has {len(classes)} to train on; "
-                f"set classes per batch to {len(classes)} or fewer."
+        usable = int((torch.bincount(compact) > 1).sum())
+        per_batch = max(1, min(config.classes_per_batch, usable))
+        if per_batch < config.classes_per_batch:
+            self.folder.log(
+                f"batch: {per_batch} classes, all there are to train on; {config.classes_per_batch} were asked for"
             )
         labels = torch.cat([compact[:, None], data.train.labels[:, 1:]], dim=1)
         torch.manual_seed(config.seed)
@@ -196,7 +197,7 @@ class Trainer:
         if encoder.frozen:
             train, test = (self._features(encoder, data, part, tell) for part in ("train", "test"))
         self.arms = self._make_arms(encoder, labels, len(classes))
-        sampler = SAMPLERS[config.sampler].build(labels, config.classes_per_batch, config.images_per_class, config.seed)
+        sampler = SAMPLERS[config.sampler].build(labels, per_batch, config.images_per_class, config.seed)
         views = max(arm.descriptor.views for arm in self.arms)
         self._batches = Batches(
             dataclasses.replace(data.train, labels=labels),

@@ -34,7 +34,7 @@ class Rule:
 def parameter(
     default: Any,
     *,
-    help: str,  # noqa: A002  (the field's word, shared with argparse)
+    help: str,
     low: float | None = None,
     high: float | None = None,
     choices: tuple[Any, ...] | None = None,

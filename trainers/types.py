@@ -89,9 +89,9 @@ class RunConfig:
     encoder_parameters: Mapping[str, Json] = field(default_factory=dict)
     dim: int = 64
     sampler: str = "m_per_class"
-    classes_per_batch: int = 16
+    classes_per_batch: int = 32
     images_per_class: int = 4
-    learning_rate: float = 2e-3
+    learning_rate: float = 4e-3
     weight_decay: float = 1e-4
     memory: int = 0
     memory_after: int = 100

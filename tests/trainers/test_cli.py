@@ -57,7 +57,7 @@ def test_train_list_and_resume(images: Path, tmp_path: Path) -> None:
         (("--losses", "supcon_out:heat=1"), "has no parameter 'heat'"),
         (("--losses", "supcon_out:temperature"), "has no '='"),
         (("--device", "tpu"), "device needs auto, cpu, cuda or cuda:N"),
-        (("--classes-per-batch", "9"), "8 or fewer"),
+        (("--sampler", "two_super_classes"), "coarser level"),
         (("--data", "no/such/folder/here"), "no/such/folder/here"),
         (("--image-column", "picture"), "picture"),
     ],

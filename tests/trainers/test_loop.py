@@ -10,7 +10,7 @@ import torch
 
 from tests.tiny import tiny_config, write_images
 from trainers.arm import NonFiniteLossError
-from trainers.errors import DataError, ParameterError
+from trainers.errors import ParameterError
 from trainers.loop import Trainer
 from trainers.observer import LEFT_OUT, Observer, left_out
 from trainers.store import RunFolder
@@ -129,9 +129,10 @@ def test_a_loss_that_is_no_number_changes_no_weight(tmp_path: Path, images: Path
     assert all(torch.equal(good[0][name], kept[name].contiguous()) for name in kept)
 
 
-def test_too_few_classes_for_a_batch_is_said(tmp_path: Path, images: Path) -> None:
-    with pytest.raises(DataError, match="set classes per batch to 8 or fewer"):
-        trainer(tmp_path, tiny_config(images, classes_per_batch=9))
+def test_a_batch_holds_all_classes_where_there_are_too_few(tmp_path: Path, images: Path) -> None:
+    run = trainer(tmp_path, tiny_config(images, classes_per_batch=20))
+    assert "8 classes, all there are to train on; 20 were asked for" in (run.folder.path / "log.txt").read_text()
+    assert run._batches.batch(0).labels[:, 0].unique().numel() == 8
 
 
 @pytest.mark.parametrize(

@@ -139,7 +139,7 @@ def test_a_second_trainer_is_refused(tmp_path: Path, images: Path, trainers: Tra
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        ({"classes_per_batch": 9}, "8 or fewer"),
+        ({"sampler": "two_super_classes"}, "coarser level"),
         ({"encoder": "timm", "encoder_parameters": {"model": "no_such_net"}}, "timm model was needed"),
     ],
 )

@@ -64,6 +64,6 @@ DESCRIPTOR = EncoderDescriptor(
     sentence="Six convolutions trained from scratch; a thousand images a second on two CPU cores.",
     parameters=SmallConvParameters,
     make=_make,
-    learning_rate=2e-3,
+    learning_rate=4e-3,
     order=1,
 )
