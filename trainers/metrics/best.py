@@ -11,6 +11,7 @@ from collections.abc import Iterator
 import torch
 from torch import Tensor
 
+from trainers.errors import UserError
 from trainers.metrics.blocks import EXACT, GRID, KEY
 
 BLOCK = 2**24  # keys held at once
@@ -88,8 +89,16 @@ def _select(keys: Tensor, k: int) -> tuple[Tensor, Tensor]:
     return found, spread.gather(0, order)
 
 
-def norms(gallery: Tensor, dtype: torch.dtype) -> Tensor:
-    """Euclidean norms ``[G]``, at least 1e-12, made in slices so that no second gallery is needed."""
+def norms(gallery: Tensor, dtype: torch.dtype, what: str) -> Tensor:
+    """Euclidean norms ``[G]``, at least 1e-12, made in slices so that no second gallery is needed.
+
+    Raises:
+        UserError: a row holds NaN, infinity or numbers whose squares overflow; ``what`` names the rows.
+    """
     step = max(1, EXACT // max(gallery.shape[1], 1))
     parts = [part.to(dtype).norm(dim=1) for part in gallery.split(step)]
-    return torch.cat(parts).clamp_min(1e-12)
+    found = torch.cat(parts)
+    if not bool(torch.isfinite(found).all()):
+        bad = int((~torch.isfinite(found)).sum())
+        raise UserError(f"The {what} need finite numbers; {bad} of {len(found)} rows hold NaN or infinity.")
+    return found.clamp_min(1e-12)

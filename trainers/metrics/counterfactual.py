@@ -127,7 +127,8 @@ def _search(
 ) -> tuple[Tensor, ...]:
     """Verdicts uint8 and places int64 ``[Q, k]`` of the best sentences, and correct ones in the gallery ``[Q]``."""
     dtype, parts = precision(queries, gallery), []
-    length, here, gone = norms(gallery, dtype), pack(present), pack(removed)
+    norms(queries, dtype, "queries")
+    length, here, gone = norms(gallery, dtype, "sentences"), pack(present), pack(removed)
     for part in query_blocks(len(queries), len(sentences.masks)):
         unit = functional.normalize(queries[part].to(dtype), dim=1, eps=1e-12)
         table = sentences.verdicts(here[part], gone[part], reading)
@@ -189,6 +190,3 @@ def _check(
         raise UserError(f"reading is 'any' or 'all'; {reading!r} came.")
     if bool((present & removed).any()):
         raise UserError("A class cannot be both present and removed; take the removed classes out of `present`.")
-    for name, table in (("queries", queries), ("sentences", gallery)):
-        if not all(bool(torch.isfinite(part).all()) for part in table.split(2**16)):
-            raise UserError(f"The {name} need finite numbers; NaN or infinity came.")
