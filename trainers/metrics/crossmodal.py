@@ -1,0 +1,77 @@
+"""Recall@k between photos and sentences, in both directions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from trainers.errors import UserError
+from trainers.metrics.best import best_keys, norms, precision, query_blocks
+from trainers.metrics.bitmasks import CORRECT
+
+
+def recall_both_ways(
+    photos: Tensor,
+    sentences: Tensor,
+    owner: Tensor,
+    *,
+    ks: Sequence[int] = (1, 5, 10),
+    texts: Tensor | None = None,
+) -> dict[str, np.ndarray]:
+    """Whether a photo's sentence, or a sentence's photo, is among the first k by cosine similarity.
+
+    Equal similarities: wrong ones come first.
+
+    Args:
+        photos: ``[N, D]`` floating, raw; sentences: ``[M, D]`` floating, raw.
+        owner: int64 ``[M]``, the photo of each sentence.
+        ks: cut-offs; larger ones than there are answers find all.
+        texts: int64 ``[M]`` from 0, equal for equal sentences: then a sentence is right for every photo that it is
+            written under. None: only its own row is right.
+
+    Returns:
+        ``i2t_R_at_k`` float64 ``[N]`` (NaN: the photo has no sentence) and ``t2i_R_at_k`` ``[M]``, 0 or 1.
+
+    Raises:
+        UserError: shapes do not fit, an owner is no photo or values are not finite.
+    """
+    count = len(photos)
+    fits = photos.dim() == 2 and sentences.dim() == 2 and photos.shape[1] == sentences.shape[1]
+    if not fits or owner.shape != (len(sentences),) or not len(sentences) or not ks or min(ks) < 1:
+        raise UserError(
+            f"Photos [N, D], sentences [M, D], one owner per sentence and cut-offs from 1 were needed; "
+            f"{list(photos.shape)}, {list(sentences.shape)}, {list(owner.shape)} and {list(ks)} came."
+        )
+    if int(owner.min()) < 0 or int(owner.max()) >= count:
+        raise UserError(f"Owners are photos 0 to {count - 1}; {int(owner.min())} to {int(owner.max())} came.")
+    said = torch.arange(len(owner), device=owner.device) if texts is None else texts
+    with torch.inference_mode():
+        there = _recalls(photos, sentences, torch.arange(count, device=owner.device), owner, said, said, ks)
+        back = _recalls(sentences, photos, said, said, owner, torch.arange(count, device=owner.device), ks)
+    silent = torch.ones(count, dtype=torch.bool, device=owner.device).index_fill_(0, owner, False).cpu().numpy()
+    found = {f"i2t_R_at_{k}": np.where(silent, np.nan, value) for k, value in there.items()}
+    return {**found, **{f"t2i_R_at_{k}": value for k, value in back.items()}}
+
+
+def _recalls(
+    queries: Tensor, gallery: Tensor, asker: Tensor, left: Tensor, right: Tensor, kind: Tensor, ks: Sequence[int]
+) -> dict[int, np.ndarray]:
+    """Recall@k of each query. Asker ``a`` is answered by kind ``b`` where some pair ``(left, right)`` is ``(a, b)``."""
+    dtype, kinds, hits = precision(queries, gallery), int(max(kind.max(), right.max())) + 1, []
+    norms(queries, dtype, "queries")
+    length, most = norms(gallery, dtype, "answers"), min(max(ks), len(gallery))
+    for part in query_blocks(len(queries), kinds):
+        distinct, column = asker[part].unique(return_inverse=True)
+        place = torch.searchsorted(distinct, left).clamp_max(len(distinct) - 1)
+        asked = distinct[place] == left
+        table = torch.zeros(kinds, len(distinct), dtype=torch.uint8, device=queries.device)
+        table[right[asked], place[asked]] = CORRECT
+        unit = functional.normalize(queries[part].to(dtype), dim=1, eps=1e-12)
+        verdicts, _ = best_keys(unit, gallery, length, kind, table[:, column], most)
+        hits.append(verdicts == CORRECT)
+    found = torch.cat(hits)
+    return {k: found[:, :k].any(1).double().cpu().numpy() for k in sorted(set(ks))}
