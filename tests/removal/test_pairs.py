@@ -6,17 +6,20 @@ import io
 
 import numpy as np
 import pytest
+import torch
 from PIL import Image
 
 from tests.shared import needs
 from trainers.data.captions import load_scenes
 from trainers.data.scenes import Scene
+from trainers.errors import UserError
+from trainers.metrics.counterfactual import counterfactual
 from trainers.removal.fills import FILLS, paint
-from trainers.removal.pairs import Tally, build_pairs, objects, scaled_mask
+from trainers.removal.pairs import Tally, build_pairs, class_tables, objects, removals, scaled_mask
 from trainers.removal.picture import read_picture
 from trainers.removal.regions import Regions
 from trainers.removal.rules import judge_all
-from trainers.removal.text import classes_of
+from trainers.removal.text import classes_of, mention_table
 from trainers.removal.words import load_words
 
 WORDS = load_words()
@@ -113,3 +116,27 @@ def test_every_photo_of_the_real_set(fill):
     tally = Tally()
     assert sum(1 for _ in build_pairs(scenes, WORDS, FILLS[fill], longest=96, tally=tally)) == tally.pairs > 200
     assert tally.unreadable == 0
+
+
+def test_queries_of_the_real_set_are_scored():
+    scenes = load_scenes(str(needs("data/coco_captions"))).splits["test"]
+    one = list(removals(scenes, FILLS["mean"], longest=64))
+    every = list(removals(scenes, FILLS["mean"], longest=64, every=True))
+    assert {found.judgement.chosen for found in one} <= {found.judgement.chosen for found in every}
+    assert len({found.scene.image_id for found in every}) == len(one) < len(every)
+    sentences = [text for photo in scenes for text in photo.captions]
+    present, removed = class_tables([found.judgement for found in one], WORDS.classes)
+    assert not (present & removed).any() and removed.any(1).all() and present.any(1).all()
+    torch.manual_seed(0)
+    tables = (torch.from_numpy(table) for table in (mention_table(sentences, WORDS), present, removed))
+    scores = counterfactual(torch.randn(len(one), 16), torch.randn(len(sentences), 16), *tables)
+    assert scores.counts["queries"] == len(one)
+    assert 0 < scores.intervals(resamples=20)["ODmAP_at_1"].mean < 0.5  # by chance
+    with pytest.raises(UserError, match="lacks"):
+        class_tables([found.judgement for found in one], ["dog"])
+
+
+def test_a_photo_without_objects_is_no_error():
+    tally = Tally()
+    assert not list(removals([scene("bare", [], ["a dog"])], FILLS["telea"], tally=tally))
+    assert tally.one_class == 1 and judge_all(Regions.of_boxes([], [], 10, 10)) == ()

@@ -10,11 +10,11 @@ from typing import Literal
 import numpy as np
 
 from trainers.data.scenes import Scene
-from trainers.errors import DataError
+from trainers.errors import DataError, UserError
 from trainers.removal.fills import FillDescriptor, paint
 from trainers.removal.picture import LONGEST, Picture, read_picture
 from trainers.removal.regions import Box, Regions, clean_boxes, pixel_mask
-from trainers.removal.rules import Judgement, Thresholds, choose
+from trainers.removal.rules import Judgement, Thresholds, choose, judge_all
 from trainers.removal.text import prompt, prompt_templates, remove_phrases
 from trainers.removal.words import WordTable
 
@@ -36,6 +36,15 @@ class Pair:
     image_id: str
     pixels: np.ndarray
     texts: tuple[str, ...]
+    judgement: Judgement
+
+
+@dataclass(frozen=True, kw_only=True)
+class Removal:
+    """One photo with an object painted over: ``pixels`` uint8 ``[H, W, 3]``."""
+
+    scene: Scene
+    pixels: np.ndarray
     judgement: Judgement
 
 
@@ -75,6 +84,46 @@ def photo_seed(image_id: str, seed: int) -> int:
     return zlib.crc32(f"{seed}/{image_id}".encode())
 
 
+def removals(
+    scenes: Sequence[Scene],
+    fill: FillDescriptor,
+    *,
+    every: bool = False,
+    thresholds: Thresholds = _DEFAULT,
+    seed: int = 0,
+    longest: int = LONGEST,
+    tally: Tally | None = None,
+) -> Iterator[Removal]:
+    """Photos with an object painted over: the queries of ODmAP@k, and the photos of object-removed pairs.
+
+    Args:
+        scenes, fill, thresholds, seed, longest, tally: as in :func:`build_pairs`.
+        every: each allowed class of a photo in turn (ours, for evaluation) instead of one.
+    """
+    count = tally if tally is not None else Tally()
+    for scene in scenes:
+        count.photos += 1
+        try:
+            picture = read_picture(scene.load() or b"", longest)
+        except DataError:
+            count.unreadable += 1
+            continue
+        boxes, classes, dropped = objects(scene, picture.width, picture.height)
+        count.boxes_dropped += dropped
+        if len(set(classes)) < 2:
+            count.one_class += 1
+            continue
+        regions = Regions.of_boxes(boxes, classes, picture.width, picture.height)
+        judgements = _judgements(regions, every, photo_seed(scene.image_id, seed), thresholds)
+        count.no_allowed_class += not judgements
+        for judgement in judgements:
+            mask = scaled_mask(picture, boxes, classes, judgement.removed)
+            if mask.all():  # a small photo whose rounded boxes cover it
+                count.no_allowed_class += 1
+                continue
+            yield Removal(scene=scene, pixels=paint(fill, picture.pixels, mask), judgement=judgement)
+
+
 def build_pairs(
     scenes: Sequence[Scene],
     words: WordTable,
@@ -103,45 +152,45 @@ def build_pairs(
     """
     count = tally if tally is not None else Tally()
     words = words.with_classes({name: None for scene in scenes for name in scene.classes})
-    for scene in scenes:
-        count.photos += 1
-        found = _remove(scene, fill, thresholds, seed, longest, count)
-        if found is None:
-            continue
-        pixels, judgement = found
-        texts = _texts(scene, judgement, words, text, captions_each, seed, count)
+    for found in removals(scenes, fill, thresholds=thresholds, seed=seed, longest=longest, tally=count):
+        texts = _texts(found, words, text, captions_each, seed, count)
         if texts:
             count.pairs += 1
-            yield Pair(image_id=scene.image_id, pixels=pixels, texts=texts, judgement=judgement)
+            yield Pair(image_id=found.scene.image_id, pixels=found.pixels, texts=texts, judgement=found.judgement)
         else:
             count.no_sentence += 1
 
 
-def _remove(
-    scene: Scene, fill: FillDescriptor, thresholds: Thresholds, seed: int, longest: int, count: Tally
-) -> tuple[np.ndarray, Judgement] | None:
-    data = scene.load()
-    try:
-        picture = read_picture(data or b"", longest)
-    except DataError:
-        count.unreadable += 1
-        return None
-    boxes, classes, dropped = objects(scene, picture.width, picture.height)
-    count.boxes_dropped += dropped
-    if len(set(classes)) < 2:
-        count.one_class += 1
-        return None
-    regions = Regions.of_boxes(boxes, classes, picture.width, picture.height)
-    judgement = choose(regions, photo_seed(scene.image_id, seed), thresholds)
-    if judgement is None:
-        count.no_allowed_class += 1
-        return None
-    return paint(fill, picture.pixels, scaled_mask(picture, boxes, classes, judgement.removed)), judgement
+def class_tables(judgements: Sequence[Judgement], classes: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
+    """Classes left and classes taken out as the metric wants them: bool ``[Q, C]`` twice.
+
+    Args:
+        judgements: one per query.
+        classes: the columns; use those of the word table that read the sentences.
+
+    Raises:
+        UserError: a photo has a class that is no column.
+    """
+    place = {name: column for column, name in enumerate(classes)}
+    tables = np.zeros((2, len(judgements), len(place)), dtype=bool)
+    for row, judgement in enumerate(judgements):
+        unknown = [name for name in (*judgement.kept, *judgement.removed) if name not in place]
+        if unknown:
+            raise UserError(f"The word table lacks {', '.join(unknown)}; extend it with `with_classes` first.")
+        tables[0, row, [place[name] for name in judgement.kept]] = True
+        tables[1, row, [place[name] for name in judgement.removed]] = True
+    return tables[0], tables[1]
 
 
-def _texts(
-    scene: Scene, judgement: Judgement, words: WordTable, text: TextSource, each: int, seed: int, count: Tally
-) -> tuple[str, ...]:
+def _judgements(regions: Regions, every: bool, seed: int, thresholds: Thresholds) -> list[Judgement]:
+    if every:
+        return [found for found in judge_all(regions, thresholds) if found.allowed]
+    found = choose(regions, seed, thresholds)
+    return [] if found is None else [found]
+
+
+def _texts(found: Removal, words: WordTable, text: TextSource, each: int, seed: int, count: Tally) -> tuple[str, ...]:
+    scene, judgement = found.scene, found.judgement
     if text == "prompts":
         templates = prompt_templates()
         rng = np.random.default_rng(photo_seed(scene.image_id, seed + 1))
