@@ -49,7 +49,7 @@ def raw(spec: Spec, value: Any) -> Any:
     if spec.type is tuple:
         return "" if value is None else ", ".join(f"{item:g}" if spec.item is not str else item for item in value)
     if spec.optional:
-        return "" if value is None else str(value)
+        return "" if value is None else f"{value:.12g}" if isinstance(value, float) else str(value)
     return value
 
 
