@@ -40,7 +40,9 @@ class Training:
         high=262_144,
         help="Embeddings of earlier batches to compare with too; 0 leaves it to the loss, mostly none.",
     )
-    memory_after: int = parameter(100, low=0, high=10_000_000, help="Steps before the memory is used.")
+    memory_after: int = parameter(
+        300, low=0, high=10_000_000, help="Steps before the memory is used; early on, old embeddings mislead."
+    )
     seed: int = parameter(0, low=0, high=2**31 - 1, help="Same seed, same weights, batches and augmentation.")
     probe_size: int = parameter(1500, low=100, high=20_000, log=True, help="Test images shown on the maps.")
 

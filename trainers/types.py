@@ -76,7 +76,7 @@ class RunConfig:
         steps, minutes: the budget; whichever is reached first ends the run. At least one is set.
         dim: embedding dimension D.
         memory: embeddings of earlier batches kept for the losses that take a gallery; 0: as each loss wants.
-        memory_after: steps before the memory is used.
+        memory_after: steps before the memory is used: while the encoder still moves fast, what it remembers misleads.
         probe_size: number of test images that the maps show.
         snapshot_steps: steps between two frames; None: as often as a quarter of the time allows.
         device: ``auto``, ``cpu``, ``cuda`` or ``cuda:N``.
@@ -94,7 +94,7 @@ class RunConfig:
     learning_rate: float = 4e-3
     weight_decay: float = 1e-4
     memory: int = 0
-    memory_after: int = 100
+    memory_after: int = 300
     steps: int | None = None
     minutes: float | None = 3.0
     seed: int = 0

@@ -57,9 +57,5 @@ def test_the_menu_names_the_family_of_each_loss(browser: Browser, site: Site):
 def test_the_memory_is_set_where_the_batch_is(browser: Browser, site: Site):
     with visit(browser, site, site.at(site.finished)) as page:
         page.get_by_role("button", name="Batch, learning rate and more").click()
-        field = page.get_by_label("Memory of embeddings")
-        expect(field).to_have_value("0")
-        expect(page.get_by_label("Memory from step")).to_have_value("100")
-        field.fill("300000")
-        page.get_by_role("button", name="Train", exact=True).click()
-        expect(page.locator("#rs-note")).to_contain_text("memory needs a whole number from 0 to 262144")
+        expect(page.get_by_label("Memory of embeddings")).to_have_value("0")
+        expect(page.get_by_label("Memory from step")).to_have_value("300")
