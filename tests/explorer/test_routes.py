@@ -68,7 +68,7 @@ def test_about_describes_the_tree(page: Page, root: Path) -> None:
     assert about["parents"] == [[i // 4 for i in range(24)], [i // 2 for i in range(6)]]
     assert np.array_equal(np.array(about["labels"]).T, folder.probe().labels)
     assert about["frames"] == [[0, 0], [1, 25], [2, 50]]
-    assert about["summary"].endswith("16 classes x 4 images, 3 min, seed 0")
+    assert about["summary"].endswith("32 classes x 4 images, 3 min, seed 0")
     assert (about["tile"], about["columns"], about["sheets"]) == (32, 12, 1)
 
 
