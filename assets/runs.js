@@ -112,7 +112,7 @@ class Card {
     }
     say(this.phase, run.recorded ? "recorded run" : (WORDS[run.phase] ?? run.phase));
     this.phase.dataset.phase = run.recorded ? "recorded" : run.phase;
-    say(this.about, [run.data, steps(run), place(run), size(run.bytes), run.recorded ? null : when(run.created)].filter(Boolean).join(" · "));
+    say(this.about, [run.summary || run.data, steps(run), place(run), size(run.bytes), run.recorded ? null : when(run.created)].filter(Boolean).join(" · "));
     say(this.trouble, run.error ?? "");
     this.trouble.hidden = !run.error;
     this.arms.replaceChildren(...run.losses.map((loss, arm) => row(loss, arm, run.headline)));

@@ -64,6 +64,7 @@ def _card(library: Library, folder: RunFolder, queue: Queue | None, token: str |
         "id": folder.id,
         "title": f"Run {folder.id}",
         "data": "",
+        "summary": "",
         "losses": [],
         "phase": "damaged",
         "recorded": folder.read_only,
@@ -89,6 +90,7 @@ def _card_of(run: Run, queue: Queue | None) -> Json:
     return {
         "title": run_title(run),
         "data": data_title(run),
+        "summary": summary(run),
         "losses": arm_titles(run.config),
         "phase": state.phase,
         "step": state.step,
