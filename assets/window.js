@@ -3,6 +3,7 @@
 import * as api from "./api.js";
 
 export function expose(live) {
+  api.token(); // made now, not at the first use: two tabs that ask at the same moment would each make their own
   window.rankscope = {
     current: () => live.run?.id ?? "",
     token: api.token,
