@@ -154,7 +154,7 @@ def test_the_menu_has_every_loss_once_by_family() -> None:
         "Decomposability",
     ]
     shown = [loss for losses in FAMILIES.values() for loss in losses]
-    assert {loss.name for loss in shown} | {"supcon_out"} == set(LOSSES)
+    assert {loss.name for loss in shown} | {"supcon_out", "normalized_softmax"} == set(LOSSES)
     assert [loss.name for loss in shown] == [name for name in LOSSES if LOSSES[name].alias_of is None]
     titles = [loss.title for loss in shown]
     assert len(set(titles)) == len(titles)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from torch import Tensor
 
@@ -49,7 +49,7 @@ class ProxyNSM(LossModule):
         return {"proxy": loss}
 
 
-DESCRIPTOR = LossDescriptor(
+_NSM = LossDescriptor(
     name="proxy_nsm",
     title="Proxy softmax",
     family="Decomposability",
@@ -64,3 +64,5 @@ DESCRIPTOR = LossDescriptor(
     proxy_learning_rate=PROXY_LEARNING_RATE,
     order=701,
 )
+
+DESCRIPTORS = (_NSM, replace(_NSM, name="normalized_softmax", alias_of="proxy_nsm", order=702))
