@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -47,7 +46,7 @@ class Run:
     def size(self, updated: float) -> int:
         """Bytes on disk, counted again only when ``updated`` (of the run's state) has changed."""
         if self._size is None or self._size[0] != updated:
-            self._size = (updated, folder_bytes(self.folder.path))
+            self._size = (updated, self.folder.size())
         return self._size[1]
 
 
@@ -144,16 +143,6 @@ class Library:
     def _read_frame(self, run: Run, k: int) -> Frame:
         with _reading(run.id):
             return run.folder.frame(k)
-
-
-def folder_bytes(path: Path) -> int:
-    """Bytes of the files under ``path``; files that vanish while counting count nothing."""
-    total = 0
-    for folder, _, names in os.walk(path):
-        for name in names:
-            with contextlib.suppress(OSError):
-                total += (Path(folder) / name).stat().st_size
-    return total
 
 
 @contextlib.contextmanager

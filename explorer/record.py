@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import dataclasses
 import shutil
 import sqlite3
 import sys
@@ -17,13 +18,13 @@ from pathlib import Path
 from tqdm import tqdm
 
 from explorer.layout.frames import Layouter
+from explorer.layout.plan import thin
 from explorer.layout.umap_step import warm_up
-from trainers.cli import add_train_flags, config_from
+from trainers.cli import add_train_flags, config_from, train_with_bar
 from trainers.errors import RunError, UserError
 from trainers.store import RunFolder
-from trainers.types import Frame, FrameArm, RunConfig, RunState, Snapshot
+from trainers.types import Frame, RunConfig, Snapshot
 from trainers.validation import check
-from trainers.worker import Worker, watch_signals
 
 KEPT_NEIGHBOURS = 10  # as many as the page shows; they are most of a recording's bytes
 
@@ -46,8 +47,7 @@ def main(argv: list[str]) -> int:
     except UserError as error:
         print(f"rankscope: {error}", file=sys.stderr)
         return 1
-    size = sum(file.stat().st_size for file in path.rglob("*") if file.is_file())
-    print(f"recorded {path} ({size / 1e6:.1f} MB)")
+    print(f"recorded {path} ({RunFolder(path).size() / 1e6:.1f} MB)")
     return 0
 
 
@@ -67,14 +67,16 @@ def record(config: RunConfig, out: Path, *, frames: int) -> Path:
     """
     with tempfile.TemporaryDirectory() as scratch:
         folder = RunFolder.create(Path(scratch), config)
-        _train(folder)
+        state = train_with_bar(folder)
+        if state.phase != "finished":
+            raise RunError(f"The training ended as {state.phase}: {state.error or state.message}.")
         _draw(folder)
         return slim(folder, out, frames=frames)
 
 
 def slim(folder: RunFolder, out: Path, *, frames: int) -> Path:
     """Copy what a replay needs: configuration, numbers, probe, thumbnails, some frames, the last embeddings."""
-    kept = _evenly(folder.frames(), frames)
+    kept = thin(folder.frames(), frames)
     target = out / folder.id
     target.mkdir(parents=True)
     recording = RunFolder(target)
@@ -83,11 +85,7 @@ def slim(folder: RunFolder, out: Path, *, frames: int) -> Path:
     shutil.copytree(folder.path / "thumbs", target / "thumbs")
     (target / "emb").mkdir()
     shutil.copy(folder.embeddings_path(kept[-1]), recording.embeddings_path(kept[-1]))
-    with (
-        contextlib.closing(sqlite3.connect(folder.path / "run.db")) as source,
-        contextlib.closing(sqlite3.connect(target / "run.db")) as copy,
-    ):
-        source.backup(copy)
+    folder.db.copy_to(target / "run.db")
     marks = ", ".join("?" for _ in kept)
     for table in ("snapshots", "frames"):
         recording.db.write(f"DELETE FROM {table} WHERE k NOT IN ({marks})", [tuple(kept)])
@@ -100,21 +98,6 @@ def slim(folder: RunFolder, out: Path, *, frames: int) -> Path:
     return target
 
 
-def _train(folder: RunFolder) -> None:
-    with tqdm(total=100, unit="%", desc="training", disable=None) as bar:
-
-        def show(state: RunState) -> None:
-            if state.planned_steps:
-                bar.n = min(100, round(100 * state.step / state.planned_steps))
-            bar.set_postfix_str(state.message)
-
-        worker = Worker(folder, show)
-        watch_signals(worker)
-        state = worker.run()
-    if state.phase != "finished":
-        raise RunError(f"The training ended as {state.phase}: {state.error or state.message}.")
-
-
 def _draw(folder: RunFolder) -> None:
     warm_up()
     layouter = Layouter()
@@ -123,25 +106,9 @@ def _draw(folder: RunFolder) -> None:
         folder.add_frame(layouter.next(Snapshot(k=k, step=step, seconds=seconds, embeddings=embeddings)))
 
 
-def _evenly(ks: list[int], count: int) -> list[int]:
-    """At most ``count`` of ``ks``, the first and the last among them."""
-    if len(ks) <= count:
-        return ks
-    return [ks[round(i * (len(ks) - 1) / (count - 1))] for i in range(count)]
-
-
 def _trimmed(frame: Frame) -> Frame:
-    arms = tuple(
-        FrameArm(
-            xy=arm.xy,
-            neighbours=arm.neighbours[:, :KEPT_NEIGHBOURS],
-            quality=arm.quality,
-            drift=arm.drift,
-            method=arm.method,
-        )
-        for arm in frame.arms
-    )
-    return Frame(k=frame.k, step=frame.step, seconds=frame.seconds, limit=frame.limit, arms=arms)
+    arms = (dataclasses.replace(arm, neighbours=arm.neighbours[:, :KEPT_NEIGHBOURS]) for arm in frame.arms)
+    return dataclasses.replace(frame, arms=tuple(arms))
 
 
 if __name__ == "__main__":

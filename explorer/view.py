@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from explorer.library import Library, Run, folder_bytes
+from explorer.library import Library, Run
 from explorer.owner import digest
 from explorer.wording import arm_titles, data_title, loss_title, run_title, severity_words, summary
 from trainers.errors import RunError
@@ -82,7 +82,7 @@ def _card(library: Library, folder: RunFolder, queue: Queue | None, token: str |
     try:
         return card | _card_of(library.get(folder.id), queue)
     except RunError as error:
-        return card | {"error": str(error), "bytes": folder_bytes(folder.path)}
+        return card | {"error": str(error), "bytes": folder.size()}
 
 
 def _card_of(run: Run, queue: Queue | None) -> Json:

@@ -177,7 +177,8 @@ def _resume(arguments: argparse.Namespace) -> int:
     return _work(RunFolder.open(arguments.runs, arguments.id))
 
 
-def _work(folder: RunFolder) -> int:
+def train_with_bar(folder: RunFolder) -> RunState:
+    """Train a run in this process behind a progress bar, ending with a checkpoint on Ctrl-C; its final state."""
     from tqdm import tqdm
 
     from trainers.worker import Worker, watch_signals
@@ -191,7 +192,11 @@ def _work(folder: RunFolder) -> int:
 
         worker = Worker(folder, show)
         watch_signals(worker)
-        state = worker.run()
+        return worker.run()
+
+
+def _work(folder: RunFolder) -> int:
+    state = train_with_bar(folder)
     if state.error:
         print(f"rankscope: {state.error}", file=sys.stderr)
         return 1

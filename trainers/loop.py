@@ -120,10 +120,9 @@ class Trainer:
         embeddings: list[Tensor] = []
         for arm in self.arms:
             if self.step == 0 and embeddings:  # equal weights: one look serves all
-                embedded, scalars = embeddings[0], self._first
+                embedded = embeddings[0]
             else:
                 embedded, scalars = self._observer.look(arm.encoder)
-            self._first = scalars
             embeddings.append(embedded)
             self._scalars.now(arm.index, self.step, self.seconds, scalars)
         self._scalars.flush()

@@ -13,6 +13,7 @@ import plotly.graph_objects as go
 
 from explorer import figures
 from explorer.exports.tables import decoded, stored_frames
+from explorer.layout.plan import thin
 from explorer.library import Library, Run
 from explorer.palette import palette
 from explorer.wording import arm_titles, run_title, summary
@@ -48,7 +49,7 @@ def write_replay(library: Library, run: Run, path: Path) -> None:
         RunError: the run has no maps yet.
     """
     stored = run.folder.frames()
-    frames = list(stored_frames(library, run, thinned(stored)))
+    frames = list(stored_frames(library, run, thin(stored, MOST_FRAMES)))
     if run.probe is None or not frames:
         raise RunError(f"The run {run.id} has no maps yet; download the replay after the first one is drawn.")
     figure = figures.replay(_series(run, run.probe, frames))
@@ -90,13 +91,6 @@ def heading(key: str, probe: Probe | None) -> str:
     if level != key and level.isdecimal() and probe is not None and int(level) < probe.hierarchy.depth:
         return f"AP, {probe.hierarchy.levels[int(level)]}"
     return key
-
-
-def thinned(ks: Sequence[int], most: int = MOST_FRAMES) -> list[int]:
-    """At most ``most`` of ``ks``, evenly spread, the first and the last among them."""
-    if len(ks) <= most:
-        return list(ks)
-    return [ks[i] for i in np.linspace(0, len(ks) - 1, most).round().astype(int)]
 
 
 def _series(run: Run, probe: Probe, frames: Sequence[Frame]) -> figures.MapSeries:

@@ -16,8 +16,9 @@ from starlette.applications import Starlette
 from starlette.testclient import TestClient
 
 from explorer.exports import EXPORTS
-from explorer.exports.pages import curve_panels, heading, thinned
+from explorer.exports.pages import curve_panels, heading
 from explorer.exports.tables import plain_cell
+from explorer.layout.plan import thin
 from explorer.library import Library
 from explorer.routes import PREFIX, routes
 from tests.synthetic import alive, hierarchy, labels_of, make_run
@@ -196,8 +197,8 @@ def test_a_run_without_numbers_has_an_empty_page(client: TestClient, root: Path)
 
 
 def test_thinning_keeps_both_ends() -> None:
-    assert thinned(list(range(5)), 30) == [0, 1, 2, 3, 4]
-    kept = thinned(list(range(0, 500, 2)), 30)
+    assert thin(list(range(5)), 30) == [0, 1, 2, 3, 4]
+    kept = thin(list(range(0, 500, 2)), 30)
     assert len(kept) == 30 == len(set(kept)) and kept[0] == 0 and kept[-1] == 498
 
 

@@ -13,6 +13,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import json
 import os
@@ -137,8 +138,13 @@ class RunFolder:
         return state
 
     def size(self) -> int:
-        """Bytes on disk."""
-        return sum(file.stat().st_size for file in self.path.rglob("*") if file.is_file())
+        """Bytes on disk; files that vanish while counting count nothing."""
+        total = 0
+        for folder, _, names in os.walk(self.path):
+            for name in names:
+                with contextlib.suppress(OSError):
+                    total += (Path(folder) / name).stat().st_size
+        return total
 
     def delete(self) -> None:
         """Remove the folder.
