@@ -1,0 +1,115 @@
+"""What every image-text model is: two towers into one space, with the loss it is trained with."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from trainers.parameters import make
+
+
+class CrossModal(nn.Module):
+    """Maps photos and sentences to raw embeddings; normalisation to unit length belongs to losses and metrics.
+
+    Photos are squashed to a square: a crop could cut the removed object out of view.
+
+    Attributes:
+        side: of the square photos, pixels.
+        context: most tokens of a sentence, start and end counted; longer ones are cut.
+    """
+
+    def __init__(self, *, side: int, context: int, mean: Sequence[float], std: Sequence[float]) -> None:
+        super().__init__()
+        self.side = side
+        self.context = context
+        self.register_buffer("mean", torch.tensor(tuple(mean)).reshape(1, -1, 1, 1), persistent=False)
+        self.register_buffer("std", torch.tensor(tuple(std)).reshape(1, -1, 1, 1), persistent=False)
+
+    def image_features(self, images: Tensor) -> Tensor:
+        """Raw embeddings float ``[B, D]`` of photos float ``[B, 3, side, side]`` in 0..1."""
+        raise NotImplementedError
+
+    def text_features(self, tokens: Tensor) -> Tensor:
+        """Raw embeddings float ``[B, D]`` of int64 ``[B, context]`` tokens that :meth:`tokenise` gave."""
+        raise NotImplementedError
+
+    def tokenise(self, texts: Sequence[str]) -> Tensor:
+        """int64 ``[N, context]`` on the CPU, cut and padded."""
+        raise NotImplementedError
+
+    def lengths(self, texts: Sequence[str]) -> list[int]:
+        """Tokens that each sentence needs, start and end counted, before anything is cut."""
+        raise NotImplementedError
+
+    def terms(self, images: Tensor, texts: Tensor) -> dict[str, Tensor]:
+        """The model's own loss in named parts, of raw embeddings ``[B, D]`` twice; row i belongs to row i.
+
+        Raises:
+            UserError: the model cannot be trained here.
+        """
+        raise NotImplementedError
+
+    def after_step(self) -> None:
+        """Keep what must stay in bounds, such as a temperature, there; called after every optimiser step."""
+
+    def normalise(self, images: Tensor) -> Tensor:
+        """Shift and scale pixels as the weights expect."""
+        return (images - self.mean) / self.std
+
+
+def always(_parameters: Any) -> str | None:
+    """For models that need nothing beyond the program: always available."""
+    return None
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModelDescriptor:
+    """One entry of the menu of image-text models.
+
+    Attributes:
+        name: registry name.
+        title: as printed.
+        sentence: what it is, one plain sentence.
+        paper: where it comes from.
+        parameters: frozen dataclass of its choices.
+        make: called with checked parameters; may draw weights from torch's global generator.
+        missing: called with checked parameters; None if the model can be had now, else a sentence with what to
+            install or point to. Cheap: it loads nothing.
+        trainable: whether it can be fine-tuned here.
+        photos: whether it was trained on photographs; false: it knows the drawn scenes only.
+        learning_rate: a default for fine-tuning.
+        order: place in lists, smaller first.
+    """
+
+    name: str
+    title: str
+    sentence: str
+    paper: str
+    parameters: type
+    make: Callable[[Any], CrossModal]
+    missing: Callable[[Any], str | None] = always
+    trainable: bool = True
+    photos: bool = True
+    learning_rate: float = 2e-6
+    order: int = 100
+
+    def checked(self, parameters: Mapping[str, Any]) -> Any:
+        """The parameters, validated.
+
+        Raises:
+            ParameterError: one is unknown, of the wrong type or out of range.
+        """
+        return make(self.parameters, dict(parameters), self.title)
+
+    def build(self, parameters: Mapping[str, Any]) -> CrossModal:
+        """Load or make the model, on the CPU.
+
+        Raises:
+            ParameterError: a parameter is wrong.
+            UserError: weights or libraries cannot be had; the sentence says what to install or point to.
+        """
+        return self.make(self.checked(parameters))
