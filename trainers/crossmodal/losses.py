@@ -1,0 +1,111 @@
+"""What image-text models are trained with, on raw embeddings ``[B, D]`` twice; row i of both belongs together.
+
+Rows are brought to length one here. Half precision is lifted to float32, inside autocast too: bfloat16 rounds a cosine
+near one by up to 0.002, which CLIP's largest scale of 100 makes a fifth of a nat.
+"""
+
+from __future__ import annotations
+
+import math
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from trainers.errors import UserError
+
+LARGEST_LOG_SCALE = math.log(100)
+"""CLIP keeps its scale's logarithm from 0 to here: above it training becomes unstable (Radford et al. 2021, 2.5)."""
+
+SIGLIP_LOG_SCALE, SIGLIP_BIAS = math.log(10), -10.0
+"""Where SigLIP starts: the many unmatched pairs of a batch cost next to nothing then (Zhai et al. 2023, 3.2)."""
+
+MARGIN = 0.2
+"""VSE++'s margin between cosines (Faghri et al. 2018, 4)."""
+
+_SMALLEST_LENGTH = 1e-8  # shorter rows are not stretched to one; a row of zeros then keeps a finite gradient
+
+
+def clip_loss(images: Tensor, texts: Tensor, scale: Tensor | float) -> Tensor:
+    """Symmetric InfoNCE (Radford et al. 2021, figure 3): each photo picks its sentence out of the batch's and back.
+
+    Args:
+        images: raw embeddings float ``[B, D]``.
+        texts: the same of the sentences.
+        scale: multiplies the cosines: one over the temperature, already out of its logarithm.
+
+    Returns:
+        The mean over both directions and all pairs, float32 or float64, without shape.
+
+    Raises:
+        UserError: fewer than two pairs, or shapes that do not fit.
+    """
+    with torch.autocast(images.device.type, enabled=False):
+        logits = _wide(scale) * _cosines(images, texts)
+        own = torch.arange(len(logits), device=logits.device)
+        return (functional.cross_entropy(logits, own) + functional.cross_entropy(logits.T, own)) / 2
+
+
+def siglip_loss(images: Tensor, texts: Tensor, scale: Tensor | float, bias: Tensor | float) -> Tensor:
+    """Sigmoid loss (Zhai et al. 2023, equation 1): every photo with every sentence is a yes-or-no question of its own.
+
+    Args:
+        images: raw embeddings float ``[B, D]``.
+        texts: the same of the sentences.
+        scale: multiplies the cosines, already out of its logarithm.
+        bias: added to them; negative, because most pairs do not match.
+
+    Returns:
+        The sum over all B x B pairs divided by B, float32 or float64, without shape.
+
+    Raises:
+        UserError: fewer than two pairs, or shapes that do not fit.
+    """
+    with torch.autocast(images.device.type, enabled=False):
+        logits = _wide(scale) * _cosines(images, texts) + _wide(bias)
+        sign = 2 * torch.eye(len(logits), device=logits.device, dtype=logits.dtype) - 1
+        return -functional.logsigmoid(sign * logits).sum() / len(logits)
+
+
+def hardest_triplet_loss(images: Tensor, texts: Tensor, margin: float = MARGIN) -> Tensor:
+    """Max of hinges (VSE++, Faghri et al. 2018, section 3.2), both directions: only the hardest negative counts.
+
+    Args:
+        images: raw embeddings float ``[B, D]``.
+        texts: the same of the sentences.
+        margin: by which a pair's cosine has to beat every other in its row and column.
+
+    Returns:
+        Both hinges added, the mean over pairs (the published code sums), float32 or float64, without shape.
+
+    Raises:
+        UserError: fewer than two pairs, or shapes that do not fit.
+    """
+    with torch.autocast(images.device.type, enabled=False):
+        cosines = _cosines(images, texts)
+        own = torch.eye(len(cosines), dtype=torch.bool, device=cosines.device)
+        others = cosines.masked_fill(own, -math.inf)
+        hardest = torch.stack([others.amax(1), others.amax(0)])
+        return (margin + hardest - cosines.diagonal()).clamp_min(0).sum(0).mean()
+
+
+def _cosines(images: Tensor, texts: Tensor) -> Tensor:
+    """``[B, B]``, photos down, sentences across."""
+    if images.ndim != 2 or images.shape != texts.shape:
+        raise UserError(
+            "Photos and sentences need embeddings [pairs, dimension] of one shape; "
+            f"{list(images.shape)} and {list(texts.shape)} came."
+        )
+    if len(images) < 2:
+        raise UserError(
+            f"This loss compares each pair with the others of its batch and needs at least 2; {len(images)} came. "
+            "Choose larger batches."
+        )
+    first, second = (functional.normalize(_wide(side), dim=1, eps=_SMALLEST_LENGTH) for side in (images, texts))
+    return first @ second.T
+
+
+def _wide(value: Tensor | float) -> Tensor:
+    """At least float32."""
+    value = torch.as_tensor(value)
+    return value.float() if value.dtype in (torch.float16, torch.bfloat16) else value
