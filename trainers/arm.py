@@ -2,22 +2,15 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from trainers.batches import Batch
 from trainers.encoders import Encoder
-from trainers.errors import UserError
 from trainers.losses import LossDescriptor, LossModule
-
-GRADIENT_LIMIT = 10.0  # norm; the Sup bounds have slope 100, and one such batch must not undo the warm-up
-
-
-class NonFiniteLossError(UserError):
-    """The loss or its gradient stopped being a number."""
+from trainers.stepper import Stepper, under
 
 
 class Arm:
@@ -45,9 +38,7 @@ class Arm:
         if proxies:
             rate = descriptor.proxy_learning_rate or learning_rate
             groups.append({"params": proxies, "lr": rate, "weight_decay": 0.0})
-        self._optimiser = torch.optim.AdamW(groups)
-        self._rates = [group["lr"] for group in groups]
-        self._trained = trained + proxies
+        self._stepper = Stepper(groups)
 
     def step(self, batch: Batch, factor: float) -> dict[str, float]:
         """One optimiser step.
@@ -75,22 +66,7 @@ class Arm:
         with torch.autocast(self._device.type, enabled=False):
             terms = self.loss.terms(embeddings, batch.labels)
             loss = torch.stack(list(terms.values())).sum()
-        value = loss.item()
-        self._optimiser.zero_grad(set_to_none=True)
-        norm = math.nan
-        if math.isfinite(value):
-            loss.backward()
-            norm = nn.utils.clip_grad_norm_(self._trained, GRADIENT_LIMIT).item()
-        if not math.isfinite(norm):
-            rows = ", ".join(str(row) for row in batch.rows[:6].tolist())
-            raise NonFiniteLossError(
-                f"{self.descriptor.title} stopped being a number (loss {value}, gradient {norm}). "
-                f"The batch held {len(batch.rows)} images, the first of them training rows {rows}. "
-                "Try a smaller learning rate, or look at these images."
-            )
-        for group, rate in zip(self._optimiser.param_groups, self._rates, strict=True):
-            group["lr"] = rate * factor
-        self._optimiser.step()
+        value = self._stepper.step(loss, factor, lambda value, norm: self._blame(batch, value, norm))
         scalars = {"loss": value}
         if len(terms) > 1:
             scalars.update({f"term/{name}": term.item() for name, term in terms.items()})
@@ -101,24 +77,20 @@ class Arm:
         prefix = f"arm{self.index}"
         found = {f"{prefix}/encoder/{name}": value for name, value in self.encoder.state_dict().items()}
         found.update({f"{prefix}/loss/{name}": value for name, value in self.loss.state_dict().items()})
-        for number, state in self._optimiser.state_dict()["state"].items():
-            found.update({f"{prefix}/optimiser/{number}/{name}": value for name, value in state.items()})
+        found.update(self._stepper.tensors(f"{prefix}/optimiser/"))
         return found
 
     def load(self, tensors: Mapping[str, Tensor]) -> None:
         """Take back what :meth:`tensors` gave."""
-        prefix = f"arm{self.index}/"
-        own = {name[len(prefix) :]: value for name, value in tensors.items() if name.startswith(prefix)}
-        self.encoder.load_state_dict(_under(own, "encoder/"))
-        self.loss.load_state_dict(_under(own, "loss/"))
-        state: dict[int, dict[str, Tensor]] = {}
-        for name, value in _under(own, "optimiser/").items():
-            number, _, key = name.partition("/")
-            state.setdefault(int(number), {})[key] = value
-        whole = self._optimiser.state_dict()
-        whole["state"] = state
-        self._optimiser.load_state_dict(whole)
+        own = under(tensors, f"arm{self.index}/")
+        self.encoder.load_state_dict(under(own, "encoder/"))
+        self.loss.load_state_dict(under(own, "loss/"))
+        self._stepper.load(under(own, "optimiser/"))
 
-
-def _under(tensors: Mapping[str, Tensor], prefix: str) -> dict[str, Tensor]:
-    return {name[len(prefix) :]: value for name, value in tensors.items() if name.startswith(prefix)}
+    def _blame(self, batch: Batch, value: float, norm: float) -> str:
+        rows = ", ".join(str(row) for row in batch.rows[:6].tolist())
+        return (
+            f"{self.descriptor.title} stopped being a number (loss {value}, gradient {norm}). "
+            f"The batch held {len(batch.rows)} images, the first of them training rows {rows}. "
+            "Try a smaller learning rate, or look at these images."
+        )

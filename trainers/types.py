@@ -69,8 +69,55 @@ class DataChoice:
 
 
 @dataclass(frozen=True, kw_only=True)
+class SceneChoice:
+    """Which photos with sentences, and how to read them.
+
+    Attributes:
+        source: ``drawn_scenes``, a folder, or a Hub id.
+        captions_from: another set with the sentences, joined by image id; None: the same one.
+        limit: most photos read from each split; None: all.
+        parameters: of the drawn scenes, those that differ from their defaults.
+    """
+
+    source: str = "drawn_scenes"
+    captions_from: str | None = None
+    limit: int | None = None
+    parameters: Mapping[str, Json] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModelChoice:
+    """An image-text model by catalogue name, with the parameters that differ from its defaults."""
+
+    name: str = "tiny_clip"
+    parameters: Mapping[str, Json] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True)
+class MendChoice:
+    """A run that fine-tunes an image-text model on photos and on object-removed photos (Kim et al. 2023, 3.3).
+
+    Attributes:
+        recipes: for each arm the parameters of :class:`trainers.mending.recipes.Recipe` that differ from its defaults.
+        batch: pairs of a photo and a sentence in a step.
+        queries: object-removed test photos scored while it trains; at the end all of them are.
+        gallery: sentences they are scored against while it trains; at the end all of them.
+    """
+
+    scenes: SceneChoice = field(default_factory=SceneChoice)
+    model: ModelChoice = field(default_factory=ModelChoice)
+    recipes: tuple[Mapping[str, Json], ...] = ({},)
+    batch: int = 128
+    queries: int = 200
+    gallery: int = 4000
+
+
+@dataclass(frozen=True, kw_only=True)
 class RunConfig:
     """Everything that decides a run: one dataset, one encoder, one to four losses trained in lockstep.
+
+    With ``mend`` it decides a fine-tuning instead; of the rest, learning rate, weight decay, budget, seed, snapshot
+    steps, device and threads then hold.
 
     Attributes:
         steps, minutes: the budget; whichever is reached first ends the run. At least one is set.
@@ -102,6 +149,12 @@ class RunConfig:
     snapshot_steps: int | None = None
     device: str = "auto"
     threads: int | None = None
+    mend: MendChoice | None = None
+
+    @property
+    def arms(self) -> int:
+        """How many models train in lockstep."""
+        return len(self.losses if self.mend is None else self.mend.recipes)
 
     def to_json(self) -> str:
         """Canonical JSON text, the content of ``config.json``."""
@@ -120,9 +173,18 @@ class RunConfig:
             if data.get("label_columns") is not None:
                 data["label_columns"] = tuple(data["label_columns"])
             losses = tuple(LossChoice(**loss) for loss in values.pop("losses"))
-            return cls(data=DataChoice(**data), losses=losses, **values)
+            mend = _mend(values.pop("mend", None))
+            return cls(data=DataChoice(**data), losses=losses, mend=mend, **values)
         except (json.JSONDecodeError, KeyError, TypeError, AttributeError) as error:
             raise ParameterError(f"A run configuration was needed; this one cannot be read: {error}.") from error
+
+
+def _mend(values: Mapping[str, Any] | None) -> MendChoice | None:
+    if values is None:
+        return None
+    plain = dict(values)
+    scenes, model = SceneChoice(**plain.pop("scenes")), ModelChoice(**plain.pop("model"))
+    return MendChoice(scenes=scenes, model=model, recipes=tuple(plain.pop("recipes")), **plain)
 
 
 @dataclass(frozen=True, kw_only=True)

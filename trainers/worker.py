@@ -26,7 +26,7 @@ from trainers.store.lock import RunLock
 from trainers.types import RunState
 
 if TYPE_CHECKING:
-    from trainers.loop import Trainer
+    from trainers.loop import Loop
 
 SLICE_SECONDS = 0.2  # between looks at the control table
 STATE_SECONDS = 0.5
@@ -92,9 +92,7 @@ class Worker:
     # ---------------------------------------------------------------- private
 
     def _train(self) -> None:
-        from trainers.loop import Trainer  # torch takes seconds; the state above is already on the page
-
-        trainer = Trainer(self.folder, self._setting_up)
+        trainer = _loop(self.folder)(self.folder, self._setting_up)
         more = True
         while more:
             self._listen()
@@ -131,7 +129,7 @@ class Worker:
         """Commands left for an earlier trainer of this run are not for this one."""
         return max((number for number, _ in self.folder.commands(0)), default=0)
 
-    def _show(self, trainer: Trainer, force: bool = False) -> None:
+    def _show(self, trainer: Loop, force: bool = False) -> None:
         planned = trainer.planned_steps
         text = f"step {trainer.step:,}" + (f" of about {planned:,}" if planned else "")
         self._tell(
@@ -171,6 +169,17 @@ class Worker:
             # nothing can be written: keep the sentence where a parent process can find it
             self._state = dataclasses.replace(self._state, phase="failed", error=error)
             print(f"{error} (and the run folder cannot be written: {second})", file=sys.stderr)
+
+
+def _loop(folder: RunFolder) -> type[Loop]:
+    """What trains this run. Imported late: torch takes seconds, and the run's state is on the page before it."""
+    if folder.config.mend is not None:
+        from trainers.mending.mender import Mender
+
+        return Mender
+    from trainers.trainer import Trainer
+
+    return Trainer
 
 
 def watch_parent(worker: Worker) -> None:

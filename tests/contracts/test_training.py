@@ -9,9 +9,9 @@ import pytest
 import torch
 
 from tests.tiny import tiny_config, write_images
-from trainers.loop import Trainer
 from trainers.losses import LOSSES
 from trainers.store import RunFolder
+from trainers.trainer import Trainer
 
 STEPS, CUT = 5, 3
 GALLERY = [name for name, loss in LOSSES.items() if loss.gallery]

@@ -9,11 +9,11 @@ import pytest
 import torch
 
 from tests.tiny import tiny_config, write_images
-from trainers.arm import NonFiniteLossError
 from trainers.errors import ParameterError
-from trainers.loop import Trainer
 from trainers.observer import LEFT_OUT, Observer, left_out
+from trainers.stepper import NonFiniteLossError
 from trainers.store import RunFolder
+from trainers.trainer import Trainer
 from trainers.types import LossChoice, RunConfig
 from trainers.validation import check
 

@@ -1,0 +1,163 @@
+"""Metric learning on images with labels: one to four losses in lockstep on the same batches."""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+import time
+
+import torch
+from torch import Tensor
+
+from trainers import schedule
+from trainers.arm import Arm
+from trainers.batches import Batches
+from trainers.data import load_data
+from trainers.data.base import LoadedData, Progress
+from trainers.data.probe import choose_probe
+from trainers.encoders import ENCODERS, Encoder
+from trainers.features import frozen_features
+from trainers.loop import Loop
+from trainers.losses import LOSSES
+from trainers.losses._memory import give_memory
+from trainers.observer import LEFT_OUT, Observer, left_out
+from trainers.samplers import SAMPLERS
+from trainers.thumbs import COLUMNS, sheets, tile_size
+from trainers.types import Probe
+
+
+class Trainer(Loop):
+    """Trains an encoder per loss; see :class:`trainers.loop.Loop`."""
+
+    arms: list[Arm]
+
+    def _one_step(self) -> None:
+        batch = self._batches.batch(self.step)
+        factor = schedule.factor(self.step, self.progress)
+        for arm in self.arms:
+            # dropout and the like must be the same for every arm, and the same again after a resume
+            torch.manual_seed(self.config.seed * 1_000_003 + self.step)
+            started = time.monotonic()
+            scalars = arm.step(batch, factor)
+            scalars["images_per_s"] = len(batch.rows) * arm.descriptor.views / (time.monotonic() - started)
+            self._scalars.add(arm.index, self.step + 1, self.seconds, scalars)
+        self.step += 1
+
+    def _look(self) -> list[Tensor]:
+        embeddings: list[Tensor] = []
+        for arm in self.arms:
+            if self.step == 0 and embeddings:  # equal weights: one look serves all
+                embedded = embeddings[0]
+            else:
+                embedded, scalars = self._observer.look(arm.encoder)
+            embeddings.append(embedded)
+            self._scalars.now(arm.index, self.step, self.seconds, scalars)
+        return embeddings
+
+    def _last_numbers(self) -> None:
+        for arm in self.arms:
+            found = self._observer.whole_test(arm.encoder)
+            self._scalars.now(arm.index, self.step, self.seconds, found)
+        self.folder.log(left_out(found[f"test/{LEFT_OUT}"], "of the test set"))
+
+    # ----------------------------------------------------------------- set-up
+
+    def _build(self, tell: Progress) -> None:
+        config = self.config
+        data = load_data(config.data, tell)
+        for note in data.notes:
+            self.folder.log(f"data: {note}")
+        classes, compact = torch.unique(data.train.labels[:, 0], return_inverse=True)
+        usable = int((torch.bincount(compact) > 1).sum())
+        per_batch = max(1, min(config.classes_per_batch, usable))
+        if per_batch < config.classes_per_batch:
+            self.folder.log(
+                f"batch: {per_batch} classes, all there are to train on; {config.classes_per_batch} were asked for"
+            )
+        labels = torch.cat([compact[:, None], data.train.labels[:, 1:]], dim=1)
+        torch.manual_seed(config.seed)
+        _, channels, side, _ = data.train.images.shape
+        encoder = ENCODERS[config.encoder].build(
+            channels=channels, side=side, dim=config.dim, parameters=config.encoder_parameters
+        )
+        train, test = data.train.images, data.test.images
+        if encoder.frozen:
+            train, test = (self._features(encoder, data, part, tell) for part in ("train", "test"))
+        self.arms = self._make_arms(encoder, labels, len(classes))
+        sampler = SAMPLERS[config.sampler].build(labels, per_batch, config.images_per_class, config.seed)
+        views = max(arm.descriptor.views for arm in self.arms)
+        self._batches = Batches(
+            dataclasses.replace(data.train, labels=labels),
+            sampler,
+            features=train if encoder.frozen else None,
+            views=views,
+            seed=config.seed,
+            device=self._device,
+        )
+        probe = choose_probe(data.test.labels, config.probe_size, seed=0)
+        self._observer = Observer(
+            train=train,
+            train_labels=data.train.labels,
+            test=test,
+            test_labels=data.test.labels,
+            probe=probe,
+            device=self._device,
+        )
+        self._write_probe(data, probe)
+
+    def _features(self, encoder: Encoder, data: LoadedData, part: str, tell: Progress) -> Tensor:
+        images = getattr(data, part).images
+        moved = encoder.to(self._device)
+        mark = f"{data.fingerprint}/{part}"
+        return frozen_features(moved, images, fingerprint=mark, device=self._device, progress=tell)
+
+    def _make_arms(self, encoder: Encoder, labels: Tensor, classes: int) -> list[Arm]:
+        first = torch.unique(labels, dim=0)  # sorted by the finest column, so row c is class c
+        arms = []
+        for index, choice in enumerate(self.config.losses):
+            torch.manual_seed(self.config.seed + 1)  # equal proxies for losses that have them
+            descriptor = LOSSES[choice.name]
+            loss = descriptor.build(
+                num_classes=classes, dim=self.config.dim, class_labels=first, **dict(choice.parameters)
+            )
+            loss, note = give_memory(
+                loss,
+                descriptor,
+                size=self.config.memory,
+                after=self.config.memory_after,
+                dim=self.config.dim,
+                levels=labels.shape[1],
+            )
+            if note:
+                self.folder.log(note)
+            arms.append(
+                Arm(
+                    index,
+                    descriptor,
+                    loss,
+                    copy.deepcopy(encoder),
+                    learning_rate=self.config.learning_rate,
+                    weight_decay=self.config.weight_decay,
+                    device=self._device,
+                )
+            )
+        return arms
+
+    def _write_probe(self, data: LoadedData, rows: Tensor) -> None:
+        if self.folder.probe() is not None:
+            return
+        images = data.test.images[rows]
+        known = self._observer.floor()
+        self.folder.log(f"probe: {len(rows)} test images; R@1 without any training {known['floor_R_at_1']:.3f}")
+        self.folder.log(left_out(known[LEFT_OUT], "of the probe"))
+        probe = Probe(
+            labels=data.test.labels[rows].numpy(),
+            rows=rows.numpy(),
+            hierarchy=data.hierarchy,
+            data_title=data.title,
+            notes=data.notes,
+            tile=tile_size(images.shape[-1]),
+            columns=COLUMNS,
+        )
+        self.folder.write_probe(probe, sheets(images))
+        self._scalars.write_at_start(len(self.arms), known)
