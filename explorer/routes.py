@@ -6,15 +6,12 @@ are plain functions, so Starlette runs them in threads and the event loop stays 
 
 from __future__ import annotations
 
-import inspect
-import json
-import logging
 import os
 import re
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 
 from anyio import CapacityLimiter, to_thread
 from starlette.background import BackgroundTask
@@ -25,9 +22,10 @@ from starlette.routing import Mount, Route
 from explorer import retrieve, view
 from explorer.exports import EXPORTS, filename
 from explorer.library import Library, Run
+from explorer.replies import Endpoint, RequestError, answering, json_reply
 from explorer.settings import ASSETS
 from explorer.view import Queue
-from trainers.errors import RunError, UserError
+from trainers.errors import RunError
 
 PREFIX = "/gradio_api/rankscope"
 FOREVER = "public, max-age=31536000, immutable"
@@ -36,8 +34,6 @@ _ASSET = re.compile(r"[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+)*\.(?:js|css|svg)")
 _TYPES = {".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}
 _BINARY = "application/octet-stream"
 _NUMBER = re.compile(r"[0-9]{1,9}")
-Endpoint = Callable[[Request], Any]  # a response, or a promise of one
-_log = logging.getLogger(__name__)
 
 
 class Layout(Protocol):
@@ -47,17 +43,16 @@ class Layout(Protocol):
         """Somebody looks at this run: keep its maps up to date."""
 
 
-class RequestError(UserError):
-    """The address asks for something in the wrong form."""
-
-
-def routes(library: Library, layout: Layout | None, queue: Queue | None, assets: Path = ASSETS) -> list[Route | Mount]:
+def routes(
+    library: Library, layout: Layout | None, queue: Queue | None, assets: Path = ASSETS, more: Sequence[Route] = ()
+) -> list[Route | Mount]:
     """All routes, under ``/gradio_api/rankscope``.
 
     Args:
         layout: told which runs are being watched; None: nobody lays out.
         queue: knows the places in the waiting line; None: no line.
         assets: folder of the page's own modules and styles.
+        more: further routes under the same prefix; they come first.
     """
     ends = Endpoints(library, layout, queue, assets)
     table: Mapping[str, Endpoint] = {
@@ -73,7 +68,8 @@ def routes(library: Library, layout: Layout | None, queue: Queue | None, assets:
         "/run/{id}/download/{kind}": ends.download,
         "/{rest:path}": ends.missing,
     }
-    return [Mount(PREFIX, routes=[Route(path, _answer(end), methods=["GET"]) for path, end in table.items()])]
+    own = [Route(path, answering(end), methods=["GET"]) for path, end in table.items()]
+    return [Mount(PREFIX, routes=[*more, *own])]
 
 
 class Endpoints:
@@ -102,15 +98,15 @@ class Endpoints:
     def runs(self, request: Request) -> Response:
         """The list of runs."""
         token = request.headers.get(TOKEN_HEADER) or None
-        return _json({"runs": view.runs(self._library, self._queue, token)})
+        return json_reply({"runs": view.runs(self._library, self._queue, token)})
 
     def start(self, _request: Request) -> Response:
         """Which run to show first."""
-        return _json({"id": view.start(self._library)})
+        return json_reply({"id": view.start(self._library)})
 
     def about(self, request: Request) -> Response:
         """One run, without its frames."""
-        return _json(view.about(self._run(request)))
+        return json_reply(view.about(self._run(request)))
 
     def poll(self, request: Request) -> Response:
         """What is new."""
@@ -118,7 +114,7 @@ class Endpoints:
         after, row = _query(request, "after", -1), _query(request, "row", 0)
         if self._layout is not None and not run.recorded:
             self._layout.watch(run.id)
-        return _json(view.poll(run, self._queue, after, row))
+        return json_reply(view.poll(run, self._queue, after, row))
 
     def frame(self, request: Request) -> Response:
         """The maps of all arms, as binary coordinates."""
@@ -131,7 +127,7 @@ class Endpoints:
 
     def frame_info(self, request: Request) -> Response:
         """Step, quality and drift of one frame."""
-        return _json(view.frame_info(self._run(request), _path(request, "k")))
+        return json_reply(view.frame_info(self._run(request), _path(request, "k")))
 
     def sheet(self, request: Request) -> Response:
         """One sheet of thumbnails."""
@@ -148,7 +144,7 @@ class Endpoints:
     def neighbours(self, request: Request) -> Response:
         """The results of one query."""
         found = retrieve.neighbours(self._library, self._run(request), _path(request, "k"), _path(request, "index"))
-        return _json(found)
+        return json_reply(found)
 
     async def download(self, request: Request) -> Response:
         """The run as a file to keep; ``?weights=1`` puts checkpoints into the zip."""
@@ -184,44 +180,6 @@ class Endpoints:
 
     def _run(self, request: Request) -> Run:
         return self._library.get(request.path_params["id"])
-
-
-def _answer(endpoint: Endpoint) -> Endpoint:
-    """The endpoint, with errors worded as JSON and the browser told not to guess content types."""
-
-    def answer(request: Request) -> Response:
-        try:
-            return _safe(endpoint(request))
-        except Exception as error:
-            return _safe(_worded(error, request))
-
-    async def answer_later(request: Request) -> Response:
-        try:
-            return _safe(await endpoint(request))
-        except Exception as error:
-            return _safe(_worded(error, request))
-
-    return answer_later if inspect.iscoroutinefunction(endpoint) else answer
-
-
-def _safe(response: Response) -> Response:
-    response.headers["X-Content-Type-Options"] = "nosniff"
-    return response
-
-
-def _worded(error: Exception, request: Request) -> Response:
-    if isinstance(error, UserError):
-        return _json({"error": str(error)}, status=400 if isinstance(error, RequestError) else 404)
-    _log.error("reading %s failed", request.url.path, exc_info=error)
-    text = "The server could not read this; its log says why. Reload the page, or open another run."
-    return _json({"error": text}, status=500)
-
-
-def _json(content: dict[str, Any], status: int = 200) -> Response:
-    text = json.dumps(content, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-    # surrogates can come in through an odd file name; they must not break the reply
-    body = text.encode("utf-8", "replace")
-    return Response(body, status, headers={"Cache-Control": "no-store"}, media_type="application/json")
 
 
 def _knows(request: Request, tag: str) -> bool:

@@ -1,0 +1,73 @@
+"""How the routes reply: JSON, errors as sentences, and nothing for the browser to guess."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import logging
+from collections.abc import Callable
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from trainers.errors import RunError, UserError
+
+Endpoint = Callable[[Request], Any]  # a response, or a promise of one
+_log = logging.getLogger(__name__)
+
+
+class RequestError(UserError):
+    """The request asks for something in the wrong form."""
+
+
+class GoneError(UserError):
+    """What the request names is not here, or no longer."""
+
+
+def answering(endpoint: Endpoint, refused: int = 404) -> Endpoint:
+    """The endpoint, with errors worded as JSON and the browser told not to guess content types.
+
+    Args:
+        endpoint: plain or asynchronous.
+        refused: status of user errors that are neither a wrong form nor a missing thing.
+    """
+
+    def answer(request: Request) -> Response:
+        try:
+            return _safe(endpoint(request))
+        except Exception as error:
+            return _safe(_worded(error, request, refused))
+
+    async def answer_later(request: Request) -> Response:
+        try:
+            return _safe(await endpoint(request))
+        except Exception as error:
+            return _safe(_worded(error, request, refused))
+
+    return answer_later if inspect.iscoroutinefunction(endpoint) else answer
+
+
+def json_reply(content: dict[str, Any], status: int = 200) -> Response:
+    """A reply that no cache keeps."""
+    text = json.dumps(content, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    # surrogates can come in through an odd file name; they must not break the reply
+    body = text.encode("utf-8", "replace")
+    return Response(body, status, headers={"Cache-Control": "no-store"}, media_type="application/json")
+
+
+def _safe(response: Response) -> Response:
+    response.headers["X-Content-Type-Options"] = "nosniff"
+    return response
+
+
+def _worded(error: Exception, request: Request, refused: int) -> Response:
+    if isinstance(error, RequestError):
+        return json_reply({"error": str(error)}, status=400)
+    if isinstance(error, (GoneError, RunError)):
+        return json_reply({"error": str(error)}, status=404)
+    if isinstance(error, UserError):
+        return json_reply({"error": str(error)}, status=refused)
+    _log.error("answering %s failed", request.url.path, exc_info=error)
+    text = "The server could not do this; its log says why. Reload the page and try again."
+    return json_reply({"error": text}, status=500)
