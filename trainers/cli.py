@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from trainers.errors import ParameterError, UserError
+from trainers.mending.cli import add_mend_flags, add_scene_flags, mend_config, mend_summary
 from trainers.parameters import describe, specs
 from trainers.store import RunFolder, list_runs
 from trainers.types import DataChoice, LossChoice, RunConfig, RunState
@@ -39,6 +40,17 @@ def _parser() -> argparse.ArgumentParser:
     train = verbs.add_parser("train", help="start a run", formatter_class=_HELP)
     train.set_defaults(run=_train)
     add_train_flags(train)
+    mend = verbs.add_parser(
+        "mend", help="fine-tune an image-text model on object-removed photos", formatter_class=_HELP
+    )
+    mend.set_defaults(run=_mend)
+    add_mend_flags(mend)
+    score = verbs.add_parser("score", help="ODmAP@k and recall of an image-text model", formatter_class=_HELP)
+    score.set_defaults(run=_score)
+    add_scene_flags(score)
+    score.add_argument("--fill", default="telea", help="what is painted over the object")
+    score.add_argument("--queries", type=int, help="most removals; all of them if not given")
+    score.add_argument("--every", action="store_true", help="each allowed class of a photo instead of one")
     resume = verbs.add_parser("resume", help="continue a run from its last checkpoint")
     resume.add_argument("id")
     resume.set_defaults(run=_resume)
@@ -59,7 +71,7 @@ def _parser() -> argparse.ArgumentParser:
     look = verbs.add_parser("inspect", help="what a dataset holds and how it would be read")
     look.add_argument("data")
     look.set_defaults(run=_inspect)
-    for verb in (train, resume, listing, control):
+    for verb in (train, mend, resume, listing, control):
         _runs_flag(verb)
     return parser
 
@@ -164,9 +176,22 @@ def _value(text: str) -> Any:
 
 
 def _train(arguments: argparse.Namespace) -> int:
+    return _start(arguments, config_from(arguments))
+
+
+def _mend(arguments: argparse.Namespace) -> int:
+    return _start(arguments, mend_config(arguments, parse_choice))
+
+
+def _score(arguments: argparse.Namespace) -> int:
+    from trainers.mending.cli import score
+
+    return score(arguments, parse_choice)
+
+
+def _start(arguments: argparse.Namespace, config: RunConfig) -> int:
     from trainers.validation import check
 
-    config = config_from(arguments)
     check(config)
     folder = RunFolder.create(arguments.runs, config)
     print(f"run {folder.id} in {folder.path}")
@@ -209,6 +234,8 @@ def _summary(folder: RunFolder) -> str:
     from trainers.losses import LOSSES
     from trainers.observer import LEFT_OUT, left_out
 
+    if folder.config.mend is not None:
+        return mend_summary(folder.config, folder.scalars())
     lines, missing = [f"finished after {folder.state().seconds:.0f} s; whole test set:"], 0.0
     scalars = folder.scalars()
     for index, choice in enumerate(folder.config.losses):
@@ -228,9 +255,14 @@ def _list(arguments: argparse.Namespace) -> int:
         except UserError as error:
             print(f"{folder.id}  damaged: {error}")
             continue
-        names = " vs ".join(choice.name for choice in config.losses)
-        print(f"{folder.id}  {state.phase:<12} step {state.step:<7} {names} on {config.data.source}")
+        print(f"{folder.id}  {state.phase:<12} step {state.step:<7} {_what(config)}")
     return 0
+
+
+def _what(config: RunConfig) -> str:
+    if config.mend is not None:
+        return f"mending {config.mend.model.name} on {config.mend.scenes.source}"
+    return f"{' vs '.join(choice.name for choice in config.losses)} on {config.data.source}"
 
 
 def _send(arguments: argparse.Namespace) -> int:

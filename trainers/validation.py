@@ -6,7 +6,7 @@ import math
 
 from trainers.errors import ParameterError
 from trainers.parameters import make
-from trainers.types import MAX_LOSSES, RunConfig
+from trainers.types import MAX_LOSSES, MendChoice, RunConfig
 
 _RANGES = {
     "dim": (2, 4096),
@@ -19,6 +19,7 @@ _RANGES = {
     "seed": (0, 2**31 - 1),
     "probe_size": (20, 50_000),
 }
+_MENDING_RANGES = {"batch": (8, 4096), "queries": (10, 100_000), "gallery": (100, 10_000_000)}
 LONGEST_MINUTES = 7 * 24 * 60
 MOST_STEPS = 10_000_000
 
@@ -34,11 +35,11 @@ def check(config: RunConfig) -> None:
     from trainers.samplers import SAMPLERS
 
     for name, (low, high) in _RANGES.items():
-        value = getattr(config, name)
-        if not _is_number(value) or not low <= value <= high or (isinstance(low, int) and value != int(value)):
-            words = "a whole number" if isinstance(low, int) else "a number"
-            raise ParameterError(f"{name.replace('_', ' ')} needs {words} from {low:g} to {high:g}; {value!r} came.")
+        _check_range(name, getattr(config, name), low, high)
     _check_budget(config)
+    if config.mend is not None:
+        _check_mending(config.mend)
+        return
     if not 1 <= len(config.losses) <= MAX_LOSSES:
         raise ParameterError(f"A run compares one to {MAX_LOSSES} losses; {len(config.losses)} came.")
     for choice in config.losses:
@@ -51,6 +52,38 @@ def check(config: RunConfig) -> None:
     make(encoder.parameters, dict(config.encoder_parameters), encoder.title)
     if config.sampler not in SAMPLERS:
         raise ParameterError(f"There is no sampler {config.sampler!r}; choose from {', '.join(SAMPLERS)}.")
+
+
+def _check_mending(mend: MendChoice) -> None:
+    from trainers.crossmodal.models import MODELS
+    from trainers.mending.recipes import recipe
+
+    if not 1 <= len(mend.recipes) <= MAX_LOSSES:
+        raise ParameterError(f"A run compares one to {MAX_LOSSES} recipes; {len(mend.recipes)} came.")
+    for values in mend.recipes:
+        recipe(values)
+    if mend.model.name not in MODELS:
+        raise ParameterError(f"There is no image-text model {mend.model.name!r}; choose from {', '.join(MODELS)}.")
+    model = MODELS[mend.model.name]
+    if not model.trainable:
+        raise ParameterError(f"{model.title} cannot be fine-tuned here; choose another model.")
+    reason = model.missing(model.checked(mend.model.parameters))
+    if reason is not None:
+        raise ParameterError(reason)
+    for name, (low, high) in _MENDING_RANGES.items():
+        _check_range(name, getattr(mend, name), low, high)
+    if mend.scenes.source == "drawn_scenes":
+        from trainers.data.drawn_scenes import DrawnScenes
+
+        make(DrawnScenes, dict(mend.scenes.parameters), "Drawn scenes")
+    if not mend.scenes.source.strip():
+        raise ParameterError("Mending needs photos: drawn_scenes, a folder or a Hub id; nothing came.")
+
+
+def _check_range(name: str, value: object, low: float, high: float) -> None:
+    if not _is_number(value) or not low <= value <= high or (isinstance(low, int) and value != int(value)):  # type: ignore
+        words = "a whole number" if isinstance(low, int) else "a number"
+        raise ParameterError(f"{name.replace('_', ' ')} needs {words} from {low:g} to {high:g}; {value!r} came.")
 
 
 def _check_budget(config: RunConfig) -> None:

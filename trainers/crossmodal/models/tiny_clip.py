@@ -6,7 +6,6 @@ The weights in ``assets/models`` are made by ``python -m trainers.mending.tiny``
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,16 +17,24 @@ from torch import Tensor, nn
 
 from trainers.crossmodal import tokens
 from trainers.crossmodal.base import CrossModal, ModelDescriptor
-from trainers.crossmodal.losses import clip_loss, hardest_triplet_loss, siglip_loss
-from trainers.errors import RunError
+from trainers.crossmodal.losses import (
+    LARGEST_LOG_SCALE,
+    MARGIN,
+    SIGLIP_BIAS,
+    SIGLIP_LOG_SCALE,
+    clip_loss,
+    hardest_triplet_loss,
+    siglip_loss,
+)
+from trainers.data.settings import folder_allowed
+from trainers.errors import ParameterError, RunError
 from trainers.parameters import parameter
-from trainers.store.files import read_tensors
+from trainers.store.files import read_tensors, write_tensors
 
 SIDE, CONTEXT = 64, 32
 ASSETS = Path(__file__).resolve().parents[3] / "assets" / "models"
 WEIGHTS = "open_clip_model.safetensors"
 MEAN, STD = (0.5, 0.5, 0.5), (0.25, 0.25, 0.25)
-LARGEST_SCALE = math.log(100)  # Radford et al. 2021, 2.5: above it training becomes unstable
 ARCHITECTURE: dict[str, Any] = {
     "embed_dim": 128,
     "vision_cfg": {"layers": [1, 1, 1, 1], "width": 16, "head_width": 32, "image_size": SIDE},
@@ -48,6 +55,7 @@ class TinyClipParameters:
     loss: str = parameter(
         "clip", choices=("clip", "siglip", "triplet"), help="What it is trained with: CLIP, SigLIP or VSE++'s triplet."
     )
+    weights: str = parameter("", help="Folder of other weights of this shape; empty for the shipped ones.")
 
 
 class TinyClip(CrossModal):
@@ -59,9 +67,9 @@ class TinyClip(CrossModal):
 
         self.net = CLIP(**ARCHITECTURE)
         self._loss = loss
-        if loss == "siglip":  # where Zhai et al. 2023 start
-            self.scale = nn.Parameter(torch.tensor(math.log(10.0)))
-            self.bias = nn.Parameter(torch.tensor(-10.0))
+        if loss == "siglip":
+            self.scale = nn.Parameter(torch.tensor(SIGLIP_LOG_SCALE))
+            self.bias = nn.Parameter(torch.tensor(SIGLIP_BIAS))
 
     def image_features(self, images: Tensor) -> Tensor:
         """See :class:`CrossModal`."""
@@ -84,13 +92,13 @@ class TinyClip(CrossModal):
         if self._loss == "siglip":
             return {"siglip": siglip_loss(images, texts, self.scale.exp(), self.bias)}
         if self._loss == "triplet":
-            return {"triplet": hardest_triplet_loss(images, texts, margin=0.2)}
+            return {"triplet": hardest_triplet_loss(images, texts, margin=MARGIN)}
         return {"clip": clip_loss(images, texts, self.net.logit_scale.exp())}
 
     def after_step(self) -> None:
         """See :class:`CrossModal`."""
         with torch.no_grad():
-            self.net.logit_scale.clamp_(0.0, LARGEST_SCALE)
+            self.net.logit_scale.clamp_(0.0, LARGEST_LOG_SCALE)
 
 
 def load_weights(model: TinyClip, folder: Path) -> None:
@@ -111,8 +119,6 @@ def load_weights(model: TinyClip, folder: Path) -> None:
 
 def save_folder(model: TinyClip, folder: Path, card: str) -> None:
     """Write the model as open_clip reads it (``local-dir:``): configuration, float16 weights, a card."""
-    from trainers.store.files import write_tensors
-
     folder.mkdir(parents=True, exist_ok=True)
     config = {"model_cfg": ARCHITECTURE, "preprocess_cfg": {"mean": MEAN, "std": STD, "resize_mode": "squash"}}
     (folder / "open_clip_config.json").write_text(json.dumps(config, indent=2) + "\n", encoding="utf-8")
@@ -128,13 +134,24 @@ def save_folder(model: TinyClip, folder: Path, card: str) -> None:
 def _make(folder: str, parameters: TinyClipParameters) -> TinyClip:
     model = TinyClip(parameters.loss)
     if not parameters.fresh:
-        load_weights(model, ASSETS / folder)
+        load_weights(model, _place(folder, parameters))
     return model
 
 
+def _place(folder: str, parameters: TinyClipParameters) -> Path:
+    if not parameters.weights:
+        return ASSETS / folder
+    asked = Path(parameters.weights).expanduser()
+    if not folder_allowed(asked):
+        raise ParameterError(f"The folder {parameters.weights!r} may not be opened here.")
+    return asked
+
+
 def _missing(folder: str, parameters: TinyClipParameters) -> str | None:
-    if parameters.fresh or (ASSETS / folder / WEIGHTS).is_file():
+    if parameters.fresh or (_place(folder, parameters) / WEIGHTS).is_file():
         return None
+    if parameters.weights:
+        return f"There are no weights {WEIGHTS} in {parameters.weights!r}."
     return f"The weights assets/models/{folder} are missing; make them with `python -m trainers.mending.tiny`."
 
 

@@ -1,0 +1,150 @@
+"""The verbs ``mend`` and ``score`` of the command line."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable
+from typing import Any
+
+from trainers.types import MendChoice, ModelChoice, RunConfig, SceneChoice
+
+STEPS, LEARNING_RATE, WEIGHT_DECAY = 250, 2e-4, 1e-2
+_NAME = "NAME[:PARAMETER=VALUE,...]"
+Parse = Callable[[str], "tuple[str, dict[str, Any]]"]
+
+
+def add_scene_flags(parser: argparse.ArgumentParser) -> None:
+    """Flags that say which photos and which model."""
+    parser.add_argument("--data", default="drawn_scenes", metavar=_NAME, help="drawn_scenes, a folder or a Hub id")
+    parser.add_argument("--captions-from", help="another set with the sentences, joined by image id")
+    parser.add_argument("--limit", type=int, help="most photos of each split")
+    parser.add_argument("--model", default="tiny_clip", metavar=_NAME, help="an image-text model of the menu")
+
+
+def add_mend_flags(parser: argparse.ArgumentParser) -> None:
+    """The flags that :func:`mend_config` reads."""
+    add_scene_flags(parser)
+    parser.add_argument("--preset", help="recipes of one experiment of the paper: see `presets` below")
+    parser.add_argument(
+        "--recipes",
+        nargs="+",
+        metavar="PARAMETER=VALUE,...",
+        help="one to four, e.g. removed=false fill=zero,ratio=0.2; `-` is the default recipe",
+    )
+    parser.add_argument("--steps", type=int, help=f"optimiser steps; {STEPS} if no minutes are given either")
+    parser.add_argument("--minutes", type=float, help="minutes of training")
+    parser.add_argument("--batch", type=int, default=MendChoice().batch, help="pairs of a photo and a sentence")
+    parser.add_argument("--learning-rate", type=float, default=LEARNING_RATE, help="of AdamW, after warm-up")
+    parser.add_argument("--weight-decay", type=float, default=WEIGHT_DECAY, help="of AdamW, on matrices")
+    parser.add_argument("--queries", type=int, default=MendChoice().queries, help="removals scored while it trains")
+    parser.add_argument("--gallery", type=int, default=MendChoice().gallery, help="sentences they are scored against")
+    parser.add_argument("--seed", type=int, default=0, help="of batches and of what is removed")
+    parser.add_argument("--snapshot-steps", type=int, help="steps between looks; by time if not given")
+    parser.add_argument("--device", default="auto", help="auto, cpu, cuda or cuda:N")
+    parser.add_argument("--threads", type=int, help="CPU threads; torch's choice if not given")
+
+
+def mend_config(arguments: argparse.Namespace, parse: Parse) -> RunConfig:
+    """The configuration that the flags ask for."""
+    from trainers.errors import ParameterError
+    from trainers.mending.recipes import PRESETS
+
+    presets = {preset.name: preset.recipes for preset in PRESETS}
+    if arguments.preset is not None and arguments.preset not in presets:
+        raise ParameterError(f"There is no preset {arguments.preset!r}; choose from {', '.join(presets)}.")
+    recipes = presets[arguments.preset or "mend"]
+    if arguments.recipes:
+        recipes = tuple(parse(f"recipe:{'' if text == '-' else text}")[1] for text in arguments.recipes)
+    steps = arguments.steps or (None if arguments.minutes else STEPS)
+    return RunConfig(
+        losses=(),
+        mend=MendChoice(
+            scenes=scene_choice(arguments, parse),
+            model=model_choice(arguments, parse),
+            recipes=recipes,
+            batch=arguments.batch,
+            queries=arguments.queries,
+            gallery=arguments.gallery,
+        ),
+        learning_rate=arguments.learning_rate,
+        weight_decay=arguments.weight_decay,
+        steps=steps,
+        minutes=arguments.minutes,
+        seed=arguments.seed,
+        snapshot_steps=arguments.snapshot_steps,
+        device=arguments.device,
+        threads=arguments.threads,
+    )
+
+
+def scene_choice(arguments: argparse.Namespace, parse: Parse) -> SceneChoice:
+    """Which photos. Only the drawn scenes take parameters; a path may hold a colon."""
+    source, parameters = arguments.data, {}
+    if source.split(":")[0] == "drawn_scenes":
+        source, parameters = parse(source)
+    return SceneChoice(
+        source=source, captions_from=arguments.captions_from, limit=arguments.limit, parameters=parameters
+    )
+
+
+def model_choice(arguments: argparse.Namespace, parse: Parse) -> ModelChoice:
+    """Which model."""
+    name, parameters = parse(arguments.model)
+    return ModelChoice(name=name, parameters=parameters)
+
+
+def mend_summary(config: RunConfig, scalars: list[Any]) -> str:
+    """The whole-test numbers of every recipe, one line each."""
+    from trainers.mending.mender import titles
+    from trainers.mending.recipes import recipe
+
+    assert config.mend is not None
+    names = titles([recipe(values) for values in config.mend.recipes])
+    keys = ("ODmAP_at_1", "rerendered_ODmAP_at_1", "hallucination_at_1", "i2t_R_at_1", "i2t_R_at_5", "t2i_R_at_1")
+    lines = ["finished; all removals of the test set against all sentences:"]
+    for arm, name in enumerate(names):
+        last = {s.key[5:]: s.value for s in scalars if s.arm == arm and s.key.startswith("test/")}
+        lines.append(f"  {name:<30} " + "  ".join(f"{key} {last[key]:.3f}" for key in keys if key in last))
+    return "\n".join(lines)
+
+
+def score(arguments: argparse.Namespace, parse: Parse) -> int:
+    """Ask one model and print every mean with its interval."""
+    from tqdm import tqdm
+
+    from trainers.crossmodal.models import MODELS
+    from trainers.errors import ParameterError
+    from trainers.mending.exam import Examiner, make_exam
+    from trainers.mending.mender import load_model, open_scenes
+    from trainers.metrics.bootstrap import bootstrap
+    from trainers.removal.words import load_words
+
+    choice = model_choice(arguments, parse)
+    if choice.name not in MODELS:
+        raise ParameterError(f"There is no image-text model {choice.name!r}; choose from {', '.join(MODELS)}.")
+    with tqdm(total=100, unit="%", bar_format="{l_bar}{bar}| {elapsed} {postfix}", disable=None) as bar:
+
+        def tell(text: str, fraction: float) -> None:
+            bar.n = round(100 * fraction)
+            bar.set_postfix_str(text)
+
+        model = load_model(choice).eval()
+        found = open_scenes(scene_choice(arguments, parse), tell)
+        words = load_words().with_classes(found.classes)
+        exam = make_exam(
+            found, words, model.side, fill=arguments.fill, limit=arguments.queries, every=arguments.every, progress=tell
+        )
+        marks = Examiner(exam, model).ask(model, tell)
+    if not MODELS[choice.name].photos and found.title != "Drawn scenes":
+        print("This model knows the drawn scenes only: it does not know photos, and the numbers say nothing about it.")
+    print(f"{len(exam.queries)} removals of {exam.tally.photos} photos, {len(exam.gallery)} sentences")
+    for reason in ("unreadable", "one_class", "no_allowed_class"):
+        print(f"  photos left out, {reason.replace('_', ' ')}: {getattr(exam.tally, reason)}")
+    for name, count in marks.filled.counts.items():
+        print(f"  {name.replace('_', ' ')}: {count}")
+    for name, values in marks.values.items():
+        found_interval = bootstrap(values)
+        print(f"{name:<30} {found_interval.mean:.4f}  [{found_interval.low:.4f}, {found_interval.high:.4f}]")
+    sys.stdout.flush()
+    return 0

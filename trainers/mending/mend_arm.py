@@ -1,0 +1,83 @@
+"""One arm of a mending run: a copy of the model, its optimiser and its training pairs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import torch
+from torch import Tensor
+
+from trainers.crossmodal.base import CrossModal
+from trainers.mending.examples import Examples
+from trainers.stepper import Stepper, under
+
+
+class MendArm:
+    """Steps one model on the pairs of one recipe. Arms of a run start from the same weights.
+
+    Args:
+        index, title: of the arm.
+        model: its own copy.
+        examples: its training pairs.
+    """
+
+    def __init__(
+        self,
+        index: int,
+        title: str,
+        model: CrossModal,
+        examples: Examples,
+        *,
+        learning_rate: float,
+        weight_decay: float,
+        device: torch.device,
+    ) -> None:
+        self.index = index
+        self.title = title
+        self.model = model.to(device)
+        self.examples = examples
+        self._device = device
+        weights = [weight for weight in self.model.parameters() if weight.requires_grad]
+        # gains, biases and temperatures are no directions in feature space: decay would only pull them off their scale
+        groups = [
+            {"params": [w for w in weights if w.ndim >= 2], "lr": learning_rate, "weight_decay": weight_decay},
+            {"params": [w for w in weights if w.ndim < 2], "lr": learning_rate, "weight_decay": 0.0},
+        ]
+        self._stepper = Stepper([group for group in groups if group["params"]])
+
+    def step(self, step: int, factor: float) -> dict[str, float]:
+        """One optimiser step on the batch of ``step``; ``factor`` is the schedule's, 0..1.
+
+        Raises:
+            NonFiniteLossError: before any weight changes.
+        """
+        self.model.train()
+        photos, tokens, rows = self.examples.at(step)
+        images = photos.to(self._device).float() / 255
+        with torch.autocast("cuda", torch.bfloat16, enabled=self._device.type == "cuda"):
+            seen, read = self.model.image_features(images), self.model.text_features(tokens.to(self._device))
+        terms = self.model.terms(seen.float(), read.float())
+        loss = torch.stack(list(terms.values())).sum()
+        value = self._stepper.step(loss, factor, lambda value, norm: self._blame(rows.tolist(), value, norm))
+        self.model.after_step()
+        return {"loss": value, "pairs": float(len(rows))}
+
+    def tensors(self) -> dict[str, Tensor]:
+        """Weights and optimiser state by name, for a checkpoint."""
+        prefix = f"arm{self.index}"
+        found = {f"{prefix}/model/{name}": value for name, value in self.model.state_dict().items()}
+        return found | self._stepper.tensors(f"{prefix}/optimiser/")
+
+    def load(self, tensors: Mapping[str, Tensor]) -> None:
+        """Take back what :meth:`tensors` gave."""
+        own = under(tensors, f"arm{self.index}/")
+        self.model.load_state_dict(under(own, "model/"))
+        self._stepper.load(under(own, "optimiser/"))
+
+    def _blame(self, rows: list[int], value: float, norm: float) -> str:
+        first = ", ".join(str(row) for row in rows[:6])
+        return (
+            f"{self.title} stopped being a number (loss {value}, gradient {norm}). The batch held {len(rows)} pairs, "
+            f"the first of them rows {first} of the training pairs. The model is as it was before this step. Try a "
+            "smaller learning rate, or look at these photos."
+        )

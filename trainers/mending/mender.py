@@ -1,0 +1,211 @@
+"""Fine-tuning after up to four recipes in lockstep, from the same weights (Kim et al. 2023, 3.3)."""
+
+from __future__ import annotations
+
+import copy
+import time
+from collections import Counter
+from collections.abc import Sequence
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from trainers import schedule
+from trainers.crossmodal.models import MODELS, CrossModal
+from trainers.data.base import Progress
+from trainers.data.captions import load_scenes
+from trainers.data.drawn_scenes import DrawnScenes, drawn_scenes
+from trainers.data.scenes import Scene, SceneSet
+from trainers.errors import RunError
+from trainers.loop import Loop
+from trainers.mending.exam import TRAIN_SPLITS, Exam, Examiner, Marks, make_exam, split_of
+from trainers.mending.examples import Examples, Pool
+from trainers.mending.mend_arm import MendArm
+from trainers.mending.photos import read_photos, removed_pairs
+from trainers.mending.recipes import Recipe, recipe, title
+from trainers.parameters import make
+from trainers.removal.words import WordTable, load_words
+from trainers.stepper import under
+from trainers.store import RunFolder
+from trainers.thumbs import COLUMNS, sheets, tile_size
+from trainers.types import Hierarchy, ModelChoice, Probe, SceneChoice
+
+
+class Mender(Loop):
+    """Fine-tunes one copy of a model per recipe; see :class:`trainers.loop.Loop`.
+
+    The probe is made of test photos and of the same photos with an object painted over.
+    """
+
+    arms: list[MendArm]
+    exam: Exam
+
+    def _one_step(self) -> None:
+        factor = schedule.factor(self.step, self.progress)
+        for arm in self.arms:
+            torch.manual_seed(self.config.seed * 1_000_003 + self.step)
+            started = time.monotonic()
+            scalars = arm.step(self.step, factor)
+            scalars["images_per_s"] = scalars.pop("pairs") / (time.monotonic() - started)
+            self._scalars.add(arm.index, self.step + 1, self.seconds, scalars)
+        self.step += 1
+
+    def _look(self) -> list[Tensor]:
+        embeddings: list[Tensor] = []
+        for arm in self.arms:
+            if self.step or not embeddings:  # equal weights at first: one look serves all
+                marks = self._live.ask(arm.model)
+            embeddings.append(marks.embeddings)
+            self._scalars.now(arm.index, self.step, self.seconds, numbers(marks))
+        return embeddings
+
+    def _last_numbers(self) -> None:
+        whole = Examiner(self.exam, self.arms[0].model)
+        for arm in self.arms:
+            found = numbers(whole.ask(arm.model))
+            self._scalars.now(arm.index, self.step, self.seconds, {f"test/{k}": v for k, v in found.items()})
+
+    # ----------------------------------------------------------------- set-up
+
+    def _build(self, tell: Progress) -> None:
+        config = self.config
+        assert config.mend is not None  # the worker looked
+        torch.manual_seed(config.seed)
+        tell("loading the model", 0.0)
+        model = load_model(config.mend.model)
+        found = open_scenes(config.mend.scenes, tell)
+        for note in found.notes:
+            self.folder.log(f"photos: {note}")
+        words = load_words().with_classes(found.classes)
+        recipes = [recipe(values) for values in config.mend.recipes]
+        self._make_arms(model, recipes, split_of(found, TRAIN_SPLITS), words, tell)
+        self.exam = make_exam(found, words, model.side, progress=tell)  # one exam for all seeds
+        self.folder.log(f"exam: {len(self.exam.queries)} removals, {len(self.exam.gallery)} sentences")
+        part = self.exam.part(config.mend.queries, config.mend.gallery)
+        self._live = Examiner(part, model)
+        self._write_probe(part, found)
+
+    def _make_arms(
+        self, model: CrossModal, recipes: Sequence[Recipe], scenes: Sequence[Scene], words: WordTable, tell: Progress
+    ) -> None:
+        assert self.config.mend is not None
+        originals = _originals(model, scenes, tell)
+        pools: dict[tuple[object, ...], Pool] = {}
+        self.arms = []
+        for index, (found, name) in enumerate(zip(recipes, titles(recipes), strict=True)):
+            removed = None
+            if found.removed or found.originals == "matched":
+                key = (found.text, found.fill, found.captions_each, found.captioner)
+                if key not in pools:
+                    made = removed_pairs(scenes, words, found, model.side, self.config.seed, tell)
+                    pools[key] = _pool(model, made.images, made.texts)
+                removed = pools[key]
+            examples = Examples(originals, removed, found, batch=self.config.mend.batch, seed=self.config.seed)
+            self.folder.log(f"{name}: {examples.originals} originals, {examples.removed} object-removed photos")
+            self.arms.append(
+                MendArm(
+                    index,
+                    name,
+                    copy.deepcopy(model),
+                    examples,
+                    learning_rate=self.config.learning_rate,
+                    weight_decay=self.config.weight_decay,
+                    device=self._device,
+                )
+            )
+
+    def _write_probe(self, exam: Exam, found: SceneSet) -> None:
+        if self.folder.probe() is not None:
+            return
+        images = torch.cat([exam.photos, exam.queries])
+        labels, tree = probe_labels(exam, found)
+        probe = Probe(
+            labels=labels,
+            rows=np.arange(len(images), dtype=np.int64),
+            hierarchy=tree,
+            data_title=found.title,
+            notes=(*found.notes, "Each photo is there twice: as it is, and with an object painted over."),
+            tile=tile_size(images.shape[-1]),
+            columns=COLUMNS,
+        )
+        self.folder.write_probe(probe, sheets(images))
+
+
+def titles(recipes: Sequence[Recipe]) -> list[str]:
+    """One title per arm, all different."""
+    plain = [title(one) for one in recipes]
+    often, seen = Counter(plain), Counter()
+    for place, name in enumerate(plain):
+        seen[name] += 1
+        if often[name] > 1:
+            plain[place] = f"{name} #{seen[name]}"
+    return plain
+
+
+def numbers(marks: Marks) -> dict[str, float]:
+    """What a run shows of a model's marks: every mean, and how many different first answers there are."""
+    return marks.means() | {"distinct_top1": float(marks.filled.counts["distinct_top1"])}
+
+
+def load_model(choice: ModelChoice) -> CrossModal:
+    """The model of the menu.
+
+    Raises:
+        ParameterError: unknown name or parameters.
+        UserError: it cannot be had here.
+    """
+    return MODELS[choice.name].build(choice.parameters)
+
+
+def arm_model(folder: RunFolder, arm: int) -> CrossModal:
+    """The model of one arm of a mending run, with the weights of its last checkpoint.
+
+    Raises:
+        RunError: the run is of another kind, has no such arm or no checkpoint that can be read.
+    """
+    config = folder.config
+    if config.mend is None or not 0 <= arm < config.arms:
+        raise RunError(f"The run {folder.id} has no fine-tuned model number {arm}.")
+    found = folder.read_checkpoint()
+    if found is None:
+        raise RunError(f"The run {folder.id} has no checkpoint yet; let it train for some seconds.")
+    model = load_model(config.mend.model)
+    try:
+        model.load_state_dict(under(found[0], f"arm{arm}/model/"))
+    except RuntimeError as error:
+        raise RunError(f"The checkpoint of run {folder.id} does not fit its model: {error}") from error
+    return model.eval()
+
+
+def open_scenes(choice: SceneChoice, tell: Progress) -> SceneSet:
+    """The photos of a choice."""
+    if choice.source == "drawn_scenes":
+        settings: DrawnScenes = make(DrawnScenes, dict(choice.parameters), "Drawn scenes")
+        tell("drawing scenes", 0.0)
+        return drawn_scenes(settings)
+    return load_scenes(choice.source, captions_from=choice.captions_from, limit=choice.limit, progress=tell)
+
+
+def probe_labels(exam: Exam, found: SceneSet) -> tuple[np.ndarray, Hierarchy]:
+    """What is in each photo of the probe: int32 ``[P, 2]``, all objects and the commonest of them, and their names."""
+    often = Counter(name for part in found.splits.values() for scene in part for name in set(scene.classes))
+    contents = [frozenset(scene.classes) for scene in exam.scenes]
+    contents += [frozenset(removal.judgement.kept) for removal in exam.removals]
+    mains = [max(sorted(one), key=lambda name: often[name], default="nothing") for one in contents]
+    names = [" + ".join(sorted(one)) or "nothing" for one in contents]
+    levels = [sorted(set(names)), sorted(set(mains))]
+    columns = [[level.index(name) for name in of] for level, of in zip(levels, (names, mains), strict=True)]
+    tree = Hierarchy(levels=("objects", "main object"), names=tuple(tuple(level) for level in levels))
+    return np.array(columns, dtype=np.int32).T, tree
+
+
+def _originals(model: CrossModal, scenes: Sequence[Scene], tell: Progress) -> Pool:
+    spoken = [scene for scene in scenes if scene.captions]
+    images, kept = read_photos(spoken, model.side, tell)
+    return _pool(model, images, [spoken[place].captions for place in kept])
+
+
+def _pool(model: CrossModal, images: Tensor, texts: Sequence[Sequence[str]]) -> Pool:
+    flat = [text for one in texts for text in one]
+    return Pool.of(images, model.tokenise(flat), [len(one) for one in texts])

@@ -1,0 +1,174 @@
+"""Photos of scenes as resident square images, and object-removed pairs made once and kept."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+
+import torch
+from safetensors import SafetensorError
+from torch import Tensor
+
+from trainers.crossmodal.encode import squash
+from trainers.data import drawn_scenes
+from trainers.data.base import Progress
+from trainers.data.scenes import Scene
+from trainers.data.settings import cache_folder
+from trainers.errors import DataError
+from trainers.mending.recipes import Recipe
+from trainers.removal.fills import FILLS
+from trainers.removal.pairs import Tally, build_pairs, removals
+from trainers.removal.picture import LONGEST, read_picture
+from trainers.removal.words import WordTable
+from trainers.store.files import read_tensors, write_tensors
+
+FORMAT = 1
+
+
+@dataclass(frozen=True, kw_only=True)
+class RemovedPairs:
+    """Object-removed photos and their sentences, D'.
+
+    Attributes:
+        images: uint8 ``[M, 3, S, S]``.
+        texts: for each photo its sentences, at least one.
+        tally: how many photos and sentences were left out, and why.
+    """
+
+    images: Tensor
+    texts: tuple[tuple[str, ...], ...]
+    tally: Tally
+
+
+def read_photos(scenes: Sequence[Scene], side: int, tell: Progress) -> tuple[Tensor, list[int]]:
+    """Every readable photo, uint8 ``[N, 3, side, side]``, and the places of those in ``scenes``.
+
+    Raises:
+        DataError: not one photo can be read.
+    """
+    if drawn_scenes.are_drawn(scenes):
+        return torch.from_numpy(drawn_scenes.pixels(scenes, side, progress=tell)), list(range(len(scenes)))
+    images, kept = [], []
+    for place, scene in enumerate(scenes):
+        tell("reading photos", place / len(scenes))
+        try:
+            images.append(squash(read_picture(scene.load() or b"", LONGEST).pixels, side))
+            kept.append(place)
+        except DataError:
+            continue
+    if not images:
+        raise DataError(f"Not one of {len(scenes)} photos can be read.")
+    return torch.stack(images), kept
+
+
+def longest_side(scenes: Sequence[Scene], side: int) -> int:
+    """Side at which objects are painted over: drawn scenes have no more detail than the model sees."""
+    return side if drawn_scenes.are_drawn(scenes) else LONGEST
+
+
+def removed_pairs(
+    scenes: Sequence[Scene], words: WordTable, recipe: Recipe, side: int, seed: int, tell: Progress
+) -> RemovedPairs:
+    """D' of a recipe, from the cache when it was made before.
+
+    Raises:
+        DataError: not one pair can be made.
+        UserError: the fill or the captioner is not available here.
+    """
+    key = _key(scenes, words, recipe, side, seed)
+    kept = _read(key)
+    if kept is not None:
+        return kept
+    if recipe.text == "captioner":
+        made = _captioned(scenes, recipe, side, seed, tell)
+    else:
+        made = _deleted(scenes, words, recipe, side, seed, tell)
+    if not len(made.images):
+        raise DataError(
+            f"Not one object-removed pair came out of {made.tally.photos} photos: {made.tally.one_class} have fewer "
+            f"than two classes, {made.tally.no_allowed_class} no class that may be removed, {made.tally.no_sentence} "
+            "no sentence that is left. Give photos with boxes of two classes or more."
+        )
+    _write(key, made)
+    return made
+
+
+def _deleted(
+    scenes: Sequence[Scene], words: WordTable, recipe: Recipe, side: int, seed: int, tell: Progress
+) -> RemovedPairs:
+    tally, images, texts = Tally(), [], []
+    found = build_pairs(
+        scenes,
+        words,
+        FILLS[recipe.fill],
+        text="prompts" if recipe.text == "prompts" else "phrases",
+        captions_each=recipe.captions_each,
+        seed=seed,
+        longest=longest_side(scenes, side),
+        tally=tally,
+    )
+    for pair in found:
+        tell("painting over objects", tally.photos / len(scenes))
+        images.append(squash(pair.pixels, side))
+        texts.append(pair.texts)
+    return RemovedPairs(images=_stack(images, side), texts=tuple(texts), tally=tally)
+
+
+def _captioned(scenes: Sequence[Scene], recipe: Recipe, side: int, seed: int, tell: Progress) -> RemovedPairs:
+    from trainers.removal.captioner import captioner
+
+    say, tally, images, texts = captioner(recipe.captioner), Tally(), [], []
+    found = removals(scenes, FILLS[recipe.fill], seed=seed, longest=longest_side(scenes, side), tally=tally)
+    for removal in found:
+        tell("describing photos", tally.photos / len(scenes))
+        images.append(squash(removal.pixels, side))
+        texts.append((say([removal.pixels])[0],))
+        tally.pairs += 1
+    return RemovedPairs(images=_stack(images, side), texts=tuple(texts), tally=tally)
+
+
+def _stack(images: list[Tensor], side: int) -> Tensor:
+    return torch.stack(images) if images else torch.zeros(0, 3, side, side, dtype=torch.uint8)
+
+
+# ------------------------------------------------------------------- cache
+
+
+def _key(scenes: Sequence[Scene], words: WordTable, recipe: Recipe, side: int, seed: int) -> str:
+    """Digest of everything that decides the pairs; pixels stand behind ids, sentences and boxes."""
+    about = {name: value for name, value in asdict(recipe).items() if name not in ("originals", "removed", "ratio")}
+    digest = hashlib.sha256(json.dumps([FORMAT, about, side, seed, words.words], sort_keys=True).encode())
+    digest.update(drawn_scenes.code_digest().encode() if drawn_scenes.are_drawn(scenes) else b"")
+    for scene in scenes:
+        digest.update(repr((scene.image_id, scene.captions, scene.boxes, scene.classes, scene.width)).encode())
+    return digest.hexdigest()[:32]
+
+
+def _read(key: str) -> RemovedPairs | None:
+    folder = cache_folder()
+    path = None if folder is None else folder / "pairs" / f"{key}.safetensors"
+    if path is None or not path.is_file():
+        return None
+    try:
+        tensors, metadata = read_tensors(path)
+        about = json.loads(metadata["about"])
+        texts = tuple(tuple(one) for one in about["texts"])
+        if len(texts) != len(tensors["images"]):
+            raise ValueError("sentences do not fit the photos")
+        return RemovedPairs(images=tensors["images"], texts=texts, tally=Tally(**about["tally"]))
+    except (OSError, KeyError, ValueError, TypeError, SafetensorError):
+        path.unlink(missing_ok=True)  # a damaged cache is made again
+        return None
+
+
+def _write(key: str, made: RemovedPairs) -> None:
+    folder = cache_folder()
+    if folder is None:
+        return
+    about = {"texts": made.texts, "tally": asdict(made.tally)}
+    try:
+        write_tensors(folder / "pairs" / f"{key}.safetensors", {"images": made.images}, {"about": json.dumps(about)})
+    except OSError:  # a cache that cannot be written is done without
+        return

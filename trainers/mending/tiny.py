@@ -1,0 +1,99 @@
+"""``python -m trainers.mending.tiny``: train the small CLIP on the drawn scenes, mend it, write both for shipping."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tempfile
+from pathlib import Path
+
+from trainers.cli import train_with_bar
+from trainers.crossmodal.models.tiny_clip import ASSETS, TinyClip, save_folder
+from trainers.errors import RunError, UserError
+from trainers.mending.cli import LEARNING_RATE, STEPS, WEIGHT_DECAY, mend_summary
+from trainers.mending.mender import arm_model
+from trainers.store import RunFolder
+from trainers.types import MendChoice, ModelChoice, RunConfig, SceneChoice
+
+_CARD = """---
+license: apache-2.0
+library_name: open_clip
+---
+# {title}
+
+A CLIP of 2.8 million weights for 64-pixel pictures, trained on Rankscope's drawn scenes. It does not know photographs.
+It exists so that object removal can be tried at once and without a network.
+
+Weights and numbers were written by `{command}`.
+
+```
+{numbers}
+```
+
+open_clip reads the folder (`create_model_from_pretrained("local-dir:...")`); sentences must be tokenised with
+`trainers.crossmodal.tokens`, which keeps 6,000 of CLIP's merges.
+"""
+
+
+def main(argv: list[str]) -> int:
+    """Train, mend, write; exit status 0 unless something failed."""
+    parser = argparse.ArgumentParser(prog="python -m trainers.mending.tiny", description=__doc__)
+    parser.add_argument("--out", type=Path, default=ASSETS, help="folder for tiny_clip and tiny_clip_mended")
+    parser.add_argument("--steps", type=int, default=900, help="of the first training")
+    parser.add_argument("--mend-steps", type=int, default=STEPS, help="of the mending; 0 leaves it out")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--scenes", type=int, default=None, help="train scenes; the drawn scenes' default if not given")
+    parser.add_argument("--threads", type=int, default=None)
+    arguments = parser.parse_args(argv)
+    try:
+        base, mended = arguments.out / "tiny_clip", arguments.out / "tiny_clip_mended"
+        fresh = ModelChoice(name="tiny_clip", parameters={"fresh": True})
+        train(_config(arguments, fresh, {"removed": False}, arguments.steps, 1e-3), base, "Tiny CLIP")
+        if arguments.mend_steps:
+            again = ModelChoice(name="tiny_clip", parameters={"weights": str(base)})
+            config = _config(arguments, again, {}, arguments.mend_steps, LEARNING_RATE)
+            train(config, mended, "Tiny CLIP, mended")
+    except UserError as error:
+        print(f"rankscope: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+def train(config: RunConfig, target: Path, title: str) -> None:
+    """Train one model and write it as an open_clip folder.
+
+    Raises:
+        RunError: the training did not finish.
+    """
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = RunFolder.create(Path(scratch), config)
+        state = train_with_bar(folder)
+        if state.phase != "finished":
+            raise RunError(f"The training ended as {state.phase}: {state.error or state.message}.")
+        model = arm_model(folder, 0)
+        assert isinstance(model, TinyClip)
+        numbers = mend_summary(config, folder.scalars())
+        card = _CARD.format(title=title, command="python -m trainers.mending.tiny", numbers=numbers)
+        save_folder(model, target, card)
+        folder.db.close()
+    print(f"{target.name}: {numbers}")
+
+
+def _config(
+    arguments: argparse.Namespace, model: ModelChoice, recipe: dict[str, object], steps: int, rate: float
+) -> RunConfig:
+    parameters = {} if arguments.scenes is None else {"train": arguments.scenes}
+    return RunConfig(
+        losses=(),
+        mend=MendChoice(scenes=SceneChoice(parameters=parameters), model=model, recipes=(recipe,)),
+        learning_rate=rate,
+        weight_decay=WEIGHT_DECAY,
+        steps=steps,
+        minutes=None,
+        seed=arguments.seed,
+        threads=arguments.threads,
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
