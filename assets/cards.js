@@ -3,21 +3,6 @@
 import { el, figure, say } from "./dom.js";
 import { ARM_NAMES } from "./palette.js";
 
-/** Names, keys and meaning of the numbers under a map, in their order. */
-export const NUMBERS = [
-  ["R_at_1", "R@1", "Share of test images whose nearest other image is of the same finest class."],
-  ["AP_at_R", "mAP@R", "Precision averaged over the first R results, R being the number of images that should be found."],
-  ["HAP", "H-AP", "Average precision that gives part credit to results of a related class."],
-  ["train_R_at_1", "train R@1", "R@1 on the training images; far above R@1 means the loss learns them by heart."],
-];
-
-/** The same over the whole test set, which has more images to find and more to confuse them with. */
-const WHOLE = [
-  ["test/R_at_1", "R@1"],
-  ["test/AP_at_R", "mAP@R"],
-  ["test/HAP", "H-AP"],
-];
-
 const tips = { count: 0 };
 
 /** A word that explains itself on hover and on focus. */
@@ -31,8 +16,10 @@ export function explained(text, sentence) {
 }
 
 export class Card {
-  constructor(arm, title) {
+  /** `about`: the measures of the run's kind, see measures.js. */
+  constructor(arm, title, about) {
     this.arm = arm;
+    this.about = about;
     this.colour = ARM_NAMES[arm];
     this.title = el("h3", { text: title });
     this.fidelity = el("p", { class: "rs-fidelity" });
@@ -47,7 +34,7 @@ export class Card {
       { class: "rs-card" },
       el("header", {}, square, this.title, this.fidelity),
       this.plot,
-      el("footer", {}, ...NUMBERS.map((number) => this.number(...number)), this.whole),
+      el("footer", {}, ...about.numbers.map((number) => this.number(...number)), this.whole),
     );
   }
 
@@ -83,12 +70,12 @@ export class Card {
   /** The numbers of the images on the map, and once a run is done those of all test images. */
   show(values) {
     for (const [key, node] of this.values) say(node, figure(values[key]));
-    const known = WHOLE.filter(([key]) => Number.isFinite(values[key]));
-    say(this.whole, known.length ? `all test images: ${known.map(([key, name]) => `${name} ${figure(values[key])}`).join(" · ")}` : "");
+    const known = this.about.whole.filter(([key]) => Number.isFinite(values[key]));
+    say(this.whole, known.length ? `${this.about.wholeTitle}: ${known.map(([key, name]) => `${name} ${figure(values[key])}`).join(" · ")}` : "");
   }
 
   /** Keys of the scalars that `show` wants. */
   get keys() {
-    return [...this.values.keys(), ...WHOLE.map(([key]) => key)];
+    return [...this.values.keys(), ...this.about.whole.map(([key]) => key)];
   }
 }

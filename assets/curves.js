@@ -1,24 +1,12 @@
 // Small multiples: one panel per number, one colour per run, one cursor for all of them and the scrubber.
 
 import { el, grouped, say } from "./dom.js";
+import { measures } from "./measures.js";
 import { ARM_NAMES } from "./palette.js";
 
 const WIDTH = 300;
 const HEIGHT = 110;
 const RATE = "rate";
-
-/** [key, name, what it is, dashed companion]; rates live between 0 and 1. */
-const PANELS = [
-  ["R_at_1", "R@1", RATE, "train_R_at_1"],
-  ["AP_at_R", "mAP@R", RATE],
-  ["HAP", "H-AP", RATE],
-  ["loss", "Loss", "free"],
-];
-const LATER = [
-  ["NDCG", "NDCG", RATE],
-  ["ASI", "ASI", RATE],
-  ["images_per_s", "Images per second", "free"],
-];
 
 /** `on`: {seek(step)} when a panel is clicked. */
 export class Curves {
@@ -43,7 +31,7 @@ export class Curves {
     this.panels.clear();
     this.first.replaceChildren();
     this.later.replaceChildren();
-    for (const [key, name, kind, dashed] of PANELS) this.panel(this.first, key, name, kind, dashed);
+    for (const [key, name, kind, dashed] of measures(run).panels) this.panel(this.first, key, name, kind, dashed);
   }
 
   panel(host, key, name, kind, dashed = null) {
@@ -57,7 +45,7 @@ export class Curves {
 
   /** Panels for keys that have turned up: named terms, levels, speed. */
   discover() {
-    for (const [key, name, kind] of LATER) {
+    for (const [key, name, kind] of measures(this.run).later) {
       if (!this.panels.has(key) && this.series.arms(key).length) this.panel(this.later, key, name, kind);
     }
     for (const key of this.series.keys) {
@@ -78,7 +66,7 @@ export class Curves {
 
   draw() {
     const last = Math.max(this.series.lastStep(), 1);
-    say(this.key, `steps 0 to ${grouped(last)} · solid: test images · dashed: training images`);
+    say(this.key, `steps 0 to ${grouped(last)} · ${measures(this.run).key}`);
     for (const panel of this.panels.values()) {
       if (panel.node.parentNode === this.later && !this.rest.open) continue;
       panel.draw(this.series, last);

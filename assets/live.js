@@ -9,6 +9,7 @@ import { HoverCard } from "./hovercard.js";
 import { Legend } from "./legend.js";
 import { Maps } from "./maps.js";
 import { marksOf, trailOf } from "./marks.js";
+import { measures } from "./measures.js";
 import { spoken } from "./pictures.js";
 import { severity } from "./palette.js";
 import { picturePage } from "./poster.js";
@@ -119,7 +120,7 @@ class Live {
     Object.assign(this, { run, row: 0, series: new Series(), chosen: null, hovered: null, lassoed: [] });
     this.inLasso = null;
     this.address();
-    this.maps.arrange(run.arms.map((arm) => arm.title));
+    this.maps.arrange(run.arms.map((arm) => arm.title), measures(run));
     this.maps.reset();
     this.curves.load(run, this.series);
     this.strips.load(run);

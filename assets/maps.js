@@ -46,10 +46,10 @@ export class Maps {
     }
   }
 
-  /** One card per title; the canvas stays. */
-  arrange(titles) {
+  /** One card per title, with the numbers of the run's kind; the canvas stays. */
+  arrange(titles, about) {
     this.scene.clear();
-    this.cards = titles.map((title, arm) => new Card(arm, title));
+    this.cards = titles.map((title, arm) => new Card(arm, title, about));
     this.gestures = this.cards.map((card) => new Gestures(card.plot, this.actions(card.arm)));
     this.sprites = this.cards.map((card) => new Sprites(card.plot));
     this.grid.replaceChildren(...this.cards.map((card) => card.node));

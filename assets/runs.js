@@ -2,6 +2,7 @@
 
 import * as api from "./api.js";
 import { el, figure, grouped, icon, say } from "./dom.js";
+import { measures } from "./measures.js";
 
 const EVERY = 4000;
 const RESUMABLE = new Set(["stopped", "interrupted", "failed"]);
@@ -10,7 +11,6 @@ const WORDS = {
   queued: "waiting", starting: "getting ready", running: "training", paused: "paused", stopped: "stopped",
   finished: "finished", failed: "failed", interrupted: "interrupted", damaged: "damaged",
 };
-const HEADLINE = [["R_at_1", "R@1"], ["HAP", "H-AP"]];
 const KINDS = [
   ["run.zip", "Whole run"], ["metrics.csv", "Numbers"], ["coordinates.parquet", "Coordinates"],
   ["embeddings.parquet", "Embeddings"], ["replay.html", "Replay"], ["curves.html", "Curves"],
@@ -115,7 +115,7 @@ class Card {
     say(this.about, [run.summary || run.data, steps(run), place(run), size(run.bytes), run.recorded ? null : when(run.created)].filter(Boolean).join(" · "));
     say(this.trouble, run.error ?? "");
     this.trouble.hidden = !run.error;
-    this.arms.replaceChildren(...run.losses.map((loss, arm) => row(loss, arm, run.headline)));
+    this.arms.replaceChildren(...run.losses.map((loss, arm) => row(loss, arm, run)));
     this.allow();
   }
 
@@ -152,8 +152,8 @@ class Card {
   }
 }
 
-function row(loss, arm, headline) {
-  const numbers = HEADLINE.map(([key, name]) => el("span", { class: "rs-number" }, el("b", { text: figure(headline?.[key]?.[arm]) }), ` ${name}`));
+function row(loss, arm, run) {
+  const numbers = measures(run).headline.map(([key, name]) => el("span", { class: "rs-number" }, el("b", { text: figure(run.headline?.[key]?.[arm]) }), ` ${name}`));
   return el("li", {}, el("span", { class: `rs-square rs-arm-${arm}`, "aria-hidden": "true" }), el("span", { class: "rs-armname", text: loss }), ...numbers);
 }
 

@@ -10,6 +10,7 @@ from explorer.owner import digest
 from explorer.queue import Place
 from explorer.scheduler import Scheduler
 from explorer.settings import Settings
+from explorer.wording import arm_titles
 from trainers.errors import RunError
 from trainers.store import RunFolder, list_runs
 from trainers.types import ACTIVE, RESUMABLE, RunConfig
@@ -23,7 +24,7 @@ class RunStatus:
         phase: queued, starting, running, paused, stopped, finished, failed or interrupted.
         queue_position: 1 is next; None when it does not wait.
         wait_minutes: estimated wait; None when it does not wait or nobody knows.
-        losses: names of the losses, in the order of ``metrics``.
+        losses: names of the losses (of a mending run: its recipes), in the order of ``metrics``.
         metrics: for each loss the newest value of every number.
     """
 
@@ -109,7 +110,7 @@ class Runs:
         folder = self.find(run_id)
         state = folder.state()
         place = self._scheduler.place(run_id)
-        names = [loss.name for loss in folder.config.losses]
+        names = _names(folder.config)
         latest: list[dict[str, float]] = [{} for _ in names]
         for scalar in folder.scalars():
             latest[scalar.arm][scalar.key] = scalar.value
@@ -140,8 +141,8 @@ class Runs:
                     continue
                 finally:
                     folder.db.close()
-                entry = {"id": folder.id, "recorded": recorded, **asdict(state), "data": config.data.source}
-                found.append({**entry, "losses": [loss.name for loss in config.losses]})
+                entry = {"id": folder.id, "recorded": recorded, **asdict(state), "data": _source(config)}
+                found.append({**entry, "losses": _names(config)})
         return found
 
     def find(self, run_id: str) -> RunFolder:
@@ -184,6 +185,14 @@ class Runs:
             raise RunError(
                 f"{limits.queue} runs wait already; please come back later, or run this on your own machine."
             )
+
+
+def _names(config: RunConfig) -> list[str]:
+    return [loss.name for loss in config.losses] if config.mend is None else arm_titles(config)
+
+
+def _source(config: RunConfig) -> str:
+    return config.data.source if config.mend is None else config.mend.scenes.source
 
 
 def status_json(status: RunStatus) -> dict[str, object]:

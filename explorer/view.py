@@ -10,13 +10,13 @@ import numpy as np
 
 from explorer.library import Library, Run
 from explorer.owner import digest
-from explorer.wording import arm_titles, data_title, loss_title, run_title, severity_words, summary
+from explorer.wording import arm_titles, data_title, kind, loss_title, run_title, severity_words, summary
 from trainers.errors import RunError
 from trainers.store import RunFolder
-from trainers.types import ACTIVE, Probe
+from trainers.types import ACTIVE, Probe, RunConfig
 
 METRIC_ROWS = 2000
-HEADLINE = ("R_at_1", "HAP")
+HEADLINE = {"ranking": ("R_at_1", "HAP"), "mending": ("ODmAP_at_1", "i2t_R_at_5")}
 Json = dict[str, Any]
 
 
@@ -75,7 +75,8 @@ def _card(library: Library, folder: RunFolder, queue: Queue | None, token: str |
         "created": created(folder.id),
         "message": "",
         "error": None,
-        "headline": {key: [] for key in HEADLINE},
+        "kind": "ranking",
+        "headline": {},
         "queue_position": None,
         "mine": None if token is None else _is_mine(folder, token),
     }
@@ -92,6 +93,7 @@ def _card_of(run: Run, queue: Queue | None) -> Json:
         "data": data_title(run),
         "summary": summary(run),
         "losses": arm_titles(run.config),
+        "kind": kind(run.config),
         "phase": state.phase,
         "step": state.step,
         "planned_steps": state.planned_steps,
@@ -111,8 +113,9 @@ def _is_mine(folder: RunFolder, token: str) -> bool:
 def _headline(run: Run) -> dict[str, list[float | None]]:
     # SQLite gives the other columns of the row that holds the maximum, so this is the newest value of each key
     sql = "SELECT arm, key, value, MAX(id) FROM metrics WHERE key IN (?, ?) GROUP BY arm, key"
-    newest = {(arm, key): _number(value) for arm, key, value, _ in run.folder.db.rows(sql, HEADLINE)}
-    return {key: [newest.get((arm, key)) for arm in range(len(run.config.losses))] for key in HEADLINE}
+    keys = HEADLINE[kind(run.config)]
+    newest = {(arm, key): _number(value) for arm, key, value, _ in run.folder.db.rows(sql, keys)}
+    return {key: [newest.get((arm, key)) for arm in range(run.config.arms)] for key in keys}
 
 
 def _position(run: Run, queue: Queue | None, phase: str) -> int | None:
@@ -136,15 +139,24 @@ def about(run: Run) -> Json:
         "created": created(run.id),
         "config": json.loads(run.config.to_json()),
         "summary": summary(run),
-        "arms": [
-            {"title": title, "name": choice.name, "loss": loss_title(choice), "parameters": dict(choice.parameters)}
-            for title, choice in zip(arm_titles(run.config), run.config.losses, strict=True)
-        ],
+        "kind": kind(run.config),
+        "arms": _arms(run.config),
         "frames": [list(row) for row in frames],
         "step": state.step,
         "planned_steps": state.planned_steps,
         "seconds": state.seconds,
     } | _points(run.probe)
+
+
+def _arms(config: RunConfig) -> list[Json]:
+    names = arm_titles(config)
+    if config.mend is not None:
+        recipes = zip(names, config.mend.recipes, strict=True)
+        return [{"title": name, "name": "recipe", "loss": name, "parameters": dict(one)} for name, one in recipes]
+    return [
+        {"title": title, "name": choice.name, "loss": loss_title(choice), "parameters": dict(choice.parameters)}
+        for title, choice in zip(names, config.losses, strict=True)
+    ]
 
 
 def _points(probe: Probe | None) -> Json:

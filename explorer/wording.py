@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections import Counter
 
 from explorer.library import Run
+from trainers.crossmodal.models import MODELS
 from trainers.data import SOURCES
 from trainers.encoders import ENCODERS
 from trainers.losses import LOSSES
-from trainers.types import Hierarchy, LossChoice, RunConfig
+from trainers.mending import recipes
+from trainers.types import Hierarchy, LossChoice, ModelChoice, RunConfig
 
 
 def loss_title(choice: LossChoice) -> str:
@@ -16,8 +18,15 @@ def loss_title(choice: LossChoice) -> str:
     return LOSSES[choice.name].title if choice.name in LOSSES else choice.name
 
 
+def kind(config: RunConfig) -> str:
+    """``ranking``: losses on labelled images; ``mending``: an image-text model on object-removed photos."""
+    return "ranking" if config.mend is None else "mending"
+
+
 def arm_titles(config: RunConfig) -> list[str]:
     """One title per arm, all different: the same loss twice is told apart by its parameters, or by number."""
+    if config.mend is not None:
+        return recipes.titles([recipes.recipe(values) for values in config.mend.recipes])
     plain = [loss_title(choice) for choice in config.losses]
     often = Counter(plain)
     titles = [
@@ -37,20 +46,34 @@ def data_title(run: Run) -> str:
     """The name of the images: as read, or as asked for while they are not read yet."""
     if run.probe is not None:
         return run.probe.data_title
-    source = run.config.data.source
+    mend = run.config.mend
+    source = run.config.data.source if mend is None else mend.scenes.source
+    if source == "drawn_scenes":
+        return "Drawn scenes"
     if source in SOURCES:
         return SOURCES[source].title
     return source.rstrip("/").rsplit("/", 1)[-1]
 
 
 def run_title(run: Run) -> str:
-    """``Smooth-AP vs HAPPIER on Drawn world``."""
+    """``Smooth-AP vs HAPPIER on Drawn world``, or ``Mending Tiny CLIP on Drawn scenes``."""
+    if run.config.mend is not None:
+        return f"Mending {model_title(run.config.mend.model)} on {data_title(run)}"
     return f"{' vs '.join(arm_titles(run.config))} on {data_title(run)}"
 
 
 def summary(run: Run) -> str:
     """One line: images, encoder, batch, budget, seed."""
     config = run.config
+    if config.mend is not None:
+        parts = [
+            data_title(run),
+            model_title(config.mend.model),
+            f"{config.mend.batch} pairs a step",
+            _budget(config),
+            f"seed {config.seed}",
+        ]
+        return ", ".join(part for part in parts if part)
     encoder = ENCODERS[config.encoder].title if config.encoder in ENCODERS else config.encoder
     parts = [
         data_title(run),
@@ -60,6 +83,11 @@ def summary(run: Run) -> str:
         f"seed {config.seed}",
     ]
     return ", ".join(part for part in parts if part)
+
+
+def model_title(choice: ModelChoice) -> str:
+    """As printed in the menu of image-text models; the bare name of one that this program does not know."""
+    return MODELS[choice.name].title if choice.name in MODELS else choice.name
 
 
 def severity_words(hierarchy: Hierarchy) -> list[str]:

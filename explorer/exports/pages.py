@@ -30,6 +30,13 @@ _HEADINGS = {
     "ASI": "ASI",
     "train_R_at_1": "Recall@1 on training batches",
     "images_per_s": "Images per second",
+    "ODmAP_at_1": "ODmAP@1",
+    "rerendered_ODmAP_at_1": "ODmAP@1, drawn again",
+    "hallucination_at_1": "Names what is gone @1",
+    "i2t_R_at_1": "Photo to sentence R@1",
+    "i2t_R_at_5": "Photo to sentence R@5",
+    "t2i_R_at_1": "Sentence to photo R@1",
+    "distinct_top1": "Different first answers",
 }
 _STYLE = """
 body { margin: 0; color: #17181c; background: #fff; font: 15px/1.5 system-ui, -apple-system, 'Segoe UI', sans-serif; }
@@ -59,7 +66,7 @@ def write_replay(library: Library, run: Run, path: Path) -> None:
 def write_curves(run: Run, path: Path) -> None:
     """Every measure over the steps, and the final numbers where the run is finished."""
     scalars = run.folder.scalars()
-    panels = curve_panels(scalars, len(run.config.losses), run.probe)
+    panels = curve_panels(scalars, run.config.arms, run.probe)
     titles = arm_titles(run.config)
     body = _final_table(scalars, titles) + _floor(scalars)
     path.write_text(_page(run, figures.curves(panels, titles), body), encoding="utf-8")

@@ -96,8 +96,7 @@ def model_choice(arguments: argparse.Namespace, parse: Parse) -> ModelChoice:
 
 def mend_summary(config: RunConfig, scalars: list[Any]) -> str:
     """The whole-test numbers of every recipe, one line each."""
-    from trainers.mending.mender import titles
-    from trainers.mending.recipes import recipe
+    from trainers.mending.recipes import recipe, titles
 
     assert config.mend is not None
     names = titles([recipe(values) for values in config.mend.recipes])

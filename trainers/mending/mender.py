@@ -23,7 +23,7 @@ from trainers.mending.exam import TRAIN_SPLITS, Exam, Examiner, Marks, make_exam
 from trainers.mending.examples import Examples, Pool
 from trainers.mending.mend_arm import MendArm
 from trainers.mending.photos import read_photos, removed_pairs
-from trainers.mending.recipes import Recipe, recipe, title
+from trainers.mending.recipes import Recipe, recipe, titles
 from trainers.parameters import make
 from trainers.removal.words import WordTable, load_words
 from trainers.stepper import under
@@ -130,17 +130,6 @@ class Mender(Loop):
             columns=COLUMNS,
         )
         self.folder.write_probe(probe, sheets(images))
-
-
-def titles(recipes: Sequence[Recipe]) -> list[str]:
-    """One title per arm, all different."""
-    plain = [title(one) for one in recipes]
-    often, seen = Counter(plain), Counter()
-    for place, name in enumerate(plain):
-        seen[name] += 1
-        if often[name] > 1:
-            plain[place] = f"{name} #{seen[name]}"
-    return plain
 
 
 def numbers(marks: Marks) -> dict[str, float]:

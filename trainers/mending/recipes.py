@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -117,3 +118,14 @@ def title(found: Recipe) -> str:
     ratio = "" if found.ratio is None else f", {found.ratio:g} each"
     made = f"D′ ({found.text}, {found.fill}{ratio})"
     return f"{own} + {made}" if own else made
+
+
+def titles(recipes: Sequence[Recipe]) -> list[str]:
+    """One title per arm, all different."""
+    plain = [title(one) for one in recipes]
+    often, seen = Counter(plain), Counter()
+    for place, name in enumerate(plain):
+        seen[name] += 1
+        if often[name] > 1:
+            plain[place] = f"{name} #{seen[name]}"
+    return plain
