@@ -1,0 +1,91 @@
+"""The whole way of a set of photos: removal, retrieval, ODmAP, object-removed pairs, a fine-tuning step; with timings.
+
+python -m tests.benchmarks.photos path/or/hub-id --model tiny_clip
+"""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from trainers.cli import parse_choice
+from trainers.crossmodal.encode import encode_photos, encode_texts
+from trainers.crossmodal.models import MODELS
+from trainers.data.captions import load_scenes
+from trainers.mending.exam import Examiner, make_exam
+from trainers.mending.mender import Mender
+from trainers.removal.words import load_words
+from trainers.store import RunFolder
+from trainers.types import MendChoice, ModelChoice, RunConfig, SceneChoice
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("source")
+    parser.add_argument("--model", default="tiny_clip", help="NAME[:PARAMETER=VALUE,...]")
+    parser.add_argument("--fill", default="telea")
+    parser.add_argument("--batch", type=int, default=64)
+    given = parser.parse_args()
+    name, parameters = parse_choice(given.model)
+    descriptor = MODELS[name]
+    clock = _Clock()
+    model = clock("load the model", 1, lambda: descriptor.build(parameters).eval())
+    found = clock("open the set", 1, lambda: load_scenes(given.source))
+    whole = dataclasses.replace(found, splits={"test": tuple(s for part in found.splits.values() for s in part)})
+    count = len(whole.splits["test"])
+    if not descriptor.photos:
+        print("This model knows the drawn scenes only: it does not know photos. Timings hold, numbers say nothing.")
+    words = load_words().with_classes(found.classes)
+    exam = clock(
+        "read, remove, paint over, parse",
+        count,
+        lambda: make_exam(whole, words, model.side, fill=given.fill, every=True),
+    )
+    print(f"{count} photos, {len(exam.queries)} allowed removals, {len(exam.gallery)} sentences: {exam.tally}")
+    clock("encode photos", len(exam.photos), lambda: encode_photos(model, exam.photos))
+    clock("encode sentences", len(exam.gallery), lambda: encode_texts(model, exam.gallery))
+    marks = clock("ODmAP, recall both ways", len(exam.queries), lambda: Examiner(exam, model).ask(model))
+    for key in ("ODmAP_at_1", "ODmAP_at_5", "ODmAP_at_10", "hallucination_at_1", "i2t_R_at_1", "t2i_R_at_1"):
+        print(f"  {key:<20} {marks.means().get(key, float('nan')):.4f}")
+    print(f"  {marks.filled.counts}")
+    if descriptor.trainable:
+        _one_step(given, name, parameters, clock, count)
+
+
+def _one_step(given: argparse.Namespace, name: str, parameters: dict[str, object], clock: _Clock, count: int) -> None:
+    mend = MendChoice(
+        scenes=SceneChoice(source=given.source),
+        model=ModelChoice(name=name, parameters=parameters),
+        recipes=({"fill": given.fill},),
+        batch=given.batch,
+    )
+    config = RunConfig(losses=(), mend=mend, learning_rate=MODELS[name].learning_rate, steps=1, minutes=None)
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = RunFolder.create(Path(scratch), config)
+        mender = clock("D and D', tokens, the exam", count, lambda: Mender(folder))
+        clock("one fine-tuning step", 1, lambda: mender.arms[0].step(0, 1.0))
+        print(next(line for line in (folder.path / "log.txt").read_text().splitlines() if "object-removed" in line))
+        folder.db.close()
+
+
+class _Clock:
+    """Runs a thing and prints how long it took, in all and each."""
+
+    def __call__(self, what: str, each: int, work: Callable[[], Any]) -> Any:
+        start = time.perf_counter()
+        result = work()
+        taken = time.perf_counter() - start
+        print(f"{what:<34} {taken:8.2f} s" + (f"  {1e3 * taken / each:8.2f} ms each of {each}" if each > 1 else ""))
+        return result
+
+
+if __name__ == "__main__":
+    torch.manual_seed(0)
+    main()
