@@ -86,7 +86,7 @@ def whole(kind: Any, where: str) -> Any:
     net, report = kind.from_pretrained(
         where, dtype=torch.float32, trust_remote_code=False, weights_only=True, output_loading_info=True
     )
-    absent = sorted(report["missing_keys"])
+    absent = sorted(key for key in report["missing_keys"] if not key.endswith("num_batches_tracked"))  # mere counters
     if absent:
         raise UserError(
             f"{Path(where).name} holds no weights for {absent[0]} and {len(absent) - 1} more: it is a model of another "
