@@ -91,7 +91,7 @@ export class Curves {
   }
 }
 
-class Panel {
+export class Panel {
   constructor(run, key, name, kind, dashed, on) {
     Object.assign(this, { run, key, kind, dashed });
     this.lines = el("g", {});

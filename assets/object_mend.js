@@ -1,0 +1,105 @@
+// Mend this model: up to four recipes trained side by side from the same weights, and the run that follows.
+
+import { el, say } from "./dom.js";
+import { button, choose, field, fold, number, Problem, select } from "./object_fields.js";
+import { Follow } from "./object_follow.js";
+import { Recipe, recipesOf } from "./object_recipe.js";
+
+const MOST = 4;
+const WAIT = 20000;
+const WHAT = "Goes on training the model on photos together with the same photos without an object, whose sentences do not name it. The recipes share weights, batches and budget; only what they are trained on differs.";
+
+/** `on`: {act(action, payload), settings, use(name)}. */
+export class Mend {
+  constructor(on) {
+    this.on = on;
+    this.recipes = [];
+    this.model = select(() => this.explain());
+    this.presets = select((name) => this.preset(name));
+    this.presetAbout = el("p", { class: "rs-setabout" });
+    this.cards = el("div", { class: "rs-recipes" });
+    this.more = button("Compare with another recipe", () => this.add({ removed: false }));
+    this.steps = number(250, 1, 100000, 10);
+    this.minutes = number(5, 0.5, 1440, 0.5);
+    this.seed = number(0, 0, 2 ** 31 - 1);
+    this.rate = number(0.0002, 0, 1, "any");
+    this.go = button("Mend this model", () => this.start(), "rs-primary rs-wide");
+    this.said = el("p", { class: "rs-setabout", role: "status" });
+    this.problem = new Problem();
+    this.follow = new Follow(on);
+    const first = el("div", { class: "rs-form" }, field("Model", this.model), field("Recipes", this.presets));
+    const budget = el("div", { class: "rs-form" }, field("Steps", this.steps, { class: "rs-field rs-short" }), field("Minutes at most", this.minutes, { class: "rs-field rs-short" }), this.go);
+    const rest = fold("Seed and learning rate", el("div", { class: "rs-form" }, field("Seed", this.seed, { class: "rs-field rs-short" }), field("Learning rate", this.rate, { class: "rs-field rs-short" })));
+    const head = el("header", { class: "rs-sechead" }, el("h2", { text: "Mend this model" }));
+    const body = [head, el("p", { class: "rs-setabout", text: WHAT }), first, this.presetAbout, this.cards, this.more, budget, rest, this.said, this.problem.node, this.follow.node];
+    this.node = el("section", { class: "rs-panel rs-stack", "aria-label": "Mend this model" }, ...body);
+    window.addEventListener("rankscope:mending", (event) => this.replied(event.detail ?? {}));
+  }
+
+  load(start) {
+    this.offer = start;
+    const able = start.models.filter((model) => model.trainable);
+    choose(this.model, able.map((model) => ({ ...model, disabled: !model.ready })), start.chosen.find((name) => able.some((model) => model.name === name)));
+    choose(this.presets, start.presets, start.presets[0]?.name);
+    this.preset(this.presets.value);
+  }
+
+  preset(name) {
+    const preset = this.offer.presets.find((one) => one.name === name);
+    say(this.presetAbout, preset?.sentence ?? "");
+    this.recipes = [];
+    this.cards.replaceChildren();
+    for (const values of recipesOf(preset).slice(0, MOST)) this.add(values);
+  }
+
+  add(values) {
+    const recipe = new Recipe(this.offer, values, { changed: () => this.explain(), drop: (one) => this.drop(one) });
+    this.recipes.push(recipe);
+    this.cards.append(recipe.node);
+    this.explain();
+  }
+
+  drop(recipe) {
+    this.recipes = this.recipes.filter((one) => one !== recipe);
+    recipe.node.remove();
+    this.explain();
+    this.more.focus();
+  }
+
+  explain() {
+    this.recipes.forEach((recipe, arm) => recipe.place(arm, this.recipes.length));
+    this.more.disabled = this.recipes.length >= MOST;
+    say(this.more, this.recipes.length >= MOST ? "Four recipes are the most" : "Compare with another recipe");
+  }
+
+  start() {
+    this.problem.say(null);
+    const { settings } = this.on;
+    const set = settings.start.sets.find((one) => one.name === settings.sets.value);
+    const asked = {
+      model: this.model.value,
+      source: set?.source ?? set?.name,
+      set: set?.name,
+      captions_from: set?.captions_from ?? null,
+      recipes: this.recipes.map((recipe) => recipe.values),
+      steps: Number(this.steps.value),
+      minutes: Number(this.minutes.value),
+      seed: Number(this.seed.value),
+      learning_rate: Number(this.rate.value),
+    };
+    this.go.disabled = true;
+    say(this.said, "Starting …");
+    clearTimeout(this.silent);
+    this.silent = setTimeout(() => this.replied({ error: "The server has not answered yet. The Runs tab shows whether the run is there." }), WAIT);
+    this.on.act("mend", asked);
+  }
+
+  /** The server's word on what was asked for: a run, or what stands in its way. */
+  replied({ id, said, error }) {
+    clearTimeout(this.silent);
+    this.go.disabled = false;
+    say(this.said, error ? "" : (said ?? ""));
+    this.problem.say(error ?? null);
+    if (id) this.follow.open(id);
+  }
+}

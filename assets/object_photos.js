@@ -1,0 +1,121 @@
+// The photos of a set as a strip, read in pages as one scrolls, and the visitor's own photo by button, drop or paste.
+
+import { el, icon, reducedMotion, say } from "./dom.js";
+import * as api from "./object_api.js";
+import { button } from "./object_fields.js";
+
+const PAGE = 24;
+const SIDE = 128;
+
+/** `on`: {choose(ref), upload(file), fail(sentence)}. */
+export class Photos {
+  constructor(on) {
+    this.on = on;
+    this.list = el("ul", { class: "rs-thumbs", "aria-label": "Photos" });
+    this.place = el("p", { class: "rs-place" });
+    this.back = step("back", "Previous photo", () => this.step(-1));
+    this.forward = step("forward", "Next photo", () => this.step(1));
+    this.file = el("input", { type: "file", accept: "image/*", class: "rs-unseen", tabindex: "-1", "aria-hidden": "true", onchange: () => this.picked() });
+    const own = button("Your photo", () => this.file.click());
+    own.title = "Choose a file, drop one on the photo, or paste one";
+    const end = el("div", { class: "rs-own" }, own, this.file);
+    this.node = el("div", { class: "rs-photos" }, this.back, this.list, this.forward, end, this.place);
+    this.list.addEventListener("scroll", () => this.near() && this.more());
+    this.items = [];
+    this.total = 0;
+  }
+
+  picked() {
+    const [file] = this.file.files;
+    this.file.value = "";
+    if (file) this.on.upload(file);
+  }
+
+  /** Photos can be dropped on `node`, and pasted anywhere while it is on screen. */
+  welcome(node) {
+    const offered = (event) => [...(event.dataTransfer?.types ?? [])].includes("Files");
+    node.addEventListener("dragover", (event) => {
+      if (!offered(event)) return;
+      event.preventDefault();
+      node.classList.add("rs-dropping");
+    });
+    node.addEventListener("dragleave", (event) => node.contains(event.relatedTarget) || node.classList.remove("rs-dropping"));
+    node.addEventListener("drop", (event) => {
+      if (!offered(event)) return;
+      event.preventDefault();
+      node.classList.remove("rs-dropping");
+      if (event.dataTransfer.files[0]) this.on.upload(event.dataTransfer.files[0]);
+    });
+    window.addEventListener("paste", (event) => {
+      const file = [...(event.clipboardData?.files ?? [])].find((one) => one.type.startsWith("image/"));
+      if (file && node.offsetParent !== null) this.on.upload(file);
+    });
+  }
+
+  async load(set) {
+    const turn = (this.turn = {});
+    Object.assign(this, { set, items: [], total: Infinity, reading: false });
+    this.list.replaceChildren(...Array.from({ length: 12 }, () => el("li", { class: "rs-thumb rs-bone" })));
+    await this.more(turn);
+  }
+
+  near() {
+    return this.list.scrollLeft + this.list.clientWidth * 2 > this.list.scrollWidth;
+  }
+
+  async more(turn = this.turn) {
+    if (this.reading || this.items.length >= this.total) return;
+    this.reading = true;
+    try {
+      const reply = await api.photos(this.set, this.items.length, PAGE);
+      if (turn !== this.turn) return;
+      if (!this.items.length) this.list.replaceChildren();
+      this.total = reply.photos.length ? reply.total : this.items.length;
+      for (const photo of reply.photos) this.add(photo);
+      this.mark(this.chosen);
+    } catch (error) {
+      if (turn === this.turn) this.on.fail(error.message);
+    } finally {
+      if (turn === this.turn) this.reading = false;
+    }
+  }
+
+  add(photo) {
+    const image = el("img", { src: api.imageUrl(photo.ref, SIDE), alt: photo.alt || `Photo ${this.items.length + 1}`, loading: "lazy", draggable: "false" });
+    const press = el("button", { type: "button", class: "rs-thumb", "aria-pressed": "false", title: photo.classes.join(", "), onclick: () => this.on.choose(photo.ref) }, image);
+    this.items.push({ ref: photo.ref, press });
+    this.list.append(el("li", {}, press));
+  }
+
+  /** Mark the photo that is shown; it may come from elsewhere and be in no strip. */
+  mark(ref) {
+    this.chosen = ref;
+    const at = this.at;
+    this.items.forEach((item, i) => item.press.setAttribute("aria-pressed", String(i === at)));
+    this.back.disabled = at === 0;
+    this.forward.disabled = at === this.total - 1;
+    say(this.place, Number.isFinite(this.total) ? `${at < 0 ? "–" : (at + 1).toLocaleString("en-GB")} of ${this.total.toLocaleString("en-GB")}` : "");
+    if (at >= 0) this.reveal(this.items[at].press);
+  }
+
+  reveal(node) {
+    const [box, view] = [node.getBoundingClientRect(), this.list.getBoundingClientRect()];
+    if (box.left >= view.left && box.right <= view.right) return;
+    this.list.scrollBy({ left: box.left - view.left - view.width / 2, behavior: reducedMotion() ? "auto" : "smooth" });
+  }
+
+  get at() {
+    return this.items.findIndex((item) => item.ref === this.chosen);
+  }
+
+  async step(by) {
+    const next = this.at + by;
+    if (next >= this.items.length) await this.more();
+    const item = this.items[Math.max(0, next)];
+    if (item) this.on.choose(item.ref);
+  }
+}
+
+function step(name, words, pressed) {
+  return el("button", { type: "button", class: "rs-act rs-step", "aria-label": words, title: words, onclick: pressed }, icon(name));
+}

@@ -1,0 +1,77 @@
+// What one arm of a mending is trained on: a card with the arm's colour.
+
+import { el, say } from "./dom.js";
+import { button, field, number, select, slider } from "./object_fields.js";
+import { ARM_NAMES } from "./palette.js";
+
+const ORIGINALS = [
+  { name: "all", title: "all of them" },
+  { name: "matched", title: "as many as removed ones" },
+  { name: "none", title: "none" },
+];
+const ALL = 1.05; // the slider's right end: as many as there are
+
+/** `on`: {changed(), drop(recipe)}; `start`: of the server. */
+export class Recipe {
+  constructor(start, values, on) {
+    this.start = start;
+    const changed = () => {
+      this.tell();
+      on.changed();
+    };
+    this.square = el("span", { "aria-hidden": "true" });
+    this.name = el("h3", {});
+    this.drop = button("Remove", () => on.drop(this));
+    this.originals = select(changed, ORIGINALS, values.originals ?? "all");
+    this.removed = el("input", { type: "checkbox", checked: values.removed ?? true, onchange: changed });
+    this.text = select(changed, start.recipes, values.text ?? start.recipes[0]?.name);
+    this.fill = select(changed, start.fills.map((fill) => ({ ...fill, disabled: Boolean(fill.missing) })), values.fill ?? start.fill);
+    const words = (value) => (value > 1 ? "all there are" : `${value.toFixed(2)} for each original`);
+    this.ratio = slider("Removed photos:", { value: values.ratio ?? ALL, low: 0.05, high: ALL, step: 0.05, words, changed });
+    this.each = number(values.captions_each ?? 1, 1, 5, 1, changed);
+    this.captioner = el("input", { class: "rs-input", type: "text", value: values.captioner ?? "", placeholder: "folder or Hugging Face id", spellcheck: "false", onchange: changed });
+    this.captioning = field("Captioner", this.captioner);
+    this.about = el("p", { class: "rs-setabout" });
+    const check = el("label", { class: "rs-check" }, this.removed, el("span", { text: "Photos without an object" }));
+    this.more = el("div", { class: "rs-recipefields" }, field("Their sentences", this.text), field("Filled with", this.fill), field("Sentences each", this.each), this.captioning);
+    const head = el("header", {}, this.square, this.name, this.drop);
+    this.node = el("article", { class: "rs-recipe" }, head, field("Photos as they are", this.originals), check, this.more, this.ratio.node, this.about);
+    this.tell();
+  }
+
+  /** Which arm this is, and whether it may leave. */
+  place(arm, count) {
+    this.square.setAttribute("class", `rs-swatch rs-${ARM_NAMES[arm]}`);
+    this.drop.hidden = count < 2;
+    this.drop.setAttribute("aria-label", `Remove recipe ${arm + 1}`);
+  }
+
+  tell() {
+    const text = this.start.recipes.find((one) => one.name === this.text.value);
+    const removed = this.removed.checked;
+    this.captioning.hidden = this.text.value !== "captioner";
+    for (const control of [this.text, this.fill, this.each, this.ratio.range]) control.disabled = !removed;
+    const own = { all: "Originals", matched: "Some originals", none: "" }[this.originals.value];
+    say(this.name, [own, removed ? `${own ? "and" : "Only"} removed, ${(text?.title ?? "").toLowerCase()}` : ""].filter(Boolean).join(" ") || "Nothing");
+    say(this.about, !own && !removed ? "Nothing is left to train on: choose originals, removed photos or both." : removed ? (text?.sentence ?? "") : "Nothing is removed: the comparison that shows what removal teaches.");
+  }
+
+  get values() {
+    const share = this.ratio.value;
+    const values = {
+      originals: this.originals.value,
+      removed: this.removed.checked,
+      text: this.text.value,
+      fill: this.fill.value,
+      ratio: share > 1 ? null : share,
+      captions_each: Number(this.each.value),
+    };
+    return this.text.value === "captioner" ? { ...values, captioner: this.captioner.value.trim() } : values;
+  }
+}
+
+/** Recipes of a preset: the paper's experiments have up to four. */
+export function recipesOf(preset) {
+  const found = preset?.recipes ?? preset?.values?.recipes ?? preset?.values ?? {};
+  return Array.isArray(found) ? found : [found];
+}
