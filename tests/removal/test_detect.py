@@ -76,6 +76,17 @@ def test_published_weights_are_taken_from_torchs_cache(network, tmp_path, monkey
     check(entry.build({"score": 0.05})(PICTURE), PICTURE.shape, WEIGHTS.meta["categories"])
 
 
+def test_weights_saved_with_frozen_normalisation_fit(tmp_path):
+    """The published Faster R-CNN was saved so: its layers count no batches."""
+    torch.manual_seed(0)
+    net = detection.fasterrcnn_mobilenet_v3_large_fpn(weights=None, weights_backbone=None, num_classes=91)
+    state = {name: value for name, value in net.state_dict().items() if not name.endswith("num_batches_tracked")}
+    assert len(state) < len(net.state_dict())
+    save_file(state, tmp_path / "w.safetensors")
+    detect = DETECTORS["fasterrcnn"].build({"weights": str(tmp_path / "w.safetensors"), "score": 0.01})
+    check(detect(PICTURE), PICTURE.shape, WEIGHTS.meta["categories"])
+
+
 def test_masks_follow_their_boxes():
     masks = np.zeros((4, 5, 6), bool)
     masks[[0, 1, 2, 3], 0, [0, 1, 2, 3]] = True
