@@ -11,13 +11,14 @@ import { Mend } from "./object_mend.js";
 import { Nearby } from "./object_nearby.js";
 import { Original } from "./object_original.js";
 import { Photos } from "./object_photos.js";
-import { spelled, suggestion } from "./object_removal.js";
+import { beside, suggestion, waiting } from "./object_removal.js";
 import { Sentences } from "./object_sentences.js";
 import { Settings } from "./object_settings.js";
 import { csv } from "./object_table.js";
 
 const SIDE = 768;
 const AGAIN = 3000;
+const LATE = 1200; // a model that still reads the sentences is asked again
 
 /** `act(action, payload)` asks the server to change something; `public`: only a run's owner may change it. */
 export function mount(element, options) {
@@ -29,7 +30,7 @@ class RemoveAnObject {
   constructor(host, { act }) {
     Object.assign(this, { host, photo: null, remove: null });
     this.build((action, payload) => act(action, { token: token(), ...payload }));
-    this.asking = new api.Newest(api.answers, (reply, asked) => this.answered(reply), (error) => this.failed(error));
+    this.asking = new api.Newest(api.answers, (reply, asked) => this.answered(reply, asked), (error) => this.failed(error));
     // the models are loaded only for somebody who looks
     const seen = new IntersectionObserver((entries) => {
       if (!entries.some((entry) => entry.isIntersecting)) return;
@@ -73,7 +74,7 @@ class RemoveAnObject {
       this.original.naming.detectors(start.detectors);
       this.original.know(this.set?.classes ?? []);
       this.mend.load(start);
-      this.sentences.wait(this.settings.chosen.map((name) => this.settings.title(name)));
+      this.sentences.wait(this.settings.titles);
       this.photos.load(start.set);
       await this.open(start.first);
     } catch (error) {
@@ -107,6 +108,7 @@ class RemoveAnObject {
   meet(photo, removed = null) {
     this.photo = photo;
     this.problem.say(null);
+    clearTimeout(this.later);
     this.asking.forget();
     this.remove = null;
     this.photos.mark(photo.ref);
@@ -115,7 +117,7 @@ class RemoveAnObject {
     this.original.show(photo, url);
     this.filled.show(photo, url);
     const classes = removed?.length ? removed : suggestion(photo);
-    this.sentences.wait(this.settings.chosen.map((name) => this.settings.title(name)));
+    this.sentences.wait(this.settings.titles);
     this.filled.rest(!classes);
     if (classes) this.take({ classes });
     else this.sentences.rest();
@@ -140,7 +142,7 @@ class RemoveAnObject {
       const found = await api.detect(photo.ref, detector);
       if (photo !== this.photo) return;
       if (!found.objects.length) this.problem.say(found.notes.join(" ") || "Nothing was found. Draw a box around what is to go.");
-      else this.meet({ ...photo, objects: found.objects, found: true });
+      else this.meet({ ...photo, objects: found.objects });
     } catch (error) {
       this.problem.say(error.message);
     }
@@ -157,24 +159,27 @@ class RemoveAnObject {
   }
 
   models() {
-    this.sentences.wait(this.settings.chosen.map((name) => this.settings.title(name)));
+    this.sentences.wait(this.settings.titles);
     this.ask();
   }
 
   ask() {
     if (!this.remove) return;
+    clearTimeout(this.later);
     this.problem.say(null);
     this.filled.rest(false);
     this.filled.wait(this.remove.classes ?? [this.remove.class]);
     this.sentences.busy(true);
-    this.asking.ask({ photo: this.photo.ref, remove: spelled(this.photo, this.remove), fill: this.settings.fill, models: this.settings.chosen, k: this.sentences.k });
+    this.asking.ask({ photo: this.photo.ref, remove: this.remove, ...beside(this.photo, this.set?.name), fill: this.settings.fill, models: this.settings.chosen, k: this.sentences.k });
   }
 
-  answered(reply) {
+  answered(reply, asked) {
     this.reply = reply;
     this.filled.fill(reply, api.filledUrl(reply.filled));
     this.sentences.show(reply);
     if (this.remove?.classes) this.original.mark(reply.removed);
+    clearTimeout(this.later);
+    if (waiting(reply)) this.later = setTimeout(() => this.asking.ask(asked), LATE);
   }
 
   failed(error) {

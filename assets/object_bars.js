@@ -9,8 +9,8 @@ const ROWS = [
   ["ODmAP_at_5", "ODmAP@5"],
   ["ODmAP_at_10", "ODmAP@10"],
   ["hallucination_at_1", "names a removed object @1"],
+  ["original_names_at_1", "the same, original photo"],
   ["present_at_1", "names what is there @1"],
-  ["original_present_at_1", "the same, original photo"],
   ["i2t_R_at_1", "image to text R@1"],
   ["i2t_R_at_5", "image to text R@5"],
   ["i2t_R_at_10", "image to text R@10"],
@@ -52,7 +52,7 @@ export class Bars {
 }
 
 function mark(value, arm) {
-  if (!value) return [];
+  if (!Number.isFinite(value?.mean)) return [];
   const y = 3 + LANE * (arm + 0.5);
   const at = (share) => `${(Math.min(1, Math.max(0, share)) * 100).toFixed(2)}%`;
   const ink = `rs-barmark rs-${ARM_NAMES[arm]}`;

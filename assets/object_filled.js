@@ -57,6 +57,7 @@ export class Filled {
     this.key = null;
     this.stage.show(url, "");
     this.picture.disabled = true;
+    this.reveal(0);
     say(this.title, "Without it");
     say(this.about, "");
     say(this.hint, "");
@@ -77,13 +78,14 @@ export class Filled {
 
   /** The reply of the server; `url` of its filled picture, decoded before it is shown, so that nothing flashes. */
   async fill(reply, url) {
+    const same = this.key === reply.filled;
     this.key = reply.filled;
     const image = new Image();
     image.src = url;
     await image.decode().catch(() => {});
     if (this.key !== reply.filled) return;
     this.stage.show(url, `${this.photo.alt || "The photo"}, without the ${listed(reply.removed)}`);
-    this.reveal(0);
+    if (!same) this.reveal(0);
     this.picture.disabled = false;
     say(this.title, `Without the ${listed(reply.removed)}`);
     say(this.about, `${percent(reply.share)} of the image filled, ${reply.fill_title} ${duration(reply.fill_ms)}`);

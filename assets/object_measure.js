@@ -23,7 +23,7 @@ const SHARES = new Set(["hallucination_at_1"]);
 export class Measure {
   constructor(on) {
     this.on = on;
-    this.queries = number(200, 10, 5000, 10);
+    this.queries = number(200, 10, 2000, 10);
     this.every = segments("Removals", [["one", "one per photo"], ["every", "all removals"]], "one", () => {});
     this.go = button("Measure", () => this.start(), "rs-primary");
     this.stop = button("Stop", () => this.halt());
@@ -47,13 +47,12 @@ export class Measure {
 
   async start() {
     const { settings } = this.on;
-    const fill = settings.fill === "rerender" ? settings.start.fill : settings.fill;
     this.problem.say(null);
     this.bar.value = 0;
     this.move(true);
     say(this.said, "Getting ready …");
     try {
-      const asked = { set: settings.sets.value, models: settings.chosen, fill, queries: Number(this.queries.value), every: this.every.value === "every", seed: 0 };
+      const asked = { set: settings.sets.value, models: settings.chosen, fill: settings.fill, queries: Number(this.queries.value), every: this.every.value === "every", seed: 0 };
       this.id = (await api.measure(asked)).job;
       await this.follow(this.id);
     } catch (error) {
@@ -91,9 +90,9 @@ export class Measure {
   // ---------------------------------------------------------------- result
 
   show(result) {
-    say(this.said, [`${grouped(result.queries)} photos against ${grouped(result.gallery)} sentences.`, ...result.notes].join(" "));
-    say(this.skipped, result.skipped.map(({ reason, count }) => `${grouped(count)} skipped: ${reason}`).join(" · "));
     const { models } = result;
+    say(this.said, [`${grouped(result.queries)} removals against ${grouped(result.gallery)} sentences.`, ...result.notes, ...new Set(models.flatMap((model) => model.notes ?? []))].join(" "));
+    say(this.skipped, [...result.skipped, ...(models[0]?.skipped ?? [])].map(({ reason, count }) => `${grouped(count)} skipped: ${reason}`).join(" · "));
     const key = el("ul", { class: "rs-armkey" }, ...models.map((model, arm) => el("li", {}, swatch(arm), el("span", { text: model.title }))));
     const figures = HEADLINE.filter(([name]) => models.some((model) => model.values[name]));
     const numbers = el("dl", { class: "rs-figures" }, ...figures.map(([name, title]) => this.figure(models, title, (model) => show(model.values[name]?.mean, SHARES.has(name)))), this.figure(models, "different first answers", (model) => grouped(model.distinct_top1)));

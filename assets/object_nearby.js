@@ -113,13 +113,12 @@ export class Nearby {
     const region = this.pen.region;
     if (!region) return;
     this.problem.say(null);
-    const fill = this.settings.fill === "rerender" ? this.settings.start.fill : this.settings.fill;
     say(this.hint, "Asking …");
-    this.asking.ask({ run: this.run.id, index: this.index, remove: region, fill, k: 8 });
+    this.asking.ask({ run: this.run.id, index: this.index, remove: region, fill: this.settings.paint, k: 8 });
   }
 
   show(reply) {
-    say(this.hint, `${percent(reply.share)} of the photo filled.`);
+    say(this.hint, [`${percent(reply.share)} of the photo filled.`, ...(reply.notes ?? [])].join(" "));
     this.filled.src = api.filledUrl(reply.filled);
     this.filled.alt = `${namesOf(this.run, this.index)[0]}, with the marked part filled`;
     this.filled.hidden = false;

@@ -9,12 +9,18 @@ const ORIGINALS = [
   { name: "matched", title: "as many as removed ones" },
   { name: "none", title: "none" },
 ];
+const TEXTS = [
+  { name: "phrases", title: "Own, phrase deleted", sentence: "A removed object's noun phrase is deleted from the photo's own sentence." },
+  { name: "prompts", title: "Prompts", sentence: "“A photo of” and the classes that stay, in one of 80 forms." },
+  { name: "captioner", title: "Captioner", sentence: "A captioner describes the filled photo." },
+];
 const ALL = 1.05; // the slider's right end: as many as there are
 
 /** `on`: {changed(), drop(recipe)}; `start`: of the server. */
 export class Recipe {
   constructor(start, values, on) {
-    this.start = start;
+    this.texts = start.recipes.length ? start.recipes : TEXTS;
+    const fills = start.fills.filter((fill) => fill.name !== "rerender").map((fill) => ({ ...fill, disabled: Boolean(fill.missing) }));
     const changed = () => {
       this.tell();
       on.changed();
@@ -24,8 +30,8 @@ export class Recipe {
     this.drop = button("Remove", () => on.drop(this));
     this.originals = select(changed, ORIGINALS, values.originals ?? "all");
     this.removed = el("input", { type: "checkbox", checked: values.removed ?? true, onchange: changed });
-    this.text = select(changed, start.recipes, values.text ?? start.recipes[0]?.name);
-    this.fill = select(changed, start.fills.map((fill) => ({ ...fill, disabled: Boolean(fill.missing) })), values.fill ?? start.fill);
+    this.text = select(changed, this.texts, values.text ?? this.texts[0].name);
+    this.fill = select(changed, fills, values.fill ?? start.fill);
     const words = (value) => (value > 1 ? "all there are" : `${value.toFixed(2)} for each original`);
     this.ratio = slider("Removed photos:", { value: values.ratio ?? ALL, low: 0.05, high: ALL, step: 0.05, words, changed });
     this.each = number(values.captions_each ?? 1, 1, 5, 1, changed);
@@ -47,12 +53,12 @@ export class Recipe {
   }
 
   tell() {
-    const text = this.start.recipes.find((one) => one.name === this.text.value);
+    const text = this.texts.find((one) => one.name === this.text.value);
     const removed = this.removed.checked;
     this.captioning.hidden = this.text.value !== "captioner";
     for (const control of [this.text, this.fill, this.each, this.ratio.range]) control.disabled = !removed;
     const own = { all: "Originals", matched: "Some originals", none: "" }[this.originals.value];
-    say(this.name, [own, removed ? `${own ? "and" : "Only"} removed, ${(text?.title ?? "").toLowerCase()}` : ""].filter(Boolean).join(" ") || "Nothing");
+    say(this.name, [own, removed ? `${own ? "and" : "Only"} removed: ${(text?.title ?? "").toLowerCase()}` : ""].filter(Boolean).join(" ") || "Nothing");
     say(this.about, !own && !removed ? "Nothing is left to train on: choose originals, removed photos or both." : removed ? (text?.sentence ?? "") : "Nothing is removed: the comparison that shows what removal teaches.");
   }
 
@@ -72,6 +78,5 @@ export class Recipe {
 
 /** Recipes of a preset: the paper's experiments have up to four. */
 export function recipesOf(preset) {
-  const found = preset?.recipes ?? preset?.values?.recipes ?? preset?.values ?? {};
-  return Array.isArray(found) ? found : [found];
+  return preset?.values.recipes ?? [{}];
 }

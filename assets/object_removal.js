@@ -9,9 +9,15 @@ export function suggestion(photo) {
   return best ? [best.class] : null;
 }
 
-/** The server keeps nothing of what was found in an upload, so those boxes are sent along. */
-export function spelled(photo, remove) {
-  if (!photo.found || !remove.classes) return remove;
-  const object = photo.objects.find((one) => one.class === remove.classes[0]);
-  return { class: object.class, boxes: object.boxes };
+/** What goes along with a question about an upload: whose sentences answer, and what a detector found in it. */
+export function beside(photo, set) {
+  if (photo.source !== "upload") return {};
+  const objects = photo.objects.map((object) => ({ class: object.class, boxes: object.boxes }));
+  return objects.length ? { set, objects } : { set };
+}
+
+/** Models that still read the sentences, in one line; null when all have answered. */
+export function waiting(reply) {
+  const late = reply.models.filter((model) => model.waiting);
+  return late.length ? late.map((model) => `${model.title}: ${model.waiting.message}`).join(" · ") : null;
 }

@@ -35,7 +35,7 @@ export class Sentences {
   rest() {
     this.reply = null;
     this.csv.disabled = true;
-    this.cards.forEach((card) => say(card.about, "wait for something to be taken out"));
+    this.cards.forEach((card) => say(card.about, "once something is taken out"));
     this.busy(false);
   }
 
@@ -75,6 +75,11 @@ class Card {
     this.node = el("article", { class: "rs-saycard" }, el("header", {}, square, this.title, this.about), this.note, this.rows, this.fold);
   }
 
+  /** The model still reads the sentences that it chooses from. */
+  late({ message, fraction }) {
+    say(this.about, `${message}, ${Math.round(fraction * 100)} %`);
+  }
+
   bones(k) {
     const bone = (_, i) => el("li", { class: "rs-said" }, el("span", { class: "rs-bone rs-boneline", style: `width: ${78 - ((i * 17) % 30)}%` }));
     this.rows.replaceChildren(...Array.from({ length: k }, bone));
@@ -83,6 +88,7 @@ class Card {
   }
 
   show(model, side) {
+    if (model.waiting) return this.late(model.waiting);
     const original = side === "original";
     say(this.title, model.title);
     say(this.about, original ? "for the original photo" : "for the filled photo");

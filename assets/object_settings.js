@@ -5,7 +5,7 @@ import * as api from "./object_api.js";
 import { button, choose, field, fold, Problem, select } from "./object_fields.js";
 import { ARM_NAMES } from "./palette.js";
 
-const RERENDER = { name: "rerender", title: "Drawn again without it" };
+const RERENDER = "rerender"; // a fill for drawn scenes alone
 
 /** `on`: {set(set), models([name, ...]), fill(name)}. */
 export class Settings {
@@ -49,6 +49,16 @@ export class Settings {
     return this.fills.value;
   }
 
+  /** A fill that paints, for photos that were not drawn here. */
+  get paint() {
+    return this.fill === RERENDER ? this.start.fill : this.fill;
+  }
+
+  /** Titles of the chosen models. */
+  get titles() {
+    return this.chosen.map((name) => this.title(name));
+  }
+
   title(name) {
     return this.start.models.find((model) => model.name === name)?.title ?? name;
   }
@@ -60,15 +70,15 @@ export class Settings {
 
   /** Whether the shown photo can be drawn again without an object. */
   rerender(possible) {
-    const choices = this.start.fills.map((fill) => ({ ...fill, disabled: Boolean(fill.missing) }));
-    choose(this.fills, possible ? [...choices, RERENDER] : choices, null);
-    const known = [...this.fills.options].some((option) => option.value === this.wanted && !option.disabled);
+    const offered = this.start.fills.filter((fill) => possible || fill.name !== RERENDER);
+    choose(this.fills, offered.map((fill) => ({ ...fill, disabled: Boolean(fill.missing) })), null);
+    const known = offered.some((fill) => fill.name === this.wanted && !fill.missing);
     this.fills.value = known ? this.wanted : this.start.fill;
   }
 
   explain() {
     const set = this.start.sets.find((one) => one.name === this.sets.value);
-    const fill = this.fill === RERENDER.name ? "The scene is drawn anew, so no trace of a fill is left." : this.start.fills.find((one) => one.name === this.fill)?.sentence;
+    const fill = this.start.fills.find((one) => one.name === this.fill)?.sentence;
     say(this.about, [set?.note, fill].filter(Boolean).map((text) => text.replace(/([^.!?])$/, "$1.")).join(" "));
   }
 
