@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
     from explorer.layout.supervisor import LayoutSupervisor
     from explorer.library import Library
+    from explorer.objects.service import Objects
     from explorer.scheduler import Executor, Scheduler
 
 __all__ = ["Explorer", "Settings", "build"]
@@ -31,6 +32,7 @@ class Explorer:
     library: Library
     scheduler: Scheduler
     layout: LayoutSupervisor
+    objects: Objects
 
     def start(self) -> None:
         """Start the waiting line and the maps' process; returns at once."""
@@ -42,6 +44,7 @@ class Explorer:
         self.blocks.close()
         self.scheduler.close()
         self.layout.stop()
+        self.objects.close()
         self.library.close()
 
 
@@ -56,6 +59,8 @@ def build(settings: Settings, executor: Executor | None = None) -> Explorer:
     from explorer.executor import ProcessExecutor
     from explorer.layout.supervisor import LayoutSupervisor
     from explorer.library import Library
+    from explorer.objects.routes import objects_routes
+    from explorer.objects.service import Objects
     from explorer.routes import routes
     from explorer.runs import Runs
     from explorer.scheduler import Scheduler
@@ -66,16 +71,22 @@ def build(settings: Settings, executor: Executor | None = None) -> Explorer:
     runs = Runs(settings, scheduler)
     library = Library(settings.runs, settings.recorded)
     layout = LayoutSupervisor(settings.runs)
+    objects = Objects(settings, library)
     options = {
         "theme": theme(),
         "css_paths": [ASSETS / "shell.css"],  # style.css is linked, see shell.HEAD
         "head": HEAD,
-        "app_kwargs": {"routes": routes(library, layout, runs)},
+        "app_kwargs": {"routes": routes(library, layout, runs, more=objects_routes(objects))},
         "footer_links": ["api", "settings"],
         "ssr_mode": False,
         "run_history": False,
         "show_error": True,
     }
     return Explorer(
-        blocks=page(settings, runs), launch_options=options, library=library, scheduler=scheduler, layout=layout
+        blocks=page(settings, runs, objects),
+        launch_options=options,
+        library=library,
+        scheduler=scheduler,
+        layout=layout,
+        objects=objects,
     )

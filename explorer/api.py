@@ -46,7 +46,7 @@ def add_api(runs: Runs) -> None:
             sampler=sampler,
             training=training or {},
         )
-        with _spoken():
+        with spoken():
             return runs.start(form.config(), token or "")
 
     def run_status(run_id: str) -> dict[str, Any]:
@@ -55,7 +55,7 @@ def add_api(runs: Runs) -> None:
         Args:
             run_id: 26 letters and digits, as start_run returned it.
         """
-        with _spoken():
+        with spoken():
             return status_json(runs.status(run_id))
 
     def stop_run(run_id: str, token: str = "") -> str:
@@ -65,7 +65,7 @@ def add_api(runs: Runs) -> None:
             run_id: as start_run returned it.
             token: the word given at the start.
         """
-        with _spoken():
+        with spoken():
             return runs.stop(run_id, token or "")
 
     def list_runs() -> list[dict[str, Any]]:
@@ -76,7 +76,7 @@ def add_api(runs: Runs) -> None:
         gr.api(function, api_name=function.__name__)
 
 
-class _spoken:  # noqa: N801  (reads as a phrase: with _spoken())
+class spoken:  # noqa: N801  (reads as a phrase: with spoken())
     """Hands the sentence of a user error to the caller, without a traceback in the log."""
 
     def __enter__(self) -> None:

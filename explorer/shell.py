@@ -5,6 +5,9 @@ from __future__ import annotations
 import gradio as gr
 
 from explorer.api import add_api
+from explorer.objects.api import add_object_api
+from explorer.objects.mending import Mending
+from explorer.objects.service import Objects
 from explorer.runs import Runs
 from explorer.settings import Settings
 from explorer.sidebar import sidebar
@@ -23,14 +26,16 @@ _NARROW = """() => {
 }"""
 
 
-def page(settings: Settings, runs: Runs) -> gr.Blocks:
+def page(settings: Settings, runs: Runs, objects: Objects) -> gr.Blocks:
     """Build the page."""
+    mending = Mending(runs, objects.sets, objects.models)
     with gr.Blocks(title="Rankscope", fill_width=True, analytics_enabled=False, delete_cache=(3600, 3600)) as blocks:
         sidebar(blocks, runs)
         with gr.Tabs(elem_id="rs-tabs"):
             for descriptor in TABS.values():
                 with gr.Tab(descriptor.title, id=descriptor.name):
-                    descriptor.build(TabContext(page=blocks, settings=settings, runs=runs))
+                    descriptor.build(TabContext(page=blocks, settings=settings, runs=runs, mending=mending))
         add_api(runs)
+        add_object_api(objects)
         blocks.load(fn=None, js=_NARROW)
     return blocks

@@ -7,17 +7,19 @@ from dataclasses import dataclass
 
 import gradio as gr
 
+from explorer.objects.mending import Mending
 from explorer.runs import Runs
 from explorer.settings import Settings
 
 
 @dataclass(frozen=True, kw_only=True)
 class TabContext:
-    """What a tab may use: the page it is built in, the settings and the runs."""
+    """What a tab may use: the page it is built in, the settings, the runs, and what starts mending ones."""
 
     page: gr.Blocks
     settings: Settings
     runs: Runs
+    mending: Mending
 
 
 @dataclass(frozen=True, kw_only=True)

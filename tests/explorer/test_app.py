@@ -27,7 +27,7 @@ pytestmark = pytest.mark.filterwarnings(
     "ignore::pytest.PytestUnraisableExceptionWarning",
     "ignore:.*no_silent_downcasting",
 )
-PUBLIC = {"/start_run", "/run_status", "/stop_run", "/list_runs"}
+PUBLIC = {"/start_run", "/run_status", "/stop_run", "/list_runs", "/remove_object", "/score_objects"}
 
 
 @pytest.fixture(scope="module")

@@ -1,0 +1,206 @@
+"""What each model answers before and after: the nearest sentences, which of them are wrong, which are new."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from explorer.objects.fields import Fields
+from explorer.objects.gallery import Gallery
+from explorer.objects.index import Index, Reading
+from explorer.objects.models import STRANGER, Known, Loaded, Models
+from explorer.objects.parts import parts, verdict
+from explorer.objects.photos import Photo, Photos
+from explorer.objects.removal import Filled, Fills, Wanted, about, read_objects, read_wanted
+from explorer.objects.sets import DRAWN
+from trainers.metrics.counterfactual import counterfactual
+from trainers.removal.rules import Judgement
+
+MOST_K = 50
+MOST_MODELS = 2
+PATIENCE = 20.0
+"""Seconds that a question waits for its sentences to be read; after that it says how far they are."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Question:
+    """One question: ``group`` names the set whose sentences answer."""
+
+    photo: Photo
+    wanted: Wanted
+    fill: str
+    models: tuple[str, ...]
+    k: int
+    group: str
+
+
+class Answers:
+    """Answers questions; everything that a reply needs is in the question."""
+
+    def __init__(self, photos: Photos, fills: Fills, models: Models, index: Index) -> None:
+        self._photos = photos
+        self._fills = fills
+        self._models = models
+        self._index = index
+
+    def read(self, fields: Fields) -> Question:
+        """A question from the values of a request.
+
+        Raises:
+            UserError: something is wrong with it, in a sentence.
+        """
+        photo = self._photos.get(fields.text("photo"))
+        if fields.has("objects") and photo.upload is not None:
+            photo = read_objects(fields, photo)
+        return Question(
+            photo=photo,
+            wanted=read_wanted(fields.inner("remove")),
+            fill=fields.text("fill", "telea"),
+            models=tuple(dict.fromkeys(fields.texts("models", MOST_MODELS))),
+            k=fields.whole("k", 5, 1, 10**9),
+            group=photo.group.name if photo.group is not None else fields.text("set", DRAWN),
+        )
+
+    def answer(self, question: Question, patience: float = PATIENCE) -> dict[str, Any]:
+        """The reply, as plain values.
+
+        Raises:
+            UserError: it cannot be done, in a sentence.
+        """
+        readings = [self._index.ask(name, question.group) for name in question.models]
+        filled = self._fills.take_out(question.photo, question.wanted, question.fill)
+        until = time.monotonic() + patience
+        models, notes, words = [], [], {}
+        for name, reading in zip(question.models, readings, strict=True):
+            reading.done.wait(max(0.0, until - time.monotonic()))
+            if reading.error is not None:
+                raise reading.error
+            known = self._models.known(name)
+            if reading.vectors is None or reading.gallery is None:
+                models.append(_waiting(known, reading))
+                continue
+            gallery = _read_with(reading.gallery, filled.judgement, question.wanted)
+            notes, words = _notes(gallery, question.k), _words(gallery, filled.judgement)
+            models.append(self._one(known, reading, gallery, question, filled))
+        reply = about(filled)
+        reply["notes"] = [*reply["notes"], *notes]
+        return {"photo": question.photo.ref, "set": question.group, **reply, "words": words, "models": models}
+
+    def _one(
+        self, known: Known, reading: Reading, gallery: Gallery, question: Question, filled: Filled
+    ) -> dict[str, Any]:
+        assert reading.vectors is not None
+        loaded = self._models.get(known.name)
+        queries = loaded.photos([filled.original, filled.pixels])
+        k = min(question.k, MOST_K, len(gallery.texts))
+        before, after = ranked(gallery, reading.vectors, queries, filled.judgement, k)
+        original, removed = [one["row"] for one in before], [one["row"] for one in after]
+        ranks = {row: rank for rank, row in enumerate(original)}
+        for rank, one in enumerate(after):
+            one["move"] = ranks[one["row"]] - rank if one["row"] in ranks else "new"
+        return {
+            "name": known.name,
+            "title": known.title,
+            "notes": model_notes(known, loaded, reading, question.photo),
+            "original": [_shown(one) for one in before],
+            "removed": [_shown(one) for one in after],
+            "entered": [rank for rank, row in enumerate(removed) if row not in original],
+            "left": [rank for rank, row in enumerate(original) if row not in removed],
+        }
+
+
+def ranked(
+    gallery: Gallery, vectors: torch.Tensor, queries: torch.Tensor, judgement: Judgement, k: int
+) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """The ``k`` best sentences of the original and of the photo without the object, as ODmAP ranks and judges them.
+
+    Args:
+        gallery: G sentences; must name every class of the judgement.
+        vectors: float32 ``[G, D]``.
+        queries: float32 ``[2, D]``, original and painted.
+    """
+    kept, gone = judgement.kept, judgement.removed
+    columns = {name: column for column, name in enumerate(gallery.words.classes)}
+    present = torch.zeros(2, len(columns), dtype=torch.bool)
+    removed = torch.zeros_like(present)
+    present[0, [columns[name] for name in (*kept, *gone)]] = True
+    present[1, [columns[name] for name in kept]] = True
+    removed[1, [columns[name] for name in gone]] = True
+    found = counterfactual(queries, vectors, torch.from_numpy(gallery.mentions), present, removed, ks=(k,))
+    both = []
+    for row, (there, away) in enumerate((((*kept, *gone), ()), (kept, gone))):
+        similarity = (vectors[found.top[row]] @ queries[row]).tolist()
+        both.append(
+            [
+                {
+                    "row": int(place),
+                    "text": gallery.texts[place],
+                    "similarity": round(float(near), 4),
+                    "verdict": verdict(int(code), original=row == 0),
+                    "move": None,
+                    "parts": [part.json() for part in parts(gallery.texts[place], gallery.words, there, away)],
+                }
+                for place, near, code in zip(found.top[row], similarity, found.verdicts[row], strict=True)
+            ]
+        )
+    return both[0], both[1]
+
+
+def model_notes(known: Known, loaded: Loaded, reading: Reading, photo: Photo) -> list[str]:
+    """What a reader of this model's answers should know."""
+    notes = []
+    if not known.photos and photo.source != "drawn":
+        notes.append(STRANGER)
+    over, longest = reading.cut
+    if over:
+        what = "1 sentence is" if over == 1 else f"{over:,} sentences are"
+        notes.append(
+            f"{what} longer than the {loaded.context} tokens that this model reads (the longest has {longest}); only "
+            "their beginning counts."
+        )
+    return notes
+
+
+def _read_with(gallery: Gallery, judgement: Judgement, wanted: Wanted) -> Gallery:
+    """The gallery with every class of the photo in its word table."""
+    for name in (*judgement.kept, *judgement.removed):
+        gallery = gallery.naming(name, wanted.words if name == wanted.name else ())
+    return gallery
+
+
+def _notes(gallery: Gallery, k: int) -> list[str]:
+    notes = list(gallery.notes)
+    if k > min(MOST_K, len(gallery.texts)):
+        most = min(MOST_K, len(gallery.texts))
+        notes.append(f"{k:,} sentences were asked for; {most} are shown, the most there are.")
+    return notes
+
+
+def _words(gallery: Gallery, judgement: Judgement) -> dict[str, list[str]]:
+    table = gallery.words.words
+    return {name: [name, *table[name]] for name in (*judgement.removed, *judgement.kept)}
+
+
+def _waiting(known: Known, reading: Reading) -> dict[str, Any]:
+    """The place of a model that is still reading the sentences."""
+    said = f"{known.title} is not ready ({reading.message}). Ask again in a moment."
+    waiting = {"message": reading.message, "fraction": round(reading.fraction, 3)}
+    empty: Sequence[Any] = []
+    return {
+        "name": known.name,
+        "title": known.title,
+        "notes": [said],
+        "original": empty,
+        "removed": empty,
+        "entered": empty,
+        "left": empty,
+        "waiting": waiting,
+    }
+
+
+def _shown(one: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in one.items() if name != "row"}

@@ -1,0 +1,25 @@
+"""Which photo a visitor sees first: one with an object that may go, small beside what stays."""
+
+from __future__ import annotations
+
+from explorer.objects.photos import Photos, judged
+from explorer.objects.sets import PhotoSet
+from trainers.errors import UserError
+
+_LOOKED_AT = 48
+
+
+def instructive(group: PhotoSet, photos: Photos) -> str:
+    """Reference of the first photo whose own sentences mention an object that may be removed and is small."""
+    refs = [f"{group.name}.{place}" for place in range(min(_LOOKED_AT, len(group.scenes)))]
+    for ref in refs:
+        try:
+            photo = photos.get(ref)
+        except UserError:
+            continue
+        named = [group.words.named(caption) for caption in photo.captions]
+        for found in judged(photo):
+            often = sum(found["class"] in names for names in named)
+            if found["allowed"] and 0.005 <= found["share"] <= 0.15 and often > len(named) / 2:
+                return ref
+    return refs[0] if refs else ""

@@ -1,0 +1,144 @@
+"""The sentences that photos are answered with: the distinct captions of a set, and the classes each of them names."""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from explorer.cache import Cache
+from explorer.objects.sets import PhotoSet, Sets
+from trainers.errors import DataError
+from trainers.removal.text import language_note, mention_table
+from trainers.removal.tokens import forms, tokenise
+from trainers.removal.words import WordTable
+
+MOST = 20_000
+"""Sentences of one gallery: every model has to read all of them."""
+KEPT = 4
+Progress = Callable[[str, float], None]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Gallery:
+    """Sentences of one set.
+
+    Attributes:
+        name: of the set.
+        texts: distinct captions, those of the shown split first.
+        words: the word table that they were read with.
+        mentions: bool ``[G, C]``, columns in the order of ``words.classes``.
+        notes: plain sentences.
+    """
+
+    name: str
+    texts: tuple[str, ...]
+    words: WordTable
+    mentions: np.ndarray
+    notes: tuple[str, ...]
+
+    @cached_property
+    def place(self) -> Mapping[str, int]:
+        """Row of each sentence."""
+        return {text: row for row, text in enumerate(self.texts)}
+
+    @cached_property
+    def digest(self) -> str:
+        """Hexadecimal; equal for equal sentences in equal order."""
+        mark = hashlib.blake2b(digest_size=16)
+        for text in self.texts:
+            mark.update(text.encode("utf-8", "surrogatepass") + b"\0")
+        return mark.hexdigest()
+
+    def naming(self, name: str, further: Sequence[str] = ()) -> Gallery:
+        """The same sentences read with one more class, or with other words for a class.
+
+        Only sentences that hold a word of the class, old or new, are read again.
+
+        Args:
+            name: the class.
+            further: words that stand for it beside its name; none: as the table has it.
+
+        Raises:
+            DataError: the name has no letters.
+        """
+        if name in self.words.words and not further:
+            return self
+        if not tokenise(name):
+            raise DataError(f"An object needs a name in letters; {name[:40]!r} came.")
+        words = WordTable({**self.words.words, name: tuple(further)})
+        touched = _first_words((name, *further, *self.words.words.get(name, ())))
+        rows = [row for row, text in enumerate(self.texts) if any(word in text.lower() for word in touched)]
+        mentions = np.zeros((len(self.texts), len(words.classes)), dtype=bool)
+        mentions[:, : self.mentions.shape[1]] = self.mentions
+        if rows:
+            mentions[rows] = mention_table([self.texts[row] for row in rows], words)
+        return Gallery(name=self.name, texts=self.texts, words=words, mentions=mentions, notes=self.notes)
+
+
+class Galleries:
+    """Makes each set's gallery once and keeps the last few."""
+
+    def __init__(self, sets: Sets, most: int = MOST) -> None:
+        self._sets = sets
+        self._most = most
+        self._kept: Cache[Gallery] = Cache(limit=KEPT)
+        self._making = threading.Lock()
+
+    def get(self, name: str) -> Gallery:
+        """The gallery of an open set; a few seconds the first time.
+
+        Raises:
+            GoneError: the set is not open.
+            DataError: it has no sentences.
+        """
+        group = self._sets.get(name)
+        key = (group.name, id(group))
+        with self._making:  # two visitors want the same one as a rule
+            return self._kept.get(key, lambda: gather(group, self._most))
+
+
+def gather(group: PhotoSet, most: int = MOST) -> Gallery:
+    """The gallery of a set.
+
+    Raises:
+        DataError: the set has no sentences.
+    """
+    texts = list(dict.fromkeys(_captions(group)))
+    if not texts:
+        raise DataError(f"{group.data.title} has no sentences, so nothing can be found for its photos.")
+    notes = []
+    if len(texts) > most:
+        notes.append(f"{most:,} of its {len(texts):,} sentences are used, those of the {group.split} split first.")
+        texts = texts[:most]
+    said = language_note(texts, group.words)
+    if said is not None:
+        notes.append(said)
+    return Gallery(
+        name=group.name,
+        texts=tuple(texts),
+        words=group.words,
+        mentions=mention_table(texts, group.words),
+        notes=tuple(notes),
+    )
+
+
+def _captions(group: PhotoSet) -> Iterable[str]:
+    splits = group.data.splits
+    for name in (group.split, *(other for other in splits if other != group.split)):
+        for scene in splits.get(name, ()):
+            yield from scene.captions
+
+
+def _first_words(entries: Iterable[str]) -> tuple[str, ...]:
+    """The word that each entry begins with, in all its forms: a sentence without any of them names no such class."""
+    found: dict[str, None] = {}
+    for entry in entries:
+        whole = " ".join(token.word for token in tokenise(entry))
+        for form in forms(whole) if whole else ():
+            found[form.split(" ")[0]] = None
+    return tuple(found)

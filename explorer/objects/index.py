@@ -1,0 +1,224 @@
+"""Sentences as each model reads them: encoded once in the background, kept in memory and on disk."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import logging
+import threading
+from collections import OrderedDict
+from dataclasses import dataclass, field
+from pathlib import Path
+from queue import Full, Queue
+
+import torch
+from safetensors import SafetensorError
+from torch import Tensor
+
+from explorer.library import MEGABYTE
+from explorer.objects.gallery import Galleries, Gallery
+from explorer.objects.models import PIECE, Loaded, Models
+from trainers.data.settings import cache_folder
+from trainers.errors import DataError, UserError
+from trainers.store.files import read_tensors, write_tensors
+
+KEPT_BYTES = 512 * MEGABYTE
+KEPT_FILES = 16
+WAITING = 8
+"""Sentences of so many pairs of a model and a set may wait to be read."""
+_FORMAT = "1"
+_log = logging.getLogger(__name__)
+
+
+@dataclass(kw_only=True, eq=False)
+class Reading:
+    """The sentences of one set through one model.
+
+    Attributes:
+        model, group: names.
+        message, fraction: how far it is.
+        vectors: float32 ``[G, D]``, unit rows; None until it is done.
+        cut: how many sentences are longer than the model reads, and the longest one's tokens.
+        error: why it ended without vectors.
+        done: set at the end, good or bad.
+    """
+
+    model: str
+    group: str
+    message: str = "waiting for its turn"
+    fraction: float = 0.0
+    gallery: Gallery | None = None
+    vectors: Tensor | None = None
+    cut: tuple[int, int] = (0, 0)
+    error: UserError | None = None
+    done: threading.Event = field(default_factory=threading.Event)
+
+    @property
+    def bytes(self) -> int:
+        """Memory it takes."""
+        return 0 if self.vectors is None else self.vectors.numel() * self.vectors.element_size()
+
+
+class Index:
+    """Reads sentences one set and one model at a time, in a thread of its own.
+
+    Args:
+        models, galleries: what reads, and what is read.
+        limit: bytes of vectors kept in memory; those used longest ago make way.
+    """
+
+    def __init__(self, models: Models, galleries: Galleries, limit: int = KEPT_BYTES) -> None:
+        self._models = models
+        self._galleries = galleries
+        self._limit = limit
+        self._readings: OrderedDict[tuple[str, str, int], Reading] = OrderedDict()
+        self._queue: Queue[Reading | None] = Queue(maxsize=WAITING)
+        self._lock = threading.Lock()
+        self._thread: threading.Thread | None = None
+        self._closed = False
+
+    def ask(self, model: str, group: str) -> Reading:
+        """The reading of a set, begun now if it was not.
+
+        Raises:
+            GoneError: no such model.
+            DataError: too many wait already.
+        """
+        key = (model, group, self._models.version(model))
+        with self._lock:
+            found = self._readings.get(key)
+            if found is not None and found.error is None:
+                self._readings.move_to_end(key)
+                return found
+            made = Reading(model=model, group=group)
+            try:
+                self._queue.put_nowait(made)
+            except Full:
+                raise DataError(
+                    f"Sentences of {WAITING} models and sets wait to be read already; try again in a minute."
+                ) from None
+            self._readings[key] = made
+            self._readings.move_to_end(key)
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._work, name="sentences", daemon=True)
+                self._thread.start()
+        return made
+
+    def wait(self, model: str, group: str, seconds: float) -> Reading:
+        """As :meth:`ask`, waiting up to ``seconds`` for it to be done.
+
+        Raises:
+            UserError: it ended with this error.
+        """
+        found = self.ask(model, group)
+        found.done.wait(seconds)
+        if found.error is not None:
+            raise found.error
+        return found
+
+    def going(self) -> list[Reading]:
+        """Readings that are not done."""
+        with self._lock:
+            return [reading for reading in self._readings.values() if not reading.done.is_set()]
+
+    def forget(self, group: str) -> None:
+        """Drop what belongs to a set that was closed."""
+        with self._lock:
+            for key in [key for key in self._readings if key[1] == group]:
+                if self._readings[key].done.is_set():
+                    del self._readings[key]
+
+    @property
+    def bytes(self) -> int:
+        """Memory of all vectors kept."""
+        with self._lock:
+            return sum(reading.bytes for reading in self._readings.values())
+
+    def close(self) -> None:
+        """End the thread; what is being read is given up."""
+        self._closed = True
+        with contextlib.suppress(Full):
+            self._queue.put_nowait(None)
+
+    def _work(self) -> None:
+        while (reading := self._queue.get()) is not None and not self._closed:
+            try:
+                self._read(reading)
+            except UserError as error:
+                reading.error = error
+            except Exception as error:
+                _log.exception("reading the sentences of %s with %s failed", reading.group, reading.model)
+                reading.error = DataError(f"The sentences could not be read ({type(error).__name__}: {error}).")
+            reading.done.set()
+            self._trim()
+
+    def _read(self, reading: Reading) -> None:
+        reading.message = "gathering sentences"
+        gallery = self._galleries.get(reading.group)
+        reading.message = "loading the model"
+        loaded = self._models.get(reading.model)
+        lengths = loaded.lengths(gallery.texts)
+        over = sum(length > loaded.context for length in lengths)
+        reading.cut = (over, max(lengths, default=0))
+        path = _path(loaded, gallery)
+        vectors = _kept(path, len(gallery.texts))
+        if vectors is None:
+            vectors = self._encoded(reading, loaded, gallery)
+            _keep(path, vectors)
+        reading.gallery, reading.vectors = gallery, vectors
+        reading.fraction, reading.message = 1.0, ""
+
+    def _encoded(self, reading: Reading, loaded: Loaded, gallery: Gallery) -> Tensor:
+        found, total = [], len(gallery.texts)
+        for start in range(0, total, PIECE):
+            if self._closed:
+                raise DataError("The page is closing.")
+            reading.fraction = start / total
+            reading.message = f"reading sentences: {start:,} of {total:,}"
+            found.append(loaded.texts(gallery.texts[start : start + PIECE]))
+        return torch.cat(found)
+
+    def _trim(self) -> None:
+        """Drop what was used longest ago until the rest fits; readings with an error are asked anew anyway."""
+        with self._lock:
+            total = sum(reading.bytes for reading in self._readings.values())
+            for key in list(self._readings)[:-1]:
+                reading = self._readings[key]
+                if reading.error is not None:
+                    del self._readings[key]
+                elif total > self._limit and reading.done.is_set():
+                    total -= reading.bytes
+                    del self._readings[key]
+
+
+def _path(loaded: Loaded, gallery: Gallery) -> Path | None:
+    folder = cache_folder()
+    if folder is None:
+        return None
+    mark = hashlib.blake2b(f"{_FORMAT}/{loaded.digest}/{gallery.digest}".encode(), digest_size=16).hexdigest()
+    return folder / "sentences" / f"{mark}.safetensors"
+
+
+def _kept(path: Path | None, count: int) -> Tensor | None:
+    if path is None or not path.is_file():
+        return None
+    try:
+        vectors = read_tensors(path)[0]["vectors"]
+    except (OSError, KeyError, SafetensorError):
+        vectors = torch.zeros(0)
+    if vectors.dim() != 2 or len(vectors) != count or not bool(torch.isfinite(vectors).all()):
+        path.unlink(missing_ok=True)  # a damaged cache is made again
+        return None
+    with contextlib.suppress(OSError):
+        path.touch()
+    return vectors.float()
+
+
+def _keep(path: Path | None, vectors: Tensor) -> None:
+    if path is None:
+        return
+    with contextlib.suppress(OSError, UserError):  # a cache that cannot be written is done without
+        write_tensors(path, {"vectors": vectors})
+        files = sorted(path.parent.glob("*.safetensors"), key=lambda file: file.stat().st_mtime, reverse=True)
+        for old in files[KEPT_FILES:]:
+            old.unlink(missing_ok=True)

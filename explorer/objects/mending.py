@@ -1,0 +1,92 @@
+"""From what the page sends to a run that fine-tunes an image-text model on object-removed photos."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from explorer.objects.fields import Fields
+from explorer.objects.models import Models
+from explorer.objects.sets import Sets
+from explorer.replies import RequestError
+from explorer.runs import Runs
+from trainers.errors import UserError
+from trainers.types import MAX_LOSSES, MendChoice, ModelChoice, RunConfig, SceneChoice
+from trainers.validation import check
+
+LEARNING_RATE = 2e-4
+_RECIPE = ("originals", "removed", "text", "fill", "ratio", "captions_each", "captioner")
+
+
+class Mending:
+    """Starts and controls mending runs for the page; replies are plain values for its modules."""
+
+    def __init__(self, runs: Runs, sets: Sets, models: Models) -> None:
+        self._runs = runs
+        self._sets = sets
+        self._models = models
+
+    def perform(self, data: object) -> dict[str, Any]:
+        """Do what the page asks for: ``{id, said}`` of a new run, ``{said}``, or ``{error}`` with a sentence.
+
+        The data come from a browser and may be anything.
+        """
+        try:
+            fields = Fields(data if isinstance(data, dict) else {})
+            action, token = fields.text("action"), fields.text("token", "", longest=200)
+            if action == "mend":
+                started = self._runs.start(self.config(fields), token)
+                return {"id": started, "said": self._wait(started)}
+            acts = {"pause": self._runs.pause, "resume": self._runs.resume, "stop": self._runs.stop}
+            if action not in acts:
+                raise RequestError(f"A model can be mended, or a run paused, resumed or stopped; {action[:40]!r} came.")
+            return {"said": acts[action](fields.text("id", ""), token)}
+        except (UserError, OSError) as error:
+            return {"error": str(error)}
+
+    def config(self, fields: Fields) -> RunConfig:
+        """The configuration that a request describes, checked.
+
+        Raises:
+            UserError: something in it is wrong, in a sentence.
+        """
+        group = self._sets.get(fields.text("set", "") or fields.text("source"))
+        name, parameters = self._models.choice(fields.text("model"))
+        config = RunConfig(
+            losses=(),
+            mend=MendChoice(
+                scenes=SceneChoice(source=group.source, captions_from=group.captions_from, limit=group.limit),
+                model=ModelChoice(name=name, parameters=parameters),
+                recipes=tuple(self._recipe(each) for each in fields.inners("recipes", MAX_LOSSES)),
+            ),
+            steps=fields.whole("steps", 250, 1, 10_000_000) if fields.has("steps") else None,
+            minutes=_number(fields, "minutes"),
+            seed=fields.whole("seed", 0, 0, 2**31 - 1),
+            learning_rate=_number(fields, "learning_rate") or LEARNING_RATE,
+        )
+        check(config)
+        return config
+
+    def _recipe(self, fields: Fields) -> dict[str, Any]:
+        """A recipe's own values; :func:`trainers.mending.recipes.recipe` checks them."""
+        unknown = [name for name in fields.names() if name not in _RECIPE]
+        if unknown:
+            raise RequestError(f"A recipe has {', '.join(_RECIPE)}; {unknown[0][:40]!r} came.")
+        self._models.check_place(fields.text("captioner", ""))
+        return {name: fields.plain(name) for name in _RECIPE if fields.has(name)}
+
+    def _wait(self, run_id: str) -> str:
+        place = self._runs.place(run_id)
+        if place is None or place.minutes == 0:
+            return "It starts now."
+        time = "for how long is not known" if place.minutes is None else f"about {math.ceil(place.minutes)} min"
+        return f"It is number {place.position} in line, {time}. The page may be closed meanwhile."
+
+
+def _number(fields: Fields, name: str) -> float | None:
+    value = fields.plain(name)
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
+        raise RequestError(f"{name.replace('_', ' ')} needs a number; {str(value)[:40]!r} came.")
+    return float(value)

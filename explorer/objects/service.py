@@ -1,0 +1,148 @@
+"""Everything behind the tab "Remove an object", put together; nothing is loaded before somebody looks."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+from explorer.library import Library
+from explorer.objects.answers import Answers
+from explorer.objects.detecting import Detecting
+from explorer.objects.first import instructive
+from explorer.objects.gallery import Galleries
+from explorer.objects.index import Index
+from explorer.objects.jobs import Jobs
+from explorer.objects.models import Models
+from explorer.objects.nearby import Nearby
+from explorer.objects.photos import Photos
+from explorer.objects.removal import Fills
+from explorer.objects.score import Scorer
+from explorer.objects.sets import DRAWN, Load, Sets
+from explorer.settings import Settings
+from trainers.data.captions import load_scenes
+from trainers.errors import UserError
+from trainers.mending.recipes import PRESETS, title
+from trainers.mending.recipes import recipe as read_recipe
+from trainers.removal.fills import FILLS
+
+CHOSEN = ("tiny_clip", "tiny_clip_mended")
+FILL = "telea"
+SENTENCES = (
+    {
+        "name": "phrases",
+        "title": "Noun phrases deleted",
+        "sentence": "The photo's own sentences without the phrases that name the object; nothing is repaired.",
+    },
+    {
+        "name": "prompts",
+        "title": "Prompts",
+        "sentence": "One of CLIP's 80 templates, filled with the objects that are left.",
+    },
+    {
+        "name": "captioner",
+        "title": "A captioner",
+        "sentence": "What a BLIP captioner says about the photo without the object; needs its folder or Hub id.",
+    },
+)
+"""What may be said about photos without an object, by name as :mod:`trainers.mending.recipes` knows it."""
+
+
+class Objects:
+    """The parts of the tab's server.
+
+    Args:
+        settings: whether the page is public.
+        library: the runs.
+        load: reads sets of photos.
+        models: None for those of the menu.
+    """
+
+    def __init__(
+        self, settings: Settings, library: Library, *, load: Load = load_scenes, models: Models | None = None
+    ) -> None:
+        self.sets = Sets(public=settings.public, load=load, dropped=self._closed)
+        self.photos = Photos(self.sets)
+        self.fills = Fills(self.photos)
+        self.models = models or Models(library, public=settings.public)
+        self.galleries = Galleries(self.sets)
+        self.index = Index(self.models, self.galleries)
+        self.answers = Answers(self.photos, self.fills, self.models, self.index)
+        self.detecting = Detecting(self.photos, self.models)
+        self.scorer = Scorer(self.sets, self.galleries, self.models, self.index, public=settings.public)
+        self.jobs = Jobs(self.scorer.score)
+        self.nearby = Nearby(library, self.fills)
+        self._first: str | None = None
+        self._lock = threading.Lock()
+
+    def start(self) -> dict[str, Any]:
+        """What the page needs before anything is chosen; the default models begin to read in the background.
+
+        Raises:
+            UserError: the drawn scenes cannot be had.
+        """
+        models = self.models.listed()
+        ready = {known.name for known in models if known.missing is None}
+        chosen = [name for name in CHOSEN if name in ready] or [name for name in (models[0].name,) if models]
+        for name in chosen:
+            self._begin(name)
+        return {
+            "sets": [group.about() for group in self.sets.listed()],
+            "set": DRAWN,
+            "models": [known.json() for known in models],
+            "chosen": chosen,
+            "fills": self._fills(),
+            "fill": FILL,
+            "detectors": self.detecting.listed(),
+            "first": self._opening(),
+            "reading": self.reading(),
+            "recipes": [dict(one) for one in SENTENCES],
+            "presets": [
+                {
+                    "name": preset.name,
+                    "title": preset.title,
+                    "sentence": preset.sentence,
+                    "values": {"recipes": [dict(values) for values in preset.recipes]},
+                    "arms": [title(read_recipe(values)) for values in preset.recipes],
+                }
+                for preset in PRESETS
+            ],
+        }
+
+    def reading(self) -> list[dict[str, Any]]:
+        """Sentences that are being encoded."""
+        return [
+            {
+                "model": one.model,
+                "set": one.group,
+                "message": one.message,
+                "fraction": round(one.fraction, 3),
+            }
+            for one in self.index.going()
+        ]
+
+    def close(self) -> None:
+        """End the threads."""
+        self.jobs.close()
+        self.index.close()
+
+    def _begin(self, name: str) -> None:
+        try:
+            self.index.ask(name, DRAWN)
+        except UserError:
+            return  # whoever asks this model is told why
+
+    def _fills(self) -> list[dict[str, Any]]:
+        return [
+            {"name": one.name, "title": one.title, "sentence": one.sentence, "missing": one.missing()}
+            for one in FILLS.values()
+        ]
+
+    def _opening(self) -> str:
+        """The photo to open with, found once."""
+        with self._lock:
+            if self._first is None:
+                self._first = instructive(self.sets.drawn(), self.photos)
+            return self._first
+
+    def _closed(self, name: str) -> None:
+        self.index.forget(name)

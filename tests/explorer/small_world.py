@@ -1,0 +1,207 @@
+"""A set of painted rectangles with sentences, and two small image-text models with random weights."""
+
+from __future__ import annotations
+
+import io
+import zlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import httpx
+import numpy as np
+import torch
+from PIL import Image
+from starlette.applications import Starlette
+from starlette.testclient import TestClient
+from torch import Tensor, nn
+
+from explorer.library import Library
+from explorer.objects.models import Models
+from explorer.objects.routes import objects_routes
+from explorer.objects.service import Objects
+from explorer.routes import PREFIX, routes
+from explorer.settings import Settings
+from trainers.crossmodal.base import CrossModal, ModelDescriptor
+from trainers.data.scenes import Box, Scene, SceneSet
+from trainers.parameters import parameter
+
+COLOURS = {"dog": (160, 100, 40), "frisbee": (220, 30, 40), "person": (40, 60, 200), "cat": (20, 20, 20)}
+SIDE, CONTEXT = 32, 12
+PHOTO = (120, 80)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Seed:
+    seed: int = parameter(0, low=0, high=9, help="Of the weights.")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Repainted(Scene):
+    """A scene that can be painted again without an object."""
+
+    objects: tuple[tuple[str, Box], ...] = ()
+
+    def without(self, classes: Sequence[str]) -> bytes | None:
+        return paint_png([one for one in self.objects if one[0] not in classes])
+
+
+class Words(CrossModal):
+    """A convolution over pixels and a bag of hashed words; random weights, real shapes."""
+
+    def __init__(self, seed: int) -> None:
+        super().__init__(side=SIDE, context=CONTEXT, mean=(0.5,) * 3, std=(0.25,) * 3)
+        with torch.random.fork_rng():
+            torch.manual_seed(seed)
+            self.see = nn.Conv2d(3, 24, 8, stride=4)
+            self.norm = nn.BatchNorm2d(24)
+            self.read = nn.Embedding(997, 24)
+
+    def image_features(self, images: Tensor) -> Tensor:
+        return self.norm(self.see(self.normalise(images))).amax((2, 3))
+
+    def text_features(self, tokens: Tensor) -> Tensor:
+        return (self.read(tokens) * (tokens > 0)[..., None]).sum(1)
+
+    def tokenise(self, texts: Sequence[str]) -> Tensor:
+        rows = [[1 + zlib.crc32(word.encode()) % 996 for word in text.lower().split()][: CONTEXT - 2] for text in texts]
+        return torch.tensor([row + [0] * (CONTEXT - len(row)) for row in rows]).reshape(len(texts), CONTEXT)
+
+    def lengths(self, texts: Sequence[str]) -> list[int]:
+        return [len(text.split()) + 2 for text in texts]
+
+    def terms(self, images: Tensor, texts: Tensor) -> dict[str, Tensor]:
+        return {"cosine": -nn.functional.cosine_similarity(images, texts).mean()}
+
+
+def descriptor(name: str, seed: int, **changes: object) -> ModelDescriptor:
+    values: dict[str, object] = {
+        "name": name,
+        "title": name.capitalize(),
+        "sentence": "A model of the tests.",
+        "paper": "none",
+        "parameters": Seed,
+        "make": lambda _parameters: Words(seed),
+    }
+    return ModelDescriptor(**(values | changes))  # type: ignore[arg-type]
+
+
+MENU: Mapping[str, ModelDescriptor] = {
+    "tiny_clip": descriptor("tiny_clip", 1, photos=False),
+    "tiny_clip_mended": descriptor("tiny_clip_mended", 2, photos=False),
+    "large": descriptor("large", 3),
+    "absent": descriptor("absent", 4, missing=lambda _: "The absent model needs: pip install absent"),
+}
+
+
+def paint_png(objects: Sequence[tuple[str, Box]], size: tuple[int, int] = PHOTO) -> bytes:
+    width, height = size
+    pixels = np.full((height, width, 3), (120, 200, 120), dtype=np.uint8)
+    for name, (x0, y0, x1, y1) in objects:
+        pixels[int(y0) : int(y1), int(x0) : int(x1)] = COLOURS.get(name, (255, 255, 0))
+    return encoded(pixels)
+
+
+def encoded(pixels: np.ndarray, kind: str = "PNG", **options: object) -> bytes:
+    out = io.BytesIO()
+    Image.fromarray(pixels).save(out, kind, **options)
+    return out.getvalue()
+
+
+def scene(number: int, objects: Sequence[tuple[str, Box]], captions: Sequence[str], drawn: bool = True) -> Scene:
+    return (Repainted if drawn else Scene)(
+        image_id=str(number),
+        load=lambda: paint_png(objects),
+        captions=tuple(captions),
+        boxes=tuple(box for _, box in objects),
+        classes=tuple(name for name, _ in objects),
+        width=PHOTO[0],
+        height=PHOTO[1],
+        **({"objects": tuple(objects)} if drawn else {}),
+    )
+
+
+DOG, FRISBEE = ("dog", (10.0, 40.0, 40.0, 70.0)), ("frisbee", (60.0, 10.0, 75.0, 20.0))
+PERSON, CAT = ("person", (80.0, 20.0, 100.0, 75.0)), ("cat", (45.0, 60.0, 58.0, 72.0))
+ON_DOG = ("frisbee", (12.0, 42.0, 38.0, 68.0))
+WHOLE = ("dog", (0.0, 0.0, 120.0, 80.0))
+SCENES = (
+    (DOG, FRISBEE),
+    (DOG, PERSON),
+    (CAT, PERSON, FRISBEE),
+    (DOG,),
+    (DOG, ON_DOG),
+    (WHOLE, CAT),
+    (),
+)
+CAPTIONS = {
+    "dog": ("a brown dog stands on the grass", "a puppy on a field"),
+    "frisbee": ("a red frisbee in the air",),
+    "person": ("a man in blue", "a woman near the grass"),
+    "cat": ("a black cat sits",),
+}
+
+
+def small_set(source: str = "drawn_scenes", drawn: bool = True, times: int = 4, **changes: object) -> SceneSet:
+    splits = {}
+    for split in ("train", "test"):
+        scenes = []
+        for number in range(times * len(SCENES)):
+            objects = SCENES[number % len(SCENES)]
+            said = [CAPTIONS[name][number % len(CAPTIONS[name])] for name, _ in objects]
+            pairs = [f"{said[0]} with {said[-1]} in {split} {number}"] if len(said) > 1 else []
+            scenes.append(scene(number, objects, [*said, *pairs, f"an empty field in {split} {number}"], drawn))
+        splits[split] = tuple(scenes)
+    values: dict[str, object] = {
+        "title": f"Set {source}",
+        "licence": "CC0",
+        "splits": splits,
+        "classes": tuple(COLOURS),
+        "notes": (),
+    }
+    return SceneSet(**(values | changes))  # type: ignore[arg-type]
+
+
+def load(source: str, *, captions_from: str | None = None, limit: int | None = None) -> SceneSet:
+    return small_set(source, drawn=source == "drawn_scenes")
+
+
+class Tab:
+    """A client of the tab's routes with the prefix filled in."""
+
+    def __init__(self, root: Path, *, public: bool = False, loading: object = load) -> None:
+        settings = Settings(runs=root / "runs", recorded=root / "recorded", public=public)
+        self.library = Library(settings.runs, settings.recorded)
+        models = Models(self.library, public=public, menu=MENU)
+        self.objects = Objects(settings, self.library, load=loading, models=models)
+        self.client = TestClient(Starlette(routes=routes(self.library, None, None, more=objects_routes(self.objects))))
+
+    def get(self, path: str) -> httpx.Response:
+        return self.client.get(f"{PREFIX}/objects/{path}")
+
+    def post(self, path: str, content: object, **headers: str) -> httpx.Response:
+        if isinstance(content, bytes):
+            return self.client.post(f"{PREFIX}/objects/{path}", content=content, headers=headers)
+        return self.client.post(f"{PREFIX}/objects/{path}", json=content, headers=headers)
+
+    def json(self, path: str, content: object = None) -> dict:
+        reply = self.get(path) if content is None else self.post(path, content)
+        assert reply.status_code == 200, reply.text
+        return reply.json()
+
+    def ask(self, photo: str = "drawn_scenes.0", **changes: object) -> dict:
+        return self.json("ask", self.asked(photo, **changes))
+
+    def asked(self, photo: str = "drawn_scenes.0", **changes: object) -> dict:
+        values: dict[str, object] = {
+            "photo": photo,
+            "remove": {"classes": ["frisbee"]},
+            "fill": "telea",
+            "models": ["tiny_clip", "tiny_clip_mended"],
+            "k": 5,
+        }
+        return values | changes
+
+    def close(self) -> None:
+        self.objects.close()
+        self.library.close()
