@@ -17,6 +17,7 @@ from trainers.data import decode
 from trainers.data.base import Progress, silent
 from trainers.data.box_format import BoxFormat, BoxReading, corners, decide
 from trainers.data.coco_folder import is_coco, read_coco
+from trainers.data.drawn_scenes import DrawnScenes, drawn_scenes
 from trainers.data.flickr_entities import is_entities, read_entities
 from trainers.data.generic import open_source
 from trainers.data.opening import Opened
@@ -27,6 +28,7 @@ from trainers.data.table import ArrowTable, Table
 from trainers.errors import DataError
 from trainers.types import DataChoice
 
+DRAWN = "drawn_scenes"
 _LOOKED_AT = 1000  # photos whose boxes decide how boxes are read
 
 
@@ -41,7 +43,7 @@ def load_scenes(
     """Load photos with sentences, and boxes where there are any.
 
     Args:
-        source: a folder or a Hub id with photos; a COCO folder (``annotations/instances_*.json``) or a Flickr30k
+        source: ``drawn_scenes``; a folder or a Hub id with photos; a COCO folder (``annotations/instances_*.json``) or a Flickr30k
             Entities folder (``Sentences``, ``Annotations``).
         captions_from: another set with the sentences of the same photos, joined by image id; None: the same set.
         box_format: ``xywh`` or ``xyxy``; None: decided by looking.
@@ -52,6 +54,8 @@ def load_scenes(
         DataError: with the reason and what to do.
     """
     report = progress or silent
+    if source == DRAWN:
+        return _limited(drawn_scenes(DrawnScenes()), limit)
     folder = resolve(source).folder
     if folder is not None and folder.is_dir():
         for is_it, read in ((is_coco, read_coco), (is_entities, read_entities)):
@@ -77,6 +81,10 @@ def load_scenes(
         classes=_classes(columns, splits),
         notes=_notes(splits, reading, captions_from),
     )
+
+
+def _limited(found: SceneSet, limit: int | None) -> SceneSet:
+    return replace(found, splits={name: scenes[:limit] for name, scenes in found.splits.items()})
 
 
 @dataclass(frozen=True, kw_only=True)

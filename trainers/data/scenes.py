@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 Box = tuple[float, float, float, float]
@@ -19,6 +19,7 @@ class Scene:
         boxes: x0, y0, x1, y1 in pixels of the upright original; corners as the set has them, not yet cleaned.
         classes: one name per box.
         width, height: of the original, 0 if the set does not say.
+        without: PNG of the same scene without some classes; only drawn scenes can be drawn again.
     """
 
     image_id: str
@@ -28,6 +29,7 @@ class Scene:
     classes: tuple[str, ...]
     width: int = 0
     height: int = 0
+    without: Callable[[Sequence[str]], bytes] | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
