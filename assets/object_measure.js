@@ -110,13 +110,13 @@ export class Measure {
   }
 
   failing(model, arm) {
-    if (!model.failing.length) return el("p", { class: "rs-setabout" }, swatch(arm), ` ${model.title}: no photo failed.`);
+    if (!model.failing.length) return el("p", { class: "rs-setabout" }, swatch(arm), ` ${model.title}: no first sentence names what was removed.`);
     const photo = (one) => {
       const image = el("img", { src: api.imageUrl(one.photo, 160), alt: "", loading: "lazy" });
       const words = el("span", { class: "rs-failwords" }, ...sentence(one));
       return el("li", {}, el("button", { type: "button", class: "rs-fail", onclick: () => this.on.open(one.photo, one.removed) }, image, el("span", { class: "rs-unseen", text: `Without ${one.removed.join(", ")}: ` }), words));
     };
-    const title = el("h3", { class: "rs-striphead" }, swatch(arm), el("span", { text: model.title }), el("span", { class: "rs-sideabout", text: "photos whose first sentence is wrong; press one to open it above" }));
+    const title = el("h3", { class: "rs-striphead" }, swatch(arm), el("span", { text: model.title }), el("span", { class: "rs-sideabout", text: "first sentence names what was removed; press a photo to open it above" }));
     const list = el("ul", { class: "rs-fails", tabindex: "0", "aria-label": `Photos that ${model.title} gets wrong` }, ...model.failing.map(photo));
     return el("div", {}, title, list);
   }

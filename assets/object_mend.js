@@ -100,6 +100,6 @@ export class Mend {
     this.go.disabled = false;
     say(this.said, error ? "" : (said ?? ""));
     this.problem.say(error ?? null);
-    if (id) this.follow.open(id);
+    if (id && id !== this.follow.id) this.follow.open(id);
   }
 }

@@ -79,7 +79,9 @@ export class Settings {
   explain() {
     const set = this.start.sets.find((one) => one.name === this.sets.value);
     const fill = this.start.fills.find((one) => one.name === this.fill)?.sentence;
+    this.fills.title = fill ?? "";
     say(this.about, [set?.note, fill].filter(Boolean).map((text) => text.replace(/([^.!?])$/, "$1.")).join(" "));
+    this.about.title = this.about.textContent;
   }
 
   listMissing() {
