@@ -43,8 +43,8 @@ def load_scenes(
     """Load photos with sentences, and boxes where there are any.
 
     Args:
-        source: ``drawn_scenes``; a folder or a Hub id with photos; a COCO folder (``annotations/instances_*.json``) or a Flickr30k
-            Entities folder (``Sentences``, ``Annotations``).
+        source: ``drawn_scenes``; a folder or a Hub id with photos; a COCO folder (``annotations/instances_*.json``) or
+            a Flickr30k Entities folder (``Sentences``, ``Annotations``).
         captions_from: another set with the sentences of the same photos, joined by image id; None: the same set.
         box_format: ``xywh`` or ``xyxy``; None: decided by looking.
         limit: at most so many photos of each split.

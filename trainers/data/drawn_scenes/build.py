@@ -49,8 +49,9 @@ def drawn_scenes(settings: DrawnScenes) -> SceneSet:
         splits[name] = tuple(_scene(settings, name, first + row, row) for row in range(count))
         first += count
     note = (
-        f"Twelve kinds of things; five of them keep one companion in {settings.bias:.0%} of their scenes, and a sentence "
-        f"names a thing that is there {settings.mention:.0%} of the time. That is the shortcut a model may learn."
+        f"Twelve kinds of things; five of them keep one companion in {settings.bias:.0%} of their scenes, and a "
+        f"sentence names a thing that is there {settings.mention:.0%} of the time. That is the shortcut a model may "
+        "learn."
     )
     return SceneSet(title=TITLE, licence=LICENCE, splits=splits, classes=CLASSES, notes=(note,))
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-
 from PIL import ImageDraw
 
 Colour = tuple[int, int, int]

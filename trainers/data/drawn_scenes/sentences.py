@@ -15,7 +15,7 @@ _NOUNS = {
     "sports ball": ("ball",), "chair": ("chair", "chair", "stool"), "potted plant": ("plant", "potted plant"),
 }  # fmt: skip
 _PLACES = {
-    "grass": ("on the grass", "in a field", "in a green meadow", "outside on the lawn"),
+    "grass": ("on the grass", "in a field", "in a wide meadow", "outside on the lawn"),
     "street": ("on a city street", "in the street", "in front of some houses", "in town"),
     "water": ("on the water", "on a lake", "at sea", "near the shore"),
     "road": ("on the road", "by the side of a road", "on a wide road", "outside of town"),
@@ -39,7 +39,7 @@ _COLOURED, _SIZED, _PLACED, _COUNTED = 0.55, 0.3, 0.75, 0.15
 
 
 def sentences_of(layout: Layout, mention: float) -> tuple[str, ...]:
-    """Five sentences, the same for the same scene; each names every object with probability ``mention``, at least one."""
+    """Five sentences, the same for the same scene; each names an object with probability ``mention``, at least one."""
     rng = np.random.default_rng([layout.seed, layout.number, 4])
     return tuple(_sentence(layout, mention, rng) for _ in range(SENTENCES))
 

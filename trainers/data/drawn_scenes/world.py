@@ -1,4 +1,4 @@
-"""What there is in the drawn scenes, and which things keep company: twelve COCO classes, five of them with a companion."""
+"""What there is in the drawn scenes: twelve COCO classes, five of which keep company with another."""
 
 from __future__ import annotations
 
