@@ -23,7 +23,10 @@ from trainers.removal.rules import Judgement
 MOST_K = 50
 MOST_MODELS = 2
 PATIENCE = 20.0
-"""Seconds that a question waits for its sentences to be read; after that it says how far they are."""
+"""Seconds that a question waits for its sentences; after that it says how far they are."""
+HURRY = 0.5
+"""After so many seconds it is answered from what is read, if that is at least ENOUGH sentences."""
+ENOUGH = 512
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,17 +76,14 @@ class Answers:
         """
         readings = [self._index.ask(name, question.group) for name in question.models]
         filled = self._fills.take_out(question.photo, question.wanted, question.fill)
-        until = time.monotonic() + patience
+        read = _enough(readings, patience)
         models, notes, words = [], [], {}
         for name, reading in zip(question.models, readings, strict=True):
-            reading.done.wait(max(0.0, until - time.monotonic()))
-            if reading.error is not None:
-                raise reading.error
             known = self._models.known(name)
-            if reading.vectors is None or reading.gallery is None:
+            if reading.gallery is None or not read:
                 models.append(_waiting(known, reading))
                 continue
-            gallery = _read_with(reading.gallery, filled.judgement, question.wanted)
+            gallery = _read_with(reading.gallery.first(read), filled.judgement, question.wanted)
             notes, words = _notes(gallery, question.k), _words(gallery, filled.judgement)
             models.append(self._one(known, reading, gallery, question, filled))
         reply = about(filled)
@@ -93,11 +93,10 @@ class Answers:
     def _one(
         self, known: Known, reading: Reading, gallery: Gallery, question: Question, filled: Filled
     ) -> dict[str, Any]:
-        assert reading.vectors is not None
-        loaded = self._models.get(known.name)
+        loaded, total = self._models.get(known.name), len(gallery.texts)
         queries = loaded.photos([filled.original, filled.pixels])
         k = min(question.k, MOST_K, len(gallery.texts))
-        before, after = ranked(gallery, reading.vectors, queries, filled.judgement, k)
+        before, after = ranked(gallery, reading.first(total), queries, filled.judgement, k)
         original, removed = [one["row"] for one in before], [one["row"] for one in after]
         ranks = {row: rank for rank, row in enumerate(original)}
         for rank, one in enumerate(after):
@@ -110,7 +109,35 @@ class Answers:
             "removed": [_shown(one) for one in after],
             "entered": [rank for rank, row in enumerate(removed) if row not in original],
             "left": [rank for rank, row in enumerate(original) if row not in removed],
+            "partial": _partial(reading, total),
         }
+
+
+def _enough(readings: Sequence[Reading], patience: float) -> int:
+    """Wait until the sentences are read, or enough of them; returns how many every model has read, 0 if too few.
+
+    Raises:
+        UserError: a reading ended with this error.
+    """
+    start = time.monotonic()
+    while True:
+        finished = all(reading.done.is_set() for reading in readings)
+        for reading in readings:
+            if reading.error is not None:
+                raise reading.error
+        read, waited = min(reading.read for reading in readings), time.monotonic() - start
+        if finished or waited > patience or (waited > min(HURRY, patience) and read >= ENOUGH):
+            return read if finished or read >= ENOUGH else 0
+        next(reading for reading in readings if not reading.done.is_set()).done.wait(0.05)
+
+
+def _partial(reading: Reading, read: int) -> dict[str, Any] | None:
+    """How far the sentences are read, where the lists come from a part of them."""
+    total = 0 if reading.gallery is None else len(reading.gallery.texts)
+    if read >= total:
+        return None
+    message = f"answers from the first {read:,} of {total:,} sentences; the rest is being read"
+    return {"read": read, "total": total, "message": message, "fraction": round(read / total, 3)}
 
 
 def ranked(
@@ -155,6 +182,8 @@ def model_notes(known: Known, loaded: Loaded, reading: Reading, photo: Photo) ->
     notes = []
     if not known.photos and photo.source != "drawn":
         notes.append(STRANGER)
+    if reading.gallery is not None and not reading.done.is_set():
+        notes.append("Not all sentences are read yet; the answers come from the first of them.")
     over, longest = reading.cut
     if over:
         what = "1 sentence is" if over == 1 else f"{over:,} sentences are"

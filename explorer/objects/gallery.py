@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -25,21 +25,33 @@ Progress = Callable[[str, float], None]
 
 @dataclass(frozen=True, kw_only=True)
 class Gallery:
-    """Sentences of one set.
+    """Sentences of one set, read with one word table.
 
     Attributes:
         name: of the set.
         texts: distinct captions, those of the shown split first.
-        words: the word table that they were read with.
-        mentions: bool ``[G, C]``, columns in the order of ``words.classes``.
+        words: the word table.
         notes: plain sentences.
+        mentioned: says which classes each sentence names, piece by piece.
     """
 
     name: str
     texts: tuple[str, ...]
     words: WordTable
-    mentions: np.ndarray
     notes: tuple[str, ...]
+    mentioned: Mentions
+
+    @classmethod
+    def of(cls, name: str, texts: Sequence[str], words: WordTable, notes: Sequence[str] = ()) -> Gallery:
+        """Nothing is read yet."""
+        texts = tuple(texts)
+        mentioned = Mentions(texts, words)
+        return cls(name=name, texts=texts, words=words, notes=tuple(notes), mentioned=mentioned)
+
+    @property
+    def mentions(self) -> np.ndarray:
+        """Bool ``[G, C]``, columns in the order of ``words.classes``; read now where that was not done before."""
+        return self.mentioned.first(len(self.texts))
 
     @cached_property
     def place(self) -> Mapping[str, int]:
@@ -53,6 +65,10 @@ class Gallery:
         for text in self.texts:
             mark.update(text.encode("utf-8", "surrogatepass") + b"\0")
         return mark.hexdigest()
+
+    def first(self, count: int) -> Gallery:
+        """The first ``count`` sentences."""
+        return self if count >= len(self.texts) else replace(self, texts=self.texts[:count])
 
     def naming(self, name: str, further: Sequence[str] = ()) -> Gallery:
         """The same sentences read with one more class, or with other words for a class.
@@ -73,11 +89,30 @@ class Gallery:
         words = WordTable({**self.words.words, name: tuple(further)})
         touched = _first_words((name, *further, *self.words.words.get(name, ())))
         rows = [row for row, text in enumerate(self.texts) if any(word in text.lower() for word in touched)]
-        mentions = np.zeros((len(self.texts), len(words.classes)), dtype=bool)
-        mentions[:, : self.mentions.shape[1]] = self.mentions
+        table, before = np.zeros((len(self.texts), len(words.classes)), dtype=bool), self.mentions
+        table[:, : before.shape[1]] = before
         if rows:
-            mentions[rows] = mention_table([self.texts[row] for row in rows], words)
-        return Gallery(name=self.name, texts=self.texts, words=words, mentions=mentions, notes=self.notes)
+            table[rows] = mention_table([self.texts[row] for row in rows], words)
+        return replace(self, words=words, mentioned=Mentions(self.texts, words, table))
+
+
+class Mentions:
+    """Which classes each of the sentences names, read as far as somebody wants to know; safe between threads."""
+
+    def __init__(self, texts: Sequence[str], words: WordTable, table: np.ndarray | None = None) -> None:
+        self._texts = texts
+        self._words = words
+        self._table = np.zeros((0, len(words.classes)), dtype=bool) if table is None else table
+        self._lock = threading.Lock()
+
+    def first(self, count: int) -> np.ndarray:
+        """Bool ``[count, C]``."""
+        with self._lock:
+            known = len(self._table)
+            if known < count:
+                more = mention_table(self._texts[known:count], self._words)
+                self._table = np.concatenate([self._table, more])
+            return self._table[:count]
 
 
 class Galleries:
@@ -90,7 +125,7 @@ class Galleries:
         self._making = threading.Lock()
 
     def get(self, name: str) -> Gallery:
-        """The gallery of an open set; a few seconds the first time.
+        """The gallery of an open set.
 
         Raises:
             GoneError: the set is not open.
@@ -118,13 +153,7 @@ def gather(group: PhotoSet, most: int = MOST) -> Gallery:
     said = language_note(texts, group.words)
     if said is not None:
         notes.append(said)
-    return Gallery(
-        name=group.name,
-        texts=tuple(texts),
-        words=group.words,
-        mentions=mention_table(texts, group.words),
-        notes=tuple(notes),
-    )
+    return Gallery.of(group.name, texts, group.words, notes)
 
 
 def _captions(group: PhotoSet) -> Iterable[str]:

@@ -1,4 +1,7 @@
-"""Sentences as each model reads them: encoded once in the background, kept in memory and on disk."""
+"""Sentences as each model reads them: encoded once in the background, kept in memory and on disk.
+
+Readings that go on at the same time take turns, so that two models under comparison have read the same sentences.
+"""
 
 from __future__ import annotations
 
@@ -7,9 +10,10 @@ import hashlib
 import logging
 import threading
 from collections import OrderedDict
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from queue import Full, Queue
+from queue import Empty, Full, Queue
 
 import torch
 from safetensors import SafetensorError
@@ -37,7 +41,8 @@ class Reading:
     Attributes:
         model, group: names.
         message, fraction: how far it is.
-        vectors: float32 ``[G, D]``, unit rows; None until it is done.
+        gallery: the sentences; None until they are gathered.
+        pieces: float32 ``[n, D]`` each, unit rows, in the order of the sentences; they grow while it goes on.
         cut: how many sentences are longer than the model reads, and the longest one's tokens.
         error: why it ended without vectors.
         done: set at the end, good or bad.
@@ -48,15 +53,25 @@ class Reading:
     message: str = "waiting for its turn"
     fraction: float = 0.0
     gallery: Gallery | None = None
-    vectors: Tensor | None = None
+    pieces: list[Tensor] = field(default_factory=list)
     cut: tuple[int, int] = (0, 0)
     error: UserError | None = None
     done: threading.Event = field(default_factory=threading.Event)
 
     @property
+    def read(self) -> int:
+        """How many sentences are read."""
+        return sum(len(piece) for piece in tuple(self.pieces))
+
+    def first(self, count: int) -> Tensor:
+        """The first ``count`` sentences, float32 ``[count, D]``; they must have been read."""
+        pieces = tuple(self.pieces)
+        return pieces[0][:count] if len(pieces) == 1 else torch.cat(pieces)[:count]
+
+    @property
     def bytes(self) -> int:
         """Memory it takes."""
-        return 0 if self.vectors is None else self.vectors.numel() * self.vectors.element_size()
+        return sum(piece.numel() * piece.element_size() for piece in tuple(self.pieces))
 
 
 class Index:
@@ -104,18 +119,6 @@ class Index:
                 self._thread.start()
         return made
 
-    def wait(self, model: str, group: str, seconds: float) -> Reading:
-        """As :meth:`ask`, waiting up to ``seconds`` for it to be done.
-
-        Raises:
-            UserError: it ended with this error.
-        """
-        found = self.ask(model, group)
-        found.done.wait(seconds)
-        if found.error is not None:
-            raise found.error
-        return found
-
     def going(self) -> list[Reading]:
         """Readings that are not done."""
         with self._lock:
@@ -141,42 +144,56 @@ class Index:
             self._queue.put_nowait(None)
 
     def _work(self) -> None:
-        while (reading := self._queue.get()) is not None and not self._closed:
+        """One piece of every reading in turn; new ones join as they come."""
+        active: list[tuple[Reading, Iterator[None]]] = []
+        while not self._closed:
             try:
-                self._read(reading)
-            except UserError as error:
-                reading.error = error
-            except Exception as error:
-                _log.exception("reading the sentences of %s with %s failed", reading.group, reading.model)
-                reading.error = DataError(f"The sentences could not be read ({type(error).__name__}: {error}).")
-            reading.done.set()
-            self._trim()
+                while (new := self._queue.get(block=not active)) is not None:
+                    active.append((new, self._steps(new)))
+            except Empty:
+                active = [pair for pair in active if self._step(*pair)]
+                continue
+            return
 
-    def _read(self, reading: Reading) -> None:
+    def _step(self, reading: Reading, steps: Iterator[None]) -> bool:
+        """A little more of a reading; whether it goes on."""
+        try:
+            next(steps)
+            return True
+        except StopIteration:
+            pass
+        except UserError as error:
+            reading.error = error
+        except Exception as error:
+            _log.exception("reading the sentences of %s with %s failed", reading.group, reading.model)
+            reading.error = DataError(f"The sentences could not be read ({type(error).__name__}: {error}).")
+        reading.done.set()
+        self._trim()
+        return False
+
+    def _steps(self, reading: Reading) -> Iterator[None]:
         reading.message = "gathering sentences"
-        gallery = self._galleries.get(reading.group)
+        gallery = reading.gallery = self._galleries.get(reading.group)
         reading.message = "loading the model"
         loaded = self._models.get(reading.model)
         lengths = loaded.lengths(gallery.texts)
-        over = sum(length > loaded.context for length in lengths)
-        reading.cut = (over, max(lengths, default=0))
-        path = _path(loaded, gallery)
-        vectors = _kept(path, len(gallery.texts))
-        if vectors is None:
-            vectors = self._encoded(reading, loaded, gallery)
-            _keep(path, vectors)
-        reading.gallery, reading.vectors = gallery, vectors
+        reading.cut = (sum(length > loaded.context for length in lengths), max(lengths, default=0))
+        path, total = _path(loaded, gallery), len(gallery.texts)
+        kept = _kept(path, total)
+        if kept is not None:
+            reading.pieces = [kept]
+        while reading.read < total:
+            start = reading.read
+            reading.pieces.append(loaded.texts(gallery.texts[start : start + PIECE]))
+            gallery.mentioned.first(reading.read)  # along the way, so that no answer has to wait for it
+            reading.fraction = reading.read / total
+            reading.message = f"reading sentences: {reading.read:,} of {total:,}"
+            yield
+        gallery.mentioned.first(total)
+        reading.pieces = [reading.first(total)]
+        if kept is None:
+            _keep(path, reading.pieces[0])
         reading.fraction, reading.message = 1.0, ""
-
-    def _encoded(self, reading: Reading, loaded: Loaded, gallery: Gallery) -> Tensor:
-        found, total = [], len(gallery.texts)
-        for start in range(0, total, PIECE):
-            if self._closed:
-                raise DataError("The page is closing.")
-            reading.fraction = start / total
-            reading.message = f"reading sentences: {start:,} of {total:,}"
-            found.append(loaded.texts(gallery.texts[start : start + PIECE]))
-        return torch.cat(found)
 
     def _trim(self) -> None:
         """Drop what was used longest ago until the rest fits; readings with an error are asked anew anyway."""

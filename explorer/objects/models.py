@@ -25,7 +25,7 @@ from trainers.data.settings import folder_allowed
 from trainers.errors import DataError, RunError, UserError
 
 LOADED = 3
-PIECE = 512
+PIECE = 256
 """Sentences encoded before a visitor's photo may come between."""
 PHOTOS = 64
 STRANGER = "This small model knows the drawn scenes only; it does not know photos."

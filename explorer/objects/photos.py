@@ -16,6 +16,7 @@ from explorer.cache import Cache
 from explorer.library import MEGABYTE
 from explorer.objects.sets import PhotoSet, Sets
 from explorer.replies import GoneError
+from trainers.data.drawn_scenes import Drawing, drawing_of
 from trainers.data.scenes import Scene
 from trainers.errors import DataError
 from trainers.removal.pairs import objects
@@ -152,10 +153,20 @@ class Photos:
         scene = photo.scene
         return self._pictures.get((photo.ref, longest), lambda: read_picture(scene.load() or b"", longest))
 
-    def shown(self, photo: Photo, side: int) -> np.ndarray:
-        """As the page shows it, uint8 ``[H, W, 3]``; a drawn scene is drawn again at a size that suits the eye."""
-        picture = self.picture(photo, min(side, SHOWN))
-        return picture.pixels
+    def shown(self, photo: Photo, longest: int) -> Picture:
+        """As the page shows it.
+
+        Raises:
+            DataError: the photo cannot be read.
+        """
+        return self.enlarged(photo, min(longest, LONGEST)) or self.picture(photo, longest)
+
+    def enlarged(self, photo: Photo, side: int = LONGEST) -> Picture | None:
+        """A drawn scene drawn at a size that suits the eye; None for photos, which are shown as models see them."""
+        drawing = None if photo.scene is None else drawing_of(photo.scene)
+        if drawing is None:
+            return None
+        return self._pictures.get((photo.ref, "drawn", side), lambda: _drawn(drawing, side, photo))
 
     def _of_set(self, group: PhotoSet, key: str) -> Photo:
         place = int(key) if _NUMBER.fullmatch(key) else -1
@@ -258,6 +269,12 @@ def _encoded(pixels: np.ndarray, kind: str, **options: int) -> bytes:
 def _alt(group: PhotoSet, place: int) -> str:
     captions = group.scenes[place].captions
     return captions[0][:300] if captions else f"Photo {place + 1} of {group.data.title}"
+
+
+def _drawn(drawing: Drawing, side: int, photo: Photo) -> Picture:
+    return Picture(
+        pixels=drawing.pixels(side), scale=side / photo.width, width=photo.width, height=photo.height, notes=()
+    )
 
 
 def _gone(ref: str) -> Photo:

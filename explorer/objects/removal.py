@@ -16,6 +16,7 @@ from explorer.objects.fields import Fields
 from explorer.objects.photos import Photo, Photos, png
 from explorer.objects.strokes import MOST_BOXES, Drawing, read_boxes, read_drawing
 from explorer.replies import GoneError, RequestError
+from trainers.data.drawn_scenes import drawing_of
 from trainers.data.scenes import Scene
 from trainers.errors import DataError
 from trainers.removal.fills import FILLS, FillDescriptor, paint
@@ -54,9 +55,12 @@ class Wanted:
 class Filled:
     """A photo with something painted over.
 
+    A drawn scene is shown larger than models see it; both sizes are painted, so that what a model answers is what a
+    score counts.
+
     Attributes:
-        key: address of the picture below ``objects/filled/``.
-        original, pixels: uint8 ``[H, W, 3]``, before and after.
+        key: address of the shown picture below ``objects/filled/``.
+        original, pixels: uint8 ``[H, W, 3]``, before and after, as models see them.
         judgement: what was removed and what stays.
         title: of the fill; milliseconds: what it took.
         notes: plain sentences.
@@ -99,15 +103,17 @@ class Fills:
             UserError: the photo has no such class, the region is empty or everything, or the fill cannot be had.
         """
         picture = self._photos.picture(photo)
-        if wanted.drawing is None:
-            judgement, mask = named(photo, picture, wanted.classes)
-        else:
-            judgement, mask = drawn(photo, picture, wanted.name, wanted.drawing)
+        judgement, mask = judged_mask(photo, picture, wanted)
+        large = self._photos.enlarged(photo)
         started = time.perf_counter()
         pixels, title = self._painted(photo, picture, wanted, judgement, mask, fill)
+        shown = pixels
+        if large is not None:
+            mask = judged_mask(photo, large, wanted)[1]
+            shown, _ = self._painted(photo, large, wanted, judgement, mask, fill)
         spent = 1000 * (time.perf_counter() - started)
         return Filled(
-            key=self.keep(pixels),
+            key=self.keep(shown),
             original=picture.pixels,
             pixels=pixels,
             judgement=judgement,
@@ -122,7 +128,8 @@ class Fills:
         if fill == RERENDER:
             if wanted.drawing is not None:
                 raise DataError("Drawing again leaves out whole objects: choose one of the list, or another fill.")
-            return redrawn(photo.scene, judgement.removed), RERENDER_TITLE
+            side = max(picture.pixels.shape)
+            return redrawn(photo.scene, judgement.removed, side), RERENDER_TITLE
         descriptor = fill_named(fill)
         if not mask.any():
             raise DataError("Nothing that was chosen has an area inside the photo. Draw over the object again.")
@@ -146,10 +153,23 @@ def redrawn(scene: Scene | None, classes: Sequence[str], longest: int = LONGEST)
     Raises:
         DataError: this photo was not drawn here.
     """
-    data = None if scene is None else scene.without(classes)
-    if data is None:
+    drawing = None if scene is None else drawing_of(scene)
+    if drawing is not None:
+        return drawing.pixels(longest, classes)
+    if scene is None or scene.without is None:
         raise DataError("Only the drawn scenes can be drawn again without an object. Choose another fill.")
-    return read_picture(data, longest).pixels
+    return read_picture(scene.without(classes), longest).pixels
+
+
+def judged_mask(photo: Photo, picture: Picture, wanted: Wanted) -> tuple[Judgement, np.ndarray]:
+    """What taking it out means, and the pixels of this picture to paint; bool ``[H, W]``.
+
+    Raises:
+        UserError: the photo has no such class, or nothing of what was drawn lies inside it.
+    """
+    if wanted.drawing is None:
+        return named(photo, picture, wanted.classes)
+    return drawn(photo, picture, wanted.name, wanted.drawing)
 
 
 def read_wanted(fields: Fields) -> Wanted:

@@ -85,7 +85,7 @@ class ObjectEndpoints:
         """Its pixels."""
         side = min(max(_number(request, "side", 512, 10**6), SMALLEST), SHOWN)
         photo = self._objects.photos.get(request.path_params["ref"])
-        pixels = self._objects.photos.shown(photo, side)
+        pixels = self._objects.photos.shown(photo, side).pixels
         if photo.source == "drawn":  # flat colours: smaller and exact
             return Response(png(pixels), media_type="image/png", headers={"Cache-Control": _KEEP})
         return Response(jpeg(pixels), media_type="image/jpeg", headers={"Cache-Control": _KEEP})

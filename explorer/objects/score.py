@@ -135,8 +135,7 @@ class Scorer:
             job.tell(f"{known.title}: {reading.message}", span[0] + span[1] * reading.fraction)
         if reading.error is not None:
             raise reading.error
-        assert reading.vectors is not None
-        return reading.vectors
+        return reading.first(reading.read)
 
     def _looked(self, job: Job, loaded: Loaded, images: Tensor, span: tuple[float, float]) -> Tensor:
         found, total = [], len(images)

@@ -174,7 +174,8 @@ def _asked(scenes: Sequence[Scene], order: Order, group: PhotoSet, side: int, ta
     again = order.fill == RERENDER
     fill = FILLS["zero" if again else order.fill]  # black costs nothing; it is replaced at once
     for found in removals(scenes, fill, every=order.every, seed=order.seed, longest=longest, tally=tally):
-        yield replace(found, pixels=redrawn(found.scene, found.judgement.removed, longest)) if again else found
+        side = found.scene.width
+        yield replace(found, pixels=redrawn(found.scene, found.judgement.removed, side)) if again else found
 
 
 def _whole(

@@ -36,16 +36,6 @@ class Seed:
     seed: int = parameter(0, low=0, high=9, help="Of the weights.")
 
 
-@dataclass(frozen=True, kw_only=True)
-class Repainted(Scene):
-    """A scene that can be painted again without an object."""
-
-    objects: tuple[tuple[str, Box], ...] = ()
-
-    def without(self, classes: Sequence[str]) -> bytes | None:
-        return paint_png([one for one in self.objects if one[0] not in classes])
-
-
 class Words(CrossModal):
     """A convolution over pixels and a bag of hashed words; random weights, real shapes."""
 
@@ -109,7 +99,7 @@ def encoded(pixels: np.ndarray, kind: str = "PNG", **options: object) -> bytes:
 
 
 def scene(number: int, objects: Sequence[tuple[str, Box]], captions: Sequence[str], drawn: bool = True) -> Scene:
-    return (Repainted if drawn else Scene)(
+    return Scene(
         image_id=str(number),
         load=lambda: paint_png(objects),
         captions=tuple(captions),
@@ -117,7 +107,7 @@ def scene(number: int, objects: Sequence[tuple[str, Box]], captions: Sequence[st
         classes=tuple(name for name, _ in objects),
         width=PHOTO[0],
         height=PHOTO[1],
-        **({"objects": tuple(objects)} if drawn else {}),
+        without=(lambda gone: paint_png([one for one in objects if one[0] not in gone])) if drawn else None,
     )
 
 
