@@ -11,7 +11,7 @@ import { Mend } from "./object_mend.js";
 import { Nearby } from "./object_nearby.js";
 import { Original } from "./object_original.js";
 import { Photos } from "./object_photos.js";
-import { beside, suggestion, waiting } from "./object_removal.js";
+import { beside, suggestion, unfinished } from "./object_removal.js";
 import { Sentences } from "./object_sentences.js";
 import { Settings } from "./object_settings.js";
 import { csv } from "./object_table.js";
@@ -179,7 +179,7 @@ class RemoveAnObject {
     this.sentences.show(reply);
     if (this.remove?.classes) this.original.mark(reply.removed);
     clearTimeout(this.later);
-    if (waiting(reply)) this.later = setTimeout(() => this.asking.ask(asked), LATE);
+    if (unfinished(reply)) this.later = setTimeout(() => this.asking.ask(asked), LATE);
   }
 
   failed(error) {

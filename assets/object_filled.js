@@ -89,8 +89,7 @@ export class Filled {
     this.picture.disabled = false;
     say(this.title, `Without the ${listed(reply.removed)}`);
     say(this.about, `${percent(reply.share)} of the image filled, ${reply.fill_title} ${duration(reply.fill_ms)}`);
-    const sentences = [...reply.problems, ...reply.notes];
-    say(this.hint, sentences.join(" ") || "Drag across the photo to compare.");
+    say(this.hint, reply.problems.join(" ") || "Drag across the photo to compare.");
     this.hint.classList.toggle("rs-warning", reply.problems.length > 0);
     this.node.removeAttribute("aria-busy");
   }

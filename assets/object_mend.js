@@ -75,12 +75,9 @@ export class Mend {
   start() {
     this.problem.say(null);
     const { settings } = this.on;
-    const set = settings.start.sets.find((one) => one.name === settings.sets.value);
     const asked = {
       model: this.model.value,
-      source: set?.source ?? set?.name,
-      set: set?.name,
-      captions_from: set?.captions_from ?? null,
+      set: settings.sets.value,
       recipes: this.recipes.map((recipe) => recipe.values),
       steps: Number(this.steps.value),
       minutes: Number(this.minutes.value),

@@ -25,7 +25,8 @@ export class Nearby {
     this.tool = segments("What is drawn", [["box", "Box"], ["brush", "Brush"]], "box", (tool) => this.pen.use(tool, this.stage));
     this.name = el("h3", {});
     this.hint = el("p", { class: "rs-hint", text: "Draw over something and see whose neighbour the photo becomes." });
-    this.filled = el("img", { class: "rs-nearfilled", alt: "", hidden: true });
+    this.picture = el("img", { alt: "" });
+    this.filled = el("figure", { class: "rs-nearfilled", hidden: true }, this.picture, el("figcaption", { text: "what the run sees after" }));
     this.strips = el("div", { class: "rs-rows" });
     const another = button("Other photos", () => this.offer(this.from + THUMBS));
     const head = el("header", {}, this.name, this.tool);
@@ -119,8 +120,8 @@ export class Nearby {
 
   show(reply) {
     say(this.hint, [`${percent(reply.share)} of the photo filled.`, ...(reply.notes ?? [])].join(" "));
-    this.filled.src = api.filledUrl(reply.filled);
-    this.filled.alt = `${namesOf(this.run, this.index)[0]}, with the marked part filled`;
+    this.picture.src = api.filledUrl(reply.filled);
+    this.picture.alt = `${namesOf(this.run, this.index)[0]}, with the marked part filled`;
     this.filled.hidden = false;
     reply.arms.forEach((arm, i) => this.arms[i]?.show(arm));
   }

@@ -16,8 +16,5 @@ export function beside(photo, set) {
   return objects.length ? { set, objects } : { set };
 }
 
-/** Models that still read the sentences, in one line; null when all have answered. */
-export function waiting(reply) {
-  const late = reply.models.filter((model) => model.waiting);
-  return late.length ? late.map((model) => `${model.title}: ${model.waiting.message}`).join(" · ") : null;
-}
+/** Whether a model has not read all sentences yet, so that its answer will change. */
+export const unfinished = (reply) => reply.models.some((model) => model.waiting || model.partial);

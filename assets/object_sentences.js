@@ -16,8 +16,9 @@ export class Sentences {
     this.count = number(5, 1, 20, 1, on.count);
     const count = el("label", { class: "rs-count" }, this.count, el("span", { class: "rs-fieldname", text: "per model" }));
     this.grid = el("div", { class: "rs-says" });
+    this.notes = el("p", { class: "rs-setabout" });
     const head = el("header", { class: "rs-sechead" }, el("h2", { text: "Nearest sentences" }), count, this.switcher, this.csv);
-    this.node = el("section", { class: "rs-answers", "aria-label": "Nearest sentences" }, head, this.grid, key());
+    this.node = el("section", { class: "rs-answers", "aria-label": "Nearest sentences" }, head, this.grid, key(), this.notes);
     this.cards = [];
   }
 
@@ -53,6 +54,7 @@ export class Sentences {
     this.csv.disabled = false;
     if (this.cards.length !== reply.models.length) this.wait(reply.models.map((model) => model.title));
     this.grid.style.setProperty("--rows", Math.max(...reply.models.flatMap((model) => [model.removed.length, model.original.length])) + 3);
+    say(this.notes, reply.notes.join(" "));
     this.draw();
     this.busy(false);
   }
@@ -91,7 +93,8 @@ class Card {
     if (model.waiting) return this.late(model.waiting);
     const original = side === "original";
     say(this.title, model.title);
-    say(this.about, original ? "for the original photo" : "for the filled photo");
+    const read = model.partial ? `, ${Math.round(model.partial.fraction * 100)} % of all sentences read` : "";
+    say(this.about, `for the ${original ? "original" : "filled"} photo${read}`);
     say(this.note, model.notes.join(" "));
     const gone = new Set(model.left);
     const row = (said, rank) => line(said, original ? (gone.has(rank) ? "left" : null) : said.move);

@@ -35,7 +35,7 @@ export class BeforeAfter {
     const judged = severity(this.run, one.shared);
     const image = picture(el("span", { class: "rs-picture" }), this.run, one.index);
     image.append(el("span", { class: "rs-mark", "aria-hidden": "true", text: judged.mark }));
-    const words = el("span", { class: "rs-severity", text: judged.word }, change ? el("span", { class: "rs-change", text: ` ${change}` }) : null);
+    const words = el("span", { class: "rs-severity", text: judged.word }, change ? el("span", { class: "rs-change", text: change }) : null);
     const near = Number.isFinite(one.similarity) ? `, similarity ${figure(one.similarity)}` : "";
     const title = `Rank ${rank + 1}: ${namesOf(this.run, one.index).join(", ")}${near}`;
     return el("li", {}, el("div", { class: "rs-tile", "data-severity": judged.kind, title }, image, words, el("span", { class: "rs-unseen", text: title })));
