@@ -1,0 +1,244 @@
+"""The tab "Remove an object" in a real browser: pressing, drawing, uploading, comparing, measuring, mending."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Locator, Page, expect
+
+from tests.browser.conftest import Site
+from tests.browser.pages import PHONE, WIDE, visit
+from tests.browser.photo_folder import HOSTILE, jpeg, write_photos
+from tests.browser.test_access import _findings
+
+FIRST = 60_000  # ms; the models are loaded and read the first sentences
+
+
+@contextlib.contextmanager
+def tab(browser: Browser, site: Site, size: tuple[int, int] = WIDE, **more: object) -> Iterator[Page]:
+    """The tab with its first answers."""
+    theme = f"&__theme={more.get('scheme', 'light')}"
+    with visit(browser, site, site.at(site.finished, theme), size=size, **more) as page:  # type: ignore[arg-type]
+        page.get_by_role("tab", name="Remove an object").click()
+        expect(page.locator(".rs-said .rs-words").first).to_be_visible(timeout=FIRST)
+        yield page
+
+
+def original(page: Page) -> Locator:
+    return page.get_by_role("region", name="Original photo")
+
+
+def filled(page: Page) -> Locator:
+    return page.get_by_role("region", name="Photo without the object")
+
+
+def open_folder(page: Page, folder: Path) -> None:
+    page.get_by_text("Open another set, add a model").click()
+    page.get_by_label("Hugging Face id or folder").fill(str(folder))
+    page.get_by_role("button", name="Open", exact=True).click()
+    expect(page.locator(".rs-settings [role=status]")).to_contain_text("photos", timeout=20_000)
+    expect(filled(page).locator("h3")).to_have_text("Without the frisbee")
+    expect(page.locator(".rs-said .rs-words").first).to_be_visible(timeout=20_000)
+
+
+def drag(page: Page, canvas: Locator, ends: tuple[float, float, float, float]) -> None:
+    """Draw from one point of the photo to another, in fractions of it."""
+    canvas.scroll_into_view_if_needed()
+    box = canvas.bounding_box()
+    assert box is not None
+    x0, y0, x1, y1 = ends
+    page.mouse.move(box["x"] + x0 * box["width"], box["y"] + y0 * box["height"])
+    page.mouse.down()
+    page.mouse.move(box["x"] + x1 * box["width"], box["y"] + y1 * box["height"], steps=4)
+    page.mouse.up()
+
+
+def loaded(image: Locator) -> None:
+    image.evaluate("(node) => node.decode()")
+    assert image.evaluate("(node) => node.naturalWidth") > 0
+
+
+def test_the_tab_opens_with_something_already_removed(browser: Browser, site: Site) -> None:
+    with tab(browser, site) as page:
+        expect(page.locator(".rs-saycard")).to_have_count(2)
+        for card in page.locator(".rs-saycard").all():
+            expect(card.locator(".rs-saidlist").first.locator(".rs-said")).to_have_count(5)
+        expect(filled(page).locator("h3")).to_have_text(re.compile("^Without the [a-z]"))
+        expect(filled(page).locator("header")).to_contain_text("% of the image filled")
+        expect(original(page).locator(".rs-box[aria-pressed=true]").first).to_be_visible()
+        loaded(original(page).locator(".rs-photo"))
+        loaded(filled(page).locator(".rs-photo").first)
+        tops = [card.locator(".rs-said").nth(3).bounding_box() for card in page.locator(".rs-saycard").all()]
+        assert tops[0] and tops[1] and abs(tops[0]["y"] - tops[1]["y"]) < 1  # same rank, same row
+
+
+def test_pressing_an_object_takes_it_out(browser: Browser, site: Site, tmp_path: Path) -> None:
+    with tab(browser, site) as page:
+        open_folder(page, write_photos(tmp_path / "photos"))
+        before = filled(page).locator(".rs-photo").first.get_attribute("src")
+        dog = original(page).get_by_role("button", name="dog")
+        dog.hover()
+        expect(original(page).locator(".rs-hint")).to_contain_text("of the photo")
+        dog.click()
+        expect(filled(page).locator("h3")).to_have_text("Without the dog")
+        expect(dog).to_have_attribute("aria-pressed", "true")
+        expect(filled(page).locator("header")).to_contain_text("16 % of the image filled")
+        expect(filled(page).locator(".rs-photo").first).not_to_have_attribute("src", before or "")
+        expect(page.locator(".rs-saycard .rs-gone").first).to_contain_text("dog")
+        page.get_by_text("for the original", exact=True).click()
+        expect(page.locator(".rs-saycard .rs-saidlist:not(.rs-lefts) .rs-gone")).to_have_count(0)
+        expect(page.locator(".rs-saycard header").first).to_contain_text("for the original photo")
+
+
+def test_hostile_sentences_stay_text(browser: Browser, site: Site, tmp_path: Path) -> None:
+    with tab(browser, site) as page:
+        open_folder(page, write_photos(tmp_path / "photos"))
+        line = page.locator(".rs-saidlist:not(.rs-lefts) .rs-words", has_text="onerror").first
+        line.locator(".rs-unseen").evaluate_all("(nodes) => nodes.forEach((node) => node.remove())")
+        assert line.text_content() == HOSTILE
+        assert page.locator(".rs-words img, .rs-words b").count() == 0
+        assert page.evaluate("window.hacked") is None
+
+
+def test_everything_by_key(browser: Browser, site: Site, tmp_path: Path) -> None:
+    with tab(browser, site) as page:
+        open_folder(page, write_photos(tmp_path / "photos"))
+        original(page).get_by_role("button", name="dog").focus()
+        page.keyboard.press("Enter")
+        expect(filled(page).locator("h3")).to_have_text("Without the dog")
+        slider = filled(page).get_by_role("slider")
+        expect(filled(page)).not_to_have_attribute("aria-busy", "true")
+        slider.focus()
+        page.keyboard.press("ArrowRight")
+        expect(slider).to_have_attribute("aria-valuetext", "1 % original")
+        page.keyboard.press("End")
+        expect(filled(page).get_by_role("button", name="Show the original")).to_have_attribute("aria-pressed", "true")
+        original(page).locator(".rs-segments input:checked").focus()
+        page.keyboard.press("ArrowRight")
+        original(page).get_by_label("What is drawn").fill("frisbee")
+        original(page).get_by_role("application").focus()
+        for key in ("ArrowRight", "Shift+ArrowDown", "Enter"):
+            page.keyboard.press(key)
+        expect(filled(page).locator("h3")).to_have_text("Without the frisbee")
+
+
+def test_brush_and_box(browser: Browser, site: Site, tmp_path: Path) -> None:
+    with tab(browser, site) as page:
+        open_folder(page, write_photos(tmp_path / "photos"))
+        canvas = original(page).get_by_role("application")
+        original(page).get_by_text("Brush", exact=True).first.click()
+        original(page).get_by_label("What is drawn").fill("cat")
+        drag(page, canvas, (0.2, 0.5, 0.5, 0.8))
+        expect(filled(page).locator("h3")).to_have_text("Without the cat")
+        brushed = filled(page).locator(".rs-sideabout").text_content()
+        original(page).get_by_role("button", name="Clear").click()
+        original(page).get_by_text("Box", exact=True).click()
+        drag(page, canvas, (0.1, 0.3, 0.6, 0.9))  # named by the model itself
+        expect(original(page).locator(".rs-guess")).to_have_count(5, timeout=FIRST)
+        expect(filled(page).locator(".rs-sideabout")).not_to_have_text(brushed or "")
+        expect(filled(page).locator(".rs-sideabout")).to_contain_text(re.compile(r"^3[01] % of the image filled"))
+        guess = original(page).locator(".rs-guess").nth(2)
+        guess.click()
+        name = guess.locator("span").first.text_content()
+        expect(filled(page).locator("h3")).to_contain_text(f"Without the {name}")
+
+
+def test_an_own_photo(browser: Browser, site: Site) -> None:
+    with tab(browser, site) as page:
+        file = page.locator(".rs-object input[type=file]")
+        file.set_input_files({"name": "möwe.jpg", "mimeType": "image/jpeg", "buffer": jpeg()})
+        expect(filled(page)).to_contain_text("Mark what is to go")
+        original(page).get_by_label("What is drawn").fill("dog")
+        drag(page, original(page).get_by_role("application"), (0.1, 0.4, 0.5, 0.9))
+        expect(filled(page).locator("h3")).to_have_text("Without the dog")
+        expect(page.locator(".rs-modelnote").first).to_contain_text("does not know photos")
+        with page.expect_download() as download:
+            filled(page).get_by_role("button", name="Download the filled picture").click()
+        assert download.value.suggested_filename == "rankscope-without-the-dog.png"
+
+
+def test_a_broken_photo_is_refused_in_a_sentence(browser: Browser, site: Site) -> None:
+    refused = False
+    with contextlib.suppress(AssertionError), tab(browser, site) as page:  # the browser logs the refusal as an error
+        file = page.locator(".rs-object input[type=file]")
+        before = original(page).locator(".rs-photo").get_attribute("src")
+        file.set_input_files({"name": "x.jpg", "mimeType": "image/jpeg", "buffer": b"no picture"})
+        expect(page.locator(".rs-object > .rs-alert")).to_contain_text("no picture that can be read")
+        expect(original(page).locator(".rs-photo")).to_have_attribute("src", before or "")
+        refused = True
+    assert refused
+
+
+def test_sentences_to_take_home(browser: Browser, site: Site, tmp_path: Path) -> None:
+    with tab(browser, site) as page:
+        open_folder(page, write_photos(tmp_path / "photos"))
+        with page.expect_download() as download:
+            page.get_by_role("button", name="Sentences CSV").click()
+        lines = Path(download.value.path()).read_text().splitlines()
+        assert lines[0].startswith("photo,removed,fill,model,for,rank,similarity,verdict,change,sentence")
+        assert len(lines) == 1 + 2 * 2 * 5 and ",frisbee,Telea,Tiny CLIP,filled photo,1," in lines[1]
+
+
+def test_measure_a_set_and_open_a_failing_photo(browser: Browser, site: Site) -> None:
+    with tab(browser, site) as page:
+        page.get_by_label("Photos to ask about").fill("20")
+        page.get_by_role("button", name="Measure").click()
+        section = page.get_by_role("region", name="Over a whole set")
+        expect(section.locator(".rs-figures dt").first).to_have_text("ODmAP@1", timeout=FIRST)
+        expect(section.locator(".rs-bar")).not_to_have_count(0)
+        section.get_by_text("Numbers as a table").click()
+        expect(section.locator("tbody tr").first).to_contain_text("to")
+        reply = page.request.get(section.get_by_role("link", name="Every answer").get_attribute("href") or "")
+        assert reply.ok and reply.text().startswith("model,photo,")
+        assert _findings(page, "#object-view") == []
+        failing = section.locator(".rs-fail").first
+        words = failing.locator(".rs-unseen").first.text_content() or ""
+        failing.click()
+        removed = words.removeprefix("Without ").rstrip(": ").split(", ")[0]
+        expect(filled(page).locator("h3")).to_contain_text(removed)
+
+
+def test_mending_is_asked_for_followed_and_stopped(browser: Browser, site: Site) -> None:
+    with tab(browser, site) as page:
+        section = page.get_by_role("region", name="Mend this model")
+        section.get_by_role("button", name="Compare with another recipe").click()
+        expect(section.locator(".rs-recipe")).to_have_count(2)
+        expect(section.locator(".rs-recipe").nth(1).get_by_label("Filled with")).to_be_disabled()
+        section.get_by_label("Steps").fill("30")
+        section.get_by_role("button", name="Mend this model").click()
+        expect(section.locator(".rs-followline")).to_contain_text("queue", timeout=20_000)  # nothing trains here
+        expect(section.locator(".rs-follow .rs-armkey li")).to_have_count(2)
+        assert _findings(page, "#object-view") == []
+        section.get_by_role("button", name="Stop", exact=True).click()
+        expect(section.locator(".rs-followline")).to_contain_text("Stopped")
+
+
+def test_runs_that_cannot_be_asked_say_why(browser: Browser, site: Site) -> None:
+    with tab(browser, site) as page:
+        page.get_by_text("Any trained run: neighbours before and after").click()
+        section = page.get_by_role("region", name="Neighbours before and after")
+        expect(section).to_contain_text("no checkpoint")
+        expect(section.locator("option:not([disabled])")).to_have_count(0)
+
+
+def test_a_phone_scrolls_down_only(browser: Browser, site: Site) -> None:
+    with tab(browser, site, size=PHONE, touch=True) as page:
+        assert page.evaluate("document.documentElement.scrollWidth") <= PHONE[0]
+        sides = [side.bounding_box() for side in (original(page), filled(page))]
+        assert sides[0] and sides[1] and sides[1]["y"] > sides[0]["y"] + sides[0]["height"]
+        small = "(nodes) => nodes.filter((n) => n.offsetHeight && n.offsetHeight < 44).map((n) => n.outerHTML)"
+        assert page.locator(".rs-settings select, .rs-photos .rs-act, .rs-side .rs-act").evaluate_all(small) == []
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("size", [WIDE, PHONE], ids=["wide", "phone"])
+def test_no_serious_finding(browser: Browser, site: Site, scheme: str, size: tuple[int, int]) -> None:
+    with tab(browser, site, size=size, scheme=scheme) as page:
+        for fold in page.locator(".rs-object details > summary").all():
+            fold.click()
+        original(page).get_by_text("Brush", exact=True).first.click()
+        assert _findings(page, "#object-view") == []
