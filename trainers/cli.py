@@ -64,7 +64,9 @@ def _parser() -> argparse.ArgumentParser:
     losses.set_defaults(run=_losses)
     metrics = verbs.add_parser("metrics", help="the numbers a run can be scored by")
     metrics.set_defaults(run=_metrics)
-    for table in (losses, metrics):
+    models = verbs.add_parser("models", help="the image-text models and their parameters")
+    models.set_defaults(run=_models)
+    for table in (losses, metrics, models):
         table.add_argument("--markdown", action="store_true", help="as the README's table")
     encoders = verbs.add_parser("encoders", help="the encoders and their parameters")
     encoders.set_defaults(run=_encoders)
@@ -290,14 +292,27 @@ def _losses(arguments: argparse.Namespace) -> int:
 
 
 def _metrics(arguments: argparse.Namespace) -> int:
-    from trainers.metrics import METRICS
+    from trainers.metrics import CROSSMODAL_METRICS, METRICS
     from trainers.tables import metrics_table
 
     if arguments.markdown:
         print(metrics_table())
         return 0
-    for metric in METRICS.values():
+    for metric in (*METRICS.values(), *CROSSMODAL_METRICS.values()):
         print(f"{metric.name}: {metric.title}. {metric.paper}\n  {metric.sentence}")
+    return 0
+
+
+def _models(arguments: argparse.Namespace) -> int:
+    from trainers.crossmodal.models import MODELS
+    from trainers.tables import models_table
+
+    if arguments.markdown:
+        print(models_table())
+        return 0
+    for descriptor in MODELS.values():
+        reason = descriptor.missing(descriptor.checked({}))
+        _describe(descriptor, f"{descriptor.title}. {descriptor.paper}" + (f"\n  {reason}" if reason else ""))
     return 0
 
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from trainers.crossmodal.models import MODELS
 from trainers.losses import FAMILIES, LOSSES
-from trainers.metrics import METRICS
+from trainers.metrics import CROSSMODAL_METRICS, METRICS
 
 
 def losses_table() -> str:
@@ -23,9 +24,18 @@ def metrics_table() -> str:
     """One row per metric; ``k`` stands for any number and ``l`` for a level of the label tree."""
     rows = [
         (f"`{metric.name}`", metric.title, f"[{metric.paper}]({metric.url})", metric.sentence)
-        for metric in METRICS.values()
+        for metric in (*METRICS.values(), *CROSSMODAL_METRICS.values())
     ]
     return _table(("name", "title", "paper", "what it says"), rows)
+
+
+def models_table() -> str:
+    """One row per image-text model of the menu."""
+    rows = [
+        (f"`{model.name}`", model.title, model.paper, "yes" if model.trainable else "no", model.sentence)
+        for model in MODELS.values()
+    ]
+    return _table(("name", "title", "paper", "can be mended", "what it is"), rows)
 
 
 def _table(head: Sequence[str], rows: Sequence[Sequence[object]]) -> str:

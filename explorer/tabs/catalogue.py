@@ -5,12 +5,14 @@ from __future__ import annotations
 import gradio as gr
 
 from explorer.tabs.base import TabContext, TabDescriptor
+from trainers.crossmodal.models import MODELS, ModelDescriptor
 from trainers.losses import FAMILIES, LOSSES, LossDescriptor
-from trainers.metrics import METRICS
+from trainers.metrics import CROSSMODAL_METRICS, METRICS
 from trainers.metrics.menu import MetricDescriptor
 from trainers.parameters import Spec, describe, specs
 
 _LATEX = [{"left": "$$", "right": "$$", "display": True}]
+_BETWEEN = "Photos and sentences"
 _INTRO = (
     "Each loss is written from its paper's formula and shares everything else with the others: encoder, sampler, "
     "optimiser and batches."
@@ -20,7 +22,8 @@ _INTRO = (
 def build(_context: TabContext) -> None:
     """Add the catalogue to the tab."""
     with gr.Column(elem_id="rs-catalogue"):
-        gr.HTML(f'<p class="rs-sentence">{_INTRO}</p>{_jumps([*FAMILIES, "Metrics"])}', apply_default_css=False)
+        jumps = _jumps([*FAMILIES, "Metrics", _BETWEEN])
+        gr.HTML(f'<p class="rs-sentence">{_INTRO}</p>{jumps}', apply_default_css=False)
         for family, losses in FAMILIES.items():
             gr.HTML(_heading(family), apply_default_css=False)
             for loss in losses:
@@ -28,6 +31,11 @@ def build(_context: TabContext) -> None:
         gr.HTML(_heading("Metrics"), apply_default_css=False)
         for metric in METRICS.values():
             gr.Markdown(metric_text(metric), latex_delimiters=_LATEX, elem_classes=["rs-entry"])
+        gr.HTML(_heading(_BETWEEN), apply_default_css=False)
+        for metric in CROSSMODAL_METRICS.values():
+            gr.Markdown(metric_text(metric), latex_delimiters=_LATEX, elem_classes=["rs-entry"])
+        for model in MODELS.values():
+            gr.Markdown(model_text(model), elem_classes=["rs-entry"])
 
 
 def loss_text(loss: LossDescriptor) -> str:
@@ -58,6 +66,15 @@ def metric_text(metric: MetricDescriptor) -> str:
         f"[{metric.paper}]({metric.url})",
         f"`{metric.name}`",
     ]
+    return "\n\n".join(lines)
+
+
+def model_text(model: ModelDescriptor) -> str:
+    """One image-text model as Markdown."""
+    facts = [f"`{model.name}`", "can be mended" if model.trainable else "cannot be mended here"]
+    if not model.photos:
+        facts.append("knows the drawn scenes only")
+    lines = [f"### {model.title}", model.sentence, model.paper, " · ".join(facts)]
     return "\n\n".join(lines)
 
 

@@ -7,15 +7,17 @@ from playwright.sync_api import Browser, Page, expect
 
 from tests.browser.conftest import Site
 from tests.browser.pages import PHONE, WIDE, visit
+from trainers.crossmodal.models import MODELS
 from trainers.losses import FAMILIES
-from trainers.metrics import METRICS
+from trainers.metrics import CROSSMODAL_METRICS, METRICS
 
 SHOWN = [loss for losses in FAMILIES.values() for loss in losses]
 
 
 def open_catalogue(page: Page) -> None:
     page.get_by_role("tab", name="Catalogue").first.click()
-    expect(page.locator("#rs-catalogue .katex-display")).to_have_count(len(SHOWN) + len(METRICS))
+    formulas = len(SHOWN) + len(METRICS) + len(CROSSMODAL_METRICS)
+    expect(page.locator("#rs-catalogue .katex-display")).to_have_count(formulas)
 
 
 @pytest.mark.parametrize(("size", "scheme"), [(WIDE, "light"), (PHONE, "dark")])
@@ -32,7 +34,9 @@ def test_entries_stand_under_their_families(browser: Browser, site: Site):
         open_catalogue(page)
         shown = page.locator("#rs-catalogue :is(h2, h3)").all_inner_texts()
         wanted = [text for family, losses in FAMILIES.items() for text in (family, *(loss.title for loss in losses))]
-        assert shown == [*wanted, "Metrics", *(metric.title for metric in METRICS.values())]
+        wanted += ["Metrics", *(metric.title for metric in METRICS.values())]
+        between = (*CROSSMODAL_METRICS.values(), *MODELS.values())
+        assert shown == [*wanted, "Photos and sentences", *(entry.title for entry in between)]
         page.locator(".rs-jumps").get_by_role("link", name="Proxy", exact=True).click()
         expect(page.locator("#catalogue-proxy")).to_be_in_viewport()
         expect(page.locator("#catalogue-proxy")).to_be_focused()

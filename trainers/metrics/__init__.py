@@ -5,11 +5,13 @@ scores = evaluate(embeddings, labels)
 scores["R_at_1"], scores["HAP"]
 """
 
+from trainers.metrics.crossmodal_menu import CROSSMODAL_METRICS
 from trainers.metrics.gap import decomposability_gap
 from trainers.metrics.menu import METRICS, MetricDescriptor, describe
 from trainers.metrics.scores import default_metrics, evaluate, ranked_metrics
 
 __all__ = [
+    "CROSSMODAL_METRICS",
     "METRICS",
     "MetricDescriptor",
     "decomposability_gap",
