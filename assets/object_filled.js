@@ -57,6 +57,7 @@ export class Filled {
     this.key = null;
     this.stage.show(url, "");
     this.picture.disabled = true;
+    this.node.removeAttribute("aria-busy");
     this.reveal(0);
     say(this.title, "Without it");
     say(this.about, "");

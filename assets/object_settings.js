@@ -80,6 +80,7 @@ export class Settings {
     const set = this.start.sets.find((one) => one.name === this.sets.value);
     const fill = this.start.fills.find((one) => one.name === this.fill)?.sentence;
     this.fills.title = fill ?? "";
+    for (const node of this.models) node.title = this.start.models.find((model) => model.name === node.value)?.sentence ?? "";
     say(this.about, [set?.note, fill].filter(Boolean).map((text) => text.replace(/([^.!?])$/, "$1.")).join(" "));
     this.about.title = this.about.textContent;
   }
