@@ -49,6 +49,18 @@ def test_open_clip_reads_the_folder(folder):
         assert torch.allclose(F.normalize(one), F.normalize(other), atol=5e-3)
 
 
+def test_sentences_in_parts_are_read_as_open_clip_reads_them(folder):
+    model, _ = folder
+    texts = ["a dog", "what!", "!", "", *(f"a {'very ' * n}large cat" for n in range(40))]
+    words = model.tokenise(texts)
+    model.net.double()
+    wanted = model.net.encode_text(words)
+    found = model.text_features(words)
+    gradients = [torch.autograd.grad(x.square().sum(), model.net.token_embedding.weight)[0] for x in (wanted, found)]
+    model.net.float()
+    assert torch.allclose(wanted, found, atol=1e-10) and torch.allclose(*gradients, atol=1e-8)
+
+
 def test_words_have_few_numbers_and_long_sentences_are_cut():
     short, long = tokens.tokenise(["a dog", "dog " * 100], 32)
     assert int(long.max()) < tokens.VOCABULARY

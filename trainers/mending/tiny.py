@@ -41,6 +41,7 @@ def main(argv: list[str]) -> int:
     parser.add_argument("--out", type=Path, default=ASSETS, help="folder for tiny_clip and tiny_clip_mended")
     parser.add_argument("--steps", type=int, default=900, help="of the first training")
     parser.add_argument("--mend-steps", type=int, default=STEPS, help="of the mending; 0 leaves it out")
+    parser.add_argument("--keep-base", action="store_true", help="mend the tiny_clip that is there")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--scenes", type=int, default=None, help="train scenes; the drawn scenes' default if not given")
     parser.add_argument("--threads", type=int, default=None)
@@ -48,7 +49,8 @@ def main(argv: list[str]) -> int:
     try:
         base, mended = arguments.out / "tiny_clip", arguments.out / "tiny_clip_mended"
         fresh = ModelChoice(name="tiny_clip", parameters={"fresh": True})
-        train(_config(arguments, fresh, {"removed": False}, arguments.steps, 1e-3), base, "Tiny CLIP")
+        if not arguments.keep_base:
+            train(_config(arguments, fresh, {"removed": False}, arguments.steps, 1e-3), base, "Tiny CLIP")
         if arguments.mend_steps:
             again = ModelChoice(name="tiny_clip", parameters={"weights": str(base)})
             config = _config(arguments, again, {}, arguments.mend_steps, LEARNING_RATE)

@@ -32,6 +32,7 @@ from trainers.parameters import parameter
 from trainers.store.files import read_tensors, write_tensors
 
 SIDE, CONTEXT = 64, 32
+PARTS = 4
 ASSETS = Path(__file__).resolve().parents[3] / "assets" / "models"
 WEIGHTS = "open_clip_model.safetensors"
 MEAN, STD = (0.5, 0.5, 0.5), (0.25, 0.25, 0.25)
@@ -66,6 +67,7 @@ class TinyClip(CrossModal):
         from open_clip import CLIP
 
         self.net = CLIP(**ARCHITECTURE)
+        self.net.visual.to(memory_format=torch.channels_last)  # a third less time on a CPU
         self._loss = loss
         if loss == "siglip":
             self.scale = nn.Parameter(torch.tensor(SIGLIP_LOG_SCALE))
@@ -73,11 +75,25 @@ class TinyClip(CrossModal):
 
     def image_features(self, images: Tensor) -> Tensor:
         """See :class:`CrossModal`."""
-        return self.net.encode_image(self.normalise(images))
+        return self.net.encode_image(self.normalise(images).contiguous(memory_format=torch.channels_last))
 
     def text_features(self, tokens: Tensor) -> Tensor:
         """See :class:`CrossModal`."""
-        return self.net.encode_text(tokens)
+        if tokens.device.type != "cpu" or len(tokens) < 2 * PARTS:
+            return self.net.encode_text(tokens)
+        # attention looks back only, so what follows a sentence's end changes nothing: on a CPU sentences of like
+        # length go together and are read no further than the longest of them
+        ends = tokens.argmax(1) + 1
+        order = ends.argsort()
+        parts = [self._read(tokens[rows, : int(ends[rows].max())]) for rows in order.chunk(PARTS)]
+        return torch.cat(parts)[order.argsort()]
+
+    def _read(self, tokens: Tensor) -> Tensor:
+        """What open_clip's ``encode_text`` gives, of tokens ``[B, L]`` with L at most :data:`CONTEXT`."""
+        net, length = self.net, tokens.shape[1]
+        words = net.token_embedding(tokens) + net.positional_embedding[:length]
+        read = net.ln_final(net.transformer(words, attn_mask=net.attn_mask[:length, :length]))
+        return read[torch.arange(len(tokens)), tokens.argmax(1)] @ net.text_projection
 
     def tokenise(self, texts: Sequence[str]) -> Tensor:
         """See :class:`CrossModal`."""
