@@ -4,25 +4,24 @@ import { el } from "./dom.js";
 import { fold } from "./object_fields.js";
 import { ARM_NAMES } from "./palette.js";
 
-const ROWS = [
-  ["ODmAP_at_1", "ODmAP@1"],
-  ["ODmAP_at_5", "ODmAP@5"],
-  ["ODmAP_at_10", "ODmAP@10"],
-  ["hallucination_at_1", "names a removed object @1"],
-  ["original_names_at_1", "the same, original photo"],
-  ["present_at_1", "names what is there @1"],
-  ["i2t_R_at_1", "image to text R@1"],
-  ["i2t_R_at_5", "image to text R@5"],
-  ["i2t_R_at_10", "image to text R@10"],
-  ["t2i_R_at_1", "text to image R@1"],
-];
+/** What the beginning of a key means; its end is the number of sentences looked at. */
+const NAMES = {
+  ODmAP: "ODmAP",
+  hallucination: "names a removed object ",
+  present: "names what is there ",
+  original_names: "names it, original photo ",
+  original_present: "names the rest, original photo ",
+  i2t_R: "image to text R",
+  t2i_R: "text to image R",
+};
+const SHOWN = ["ODmAP_at_1", "ODmAP_at_5", "ODmAP_at_10", "hallucination_at_1", "original_names_at_1", "present_at_1", "i2t_R_at_1", "i2t_R_at_5", "i2t_R_at_10", "t2i_R_at_1"];
 const LANE = 11;
 
 export class Bars {
   constructor(models) {
     this.models = models;
-    const known = ROWS.filter(([key]) => models.some((model) => model.values[key]));
-    const chart = el("div", { class: "rs-bars" }, ...known.flatMap(([key, name]) => this.row(key, name)), el("span", {}), this.axis());
+    const known = SHOWN.filter((key) => models.some((model) => model.values[key]));
+    const chart = el("div", { class: "rs-bars" }, ...known.flatMap((key) => this.row(key, readable(key))), el("span", {}), this.axis());
     const note = el("p", { class: "rs-setabout", text: "Lines are 95 % intervals: where two lie apart, chance alone hardly explains the difference." });
     this.node = el("div", { class: "rs-stack" }, chart, note, fold("Numbers as a table", this.table()));
   }
@@ -43,12 +42,16 @@ export class Bars {
   /** Every number that came, with its interval and count. */
   table() {
     const keys = [...new Set(this.models.flatMap((model) => Object.keys(model.values)))];
-    const names = new Map(ROWS);
     const head = el("tr", {}, el("th", { scope: "col", text: "mean (95 % interval), in %" }), ...this.models.map((model) => el("th", { scope: "col", text: model.title })));
-    const row = (key) => el("tr", {}, el("th", { scope: "row", text: names.get(key) ?? key.replaceAll("_", " ") }), ...this.models.map((model) => el("td", { text: spelled(model.values[key]) })));
+    const row = (key) => el("tr", {}, el("th", { scope: "row", text: readable(key) }), ...this.models.map((model) => el("td", { text: spelled(model.values[key]) })));
     const table = el("table", { class: "rs-table" }, el("thead", {}, head), el("tbody", {}, ...keys.map(row)));
     return el("div", { class: "rs-tablebox", tabindex: "0", role: "region", "aria-label": "Numbers as a table" }, table);
   }
+}
+
+function readable(key) {
+  const [, name, k] = /^(.+)_at_(\d+)$/.exec(key) ?? [];
+  return name in NAMES ? `${NAMES[name]}@${k}` : key.replaceAll("_", " ");
 }
 
 function mark(value, arm) {

@@ -35,7 +35,7 @@ export class Measure {
     this.result = el("div", { class: "rs-result", hidden: true });
     const about = el("p", { class: "rs-setabout", text: "Takes an object out of many photos and asks each model for its nearest sentences. ODmAP@k is the share of answers that name something still there and nothing that was removed." });
     const head = el("header", { class: "rs-sechead" }, el("h2", { text: "Over a whole set" }), this.skipped);
-    const form = el("div", { class: "rs-form" }, field("Photos to ask about", this.queries, { class: "rs-field rs-short" }), this.every, this.go, this.moving);
+    const form = el("div", { class: "rs-form" }, field("Removals at most", this.queries, { class: "rs-field rs-short" }), this.every, this.go, this.moving);
     this.node = el("section", { class: "rs-panel rs-stack", "aria-label": "Over a whole set" }, head, about, form, this.said, this.problem.node, this.result);
     this.move(false);
   }

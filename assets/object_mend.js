@@ -95,7 +95,7 @@ export class Mend {
   replied({ id, said, error }) {
     clearTimeout(this.silent);
     this.go.disabled = false;
-    say(this.said, error ? "" : (said ?? ""));
+    say(this.said, error || id ? "" : (said ?? "")); // a run tells its own state
     this.problem.say(error ?? null);
     if (id && id !== this.follow.id) this.follow.open(id);
   }

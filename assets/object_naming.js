@@ -15,7 +15,7 @@ export class Naming {
     this.text.addEventListener("change", () => this.name && on.drawn());
     this.guessButton = button("Name it", () => this.again());
     this.brush = slider("Brush", { value: 0.03, low: 0.01, high: 0.12, step: 0.005, words: (value) => percent(value), changed: on.radius });
-    this.guesses = el("div", { class: "rs-guesses", role: "group", "aria-label": "It may be" });
+    this.guesses = el("div", { class: "rs-guesses", hidden: true, role: "group", "aria-label": "It may be" });
     this.row = el("div", { class: "rs-drawing", hidden: true }, this.text, this.known, this.guessButton, button("Clear", on.clear), this.brush.node);
     this.detector = select(() => {});
     this.detector.setAttribute("aria-label", "Finder of objects");

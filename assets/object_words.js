@@ -21,7 +21,8 @@ const struck = () => el("svg", { viewBox: "0 0 12 12", class: "rs-struck", "aria
 function word({ text, kind, classes }) {
   if (kind === "present") return el("span", { class: "rs-present", title: `in the photo: ${classes.join(", ")}`, text });
   if (kind === "removed") {
-    return el("span", { class: "rs-gone", title: `removed: ${classes.join(", ")}` }, struck(), el("span", { class: "rs-unseen", text: "removed: " }), text);
+    const [first, ...rest] = text.split(/(?<=\S)(?=\s)/); // the sign stays on the line of the first word
+    return el("span", { class: "rs-gone", title: `removed: ${classes.join(", ")}` }, el("span", { class: "rs-signed" }, struck(), el("span", { class: "rs-unseen", text: "removed: " }), first), ...rest);
   }
   return text; // a string child becomes a text node
 }

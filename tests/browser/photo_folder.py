@@ -29,7 +29,7 @@ def jpeg() -> bytes:
     return out.getvalue()
 
 
-def write_photos(folder: Path, count: int = 4) -> Path:
+def write_photos(folder: Path, count: int = 3) -> Path:
     """Write ``count`` photos; the sentences of each try to be HTML."""
     (folder / "annotations").mkdir(parents=True)
     (folder / "val2017").mkdir()

@@ -185,7 +185,7 @@ def test_sentences_to_take_home(browser: Browser, site: Site, tmp_path: Path) ->
 
 def test_measure_a_set_and_open_a_failing_photo(browser: Browser, site: Site) -> None:
     with tab(browser, site) as page:
-        page.get_by_label("Photos to ask about").fill("20")
+        page.get_by_label("Removals at most").fill("20")
         page.get_by_role("button", name="Measure").click()
         section = page.get_by_role("region", name="Over a whole set")
         expect(section.locator(".rs-figures dt").first).to_have_text("ODmAP@1", timeout=FIRST)
