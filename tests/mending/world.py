@@ -34,7 +34,11 @@ def write_coco(root: Path, *, train: int = 24, test: int = 10) -> Path:
             Image.fromarray(pixels).save(root / split / f"{number}.png")
             images.append({"id": number, "file_name": f"{number}.png", "width": SIDE, "height": SIDE})
             first, second = pair
-            for text in (f"a {first} beside a {second}", f"one {first} near a {second} outside", f"a {first} number {number}"):
+            for text in (
+                f"a {first} beside a {second}",
+                f"one {first} near a {second} outside",
+                f"a {first} number {number}",
+            ):
                 captions.append({"image_id": number, "caption": text})
         categories = [{"id": place, "name": name} for place, name in enumerate(names)]
         _write(root, f"captions_{split}", {"images": images, "annotations": captions})

@@ -88,6 +88,13 @@ def scene_choice(arguments: argparse.Namespace, parse: Parse) -> SceneChoice:
     )
 
 
+def fewer_scenes(train: int | None) -> SceneChoice:
+    """The drawn scenes with so many to train on, the other splits in proportion; None: as they are."""
+    if train is None:
+        return SceneChoice()
+    return SceneChoice(parameters={"train": train, "val": train // 12, "test": max(20, train // 6)})
+
+
 def model_choice(arguments: argparse.Namespace, parse: Parse) -> ModelChoice:
     """Which model."""
     name, parameters = parse(arguments.model)

@@ -57,6 +57,7 @@ def main(argv: list[str]) -> int:
     parser.add_argument("--learning-rate", type=float, default=LEARNING_RATE)
     parser.add_argument("--kept", type=Path, default=Path("runs") / "evidence", help="where the values are kept")
     parser.add_argument("--recipes", nargs="+", default=list(RECIPES), help="rows of the table")
+    parser.add_argument("--scenes", type=int, default=None, help="train scenes; the drawn scenes' default if not given")
     parser.add_argument("--threads", type=int, default=None)
     arguments = parser.parse_args(argv)
     try:
@@ -78,6 +79,7 @@ def main(argv: list[str]) -> int:
 
 def values_of(name: str, seed: int, arguments: argparse.Namespace) -> dict[str, Any]:
     """Fine-tune one recipe and put the whole exam to it: name of a metric to its values, one per query."""
+    from trainers.mending.cli import WEIGHT_DECAY, fewer_scenes
     from trainers.mending.exam import Examiner
     from trainers.mending.mender import Mender
     from trainers.store import RunFolder
@@ -85,9 +87,11 @@ def values_of(name: str, seed: int, arguments: argparse.Namespace) -> dict[str, 
     recipe = RECIPES[name]
     config = RunConfig(
         losses=(),
-        mend=MendChoice(recipes=({"removed": False} if recipe is None else dict(recipe),)),
+        mend=MendChoice(
+            scenes=fewer_scenes(arguments.scenes), recipes=({"removed": False} if recipe is None else dict(recipe),)
+        ),
         learning_rate=arguments.learning_rate,
-        weight_decay=1e-2,
+        weight_decay=WEIGHT_DECAY,
         steps=arguments.steps,
         minutes=None,
         seed=seed,

@@ -10,10 +10,10 @@ from pathlib import Path
 from trainers.cli import train_with_bar
 from trainers.crossmodal.models.tiny_clip import ASSETS, TinyClip, save_folder
 from trainers.errors import RunError, UserError
-from trainers.mending.cli import LEARNING_RATE, STEPS, WEIGHT_DECAY, mend_summary
+from trainers.mending.cli import LEARNING_RATE, STEPS, WEIGHT_DECAY, fewer_scenes, mend_summary
 from trainers.mending.mender import arm_model
 from trainers.store import RunFolder
-from trainers.types import MendChoice, ModelChoice, RunConfig, SceneChoice
+from trainers.types import MendChoice, ModelChoice, RunConfig
 
 _CARD = """---
 license: apache-2.0
@@ -84,10 +84,9 @@ def train(config: RunConfig, target: Path, title: str) -> None:
 def _config(
     arguments: argparse.Namespace, model: ModelChoice, recipe: dict[str, object], steps: int, rate: float
 ) -> RunConfig:
-    parameters = {} if arguments.scenes is None else {"train": arguments.scenes}
     return RunConfig(
         losses=(),
-        mend=MendChoice(scenes=SceneChoice(parameters=parameters), model=model, recipes=(recipe,)),
+        mend=MendChoice(scenes=fewer_scenes(arguments.scenes), model=model, recipes=(recipe,)),
         learning_rate=rate,
         weight_decay=WEIGHT_DECAY,
         steps=steps,
