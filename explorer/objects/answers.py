@@ -101,15 +101,19 @@ class Answers:
         ranks = {row: rank for rank, row in enumerate(original)}
         for rank, one in enumerate(after):
             one["move"] = ranks[one["row"]] - rank if one["row"] in ranks else "new"
+        partial = _partial(reading, total)
+        notes = model_notes(known, loaded, reading, question.photo)
+        if partial is not None:
+            notes.append(f"It {partial['message']}.")
         return {
             "name": known.name,
             "title": known.title,
-            "notes": model_notes(known, loaded, reading, question.photo),
+            "notes": notes,
             "original": [_shown(one) for one in before],
             "removed": [_shown(one) for one in after],
             "entered": [rank for rank, row in enumerate(removed) if row not in original],
             "left": [rank for rank, row in enumerate(original) if row not in removed],
-            "partial": _partial(reading, total),
+            "partial": partial,
         }
 
 
@@ -182,8 +186,6 @@ def model_notes(known: Known, loaded: Loaded, reading: Reading, photo: Photo) ->
     notes = []
     if not known.photos and photo.source != "drawn":
         notes.append(STRANGER)
-    if reading.gallery is not None and not reading.done.is_set():
-        notes.append("Not all sentences are read yet; the answers come from the first of them.")
     over, longest = reading.cut
     if over:
         what = "1 sentence is" if over == 1 else f"{over:,} sentences are"

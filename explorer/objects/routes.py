@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 from urllib.parse import unquote
 
-from anyio import CapacityLimiter, to_thread
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
@@ -22,7 +23,7 @@ UPLOAD = 30 * 1024 * 1024
 NAME_HEADER = "x-rankscope-name"
 SMALLEST = 16
 _AT_ONCE = 4
-"""Questions worked on at the same time; the others wait without holding a thread that other pages need."""
+"""Requests to one address that are worked on at the same time; the others wait."""
 _KEEP = "private, max-age=3600"
 Work = Callable[[Request, bytes], Response]
 
@@ -162,13 +163,12 @@ class ObjectEndpoints:
 
 def _posted(work: Work, most: int) -> Endpoint:
     """An endpoint that reads at most ``most`` bytes and then works in a thread."""
-    limiter: list[CapacityLimiter] = []
+    # a pool of its own: what takes minutes (opening a set) holds up no questions, and readers' threads stay free
+    pool = ThreadPoolExecutor(_AT_ONCE, thread_name_prefix=work.__name__)
 
     async def end(request: Request) -> Any:
         body = await _body(request, most)
-        if not limiter:  # it belongs to the loop that serves, which runs only now
-            limiter.append(CapacityLimiter(_AT_ONCE))
-        return await to_thread.run_sync(work, request, body, limiter=limiter[0])
+        return await asyncio.get_running_loop().run_in_executor(pool, work, request, body)
 
     return end
 

@@ -134,7 +134,7 @@ def make_sheet(order: Order, group: PhotoSet, gallery: Gallery, sides: Sequence[
     place_of = {id(scene): place for place, scene in zip(places, scenes, strict=True)}
     tally, done = Tally(), []
     queries: dict[int, list[Tensor]] = {side: [] for side in sides}
-    for found in _asked(scenes, order, group, max(sides), tally):
+    for found in _asked(scenes, order, tally):
         tell(f"painting over objects: {len(done):,} of {order.queries:,}", 0.6 * len(done) / order.queries)
         for side, images in queries.items():
             images.append(squash(found.pixels, side))
@@ -168,12 +168,11 @@ def make_sheet(order: Order, group: PhotoSet, gallery: Gallery, sides: Sequence[
     )
 
 
-def _asked(scenes: Sequence[Scene], order: Order, group: PhotoSet, side: int, tally: Tally) -> Iterator[Removal]:
-    """The removals of an order, painted at the size at which the commands paint too."""
-    longest = side if group.drawn else LONGEST
+def _asked(scenes: Sequence[Scene], order: Order, tally: Tally) -> Iterator[Removal]:
+    """The removals of an order, painted as a single question paints them."""
     again = order.fill == RERENDER
     fill = FILLS["zero" if again else order.fill]  # black costs nothing; it is replaced at once
-    for found in removals(scenes, fill, every=order.every, seed=order.seed, longest=longest, tally=tally):
+    for found in removals(scenes, fill, every=order.every, seed=order.seed, longest=LONGEST, tally=tally):
         side = found.scene.width
         yield replace(found, pixels=redrawn(found.scene, found.judgement.removed, side)) if again else found
 

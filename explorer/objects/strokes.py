@@ -101,9 +101,10 @@ def _read_strokes(fields: Fields) -> tuple[tuple[Stroke, ...], tuple[str, ...]]:
     if total > MOST_POINTS:
         step = math.ceil(total / MOST_POINTS)
         found = [Stroke(radius=one.radius, points=(*one.points[::step], one.points[-1])) for one in found]
-        notes.append(f"{total:,} points were drawn; every {step}th is used.")
+        notes.append(f"{total:,} points were drawn; 1 in {step} is used.")
     if dropped:
-        notes.append(f"{dropped} points of strokes could not be read and were left out.")
+        what = "1 point of a stroke" if dropped == 1 else f"{dropped:,} points of strokes"
+        notes.append(f"{what} could not be used.")
     return tuple(found), tuple(notes)
 
 

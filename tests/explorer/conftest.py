@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.explorer.page import Page
+from tests.explorer.small_world import Tab
 
 
 @pytest.fixture
@@ -20,3 +21,10 @@ def page(root: Path, tmp_path: Path) -> Iterator[Page]:
     made = Page(root, tmp_path / "recorded", tmp_path / "assets")
     yield made
     made.library.close()
+
+
+@pytest.fixture
+def tab(tmp_path: Path) -> Iterator[Tab]:
+    made = Tab(tmp_path)
+    yield made
+    made.close()

@@ -27,7 +27,7 @@ from trainers.data.scenes import Box, Scene, SceneSet
 from trainers.parameters import parameter
 
 COLOURS = {"dog": (160, 100, 40), "frisbee": (220, 30, 40), "person": (40, 60, 200), "cat": (20, 20, 20)}
-SIDE, CONTEXT = 32, 12
+SIDE, CONTEXT = 32, 24
 PHOTO = (120, 80)
 
 
@@ -140,7 +140,8 @@ def small_set(source: str = "drawn_scenes", drawn: bool = True, times: int = 4, 
             objects = SCENES[number % len(SCENES)]
             said = [CAPTIONS[name][number % len(CAPTIONS[name])] for name, _ in objects]
             pairs = [f"{said[0]} with {said[-1]} in {split} {number}"] if len(said) > 1 else []
-            scenes.append(scene(number, objects, [*said, *pairs, f"an empty field in {split} {number}"], drawn))
+            empty = [] if objects else [f"an empty field in {split} {number}"]
+            scenes.append(scene(number, objects, [*said, *pairs, *empty], drawn))
         splits[split] = tuple(scenes)
     values: dict[str, object] = {
         "title": f"Set {source}",
@@ -150,6 +151,15 @@ def small_set(source: str = "drawn_scenes", drawn: bool = True, times: int = 4, 
         "notes": (),
     }
     return SceneSet(**(values | changes))  # type: ignore[arg-type]
+
+
+def sentences(found: SceneSet) -> list[str]:
+    """Distinct, those of the test split first: the gallery as the page should gather it."""
+    scenes = [*found.splits.get("test", ()), *found.splits.get("train", ())]
+    return list(dict.fromkeys(text for scene in scenes for text in scene.captions))
+
+
+GALLERY = len(sentences(small_set()))
 
 
 def load(source: str, *, captions_from: str | None = None, limit: int | None = None) -> SceneSet:

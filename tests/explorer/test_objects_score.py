@@ -1,0 +1,234 @@
+"""Scores over a whole set: the same numbers as the metric gives, progress, stop, the table to take home."""
+
+from __future__ import annotations
+
+import csv
+import io
+import threading
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from explorer.objects.answers import ranked
+from explorer.objects.gallery import Gallery, gather
+from explorer.objects.models import Loaded
+from explorer.objects.parts import parts, verdict
+from tests.explorer.small_world import GALLERY, Tab, Words, load, sentences, small_set
+from trainers.crossmodal.encode import encode_photos, encode_texts, squash
+from trainers.data.scenes import SceneSet
+from trainers.metrics.bitmasks import CORRECT
+from trainers.metrics.counterfactual import counterfactual
+from trainers.metrics.crossmodal import recall_both_ways
+from trainers.removal.fills import FILLS
+from trainers.removal.pairs import class_tables, removals
+from trainers.removal.picture import read_picture
+from trainers.removal.regions import Regions
+from trainers.removal.rules import judge
+from trainers.removal.text import mention_table
+from trainers.removal.words import load_words
+
+ORDER = {"set": "drawn_scenes", "models": ["tiny_clip"], "fill": "telea", "queries": 500, "every": True, "seed": 3}
+
+
+def finished(tab: Tab, job: str, phase: str = "done") -> dict:
+    end = time.monotonic() + 30
+    while (state := tab.json(f"score/{job}"))["phase"] in ("waiting", "running") and time.monotonic() < end:
+        time.sleep(0.02)
+    assert state["phase"] == phase, state
+    return state
+
+
+def scored(tab: Tab, **changes: object) -> tuple[str, dict]:
+    job = tab.json("score", ORDER | changes)["job"]
+    return job, finished(tab, job)["result"]
+
+
+def by_hand(seed: int) -> tuple[dict[str, np.ndarray], int]:
+    """Every removal of the test photos, asked and scored without the page."""
+    found, net, words = small_set(), Words(seed), load_words()
+    texts = sentences(found)
+    done = list(removals(found.splits["test"], FILLS["telea"], every=True))
+    present, removed = class_tables([one.judgement for one in done], words.classes)
+    queries = encode_photos(net, torch.stack([squash(one.pixels, net.side) for one in done]))
+    tables = [torch.from_numpy(one) for one in (mention_table(texts, words), present, removed)]
+    values = counterfactual(queries, encode_texts(net, texts), *tables).values
+    scenes = found.splits["test"]
+    photos = encode_photos(net, torch.stack([squash(read_picture(s.load() or b"").pixels, net.side) for s in scenes]))
+    own = [(text, place) for place, scene in enumerate(scenes) for text in scene.captions]
+    numbers: dict[str, int] = {}
+    said = torch.tensor([numbers.setdefault(text, len(numbers)) for text, _ in own])
+    owner = torch.tensor([place for _, place in own])
+    return values | recall_both_ways(photos, encode_texts(net, [t for t, _ in own]), owner, texts=said), len(done)
+
+
+def test_the_numbers_are_the_metrics_own(tab: Tab) -> None:
+    _, result = scored(tab, models=["tiny_clip", "large"])
+    for model, seed in zip(result["models"], (1, 3), strict=True):
+        values, count = by_hand(seed)
+        assert result["queries"] == count
+        for name, each in values.items():
+            shown = model["values"][name]
+            assert shown["mean"] == pytest.approx(np.nanmean(each), abs=1e-6), name
+            assert shown["low"] <= shown["mean"] <= shown["high"] and shown["queries"] == int((~np.isnan(each)).sum())
+    assert result["gallery"] == GALLERY and result["photos"] == 28
+    assert {one["reason"] for one in result["skipped"]} >= {"fewer than two classes"}
+
+
+def test_failing_queries_name_what_is_gone(tab: Tab) -> None:
+    _, result = scored(tab, models=["tiny_clip", "large", "tiny_clip_mended"])
+    failing = [one for model in result["models"] for one in model["failing"]]
+    assert failing
+    for one in failing:
+        assert one["photo"].startswith("drawn_scenes.") and one["verdict"] == "names removed"
+        assert "".join(part["text"] for part in one["parts"]) == one["text"]
+        red = {name for part in one["parts"] if part["kind"] == "removed" for name in part["classes"]}
+        assert red & set(one["removed"])
+    for model in result["models"]:
+        share = model["values"]["hallucination_at_1"]["mean"]
+        assert len(model["failing"]) == min(48, round(share * result["queries"]))
+
+
+def test_the_table_has_one_line_per_query_and_model(tab: Tab) -> None:
+    job, result = scored(tab, models=["tiny_clip", "large"])
+    reply = tab.get(f"score/{job}/csv")
+    assert reply.headers["content-type"].startswith("text/csv")
+    lines = list(csv.DictReader(io.StringIO(reply.text)))
+    assert len(lines) == 2 * result["queries"]
+    for model in result["models"]:
+        own = [float(line["ODmAP_at_5"]) for line in lines if line["model"] == model["name"] and line["ODmAP_at_5"]]
+        assert np.mean(own) == pytest.approx(model["values"]["ODmAP_at_5"]["mean"], abs=1e-5)
+
+
+def test_drawing_again_is_scored_too(tab: Tab) -> None:
+    _, painted = scored(tab)
+    _, again = scored(tab, fill="rerender")
+    assert again["fill_title"] == "Drawn again without it" and again["queries"] == painted["queries"]
+
+
+def test_fewer_queries_are_other_photos_for_another_seed(tab: Tab) -> None:
+    _, one = scored(tab, queries=5, seed=1)
+    _, two = scored(tab, queries=5, seed=1)
+    assert one == two and one["queries"] == 5
+
+
+@pytest.mark.parametrize(
+    ("changes", "status", "words"),
+    [
+        ({"set": "nothing"}, 404, "not open"),
+        ({"models": ["nobody"]}, 404, "no model"),
+        ({"models": ["absent"]}, 400, "pip install absent"),
+        ({"models": ["tiny_clip"] * 5}, 400, "1 to 3"),
+        ({"fill": "magic"}, 400, "no fill"),
+        ({"fill": "lama"}, 400, "RANKSCOPE_LAMA"),
+        ({"queries": 0}, 400, "whole number"),
+        ({"every": "yes"}, 400, "true or false"),
+        ({"seed": -1}, 400, "whole number"),
+    ],
+)
+def test_odd_orders(tab: Tab, changes: dict, status: int, words: str) -> None:
+    reply = tab.post("score", ORDER | changes)
+    assert reply.status_code == status and words in reply.json()["error"]
+
+
+def test_a_set_that_asks_nothing_says_why(tmp_path: Path) -> None:
+    def lonely(source: str, **_: object) -> SceneSet:
+        found = small_set(source)
+        return small_set(source, splits={"test": tuple(s for s in found.splits["test"] if len(set(s.classes)) < 2)})
+
+    tab = Tab(tmp_path, loading=lonely)
+    job = tab.json("score", ORDER)["job"]
+    state = finished(tab, job, "failed")
+    assert "fewer than two classes" in state["error"] and state["result"] is None
+    assert tab.get(f"score/{job}/csv").status_code == 404
+    tab.close()
+
+
+def test_scores_wait_for_each_other_and_can_be_stopped(tab: Tab, monkeypatch: pytest.MonkeyPatch) -> None:
+    go, looked = threading.Event(), Loaded.images
+
+    def slow(self: Loaded, images: torch.Tensor) -> torch.Tensor:
+        go.wait(10)
+        return looked(self, images)
+
+    monkeypatch.setattr(Loaded, "images", slow)
+    jobs = [tab.json("score", ORDER)["job"] for _ in range(3)]
+    end = time.monotonic() + 10
+    while "looks at photos" not in tab.json(f"score/{jobs[0]}")["message"] and time.monotonic() < end:
+        time.sleep(0.01)
+    assert [tab.json(f"score/{job}")["phase"] for job in jobs] == ["running", "waiting", "waiting"]
+    assert tab.get("photo/drawn_scenes.0").status_code == 200, "the page goes on"
+    assert tab.json(f"score/{jobs[1]}/stop", {}) == {}
+    assert tab.json(f"score/{jobs[1]}")["phase"] == "stopped"
+    tab.json(f"score/{jobs[0]}/stop", {})
+    refused = [tab.post("score", ORDER).status_code for _ in range(12)]
+    assert 400 in refused
+    go.set()
+    finished(tab, jobs[0], "stopped")
+    finished(tab, jobs[2])
+
+
+def test_verdicts_of_the_page_are_the_metrics(tab: Tab) -> None:
+    """Every removal of the set: what the page says of a sentence is what ODmAP counts, and the parts agree."""
+    group = tab.objects.sets.drawn()
+    gallery, rng = gather(group), np.random.default_rng(0)
+    vectors = torch.from_numpy(rng.normal(size=(len(gallery.texts), 12)).astype(np.float32))
+    vectors /= vectors.norm(dim=1, keepdim=True)
+    checked = 0
+    for scene in group.scenes[:14]:
+        regions = Regions.of_boxes(scene.boxes, scene.classes, scene.width, scene.height)
+        for name in regions.classes:
+            judgement = judge(regions, name)
+            queries = torch.from_numpy(rng.normal(size=(2, 12)).astype(np.float32))
+            _, after = ranked(gallery, vectors, queries / queries.norm(dim=1, keepdim=True), judgement, 30)
+            tables = class_tables([judgement], gallery.words.classes)
+            mentions = torch.from_numpy(mention_table(gallery.texts, gallery.words))
+            found = counterfactual(queries[1:], vectors, mentions, *map(torch.from_numpy, tables), ks=(30,))
+            assert [one["row"] for one in after] == found.top[0].tolist()
+            assert [one["verdict"] for one in after] == [verdict(int(code)) for code in found.verdicts[0]]
+            for one, code in zip(after, found.verdicts[0], strict=True):
+                kinds = {part["kind"] for part in one["parts"]}
+                assert ("removed" in kinds) == (code < 2)
+                assert code < 2 or ("present" in kinds) == (code == CORRECT)
+                checked += 1
+    assert checked > 300
+
+
+def test_parts_are_cut_inside_noun_phrases_alone() -> None:
+    words = load_words()
+    found = parts("A man riding a hot dog, near two dogs!", words, {"person", "dog"}, {"hot dog"})
+    assert [(part.text, part.kind) for part in found] == [
+        ("A ", None),
+        ("man", "present"),
+        (" riding a ", None),
+        ("hot dog", "removed"),
+        (", near two ", None),
+        ("dogs", "present"),
+        ("!", None),
+    ]
+    assert [part.text for part in parts("", words, {"dog"}, set())] == [""]
+
+
+def test_a_further_class_is_read_as_if_it_had_been_there(tab: Tab) -> None:
+    gallery = gather(tab.objects.sets.drawn())
+    for name, further in (("brown dog", ()), ("grass", ()), ("dog", ("field",)), ("Blue", ("air", "red frisbee"))):
+        quick = gallery.naming(name, further)
+        assert np.array_equal(quick.mentions, mention_table(gallery.texts, quick.words)), name
+        assert quick.mentions.shape[1] == len(quick.words.classes)
+
+
+def test_a_gallery_is_read_piece_by_piece() -> None:
+    texts = [text for scene in load("x").splits["test"] for text in scene.captions]
+    gallery = Gallery.of("x", texts, load_words())
+    whole = mention_table(texts, load_words())
+    for count in (3, 1, 20, len(texts)):
+        assert np.array_equal(gallery.first(count).mentions, whole[:count])
+
+
+def test_a_long_gallery_is_cut_and_told(tab: Tab) -> None:
+    gallery = gather(tab.objects.sets.drawn(), most=30)
+    assert len(gallery.texts) == 30 and any(f"30 of its {GALLERY} sentences" in note for note in gallery.notes)
+    own = {text for scene in small_set().splits["test"] for text in scene.captions}
+    assert set(gallery.texts) <= own, "those of the shown split come first"
