@@ -1,0 +1,93 @@
+"""Every image-text model, detector and fill of the menus: described, checked, and honest about what is missing."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+import torch
+
+from trainers.crossmodal.encode import encode_photos, encode_texts
+from trainers.crossmodal.models import MODELS
+from trainers.errors import ParameterError, UserError
+from trainers.parameters import specs
+from trainers.removal.detect import DETECTORS
+from trainers.removal.fills import FILLS, paint
+
+MENUS = {**MODELS, **DETECTORS, **FILLS}
+HERE = [name for name, model in MODELS.items() if name.startswith("tiny") or name == "vsepp"]
+TEXTS = ["a dog on the grass", "two cats", "", "ein Hund auf der Wiese", "word " * 300]
+
+
+@pytest.mark.parametrize("name", MENUS)
+def test_an_entry_says_what_it_is(name):
+    entry = MENUS[name]
+    assert entry.name == name and entry.title and entry.sentence.endswith(".") and len(entry.sentence) < 140
+    assert dataclasses.is_dataclass(entry.parameters)
+    for spec in specs(entry.parameters):
+        assert spec.rule.help
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_parameters_are_checked_and_what_is_missing_is_a_sentence(name):
+    model = MODELS[name]
+    with pytest.raises(ParameterError, match="no parameter 'nonsense'"):
+        model.build({"nonsense": 1})
+    reason = model.missing(model.checked({}))
+    if reason is not None:
+        assert reason[0].isupper() and len(reason) > 20
+        with pytest.raises(UserError):
+            model.build({})
+
+
+@pytest.mark.parametrize("name", HERE)
+def test_a_model_embeds_photos_and_sentences_into_one_space(name):
+    torch.manual_seed(0)
+    model = MODELS[name].build({}).eval()
+    photos = torch.randint(0, 256, (3, 3, model.side, model.side), dtype=torch.uint8)
+    seen, read = encode_photos(model, photos), encode_texts(model, TEXTS)
+    assert seen.shape[1] == read.shape[1] and seen.shape[0] == 3 and read.shape[0] == len(TEXTS)
+    for found in (seen, read):
+        assert found.dtype == torch.float32 and torch.allclose(found.norm(dim=1), torch.ones(len(found)), atol=1e-4)
+    # a sentence's embedding depends on nothing else in its batch, a photo's neither
+    assert torch.allclose(encode_texts(model, TEXTS[1:2]), read[1:2], atol=1e-5)
+    assert torch.allclose(encode_photos(model, photos[2:]), seen[2:], atol=1e-5)
+    tokens = model.tokenise(TEXTS)
+    assert tokens.shape == (len(TEXTS), model.context) and tokens.dtype == torch.int64
+    lengths = model.lengths(TEXTS)
+    assert lengths[4] > model.context >= lengths[0] >= 3
+
+
+@pytest.mark.parametrize("name", HERE)
+def test_a_model_that_can_be_mended_descends_its_own_loss(name):
+    torch.manual_seed(0)
+    entry = MODELS[name]
+    assert entry.trainable
+    model = entry.build({}).train()
+    photos = torch.rand(8, 3, model.side, model.side)
+    tokens = model.tokenise([f"a dog number {number}" for number in range(8)])
+    optimiser = torch.optim.Adam(model.parameters(), entry.learning_rate)
+    losses = []
+    for _ in range(8):
+        loss = sum(model.terms(model.image_features(photos), model.text_features(tokens)).values())
+        optimiser.zero_grad()
+        loss.backward()
+        optimiser.step()
+        model.after_step()
+        losses.append(loss.item())
+    assert np.isfinite(losses).all() and min(losses[-2:]) < losses[0]
+
+
+@pytest.mark.parametrize("name", FILLS)
+def test_a_fill_changes_the_region_and_nothing_else(name):
+    picture = np.random.default_rng(0).integers(0, 256, (48, 64, 3), np.uint8)
+    mask = np.zeros((48, 64), dtype=bool)
+    mask[10:30, 20:40] = True
+    fill = FILLS[name]
+    if fill.missing() is not None:
+        with pytest.raises(UserError):
+            paint(fill, picture, mask)
+        return
+    painted = paint(fill, picture, mask)
+    assert (painted == picture)[~mask].all() and (painted != picture)[mask].any()
