@@ -224,6 +224,8 @@ class Models:
             DataError: this is a folder, and it may not be.
         """
         place = text.removeprefix("local-dir:")
+        if not text:
+            return
         local = text.startswith("local-dir:") or place.startswith(("/", ".", "~", "\\")) or Path(place).exists()
         if local and (self._public or not folder_allowed(Path(place).expanduser())):
             raise DataError("Models from folders of this machine cannot be opened on this page.")
