@@ -27,8 +27,10 @@ export class Sentences {
     const { k } = this;
     this.grid.style.setProperty("--rows", k + 3);
     this.reply = null;
-    this.cards = titles.map((title, arm) => new Card(title, arm));
-    this.grid.replaceChildren(...this.cards.map((card) => card.node));
+    if (titles.join("\n") !== this.cards.map((card) => card.title.textContent).join("\n")) {
+      this.cards = titles.map((title, arm) => new Card(title, arm));
+      this.grid.replaceChildren(...this.cards.map((card) => card.node));
+    }
     this.cards.forEach((card) => card.bones(k));
   }
 
@@ -92,10 +94,10 @@ class Card {
   show(model, side) {
     if (model.waiting) return this.late(model.waiting);
     const original = side === "original";
+    const { partial } = model;
     say(this.title, model.title);
-    const read = model.partial ? `, ${Math.round(model.partial.fraction * 100)} % of all sentences read` : "";
-    say(this.about, `for the ${original ? "original" : "filled"} photo${read}`);
-    say(this.note, model.notes.join(" "));
+    say(this.about, partial ? `${Math.round(partial.fraction * 100)} % of the sentences read` : `for the ${original ? "original" : "filled"} photo`);
+    say(this.note, model.notes.filter((note) => !partial || !note.includes(partial.message)).join(" ")); // said above
     const gone = new Set(model.left);
     const row = (said, rank) => line(said, original ? (gone.has(rank) ? "left" : null) : said.move);
     this.rows.replaceChildren(...model[side].map(row));
