@@ -90,6 +90,7 @@ def _config(
         learning_rate=rate,
         weight_decay=WEIGHT_DECAY,
         steps=steps,
+        snapshot_steps=max(1, steps // 5),  # nobody watches
         minutes=None,
         seed=arguments.seed,
         threads=arguments.threads,
