@@ -5,6 +5,7 @@ found = drawn_scenes(DrawnScenes(bias=0.9))
 """
 
 from trainers.data.drawn_scenes.build import Drawing, are_drawn, code_digest, drawing_of, drawn_scenes, pixels
+from trainers.data.drawn_scenes.draw import render
 from trainers.data.drawn_scenes.world import DrawnScenes
 
-__all__ = ["Drawing", "DrawnScenes", "are_drawn", "code_digest", "drawing_of", "drawn_scenes", "pixels"]
+__all__ = ["Drawing", "DrawnScenes", "are_drawn", "code_digest", "drawing_of", "drawn_scenes", "pixels", "render"]

@@ -1,37 +1,56 @@
-"""A pen that draws in the unit square of one object's box, whatever the size of the picture."""
+"""A pen that draws in the frame of one object, whatever the size of the picture."""
 
 from __future__ import annotations
+
+from functools import lru_cache
 
 from PIL import ImageDraw
 
 Colour = tuple[int, int, int]
 Point = tuple[float, float]
+_STEPS = 6  # straight pieces between two points of a curve
 
 
+@lru_cache(maxsize=4096)
 def shade(colour: Colour, factor: float) -> Colour:
-    """Darker below 1, nearer to white above."""
+    """Darker below 1, nearer to white above; 2 is white."""
     if factor <= 1:
-        return tuple(round(value * factor) for value in colour)  # type: ignore[return-value]
-    return tuple(round(255 - (255 - value) * (2 - factor)) for value in colour)  # type: ignore[return-value]
+        return round(colour[0] * factor), round(colour[1] * factor), round(colour[2] * factor)
+    red, green, blue = (round(255 - (255 - value) * (2 - factor)) for value in colour)
+    return red, green, blue
 
 
 class Pen:
-    """Draws shapes given in 0..1 into a box of a picture; nothing leaves the box.
+    """Draws shapes given in the units of a frame.
 
     Args:
         draw: of the supersampled picture.
-        box: x0, y0, x1, y1 in its pixels.
+        frame: x0, y0, x1, y1 in its pixels; the unit square lies on it.
         mirrored: left and right change places.
     """
 
-    def __init__(self, draw: ImageDraw.ImageDraw, box: tuple[float, float, float, float], mirrored: bool) -> None:
+    def __init__(self, draw: ImageDraw.ImageDraw, frame: tuple[float, float, float, float], mirrored: bool) -> None:
         self._draw = draw
-        self._box = box
+        self._frame = frame
         self._mirrored = mirrored
 
     def poly(self, colour: Colour, *points: Point) -> None:
         """A filled polygon."""
         self._draw.polygon([self._at(point) for point in points], fill=colour)
+
+    def blob(self, colour: Colour, *points: Point) -> None:
+        """A filled closed curve through the points."""
+        self._draw.polygon([self._at(point) for point in _smooth(points)], fill=colour)
+
+    def leaf(self, colour: Colour, base: Point, tip: Point, width: float) -> None:
+        """A leaf with a lighter half; ``width`` in units of the frame."""
+        along = tip[0] - base[0], tip[1] - base[1]
+        length = (along[0] ** 2 + along[1] ** 2) ** 0.5
+        middle = base[0] + 0.55 * along[0], base[1] + 0.55 * along[1]
+        aside = -along[1] / length * width / 2, along[0] / length * width / 2
+        sides = [(middle[0] + sign * aside[0], middle[1] + sign * aside[1]) for sign in (1, -1)]
+        self.blob(colour, base, sides[0], tip, sides[1])
+        self.blob(shade(colour, 1.18), base, sides[0], tip, middle)
 
     def oval(self, colour: Colour, x0: float, y0: float, x1: float, y1: float) -> None:
         """A filled ellipse inside a rectangle."""
@@ -44,9 +63,13 @@ class Pen:
         self._draw.rounded_rectangle(area, radius=radius, fill=colour)
 
     def line(self, colour: Colour, width: float, *points: Point) -> None:
-        """A line with round joints; ``width`` is a share of the box's height."""
-        pixels = max(1, round(width * (self._box[3] - self._box[1])))
-        self._draw.line([self._at(point) for point in points], fill=colour, width=pixels, joint="curve")
+        """A line with round joints and ends; ``width`` is a share of the frame's height."""
+        pixels = max(1.0, width * (self._frame[3] - self._frame[1]))
+        places = [self._at(point) for point in points]
+        self._draw.line(places, fill=colour, width=round(pixels), joint="curve")
+        half = pixels / 2
+        for x, y in (places[0], places[-1]) if half > 1.5 else ():  # thinner ends look the same
+            self._draw.ellipse((x - half, y - half, x + half, y + half), fill=colour)
 
     def pie(self, colour: Colour, x0: float, y0: float, x1: float, y1: float, start: float, end: float) -> None:
         """A slice of an ellipse, degrees clockwise from three o'clock."""
@@ -55,12 +78,32 @@ class Pen:
         self._draw.pieslice(self._rectangle(x0, y0, x1, y1), start, end, fill=colour)
 
     def _at(self, point: Point) -> Point:
-        x0, y0, x1, y1 = self._box
+        x0, y0, x1, y1 = self._frame
         x = 1 - point[0] if self._mirrored else point[0]
-        # one pixel inside: Pillow's last pixel of a shape belongs to it
-        return x0 + x * (x1 - x0 - 1), y0 + point[1] * (y1 - y0 - 1)
+        # Pillow counts from the middle of a pixel
+        return x0 + x * (x1 - x0) - 0.5, y0 + point[1] * (y1 - y0) - 0.5
 
     def _rectangle(self, x0: float, y0: float, x1: float, y1: float) -> tuple[float, float, float, float]:
         corners = self._at((x0, y0)), self._at((x1, y1))
         left, right = sorted((corners[0][0], corners[1][0]))
         return left, corners[0][1], right, corners[1][1]
+
+
+@lru_cache(maxsize=512)
+def _smooth(points: tuple[Point, ...]) -> tuple[Point, ...]:
+    """A closed Catmull-Rom curve through the points."""
+    count, found = len(points), []
+    for place in range(count):
+        a, b, c, d = (points[(place + shift) % count] for shift in (-1, 0, 1, 2))
+        for step in range(_STEPS):
+            t = step / _STEPS
+            weights = (
+                -0.5 * t + t * t - 0.5 * t**3,
+                1 - 2.5 * t * t + 1.5 * t**3,
+                0.5 * t + 2 * t * t - 1.5 * t**3,
+                -0.5 * t * t + 0.5 * t**3,
+            )
+            found.append(
+                tuple(sum(w * point[axis] for w, point in zip(weights, (a, b, c, d), strict=True)) for axis in (0, 1))
+            )
+    return tuple(found)  # type: ignore[arg-type]

@@ -8,6 +8,11 @@ import numpy as np
 
 from trainers.parameters import parameter
 
+Box = tuple[float, float, float, float]
+VARIANTS = 6
+"""Looks that a class may have."""
+MEASURES = ("small", "", "large")
+
 CLASSES = (
     "person", "bird", "cat", "dog", "car", "boat", "traffic light", "umbrella", "frisbee", "sports ball", "chair",
     "potted plant",
@@ -23,17 +28,20 @@ NEUTRAL = ("chair", "potted plant")
 ANCHORS = tuple(pair[0] for pair in PAIRS)
 HOMES = tuple(pair[2] for pair in PAIRS)
 
-# width and height of each class in a picture of side 1, before a factor of 0.85 to 1.15
+CELL = 1 / 64
+"""Boxes end on a grid of this step, so that at 64, 128, 256 and 512 pixels they end on whole pixels."""
+
+# width and height of each class in a picture of side 1, before its scale
 SIZES = {
-    "person": (0.20, 0.46), "bird": (0.17, 0.12), "cat": (0.26, 0.27), "dog": (0.34, 0.27), "car": (0.42, 0.21),
-    "boat": (0.38, 0.34), "traffic light": (0.10, 0.26), "umbrella": (0.27, 0.20), "frisbee": (0.16, 0.07),
-    "sports ball": (0.13, 0.13), "chair": (0.18, 0.28), "potted plant": (0.17, 0.27),
+    "person": (0.19, 0.46), "bird": (0.17, 0.125), "cat": (0.25, 0.28), "dog": (0.34, 0.27), "car": (0.42, 0.21),
+    "boat": (0.38, 0.34), "traffic light": (0.095, 0.44), "umbrella": (0.27, 0.22), "frisbee": (0.16, 0.07),
+    "sports ball": (0.13, 0.13), "chair": (0.18, 0.28), "potted plant": (0.18, 0.27),
 }  # fmt: skip
-# where the middle of an object may be, as shares of the height: flying things above, the rest on the ground
-HEIGHTS = {
-    "person": (0.60, 0.74), "bird": (0.12, 0.34), "cat": (0.62, 0.84), "dog": (0.62, 0.84), "car": (0.62, 0.84),
-    "boat": (0.52, 0.74), "traffic light": (0.20, 0.42), "umbrella": (0.18, 0.40), "frisbee": (0.16, 0.46),
-    "sports ball": (0.72, 0.90), "chair": (0.60, 0.82), "potted plant": (0.60, 0.82),
+# where the lower edge of an object may be, as shares of the height: flying things above, the rest on the ground
+FEET = {
+    "person": (0.80, 0.97), "bird": (0.15, 0.38), "cat": (0.72, 0.97), "dog": (0.72, 0.97), "car": (0.68, 0.95),
+    "boat": (0.66, 0.93), "traffic light": (0.56, 0.66), "umbrella": (0.72, 0.95), "frisbee": (0.18, 0.48),
+    "sports ball": (0.78, 0.97), "chair": (0.72, 0.97), "potted plant": (0.72, 0.97),
 }  # fmt: skip
 COLOURS = {
     "red": (206, 62, 58), "blue": (58, 104, 190), "green": (66, 146, 82), "yellow": (232, 190, 62),
@@ -49,7 +57,9 @@ WORN = {
     "chair": ("brown", "red", "white", "blue"), "potted plant": ("brown", "white", "red"),
 }  # fmt: skip
 MOST_OVERLAP = 0.12  # of the smaller box; more would forbid most removals
-_TRIES = 60
+_TRIES, _STARTS = 40, 12
+_SCALES = {"small": (0.82, 0.93), "": (0.93, 1.08), "large": (1.08, 1.22)}
+_HAND = 0.06  # the crook of an umbrella reaches this far, as a share of its holder's height, below the raised hand
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,13 +77,23 @@ class DrawnScenes:
 
 @dataclass(frozen=True, kw_only=True)
 class Thing:
-    """One object: its class, colour, box (x0, y0, x1, y1 as shares of the picture), which way it looks and its size."""
+    """One object.
+
+    Attributes:
+        name: its class.
+        colour: one of :data:`COLOURS`.
+        box: x0, y0, x1, y1 as shares of the picture, tight, on the grid of :data:`CELL`.
+        mirrored: whether it looks to the left.
+        measure: ``small``, ``large`` or nothing.
+        variant: which of the looks of its class it has.
+    """
 
     name: str
     colour: str
-    box: tuple[float, float, float, float]
+    box: Box
     mirrored: bool
-    large: bool
+    measure: str
+    variant: int
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -91,51 +111,81 @@ class Layout:
 def make_layout(seed: int, number: int, bias: float) -> Layout:
     """Scene ``number`` of a world: the same for the same seed, whatever else is drawn."""
     rng = np.random.default_rng([seed, number, 1])
-    pair = int(rng.integers(len(PAIRS)))
-    anchor, companion, home = PAIRS[pair]
+    names, home = _names(rng, bias)
+    for _ in range(_STARTS):
+        things = _place(names, rng)
+        if len(things) == len(names):
+            break
+    return Layout(
+        number=number,
+        seed=seed,
+        home=home,
+        tint=float(rng.uniform(-1, 1)),
+        horizon=float(rng.uniform(0.42, 0.52)),
+        things=tuple(sorted(things, key=lambda thing: thing.box[3])),  # what stands nearer is drawn over
+    )
+
+
+def _names(rng: np.random.Generator, bias: float) -> tuple[list[str], str]:
+    """The classes of a scene, each once, and its home."""
+    anchor, companion, home = PAIRS[int(rng.integers(len(PAIRS)))]
     names = [anchor, companion]
     if rng.random() >= bias:
         kept = names[int(rng.random() < 0.5)]
         others = [name for name in CLASSES if name not in (anchor, companion)]
         names = [kept, others[int(rng.integers(len(others)))]]
     if rng.random() < 0.12:
-        more = [name for name in ANCHORS if name not in names]
+        more = [name for name in ANCHORS if name not in (*names, anchor)]
         names.append(more[int(rng.integers(len(more)))])
     if rng.random() < 0.35:
         more = [name for name in NEUTRAL if name not in names]
         if more:
             names.append(more[int(rng.integers(len(more)))])
-    things = _place(names, rng)
-    return Layout(
-        number=number,
-        seed=seed,
-        home=home,
-        tint=float(rng.uniform(-1, 1)),
-        horizon=float(rng.uniform(0.40, 0.52)),
-        things=tuple(sorted(things, key=lambda thing: thing.box[3])),  # what stands nearer is drawn over
-    )
+    return names, home
 
 
 def _place(names: list[str], rng: np.random.Generator) -> list[Thing]:
-    """Boxes for all names with little overlap; a thing for which there is no room is left out."""
+    """All of the names with little overlap; a thing for which there is no room is left out."""
     placed: list[Thing] = []
-    for name in names:
+    for name in sorted(names, key=lambda name: name == "umbrella"):  # after the hand that may hold it
+        holder = next((thing for thing in placed if thing.name == "person"), None) if name == "umbrella" else None
         for _ in range(_TRIES):
-            scale = float(rng.uniform(0.85, 1.15))
-            width, height = (value * scale for value in SIZES[name])
-            x = float(rng.uniform(width / 2 + 0.02, 0.98 - width / 2))
-            low, high = HEIGHTS[name]
-            y = min(max(float(rng.uniform(low, high)), height / 2 + 0.02), 0.98 - height / 2)
-            box = (x - width / 2, y - height / 2, x + width / 2, y + height / 2)
-            if all(_overlap(box, other.box) < MOST_OVERLAP for other in placed):
-                colour = WORN[name][int(rng.integers(len(WORN[name])))]
-                mirrored = bool(rng.random() < 0.5)
-                placed.append(Thing(name=name, colour=colour, box=box, mirrored=mirrored, large=scale > 1.0))
+            thing = _thing(name, holder, rng)
+            inside = min(thing.box) >= CELL and max(thing.box) <= 1 - CELL
+            if inside and all(_overlap(thing.box, other.box) < MOST_OVERLAP for other in placed):
+                placed.append(thing)
                 break
     return placed
 
 
-def _overlap(one: tuple[float, ...], other: tuple[float, ...]) -> float:
+def _thing(name: str, holder: Thing | None, rng: np.random.Generator) -> Thing:
+    """A thing somewhere; with a ``holder`` in its hand."""
+    chance = rng.random(6).tolist()  # one call is several times faster than six
+    measure = MEASURES[int(chance[0] * 3)]
+    low, high = _SCALES[measure]
+    scale = low + chance[1] * (high - low)
+    width, height = (max(3, round(value * scale / CELL)) for value in SIZES[name])
+    if holder is None:
+        x = 1 + int(chance[2] * (63 - width))
+        low, high = FEET[name]
+        foot = round((low + chance[3] * (high - low)) / CELL)
+    else:  # its stick stands in the raised hand
+        left, top, right, bottom = (value / CELL for value in holder.box)
+        hand = 0.92 * (right - left)
+        x = round((right - hand if holder.mirrored else left + hand) - width / 2)
+        foot = round(top + _HAND * (bottom - top))
+    look = int(chance[5] * 2 * VARIANTS)
+    return Thing(
+        name=name,
+        colour=WORN[name][int(chance[4] * len(WORN[name]))],
+        box=(x * CELL, (foot - height) * CELL, (x + width) * CELL, foot * CELL),
+        mirrored=look % 2 == 1,
+        measure=measure,
+        variant=look // 2,
+    )
+
+
+def _overlap(one: Box, other: Box) -> float:
     """Common area as a share of the smaller box."""
     width = min(one[2], other[2]) - max(one[0], other[0])
     height = min(one[3], other[3]) - max(one[1], other[1])
