@@ -68,15 +68,19 @@ class Answers:
             group=photo.group.name if photo.group is not None else fields.text("set", DRAWN),
         )
 
-    def answer(self, question: Question, patience: float = PATIENCE) -> dict[str, Any]:
+    def answer(self, question: Question, patience: float = PATIENCE, hurry: float | None = None) -> dict[str, Any]:
         """The reply, as plain values.
+
+        Args:
+            patience: seconds to wait for the sentences to be read.
+            hurry: seconds after which enough of them will do; None: the page's own.
 
         Raises:
             UserError: it cannot be done, in a sentence.
         """
         readings = [self._index.ask(name, question.group) for name in question.models]
         filled = self._fills.take_out(question.photo, question.wanted, question.fill)
-        read = _enough(readings, patience)
+        read = _enough(readings, patience, HURRY if hurry is None else hurry)
         models, notes, words = [], [], {}
         for name, reading in zip(question.models, readings, strict=True):
             known = self._models.known(name)
@@ -117,7 +121,7 @@ class Answers:
         }
 
 
-def _enough(readings: Sequence[Reading], patience: float) -> int:
+def _enough(readings: Sequence[Reading], patience: float, hurry: float) -> int:
     """Wait until the sentences are read, or enough of them; returns how many every model has read, 0 if too few.
 
     Raises:
@@ -130,7 +134,7 @@ def _enough(readings: Sequence[Reading], patience: float) -> int:
             if reading.error is not None:
                 raise reading.error
         read, waited = min(reading.read for reading in readings), time.monotonic() - start
-        if finished or waited > patience or (waited > min(HURRY, patience) and read >= ENOUGH):
+        if finished or waited > patience or (waited > min(hurry, patience) and read >= ENOUGH):
             return read if finished or read >= ENOUGH else 0
         next(reading for reading in readings if not reading.done.is_set()).done.wait(0.05)
 

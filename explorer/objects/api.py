@@ -49,7 +49,8 @@ def add_object_api(objects: Objects) -> None:
             chosen = models or [name for name in CHOSEN if objects.models.known(name).missing is None]
             remove = _remove(objects, ref, object_class, box)
             asked = {"photo": ref, "remove": remove, "fill": fill, "models": chosen, "k": k, "set": photos}
-            return objects.answers.answer(objects.answers.read(Fields(asked)), patience=_LONGEST)
+            question = objects.answers.read(Fields(asked))
+            return objects.answers.answer(question, patience=_LONGEST, hurry=_LONGEST)
 
     def score_objects(
         models: list[str] | None = None,

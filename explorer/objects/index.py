@@ -30,6 +30,8 @@ KEPT_BYTES = 512 * MEGABYTE
 KEPT_FILES = 16
 WAITING = 8
 """Sentences of so many pairs of a model and a set may wait to be read."""
+CLOSING = 10.0
+"""Seconds that closing waits for a thread."""
 _FORMAT = "1"
 _log = logging.getLogger(__name__)
 
@@ -138,10 +140,12 @@ class Index:
             return sum(reading.bytes for reading in self._readings.values())
 
     def close(self) -> None:
-        """End the thread; what is being read is given up."""
+        """End the thread; what is being read is given up after the piece it is at."""
         self._closed = True
         with contextlib.suppress(Full):
             self._queue.put_nowait(None)
+        if self._thread is not None:
+            self._thread.join(CLOSING)  # a thread inside torch must not outlive the interpreter
 
     def _work(self) -> None:
         """One piece of every reading in turn; new ones join as they come."""

@@ -17,6 +17,8 @@ from trainers.errors import DataError, UserError
 
 WAITING = 8
 KEPT = 24
+CLOSING = 10.0
+"""Seconds that closing waits for the thread."""
 _log = logging.getLogger(__name__)
 
 
@@ -128,6 +130,8 @@ class Jobs:
                 job.stop.set()
         with contextlib.suppress(Full):  # stopped jobs are passed over, and the thread is a daemon
             self._queue.put_nowait(None)
+        if self._thread is not None:
+            self._thread.join(CLOSING)  # a thread inside torch must not outlive the interpreter
 
     def _drop_old(self) -> None:
         for key in list(self._jobs):

@@ -214,6 +214,8 @@ class Models:
         fields = list(getattr(descriptor.parameters, "__dataclass_fields__", {}))
         if not fields:
             raise DataError(f"{descriptor.title} has no variants; {rest[:80]!r} came.")
+        if self._public:  # anybody could have anything downloaded
+            raise DataError("On a public page only the models of the list can be asked. Choose one of them.")
         self.check_place(rest)
         return descriptor, {fields[0]: rest}
 

@@ -100,6 +100,23 @@ def test_an_unknown_run_is_a_sentence(client: Client):
                 client.predict(run_id, api_name=name)
 
 
+@pytest.mark.parametrize(
+    ("name", "arguments", "sentence"),
+    [
+        ("/remove_object", {"photo": "0", "models": ["nobody"]}, "There is no model 'nobody'"),
+        ("/remove_object", {"photo": "9999999", "models": ["tiny_clip"]}, "there is no number 9999999"),
+        ("/remove_object", {"photo": "no picture", "models": ["tiny_clip"]}, "an image file in base64"),
+        ("/score_objects", {"photos": "elsewhere", "models": ["tiny_clip"]}, "is not open"),
+        ("/score_objects", {"fill": "magic", "models": ["tiny_clip"]}, "There is no fill 'magic'"),
+    ],
+)
+def test_what_is_wrong_with_a_removal_comes_back_as_a_sentence(
+    client: Client, name: str, arguments: dict, sentence: str
+):
+    with pytest.raises(AppError, match=sentence):
+        client.predict(**arguments, api_name=name)
+
+
 def test_several_clients_at_once(explorer: Explorer):
     def visit(_number: int) -> str:
         client = Client(explorer.blocks.local_url, verbose=False)

@@ -256,9 +256,17 @@ def test_a_public_page_opens_no_folders(tmp_path: Path, source: str) -> None:
     assert reply.status_code == 400 and reply.json()["error"]
     joined = tab.post("open", {"source": "somebody/photos", "captions_from": source})
     assert joined.status_code == 400
-    for name in (f"large:{source}", f"large:local-dir:{source}"):
-        assert tab.post("ask", tab.asked(models=[name])).status_code == 400
+    for name in (f"large:{source}", f"large:local-dir:{source}", "large:hf-hub:somebody/huge"):
+        reply = tab.post("ask", tab.asked(models=[name]))
+        assert reply.status_code == 400 and "public page" in reply.json()["error"]
     tab.close()
+
+
+def test_folders_with_weights_open_only_where_folders_may(tab: Tab, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RANKSCOPE_FOLDERS", "off")
+    reply = tab.post("ask", tab.asked(models=["large:local-dir:weights"]))
+    assert reply.status_code == 400 and "folders of this machine" in reply.json()["error"]
+    assert tab.objects.models.choice("large:7") == ("large", {"seed": "7"})
 
 
 def test_a_public_page_reads_fewer_photos(tmp_path: Path) -> None:
