@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import threading
-from typing import Any
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 from torch import Tensor
 
@@ -14,8 +15,10 @@ from explorer.objects.photos import SHOWN, Photos, judged
 from explorer.objects.strokes import read_boxes
 from explorer.replies import RequestError
 from trainers.crossmodal.naming import class_embeddings, name_box
-from trainers.removal.detect import DETECTORS, Detector
 from trainers.removal.words import load_words
+
+if TYPE_CHECKING:
+    from trainers.removal.detect import Detector, DetectorDescriptor
 
 NAMES = 5
 _PROMPTS = 8  # pairs of a model and a list of classes whose prompts are kept
@@ -40,7 +43,7 @@ class Detecting:
                 "sentence": one.sentence,
                 "missing": one.missing(one.checked({})),
             }
-            for one in DETECTORS.values()
+            for one in detectors().values()
         ]
 
     def detect(self, fields: Fields) -> dict[str, Any]:
@@ -51,11 +54,12 @@ class Detecting:
         """
         photo = self._photos.get(fields.text("photo"))
         name = fields.text("detector")
-        if name not in DETECTORS:
-            raise RequestError(f"There is no detector {name[:40]!r}; choose from {', '.join(DETECTORS)}.")
+        known = detectors()
+        if name not in known:
+            raise RequestError(f"There is no detector {name[:40]!r}; choose from {', '.join(known)}.")
         picture = self._photos.picture(photo, SHOWN)
         with self._lock:  # a network serves one thread at a time
-            found = self._loaded.get(name, lambda: DETECTORS[name].build({}))(picture.pixels)
+            found = self._loaded.get(name, lambda: known[name].build({}))(picture.pixels)
         boxes = [tuple(value / picture.scale for value in box) for box in found.boxes]
         marked = photo.with_objects(boxes, found.names)
         notes = [] if found.names else ["Nothing was found. Draw a box around what is to go, and say what it is."]
@@ -87,3 +91,10 @@ class Detecting:
         names = [{"class": name, "score": round(float(score), 4)} for name, score in found]
         stranger = not known.photos and photo.source != "drawn"
         return {"names": names, "notes": [STRANGER] if stranger else []}
+
+
+def detectors() -> Mapping[str, DetectorDescriptor]:
+    """The catalogue, imported when somebody looks: torchvision takes seconds that a start need not wait for."""
+    from trainers.removal.detect import DETECTORS
+
+    return DETECTORS

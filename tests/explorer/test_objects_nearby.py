@@ -12,7 +12,6 @@ import torch
 from PIL import Image
 
 from explorer.library import Library
-from explorer.objects import detecting
 from explorer.objects.mending import Mending
 from explorer.objects.service import Objects
 from explorer.routes import PREFIX
@@ -143,7 +142,7 @@ def test_what_a_detector_finds_is_judged(tab: Tab, monkeypatch: pytest.MonkeyPat
     assert dog["boxes"][0] == pytest.approx([0, 0, 512 / scale / 1200, 300 / scale / 800], abs=1e-4)
     assert dog["allowed"] and cup["removes"] == ["cup"] and dog["scores"] == [0.9]
     nothing = Found(boxes=(), names=(), scores=())
-    monkeypatch.setattr(detecting.DETECTORS[detector.name].__class__, "build", lambda self, p: lambda picture: nothing)
+    monkeypatch.setattr(type(detector), "build", lambda self, p: lambda picture: nothing)
     fresh = Tab(tab.library.root.parent / "fresh")
     ref = fresh.post("upload", paint_png([DOG])).json()["ref"]
     empty = fresh.json("detect", {"photo": ref, "detector": detector.name})
