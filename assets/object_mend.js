@@ -14,7 +14,7 @@ export class Mend {
   constructor(on) {
     this.on = on;
     this.recipes = [];
-    this.model = select(() => this.explain());
+    this.model = select(() => this.suits());
     this.presets = select((name) => this.preset(name));
     this.presetAbout = el("p", { class: "rs-setabout" });
     this.cards = el("div", { class: "rs-recipes" });
@@ -42,6 +42,13 @@ export class Mend {
     choose(this.model, able.map((model) => ({ ...model, disabled: !model.ready })), start.chosen.find((name) => able.some((model) => model.name === name)));
     choose(this.presets, start.presets, start.presets[0]?.name);
     this.preset(this.presets.value);
+    this.suits();
+  }
+
+  /** The learning rate that suits the chosen model: a published one is spoilt by what a small one needs. */
+  suits() {
+    const rate = this.offer.models.find((model) => model.name === this.model.value)?.learning_rate;
+    if (rate) this.rate.value = rate;
   }
 
   preset(name) {

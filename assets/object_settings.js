@@ -2,6 +2,7 @@
 
 import { el, say } from "./dom.js";
 import * as api from "./object_api.js";
+import { biasForm } from "./object_bias.js";
 import { button, choose, field, fold, Problem, select } from "./object_fields.js";
 import { ARM_NAMES } from "./palette.js";
 
@@ -106,17 +107,16 @@ export class Settings {
       event.preventDefault();
       this.openSet();
     });
-    return [form, this.trouble.node, this.found];
+    return [form, biasForm((source) => this.openSet(source, "")), this.trouble.node, this.found];
   }
 
-  async openSet() {
-    const source = this.source.value.trim();
+  async openSet(source = this.source.value.trim(), captions = this.captions.value.trim()) {
     if (!source) return this.trouble.say("Write the id of a data set on Hugging Face or the path of a folder.");
     this.trouble.say(null);
     this.openButton.disabled = true;
     say(this.found, "Reading photos, captions and boxes; large sets take a while …");
     try {
-      const { set } = await api.open(source, this.captions.value.trim());
+      const { set } = await api.open(source, captions);
       this.start.sets = [...this.start.sets.filter((one) => one.name !== set.name), set];
       choose(this.sets, this.start.sets, set.name);
       say(this.found, [`${set.title}: ${set.photos.toLocaleString("en-GB")} photos.`, ...(set.notes ?? [])].join(" "));

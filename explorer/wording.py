@@ -7,6 +7,7 @@ from collections import Counter
 from explorer.library import Run
 from trainers.crossmodal.models import MODELS
 from trainers.data import SOURCES
+from trainers.data.captions import is_drawn
 from trainers.encoders import ENCODERS
 from trainers.losses import LOSSES
 from trainers.mending import recipes
@@ -48,7 +49,7 @@ def data_title(run: Run) -> str:
         return run.probe.data_title
     mend = run.config.mend
     source = run.config.data.source if mend is None else mend.scenes.source
-    if source == "drawn_scenes":
+    if is_drawn(source):
         return "Drawn scenes"
     if source in SOURCES:
         return SOURCES[source].title

@@ -11,13 +11,15 @@ import pytest
 
 from trainers.losses import LOSSES
 from trainers.metrics import CROSSMODAL_METRICS, METRICS
-from trainers.tables import losses_table, metrics_table
+from trainers.tables import losses_table, metrics_table, models_table
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize(("name", "table"), [("losses", losses_table()), ("metrics", metrics_table())])
+@pytest.mark.parametrize(
+    ("name", "table"), [("losses", losses_table()), ("metrics", metrics_table()), ("models", models_table())]
+)
 def test_the_table_is_what_the_command_prints(name: str, table: str) -> None:
     found = re.search(rf"<!-- {name} -->\n(.*?)<!-- /{name} -->", README, re.DOTALL)
     assert found is not None

@@ -10,11 +10,12 @@ from explorer.objects.models import Models
 from explorer.objects.sets import Sets
 from explorer.replies import RequestError
 from explorer.runs import Runs
+from trainers.crossmodal.models import MODELS
 from trainers.errors import UserError
+from trainers.mending.cli import WEIGHT_DECAY
 from trainers.types import MAX_LOSSES, MendChoice, ModelChoice, RunConfig, SceneChoice
 from trainers.validation import check
 
-LEARNING_RATE = 2e-4
 _RECIPE = ("originals", "removed", "text", "fill", "ratio", "captions_each", "captioner")
 
 
@@ -62,7 +63,8 @@ class Mending:
             steps=fields.whole("steps", 250, 1, 10_000_000) if fields.has("steps") else None,
             minutes=_number(fields, "minutes"),
             seed=fields.whole("seed", 0, 0, 2**31 - 1),
-            learning_rate=_number(fields, "learning_rate") or LEARNING_RATE,
+            learning_rate=_number(fields, "learning_rate") or MODELS[name].learning_rate,
+            weight_decay=WEIGHT_DECAY,
         )
         check(config)
         return config

@@ -43,6 +43,7 @@ class Known:
         missing: None, or what to install or point to.
         photos: it was trained on photographs.
         mended: fine-tuned on object-removed photos.
+        learning_rate: what suits its fine-tuning; None if it cannot be fine-tuned.
     """
 
     name: str
@@ -52,6 +53,7 @@ class Known:
     photos: bool = True
     trainable: bool = False
     mended: bool = False
+    learning_rate: float | None = None
 
     def json(self) -> dict[str, Any]:
         """As plain values."""
@@ -64,6 +66,7 @@ class Known:
             "photos": self.photos,
             "trainable": self.trainable,
             "mended": self.mended,
+            "learning_rate": self.learning_rate,
         }
 
 
@@ -270,6 +273,7 @@ def _known(descriptor: ModelDescriptor, name: str, parameters: Mapping[str, Any]
         photos=descriptor.photos,
         trainable=descriptor.trainable,
         mended=descriptor.name.endswith("_mended"),
+        learning_rate=descriptor.learning_rate if descriptor.trainable else None,
     )
 
 

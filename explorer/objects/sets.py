@@ -12,7 +12,7 @@ from functools import cached_property
 from typing import Any
 
 from explorer.replies import GoneError
-from trainers.data.captions import load_scenes
+from trainers.data.captions import is_drawn, load_scenes
 from trainers.data.origin import resolve
 from trainers.data.scenes import Scene, SceneSet
 from trainers.errors import DataError
@@ -51,7 +51,7 @@ class PhotoSet:
     @property
     def drawn(self) -> bool:
         """Whether the program drew the photos itself."""
-        return self.source == DRAWN
+        return is_drawn(self.source)
 
     @cached_property
     def split(self) -> str:
@@ -162,7 +162,7 @@ class Sets:
 
     def _check(self, source: str) -> None:
         # a folder that may not be opened here is refused by `resolve` itself
-        if self._public and resolve(source).hub is None:
+        if self._public and not is_drawn(source) and resolve(source).hub is None:
             raise DataError("Only sets of the Hub can be opened on a public page. Give an id such as owner/name.")
 
     def _keep(self, made: PhotoSet) -> None:

@@ -216,3 +216,13 @@ def test_the_truth_differs_from_what_a_fill_guesses(found):
         again = read_picture(removal.scene.without(removal.judgement.removed)).pixels
         differences.append(np.abs(again.astype(int) - removal.pixels).mean())
     assert 0 < np.mean(differences) < 20
+
+
+def test_it_opens_with_settings_in_its_name():
+    usual, other = load_scenes("drawn_scenes", limit=5), load_scenes("drawn_scenes:bias=0.6,train=60,val=0", limit=50)
+    assert usual.title == "Drawn scenes" and other.title == "Drawn scenes, pairs in 60%"
+    assert [len(part) for part in other.splits.values()] == [50, 0, 50] and "60%" in other.notes[0]
+    assert other.splits["train"][0].captions != usual.splits["train"][0].captions or other.notes != usual.notes
+    for wrong in ("drawn_scenes:bias", "drawn_scenes:bias=much", "drawn_scenes:bias=0.1", "drawn_scenes:colour=3"):
+        with pytest.raises((DataError, ParameterError)):
+            load_scenes(wrong)

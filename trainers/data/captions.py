@@ -26,9 +26,11 @@ from trainers.data.scene_columns import SceneColumns, captions_of, find_columns,
 from trainers.data.scenes import Scene, SceneSet
 from trainers.data.table import ArrowTable, Table
 from trainers.errors import DataError
+from trainers.parameters import make
 from trainers.types import DataChoice
 
 DRAWN = "drawn_scenes"
+_SHARES = ("bias", "mention")
 _LOOKED_AT = 1000  # photos whose boxes decide how boxes are read
 
 
@@ -43,8 +45,9 @@ def load_scenes(
     """Load photos with sentences, and boxes where there are any.
 
     Args:
-        source: ``drawn_scenes``; a folder or a Hub id with photos; a COCO folder (``annotations/instances_*.json``) or
-            a Flickr30k Entities folder (``Sentences``, ``Annotations``).
+        source: ``drawn_scenes``, or with settings ``drawn_scenes:bias=0.7,mention=0.9``; a folder or a Hub id with
+            photos; a COCO folder (``annotations/instances_*.json``) or a Flickr30k Entities folder (``Sentences``,
+            ``Annotations``).
         captions_from: another set with the sentences of the same photos, joined by image id; None: the same set.
         box_format: ``xywh`` or ``xyxy``; None: decided by looking.
         limit: at most so many photos of each split.
@@ -54,8 +57,8 @@ def load_scenes(
         DataError: with the reason and what to do.
     """
     report = progress or silent
-    if source == DRAWN:
-        return _limited(drawn_scenes(DrawnScenes()), limit)
+    if is_drawn(source):
+        return _limited(drawn_scenes(_drawn_settings(source)), limit)
     folder = resolve(source).folder
     if folder is not None and folder.is_dir():
         for is_it, read in ((is_coco, read_coco), (is_entities, read_entities)):
@@ -81,6 +84,23 @@ def load_scenes(
         classes=_classes(columns, splits),
         notes=_notes(splits, reading, captions_from),
     )
+
+
+def is_drawn(source: str) -> bool:
+    """Whether a source names the drawn scenes, with settings or without."""
+    return source.strip().partition(":")[0] == DRAWN
+
+
+def _drawn_settings(source: str) -> DrawnScenes:
+    values: dict[str, float] = {}
+    for part in filter(None, source.strip().partition(":")[2].split(",")):
+        name, _, text = part.partition("=")
+        try:
+            number = float(text)
+        except ValueError as error:
+            raise DataError(f"Settings of the drawn scenes look like bias=0.7; {part[:40]!r} came.") from error
+        values[name.strip()] = int(number) if number.is_integer() and name.strip() not in _SHARES else number
+    return make(DrawnScenes, values, "Drawn scenes")
 
 
 def _limited(found: SceneSet, limit: int | None) -> SceneSet:

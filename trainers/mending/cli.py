@@ -120,6 +120,7 @@ def score(arguments: argparse.Namespace, parse: Parse) -> int:
     from tqdm import tqdm
 
     from trainers.crossmodal.models import MODELS
+    from trainers.data.drawn_scenes import are_drawn
     from trainers.errors import ParameterError
     from trainers.mending.exam import Examiner, make_exam
     from trainers.mending.mender import load_model, open_scenes
@@ -142,7 +143,7 @@ def score(arguments: argparse.Namespace, parse: Parse) -> int:
             found, words, model.side, fill=arguments.fill, limit=arguments.queries, every=arguments.every, progress=tell
         )
         marks = Examiner(exam, model).ask(model, tell)
-    if not MODELS[choice.name].photos and found.title != "Drawn scenes":
+    if not MODELS[choice.name].photos and not are_drawn(exam.scenes):
         print("This model knows the drawn scenes only: it does not know photos, and the numbers say nothing about it.")
     print(f"{len(exam.queries)} removals of {exam.tally.photos} photos, {len(exam.gallery)} sentences")
     for reason in ("unreadable", "one_class", "no_allowed_class"):

@@ -169,7 +169,7 @@ def arm_model(folder: RunFolder, arm: int) -> CrossModal:
 
 def open_scenes(choice: SceneChoice, tell: Progress) -> SceneSet:
     """The photos of a choice."""
-    if choice.source == "drawn_scenes":
+    if choice.source == "drawn_scenes" and choice.parameters:
         settings: DrawnScenes = make(DrawnScenes, dict(choice.parameters), "Drawn scenes")
         tell("drawing scenes", 0.0)
         return drawn_scenes(settings)

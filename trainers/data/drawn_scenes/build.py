@@ -53,7 +53,9 @@ def drawn_scenes(settings: DrawnScenes) -> SceneSet:
         f"sentence names a thing that is there {settings.mention:.0%} of the time. That is the shortcut a model may "
         "learn."
     )
-    return SceneSet(title=TITLE, licence=LICENCE, splits=splits, classes=CLASSES, notes=(note,))
+    usual = settings.bias == DrawnScenes().bias
+    title = TITLE if usual else f"{TITLE}, pairs in {settings.bias:.0%}"
+    return SceneSet(title=title, licence=LICENCE, splits=splits, classes=CLASSES, notes=(note,))
 
 
 def drawing_of(scene: Scene) -> Drawing | None:
