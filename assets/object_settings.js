@@ -36,7 +36,7 @@ export class Settings {
 
   /** The models to choose from; those that cannot be loaded are listed, greyed. */
   offer(chosen) {
-    const choices = this.start.models.map((model) => ({ ...model, disabled: !model.ready }));
+    const choices = this.start.models.map((model) => ({ ...model, disabled: !model.ready || model.trained === false }));
     choose(this.models[0], choices, chosen[0]);
     choose(this.models[1], [{ name: "", title: "one model only" }, ...choices], chosen[1] ?? "");
   }
@@ -89,8 +89,13 @@ export class Settings {
   listMissing() {
     const { models, fills, detectors } = this.start;
     const waiting = [...models, ...fills, ...detectors].filter((entry) => entry.missing);
-    this.missing.hidden = waiting.length === 0;
-    this.missing.replaceChildren(...waiting.map((entry) => el("li", {}, el("b", { text: entry.title }), ` is missing: ${entry.missing}`)));
+    const raw = models.filter((entry) => entry.ready && entry.trained === false);
+    this.missing.hidden = waiting.length + raw.length === 0;
+    const line = (entry, text) => el("li", {}, el("b", { text: entry.title }), text);
+    this.missing.replaceChildren(
+      ...waiting.map((entry) => line(entry, ` is missing: ${entry.missing}`)),
+      ...raw.map((entry) => line(entry, " starts from nothing: train it below, on originals alone, and use it then.")),
+    );
   }
 
   // ----------------------------------------------------------------- folds

@@ -1,7 +1,7 @@
 """``python -m explorer.record``: train a comparison, draw its maps and keep what a replay needs.
 
 The recordings in ``assets/recorded`` are made by this command and nothing else. It takes the flags of
-``python -m trainers train``.
+``python -m trainers train``; after a first word ``mend``, those of ``python -m trainers mend``.
 """
 
 from __future__ import annotations
@@ -20,8 +20,9 @@ from tqdm import tqdm
 from explorer.layout.frames import Layouter
 from explorer.layout.plan import thin
 from explorer.layout.umap_step import warm_up
-from trainers.cli import add_train_flags, config_from, train_with_bar
+from trainers.cli import add_train_flags, config_from, parse_choice, train_with_bar
 from trainers.errors import RunError, UserError
+from trainers.mending.cli import add_mend_flags, mend_config
 from trainers.store import RunFolder
 from trainers.types import Frame, RunConfig, Snapshot
 from trainers.validation import check
@@ -36,12 +37,13 @@ def main(argv: list[str]) -> int:
         description=__doc__,
         formatter_class=argparse.ArgumentDefaultsHelpFormatter,
     )
-    add_train_flags(parser)
+    mending = argv[:1] == ["mend"]
+    (add_mend_flags if mending else add_train_flags)(parser)
     parser.add_argument("--out", type=Path, default=Path("assets") / "recorded", help="folder of the recordings")
     parser.add_argument("--frames", type=int, default=48, help="frames to keep, evenly spaced")
-    arguments = parser.parse_args(argv)
+    arguments = parser.parse_args(argv[mending:])
     try:
-        config = config_from(arguments)
+        config = mend_config(arguments, parse_choice) if mending else config_from(arguments)
         check(config)
         path = record(config, arguments.out, frames=arguments.frames)
     except UserError as error:

@@ -36,7 +36,7 @@ def runs(library: Library, queue: Queue | None, token: str | None) -> list[Json]
 
 
 def start(library: Library) -> str | None:
-    """The run that a new visitor sees first: one that trains, else the last finished one, else a recording."""
+    """The run that a new visitor sees first: one that trains, the last finished one, or a recording of losses."""
     phases: list[tuple[str, str, bool]] = []
     for folder in library.folders():
         try:
@@ -46,8 +46,12 @@ def start(library: Library) -> str | None:
     own = [(run_id, phase) for run_id, phase, recorded in phases if not recorded]
     active = [run_id for run_id, phase in own if phase in ACTIVE]
     finished = [run_id for run_id, phase in own if phase == "finished"]
-    recordings = [run_id for run_id, _, recorded in phases if recorded]
+    recordings = sorted((run_id for run_id, _, recorded in phases if recorded), key=lambda i: _is_mending(library, i))
     return next(iter((*active, *finished, *recordings)), None)
+
+
+def _is_mending(library: Library, run_id: str) -> bool:
+    return kind(library.get(run_id).config) == "mending"
 
 
 def created(run_id: str) -> float:

@@ -12,7 +12,7 @@ import torch
 from explorer.objects.fields import Fields
 from explorer.objects.gallery import Gallery
 from explorer.objects.index import Index, Reading
-from explorer.objects.models import STRANGER, Known, Loaded, Models
+from explorer.objects.models import STRANGER, UNTRAINED, Known, Loaded, Models
 from explorer.objects.parts import parts, verdict
 from explorer.objects.photos import Photo, Photos
 from explorer.objects.removal import Filled, Fills, Wanted, about, read_objects, read_wanted
@@ -188,6 +188,8 @@ def ranked(
 def model_notes(known: Known, loaded: Loaded, reading: Reading, photo: Photo) -> list[str]:
     """What a reader of this model's answers should know."""
     notes = []
+    if not known.trained:
+        notes.append(UNTRAINED)
     if not known.photos and photo.source != "drawn":
         notes.append(STRANGER)
     over, longest = reading.cut

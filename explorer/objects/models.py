@@ -28,6 +28,7 @@ LOADED = 3
 PIECE = 256
 """Sentences encoded before a visitor's photo may come between."""
 PHOTOS = 64
+UNTRAINED = "This model starts from nothing: train it first, under Mend this model, on originals alone."
 STRANGER = "This small model knows the drawn scenes only; it does not know photos."
 _RUN = re.compile(r"run:([0-9A-HJKMNP-TV-Z]{26}):([0-9])")
 _LISTED = 24
@@ -43,6 +44,7 @@ class Known:
         missing: None, or what to install or point to.
         photos: it was trained on photographs.
         mended: fine-tuned on object-removed photos.
+        trained: false: it knows nothing before it is trained here.
         learning_rate: what suits its fine-tuning; None if it cannot be fine-tuned.
     """
 
@@ -53,6 +55,7 @@ class Known:
     photos: bool = True
     trainable: bool = False
     mended: bool = False
+    trained: bool = True
     learning_rate: float | None = None
 
     def json(self) -> dict[str, Any]:
@@ -66,6 +69,7 @@ class Known:
             "photos": self.photos,
             "trainable": self.trainable,
             "mended": self.mended,
+            "trained": self.trained,
             "learning_rate": self.learning_rate,
         }
 
@@ -273,6 +277,7 @@ def _known(descriptor: ModelDescriptor, name: str, parameters: Mapping[str, Any]
         photos=descriptor.photos,
         trainable=descriptor.trainable,
         mended=descriptor.name.endswith("_mended"),
+        trained=descriptor.trained,
         learning_rate=descriptor.learning_rate if descriptor.trainable else None,
     )
 

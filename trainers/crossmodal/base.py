@@ -81,6 +81,7 @@ class ModelDescriptor:
             install or point to. Cheap: it loads nothing.
         trainable: whether it can be fine-tuned here.
         photos: whether it was trained on photographs; false: it knows the drawn scenes only.
+        trained: false: it starts from random weights, and knows nothing until it is trained here.
         learning_rate: a default for fine-tuning.
         order: place in lists, smaller first.
     """
@@ -94,6 +95,7 @@ class ModelDescriptor:
     missing: Callable[[Any], str | None] = always
     trainable: bool = True
     photos: bool = True
+    trained: bool = True
     learning_rate: float = 2e-6
     order: int = 100
 

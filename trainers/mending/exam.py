@@ -16,7 +16,7 @@ from trainers.data import drawn_scenes
 from trainers.data.base import Progress, silent
 from trainers.data.scenes import Scene, SceneSet
 from trainers.errors import DataError
-from trainers.mending.photos import longest_side, read_photos
+from trainers.mending.photos import drawn_photos, longest_side, read_photos
 from trainers.metrics.counterfactual import Counterfactual, counterfactual
 from trainers.metrics.crossmodal import recall_both_ways
 from trainers.removal.fills import FILLS
@@ -191,7 +191,7 @@ def _drawn_again(done: Sequence[Removal], side: int, progress: Progress) -> Tens
     if not drawn_scenes.are_drawn(scenes):
         return None
     gone = [removal.judgement.removed for removal in done]
-    return torch.from_numpy(drawn_scenes.pixels(scenes, side, removed=gone, progress=progress))
+    return drawn_photos(scenes, side, progress, gone)
 
 
 class Examiner:

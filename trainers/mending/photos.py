@@ -49,7 +49,7 @@ def read_photos(scenes: Sequence[Scene], side: int, tell: Progress) -> tuple[Ten
         DataError: not one photo can be read.
     """
     if drawn_scenes.are_drawn(scenes):
-        return torch.from_numpy(drawn_scenes.pixels(scenes, side, progress=tell)), list(range(len(scenes)))
+        return drawn_photos(scenes, side, tell), list(range(len(scenes)))
     images, kept = [], []
     for place, scene in enumerate(scenes):
         tell("reading photos", place / len(scenes))
@@ -63,9 +63,24 @@ def read_photos(scenes: Sequence[Scene], side: int, tell: Progress) -> tuple[Ten
     return torch.stack(images), kept
 
 
+def drawn_photos(
+    scenes: Sequence[Scene], side: int, tell: Progress, removed: Sequence[Sequence[str]] | None = None
+) -> Tensor:
+    """Drawn scenes uint8 ``[N, 3, side, side]``, with or without some classes.
+
+    A model that wants more pixels than a scene has gets it enlarged, as it gets the painted-over ones: were one drawn
+    sharper than the other, sharpness would give away what was removed.
+    """
+    own = min(side, scenes[0].width)
+    images = torch.from_numpy(drawn_scenes.pixels(scenes, own, removed, tell))
+    if own == side:
+        return images
+    return torch.stack([squash(image.permute(1, 2, 0).numpy(), side) for image in images])
+
+
 def longest_side(scenes: Sequence[Scene], side: int) -> int:
     """Side at which objects are painted over: drawn scenes have no more detail than the model sees."""
-    return side if drawn_scenes.are_drawn(scenes) else LONGEST
+    return min(side, scenes[0].width) if drawn_scenes.are_drawn(scenes) else LONGEST
 
 
 def removed_pairs(

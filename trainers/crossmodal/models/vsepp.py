@@ -104,6 +104,7 @@ DESCRIPTOR = ModelDescriptor(
     parameters=VseParameters,
     make=Vse,
     photos=False,
+    trained=False,
     learning_rate=1e-3,
     order=10,
 )
