@@ -6,11 +6,16 @@ from explorer.objects.photos import Photos, judged
 from explorer.objects.sets import PhotoSet
 from trainers.errors import UserError
 
+OPENING = "test-000012"
+"""The drawn scene to open with: a person under an umbrella, where the two shipped models differ (a test asks them)."""
 _LOOKED_AT = 48
 
 
 def instructive(group: PhotoSet, photos: Photos) -> str:
-    """Reference of the first photo whose own sentences mention an object that may be removed and is small."""
+    """Reference of :data:`OPENING`, else of the first photo whose sentences mention a small object that may go."""
+    place = next((place for place, scene in enumerate(group.scenes) if scene.image_id == OPENING), None)
+    if place is not None:
+        return f"{group.name}.{place}"
     refs = [f"{group.name}.{place}" for place in range(min(_LOOKED_AT, len(group.scenes)))]
     for ref in refs:
         try:
