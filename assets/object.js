@@ -74,6 +74,7 @@ class RemoveAnObject {
       this.original.naming.detectors(start.detectors);
       this.original.know(this.set?.classes ?? []);
       this.mend.load(start);
+      this.measure.load(start);
       this.sentences.wait(this.settings.titles);
       this.photos.load(start.set);
       await this.open(start.first);

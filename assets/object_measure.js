@@ -3,7 +3,7 @@
 import { el, grouped, say } from "./dom.js";
 import * as api from "./object_api.js";
 import { Bars } from "./object_bars.js";
-import { button, field, number, Problem, segments } from "./object_fields.js";
+import { button, field, fold, number, Problem, segments } from "./object_fields.js";
 import { sentence } from "./object_words.js";
 import { ARM_NAMES } from "./palette.js";
 
@@ -36,8 +36,14 @@ export class Measure {
     const about = el("p", { class: "rs-setabout", text: "Takes an object out of many photos and asks each model for its nearest sentences. ODmAP@k is the share of answers that name something still there and nothing that was removed." });
     const head = el("header", { class: "rs-sechead" }, el("h2", { text: "Over a whole set" }), this.skipped);
     const form = el("div", { class: "rs-form" }, field("Removals at most", this.queries, { class: "rs-field rs-short" }), this.every, this.go, this.moving);
-    this.node = el("section", { class: "rs-panel rs-stack", "aria-label": "Over a whole set" }, head, about, form, this.said, this.problem.node, this.result);
+    this.readings = el("ul", { class: "rs-readings" });
+    const ours = fold("How it is counted, and what the paper leaves open", this.readings);
+    this.node = el("section", { class: "rs-panel rs-stack", "aria-label": "Over a whole set" }, head, about, form, this.said, this.problem.node, this.result, ours);
     this.move(false);
+  }
+
+  load(start) {
+    this.readings.replaceChildren(...start.readings.map((text) => el("li", { text })));
   }
 
   move(on) {

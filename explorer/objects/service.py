@@ -15,6 +15,7 @@ from explorer.objects.jobs import Jobs
 from explorer.objects.models import Models
 from explorer.objects.nearby import Nearby
 from explorer.objects.photos import Photos
+from explorer.objects.readings import READINGS
 from explorer.objects.removal import Fills
 from explorer.objects.score import Scorer
 from explorer.objects.sets import DRAWN, Load, Sets
@@ -95,6 +96,7 @@ class Objects:
             "detectors": self.detecting.listed(),
             "first": self._opening(),
             "reading": self.reading(),
+            "readings": list(READINGS),
             "recipes": [dict(one) for one in SENTENCES],
             "presets": [
                 {

@@ -55,37 +55,43 @@ PRESETS = (
     Preset(
         name="mend",
         title="Mend",
-        sentence="Originals and object-removed photos, noun phrases deleted, Telea: the paper's own choice.",
+        sentence="Originals and object-removed photos, noun phrases deleted and objects painted over: the paper's own "
+        "choice, with Telea in place of its network.",
         recipes=({},),
     ),
     Preset(
         name="compare",
         title="With and without",
-        sentence="The same fine-tuning on originals alone and on both; what differs is what removal teaches.",
+        sentence="The same fine-tuning on originals alone and on both; what differs is what removal teaches. "
+        "The paper, CLIP on COCO, ODmAP@1: 59.8 against 70.1.",
         recipes=(_D, {}),
     ),
     Preset(
         name="table3_fills",
         title="Table 3, fills",
-        sentence="Noun phrases deleted; the object blurred, zeroed, set to its mean, or painted over.",
+        sentence="Noun phrases deleted; the object blurred, zeroed, set to its mean, or painted over. "
+        "The paper, CLIP on COCO, ODmAP@1: 67.9, 68.9, 69.1, 70.1.",
         recipes=({"fill": "blur"}, {"fill": "zero"}, {"fill": "mean"}, {}),
     ),
     Preset(
         name="table3_texts",
         title="Table 3, sentences",
-        sentence="Originals alone; with prompts; with noun phrases deleted.",
+        sentence="Originals alone; with prompts; with noun phrases deleted. "
+        "The paper, CLIP on COCO, ODmAP@1: 59.8, 73.8, 70.1.",
         recipes=(_D, {"text": "prompts"}, {}),
     ),
     Preset(
         name="appendix_b",
         title="Appendix B",
-        sentence="As many originals as removed photos; removed photos alone; all originals and removed photos.",
+        sentence="As many originals as removed photos; removed photos alone; all originals and removed photos. "
+        "The paper, CLIP on COCO, ODmAP@1: 61.5, 66.4, 70.1.",
         recipes=({"originals": "matched", "removed": False}, {"originals": "none"}, {}),
     ),
     Preset(
         name="figure4",
         title="Figure 4",
-        sentence="More and more removed photos per original photo: 0.05, 0.1, 0.2, 0.4.",
+        sentence="More and more removed photos per original photo: 0.05, 0.1, 0.2, 0.4. "
+        "In the paper ODmAP@1 rises steeply to 0.1, slowly to 0.2 and is flat beyond.",
         recipes=({"ratio": 0.05}, {"ratio": 0.1}, {"ratio": 0.2}, {"ratio": 0.4}),
     ),
 )

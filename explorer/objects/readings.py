@@ -1,0 +1,14 @@
+"""Where Kim et al. 2023 leave something open, and how it is read here; shown beside the numbers."""
+
+READINGS = (
+    "Areas of overlapping boxes are areas of their union.",
+    "A class that would lose 40 to 80 % of its area forbids the removal: too much to stay, too little to go.",
+    "Where several classes go together, those that stay are measured against everything that goes.",
+    "One class of a photo is removed, chosen with equal chances and a fixed seed; “all removals” takes each in turn.",
+    "A sentence is right if it names at least one class that stays and none that went; other classes do not count.",
+    "AP@k is divided by k, or by the number of right sentences where there are fewer; photos without any are left out.",
+    "Telea stands in for the paper's inpainting network; LaMa can be used from a file of your own.",
+    "The paper's 80 prompts are not listed; CLIP's 80 are used.",
+    "Photos are squashed to a square, so that no crop hides what was removed.",
+)
+"""Plain sentences."""
