@@ -20,7 +20,8 @@ from tqdm import tqdm
 from explorer.layout.frames import Layouter
 from explorer.layout.plan import thin
 from explorer.layout.umap_step import warm_up
-from trainers.cli import add_train_flags, config_from, parse_choice, train_with_bar
+from trainers.bar import train_with_bar
+from trainers.cli import add_train_flags, config_from, parse_choice
 from trainers.errors import RunError, UserError
 from trainers.mending.cli import add_mend_flags, mend_config
 from trainers.store import RunFolder

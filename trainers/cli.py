@@ -11,11 +11,12 @@ import time
 from pathlib import Path
 from typing import Any
 
+from trainers.bar import train_with_bar
 from trainers.errors import ParameterError, UserError
 from trainers.mending.cli import add_mend_flags, add_scene_flags, mend_config, mend_summary
 from trainers.parameters import describe, specs
 from trainers.store import RunFolder, list_runs
-from trainers.types import DataChoice, LossChoice, RunConfig, RunState
+from trainers.types import DataChoice, LossChoice, RunConfig
 
 DEFAULT = RunConfig()
 
@@ -202,24 +203,6 @@ def _start(arguments: argparse.Namespace, config: RunConfig) -> int:
 
 def _resume(arguments: argparse.Namespace) -> int:
     return _work(RunFolder.open(arguments.runs, arguments.id))
-
-
-def train_with_bar(folder: RunFolder) -> RunState:
-    """Train a run in this process behind a progress bar, ending with a checkpoint on Ctrl-C; its final state."""
-    from tqdm import tqdm
-
-    from trainers.worker import Worker, watch_signals
-
-    with tqdm(total=100, unit="%", bar_format="{l_bar}{bar}| {elapsed} {postfix}", disable=None) as bar:
-
-        def show(state: RunState) -> None:
-            if state.planned_steps:
-                bar.n = min(100, round(100 * state.step / state.planned_steps))
-            bar.set_postfix_str(state.message)
-
-        worker = Worker(folder, show)
-        watch_signals(worker)
-        return worker.run()
 
 
 def _work(folder: RunFolder) -> int:

@@ -7,7 +7,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from trainers.cli import train_with_bar
+from trainers.bar import train_with_bar
 from trainers.crossmodal.models.tiny_clip import ASSETS, TinyClip, save_folder
 from trainers.errors import RunError, UserError
 from trainers.mending.cli import LEARNING_RATE, STEPS, WEIGHT_DECAY, fewer_scenes, mend_summary
