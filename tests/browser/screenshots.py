@@ -1,4 +1,4 @@
-"""``python -m tests.browser.screenshots``: the pictures of the README, taken from the recorded run."""
+"""``python -m tests.browser.screenshots``: the README's pictures, of the recorded run and of the shipped models."""
 
 from __future__ import annotations
 
@@ -13,23 +13,35 @@ from explorer.settings import ASSETS
 from tests.browser.conftest import FLAGS, chromium
 
 SHOTS = {
-    "live_light": ((1280, 1000), "light"),
-    "live_dark": ((1280, 1000), "dark"),
-    "live_phone": ((390, 844), "light"),
+    "live_light": ((1280, 1000), "light", "Live"),
+    "live_dark": ((1280, 1000), "dark", "Live"),
+    "live_phone": ((390, 844), "light", "Live"),
+    "object_light": ((1280, 1080), "light", "Remove an object"),
+    "object_dark": ((1280, 1080), "dark", "Remove an object"),
+    "object_phone": ((390, 1500), "light", "Remove an object"),
 }
+
+
+_READ = r"""() => {
+  const said = document.querySelector(".rs-object")?.innerText ?? "";
+  return /\.\d{3}/.test(said) && !/sentences read/.test(said);
+}"""
 
 
 def main() -> None:
     """Take them all."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--out", type=Path, default=ASSETS / "screens")
-    out = parser.parse_args().out
+    parser.add_argument("--only", nargs="+", choices=list(SHOTS), default=list(SHOTS), help="some of them")
+    flags = parser.parse_args()
+    out = flags.out
     out.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as runs, sync_playwright() as playwright:
         explorer = build(Settings(runs=Path(runs)))
         launched = explorer.blocks.queue().launch(prevent_thread_lock=True, quiet=True, **explorer.launch_options)
         browser = playwright.chromium.launch(executable_path=chromium(), args=FLAGS)
-        for name, (size, scheme) in SHOTS.items():
+        for name in flags.only:
+            size, scheme, tab = SHOTS[name]
             context = browser.new_context(
                 viewport={"width": size[0], "height": size[1]},
                 color_scheme=scheme,  # type: ignore[arg-type]
@@ -38,6 +50,8 @@ def main() -> None:
             page = context.new_page()
             page.goto(launched[1])
             _settle(page)
+            if tab != "Live":
+                _ask(page, tab)
             page.screenshot(path=out / f"{name}.png")
             print(out / f"{name}.png")
             context.close()
@@ -51,6 +65,13 @@ def _settle(page: Page) -> None:
     page.wait_for_function(ready, timeout=60_000)
     page.wait_for_load_state("networkidle")
     page.wait_for_timeout(800)  # fonts and the last thumbnails
+
+
+def _ask(page: Page, tab: str) -> None:
+    """Open the other tab and wait until every sentence is read."""
+    page.get_by_role("tab", name=tab).first.click()
+    page.wait_for_function(_READ, timeout=180_000)
+    page.wait_for_timeout(1500)
 
 
 if __name__ == "__main__":

@@ -15,7 +15,7 @@ from trainers.crossmodal.encode import squash
 from trainers.data import drawn_scenes
 from trainers.data.base import Progress
 from trainers.data.scenes import Scene
-from trainers.data.settings import cache_folder
+from trainers.data.settings import GB, cache_folder, memory_bytes
 from trainers.errors import DataError
 from trainers.mending.recipes import Recipe
 from trainers.removal.fills import FILLS
@@ -46,8 +46,9 @@ def read_photos(scenes: Sequence[Scene], side: int, tell: Progress) -> tuple[Ten
     """Every readable photo, uint8 ``[N, 3, side, side]``, and the places of those in ``scenes``.
 
     Raises:
-        DataError: not one photo can be read.
+        DataError: not one photo can be read, or they do not fit into memory.
     """
+    _check_memory(len(scenes), side)
     if drawn_scenes.are_drawn(scenes):
         return drawn_photos(scenes, side, tell), list(range(len(scenes)))
     images, kept = [], []
@@ -61,6 +62,16 @@ def read_photos(scenes: Sequence[Scene], side: int, tell: Progress) -> tuple[Ten
     if not images:
         raise DataError(f"Not one of {len(scenes)} photos can be read.")
     return torch.stack(images), kept
+
+
+def _check_memory(count: int, side: int) -> None:
+    needed, allowed = 3 * side * side * count, memory_bytes()
+    if needed > allowed:
+        raise DataError(
+            f"{count:,} photos of {side} x {side} pixels take {needed / GB:.1f} GB of memory; {allowed / GB:.1f} GB may "
+            f"be used. Read at most {allowed // (3 * side * side):,} of each split (`--limit`), or raise "
+            "RANKSCOPE_MEMORY_GB."
+        )
 
 
 def drawn_photos(
