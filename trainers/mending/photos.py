@@ -68,8 +68,8 @@ def _check_memory(count: int, side: int) -> None:
     needed, allowed = 3 * side * side * count, memory_bytes()
     if needed > allowed:
         raise DataError(
-            f"{count:,} photos of {side} x {side} pixels take {needed / GB:.1f} GB of memory; {allowed / GB:.1f} GB may "
-            f"be used. Read at most {allowed // (3 * side * side):,} of each split (`--limit`), or raise "
+            f"{count:,} photos of {side} x {side} pixels take {needed / GB:.1f} GB of memory; {allowed / GB:.1f} GB "
+            f"may be used. Read at most {allowed // (3 * side * side):,} of each split (`--limit`), or raise "
             "RANKSCOPE_MEMORY_GB."
         )
 
