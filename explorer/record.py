@@ -20,9 +20,9 @@ from tqdm import tqdm
 from explorer.layout.frames import Layouter
 from explorer.layout.plan import thin
 from explorer.layout.umap_step import warm_up
-from trainers.bar import train_with_bar
+from trainers.bar import train_to_end
 from trainers.cli import add_train_flags, config_from, parse_choice
-from trainers.errors import RunError, UserError
+from trainers.errors import UserError
 from trainers.mending.cli import add_mend_flags, mend_config
 from trainers.store import RunFolder
 from trainers.types import Frame, RunConfig, Snapshot
@@ -70,9 +70,7 @@ def record(config: RunConfig, out: Path, *, frames: int) -> Path:
     """
     with tempfile.TemporaryDirectory() as scratch:
         folder = RunFolder.create(Path(scratch), config)
-        state = train_with_bar(folder)
-        if state.phase != "finished":
-            raise RunError(f"The training ended as {state.phase}: {state.error or state.message}.")
+        train_to_end(folder)
         _draw(folder)
         return slim(folder, out, frames=frames)
 

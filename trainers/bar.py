@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tqdm import tqdm
 
+from trainers.errors import RunError
 from trainers.store import RunFolder
 from trainers.types import RunState
 from trainers.worker import Worker, watch_signals
@@ -21,3 +22,14 @@ def train_with_bar(folder: RunFolder) -> RunState:
         worker = Worker(folder, show)
         watch_signals(worker)
         return worker.run()
+
+
+def train_to_end(folder: RunFolder) -> None:
+    """The same for a run that is of use only when it is whole.
+
+    Raises:
+        RunError: it did not finish.
+    """
+    state = train_with_bar(folder)
+    if state.phase != "finished":
+        raise RunError(f"The training ended as {state.phase}: {state.error or state.message}.")

@@ -22,7 +22,7 @@ from explorer.objects.sheet import COLUMNS, KS, Order, Sheet, make_sheet
 from explorer.replies import GoneError
 from trainers.errors import DataError
 from trainers.metrics.bootstrap import bootstrap
-from trainers.metrics.counterfactual import Counterfactual, counterfactual
+from trainers.metrics.counterfactual import Counterfactual, before_removal, counterfactual
 from trainers.metrics.crossmodal import recall_both_ways
 from trainers.removal.fills import FILLS
 from trainers.removal.pairs import Tally
@@ -115,7 +115,8 @@ class Scorer:
         mentions = torch.from_numpy(sheet.gallery.mentions)
         found = counterfactual(queries, vectors, mentions, sheet.present, sheet.removed, ks=KS)
         values = dict(found.values)
-        values |= _before(photos[sheet.origin], vectors, mentions, sheet)
+        whole = counterfactual(photos[sheet.origin], vectors, mentions, sheet.present, sheet.removed, ks=KS)
+        values |= before_removal(whole)
         if own is not None:
             values |= recall_both_ways(photos, own, sheet.owner, ks=KS, texts=sheet.said)
         job.rows += sheet.rows(known, found)
@@ -155,14 +156,6 @@ class Scorer:
             extra |= dict(zip(part, loaded.texts(part), strict=True))
         found = [vectors[place[text]] if text in place else extra[text] for text in sheet.own]
         return torch.stack(found) if found else None
-
-
-def _before(photos: Tensor, vectors: Tensor, mentions: Tensor, sheet: Sheet) -> dict[str, np.ndarray]:
-    """The whole photos as a reference: how often what will go is named, and what will stay."""
-    found = counterfactual(photos, vectors, mentions, sheet.present, sheet.removed, ks=KS)
-    names = {"hallucination": "original_names", "present": "original_present"}
-    return {f"{new}_at_{k}": found.values[f"{old}_at_{k}"] for old, new in names.items() for k in KS
-            if f"{old}_at_{k}" in found.values}  # fmt: skip
 
 
 def skipped(tally: Tally) -> list[dict[str, Any]]:

@@ -17,7 +17,7 @@ from trainers.data.base import Progress, silent
 from trainers.data.scenes import Scene, SceneSet
 from trainers.errors import DataError
 from trainers.mending.photos import drawn_photos, longest_side, read_photos
-from trainers.metrics.counterfactual import Counterfactual, counterfactual
+from trainers.metrics.counterfactual import Counterfactual, before_removal, counterfactual
 from trainers.metrics.crossmodal import recall_both_ways
 from trainers.removal.fills import FILLS
 from trainers.removal.pairs import Removal, Tally, class_tables, removals
@@ -228,11 +228,7 @@ class Examiner:
         """Before anything is removed, as a reference: how often what will go is named, and what stays."""
         exam = self.exam
         found = counterfactual(photos[exam.origin], gallery, exam.mentions, exam.present, exam.removed, ks=KS)
-        names = {"hallucination": "original_names", "present": "original_present"}
-        return {
-            f"{new}_at_{k}": found.values[f"{old}_at_{k}"] for old, new in names.items() for k in KS
-            if f"{old}_at_{k}" in found.values
-        }  # fmt: skip
+        return before_removal(found)
 
 
 def _numbered(texts: Sequence[str]) -> list[int]:

@@ -7,9 +7,9 @@ import sys
 import tempfile
 from pathlib import Path
 
-from trainers.bar import train_with_bar
+from trainers.bar import train_to_end
 from trainers.crossmodal.models.tiny_clip import ASSETS, TinyClip, save_folder
-from trainers.errors import RunError, UserError
+from trainers.errors import UserError
 from trainers.mending.cli import LEARNING_RATE, STEPS, WEIGHT_DECAY, fewer_scenes, mend_summary
 from trainers.mending.mender import arm_model
 from trainers.store import RunFolder
@@ -69,9 +69,7 @@ def train(config: RunConfig, target: Path, title: str) -> None:
     """
     with tempfile.TemporaryDirectory() as scratch:
         folder = RunFolder.create(Path(scratch), config)
-        state = train_with_bar(folder)
-        if state.phase != "finished":
-            raise RunError(f"The training ended as {state.phase}: {state.error or state.message}.")
+        train_to_end(folder)
         model = arm_model(folder, 0)
         assert isinstance(model, TinyClip)
         numbers = mend_summary(config, folder.scalars())

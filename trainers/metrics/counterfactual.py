@@ -122,6 +122,24 @@ def counterfactual(
     )
 
 
+def before_removal(found: Counterfactual) -> dict[str, np.ndarray]:
+    """The rates of whole photos, as a reference: how often what will go is named, and what will stay.
+
+    Args:
+        found: of the photos as they are, scored with the classes that will be removed.
+
+    Returns:
+        ``original_names_at_k`` and ``original_present_at_k`` to float64 ``[Q]``.
+    """
+    names = {"hallucination_at_": "original_names_at_", "present_at_": "original_present_at_"}
+    return {
+        name.replace(old, new): values
+        for name, values in found.values.items()
+        for old, new in names.items()
+        if name.startswith(old)
+    }
+
+
 def _search(
     queries: Tensor, gallery: Tensor, sentences: Gallery, present: Tensor, removed: Tensor, k: int, reading: Present
 ) -> tuple[Tensor, ...]:
