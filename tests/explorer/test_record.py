@@ -11,10 +11,13 @@ import pytest
 from explorer.library import Library
 from explorer.record import KEPT_NEIGHBOURS, record
 from explorer.settings import ASSETS
+from explorer.view import start
 from trainers.store import RunFolder, list_runs
 from trainers.types import DataChoice
 
-SHIPPED = list_runs(ASSETS / "recorded", read_only=True)
+RECORDED = list_runs(ASSETS / "recorded", read_only=True)
+SHIPPED = [folder for folder in RECORDED if folder.config.mend is None]
+MENDED = [folder for folder in RECORDED if folder.config.mend is not None]
 
 
 def kinds(folder: Path) -> set[str]:
@@ -87,3 +90,21 @@ def test_the_numbers_of_a_recording_follow_from_its_embeddings() -> None:
         hit = probe.labels[similarity.argmax(1), 0] == probe.labels[:, 0]
         written = [s.value for s in folder.scalars() if (s.arm, s.key, s.step) == (arm, "R_at_1", step)]
         assert written[-1] == pytest.approx(hit.mean(), abs=0.003)  # stored in half precision
+
+
+def test_the_page_opens_on_losses_although_a_mending_run_is_recorded_too(tmp_path: Path) -> None:
+    library = Library(tmp_path, ASSETS / "recorded")
+    assert MENDED and start(library) == SHIPPED[0].id
+    library.close()
+
+
+def test_the_recorded_mending_shows_its_gain() -> None:
+    folder = MENDED[0]
+    assert [dict(values) for values in folder.config.mend.recipes] == [{"removed": False}, {}]
+    last = {(s.arm, s.key): s.value for s in folder.scalars()}
+    first = {(s.arm, s.key): s.value for s in folder.scalars() if s.step == 0}
+    assert first[0, "ODmAP_at_1"] == first[1, "ODmAP_at_1"]
+    for key in ("test/ODmAP_at_1", "test/rerendered_ODmAP_at_1"):
+        assert last[1, key] > last[0, key] + 0.08
+    assert abs(last[1, "test/i2t_R_at_5"] - last[0, "test/i2t_R_at_5"]) < 0.02
+    assert sum(file.stat().st_size for file in folder.path.rglob("*") if file.is_file()) < 3_000_000

@@ -16,7 +16,7 @@ from explorer.scheduler import Scheduler
 from explorer.settings import Limits, Settings
 from trainers.errors import RunError
 from trainers.store import RunFolder
-from trainers.types import RunConfig, RunState
+from trainers.types import MendChoice, ModelChoice, RunConfig, RunState
 
 STAND_IN = Path(__file__).with_name("stand_in.py")
 
@@ -86,6 +86,21 @@ def test_one_trains_and_the_others_wait_their_turn(bench):
     b.until(second, "running", "finished")
     assert b.phase(first) == "finished"
     assert b.phase(third) == "queued"
+
+
+def test_two_who_mend_at_once_take_turns(bench):
+    mend = RunConfig(losses=(), mend=MendChoice(model=ModelChoice(parameters={"fresh": True})), steps=5, minutes=1.0)
+    one = bench("30")
+    first, second = one.runs.start(mend, "a"), one.runs.start(mend, "b")
+    one.until(first, "running")
+    assert one.phase(second) == "queued" and one.runs.status(second).queue_position == 1
+    one.runs.stop(first, "a")
+    one.until(first, "stopped")
+    one.until(second, "running")
+    assert one.runs.status(second).losses == ["D + D′ (phrases, telea)"]
+    assert one.runs.listing()[0]["data"] == "drawn_scenes"
+    one.runs.stop(second, "b")
+    one.until(second, "stopped")
 
 
 def test_pause_resume_stop(bench):
