@@ -33,12 +33,10 @@ COLUMNS = {
     "ODmAP_at_1": "ODmAP@1",
     "ODmAP_at_5": "@5",
     "ODmAP_at_10": "@10",
-    "hallucination_at_1": "names the removed @1",
-    "rerendered_ODmAP_at_1": "drawn again ODmAP@1",
-    "rerendered_hallucination_at_1": "names it @1",
+    "hallucination_at_1": "names what is gone @1",
+    "rerendered_ODmAP_at_1": "drawn again: ODmAP@1",
     "i2t_R_at_1": "i2t R@1",
     "i2t_R_at_5": "R@5",
-    "i2t_R_at_10": "R@10",
     "t2i_R_at_1": "t2i R@1",
 }
 
