@@ -8,11 +8,13 @@ export function picture(node, run, i) {
   const per = run.columns * run.columns;
   const tile = i % per;
   const last = Math.max(run.columns - 1, 1);
+  // the last sheet has only as many rows as it needs
+  const rows = Math.ceil(Math.min(per, run.points - (i - tile)) / run.columns);
   const column = tile % run.columns;
   const row = Math.floor(tile / run.columns);
   node.style.backgroundImage = `url("${sheetUrl(run.id, Math.floor(i / per))}")`;
   node.style.backgroundSize = `${run.columns * 100}%`;
-  node.style.backgroundPosition = `${(column / last) * 100}% ${(row / last) * 100}%`;
+  node.style.backgroundPosition = `${(column / last) * 100}% ${(row / Math.max(rows - 1, 1)) * 100}%`;
   return node;
 }
 

@@ -231,3 +231,22 @@ def test_on_a_phone_the_maps_stack_and_nothing_overflows(browser: Browser, site:
               .map((b) => [b.textContent || b.ariaLabel, b.getBoundingClientRect().height]).filter(([, h]) => h < 44)"""
         )
         assert small == []
+
+
+def test_thumbnails_of_the_last_sheet_are_cut_at_its_own_rows(browser: Browser, site: Site):
+    with visit(browser, site, site.at(site.finished)) as page:
+        script = """async (ids) => {
+          const base = "gradio_api/rankscope";
+          const { picture } = await import(`${location.origin}/${base}/assets/pictures.js`);
+          const id = new URL(location.href).searchParams.get("run");
+          const run = await (await fetch(`${base}/run/${id}`)).json();
+          const cut = (i) => picture(document.createElement("span"), run, i).style;
+          const shown = ids.map((i) => [cut(i).backgroundImage, parseFloat(cut(i).backgroundPosition.split(" ")[1])]);
+          return [run.points, run.columns, shown];
+        }"""
+        points, columns, shown = page.evaluate(script, [0, 12, 599])
+        assert (points, columns) == (600, 12)  # four sheets of 144 and one of 24: two rows
+        (_, first), (_, second), (url, last) = shown
+        assert first == 0 and second == pytest.approx(100 / 11, abs=0.01)
+        assert "/sheet/4.webp" in url and last == 100
+
