@@ -25,10 +25,11 @@ export class Mend {
     this.rate = number(0.0002, 0, 1, "any");
     this.go = button("Mend this model", () => this.start(), "rs-primary rs-wide");
     this.said = el("p", { class: "rs-setabout", role: "status" });
+    this.recorded = button("Watch a recorded one", () => this.watch());
     this.problem = new Problem();
     this.follow = new Follow(on);
     const first = el("div", { class: "rs-form" }, field("Model", this.model), field("Recipes", this.presets));
-    const budget = el("div", { class: "rs-form" }, field("Steps", this.steps, { class: "rs-field rs-short" }), field("Minutes at most", this.minutes, { class: "rs-field rs-short" }), this.go);
+    const budget = el("div", { class: "rs-form" }, field("Steps", this.steps, { class: "rs-field rs-short" }), field("Minutes at most", this.minutes, { class: "rs-field rs-short" }), this.go, this.recorded);
     const rest = fold("Seed and learning rate", el("div", { class: "rs-form" }, field("Seed", this.seed, { class: "rs-field rs-short" }), field("Learning rate", this.rate, { class: "rs-field rs-short" })));
     const head = el("header", { class: "rs-sechead" }, el("h2", { text: "Mend this model" }));
     const body = [head, el("p", { class: "rs-setabout", text: WHAT }), first, this.presetAbout, this.cards, this.more, budget, rest, this.said, this.problem.node, this.follow.node];
@@ -43,6 +44,13 @@ export class Mend {
     choose(this.presets, start.presets, start.presets[0]?.name);
     this.preset(this.presets.value);
     this.suits();
+    this.recorded.hidden = !start.recorded;
+  }
+
+  /** A run that ships with the program, with and without object-removed photos, in the Live tab. */
+  watch() {
+    window.rankscope?.open(this.offer.recorded);
+    document.querySelector("#rs-tabs button[role=tab]")?.click();
   }
 
   /** The learning rate that suits the chosen model: a published one is spoilt by what a small one needs. */

@@ -21,7 +21,7 @@ from explorer.objects.score import Scorer
 from explorer.objects.sets import DRAWN, Load, Sets
 from explorer.settings import Settings
 from trainers.data.captions import load_scenes
-from trainers.errors import UserError
+from trainers.errors import RunError, UserError
 from trainers.mending.recipes import PRESETS, title
 from trainers.mending.recipes import recipe as read_recipe
 from trainers.removal.fills import FILLS
@@ -61,6 +61,7 @@ class Objects:
     def __init__(
         self, settings: Settings, library: Library, *, load: Load = load_scenes, models: Models | None = None
     ) -> None:
+        self._library = library
         self.sets = Sets(public=settings.public, load=load, dropped=self._closed)
         self.photos = Photos(self.sets)
         self.fills = Fills(self.photos)
@@ -97,6 +98,7 @@ class Objects:
             "first": self._opening(),
             "reading": self.reading(),
             "readings": list(READINGS),
+            "recorded": self._recorded(),
             "recipes": [dict(one) for one in SENTENCES],
             "presets": [
                 {
@@ -138,6 +140,16 @@ class Objects:
             {"name": one.name, "title": one.title, "sentence": one.sentence, "missing": one.missing()}
             for one in FILLS.values()
         ]
+
+    def _recorded(self) -> str | None:
+        """A mending run that ships with the program, to be watched before one's own."""
+        for folder in self._library.folders():
+            try:
+                if folder.read_only and folder.config.mend is not None:
+                    return folder.id
+            except RunError:
+                continue
+        return None
 
     def _opening(self) -> str:
         """The photo to open with, found once."""

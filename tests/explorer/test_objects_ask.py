@@ -13,8 +13,11 @@ import pytest
 import torch
 from PIL import Image
 
+from explorer.library import Library
 from explorer.objects.fields import Fields
 from explorer.objects.models import Loaded
+from explorer.objects.service import Objects
+from explorer.settings import ASSETS, Settings
 from tests.explorer.small_world import (
     DOG,
     FRISBEE,
@@ -317,3 +320,14 @@ def test_a_large_upload_is_shrunk(tab: Tab) -> None:
     photo = tab.post("upload", encoded(np.zeros((1500, 2000, 3), np.uint8), "JPEG")).json()
     assert (photo["width"], photo["height"]) == (2000, 1500)
     assert picture(tab.get(f"photo/{photo['ref']}/image?side=5000").content).shape == (768, 1024, 3)
+
+
+def test_the_start_knows_the_recorded_mending(tab: Tab) -> None:
+    assert tab.json("start")["recorded"] is None  # no recordings in this library
+    root = tab.library.root
+    library = Library(root, ASSETS / "recorded")
+    objects = Objects(Settings(runs=root), library, load=load)
+    found = objects._recorded()
+    assert found is not None and library.get(found).config.mend is not None
+    objects.close()
+    library.close()
