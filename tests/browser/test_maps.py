@@ -249,4 +249,3 @@ def test_thumbnails_of_the_last_sheet_are_cut_at_its_own_rows(browser: Browser, 
         (_, first), (_, second), (url, last) = shown
         assert first == 0 and second == pytest.approx(100 / 11, abs=0.01)
         assert "/sheet/4.webp" in url and last == 100
-
