@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 
 import gradio as gr
@@ -14,8 +13,8 @@ from explorer.form import MAIN, MORE, Form, Images, Training, losses_of
 from explorer.inspection import failed, paragraph
 from explorer.pick_images import pick_images
 from explorer.pick_losses import pick_losses
-from explorer.queue import Place
 from explorer.runs import Runs
+from explorer.wording import waiting
 from trainers.encoders import ENCODERS
 from trainers.errors import UserError
 from trainers.parameters import specs
@@ -116,21 +115,14 @@ def _start_event(
         try:
             config = _form(list(values[:-1]), training, image_fields).config()
             started = runs.start(config, str(values[-1] or ""))
-            return started, _wait(runs.place(started))
+            line = waiting(runs.place(started))
+            return started, paragraph(line) if line else ""
         except (UserError, OSError) as error:
             return "", failed(str(error))
 
     train.click(start, fields, [run_id, note], js=_WITH_TOKEN, api_visibility="private", show_progress="hidden").then(
         fn=None, inputs=[run_id], outputs=None, js=_OPEN
     )
-
-
-def _wait(place: Place | None) -> str:
-    """How long a run waits for its turn, as HTML; empty if it need not wait."""
-    if place is None or place.minutes == 0:
-        return ""
-    time = "for how long is not known" if place.minutes is None else f"about {math.ceil(place.minutes)} min"
-    return paragraph(f"It is number {place.position} in line, {time}. The page may be closed meanwhile.")
 
 
 def _form(values: list[object], training: list[str], image_fields: int) -> Form:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 
 from explorer.library import Run
+from explorer.queue import Place
 from trainers.crossmodal.models import MODELS
 from trainers.data import SOURCES
 from trainers.data.captions import is_drawn
@@ -89,6 +91,14 @@ def summary(run: Run) -> str:
 def model_title(choice: ModelChoice) -> str:
     """As printed in the menu of image-text models; the bare name of one that this program does not know."""
     return MODELS[choice.name].title if choice.name in MODELS else choice.name
+
+
+def waiting(place: Place | None) -> str:
+    """How long a run waits for its turn; empty if it need not wait."""
+    if place is None or place.minutes == 0:
+        return ""
+    time = "for how long is not known" if place.minutes is None else f"about {math.ceil(place.minutes)} min"
+    return f"It is number {place.position} in line, {time}. The page may be closed meanwhile."
 
 
 def severity_words(hierarchy: Hierarchy) -> list[str]:

@@ -10,6 +10,7 @@ from explorer.objects.models import Models
 from explorer.objects.sets import Sets
 from explorer.replies import RequestError
 from explorer.runs import Runs
+from explorer.wording import waiting
 from trainers.crossmodal.models import MODELS
 from trainers.errors import UserError
 from trainers.mending.cli import WEIGHT_DECAY
@@ -37,7 +38,7 @@ class Mending:
             action, token = fields.text("action"), fields.text("token", "", longest=200)
             if action == "mend":
                 started = self._runs.start(self.config(fields), token)
-                return {"id": started, "said": self._wait(started)}
+                return {"id": started, "said": waiting(self._runs.place(started)) or "It starts now."}
             acts = {"pause": self._runs.pause, "resume": self._runs.resume, "stop": self._runs.stop}
             if action not in acts:
                 raise RequestError(f"A model can be mended, or a run paused, resumed or stopped; {action[:40]!r} came.")
@@ -76,13 +77,6 @@ class Mending:
             raise RequestError(f"A recipe has {', '.join(_RECIPE)}; {unknown[0][:40]!r} came.")
         self._models.check_place(fields.text("captioner", ""))
         return {name: fields.plain(name) for name in _RECIPE if fields.has(name)}
-
-    def _wait(self, run_id: str) -> str:
-        place = self._runs.place(run_id)
-        if place is None or place.minutes == 0:
-            return "It starts now."
-        time = "for how long is not known" if place.minutes is None else f"about {math.ceil(place.minutes)} min"
-        return f"It is number {place.position} in line, {time}. The page may be closed meanwhile."
 
 
 def _number(fields: Fields, name: str) -> float | None:

@@ -20,6 +20,7 @@ from trainers.crossmodal.encode import squash
 from trainers.data.scenes import Scene
 from trainers.errors import DataError
 from trainers.metrics.counterfactual import Counterfactual
+from trainers.metrics.crossmodal import numbered
 from trainers.removal.fills import FILLS
 from trainers.removal.pairs import Removal, Tally, class_tables, removals
 from trainers.removal.picture import LONGEST, read_picture
@@ -32,7 +33,6 @@ COLUMNS = (
     *("model", "photo", "image_id", "removed", "kept", "verdict_at_1", "sentence_at_1"),
     *(f"{name}_at_{k}" for name in ("ODmAP", "hallucination", "present") for k in KS),
 )
-_NO_PIXELS = np.zeros((0, 0, 3), dtype=np.uint8)  # a removal is kept for what it says
 Tell = Callable[[str, float], None]
 
 
@@ -138,7 +138,7 @@ def make_sheet(order: Order, group: PhotoSet, gallery: Gallery, sides: Sequence[
         tell(f"painting over objects: {len(done):,} of {order.queries:,}", 0.6 * len(done) / order.queries)
         for side, images in queries.items():
             images.append(squash(found.pixels, side))
-        done.append(replace(found, pixels=_NO_PIXELS))
+        done.append(found.without_pixels())
         if len(done) >= order.queries:
             break
     if not done:
@@ -149,8 +149,6 @@ def make_sheet(order: Order, group: PhotoSet, gallery: Gallery, sides: Sequence[
     whole, photos = _whole(done, scenes, sides, tell)
     number = {id(scene): place for place, scene in enumerate(whole)}
     own = [(text, place) for place, scene in enumerate(whole) for text in scene.captions]
-    numbers: dict[str, int] = {}
-    said = [numbers.setdefault(text, len(numbers)) for text, _ in own]
     present, removed = class_tables([found.judgement for found in done], gallery.words.classes)
     return Sheet(
         done=tuple(done),
@@ -163,7 +161,7 @@ def make_sheet(order: Order, group: PhotoSet, gallery: Gallery, sides: Sequence[
         removed=torch.from_numpy(removed),
         own=tuple(text for text, _ in own),
         owner=torch.tensor([place for _, place in own], dtype=torch.int64),
-        said=torch.tensor(said, dtype=torch.int64),
+        said=numbered([text for text, _ in own]),
         tally=tally,
     )
 

@@ -57,6 +57,12 @@ def recall_both_ways(
     return {**found, **{f"t2i_R_at_{k}": value for k, value in back.items()}}
 
 
+def numbered(texts: Sequence[str]) -> Tensor:
+    """int64 ``[M]`` from 0, equal for equal sentences: the ``texts`` of :func:`recall_both_ways`."""
+    numbers: dict[str, int] = {}
+    return torch.tensor([numbers.setdefault(text, len(numbers)) for text in texts], dtype=torch.int64)
+
+
 def _recalls(
     queries: Tensor, gallery: Tensor, asker: Tensor, left: Tensor, right: Tensor, kind: Tensor, ks: Sequence[int]
 ) -> dict[int, np.ndarray]:
