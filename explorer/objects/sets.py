@@ -25,7 +25,6 @@ KEPT = 3
 MOST_PHOTOS = 5000
 PUBLIC_PHOTOS = 1000
 """Photos of each split that are read, on one's own machine and on a public page."""
-_SHOWN = ("test", "validation", "val", "dev")
 _ODD = re.compile(r"[^A-Za-z0-9]+")
 Load = Callable[..., SceneSet]
 
@@ -56,9 +55,7 @@ class PhotoSet:
     @cached_property
     def split(self) -> str:
         """The split whose photos are shown and scored: the test split if there is one."""
-        names = [name for name, scenes in self.data.splits.items() if scenes]
-        lowered = {name.lower(): name for name in names}
-        return next((lowered[name] for name in _SHOWN if name in lowered), names[-1] if names else "")
+        return self.data.test_split
 
     @cached_property
     def scenes(self) -> tuple[Scene, ...]:

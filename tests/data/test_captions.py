@@ -15,6 +15,7 @@ from trainers.data.box_format import corners, decide
 from trainers.data.captions import load_scenes
 from trainers.data.coco_folder import file_loader
 from trainers.data.flickr_entities import parse_sentence
+from trainers.data.scenes import Scene, SceneSet
 from trainers.errors import DataError
 
 SIZE = (64, 48)
@@ -197,3 +198,23 @@ def test_a_flickr30k_entities_folder(tmp_path):
     (tmp_path / "Annotations" / "12.xml").write_text("<annotation>")
     with pytest.raises(DataError, match="Flickr30k Entities"):
         load_scenes(str(tmp_path))
+
+
+@pytest.mark.parametrize(
+    ("names", "test", "train"),
+    [
+        (("train", "val", "test"), "test", "train"),
+        (("train2017", "val2017"), "val2017", "train2017"),
+        (("Validation", "Train"), "Validation", "Train"),
+        (("val", "test"), "test", "val"),
+        (("train",), "train", "train"),
+        (("one", "two"), "two", "one"),
+    ],
+)
+def test_which_split_asks_and_which_is_trained_on(names, test, train):
+    scene = Scene(image_id="0", load=lambda: None, captions=("a dog",), boxes=(), classes=())
+    splits = {"empty": (), **{name: (scene,) for name in names}}
+    found = SceneSet(title="Set", licence="", splits=splits, classes=(), notes=())
+    assert (found.test_split, found.train_split) == (test, train)
+    with pytest.raises(DataError, match="Set has no photo"):
+        _ = SceneSet(title="Set", licence="", splits={"empty": ()}, classes=(), notes=()).test_split

@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from trainers.errors import DataError
+
 Box = tuple[float, float, float, float]
+_ASK = ("test", "val", "dev")  # beginnings: COCO's own splits are called val2017 and train2017
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,3 +51,30 @@ class SceneSet:
     splits: dict[str, tuple[Scene, ...]]
     classes: tuple[str, ...]
     notes: tuple[str, ...]
+
+    @property
+    def test_split(self) -> str:
+        """The split that asks: one named like test, validation or dev, else the last with photos.
+
+        Raises:
+            DataError: the set has no photo.
+        """
+        filled = self._filled()
+        return next((name for kind in _ASK for name in filled if name.lower().startswith(kind)), filled[-1])
+
+    @property
+    def train_split(self) -> str:
+        """The split to train on: one named like train, else one that does not ask, else the only one.
+
+        Raises:
+            DataError: the set has no photo.
+        """
+        filled = self._filled()
+        others = [name for name in filled if name != self.test_split] or filled
+        return next((name for name in others if name.lower().startswith("train")), others[0])
+
+    def _filled(self) -> list[str]:
+        found = [name for name, scenes in self.splits.items() if scenes]
+        if not found:
+            raise DataError(f"{self.title} has no photo.")
+        return found

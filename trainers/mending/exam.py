@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 import numpy as np
 import torch
@@ -18,16 +19,13 @@ from trainers.data.scenes import Scene, SceneSet
 from trainers.errors import DataError
 from trainers.mending.photos import drawn_photos, longest_side, read_photos
 from trainers.metrics.counterfactual import Counterfactual, before_removal, counterfactual
-from trainers.metrics.crossmodal import recall_both_ways
+from trainers.metrics.crossmodal import numbered, recall_both_ways
 from trainers.removal.fills import FILLS
 from trainers.removal.pairs import Removal, Tally, class_tables, removals
 from trainers.removal.text import mention_table
 from trainers.removal.words import WordTable
 
 KS = (1, 5, 10)
-TEST_SPLITS = ("test", "val", "validation", "train")
-TRAIN_SPLITS = ("train", "training", "test")
-_NO_PIXELS = np.zeros((0, 0, 3), dtype=np.uint8)  # a removal is kept for what it says; its picture is in the exam
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -133,17 +131,16 @@ def make_exam(
     Raises:
         DataError: no photo, no sentence, or nothing that may be removed.
     """
-    scenes = split_of(found, TEST_SPLITS)
+    scenes = found.splits[found.test_split]
     photos, kept = read_photos(scenes, side, progress)
     scenes = tuple(scenes[place] for place in kept)
-    tally, done, images = Tally(), [], []
+    tally = Tally()
     asked = removals(scenes, FILLS[fill], every=every, seed=seed, longest=longest_side(scenes, side), tally=tally)
-    for removal in asked:
+    done, images = [], []
+    for removal in islice(asked, limit):
         progress("painting over objects", tally.photos / len(scenes))
         images.append(squash(removal.pixels, side))
-        done.append(dataclasses.replace(removal, pixels=_NO_PIXELS))
-        if limit is not None and len(done) >= limit:
-            break
+        done.append(removal.without_pixels())
     gallery = tuple(dict.fromkeys(text for part in found.splits.values() for scene in part for text in scene.captions))
     if not gallery:
         raise DataError(f"{found.title} has no sentences to retrieve.")
@@ -173,19 +170,6 @@ def make_exam(
     )
 
 
-def split_of(found: SceneSet, names: Sequence[str]) -> tuple[Scene, ...]:
-    """The first of the named splits that has photos, else any.
-
-    Raises:
-        DataError: the set has no photo.
-    """
-    splits = {**{name: found.splits[name] for name in names if name in found.splits}, **found.splits}
-    scenes = next((part for part in splits.values() if part), None)
-    if scenes is None:
-        raise DataError(f"{found.title} has no photo.")
-    return scenes
-
-
 def _drawn_again(done: Sequence[Removal], side: int, progress: Progress) -> Tensor | None:
     scenes = [removal.scene for removal in done]
     if not drawn_scenes.are_drawn(scenes):
@@ -201,7 +185,7 @@ class Examiner:
         self.exam = exam
         self._gallery = model.tokenise(exam.gallery)
         self._captions = model.tokenise(exam.captions) if exam.captions else None
-        self._texts = torch.tensor(_numbered(exam.captions), dtype=torch.int64)
+        self._texts = numbered(exam.captions)
 
     def ask(self, model: CrossModal, progress: Progress = silent) -> Marks:
         """Encode and score; the model's mode is restored."""
@@ -229,9 +213,3 @@ class Examiner:
         exam = self.exam
         found = counterfactual(photos[exam.origin], gallery, exam.mentions, exam.present, exam.removed, ks=KS)
         return before_removal(found)
-
-
-def _numbered(texts: Sequence[str]) -> list[int]:
-    """One number per distinct text."""
-    numbers: dict[str, int] = {}
-    return [numbers.setdefault(text, len(numbers)) for text in texts]

@@ -19,7 +19,7 @@ from trainers.data.drawn_scenes import DrawnScenes, drawn_scenes
 from trainers.data.scenes import Scene, SceneSet
 from trainers.errors import RunError
 from trainers.loop import Loop
-from trainers.mending.exam import TRAIN_SPLITS, Exam, Examiner, Marks, make_exam, split_of
+from trainers.mending.exam import Exam, Examiner, Marks, make_exam
 from trainers.mending.examples import Examples, Pool
 from trainers.mending.mend_arm import MendArm
 from trainers.mending.photos import read_photos, removed_pairs
@@ -79,7 +79,7 @@ class Mender(Loop):
             self.folder.log(f"photos: {note}")
         words = load_words().with_classes(found.classes)
         recipes = [recipe(values) for values in config.mend.recipes]
-        self._make_arms(model, recipes, split_of(found, TRAIN_SPLITS), words, tell)
+        self._make_arms(model, recipes, found.splits[found.train_split], words, tell)
         self.exam = make_exam(found, words, model.side, progress=tell)  # one exam for all seeds
         self.folder.log(f"exam: {len(self.exam.queries)} removals, {len(self.exam.gallery)} sentences")
         part = self.exam.part(config.mend.queries, config.mend.gallery)
