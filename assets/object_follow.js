@@ -8,6 +8,7 @@ import { ARM_NAMES } from "./palette.js";
 import { Poll } from "./poll.js";
 import { Series } from "./series.js";
 import { ENDED, sentence } from "./status.js";
+import { toLive } from "./window.js";
 
 const CURVES = [["ODmAP_at_1", "ODmAP@1"], ["i2t_R_at_1", "image to text R@1"]];
 const USABLE = new Set(["finished", "stopped"]);
@@ -88,8 +89,7 @@ export class Follow {
   }
 
   watch() {
-    window.rankscope?.open(this.id);
-    document.querySelector("#rs-tabs button[role=tab]")?.click();
+    toLive(this.id);
   }
 
   trouble(error) {

@@ -4,6 +4,7 @@ import { el, say } from "./dom.js";
 import { button, choose, field, fold, number, Problem, select } from "./object_fields.js";
 import { Follow } from "./object_follow.js";
 import { Recipe, recipesOf } from "./object_recipe.js";
+import { toLive } from "./window.js";
 
 const MOST = 4;
 const WAIT = 20000;
@@ -49,8 +50,7 @@ export class Mend {
 
   /** A run that ships with the program, with and without object-removed photos, in the Live tab. */
   watch() {
-    window.rankscope?.open(this.offer.recorded);
-    document.querySelector("#rs-tabs button[role=tab]")?.click();
+    toLive(this.offer.recorded);
   }
 
   /** The learning rate that suits the chosen model: a published one is spoilt by what a small one needs. */

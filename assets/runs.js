@@ -3,6 +3,7 @@
 import * as api from "./api.js";
 import { el, figure, grouped, icon, say } from "./dom.js";
 import { measures } from "./measures.js";
+import { toLive } from "./window.js";
 
 const EVERY = 4000;
 const RESUMABLE = new Set(["stopped", "interrupted", "failed"]);
@@ -147,8 +148,7 @@ class Card {
   }
 
   open() {
-    window.rankscope?.open(this.id);
-    document.querySelector("#rs-tabs button[role=tab]")?.click();
+    toLive(this.id);
   }
 }
 

@@ -65,3 +65,10 @@ function painted(maps, arm, least) {
   for (let i = 3; i < data.length; i += 4) count += data[i] > least;
   return count / (w * h);
 }
+
+/** Show a run in the Live tab, from its top. */
+export function toLive(id) {
+  window.rankscope?.open(id);
+  document.querySelector("#rs-tabs button[role=tab]")?.click();
+  window.scrollTo({ top: 0 });
+}
