@@ -14,10 +14,12 @@ from explorer.wording import waiting
 from trainers.crossmodal.models import MODELS
 from trainers.errors import UserError
 from trainers.mending.cli import WEIGHT_DECAY
+from trainers.mending.recipes import Recipe
+from trainers.parameters import specs
 from trainers.types import MAX_LOSSES, MendChoice, ModelChoice, RunConfig, SceneChoice
 from trainers.validation import check
 
-_RECIPE = ("originals", "removed", "text", "fill", "ratio", "captions_each", "captioner")
+_RECIPE = tuple(spec.name for spec in specs(Recipe))
 
 
 class Mending:
@@ -76,7 +78,7 @@ class Mending:
         if unknown:
             raise RequestError(f"A recipe has {', '.join(_RECIPE)}; {unknown[0][:40]!r} came.")
         self._models.check_place(fields.text("captioner", ""))
-        return {name: fields.plain(name) for name in _RECIPE if fields.has(name)}
+        return {name: fields.plain(name) for name in fields.names()}  # null is a value: a ratio of all there are
 
 
 def _number(fields: Fields, name: str) -> float | None:

@@ -207,7 +207,7 @@ def test_a_mending_run_is_what_the_page_asked_for(mending: tuple[Mending, Path])
     assert set(reply) == {"id", "said"}, reply
     config = RunFolder.open(root, reply["id"]).config
     assert config.mend is not None and config.mend.model.name == "vsepp" and config.losses == ()
-    assert [dict(one) for one in config.mend.recipes] == [{"removed": False}, {"fill": "mean", "captions_each": 2}]
+    assert [dict(one) for one in config.mend.recipes] == ASKED["recipes"], "no ratio means all there are"
     assert (config.steps, config.minutes, config.seed, config.learning_rate) == (40, 2.0, 5, 0.001)
     assert RunConfig.from_json(config.to_json()) == config
     assert "Only the visitor" in acts.perform({"action": "stop", "id": reply["id"], "token": "other"})["error"]

@@ -97,7 +97,7 @@ def test_two_who_mend_at_once_take_turns(bench):
     one.runs.stop(first, "a")
     one.until(first, "stopped")
     one.until(second, "running")
-    assert one.runs.status(second).losses == ["D + D′ (phrases, telea)"]
+    assert one.runs.status(second).losses == ["D + D′ (phrases, telea, 0.08)"]
     assert one.runs.listing()[0]["data"] == "drawn_scenes"
     one.runs.stop(second, "b")
     one.until(second, "stopped")

@@ -44,7 +44,9 @@ def test_a_run_of_two_recipes_from_start_to_end(photos, tmp_path):
     one, other = arm_model(folder, 0), arm_model(folder, 1)
     assert any(not torch.equal(a, b) for a, b in zip(one.parameters(), other.parameters(), strict=True))
     log = (folder.path / "log.txt").read_text()
-    assert "24 originals, 0 object-removed" in log and "object-removed photos" in log
+    assert "72 original pairs of a photo and a sentence, no object-removed ones" in log
+    assert "72 original and 6 object-removed pairs" in log and "a phrase was deleted from 100%" in log
+    assert any("|D′| / |D| is 0.0833" in note for note in probe.notes)
 
 
 def test_a_resumed_run_ends_with_the_same_weights(photos, tmp_path):
@@ -101,7 +103,8 @@ def test_a_damaged_cache_of_pairs_is_made_again(photos, tmp_path, monkeypatch):
     kept.write_bytes(b"torn")
     second = Mender(RunFolder.create(tmp_path, mend_config(photos)))
     pools = [mender.arms[0].examples._pools[1] for mender in (first, second)]
-    assert torch.equal(pools[0].images, pools[1].images) and np.array_equal(pools[0].first, pools[1].first)
+    assert torch.equal(pools[0].images, pools[1].images) and np.array_equal(pools[0].turn, pools[1].turn)
+    assert np.array_equal(pools[0].edited, pools[1].edited) and pools[0].edited.any()
     assert kept.stat().st_size > 100
 
 
@@ -123,7 +126,7 @@ def test_the_command_line_mends_and_scores(photos, tmp_path, capsys):
     recipes = ["--recipes", "removed=false", "-", "--batch", "8", "--steps", "2", "--threads", "1"]
     assert main(["mend", *flags, *recipes, "--runs", str(tmp_path)]) == 0
     said = capsys.readouterr().out
-    assert "D + D′ (phrases, telea)" in said and "ODmAP_at_1" in said
+    assert "D + D′ (phrases, telea, 0.08)" in said and "ODmAP_at_1" in said
     assert main(["list", "--runs", str(tmp_path)]) == 0
     assert "mending tiny_clip" in capsys.readouterr().out
     assert main(["score", *flags]) == 0

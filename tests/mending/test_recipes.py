@@ -29,11 +29,19 @@ def test_every_preset_can_be_run_and_names_its_arms_apart(preset):
 
 
 def test_titles_are_the_papers_words():
-    assert title(recipe({})) == "D + D′ (phrases, telea)"
+    assert title(recipe({})) == "D + D′ (phrases, telea, 0.08)"
     assert title(recipe({"removed": False})) == "D"
-    assert title(recipe({"originals": "none", "text": "prompts", "fill": "zero"})) == "D′ (prompts, zero)"
-    assert title(recipe({"ratio": 0.2})) == "D + D′ (phrases, telea, 0.2 each)"
-    assert titles([recipe({}), recipe({})]) == ["D + D′ (phrases, telea) #1", "D + D′ (phrases, telea) #2"]
+    assert title(recipe({"originals": "none", "text": "prompts", "fill": "zero"})) == "D′ (prompts, zero, 0.08)"
+    assert title(recipe({"ratio": 0.2})) == "D + D′ (phrases, telea, 0.2)"
+    assert title(recipe({"ratio": None})) == "D + D′ (phrases, telea, all)"
+    assert titles([recipe({}), recipe({})]) == ["D + D′ (phrases, telea, 0.08) #1", "D + D′ (phrases, telea, 0.08) #2"]
+
+
+def test_the_default_is_the_papers_share_of_pairs():
+    assert recipe({}).ratio == pytest.approx(45_467 / (113_287 * 5), abs=5e-4)
+    figure = next(preset for preset in PRESETS if preset.name == "figure4")
+    ratios = [recipe(values).ratio for values in figure.recipes]
+    assert ratios == sorted(ratios) and ratios[0] < 0.08 < 0.1 < ratios[-1] == 0.4  # both sides of the paper's knee
 
 
 @pytest.mark.parametrize(

@@ -78,6 +78,33 @@ def test_the_same_seed_gives_the_same_pairs_whatever_else_is_in_the_set():
     assert chosen != other
 
 
+def test_edited_sentences_come_first_and_may_be_the_only_ones():
+    captions = ["a dog", "a dog with a frisbee", "one dog and one frisbee", "a frisbee"]
+    scenes = [scene(str(number), PLAIN, captions) for number in range(8)]
+    found = [pair for pair in build_pairs(scenes, WORDS, FILLS["zero"], captions_each=5)]
+    texts = {pair.judgement.chosen: (pair.texts, pair.edited) for pair in found}
+    assert texts["frisbee"] == (("a dog with", "one dog and", "a dog"), (True, True, False))
+    assert texts["dog"] == (("a frisbee", "one frisbee", "a frisbee"), (True, True, False))
+    tally = Tally()
+    strict = list(build_pairs(scenes, WORDS, FILLS["zero"], captions_each=5, only_edited=True, tally=tally))
+    assert all(pair.edited == (True, True) for pair in strict) and tally.sentences_dropped == 8 * 2
+    assert all(pair.edited == (True,) for pair in build_pairs(scenes, WORDS, FILLS["zero"]))
+    never = [scene("1", PLAIN, ["something green", "a dog and a frisbee", "a dog"][:1])]
+    assert not list(build_pairs(never, WORDS, FILLS["zero"], only_edited=True))
+
+
+def test_the_real_set_gives_pairs_from_about_as_many_photos_as_the_paper():
+    """The paper has pairs from 40 % of COCO's photos."""
+    found = load_scenes(str(needs("data/coco_captions")))
+    scenes = [one for part in found.splits.values() for one in part]
+    either = list(build_pairs(scenes, WORDS, FILLS["zero"], longest=64))
+    edited = list(build_pairs(scenes, WORDS, FILLS["zero"], longest=64, only_edited=True))
+    assert 0.35 < len(edited) / len(scenes) < 0.5 < 0.7 < len(either) / len(scenes)
+    first = {pair.image_id: pair for pair in either if pair.edited[0]}
+    assert set(first) == {pair.image_id for pair in edited}
+    assert all(first[pair.image_id].texts == pair.texts for pair in edited)
+
+
 def test_prompts_name_what_is_left():
     pairs = list(build_pairs([scene("1", PLAIN, [])], WORDS, FILLS["mean"], text="prompts", captions_each=3))
     assert len(pairs[0].texts) == 3

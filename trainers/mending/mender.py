@@ -96,13 +96,13 @@ class Mender(Loop):
         for index, (found, name) in enumerate(zip(recipes, titles(recipes), strict=True)):
             removed = None
             if found.removed or found.originals == "matched":
-                key = (found.text, found.fill, found.captions_each, found.captioner)
+                key = (found.text, found.fill, found.captions_each, found.only_edited, found.captioner)
                 if key not in pools:
                     made = removed_pairs(scenes, words, found, model.side, self.config.seed, tell)
-                    pools[key] = _pool(model, made.images, made.texts)
+                    pools[key] = _pool(model, made.images, made.texts, made.edited)
                 removed = pools[key]
             examples = Examples(originals, removed, found, batch=self.config.mend.batch, seed=self.config.seed)
-            self.folder.log(f"{name}: {examples.originals} originals, {examples.removed} object-removed photos")
+            self.folder.log(f"{name}: {examples.told()}")
             self.arms.append(
                 MendArm(
                     index,
@@ -125,7 +125,11 @@ class Mender(Loop):
             rows=np.arange(len(images), dtype=np.int64),
             hierarchy=tree,
             data_title=found.title,
-            notes=(*found.notes, "Each photo is there twice: as it is, and with an object painted over."),
+            notes=(
+                *found.notes,
+                *(f"{arm.title}: {arm.examples.told()}" for arm in self.arms),
+                "Each photo is there twice: as it is, and with an object painted over.",
+            ),
             tile=tile_size(images.shape[-1]),
             columns=COLUMNS,
         )
@@ -195,6 +199,11 @@ def _originals(model: CrossModal, scenes: Sequence[Scene], tell: Progress) -> Po
     return _pool(model, images, [spoken[place].captions for place in kept])
 
 
-def _pool(model: CrossModal, images: Tensor, texts: Sequence[Sequence[str]]) -> Pool:
+def _pool(
+    model: CrossModal,
+    images: Tensor,
+    texts: Sequence[Sequence[str]],
+    edited: Sequence[Sequence[bool]] | None = None,
+) -> Pool:
     flat = [text for one in texts for text in one]
-    return Pool.of(images, model.tokenise(flat), [len(one) for one in texts])
+    return Pool.of(images, model.tokenise(flat), [len(one) for one in texts], edited)

@@ -24,7 +24,7 @@ from trainers.removal.picture import LONGEST, read_picture
 from trainers.removal.words import WordTable
 from trainers.store.files import read_tensors, write_tensors
 
-FORMAT = 1
+FORMAT = 2
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,11 +34,13 @@ class RemovedPairs:
     Attributes:
         images: uint8 ``[M, 3, S, S]``.
         texts: for each photo its sentences, at least one.
+        edited: for each of them whether a phrase was deleted from it.
         tally: how many photos and sentences were left out, and why.
     """
 
     images: Tensor
     texts: tuple[tuple[str, ...], ...]
+    edited: tuple[tuple[bool, ...], ...]
     tally: Tally
 
 
@@ -115,7 +117,8 @@ def removed_pairs(
         raise DataError(
             f"Not one object-removed pair came out of {made.tally.photos} photos: {made.tally.one_class} have fewer "
             f"than two classes, {made.tally.no_allowed_class} no class that may be removed, {made.tally.no_sentence} "
-            "no sentence that is left. Give photos with boxes of two classes or more."
+            "no sentence that is left. Give photos with boxes of two classes or more"
+            + (", or take sentences that are not edited too." if recipe.only_edited else ".")
         )
     _write(key, made)
     return made
@@ -124,13 +127,14 @@ def removed_pairs(
 def _deleted(
     scenes: Sequence[Scene], words: WordTable, recipe: Recipe, side: int, seed: int, tell: Progress
 ) -> RemovedPairs:
-    tally, images, texts = Tally(), [], []
+    tally, images, texts, edited = Tally(), [], [], []
     found = build_pairs(
         scenes,
         words,
         FILLS[recipe.fill],
         text="prompts" if recipe.text == "prompts" else "phrases",
         captions_each=recipe.captions_each,
+        only_edited=recipe.only_edited,
         seed=seed,
         longest=longest_side(scenes, side),
         tally=tally,
@@ -139,7 +143,8 @@ def _deleted(
         tell("painting over objects", tally.photos / len(scenes))
         images.append(squash(pair.pixels, side))
         texts.append(pair.texts)
-    return RemovedPairs(images=_stack(images, side), texts=tuple(texts), tally=tally)
+        edited.append(pair.edited)
+    return RemovedPairs(images=_stack(images, side), texts=tuple(texts), edited=tuple(edited), tally=tally)
 
 
 def _captioned(scenes: Sequence[Scene], recipe: Recipe, side: int, seed: int, tell: Progress) -> RemovedPairs:
@@ -152,7 +157,8 @@ def _captioned(scenes: Sequence[Scene], recipe: Recipe, side: int, seed: int, te
         images.append(squash(removal.pixels, side))
         texts.append((say([removal.pixels])[0],))
         tally.pairs += 1
-    return RemovedPairs(images=_stack(images, side), texts=tuple(texts), tally=tally)
+    own = ((False,),) * len(texts)
+    return RemovedPairs(images=_stack(images, side), texts=tuple(texts), edited=own, tally=tally)
 
 
 def _stack(images: list[Tensor], side: int) -> Tensor:
@@ -181,9 +187,10 @@ def _read(key: str) -> RemovedPairs | None:
         tensors, metadata = read_tensors(path)
         about = json.loads(metadata["about"])
         texts = tuple(tuple(one) for one in about["texts"])
-        if len(texts) != len(tensors["images"]):
+        edited = tuple(tuple(one) for one in about["edited"])
+        if not len(texts) == len(edited) == len(tensors["images"]):
             raise ValueError("sentences do not fit the photos")
-        return RemovedPairs(images=tensors["images"], texts=texts, tally=Tally(**about["tally"]))
+        return RemovedPairs(images=tensors["images"], texts=texts, edited=edited, tally=Tally(**about["tally"]))
     except (OSError, KeyError, ValueError, TypeError, SafetensorError):
         path.unlink(missing_ok=True)  # a damaged cache is made again
         return None
@@ -193,7 +200,7 @@ def _write(key: str, made: RemovedPairs) -> None:
     folder = cache_folder()
     if folder is None:
         return
-    about = {"texts": made.texts, "tally": asdict(made.tally)}
+    about = {"texts": made.texts, "edited": made.edited, "tally": asdict(made.tally)}
     try:
         write_tensors(folder / "pairs" / f"{key}.safetensors", {"images": made.images}, {"about": json.dumps(about)})
     except OSError:  # a cache that cannot be written is done without

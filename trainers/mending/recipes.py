@@ -28,9 +28,18 @@ class Recipe:
     )
     fill: str = parameter("telea", help="What is painted over the object.")
     ratio: float | None = parameter(
-        None, low=0.01, high=1.0, help="Removed photos per original photo; empty takes all there are."
+        0.08,
+        low=0.01,
+        high=1.0,
+        help="Object-removed pairs of a photo and a sentence per original pair, |D′| / |D|; empty takes all there are.",
     )
-    captions_each: int = parameter(1, low=1, high=5, help="Sentences of each removed photo.")
+    captions_each: int = parameter(
+        1, low=1, high=5, help="Most sentences of a removed photo; each of them makes a pair."
+    )
+    only_edited: bool = parameter(
+        False,
+        help="Only sentences from which a phrase was deleted (our reading); otherwise they merely come first.",
+    )
     captioner: str = parameter("", help="Folder or Hub id of a BLIP captioner, for that choice of sentences.")
 
 
@@ -83,16 +92,16 @@ PRESETS = (
     Preset(
         name="appendix_b",
         title="Appendix B",
-        sentence="As many originals as removed photos; removed photos alone; all originals and removed photos. "
+        sentence="As many original pairs as removed ones; removed ones alone; all original and removed pairs. "
         "The paper, CLIP on COCO, ODmAP@1: 61.5, 66.4, 70.1.",
         recipes=({"originals": "matched", "removed": False}, {"originals": "none"}, {}),
     ),
     Preset(
         name="figure4",
         title="Figure 4",
-        sentence="More and more removed photos per original photo: 0.05, 0.1, 0.2, 0.4. "
+        sentence="More and more removed pairs per original pair: 0.02, 0.08, 0.2, 0.4, from five sentences of a photo. "
         "In the paper ODmAP@1 rises steeply to 0.1, slowly to 0.2 and is flat beyond.",
-        recipes=({"ratio": 0.05}, {"ratio": 0.1}, {"ratio": 0.2}, {"ratio": 0.4}),
+        recipes=tuple({"ratio": ratio, "captions_each": 5} for ratio in (0.02, 0.08, 0.2, 0.4)),
     ),
 )
 
@@ -117,12 +126,12 @@ def recipe(values: Mapping[str, Any]) -> Recipe:
 
 
 def title(found: Recipe) -> str:
-    """``D + D' (phrases, telea)``, as the paper writes it."""
+    """``D + D′ (phrases, telea, 0.08)``: the paper's signs, and |D′| / |D| as it was asked for."""
     own = {"all": "D", "matched": "D, as many", "none": ""}[found.originals]
     if not found.removed:
         return own
-    ratio = "" if found.ratio is None else f", {found.ratio:g} each"
-    made = f"D′ ({found.text}, {found.fill}{ratio})"
+    ratio = "all" if found.ratio is None else f"{found.ratio:g}"
+    made = f"D′ ({found.text}, {found.fill}, {ratio})"
     return f"{own} + {made}" if own else made
 
 
