@@ -1,17 +1,20 @@
 """``python -m trainers.mending.evidence``: does mending help? The README's table, over several seeds.
 
-Every recipe starts from the same shipped model. The seed decides batches and what is removed from training scenes; the
-questions are the same for all. One file per recipe and seed is kept, so that an interrupted command goes on where it
-was.
+Every row starts from the same shipped model. The seed decides batches, what is removed from training scenes and which
+of the pairs are taken; the questions are the same for all. One file per row and seed is kept, so that an interrupted
+command goes on where it was, and so that two commands may share the work: one with ``--seeds 0``, the other with
+``--seeds 1 2``, and once both are done one without, which prints the whole table.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import os
 import sys
 import tempfile
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -21,13 +24,40 @@ from trainers.errors import UserError
 from trainers.metrics.bootstrap import bootstrap
 from trainers.types import MendChoice, RunConfig
 
-RECIPES: dict[str, Mapping[str, Any] | None] = {
-    "base": None,
-    "D": {"removed": False},
-    "D + D′, noun phrases, Telea": {},
-    "D′ only": {"originals": "none"},
-    "D + D′, prompts, Telea": {"text": "prompts"},
-    "D + D′, noun phrases, zero": {"fill": "zero"},
+
+@dataclass(frozen=True, kw_only=True)
+class Row:
+    """One row of the table.
+
+    Attributes:
+        name: of its files.
+        title: as printed.
+        recipe: what is trained on, as :func:`trainers.mending.recipes.recipe` reads it; None: nothing is trained.
+    """
+
+    name: str
+    title: str
+    recipe: Mapping[str, Any] | None = field(default_factory=dict)
+
+
+def _ratio(ratio: float) -> Row:
+    """A point of the paper's figure 4: so many pairs from up to five sentences of a photo."""
+    recipe = {"ratio": ratio, "captions_each": 5}
+    return Row(name=f"ratio_{ratio:g}", title=f"D + D′, {ratio:g}", recipe=recipe)
+
+
+LEAD, PLAIN = "mended", "originals"
+ROWS = {
+    row.name: row
+    for row in (
+        Row(name="base", title="nothing (base)", recipe=None),
+        Row(name=PLAIN, title="D", recipe={"removed": False}),
+        Row(name=LEAD, title="**D + D′, 0.08 as published**"),
+        *(_ratio(ratio) for ratio in (0.02, 0.04, 0.2, 0.5)),
+        Row(name="removed_only", title="D′ only, 0.08", recipe={"originals": "none"}),
+        Row(name="prompts", title="D + D′, 0.08, prompts", recipe={"text": "prompts"}),
+        Row(name="zero", title="D + D′, 0.08, zero fill", recipe={"fill": "zero"}),
+    )
 }
 COLUMNS = {
     "ODmAP_at_1": "ODmAP@1",
@@ -43,7 +73,8 @@ COLUMNS = {
 
 def main(argv: list[str]) -> int:
     """Train and score what is not there yet, and print the table."""
-    from trainers.mending.cli import LEARNING_RATE, STEPS
+    from trainers.crossmodal.models import MODELS
+    from trainers.mending.cli import STEPS
 
     parser = argparse.ArgumentParser(
         prog="python -m trainers.mending.evidence",
@@ -52,90 +83,137 @@ def main(argv: list[str]) -> int:
     )
     parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2])
     parser.add_argument("--steps", type=int, default=STEPS)
-    parser.add_argument("--learning-rate", type=float, default=LEARNING_RATE)
+    parser.add_argument("--learning-rate", type=float, default=MODELS[MendChoice().model.name].learning_rate)
     parser.add_argument("--kept", type=Path, default=Path("runs") / "evidence", help="where the values are kept")
-    parser.add_argument("--recipes", nargs="+", default=list(RECIPES), help="rows of the table")
+    parser.add_argument("--rows", nargs="+", choices=list(ROWS), default=list(ROWS), help="rows of the table")
     parser.add_argument("--scenes", type=int, default=None, help="train scenes; the drawn scenes' default if not given")
     parser.add_argument("--threads", type=int, default=None)
     arguments = parser.parse_args(argv)
     try:
         for seed in arguments.seeds:
-            for name in arguments.recipes:
-                if RECIPES[name] is None and seed != arguments.seeds[0]:
-                    continue  # nothing is trained, so nothing depends on the seed
-                path = arguments.kept / f"{list(RECIPES).index(name)}_{seed}.json"
-                if not path.is_file():
-                    path.parent.mkdir(parents=True, exist_ok=True)
-                    path.write_text(json.dumps(values_of(name, seed, arguments)))
-                    print(f"{name}, seed {seed}: {_short(json.loads(path.read_text()))}", flush=True)
+            for row in (ROWS[name] for name in arguments.rows):
+                _have(row, seed, arguments)
     except UserError as error:
         print(f"rankscope: {error}", file=sys.stderr)
         return 1
-    print(table(read(arguments.kept, arguments.recipes, arguments.seeds)))
+    print(table(read(arguments.kept, arguments.rows, arguments.seeds)))
     return 0
 
 
-def values_of(name: str, seed: int, arguments: argparse.Namespace) -> dict[str, Any]:
-    """Fine-tune one recipe and put the whole exam to it: name of a metric to its values, one per query."""
+def _have(row: Row, seed: int, arguments: argparse.Namespace) -> None:
+    """Train and score a row unless its values are there, from the same settings."""
+    path = _path(arguments.kept, row, seed)
+    asked = {
+        "recipe": row.recipe,
+        "scenes": arguments.scenes,
+        "steps": arguments.steps if row.recipe is not None else 0,
+        "learning_rate": arguments.learning_rate if row.recipe is not None else 0.0,
+    }
+    if path.is_file() and json.loads(path.read_text())["asked"] == asked:
+        return
+    found = {"asked": asked} | values_of(row, _config(row, seed, arguments))
+    path.parent.mkdir(parents=True, exist_ok=True)
+    whole = path.with_suffix(f".{os.getpid()}")  # another process may be about the same row
+    whole.write_text(json.dumps(found))
+    whole.replace(path)
+    print(f"{row.title}, seed {seed}: {_short(found)}", flush=True)
+
+
+def _path(kept: Path, row: Row, seed: int) -> Path:
+    return kept / (f"{row.name}_{seed}.json" if row.recipe is not None else f"{row.name}.json")
+
+
+def _config(row: Row, seed: int, arguments: argparse.Namespace) -> RunConfig:
     from trainers.mending.cli import WEIGHT_DECAY, fewer_scenes
+
+    trained = row.recipe is not None
+    recipe = dict(row.recipe) if row.recipe is not None else {"removed": False}
+    return RunConfig(
+        losses=(),
+        mend=MendChoice(scenes=fewer_scenes(arguments.scenes), recipes=(recipe,)),
+        learning_rate=arguments.learning_rate,
+        weight_decay=WEIGHT_DECAY,
+        steps=arguments.steps if trained else 1,
+        minutes=None,
+        seed=seed if trained else 0,  # nothing is trained, so nothing depends on the seed
+        snapshot_steps=10_000_000,  # the exam comes at the end
+        threads=arguments.threads,
+    )
+
+
+def values_of(row: Row, config: RunConfig) -> dict[str, Any]:
+    """Fine-tune one row and put the whole exam to it: name of a metric to its values, one per query."""
     from trainers.mending.exam import Examiner
     from trainers.mending.mender import Mender
     from trainers.store import RunFolder
 
-    recipe = RECIPES[name]
-    config = RunConfig(
-        losses=(),
-        mend=MendChoice(
-            scenes=fewer_scenes(arguments.scenes), recipes=({"removed": False} if recipe is None else dict(recipe),)
-        ),
-        learning_rate=arguments.learning_rate,
-        weight_decay=WEIGHT_DECAY,
-        steps=arguments.steps,
-        minutes=None,
-        seed=seed,
-        snapshot_steps=10_000_000,  # the exam comes at the end
-        threads=arguments.threads,
-    )
     with tempfile.TemporaryDirectory() as scratch:
         folder = RunFolder.create(Path(scratch), config)
         mender = Mender(folder)
-        while recipe is not None and mender.advance(60.0):
-            print(f"  {name}, seed {seed}: step {mender.step}", file=sys.stderr, flush=True)
-        marks = Examiner(mender.exam, mender.arms[0].model).ask(mender.arms[0].model)
+        while row.recipe is not None and mender.advance(60.0):
+            print(f"  {row.title}, seed {config.seed}: step {mender.step}", file=sys.stderr, flush=True)
+        (arm,) = mender.arms
+        marks = Examiner(mender.exam, arm.model).ask(arm.model)
         folder.db.close()
+    pairs = {key: getattr(arm.examples, key) for key in ("originals", "removed", "share", "edited")}
     values = {key: np.where(np.isnan(found), None, found).tolist() for key, found in marks.values.items()}
-    return {"seconds": mender.seconds, "distinct_top1": marks.filled.counts["distinct_top1"], "values": values}
+    return {
+        "seconds": mender.seconds,
+        "pairs": pairs if row.recipe is not None else None,
+        "distinct_top1": marks.filled.counts["distinct_top1"],
+        "values": values,
+    }
 
 
-def read(kept: Path, recipes: Sequence[str], seeds: Sequence[int]) -> dict[str, list[dict[str, Any]]]:
-    """What is kept of each recipe, one entry per seed that is there."""
+def read(kept: Path, rows: Sequence[str], seeds: Sequence[int]) -> dict[str, list[dict[str, Any]]]:
+    """What is kept of each row, by its name: one entry per seed that is there."""
     found: dict[str, list[dict[str, Any]]] = {}
-    for name in recipes:
-        paths = [kept / f"{list(RECIPES).index(name)}_{seed}.json" for seed in seeds]
+    for name in rows:
+        paths = dict.fromkeys(_path(kept, ROWS[name], seed) for seed in seeds)
         found[name] = [json.loads(path.read_text()) for path in paths if path.is_file()]
     return found
 
 
 def table(found: Mapping[str, Sequence[Mapping[str, Any]]]) -> str:
     """Markdown: means over seeds in per cent, with 95 % bootstrap intervals over the queries."""
-    heads = ["fine-tuned on", *COLUMNS.values(), "distinct first answers", "seeds"]
+    heads = ["fine-tuned on", "D′ in what is trained on", *COLUMNS.values(), "distinct first answers", "seeds"]
     lines = ["| " + " | ".join(heads) + " |", "| --- " * len(heads) + "|"]
     for name, runs in found.items():
         if not runs:
             continue
         cells = [_cell(_mean_over_seeds(runs, key)) for key in COLUMNS]
         distinct = np.mean([run["distinct_top1"] for run in runs])
-        lines.append("| " + " | ".join([name, *cells, f"{distinct:.0f}", str(len(runs))]) + " |")
-    if found.get("D") and found.get("D + D′, noun phrases, Telea"):
-        lines += ["", "D + D′ (noun phrases, Telea) minus D, in points:"]
-        for key in ("ODmAP_at_1", "rerendered_ODmAP_at_1", "i2t_R_at_5"):
-            both = [_mean_over_seeds(found[name], key) for name in ("D + D′, noun phrases, Telea", "D")]
-            lines.append(f"- {COLUMNS[key]}: {_cell(both[0] - both[1], sign=True)}")
+        lines.append(
+            "| " + " | ".join([ROWS[name].title, _share(runs), *cells, f"{distinct:.0f}", str(len(runs))]) + " |"
+        )
+    lines += ["", *_remarks(found)]
     return "\n".join(lines)
+
+
+def _remarks(found: Mapping[str, Sequence[Mapping[str, Any]]]) -> list[str]:
+    """What the numbers beside the table are, and the difference that the paper is about."""
+    made = [pairs["edited"] for name in found if name != "prompts" for pairs in _removed(found[name])]
+    lines = [f"D′ sentences from which a phrase was deleted: {min(made):.0%} or more, prompts apart."] if made else []
+    if found.get(PLAIN) and found.get(LEAD):
+        lines += ["", "D + D′ at the paper's 0.08 minus D, in points:"]
+        for key in ("ODmAP_at_1", "rerendered_ODmAP_at_1", "i2t_R_at_1", "i2t_R_at_5"):
+            both = [_mean_over_seeds(found[name], key) for name in (LEAD, PLAIN)]
+            lines.append(f"- {COLUMNS[key]}: {_cell(both[0] - both[1], sign=True)}")
+    return lines
 
 
 def _mean_over_seeds(runs: Sequence[Mapping[str, Any]], key: str) -> np.ndarray:
     return np.mean([np.array(run["values"][key], dtype=np.float64) for run in runs], axis=0)
+
+
+def _removed(runs: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    return [run["pairs"] for run in runs if run["pairs"] and run["pairs"]["removed"]]
+
+
+def _share(runs: Sequence[Mapping[str, Any]]) -> str:
+    """How much of what is trained on is D'; empty where nothing is trained."""
+    shares = [run["pairs"]["share"] for run in runs if run["pairs"]]
+    return f"{100 * np.mean(shares):.1f}" if shares else "–"
 
 
 def _cell(values: np.ndarray, sign: bool = False) -> str:

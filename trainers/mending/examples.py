@@ -157,7 +157,7 @@ def _spread(pool: Pool | None, rows: np.ndarray, *key: int) -> np.ndarray:
     draws = np.random.default_rng([number % 2**32 for number in key])
     shuffled = rows[draws.permutation(len(rows))]
     by_photo = np.argsort(pool.photo[shuffled], kind="stable")
-    photos, first, counts = np.unique(pool.photo[shuffled][by_photo], return_index=True, return_counts=True)
+    _, first, counts = np.unique(pool.photo[shuffled][by_photo], return_index=True, return_counts=True)
     turn = np.arange(len(rows)) - np.repeat(first, counts)
     place = (turn + draws.random(len(rows))) / np.repeat(counts, counts)
     return shuffled[by_photo][np.argsort(place, kind="stable")]

@@ -57,7 +57,7 @@ class Removal:
 
 @dataclass
 class Tally:
-    """How many photos and sentences went where; filled while pairs are made. ``pairs`` counts photos with a sentence."""
+    """How many photos and sentences went where; filled while pairs are made. ``pairs`` are photos with a sentence."""
 
     photos: int = 0
     pairs: int = 0
@@ -152,7 +152,7 @@ def build_pairs(
         fill: what is painted over the object.
         text: ``phrases`` deletes noun phrases from the photo's own sentences and drops those that name nothing that is
             left; ``prompts`` fills one of 80 templates with the remaining classes.
-        captions_each: sentences per photo at most (the paper: 1 of 5), those from which a phrase was deleted first, then
+        captions_each: sentences per photo at most (the paper: 1 of 5): those from which a phrase was deleted, then
             those that never named the object, each in their order. The paper deletes the phrases that name the object
             and does not say what becomes of a sentence without one; that edited ones come first is our reading.
         only_edited: leave out sentences that never named the object (ours). On 320 photos of COCO 44 % then give a
