@@ -21,10 +21,15 @@ export function choose(node, choices, chosen) {
   if (chosen !== null && chosen !== undefined) node.value = chosen;
 }
 
-/** A whole or decimal number between two ends; what lies outside is brought back when the field is left. */
+/** A whole or decimal number between two ends; what lies outside is brought back when the field is left. Begun as "", it
+ * may be empty. */
 export function number(value, low, high, step = 1, changed = () => {}) {
   const node = el("input", { class: "rs-input", type: "number", value, min: low, max: high, step, inputmode: "decimal" });
   node.addEventListener("change", () => {
+    if (value === "" && !Number.isFinite(node.valueAsNumber)) {
+      node.value = "";
+      return;
+    }
     const asked = Number.isFinite(node.valueAsNumber) ? node.valueAsNumber : value;
     node.value = Math.min(high, Math.max(low, asked));
     changed(Number(node.value));

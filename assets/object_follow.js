@@ -3,7 +3,7 @@
 import * as api from "./api.js";
 import { Panel } from "./curves.js";
 import { el, say } from "./dom.js";
-import { button } from "./object_fields.js";
+import { button, fold } from "./object_fields.js";
 import { ARM_NAMES } from "./palette.js";
 import { Poll } from "./poll.js";
 import { Series } from "./series.js";
@@ -23,9 +23,10 @@ export class Follow {
     const control = (name, action) => button(name, () => this.control(action));
     this.buttons = { pause: control("Pause", "pause"), resume: control("Resume", "resume"), stop: control("Stop", "stop") };
     this.live = button("Watch its maps in Live", () => this.watch());
+    this.notes = el("ul", { class: "rs-setabout" });
     this.uses = el("div", { class: "rs-uses" });
     const acts = el("div", { class: "rs-drawing" }, ...Object.values(this.buttons), this.live);
-    this.node = el("div", { class: "rs-follow", hidden: true }, this.line, this.problem, this.plots, acts, this.uses);
+    this.node = el("div", { class: "rs-follow", hidden: true }, this.line, this.problem, this.plots, acts, fold("What it is trained on", this.notes), this.uses);
     this.poll = new Poll(() => this.ask(), (error) => this.trouble(error), this.node);
   }
 
@@ -33,8 +34,7 @@ export class Follow {
     this.poll.stop();
     Object.assign(this, { id, row: 0, series: new Series(), run: null });
     this.node.hidden = false;
-    this.plots.replaceChildren();
-    this.uses.replaceChildren();
+    for (const part of [this.plots, this.notes, this.uses]) part.replaceChildren();
     this.poll.start();
   }
 
@@ -44,6 +44,7 @@ export class Follow {
     const run = await api.run(id);
     if (id !== this.id) return;
     this.run = run;
+    this.remark(run);
     const still = { hover: () => {}, seek: () => {} };
     this.panels = CURVES.map(([key, name]) => new Panel(run, key, name, "rate", null, still));
     const key = el("ul", { class: "rs-armkey" }, ...run.arms.map((arm, i) => el("li", {}, el("span", { class: `rs-swatch rs-${ARM_NAMES[i]}`, "aria-hidden": "true" }), el("span", { text: arm.title }))));
@@ -56,6 +57,7 @@ export class Follow {
     const { id } = this;
     const news = await api.poll(id, -1, this.row);
     if (id !== this.id) return true;
+    if (!this.run.notes.length && news.step > 0) this.remark(await api.run(id)); // known once the photos are read
     this.row = news.row;
     this.series.add(news.metrics);
     this.state(news);
@@ -65,6 +67,13 @@ export class Follow {
       panel.cursor(this.series, this.series.lastStep(), last);
     }
     return news.metrics.length >= 1500 || !ENDED.has(news.phase);
+  }
+
+  /** What each recipe is trained on, and how the set was read. */
+  remark(run) {
+    if (run.id !== this.id) return;
+    this.run.notes = run.notes;
+    this.notes.replaceChildren(...run.notes.map((note) => el("li", { text: note })));
   }
 
   state(news) {

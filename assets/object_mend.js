@@ -7,6 +7,8 @@ import { Recipe, recipesOf } from "./object_recipe.js";
 import { toLive } from "./window.js";
 
 const MOST = 4;
+const MINUTES = 5;
+const OPTIMISERS = { adamw: "AdamW", adam: "Adam" };
 const WAIT = 20000;
 const WHAT = "Goes on training the model on photos together with the same photos without an object, whose sentences do not name it. The recipes share weights, batches and budget; only what they are trained on differs.";
 
@@ -20,8 +22,13 @@ export class Mend {
     this.presetAbout = el("p", { class: "rs-setabout" });
     this.cards = el("div", { class: "rs-recipes" });
     this.more = button("Compare with another recipe", () => this.add({ removed: false }));
-    this.steps = number(250, 1, 100000, 10);
-    this.minutes = number(5, 0.5, 1440, 0.5);
+    this.steps = number("", 1, 10000000, 10);
+    this.minutes = number("", 0.5, 1440, 0.5);
+    this.epochs = number("", 0.1, 100000, "any");
+    this.batch = number(128, 8, 4096, 8);
+    this.optimiser = select(() => {});
+    this.halving = number("", 0.1, 100000, "any");
+    this.decay = number(0.01, 0, 1, "any");
     this.seed = number(0, 0, 2 ** 31 - 1);
     this.rate = number(0.0002, 0, 1, "any");
     this.go = button("Mend this model", () => this.start(), "rs-primary rs-wide");
@@ -30,8 +37,10 @@ export class Mend {
     this.problem = new Problem();
     this.follow = new Follow(on);
     const first = el("div", { class: "rs-form" }, field("Model", this.model), field("Recipes", this.presets));
-    const budget = el("div", { class: "rs-form" }, field("Steps", this.steps, { class: "rs-field rs-short" }), field("Minutes at most", this.minutes, { class: "rs-field rs-short" }), this.go, this.recorded);
-    const rest = fold("Seed and learning rate", el("div", { class: "rs-form" }, field("Seed", this.seed, { class: "rs-field rs-short" }), field("Learning rate", this.rate, { class: "rs-field rs-short" })));
+    const short = (name, control) => field(name, control, { class: "rs-field rs-short" });
+    const budget = el("div", { class: "rs-form" }, short("Steps", this.steps), short("Minutes at most", this.minutes), this.go, this.recorded);
+    const more = [short("Epochs", this.epochs), short("Batch", this.batch), short("Optimiser", this.optimiser), short("Learning rate", this.rate), short("Halved every … epochs", this.halving), short("Weight decay", this.decay), short("Seed", this.seed)];
+    const rest = fold("Epochs, batch, optimiser, learning rate, seed", el("div", { class: "rs-form" }, ...more));
     const head = el("header", { class: "rs-sechead" }, el("h2", { text: "Mend this model" }));
     const body = [head, el("p", { class: "rs-setabout", text: WHAT }), first, this.presetAbout, this.cards, this.more, budget, rest, this.said, this.problem.node, this.follow.node];
     this.node = el("section", { class: "rs-panel rs-stack", "aria-label": "Mend this model" }, ...body);
@@ -42,6 +51,7 @@ export class Mend {
     this.offer = start;
     const able = start.models.filter((model) => model.trainable);
     choose(this.model, able.map((model) => ({ ...model, disabled: !model.ready })), start.chosen.find((name) => able.some((model) => model.name === name)));
+    choose(this.optimiser, start.optimisers.map((name) => ({ name, title: OPTIMISERS[name] ?? name })));
     choose(this.presets, start.presets, start.presets[0]?.name);
     this.preset(this.presets.value);
     this.suits();
@@ -62,9 +72,22 @@ export class Mend {
   preset(name) {
     const preset = this.offer.presets.find((one) => one.name === name);
     say(this.presetAbout, preset?.sentence ?? "");
+    this.train(preset?.training);
     this.recipes = [];
     this.cards.replaceChildren();
     for (const values of recipesOf(preset).slice(0, MOST)) this.add(values);
+  }
+
+  /** How a preset trains; a budget that it leaves open is not limited. The learning rate is the model's. */
+  train(training) {
+    if (!training) return;
+    for (const [name, control] of Object.entries(this.controls)) control.value = training[name] ?? "";
+    if (training.steps) this.minutes.value = training.minutes ?? MINUTES;
+  }
+
+  get controls() {
+    const { steps, minutes, epochs, batch, optimiser, halving, decay } = this;
+    return { steps, minutes, epochs, batch, optimiser, halve_every: halving, weight_decay: decay };
   }
 
   add(values) {
@@ -94,8 +117,7 @@ export class Mend {
       model: this.model.value,
       set: settings.sets.value,
       recipes: this.recipes.map((recipe) => recipe.values),
-      steps: Number(this.steps.value),
-      minutes: Number(this.minutes.value),
+      ...Object.fromEntries(Object.entries(this.controls).map(([name, control]) => [name, valueOf(control)])),
       seed: Number(this.seed.value),
       learning_rate: Number(this.rate.value),
     };
@@ -114,4 +136,10 @@ export class Mend {
     this.problem.say(error ?? null);
     if (id && id !== this.follow.id) this.follow.open(id);
   }
+}
+
+/** What a field holds: null if it is empty, a number where it is one. */
+function valueOf(control) {
+  if (control.value === "") return null;
+  return control.type === "number" ? Number(control.value) : control.value;
 }

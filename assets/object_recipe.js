@@ -6,7 +6,7 @@ import { ARM_NAMES } from "./palette.js";
 
 const ORIGINALS = [
   { name: "all", title: "all of them" },
-  { name: "matched", title: "as many as removed ones" },
+  { name: "matched", title: "as many pairs as removed ones" },
   { name: "none", title: "none" },
 ];
 const TEXTS = [
@@ -14,7 +14,7 @@ const TEXTS = [
   { name: "prompts", title: "Prompts", sentence: "“A photo of” and the classes that stay, in one of 80 forms." },
   { name: "captioner", title: "Captioner", sentence: "A captioner describes the filled photo." },
 ];
-const ALL = 1.05; // the slider's right end: as many as there are
+const ALL = 1.01; // the slider's right end: as many as there are
 
 /** `on`: {changed(), drop(recipe)}; `start`: of the server. */
 export class Recipe {
@@ -25,23 +25,26 @@ export class Recipe {
       this.tell();
       on.changed();
     };
+    const { ratio, ...rest } = { ...start.recipe, ...values };
     this.square = el("span", { "aria-hidden": "true" });
     this.name = el("h3", {});
     this.drop = button("Remove", () => on.drop(this));
-    this.originals = select(changed, ORIGINALS, values.originals ?? "all");
-    this.removed = el("input", { type: "checkbox", checked: values.removed ?? true, onchange: changed });
-    this.text = select(changed, this.texts, values.text ?? this.texts[0].name);
-    this.fill = select(changed, fills, values.fill ?? start.fill);
-    const words = (value) => (value > 1 ? "all there are" : `${value.toFixed(2)} for each original`);
-    this.ratio = slider("Removed photos:", { value: values.ratio ?? ALL, low: 0.05, high: ALL, step: 0.05, words, changed });
-    this.each = number(values.captions_each ?? 1, 1, 5, 1, changed);
-    this.captioner = el("input", { class: "rs-input", type: "text", value: values.captioner ?? "", placeholder: "folder or Hugging Face id", spellcheck: "false", onchange: changed });
+    this.originals = select(changed, ORIGINALS, rest.originals);
+    this.removed = el("input", { type: "checkbox", checked: rest.removed, onchange: changed });
+    this.text = select(changed, this.texts, rest.text);
+    this.fill = select(changed, fills, rest.fill);
+    const words = (value) => (value > 1 ? "all there are" : `${value.toFixed(2)} for each original one`);
+    this.ratio = slider("Removed pairs of photo and sentence:", { value: ratio ?? ALL, low: 0.01, high: ALL, step: 0.01, words, changed });
+    this.each = number(rest.captions_each, 1, 5, 1, changed);
+    this.edited = el("input", { type: "checkbox", checked: rest.only_edited, onchange: changed });
+    this.captioner = el("input", { class: "rs-input", type: "text", value: rest.captioner, placeholder: "folder or Hugging Face id", spellcheck: "false", onchange: changed });
     this.captioning = field("Captioner", this.captioner);
     this.about = el("p", { class: "rs-setabout" });
     const check = el("label", { class: "rs-check" }, this.removed, el("span", { text: "Photos without an object" }));
-    this.more = el("div", { class: "rs-recipefields" }, field("Their sentences", this.text), field("Filled with", this.fill), field("Sentences each", this.each), this.captioning);
+    this.more = el("div", { class: "rs-recipefields" }, field("Their sentences", this.text), field("Filled with", this.fill), field("Sentences each, at most", this.each), this.captioning);
+    this.editing = el("label", { class: "rs-check" }, this.edited, el("span", { text: "Only sentences that named the object" }));
     const head = el("header", {}, this.square, this.name, this.drop);
-    this.node = el("article", { class: "rs-recipe" }, head, field("Photos as they are", this.originals), check, this.more, this.ratio.node, this.about);
+    this.node = el("article", { class: "rs-recipe" }, head, field("Photos as they are", this.originals), check, this.more, this.editing, this.ratio.node, this.about);
     this.tell();
   }
 
@@ -56,7 +59,8 @@ export class Recipe {
     const text = this.texts.find((one) => one.name === this.text.value);
     const removed = this.removed.checked;
     this.captioning.hidden = this.text.value !== "captioner";
-    for (const control of [this.text, this.fill, this.each, this.ratio.range]) control.disabled = !removed;
+    this.editing.hidden = this.text.value !== "phrases";
+    for (const control of [this.text, this.fill, this.each, this.edited, this.ratio.range]) control.disabled = !removed;
     const own = { all: "Originals", matched: "Some originals", none: "" }[this.originals.value];
     say(this.name, [own, removed ? `${own ? "and" : "Only"} removed: ${(text?.title ?? "").toLowerCase()}` : ""].filter(Boolean).join(" ") || "Nothing");
     say(this.about, !own && !removed ? "Nothing is left to train on: choose originals, removed photos or both." : removed ? (text?.sentence ?? "") : "Nothing is removed: the comparison that shows what removal teaches.");
@@ -71,6 +75,7 @@ export class Recipe {
       fill: this.fill.value,
       ratio: share > 1 ? null : share,
       captions_each: Number(this.each.value),
+      only_edited: this.edited.checked,
     };
     return this.text.value === "captioner" ? { ...values, captioner: this.captioner.value.trim() } : values;
   }

@@ -227,7 +227,8 @@ def minutes_left(folder: RunFolder, state: RunState) -> float | None:
     """Training that a run still wants, in minutes; None if it counts in steps and none is done yet."""
     config = folder.config
     by_time = None if config.minutes is None else max(0.0, config.minutes - state.seconds / 60)
-    if config.steps is None or state.step == 0:
+    steps = config.steps if config.epochs is None else state.planned_steps  # a trainer knows how long its epochs are
+    if steps is None or state.step == 0:
         return by_time
-    by_steps = max(0, config.steps - state.step) * state.seconds / state.step / 60
+    by_steps = max(0, steps - state.step) * state.seconds / state.step / 60
     return by_steps if by_time is None else min(by_time, by_steps)

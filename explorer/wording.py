@@ -114,4 +114,5 @@ def _parameters(choice: LossChoice) -> str:
 def _budget(config: RunConfig) -> str:
     steps = f"{config.steps} steps" if config.steps is not None else ""
     minutes = f"{config.minutes:g} min" if config.minutes is not None else ""
-    return " or ".join(part for part in (steps, minutes) if part)
+    epochs = f"{config.epochs:g} epochs" if config.epochs is not None else ""
+    return " or ".join(part for part in (steps, epochs, minutes) if part)

@@ -23,6 +23,7 @@ class Arm:
         loss: LossModule,
         encoder: Encoder,
         *,
+        optimiser: str = "adamw",
         learning_rate: float,
         weight_decay: float,
         device: torch.device,
@@ -38,7 +39,7 @@ class Arm:
         if proxies:
             rate = descriptor.proxy_learning_rate or learning_rate
             groups.append({"params": proxies, "lr": rate, "weight_decay": 0.0})
-        self._stepper = Stepper(groups)
+        self._stepper = Stepper(groups, optimiser=optimiser)
 
     def step(self, batch: Batch, factor: float) -> dict[str, float]:
         """One optimiser step.

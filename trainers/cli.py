@@ -16,7 +16,7 @@ from trainers.errors import ParameterError, UserError
 from trainers.mending.cli import add_mend_flags, add_scene_flags, mend_config, mend_summary
 from trainers.parameters import describe, specs
 from trainers.store import RunFolder, list_runs
-from trainers.types import DataChoice, LossChoice, RunConfig
+from trainers.types import OPTIMISERS, DataChoice, LossChoice, RunConfig
 
 DEFAULT = RunConfig()
 
@@ -116,13 +116,16 @@ def add_train_flags(parser: argparse.ArgumentParser) -> None:
     batch.add_argument("--dim", type=int, default=DEFAULT.dim, help="embedding dimension")
     batch.add_argument("--classes-per-batch", type=int, default=DEFAULT.classes_per_batch, help="classes in a batch")
     batch.add_argument("--images-per-class", type=int, default=DEFAULT.images_per_class, help="images of each")
-    batch.add_argument("--learning-rate", type=float, default=DEFAULT.learning_rate, help="of AdamW, after warm-up")
-    batch.add_argument("--weight-decay", type=float, default=DEFAULT.weight_decay, help="of AdamW")
+    batch.add_argument("--optimiser", choices=OPTIMISERS, default=DEFAULT.optimiser)
+    batch.add_argument("--learning-rate", type=float, default=DEFAULT.learning_rate, help="at its highest")
+    batch.add_argument("--halve-every", type=float, help="epochs between halvings of it; a half cosine if not given")
+    batch.add_argument("--weight-decay", type=float, default=DEFAULT.weight_decay, help="of the optimiser")
     batch.add_argument("--memory", type=int, default=DEFAULT.memory, help="earlier embeddings kept to compare with")
     batch.add_argument("--memory-after", type=int, default=DEFAULT.memory_after, help="steps before they are used")
     batch.add_argument("--sampler", default=DEFAULT.sampler, help="m_per_class or two_super_classes")
     budget.add_argument("--steps", type=int, help="optimiser steps")
-    budget.add_argument("--minutes", type=float, help="minutes of training; 3 if no steps are given either")
+    budget.add_argument("--minutes", type=float, help="minutes of training; 3 without any budget")
+    budget.add_argument("--epochs", type=float, help="passes over the training images")
     budget.add_argument("--seed", type=int, default=DEFAULT.seed, help="of weights, batches and augmentation")
     budget.add_argument("--probe-size", type=int, default=DEFAULT.probe_size, help="test images on the map")
     budget.add_argument("--snapshot-steps", type=int, help="steps between frames; by time if not given")
@@ -147,7 +150,8 @@ def config_from(arguments: argparse.Namespace) -> RunConfig:
     )
     encoder, encoder_parameters = parse_choice(arguments.encoder)
     losses = tuple(LossChoice(name=n, parameters=p) for n, p in map(parse_choice, arguments.losses))
-    minutes = arguments.minutes if arguments.minutes or arguments.steps else DEFAULT.minutes
+    budget = arguments.minutes or arguments.steps or arguments.epochs
+    minutes = arguments.minutes if budget else DEFAULT.minutes
     plain = {
         field.name: getattr(arguments, field.name)
         for field in dataclasses.fields(RunConfig)

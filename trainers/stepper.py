@@ -19,14 +19,16 @@ class NonFiniteLossError(UserError):
 
 
 class Stepper:
-    """AdamW with a scheduled factor and clipped gradients.
+    """AdamW or Adam with a scheduled factor and clipped gradients.
 
     Args:
         groups: parameter groups, each with ``params``, ``lr`` and ``weight_decay``.
+        optimiser: one of :data:`trainers.types.OPTIMISERS`.
     """
 
-    def __init__(self, groups: Sequence[Mapping[str, Any]]) -> None:
-        self._optimiser = torch.optim.AdamW([dict(group) for group in groups])
+    def __init__(self, groups: Sequence[Mapping[str, Any]], *, optimiser: str = "adamw") -> None:
+        kind = {"adamw": torch.optim.AdamW, "adam": torch.optim.Adam}[optimiser]
+        self._optimiser = kind([dict(group) for group in groups])
         self._rates = [group["lr"] for group in groups]
         self._trained = [weight for group in groups for weight in group["params"]]
 

@@ -33,7 +33,7 @@ class Trainer(Loop):
 
     def _one_step(self) -> None:
         batch = self._batches.batch(self.step)
-        factor = schedule.factor(self.step, self.progress)
+        factor = schedule.factor_of(self.config, self.step, self.progress, self._epoch)
         for arm in self.arms:
             # dropout and the like must be the same for every arm, and the same again after a resume
             torch.manual_seed(self.config.seed * 1_000_003 + self.step)
@@ -74,6 +74,8 @@ class Trainer(Loop):
             self.folder.log(
                 f"batch: {per_batch} classes, all there are to train on; {config.classes_per_batch} were asked for"
             )
+        self._epoch = max(1, len(compact) // (per_batch * config.images_per_class))
+        self.config = schedule.in_steps(config, self._epoch)
         labels = torch.cat([compact[:, None], data.train.labels[:, 1:]], dim=1)
         torch.manual_seed(config.seed)
         _, channels, side, _ = data.train.images.shape
@@ -136,6 +138,7 @@ class Trainer(Loop):
                     descriptor,
                     loss,
                     copy.deepcopy(encoder),
+                    optimiser=self.config.optimiser,
                     learning_rate=self.config.learning_rate,
                     weight_decay=self.config.weight_decay,
                     device=self._device,

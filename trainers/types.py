@@ -12,6 +12,7 @@ from trainers.errors import ParameterError
 
 Json = Any
 MAX_LOSSES = 4
+OPTIMISERS = ("adamw", "adam")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -116,11 +117,14 @@ class MendChoice:
 class RunConfig:
     """Everything that decides a run: one dataset, one encoder, one to four losses trained in lockstep.
 
-    With ``mend`` it decides a fine-tuning instead; of the rest, learning rate, weight decay, budget, seed, snapshot
-    steps, device and threads then hold.
+    With ``mend`` it decides a fine-tuning instead; of the rest, optimiser, learning rate and its halving, weight decay,
+    budget, seed, snapshot steps, device and threads then hold.
 
     Attributes:
-        steps, minutes: the budget; whichever is reached first ends the run. At least one is set.
+        optimiser: one of :data:`OPTIMISERS`. ``adam`` adds the weight decay to the gradient.
+        halve_every: epochs after which the learning rate is halved, again and again; None: warm-up and a half cosine.
+        steps, minutes, epochs: the budget; whichever is reached first ends the run. At least one is set. An epoch is
+            as many steps as show every training image, or every pair of the largest recipe, once.
         dim: embedding dimension D.
         memory: embeddings of earlier batches kept for the losses that take a gallery; 0: as each loss wants.
         memory_after: steps before the memory is used: while the encoder still moves fast, what it remembers misleads.
@@ -138,12 +142,15 @@ class RunConfig:
     sampler: str = "m_per_class"
     classes_per_batch: int = 32
     images_per_class: int = 4
+    optimiser: str = "adamw"
+    halve_every: float | None = None
     learning_rate: float = 4e-3
     weight_decay: float = 1e-4
     memory: int = 0
     memory_after: int = 300
     steps: int | None = None
     minutes: float | None = 3.0
+    epochs: float | None = None
     seed: int = 0
     probe_size: int = 1500
     snapshot_steps: int | None = None

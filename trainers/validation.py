@@ -6,7 +6,7 @@ import math
 
 from trainers.errors import ParameterError
 from trainers.parameters import make
-from trainers.types import MAX_LOSSES, MendChoice, RunConfig
+from trainers.types import MAX_LOSSES, OPTIMISERS, MendChoice, RunConfig
 
 _RANGES = {
     "dim": (2, 4096),
@@ -22,6 +22,14 @@ _RANGES = {
 _MENDING_RANGES = {"batch": (8, 4096), "queries": (10, 100_000), "gallery": (100, 10_000_000)}
 LONGEST_MINUTES = 7 * 24 * 60
 MOST_STEPS = 10_000_000
+MOST_EPOCHS = 100_000
+_MOST = {
+    "steps": MOST_STEPS,
+    "minutes": LONGEST_MINUTES,
+    "epochs": MOST_EPOCHS,
+    "halve_every": MOST_EPOCHS,
+    "snapshot_steps": MOST_STEPS,
+}
 
 
 def check(config: RunConfig) -> None:
@@ -37,6 +45,8 @@ def check(config: RunConfig) -> None:
     for name, (low, high) in _RANGES.items():
         _check_range(name, getattr(config, name), low, high)
     _check_budget(config)
+    if config.optimiser not in OPTIMISERS:
+        raise ParameterError(f"There is no optimiser {config.optimiser!r}; choose from {', '.join(OPTIMISERS)}.")
     if config.mend is not None:
         _check_mending(config.mend)
         return
@@ -87,9 +97,9 @@ def _check_range(name: str, value: object, low: float, high: float) -> None:
 
 
 def _check_budget(config: RunConfig) -> None:
-    if config.steps is None and config.minutes is None:
-        raise ParameterError("A run needs a budget: steps, minutes or both; neither came.")
-    for name, most in (("steps", MOST_STEPS), ("minutes", LONGEST_MINUTES), ("snapshot_steps", MOST_STEPS)):
+    if config.steps is None and config.minutes is None and config.epochs is None:
+        raise ParameterError("A run needs a budget: steps, minutes or epochs; none came.")
+    for name, most in _MOST.items():
         value = getattr(config, name)
         if value is not None and (not _is_number(value) or not 0 < value <= most):
             label = name.replace("_", " ")

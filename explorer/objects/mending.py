@@ -11,9 +11,8 @@ from explorer.objects.sets import Sets
 from explorer.replies import RequestError
 from explorer.runs import Runs
 from explorer.wording import waiting
-from trainers.crossmodal.models import MODELS
 from trainers.errors import UserError
-from trainers.mending.cli import WEIGHT_DECAY
+from trainers.mending.cli import WEIGHT_DECAY, learning_rate_of
 from trainers.mending.recipes import Recipe
 from trainers.parameters import specs
 from trainers.types import MAX_LOSSES, MendChoice, ModelChoice, RunConfig, SceneChoice
@@ -62,12 +61,16 @@ class Mending:
                 scenes=SceneChoice(source=group.source, captions_from=group.captions_from, limit=group.limit),
                 model=ModelChoice(name=name, parameters=parameters),
                 recipes=tuple(self._recipe(each) for each in fields.inners("recipes", MAX_LOSSES)),
+                batch=fields.whole("batch", MendChoice().batch, 1, 10_000_000),
             ),
             steps=fields.whole("steps", 250, 1, 10_000_000) if fields.has("steps") else None,
             minutes=_number(fields, "minutes"),
+            epochs=_number(fields, "epochs"),
             seed=fields.whole("seed", 0, 0, 2**31 - 1),
-            learning_rate=_number(fields, "learning_rate") or MODELS[name].learning_rate,
-            weight_decay=WEIGHT_DECAY,
+            optimiser=fields.text("optimiser", RunConfig().optimiser),
+            halve_every=_number(fields, "halve_every"),
+            learning_rate=_number(fields, "learning_rate") or learning_rate_of(name),
+            weight_decay=WEIGHT_DECAY if (decay := _number(fields, "weight_decay")) is None else decay,
         )
         check(config)
         return config

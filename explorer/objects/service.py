@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from dataclasses import asdict
 from typing import Any
 
 from explorer.library import Library
@@ -22,9 +23,11 @@ from explorer.objects.sets import DRAWN, Load, Sets
 from explorer.settings import Settings
 from trainers.data.captions import load_scenes
 from trainers.errors import RunError, UserError
-from trainers.mending.recipes import PRESETS, title
+from trainers.mending.cli import training_of
+from trainers.mending.recipes import PRESETS, Recipe, title
 from trainers.mending.recipes import recipe as read_recipe
 from trainers.removal.fills import FILLS
+from trainers.types import OPTIMISERS
 
 CHOSEN = ("tiny_clip", "tiny_clip_mended")
 FILL = "telea"
@@ -32,7 +35,8 @@ SENTENCES = (
     {
         "name": "phrases",
         "title": "Noun phrases deleted",
-        "sentence": "The photo's own sentences without the phrases that name the object; nothing is repaired.",
+        "sentence": "The photo's own sentences without the phrases that name the object, nothing repaired; those that "
+        "never named it come last.",
     },
     {
         "name": "prompts",
@@ -100,12 +104,15 @@ class Objects:
             "readings": list(READINGS),
             "recorded": self._recorded(),
             "recipes": [dict(one) for one in SENTENCES],
+            "recipe": asdict(Recipe()),
+            "optimisers": list(OPTIMISERS),
             "presets": [
                 {
                     "name": preset.name,
                     "title": preset.title,
                     "sentence": preset.sentence,
                     "values": {"recipes": [dict(values) for values in preset.recipes]},
+                    "training": training_of(preset),
                     "arms": [title(read_recipe(values)) for values in preset.recipes],
                 }
                 for preset in PRESETS

@@ -12,6 +12,7 @@ import torch
 from PIL import Image
 
 from explorer.library import Library
+from explorer.objects.fields import Fields
 from explorer.objects.mending import Mending
 from explorer.objects.service import Objects
 from explorer.routes import PREFIX
@@ -21,7 +22,10 @@ from explorer.settings import Settings
 from tests.explorer.small_world import DOG, Tab, descriptor, load, paint_png
 from tests.synthetic import make_run
 from tests.tiny import tiny_config, write_images
+from trainers.crossmodal.models import MODELS
 from trainers.data import load_data
+from trainers.mending.cli import training_of
+from trainers.mending.recipes import PRESETS
 from trainers.observer import embed
 from trainers.removal.detect import DETECTORS, Found
 from trainers.removal.fills import FILLS, paint
@@ -210,14 +214,29 @@ def test_a_mending_run_is_what_the_page_asked_for(mending: tuple[Mending, Path])
     assert [dict(one) for one in config.mend.recipes] == ASKED["recipes"], "no ratio means all there are"
     assert (config.steps, config.minutes, config.seed, config.learning_rate) == (40, 2.0, 5, 0.001)
     assert RunConfig.from_json(config.to_json()) == config
+    assert (config.epochs, config.optimiser, config.halve_every, config.mend.batch) == (None, "adamw", None, 128)
     assert "Only the visitor" in acts.perform({"action": "stop", "id": reply["id"], "token": "other"})["error"]
     assert acts.perform({"action": "stop", "id": reply["id"], "token": "mine"}) == {"said": "It left the line."}
+
+
+def test_the_page_trains_as_published_or_at_the_models_own_rate(mending: tuple[Mending, Path]) -> None:
+    acts, _root = mending
+    preset = next(one for one in PRESETS if one.name == "paper")
+    wishes = {key: value for key, value in ASKED.items() if key not in ("steps", "learning_rate")}
+    config = acts.config(Fields(wishes | training_of(preset) | {"minutes": 2}))
+    assert (config.epochs, config.steps, config.optimiser, config.halve_every) == (10, None, "adam", 2)
+    assert (config.weight_decay, config.learning_rate) == (0.0, MODELS["vsepp"].learning_rate)
+    assert config.mend is not None and config.mend.batch == 256
 
 
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
         ({"action": "delete"}, "mended"),
+        ({"optimiser": "magic"}, "no optimiser"),
+        ({"epochs": "ten"}, "epochs needs a number"),
+        ({"halve_every": -2}, "above 0"),
+        ({"batch": 2}, "batch needs"),
         ({"action": None}, "action needs"),
         ({"model": "nobody"}, "no model"),
         ({"model": "run:0123456789ABCDEFGHJKMNPQRS:0"}, "cannot be mended again"),

@@ -5,12 +5,17 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Callable
-from typing import Any
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
-from trainers.types import MendChoice, ModelChoice, RunConfig, SceneChoice
+from trainers.types import OPTIMISERS, MendChoice, ModelChoice, RunConfig, SceneChoice
 
-STEPS, LEARNING_RATE, WEIGHT_DECAY = 250, 2e-4, 1e-2
+STEPS, WEIGHT_DECAY = 250, 1e-2
+BUDGET = ("steps", "minutes", "epochs")
 _NAME = "NAME[:PARAMETER=VALUE,...]"
+if TYPE_CHECKING:
+    from trainers.mending.recipes import Preset
+
 Parse = Callable[[str], "tuple[str, dict[str, Any]]"]
 
 
@@ -32,11 +37,17 @@ def add_mend_flags(parser: argparse.ArgumentParser) -> None:
         metavar="PARAMETER=VALUE,...",
         help="one to four, e.g. removed=false fill=zero,ratio=0.2; `-` is the default recipe",
     )
-    parser.add_argument("--steps", type=int, help=f"optimiser steps; {STEPS} if no minutes are given either")
-    parser.add_argument("--minutes", type=float, help="minutes of training")
-    parser.add_argument("--batch", type=int, default=MendChoice().batch, help="pairs of a photo and a sentence")
-    parser.add_argument("--learning-rate", type=float, default=LEARNING_RATE, help="of AdamW, after warm-up")
-    parser.add_argument("--weight-decay", type=float, default=WEIGHT_DECAY, help="of AdamW, on matrices")
+    add = _unset_by_default(parser)  # what is not given comes from the preset, the model or the defaults
+    add("--steps", type=int, help=f"optimiser steps; {STEPS} without any budget")
+    add("--minutes", type=float, help="minutes of training")
+    add("--epochs", type=float, help="passes over the pairs of the largest recipe")
+    add(
+        "--batch", type=int, help=f"pairs of a photo and a sentence; {MendChoice().batch} unless the preset has its own"
+    )
+    add("--optimiser", choices=OPTIMISERS, help=f"{RunConfig().optimiser} unless the preset has its own")
+    add("--learning-rate", type=float, help="at its highest; the model's own if not given")
+    add("--halve-every", type=float, help="epochs between halvings of it; warm-up and a half cosine if not given")
+    add("--weight-decay", type=float, help=f"on matrices; {WEIGHT_DECAY:g} unless the preset has its own")
     parser.add_argument("--queries", type=int, default=MendChoice().queries, help="removals scored while it trains")
     parser.add_argument("--gallery", type=int, default=MendChoice().gallery, help="sentences they are scored against")
     parser.add_argument("--seed", type=int, default=0, help="of batches and of what is removed")
@@ -45,32 +56,57 @@ def add_mend_flags(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--threads", type=int, help="CPU threads; torch's choice if not given")
 
 
+def _unset_by_default(parser: argparse.ArgumentParser) -> Callable[..., object]:
+    """Adds flags that are absent from the arguments unless they are given."""
+    return partial(parser.add_argument, default=argparse.SUPPRESS)
+
+
+def training_of(preset: Preset) -> dict[str, Any]:
+    """The training that a preset stands for, without its learning rate, which is the model's."""
+    plain = {"optimiser": RunConfig().optimiser, "halve_every": None, "weight_decay": WEIGHT_DECAY}
+    budget = {"steps": STEPS, "minutes": None, "epochs": None, "batch": MendChoice().batch}
+    if any(preset.settings.get(name) for name in BUDGET):
+        budget["steps"] = None
+    return plain | budget | dict(preset.settings)
+
+
+def learning_rate_of(model: str) -> float:
+    """A model's own learning rate; any number for one that is not on the menu, which is refused later."""
+    from trainers.crossmodal.models import MODELS
+
+    return MODELS[model].learning_rate if model in MODELS else RunConfig().learning_rate
+
+
 def mend_config(arguments: argparse.Namespace, parse: Parse) -> RunConfig:
     """The configuration that the flags ask for."""
     from trainers.errors import ParameterError
     from trainers.mending.recipes import PRESETS
 
-    presets = {preset.name: preset.recipes for preset in PRESETS}
+    presets = {preset.name: preset for preset in PRESETS}
     if arguments.preset is not None and arguments.preset not in presets:
         raise ParameterError(f"There is no preset {arguments.preset!r}; choose from {', '.join(presets)}.")
-    recipes = presets[arguments.preset or "mend"]
+    preset = presets[arguments.preset or "mend"]
+    recipes = preset.recipes
     if arguments.recipes:
         recipes = tuple(parse(f"recipe:{'' if text == '-' else text}")[1] for text in arguments.recipes)
-    steps = arguments.steps or (None if arguments.minutes else STEPS)
+    training = training_of(preset)
+    given = {name: getattr(arguments, name) for name in training if hasattr(arguments, name)}
+    if any(name in given for name in BUDGET):
+        training |= dict.fromkeys(BUDGET)
+    training |= given
+    model = model_choice(arguments, parse)
     return RunConfig(
         losses=(),
         mend=MendChoice(
             scenes=scene_choice(arguments, parse),
-            model=model_choice(arguments, parse),
+            model=model,
             recipes=recipes,
-            batch=arguments.batch,
+            batch=training.pop("batch"),
             queries=arguments.queries,
             gallery=arguments.gallery,
         ),
-        learning_rate=arguments.learning_rate,
-        weight_decay=arguments.weight_decay,
-        steps=steps,
-        minutes=arguments.minutes,
+        learning_rate=getattr(arguments, "learning_rate", learning_rate_of(model.name)),
+        **training,
         seed=arguments.seed,
         snapshot_steps=arguments.snapshot_steps,
         device=arguments.device,

@@ -28,6 +28,7 @@ class MendArm:
         model: CrossModal,
         examples: Examples,
         *,
+        optimiser: str = "adamw",
         learning_rate: float,
         weight_decay: float,
         device: torch.device,
@@ -43,7 +44,7 @@ class MendArm:
             {"params": [w for w in weights if w.ndim >= 2], "lr": learning_rate, "weight_decay": weight_decay},
             {"params": [w for w in weights if w.ndim < 2], "lr": learning_rate, "weight_decay": 0.0},
         ]
-        self._stepper = Stepper([group for group in groups if group["params"]])
+        self._stepper = Stepper([group for group in groups if group["params"]], optimiser=optimiser)
 
     def step(self, step: int, factor: float) -> dict[str, float]:
         """One optimiser step on the batch of ``step``; ``factor`` is the schedule's, 0..1.

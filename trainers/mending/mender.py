@@ -42,7 +42,7 @@ class Mender(Loop):
     exam: Exam
 
     def _one_step(self) -> None:
-        factor = schedule.factor(self.step, self.progress)
+        factor = schedule.factor_of(self.config, self.step, self.progress, self._epoch)
         for arm in self.arms:
             torch.manual_seed(self.config.seed * 1_000_003 + self.step)
             started = time.monotonic()
@@ -80,6 +80,8 @@ class Mender(Loop):
         words = load_words().with_classes(found.classes)
         recipes = [recipe(values) for values in config.mend.recipes]
         self._make_arms(model, recipes, found.splits[found.train_split], words, tell)
+        self._epoch = max(arm.examples.epoch for arm in self.arms)
+        self.config = schedule.in_steps(config, self._epoch)
         self.exam = make_exam(found, words, model.side, progress=tell)  # one exam for all seeds
         self.folder.log(f"exam: {len(self.exam.queries)} removals, {len(self.exam.gallery)} sentences")
         part = self.exam.part(config.mend.queries, config.mend.gallery)
@@ -109,6 +111,7 @@ class Mender(Loop):
                     name,
                     copy.deepcopy(model),
                     examples,
+                    optimiser=self.config.optimiser,
                     learning_rate=self.config.learning_rate,
                     weight_decay=self.config.weight_decay,
                     device=self._device,

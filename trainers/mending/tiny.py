@@ -8,13 +8,15 @@ import tempfile
 from pathlib import Path
 
 from trainers.bar import train_to_end
+from trainers.crossmodal.models import MODELS
 from trainers.crossmodal.models.tiny_clip import ASSETS, TinyClip, save_folder
 from trainers.errors import UserError
-from trainers.mending.cli import LEARNING_RATE, STEPS, WEIGHT_DECAY, fewer_scenes, mend_summary
+from trainers.mending.cli import STEPS, WEIGHT_DECAY, fewer_scenes, mend_summary
 from trainers.mending.mender import arm_model
 from trainers.store import RunFolder
 from trainers.types import MendChoice, ModelChoice, RunConfig
 
+COMMAND = "python -m trainers.mending.tiny"
 _CARD = """---
 license: apache-2.0
 library_name: open_clip
@@ -37,7 +39,7 @@ open_clip reads the folder (`create_model_from_pretrained("local-dir:...")`); se
 
 def main(argv: list[str]) -> int:
     """Train, mend, write; exit status 0 unless something failed."""
-    parser = argparse.ArgumentParser(prog="python -m trainers.mending.tiny", description=__doc__)
+    parser = argparse.ArgumentParser(prog=COMMAND, description=__doc__)
     parser.add_argument("--out", type=Path, default=ASSETS, help="folder for tiny_clip and tiny_clip_mended")
     parser.add_argument("--steps", type=int, default=900, help="of the first training")
     parser.add_argument("--mend-steps", type=int, default=STEPS, help="of the mending; 0 leaves it out")
@@ -50,19 +52,20 @@ def main(argv: list[str]) -> int:
         base, mended = arguments.out / "tiny_clip", arguments.out / "tiny_clip_mended"
         fresh = ModelChoice(name="tiny_clip", parameters={"fresh": True})
         if not arguments.keep_base:
-            train(_config(arguments, fresh, {"removed": False}, arguments.steps, 1e-3), base, "Tiny CLIP")
+            config = _config(arguments, fresh, {"removed": False}, arguments.steps, 1e-3)
+            train(config, base, "Tiny CLIP", COMMAND)
         if arguments.mend_steps:
             again = ModelChoice(name="tiny_clip", parameters={"weights": str(base)})
-            config = _config(arguments, again, {}, arguments.mend_steps, LEARNING_RATE)
-            train(config, mended, "Tiny CLIP, mended")
+            config = _config(arguments, again, {}, arguments.mend_steps, MODELS["tiny_clip"].learning_rate)
+            train(config, mended, "Tiny CLIP, mended", f"{COMMAND} --keep-base")
     except UserError as error:
         print(f"rankscope: {error}", file=sys.stderr)
         return 1
     return 0
 
 
-def train(config: RunConfig, target: Path, title: str) -> None:
-    """Train one model and write it as an open_clip folder.
+def train(config: RunConfig, target: Path, title: str, command: str) -> None:
+    """Train one model and write it as an open_clip folder whose card names the command that made it.
 
     Raises:
         RunError: the training did not finish.
@@ -73,7 +76,7 @@ def train(config: RunConfig, target: Path, title: str) -> None:
         model = arm_model(folder, 0)
         assert isinstance(model, TinyClip)
         numbers = mend_summary(config, folder.scalars())
-        card = _CARD.format(title=title, command="python -m trainers.mending.tiny", numbers=numbers)
+        card = _CARD.format(title=title, command=command, numbers=numbers)
         save_folder(model, target, card)
         folder.db.close()
     print(f"{target.name}: {numbers}")
