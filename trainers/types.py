@@ -12,6 +12,7 @@ from trainers.errors import ParameterError
 
 Json = Any
 MAX_LOSSES = 4
+CLIPPED_BEFORE = 10.0  # runs written before clipping was a setting were all clipped there, and go on as they began
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -116,12 +117,13 @@ class MendChoice:
 class RunConfig:
     """Everything that decides a run: one dataset, one encoder, one to four losses trained in lockstep.
 
-    With ``mend`` it decides a fine-tuning instead; of the rest, learning rate, weight decay, budget, seed, snapshot
-    steps, device and threads then hold.
+    With ``mend`` it decides a fine-tuning instead; of the rest, learning rate, weight decay, clipping, budget, seed,
+    snapshot steps, device and threads then hold.
 
     Attributes:
         steps, minutes: the budget; whichever is reached first ends the run. At least one is set.
         dim: embedding dimension D.
+        clip_norm: longest gradient of an arm, as L2 norm over all its weights; None: none is clipped.
         memory: embeddings of earlier batches kept for the losses that take a gallery; 0: as each loss wants.
         memory_after: steps before the memory is used: while the encoder still moves fast, what it remembers misleads.
         probe_size: number of test images that the maps show.
@@ -140,6 +142,7 @@ class RunConfig:
     images_per_class: int = 4
     learning_rate: float = 4e-3
     weight_decay: float = 1e-4
+    clip_norm: float | None = None
     memory: int = 0
     memory_after: int = 300
     steps: int | None = None
@@ -174,6 +177,7 @@ class RunConfig:
                 data["label_columns"] = tuple(data["label_columns"])
             losses = tuple(LossChoice(**loss) for loss in values.pop("losses"))
             mend = _mend(values.pop("mend", None))
+            values.setdefault("clip_norm", CLIPPED_BEFORE)
             return cls(data=DataChoice(**data), losses=losses, mend=mend, **values)
         except (json.JSONDecodeError, KeyError, TypeError, AttributeError) as error:
             raise ParameterError(f"A run configuration was needed; this one cannot be read: {error}.") from error

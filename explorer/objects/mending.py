@@ -66,6 +66,7 @@ class Mending:
             seed=fields.whole("seed", 0, 0, 2**31 - 1),
             learning_rate=_number(fields, "learning_rate") or MODELS[name].learning_rate,
             weight_decay=WEIGHT_DECAY,
+            clip_norm=_number(fields, "clip_norm"),
         )
         check(config)
         return config

@@ -37,6 +37,7 @@ def add_mend_flags(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--batch", type=int, default=MendChoice().batch, help="pairs of a photo and a sentence")
     parser.add_argument("--learning-rate", type=float, default=LEARNING_RATE, help="of AdamW, after warm-up")
     parser.add_argument("--weight-decay", type=float, default=WEIGHT_DECAY, help="of AdamW, on matrices")
+    parser.add_argument("--clip-norm", type=float, help="longest gradient; none is clipped if not given")
     parser.add_argument("--queries", type=int, default=MendChoice().queries, help="removals scored while it trains")
     parser.add_argument("--gallery", type=int, default=MendChoice().gallery, help="sentences they are scored against")
     parser.add_argument("--seed", type=int, default=0, help="of batches and of what is removed")
@@ -69,6 +70,7 @@ def mend_config(arguments: argparse.Namespace, parse: Parse) -> RunConfig:
         ),
         learning_rate=arguments.learning_rate,
         weight_decay=arguments.weight_decay,
+        clip_norm=arguments.clip_norm,
         steps=steps,
         minutes=arguments.minutes,
         seed=arguments.seed,
@@ -103,6 +105,7 @@ def model_choice(arguments: argparse.Namespace, parse: Parse) -> ModelChoice:
 
 def mend_summary(config: RunConfig, scalars: list[Any]) -> str:
     """The whole-test numbers of every recipe, one line each."""
+    from trainers.clipping import clipped_words
     from trainers.mending.recipes import recipe, titles
 
     assert config.mend is not None
@@ -111,7 +114,11 @@ def mend_summary(config: RunConfig, scalars: list[Any]) -> str:
     lines = ["finished; all removals of the test set against all sentences:"]
     for arm, name in enumerate(names):
         last = {s.key[5:]: s.value for s in scalars if s.arm == arm and s.key.startswith("test/")}
-        lines.append(f"  {name:<30} " + "  ".join(f"{key} {last[key]:.3f}" for key in keys if key in last))
+        lines.append(
+            f"  {name:<30} "
+            + "  ".join(f"{key} {last[key]:.3f}" for key in keys if key in last)
+            + clipped_words(scalars, arm)
+        )
     return "\n".join(lines)
 
 
