@@ -3,7 +3,12 @@
 import { el, figure, say } from "./dom.js";
 import { ARM_NAMES } from "./palette.js";
 
+const CLIPPED = "clipped_share";
+
 const tips = { count: 0 };
+
+/** Never 0 % for something, never 100 % for less than all. */
+const percent = (share) => `${share === 1 ? 100 : Math.min(99, Math.max(1, Math.round(100 * share)))} %`;
 
 /** A word that explains itself on hover and on focus. */
 export function explained(text, sentence) {
@@ -28,13 +33,14 @@ export class Card {
     this.plot.append(this.waiting);
     this.values = new Map();
     this.whole = el("p", { class: "rs-whole" });
+    this.clipped = el("p", { class: "rs-whole rs-clipped" });
     const square = el("span", { class: `rs-swatch rs-${this.colour}`, "aria-hidden": "true" });
     this.node = el(
       "article",
       { class: "rs-card" },
       el("header", {}, square, this.title, this.fidelity),
       this.plot,
-      el("footer", {}, ...about.numbers.map((number) => this.number(...number)), this.whole),
+      el("footer", {}, ...about.numbers.map((number) => this.number(...number)), this.whole, this.clipped),
     );
   }
 
@@ -72,10 +78,11 @@ export class Card {
     for (const [key, node] of this.values) say(node, figure(values[key]));
     const known = this.about.whole.filter(([key]) => Number.isFinite(values[key]));
     say(this.whole, known.length ? `${this.about.wholeTitle}: ${known.map(([key, name]) => `${name} ${figure(values[key])}`).join(" · ")}` : "");
+    say(this.clipped, values[CLIPPED] > 0 ? `gradient clipped in ${percent(values[CLIPPED])} of steps` : "");
   }
 
   /** Keys of the scalars that `show` wants. */
   get keys() {
-    return [...this.values.keys(), ...this.about.whole.map(([key]) => key)];
+    return [...this.values.keys(), ...this.about.whole.map(([key]) => key), CLIPPED];
   }
 }

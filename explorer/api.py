@@ -33,8 +33,8 @@ def add_api(runs: Runs) -> None:
             encoder: catalogue name.
             encoder_parameters: those that differ from its defaults.
             sampler: catalogue name.
-            training: any of minutes, steps, classes_per_batch, images_per_class, learning_rate, weight_decay, dim,
-                memory, memory_after, seed and probe_size.
+            training: any of minutes, steps, classes_per_batch, images_per_class, learning_rate, weight_decay,
+                clip_norm, dim, memory, memory_after, seed and probe_size.
             token: any secret word; on a public page it is needed to stop the run.
         """
         form = Form(

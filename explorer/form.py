@@ -14,7 +14,7 @@ from trainers.errors import ParameterError
 from trainers.losses import LOSSES
 from trainers.parameters import parameter
 from trainers.types import DataChoice, LossChoice, RunConfig
-from trainers.validation import check
+from trainers.validation import CLIP_NORM_RANGE, check
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,6 +33,12 @@ class Training:
         4e-3, low=1e-6, high=1.0, log=True, help="Size of the encoder's steps; lower it if the loss jumps."
     )
     weight_decay: float = parameter(1e-4, low=0.0, high=1.0, help="Pull of the weights towards zero.")
+    clip_norm: float | None = parameter(
+        None,
+        low=CLIP_NORM_RANGE[0],
+        high=CLIP_NORM_RANGE[1],
+        help="Longest gradient; it holds back some losses only. Empty: none is clipped.",
+    )
     dim: int = parameter(64, low=2, high=2048, log=True, help="Numbers in each embedding.")
     memory: int = parameter(
         0,
@@ -54,6 +60,7 @@ MORE = (
     "images_per_class",
     "learning_rate",
     "weight_decay",
+    "clip_norm",
     "dim",
     "memory",
     "memory_after",

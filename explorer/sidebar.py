@@ -92,6 +92,7 @@ def _training(name: str) -> Component:
     labels = {
         "minutes": "Budget in minutes",
         "dim": "Embedding size",
+        "clip_norm": "Clip gradients at norm",
         "probe_size": "Images on the maps",
         "steps": "Most steps",
         "memory": "Memory of embeddings",

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from trainers.batches import Batch
+from trainers.clipping import Clipping
 from trainers.encoders import Encoder
 from trainers.losses import LossDescriptor, LossModule
 from trainers.stepper import Stepper, under
@@ -27,8 +28,10 @@ class Arm:
         learning_rate: float,
         weight_decay: float,
         device: torch.device,
+        clip_norm: float | None = None,
     ) -> None:
         self.index = index
+        self.title = descriptor.title
         self.descriptor = descriptor
         self.encoder = encoder.to(device=device, memory_format=torch.channels_last)
         self.loss = loss.to(device)
@@ -39,7 +42,7 @@ class Arm:
         if proxies:
             rate = descriptor.proxy_learning_rate or learning_rate
             groups.append({"params": proxies, "lr": rate, "weight_decay": 0.0})
-        self._stepper = Stepper(groups, optimiser=optimiser)
+        self._stepper = Stepper(groups, optimiser=optimiser, clip_norm=clip_norm)
 
     def step(self, batch: Batch, factor: float) -> dict[str, float]:
         """One optimiser step.
@@ -72,6 +75,11 @@ class Arm:
         if len(terms) > 1:
             scalars.update({f"term/{name}": term.item() for name, term in terms.items()})
         return scalars
+
+    @property
+    def clipping(self) -> Clipping:
+        """How often this arm's gradient was clipped."""
+        return self._stepper.clipping
 
     def tensors(self) -> dict[str, Tensor]:
         """Weights, loss state and optimiser state by name, for a checkpoint."""

@@ -120,6 +120,7 @@ def add_train_flags(parser: argparse.ArgumentParser) -> None:
     batch.add_argument("--learning-rate", type=float, default=DEFAULT.learning_rate, help="at its highest")
     batch.add_argument("--halve-every", type=float, help="epochs between halvings of it; a half cosine if not given")
     batch.add_argument("--weight-decay", type=float, default=DEFAULT.weight_decay, help="of the optimiser")
+    batch.add_argument("--clip-norm", type=float, help="longest gradient; none is clipped if not given")
     batch.add_argument("--memory", type=int, default=DEFAULT.memory, help="earlier embeddings kept to compare with")
     batch.add_argument("--memory-after", type=int, default=DEFAULT.memory_after, help="steps before they are used")
     batch.add_argument("--sampler", default=DEFAULT.sampler, help="m_per_class or two_super_classes")
@@ -220,6 +221,7 @@ def _work(folder: RunFolder) -> int:
 
 def _summary(folder: RunFolder) -> str:
     """The whole-test numbers of every arm, one line each."""
+    from trainers.clipping import clipped_words
     from trainers.losses import LOSSES
     from trainers.observer import LEFT_OUT, left_out
 
@@ -231,7 +233,7 @@ def _summary(folder: RunFolder) -> str:
         found = {s.key[5:]: s.value for s in scalars if s.arm == index and s.key.startswith("test/")}
         missing = found.pop(LEFT_OUT, 0)
         numbers = "  ".join(f"{key} {value:.3f}" for key, value in found.items())
-        lines.append(f"  {LOSSES[choice.name].title:<20} {numbers}")
+        lines.append(f"  {LOSSES[choice.name].title:<20} {numbers}{clipped_words(scalars, index)}")
     if missing:
         lines.append(f"  {left_out(missing, 'of the test set')}")
     return "\n".join(lines)

@@ -10,6 +10,7 @@ from typing import Protocol
 import torch
 from torch import Tensor
 
+from trainers.clipping import Clipping
 from trainers.data.base import Progress, silent
 from trainers.device import choose
 from trainers.errors import RunError
@@ -24,9 +25,14 @@ CHECKPOINT_SECONDS = 5.0  # a killed run loses at most ten seconds: five, and a 
 
 
 class LoopArm(Protocol):
-    """What the loop knows of an arm: its place, and what a checkpoint of it holds."""
+    """What the loop knows of an arm: its place and title, its clipping, and what a checkpoint of it holds."""
 
     index: int
+    title: str
+
+    @property
+    def clipping(self) -> Clipping:
+        """How often its gradient was clipped."""
 
     def tensors(self) -> dict[str, Tensor]:
         """Everything that resuming needs, by name."""
@@ -132,6 +138,8 @@ class Loop(ABC):
             return
         started = time.monotonic()
         embeddings = self._look()
+        for arm in self.arms:
+            self._scalars.now(arm.index, self.step, self.seconds, arm.clipping.scalars())
         self._scalars.flush()
         snapshot = Snapshot(k=self._k, step=self.step, seconds=self.seconds, embeddings=tuple(embeddings))
         self.folder.add_snapshot(snapshot)
@@ -152,6 +160,8 @@ class Loop(ABC):
         """The last frame, the numbers over the whole test set, and the last checkpoint."""
         self.snapshot()
         self._last_numbers()
+        for sentence in filter(None, (arm.clipping.sentence(arm.title) for arm in self.arms)):
+            self.folder.log(sentence)
         self.checkpoint()
 
     # ---------------------------------------------------------------- private

@@ -7,11 +7,10 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
+from trainers.clipping import Clipping
 from trainers.errors import UserError
-
-GRADIENT_LIMIT = 10.0  # norm; the Sup bounds have slope 100, and one such batch must not undo the warm-up
 
 
 class NonFiniteLossError(UserError):
@@ -19,14 +18,18 @@ class NonFiniteLossError(UserError):
 
 
 class Stepper:
-    """AdamW or Adam with a scheduled factor and clipped gradients.
+    """AdamW or Adam with a scheduled factor and, if asked for, clipped gradients.
 
     Args:
         groups: parameter groups, each with ``params``, ``lr`` and ``weight_decay``.
         optimiser: one of :data:`trainers.types.OPTIMISERS`.
+        clip_norm: the longest gradient; None: none is clipped.
     """
 
-    def __init__(self, groups: Sequence[Mapping[str, Any]], *, optimiser: str = "adamw") -> None:
+    def __init__(
+        self, groups: Sequence[Mapping[str, Any]], *, optimiser: str = "adamw", clip_norm: float | None = None
+    ) -> None:
+        self.clipping = Clipping(clip_norm)
         kind = {"adamw": torch.optim.AdamW, "adam": torch.optim.Adam}[optimiser]
         self._optimiser = kind([dict(group) for group in groups])
         self._rates = [group["lr"] for group in groups]
@@ -47,7 +50,7 @@ class Stepper:
         self._optimiser.zero_grad(set_to_none=True)
         if math.isfinite(value):
             loss.backward()
-            norm = nn.utils.clip_grad_norm_(self._trained, GRADIENT_LIMIT).item()
+            norm = self.clipping.apply(self._trained)
         if not math.isfinite(norm):
             raise NonFiniteLossError(blame(value, norm))
         for group, rate in zip(self._optimiser.param_groups, self._rates, strict=True):
@@ -58,11 +61,14 @@ class Stepper:
     def tensors(self, prefix: str) -> dict[str, Tensor]:
         """The optimiser's state by name, for a checkpoint."""
         states = self._optimiser.state_dict()["state"]
-        return {f"{prefix}{number}/{name}": value for number, state in states.items() for name, value in state.items()}
+        found = {f"{prefix}{number}/{name}": value for number, state in states.items() for name, value in state.items()}
+        return found | {f"{prefix}{name}": value for name, value in self.clipping.tensors().items()}
 
     def load(self, tensors: Mapping[str, Tensor]) -> None:
         """Take back what :meth:`tensors` gave, the prefix taken off."""
         state: dict[int, dict[str, Tensor]] = {}
+        tensors = dict(tensors)
+        self.clipping.load(tensors.pop("clipping", None))
         for name, value in tensors.items():
             number, _, key = name.partition("/")
             state.setdefault(int(number), {})[key] = value

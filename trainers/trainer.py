@@ -142,6 +142,7 @@ class Trainer(Loop):
                     learning_rate=self.config.learning_rate,
                     weight_decay=self.config.weight_decay,
                     device=self._device,
+                    clip_norm=self.config.clip_norm,
                 )
             )
         return arms

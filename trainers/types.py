@@ -13,6 +13,7 @@ from trainers.errors import ParameterError
 Json = Any
 MAX_LOSSES = 4
 OPTIMISERS = ("adamw", "adam")
+CLIPPED_BEFORE = 10.0  # runs written before clipping was a setting were all clipped there, and go on as they began
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -118,7 +119,7 @@ class RunConfig:
     """Everything that decides a run: one dataset, one encoder, one to four losses trained in lockstep.
 
     With ``mend`` it decides a fine-tuning instead; of the rest, optimiser, learning rate and its halving, weight decay,
-    budget, seed, snapshot steps, device and threads then hold.
+    clipping, budget, seed, snapshot steps, device and threads then hold.
 
     Attributes:
         optimiser: one of :data:`OPTIMISERS`. ``adam`` adds the weight decay to the gradient.
@@ -126,6 +127,7 @@ class RunConfig:
         steps, minutes, epochs: the budget; whichever is reached first ends the run. At least one is set. An epoch is
             as many steps as show every training image, or every pair of the largest recipe, once.
         dim: embedding dimension D.
+        clip_norm: longest gradient of an arm, as L2 norm over all its weights; None: none is clipped.
         memory: embeddings of earlier batches kept for the losses that take a gallery; 0: as each loss wants.
         memory_after: steps before the memory is used: while the encoder still moves fast, what it remembers misleads.
         probe_size: number of test images that the maps show.
@@ -146,6 +148,7 @@ class RunConfig:
     halve_every: float | None = None
     learning_rate: float = 4e-3
     weight_decay: float = 1e-4
+    clip_norm: float | None = None
     memory: int = 0
     memory_after: int = 300
     steps: int | None = None
@@ -181,6 +184,7 @@ class RunConfig:
                 data["label_columns"] = tuple(data["label_columns"])
             losses = tuple(LossChoice(**loss) for loss in values.pop("losses"))
             mend = _mend(values.pop("mend", None))
+            values.setdefault("clip_norm", CLIPPED_BEFORE)
             return cls(data=DataChoice(**data), losses=losses, mend=mend, **values)
         except (json.JSONDecodeError, KeyError, TypeError, AttributeError) as error:
             raise ParameterError(f"A run configuration was needed; this one cannot be read: {error}.") from error

@@ -20,6 +20,7 @@ _RANGES = {
     "probe_size": (20, 50_000),
 }
 _MENDING_RANGES = {"batch": (8, 4096), "queries": (10, 100_000), "gallery": (100, 10_000_000)}
+CLIP_NORM_RANGE = (1e-3, 1e6)
 LONGEST_MINUTES = 7 * 24 * 60
 MOST_STEPS = 10_000_000
 MOST_EPOCHS = 100_000
@@ -44,6 +45,8 @@ def check(config: RunConfig) -> None:
 
     for name, (low, high) in _RANGES.items():
         _check_range(name, getattr(config, name), low, high)
+    if config.clip_norm is not None:
+        _check_range("clip_norm", config.clip_norm, *CLIP_NORM_RANGE)
     _check_budget(config)
     if config.optimiser not in OPTIMISERS:
         raise ParameterError(f"There is no optimiser {config.optimiser!r}; choose from {', '.join(OPTIMISERS)}.")

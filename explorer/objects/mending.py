@@ -71,6 +71,7 @@ class Mending:
             halve_every=_number(fields, "halve_every"),
             learning_rate=_number(fields, "learning_rate") or learning_rate_of(name),
             weight_decay=WEIGHT_DECAY if (decay := _number(fields, "weight_decay")) is None else decay,
+            clip_norm=_number(fields, "clip_norm"),
         )
         check(config)
         return config

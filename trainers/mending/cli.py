@@ -48,6 +48,7 @@ def add_mend_flags(parser: argparse.ArgumentParser) -> None:
     add("--learning-rate", type=float, help="at its highest; the model's own if not given")
     add("--halve-every", type=float, help="epochs between halvings of it; warm-up and a half cosine if not given")
     add("--weight-decay", type=float, help=f"on matrices; {WEIGHT_DECAY:g} unless the preset has its own")
+    add("--clip-norm", type=float, help="longest gradient; none is clipped if not given")
     parser.add_argument("--queries", type=int, default=MendChoice().queries, help="removals scored while it trains")
     parser.add_argument("--gallery", type=int, default=MendChoice().gallery, help="sentences they are scored against")
     parser.add_argument("--seed", type=int, default=0, help="of batches and of what is removed")
@@ -63,7 +64,7 @@ def _unset_by_default(parser: argparse.ArgumentParser) -> Callable[..., object]:
 
 def training_of(preset: Preset) -> dict[str, Any]:
     """The training that a preset stands for, without its learning rate, which is the model's."""
-    plain = {"optimiser": RunConfig().optimiser, "halve_every": None, "weight_decay": WEIGHT_DECAY}
+    plain = {"optimiser": RunConfig().optimiser, "halve_every": None, "weight_decay": WEIGHT_DECAY, "clip_norm": None}
     budget = {"steps": STEPS, "minutes": None, "epochs": None, "batch": MendChoice().batch}
     if any(preset.settings.get(name) for name in BUDGET):
         budget["steps"] = None
@@ -139,6 +140,7 @@ def model_choice(arguments: argparse.Namespace, parse: Parse) -> ModelChoice:
 
 def mend_summary(config: RunConfig, scalars: list[Any]) -> str:
     """The whole-test numbers of every recipe, one line each."""
+    from trainers.clipping import clipped_words
     from trainers.mending.recipes import recipe, titles
 
     assert config.mend is not None
@@ -147,7 +149,11 @@ def mend_summary(config: RunConfig, scalars: list[Any]) -> str:
     lines = ["finished; all removals of the test set against all sentences:"]
     for arm, name in enumerate(names):
         last = {s.key[5:]: s.value for s in scalars if s.arm == arm and s.key.startswith("test/")}
-        lines.append(f"  {name:<30} " + "  ".join(f"{key} {last[key]:.3f}" for key in keys if key in last))
+        lines.append(
+            f"  {name:<30} "
+            + "  ".join(f"{key} {last[key]:.3f}" for key in keys if key in last)
+            + clipped_words(scalars, arm)
+        )
     return "\n".join(lines)
 
 

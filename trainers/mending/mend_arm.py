@@ -7,6 +7,7 @@ from collections.abc import Mapping
 import torch
 from torch import Tensor
 
+from trainers.clipping import Clipping
 from trainers.crossmodal.base import CrossModal
 from trainers.mending.examples import Examples
 from trainers.stepper import Stepper, under
@@ -32,6 +33,7 @@ class MendArm:
         learning_rate: float,
         weight_decay: float,
         device: torch.device,
+        clip_norm: float | None = None,
     ) -> None:
         self.index = index
         self.title = title
@@ -44,7 +46,9 @@ class MendArm:
             {"params": [w for w in weights if w.ndim >= 2], "lr": learning_rate, "weight_decay": weight_decay},
             {"params": [w for w in weights if w.ndim < 2], "lr": learning_rate, "weight_decay": 0.0},
         ]
-        self._stepper = Stepper([group for group in groups if group["params"]], optimiser=optimiser)
+        self._stepper = Stepper(
+            [group for group in groups if group["params"]], optimiser=optimiser, clip_norm=clip_norm
+        )
 
     def step(self, step: int, factor: float) -> dict[str, float]:
         """One optimiser step on the batch of ``step``; ``factor`` is the schedule's, 0..1.
@@ -62,6 +66,11 @@ class MendArm:
         value = self._stepper.step(loss, factor, lambda value, norm: self._blame(rows.tolist(), value, norm))
         self.model.after_step()
         return {"loss": value, "pairs": float(len(rows))}
+
+    @property
+    def clipping(self) -> Clipping:
+        """How often this arm's gradient was clipped."""
+        return self._stepper.clipping
 
     def tensors(self) -> dict[str, Tensor]:
         """Weights and optimiser state by name, for a checkpoint."""
