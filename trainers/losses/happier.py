@@ -15,27 +15,24 @@ from trainers.losses.base import LossDescriptor
 from trainers.losses.sup_hap import ALPHA_HELP
 from trainers.parameters import parameter
 
-RANK_HELP = "Weight of the rank term."
-PROXY_HELP = "Weight of the proxy softmax on the finest level."
-
 
 @dataclass(frozen=True, kw_only=True)
 class HappierParameters(BoundParameters):
     """Parameters of HAPPIER: the bound's, the relevance's, the weights and the proxies' temperature."""
 
     alpha: float = parameter(1.0, low=0.0, high=10.0, help=ALPHA_HELP)
-    weight_rank: float = parameter(0.9, low=0.0, high=10.0, help=RANK_HELP)
-    weight_proxy: float = parameter(0.1, low=0.0, high=10.0, help=PROXY_HELP)
+    weight_rank: float = parameter(0.9, low=0.0, high=10.0, help="Weight of the rank term.")
+    weight_proxy: float = parameter(
+        0.1, low=0.0, high=10.0, help="Weight of the proxy softmax on the finest level."
+    )
     temperature: float = parameter(0.05, low=0.005, high=1.0, log=True, help="Temperature of the proxy softmax.")
 
 
 @dataclass(frozen=True, kw_only=True)
 class HappierFParameters(HappierParameters):
-    """HAPPIER tuned for the finest level: alpha 5, equal weights."""
+    """HAPPIER tuned for the finest level: alpha 5 (Ramzi et al. 2023, section VII-C), and nothing else."""
 
     alpha: float = parameter(5.0, low=0.0, high=10.0, help=ALPHA_HELP)
-    weight_rank: float = parameter(0.5, low=0.0, high=10.0, help=RANK_HELP)
-    weight_proxy: float = parameter(0.5, low=0.0, high=10.0, help=PROXY_HELP)
 
 
 def happier(
