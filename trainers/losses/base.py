@@ -78,6 +78,8 @@ class LossDescriptor:
         follows_code: of what differs, the default is the code's in something, not the paper's.
         parameters: frozen dataclass of its parameters (see ``trainers.parameters``).
         module: called as ``module(parameters, num_classes=, dim=, class_labels=)``.
+        advice: called as ``advice(parameters, images_per_class, classes_per_batch)``; a sentence where a run's batches
+            do not suit the loss, empty where they do. None: any batch does.
         hierarchy: it uses coarser levels when the labels have them.
         proxies: it learns one or more proxies per class (needs ``num_classes``).
         views: it uses several augmented views of each image, ``[B, V, D]``; 1 for none.
@@ -101,6 +103,7 @@ class LossDescriptor:
     module: Callable[..., LossModule]
     differs: str = ""
     follows_code: bool = False
+    advice: Callable[[Any, int, int], str] | None = None
     hierarchy: bool = False
     proxies: bool = False
     views: int = 1
