@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 
 import pytest
 import torch
@@ -156,6 +157,10 @@ def test_the_descriptor_is_complete(name: str) -> None:
     assert "$" not in loss.equation
     assert loss.equation.count("{") == loss.equation.count("}")
     assert dataclasses.is_dataclass(loss.parameters)
+    assert loss.differs == "" or loss.differs.endswith(".")
+    assert loss.differs or not loss.follows_code, f"{name} follows its code: say in what"
+    for option in re.findall(r"`([a-z_]+)", loss.differs):
+        assert option in loss.defaults(), f"{name} has no parameter {option!r}"
     for spec in specs(loss.parameters):
         assert spec.rule.help.strip(), f"{name}.{spec.name} has no help"
         if spec.type in (int, float):

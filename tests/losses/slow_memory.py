@@ -1,7 +1,7 @@
 """Losses against a memory that holds the current batch, one query and one remembered image at a time, in float64.
 
-The memory is a plain list of (who, unit row, label), oldest first; every embedding ever seen has a number of its own, and
-a query's copy is the entry with its number. Nothing is shared with the code under test.
+The memory is a plain list of (who, unit row, label), oldest first; every embedding ever seen has a number of its own,
+and a query's copy is the entry with its number. Nothing is shared with the code under test.
 """
 
 from __future__ import annotations
@@ -87,7 +87,9 @@ def softbin_ap(queries: list[Query], bins: int) -> Tensor:
         positives, negatives = query.split()
         score, total, found = torch.zeros((), dtype=torch.float64), 0.0, 0.0
         for centre in torch.linspace(1, -1, bins, dtype=torch.float64):
-            hit, miss = (sum(torch.clamp(1 - (s - centre).abs() / width, min=0) for s in side) for side in (positives, negatives))
+            hit, miss = (
+                sum(torch.clamp(1 - (s - centre).abs() / width, min=0) for s in side) for side in (positives, negatives)
+            )
             total, found = total + hit + miss, found + hit
             score = score + (found / total * hit if total > 0 else 0.0)
         if positives:
@@ -99,7 +101,9 @@ def blackbox_ap(queries: list[Query], margin: float) -> Tensor:
     scores = []
     for query in queries:
         positives, negatives = query.split()
-        listed = sorted([(float(s) - margin / 2, 1) for s in positives] + [(float(s) + margin / 2, 0) for s in negatives])
+        listed = sorted(
+            [(float(s) - margin / 2, 1) for s in positives] + [(float(s) + margin / 2, 0) for s in negatives]
+        )
         hits = [hit for _, hit in reversed(listed)]
         places = [place for place, hit in enumerate(hits) if hit]
         if places:

@@ -64,7 +64,9 @@ CASES = {
     "sup_ap, delta after tau": (
         "sup_ap",
         {"tau": 0.04, "rho": 10.0},
-        lambda b, m: over(b, reference.hap(binary, {**reference.BOUND, "tau": 0.04, "rho": 10.0, "delta": 0.2}), finest),
+        lambda b, m: over(
+            b, reference.hap(binary, {**reference.BOUND, "tau": 0.04, "rho": 10.0, "delta": 0.2}), finest
+        ),
     ),
     "sup_ap, delta set": (
         "sup_ap",
@@ -201,7 +203,11 @@ CASES = {
 
 
 # Sums of two terms that are held against every corner one by one need fewer of them.
-SUMS = {case for case, (name, _, _) in CASES.items() if name in {"roadmap", "happier", "happier_f", "rod_recall", "rod_ndcg"}}
+SUMS = {
+    case
+    for case, (name, _, _) in CASES.items()
+    if name in {"roadmap", "happier", "happier_f", "rod_recall", "rod_ndcg"}
+}
 FEW_CORNERS = ("three levels, singletons", "gallery, three levels")
 
 

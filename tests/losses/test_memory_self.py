@@ -18,6 +18,11 @@ LABELS = torch.tensor([2, 0, 1, 0, 2, 1, 0, 3])  # class 3 has no second image i
 CASES = {
     "supcon": ("supcon", {"temperature": 0.2, "base_temperature": 0.2}, lambda q: slow.supcon(q, 0.2, False)),
     "supcon_in": ("supcon_in", {"temperature": 0.2, "base_temperature": 0.2}, lambda q: slow.supcon(q, 0.2, True)),
+    "supcon, first views ask": (
+        "supcon",
+        {"temperature": 0.2, "base_temperature": 0.2, "contrast_mode": "one"},
+        lambda q: slow.supcon(q[:BATCH], 0.2, False),
+    ),
     "softbin_ap": ("softbin_ap", {"num_bins": 8}, lambda q: slow.softbin_ap(q, 8)),
     "triplet": ("triplet", {"margin": 0.3}, lambda q: slow.triplet(q, 0.3, "all")),
     "triplet_semihard": ("triplet_semihard", {"margin": 0.3}, lambda q: slow.triplet(q, 0.3, "semihard")),

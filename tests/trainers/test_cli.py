@@ -73,7 +73,7 @@ def test_batches_that_do_not_suit_a_loss_are_said_and_trained(images: Path, tmp_
     done = train(images, tmp_path, "--losses", "contextual", "contextual:k=4", "smooth_ap")
     assert done.returncode == 0, done.stderr
     for k in (3, 4):
-        sentence = f"Contextual measures the ranking only where k is the number of images per class, even and at least 4"
+        sentence = "Contextual measures the ranking only where k is the number of images per class, even and at least 4"
         assert f"k is {k}, with 3 images per class and 4 classes. Leave k empty" in done.stderr
         assert done.stderr.count(f"rankscope: {sentence}") == 2
     (folder,) = list_runs(tmp_path)

@@ -77,9 +77,7 @@ def pair_batch(
         rows, columns = rows[:, :1], columns[:, :1]
     if gallery is None:
         own = torch.arange(len(queries), device=queries.device)
-    return PairBatch(
-        queries=queries, similarity=queries @ others.T, labels=rows, gallery_labels=columns, itself=own
-    )
+    return PairBatch(queries=queries, similarity=queries @ others.T, labels=rows, gallery_labels=columns, itself=own)
 
 
 def without_self(pairs: Tensor, itself: Tensor | None) -> Tensor:

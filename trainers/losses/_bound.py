@@ -24,6 +24,11 @@ DELTA_IN_TAUS = 5.0  # ln((1 - eps) / eps)
 # start and offset as published with each set of numbers; an offset of None makes the bound continuous at delta.
 PRESETS = {"paper": (0.5, None), "sop": (0.5, 1.44), "inat": (0.0, 1.0), "custom": (0.5, None)}
 
+DIFFERS = (
+    "The bound is the paper's, continuous at delta; the published code has a step down there for SOP and less than the "
+    "true count below it for iNaturalist (`preset`)."
+)
+
 
 @dataclass(frozen=True, kw_only=True)
 class BoundParameters:

@@ -33,13 +33,13 @@ class DecomposableParameters(BoundParameters):
         None,
         low=0.0,
         high=10.0,
-        help="Weight of the proxy softmax (Eq. 8); empty: as the terms say, or 0 where the pairs' weight is given.",
+        help="Weight of the proxy softmax (Eq. 8); empty: as the terms say, or 0 if the pairs have a weight.",
     )
     weight_calibration: float | None = parameter(
         None,
         low=0.0,
         high=10.0,
-        help="Weight of the pair calibration (Eq. 7); empty: as the terms say, or 0 where the proxies' weight is given.",
+        help="Weight of the pair calibration (Eq. 7); empty: as the terms say, or 0 if the proxies have a weight.",
     )
     temperature: float = parameter(0.05, low=0.005, high=1.0, log=True, help="Temperature of the proxy softmax.")
     pos_margin: float = parameter(

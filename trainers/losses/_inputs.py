@@ -84,9 +84,7 @@ def count_positives(labels: Tensor, gallery_labels: Tensor | None = None, own: T
     return found if own is None else found - (own >= 0).long()
 
 
-def need_positives(
-    title: str, labels: Tensor, gallery_labels: Tensor | None = None, own: Tensor | None = None
-) -> None:
+def need_positives(title: str, labels: Tensor, gallery_labels: Tensor | None = None, own: Tensor | None = None) -> None:
     """A loss built on positive pairs says so when a batch has none, instead of returning zero.
 
     Raises:

@@ -65,9 +65,7 @@ class Chunk:
     most: tuple[int, ...]
 
 
-def chunks(
-    plan: Layout, budget: int, *, every: bool = False, least: Sequence[int] | None = None
-) -> Iterator[Chunk]:
+def chunks(plan: Layout, budget: int, *, every: bool = False, least: Sequence[int] | None = None) -> Iterator[Chunk]:
     """Queries with enough positives, similar compositions together, as many as fit ``budget`` padded pairs.
 
     Args:

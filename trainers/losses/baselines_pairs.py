@@ -70,7 +70,7 @@ class MinedPairs(LossModule):
         return {"pairs": self.loss(rows, row_labels, indices, others, other_labels)}
 
     def _without_self(self, indices: Indices | None, labels: Tensor, gallery_labels: Tensor, itself: Tensor) -> Indices:
-        """Pairs or triplets less those whose positive is the anchor's own copy; all there are, where none were mined."""
+        """Pairs or triplets, mined or all, less those whose positive is the anchor's own copy."""
         from pytorch_metric_learning.utils import loss_and_miner_utils as library
 
         if indices is None:
@@ -80,7 +80,9 @@ class MinedPairs(LossModule):
         if len(indices) == 3:
             return tuple(index[kept] for index in indices)
         anchors, negatives = indices[2:]
-        if self.miner is not None:  # it chose the negatives of an anchor by its positives: none are left of a lonely one
+        if (
+            self.miner is not None
+        ):  # it chose the negatives of an anchor by its positives: none are left of a lonely one
             some = (count_positives(labels, gallery_labels, itself) > 0)[anchors]
             anchors, negatives = anchors[some], negatives[some]
         return indices[0][kept], indices[1][kept], anchors, negatives

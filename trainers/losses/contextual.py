@@ -22,7 +22,7 @@ class ContextualParameters:
         None,
         low=2,
         high=256,
-        help="Size of a neighbourhood, the image itself counted; empty: the images per class of the batch, as it must be.",
+        help="Size of a neighbourhood, the image itself counted; empty: the images per class, as it must be.",
     )
     eps: float = parameter(0.05, low=0.0, high=1.0, help="Slack of the neighbourhood's radius, squared distance.")
     alpha: float = parameter(10.0, low=0.0, high=1000.0, help="Slope given to the step function in the backward pass.")
@@ -151,8 +151,9 @@ def advice(parameters: ContextualParameters, images_per_class: int, classes_per_
     if k == images_per_class and k >= 4 and k % 2 == 0 and classes_per_batch > 2:
         return ""
     return (
-        f"{TITLE} measures the ranking only where k is the number of images per class, even and at least 4, and a batch "
-        f"has three classes or more: k is {k}, with {images_per_class} images per class and {classes_per_batch} classes. "
+        f"{TITLE} measures the ranking only where k is the number of images per class, even and at least 4, and a "
+        f"batch has three classes or more: k is {k}, with {images_per_class} images per class and "
+        f"{classes_per_batch} classes. "
         "Leave k empty and choose 4, 6 or 8 images per class."
     )
 
@@ -175,9 +176,7 @@ DESCRIPTOR = LossDescriptor(
         r"+\gamma\,(\bar{s}-\tilde{s})^2"
     ),
     sentence="Two images of a class should have the same nearest neighbours, not only be near each other.",
-    differs=(
-        "The terms add up as in the paper's Eq. 6; the two published codes each weigh them otherwise (`total`)."
-    ),
+    differs=("The terms add up as in the paper's Eq. 6; the two published codes each weigh them otherwise (`total`)."),
     advice=advice,
     parameters=ContextualParameters,
     module=Contextual,

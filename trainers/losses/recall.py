@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from torch import Tensor
 
 from trainers.losses._batch import pair_batch
-from trainers.losses._bound import BoundParameters, resolve
+from trainers.losses._bound import DIFFERS, BoundParameters, resolve
 from trainers.losses._decomposable import Decomposable, DecomposableParameters, Weights, described, weigh
 from trainers.losses._measures import Recall
 from trainers.losses._proxies import PROXY_LEARNING_RATE
@@ -53,7 +53,9 @@ TERMS = {
 class RODRecallParameters(SupRecallParameters, DecomposableParameters):
     """Parameters of ROD-R@k: Sup-R@k's, the second term's, and the weights."""
 
-    weight_recall: float | None = parameter(None, low=0.0, high=10.0, help="Weight of Sup-R@k; empty: as the terms say.")
+    weight_recall: float | None = parameter(
+        None, low=0.0, high=10.0, help="Weight of Sup-R@k; empty: as the terms say."
+    )
     terms: str = parameter(next(iter(TERMS)), choices=tuple(TERMS), help=described(TERMS))
 
 
@@ -138,6 +140,7 @@ DESCRIPTORS = (
         url=URL,
         equation=r"\mathcal{L}=" + SCORE + r",\quad \mathrm{rank}_i=\mathrm{rank}^+_i+\sum_{j\in\Omega^-}H^-(s_j-s_i)",
         sentence="Recall in the first k results, with the rank bound that keeps pulling on images ranked far too low.",
+        differs=DIFFERS,
         parameters=SupRecallParameters,
         module=RecallAtK,
         gallery=True,
@@ -156,8 +159,8 @@ DESCRIPTORS = (
         ),
         sentence="Recall in the first k results, and a proxy per class so that it also holds on the whole set.",
         differs=(
-            "Table II has a row with proxies, as here, and one with calibrated pairs (`terms`); the code weighs the two "
-            "terms 0.5 and 0.5, and averages the calibration over the pairs still inside a hinge, where the paper "
+            "Table II has a row with proxies, as here, and one with calibrated pairs (`terms`); the code weighs the "
+            "two terms 0.5 and 0.5, and averages the calibration over the pairs still inside a hinge, where the paper "
             "prints all pairs (`mean_over=all`)."
         ),
         parameters=RODRecallParameters,

@@ -112,8 +112,8 @@ DESCRIPTOR = LossDescriptor(
     ),
     sentence="Counts, softly enough to train on, how many right images reach the first k results, for several k.",
     differs=(
-        "The query stays in its own list, so that even a perfect ranking starts at rank 2, and k and the sums are cut, as "
-        "in the published code; the paper does neither (`form=paper`)."
+        "The query stays in its own list, so that even a perfect ranking starts at rank 2, and k and the sums are cut, "
+        "as in the published code; the paper does neither (`form=paper`)."
     ),
     follows_code=True,
     parameters=PatelRecallParameters,

@@ -31,8 +31,8 @@ class SupCon(LossModule):
     """Mean over anchors of the cross-entropy towards the anchor's positives, times temperature / base_temperature.
 
     An anchor's positives are the other views with its label. An anchor without one adds 0 and is counted in the mean.
-    With a gallery, anchors are compared with the gallery alone; an anchor's own copy in it is no candidate, as the anchor
-    is none in the batch. The copy of its other view is one.
+    With a gallery, anchors are compared with the gallery alone; an anchor's own copy in it is no candidate, as the
+    anchor is none in the batch. The copy of its other view is one.
     """
 
     leaves_self_out = True
@@ -117,8 +117,8 @@ _OUT = LossDescriptor(
     ),
     sentence="Each image picks out all images of its class from the rest of the batch, every one of them separately.",
     differs=(
-        "The mean over anchors is multiplied by temperature / base temperature, as in the published code; the paper sums "
-        "over anchors without the factor (`base_temperature` equal to `temperature` takes it away)."
+        "The mean over anchors is multiplied by temperature / base temperature, as in the published code; the paper "
+        "sums over anchors without the factor (`base_temperature` equal to `temperature` takes it away)."
     ),
     follows_code=True,
     parameters=SupConParameters,

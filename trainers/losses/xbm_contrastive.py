@@ -22,7 +22,7 @@ class XBMContrastiveParameters:
     negatives: str = parameter(
         "similarity",
         choices=("similarity", "hinge"),
-        help="What a negative above the margin costs: its cosine s, as in the code, or s - margin. The slope is the same.",
+        help="What a negative above the margin costs: its cosine s, as in the code, or s - margin, of equal slope.",
     )
 
 
