@@ -15,6 +15,7 @@ from explorer.pick_images import pick_images
 from explorer.pick_losses import pick_losses
 from explorer.runs import Runs
 from explorer.wording import waiting
+from trainers.advice import advice
 from trainers.encoders import ENCODERS
 from trainers.errors import UserError
 from trainers.parameters import specs
@@ -116,8 +117,8 @@ def _start_event(
         try:
             config = _form(list(values[:-1]), training, image_fields).config()
             started = runs.start(config, str(values[-1] or ""))
-            line = waiting(runs.place(started))
-            return started, paragraph(line) if line else ""
+            lines = [waiting(runs.place(started)), *advice(config)]
+            return started, "".join(paragraph(line) for line in lines if line)
         except (UserError, OSError) as error:
             return "", failed(str(error))
 

@@ -44,3 +44,12 @@ def test_every_entry_has_a_row_of_the_right_width() -> None:
 def test_names_in_the_text_exist() -> None:
     claimed = re.findall(r"`([a-z_]+)`", README[README.index("## What it implements") : README.index("<details>")])
     assert claimed and set(claimed) <= set(LOSSES)
+
+
+def test_every_default_that_is_not_the_papers_is_named() -> None:
+    """The exceptions stand in a list of their own, and they are those whose descriptor says so."""
+    said = README[README.index("it is the other way") : README.index("`python -m trainers losses` lists")]
+    named = {LOSSES[name].alias_of or name for name in re.findall(r"`([a-z_]+)`", said)}
+    assert {name for name, loss in LOSSES.items() if loss.follows_code and loss.alias_of is None} <= named
+    pairs = {name for name, loss in LOSSES.items() if "mean_over" in loss.defaults()}
+    assert {name for name in named if not LOSSES[name].follows_code} == pairs - {"calibration"}

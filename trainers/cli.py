@@ -11,6 +11,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+from trainers.advice import advice
 from trainers.bar import train_with_bar
 from trainers.errors import ParameterError, UserError
 from trainers.mending.cli import add_mend_flags, add_scene_flags, mend_config, mend_summary
@@ -201,6 +202,8 @@ def _start(arguments: argparse.Namespace, config: RunConfig) -> int:
     from trainers.validation import check
 
     check(config)
+    for sentence in advice(config):
+        print(f"rankscope: {sentence}", file=sys.stderr)
     folder = RunFolder.create(arguments.runs, config)
     print(f"run {folder.id} in {folder.path}")
     return _work(folder)
@@ -315,6 +318,8 @@ def _encoders(_arguments: argparse.Namespace) -> int:
 
 def _describe(descriptor: Any, heading: str) -> None:
     print(f"{descriptor.name}: {heading}\n  {descriptor.sentence}")
+    if getattr(descriptor, "differs", ""):
+        print(f"  {descriptor.differs}")
     for spec in specs(descriptor.parameters):
         print(f"    {spec.name} = {spec.default}  ({describe(spec)})  {spec.rule.help}")
 

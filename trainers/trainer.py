@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from trainers import schedule
+from trainers.advice import advice
 from trainers.arm import Arm
 from trainers.batches import Batches
 from trainers.data import load_data
@@ -76,6 +77,8 @@ class Trainer(Loop):
             )
         self._epoch = max(1, len(compact) // (per_batch * config.images_per_class))
         self.config = schedule.in_steps(config, self._epoch)
+        for sentence in advice(config, per_batch):
+            self.folder.log(f"note: {sentence}")
         labels = torch.cat([compact[:, None], data.train.labels[:, 1:]], dim=1)
         torch.manual_seed(config.seed)
         _, channels, side, _ = data.train.images.shape

@@ -65,7 +65,8 @@ def subject(kind: str, name: str, size: int, device: str) -> Callable[[Tensor, T
         return CUBES[name]
     if kind == "peer":
         return peer(name, size)
-    return LOSSES[name].build(num_classes=size // PER_CLASS, dim=DIM).to(device)
+    parameters = {"terms": "table_ii_pairs"} if name == "roadmap" else {}  # as its cube
+    return LOSSES[name].build(num_classes=size // PER_CLASS, dim=DIM, **parameters).to(device)
 
 
 def measure(kind: str, name: str, size: int, device: str, runs: int) -> dict[str, float]:

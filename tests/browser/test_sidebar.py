@@ -80,6 +80,18 @@ def test_what_is_wrong_stands_under_the_button(page: Page):
     expect(page.locator("#rs-note [role=alert]")).to_contain_text("minutes needs a number from 0.05 to 10080; -3 came")
 
 
+def test_batches_that_do_not_suit_a_loss_are_said_under_the_button(page: Page):
+    choose(page, 0, "Contextual")
+    page.get_by_role("button", name="Batch, learning rate and more").click()
+    images = page.get_by_label("Images per class").last
+    images.fill("5")
+    images.press("Tab")
+    page.locator("#rs-train").click()
+    expect(page.locator("#rs-note")).to_contain_text("k is 5, with 5 images per class and 32 classes. Leave k empty")
+    page.locator("#rs-stop").click()
+    expect(page.locator("#rs-said")).to_contain_text("It left the line.")
+
+
 def test_train_queues_the_run_and_opens_it(page: Page, site: Site):
     fold(page, 0)
     number = page.locator(".rs-slot-0 .rs-log-number").first

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 
 import pytest
 import torch
@@ -106,6 +107,27 @@ def test_a_separate_gallery_is_taken(name: str) -> None:
     assert torch.isfinite(embeddings.grad).all()
 
 
+# A queue holds other keys than the batch's; distance-weighted triplets are drawn.
+@pytest.mark.parametrize(
+    "name", [name for name in LOSSES if LOSSES[name].gallery and name not in ("infonce", "triplet_distance_weighted")]
+)
+def test_the_batch_as_a_gallery_is_the_batch_where_the_copies_are_known(name: str) -> None:
+    """What a definition leaves out of a query's candidates, positives or pairs, it leaves out of a memory too."""
+    loss, found = LOSSES[name], []
+    module = build(loss).double()
+    embeddings, labels = batch(loss, [PER_CLASS] * CLASSES)
+    rows = embeddings.shape[:-1]
+    own = torch.arange(rows.numel()).reshape(rows)
+    for alone in (True, False):
+        given = embeddings.double().requires_grad_()
+        others = (given.reshape(-1, DIM), labels.repeat_interleave(loss.views, 0))
+        value = module(given, labels) if alone else module(given, labels, *others, own=own)
+        value.backward()
+        found.append((value.detach(), given.grad))
+    torch.testing.assert_close(found[1][0], found[0][0], rtol=1e-9, atol=1e-9)
+    torch.testing.assert_close(found[1][1], found[0][1], rtol=1e-6, atol=1e-8)
+
+
 @pytest.mark.parametrize("name", LOSSES)
 def test_the_same_seed_gives_the_same_module(name: str) -> None:
     first, second = build(LOSSES[name]).state_dict(), build(LOSSES[name]).state_dict()
@@ -135,6 +157,10 @@ def test_the_descriptor_is_complete(name: str) -> None:
     assert "$" not in loss.equation
     assert loss.equation.count("{") == loss.equation.count("}")
     assert dataclasses.is_dataclass(loss.parameters)
+    assert loss.differs == "" or loss.differs.endswith(".")
+    assert loss.differs or not loss.follows_code, f"{name} follows its code: say in what"
+    for option in re.findall(r"`([a-z_]+)", loss.differs):
+        assert option in loss.defaults(), f"{name} has no parameter {option!r}"
     for spec in specs(loss.parameters):
         assert spec.rule.help.strip(), f"{name}.{spec.name} has no help"
         if spec.type in (int, float):

@@ -146,6 +146,23 @@ def patel(at_k, temps, tau: float, own: bool):
     return score
 
 
+def patel_as_printed(at_k, tau: float, own: bool):
+    """RS@k as its paper prints it: the query is in no list of its own, and neither k nor the sums are cut."""
+
+    def score(q: int, s: Tensor, levels: list[int]) -> Tensor | None:
+        items = [j for j in range(len(levels)) if not (own and j == q)]
+        positives = [i for i in items if levels[i]]
+        if not positives:
+            return None
+        rest, total = s[items], s.new_zeros(())
+        for k in at_k:
+            ranks = [smooth_rank(rest, items.index(i), tau) for i in positives]
+            total = total + sum(sigmoid(k - rank, 1.0) for rank in ranks) / min(k, len(positives))
+        return total / len(at_k)
+
+    return score
+
+
 def calibration(
     emb: Tensor, labels: Tensor, gallery: Tensor | None, gallery_labels: Tensor | None, a: float, b: float, every: bool
 ) -> Tensor:

@@ -48,11 +48,31 @@ def proxied(batch: Batch, module, temperature: float = 0.05) -> Tensor:
     return reference.proxy_softmax(batch.embeddings, batch.labels, module.proxies, temperature)
 
 
+def sup_ap(batch: Batch) -> Tensor:
+    return over(batch, reference.hap(binary, reference.BOUND), finest)
+
+
+def sup_recall(batch: Batch) -> Tensor:
+    return over(batch, reference.recall(AT_K, 1.0, reference.BOUND), finest)
+
+
 # name -> (registry name, parameters, reference of (batch, module))
 CASES = {
     "smooth_ap": ("smooth_ap", {"tau": TAU}, lambda b, m: over(b, reference.hap(binary, tau=TAU), finest)),
     "sup_ap": ("sup_ap", {}, lambda b, m: over(b, reference.hap(binary, reference.BOUND), finest)),
     "sup_ap sop": ("sup_ap", {"preset": "sop"}, lambda b, m: over(b, reference.hap(binary, SOP), finest)),
+    "sup_ap, delta after tau": (
+        "sup_ap",
+        {"tau": 0.04, "rho": 10.0},
+        lambda b, m: over(
+            b, reference.hap(binary, {**reference.BOUND, "tau": 0.04, "rho": 10.0, "delta": 0.2}), finest
+        ),
+    ),
+    "sup_ap, delta set": (
+        "sup_ap",
+        {"tau": 0.04, "delta": 0.05},
+        lambda b, m: over(b, reference.hap(binary, {**reference.BOUND, "tau": 0.04}), finest),
+    ),
     "sup_ap wide": ("sup_ap", WIDE, lambda b, m: over(b, reference.hap(binary, WIDE), finest)),
     "calibration": ("calibration", {}, lambda b, m: calibrated(b)),
     "calibration all": (
@@ -60,15 +80,37 @@ CASES = {
         {"mean_over": "all", "pos_margin": 0.5, "neg_margin": 0.1},
         lambda b, m: calibrated(b, True, 0.5, 0.1),
     ),
-    "roadmap": (
+    "roadmap": ("roadmap", {}, lambda b, m: 0.9 * sup_ap(b) + 0.1 * proxied(b, m)),
+    "roadmap pairs": ("roadmap", {"terms": "table_ii_pairs"}, lambda b, m: 0.9 * sup_ap(b) + 0.1 * calibrated(b)),
+    "roadmap pairs, Eq. 7": (
         "roadmap",
-        {},
-        lambda b, m: 0.9 * over(b, reference.hap(binary, reference.BOUND), finest) + 0.1 * calibrated(b),
+        {"terms": "table_ii_pairs", "mean_over": "all"},
+        lambda b, m: 0.9 * sup_ap(b) + 0.1 * calibrated(b, True),
     ),
-    "roadmap++": (
+    "roadmap 2021": (
         "roadmap",
-        {"weight_proxy": 0.2},
-        lambda b, m: 0.9 * over(b, reference.hap(binary, reference.BOUND), finest) + 0.2 * proxied(b, m),
+        {"terms": "neurips_2021_pairs"},
+        lambda b, m: 0.5 * sup_ap(b) + 0.5 * calibrated(b),
+    ),
+    "roadmap 2021, code": (
+        "roadmap",
+        {"terms": "neurips_2021_code_pairs"},
+        lambda b, m: sup_ap(b) + calibrated(b),
+    ),
+    "roadmap, pairs named": (
+        "roadmap",
+        {"weight_ap": 1.0, "weight_calibration": 0.3},
+        lambda b, m: sup_ap(b) + 0.3 * calibrated(b),
+    ),
+    "roadmap, proxies named": (
+        "roadmap",
+        {"terms": "table_ii_pairs", "weight_proxy": 0.2},
+        lambda b, m: 0.9 * sup_ap(b) + 0.2 * proxied(b, m),
+    ),
+    "roadmap, both named": (
+        "roadmap",
+        {"weight_proxy": 0.2, "weight_calibration": 0.3},
+        lambda b, m: 0.9 * sup_ap(b) + 0.3 * calibrated(b) + 0.2 * proxied(b, m),
     ),
     "proxy_nsm": ("proxy_nsm", {}, proxied),
     "sup_hap": ("sup_hap", {}, lambda b, m: over(b, reference.hap(graded(b, 1.0), reference.BOUND))),
@@ -102,7 +144,7 @@ CASES = {
     "happier_f": (
         "happier_f",
         {},
-        lambda b, m: 0.5 * over(b, reference.hap(graded(b, 5.0), reference.BOUND)) + 0.5 * proxied(b, m),
+        lambda b, m: 0.9 * over(b, reference.hap(graded(b, 5.0), reference.BOUND)) + 0.1 * proxied(b, m),
     ),
     "smooth_recall": (
         "smooth_recall",
@@ -114,15 +156,41 @@ CASES = {
         {"at_k": AT_K},
         lambda b, m: over(b, reference.recall(AT_K, 1.0, reference.BOUND), finest),
     ),
-    "rod_recall": (
+    "rod_recall": ("rod_recall", {"at_k": AT_K}, lambda b, m: 0.9 * sup_recall(b) + 0.1 * proxied(b, m)),
+    "rod_recall pairs": (
         "rod_recall",
-        {"at_k": AT_K},
-        lambda b, m: 0.9 * over(b, reference.recall(AT_K, 1.0, reference.BOUND), finest) + 0.1 * calibrated(b),
+        {"at_k": AT_K, "terms": "table_ii_pairs"},
+        lambda b, m: 0.9 * sup_recall(b) + 0.1 * calibrated(b),
+    ),
+    "rod_recall pairs, Eq. 7": (
+        "rod_recall",
+        {"at_k": AT_K, "weight_calibration": 0.3, "mean_over": "all"},
+        lambda b, m: 0.9 * sup_recall(b) + 0.3 * calibrated(b, True),
+    ),
+    "rod_recall, code": (
+        "rod_recall",
+        {"at_k": AT_K, "terms": "code_proxies"},
+        lambda b, m: 0.5 * sup_recall(b) + 0.5 * proxied(b, m),
+    ),
+    "rod_recall, code, pairs": (
+        "rod_recall",
+        {"at_k": AT_K, "terms": "code_pairs"},
+        lambda b, m: 0.5 * sup_recall(b) + 0.5 * calibrated(b),
+    ),
+    "rod_recall, both named": (
+        "rod_recall",
+        {"at_k": AT_K, "weight_recall": 1.0, "weight_proxy": 0.2, "weight_calibration": 0.3},
+        lambda b, m: sup_recall(b) + 0.3 * calibrated(b) + 0.2 * proxied(b, m),
     ),
     "recall_at_k_patel": (
         "recall_at_k_patel",
         {"tau_rank": TAU, "k": AT_K, "tau_k": (1.0, 2.0, 0.5)},
         lambda b, m: over(b, reference.patel(AT_K, (1.0, 2.0, 0.5), TAU, b.gallery is None), finest),
+    ),
+    "recall_at_k_patel as printed": (
+        "recall_at_k_patel",
+        {"tau_rank": TAU, "k": (1, 2, 40), "form": "paper"},
+        lambda b, m: over(b, reference.patel_as_printed((1, 2, 40), TAU, b.gallery is None), finest),
     ),
     "sup_ndcg": ("sup_ndcg", {}, lambda b, m: over(b, reference.ndcg(reference.BOUND))),
     "smooth_ndcg": ("smooth_ndcg", {"tau": TAU}, lambda b, m: over(b, reference.ndcg(tau=TAU))),
@@ -135,7 +203,11 @@ CASES = {
 
 
 # Sums of two terms that are held against every corner one by one need fewer of them.
-SUMS = ("roadmap", "roadmap++", "happier", "happier_f", "rod_recall", "rod_ndcg")
+SUMS = {
+    case
+    for case, (name, _, _) in CASES.items()
+    if name in {"roadmap", "happier", "happier_f", "rod_recall", "rod_ndcg"}
+}
 FEW_CORNERS = ("three levels, singletons", "gallery, three levels")
 
 

@@ -133,6 +133,86 @@ def test_everyone_a_neighbour_is_no_division_by_zero():
     assert torch.isfinite(emb.grad).all()
 
 
+def correctly_ranked(emb: torch.Tensor, labels: torch.Tensor) -> bool:
+    """Every image has all of its class before any other, one comparison at a time."""
+    x = torch.nn.functional.normalize(emb)
+    everyone = range(len(x))
+    return all(
+        x[i] @ x[p] > x[i] @ x[j]
+        for i in everyone
+        for p in everyone
+        for j in everyone
+        if labels[i] == labels[p] and labels[i] != labels[j]
+    )
+
+
+@pytest.mark.parametrize(("m", "classes"), [(2, 3), (4, 3), (4, 5), (6, 3)])
+def test_zero_loss_is_a_correct_ranking_and_the_other_way_round(m, classes):
+    """Proposition 4.1: m images of each class, k = m, more than 2 k images, eps = 0."""
+    labels = torch.arange(classes).repeat(m)
+    seen = {True: 0, False: 0}
+    for seed in range(60):
+        torch.manual_seed(seed)
+        centres = torch.randn(classes, 5, dtype=torch.float64)
+        spread = 10 ** torch.empty(1).uniform_(-1.5, 0.5).item()
+        emb = centres[labels] + spread * torch.randn(len(labels), 5, dtype=torch.float64)
+        right = correctly_ranked(emb, labels)
+        loss = build(eps=0.0).parts(emb, labels)["context"].item()
+        assert (loss == 0.0) == right, (seed, loss)
+        assert right or loss > 1e-4
+        seen[right] += 1
+    assert min(seen.values()) >= 10
+
+
+def test_one_image_out_of_place_is_enough():
+    """Twelve images in three tight classes; one moves towards another class until a single comparison is wrong."""
+    labels = torch.arange(3).repeat_interleave(4)
+    torch.manual_seed(0)
+    emb = torch.eye(3, 5, dtype=torch.float64)[labels] + 0.05 * torch.randn(12, 5, dtype=torch.float64)
+    found = []
+    for share in torch.linspace(0, 1, 201).tolist():
+        moved = emb.clone()
+        moved[0] = (1 - share) * emb[0] + share * emb[4]
+        found.append((correctly_ranked(moved, labels), build(eps=0.0).parts(moved, labels)["context"].item() == 0.0))
+    assert all(right == zero for right, zero in found)
+    assert found[0] == (True, True) and found[-1] == (False, False)
+
+
+@pytest.mark.parametrize("m", [4, 6])
+def test_k_is_the_images_per_class_of_the_batch(m):
+    torch.manual_seed(m)
+    emb, labels = torch.randn(5 * m, 5), torch.arange(5).repeat(m)
+    assert build()(emb, labels) == build(k=m)(emb, labels) != build(k=m - 2)(emb, labels)
+
+
+def test_k_where_classes_are_not_equal_is_what_most_images_have():
+    torch.manual_seed(1)
+    emb, labels = torch.randn(15, 5), torch.tensor([0, 0, 0, 1, 1, 1, 2, 2, 2, 3, 3, 3, 4, 4, 5])
+    assert build()(emb, labels) == build(k=3)(emb, labels)
+    alone = torch.arange(15)
+    assert build()(emb, alone) == build(k=2)(emb, alone)
+
+
+@pytest.mark.parametrize(
+    ("k", "images", "classes", "good"),
+    [
+        (None, 4, 32, True),
+        (None, 6, 3, True),
+        (4, 4, 32, True),
+        (None, 5, 32, False),
+        (None, 2, 32, False),
+        (6, 4, 32, False),
+        (5, 5, 32, False),
+        (None, 4, 2, False),
+    ],
+)
+def test_batches_that_do_not_suit_it_are_named(k, images, classes, good):
+    said = LOSSES["contextual"].advice(module.ContextualParameters(k=k), images, classes)
+    assert (said == "") == good
+    if not good:
+        assert f"k is {k or images}, with {images} images per class and {classes} classes" in said
+
+
 def test_a_batch_no_larger_than_a_neighbourhood_is_refused():
     with pytest.raises(UserError, match="k = 4; 4 came"):
         build()(torch.randn(4, 5), torch.zeros(4))

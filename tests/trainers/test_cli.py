@@ -69,6 +69,19 @@ def test_bad_input_is_one_sentence(images: Path, tmp_path: Path, words: tuple[st
     assert "Traceback" not in done.stderr + done.stdout
 
 
+def test_batches_that_do_not_suit_a_loss_are_said_and_trained(images: Path, tmp_path: Path) -> None:
+    done = train(images, tmp_path, "--losses", "contextual", "contextual:k=4", "smooth_ap")
+    assert done.returncode == 0, done.stderr
+    for k in (3, 4):
+        sentence = "Contextual measures the ranking only where k is the number of images per class, even and at least 4"
+        assert f"k is {k}, with 3 images per class and 4 classes. Leave k empty" in done.stderr
+        assert done.stderr.count(f"rankscope: {sentence}") == 2
+    (folder,) = list_runs(tmp_path)
+    assert (folder.path / "log.txt").read_text().count("note: Contextual measures the ranking only where") == 2
+    quiet = train(images, tmp_path, "--losses", "contextual", "--images-per-class", "4", "--steps", "1")
+    assert quiet.returncode == 0 and "rankscope:" not in quiet.stderr
+
+
 def test_choices_are_parsed() -> None:
     assert parse_choice("happier") == ("happier", {})
     assert parse_choice("sup_recall:at_k=1;2;4,temp=0.5,preset=sop,offset=none") == (

@@ -20,14 +20,14 @@ class PairBatch:
         similarity: ``[B, G]`` cosines, same dtype.
         labels: ``[B, L]`` int64, finest level first.
         gallery_labels: ``[G, L]`` int64.
-        own: the batch is its own gallery, so query i is also gallery item i.
+        itself: ``[B]`` int64, the gallery item that is the query itself, -1 where none is; None: none is anywhere.
     """
 
     queries: Tensor
     similarity: Tensor
     labels: Tensor
     gallery_labels: Tensor
-    own: bool
+    itself: Tensor | None
 
 
 def unit(embeddings: Tensor) -> Tensor:
@@ -45,6 +45,7 @@ def pair_batch(
     gallery_labels: Tensor | None = None,
     *,
     finest: bool = False,
+    own: Tensor | None = None,
 ) -> PairBatch:
     """Normalise both sides once and form every cosine.
 
@@ -54,6 +55,7 @@ def pair_batch(
         gallery: ``[G, D]`` raw; None: the batch itself.
         gallery_labels: ``[G]`` or ``[G, L]``.
         finest: keep the finest label column alone (losses that know only same or different).
+        own: see :meth:`trainers.losses.base.LossModule.terms`; without a gallery each query is the item of its number.
 
     Raises:
         UserError: shapes do not fit together.
@@ -73,9 +75,22 @@ def pair_batch(
         )
     if finest:
         rows, columns = rows[:, :1], columns[:, :1]
-    return PairBatch(
-        queries=queries, similarity=queries @ others.T, labels=rows, gallery_labels=columns, own=gallery is None
-    )
+    if gallery is None:
+        own = torch.arange(len(queries), device=queries.device)
+    return PairBatch(queries=queries, similarity=queries @ others.T, labels=rows, gallery_labels=columns, itself=own)
+
+
+def without_self(pairs: Tensor, itself: Tensor | None) -> Tensor:
+    """The pairs ``[B, G]``, bool, less those of a query with itself.
+
+    Args:
+        pairs: changed in place.
+        itself: as in :class:`PairBatch`.
+    """
+    if itself is not None:
+        found = (itself >= 0).nonzero()[:, 0]
+        pairs[found, itself[found]] = False
+    return pairs
 
 
 def _labels(embeddings: Tensor, labels: Tensor, what: str) -> Tensor:

@@ -6,6 +6,10 @@ Ramzi et al., "Robust and Decomposable Average Precision for Image Retrieval" (N
     H-(t) = sig(t/tau)               t <= 0
           = sig(t/tau) + start       0 < t <= delta
           = rho (t - delta) + offset t > delta
+
+delta is where the sigmoid has become flat, delta = tau ln((1 - eps) / eps) (appendix A-C of the same): it follows tau.
+The paper says eps = 0.01 and prints delta = 0.05 for tau = 0.01, which is 0.046 rounded. The eps for which the printed
+number, and every published setting, is exact is 1 / (1 + e^5) = 0.0067, and then delta is 5 tau.
 """
 
 from __future__ import annotations
@@ -15,8 +19,15 @@ from dataclasses import dataclass
 
 from trainers.parameters import parameter
 
+DELTA_IN_TAUS = 5.0  # ln((1 - eps) / eps)
+
 # start and offset as published with each set of numbers; an offset of None makes the bound continuous at delta.
 PRESETS = {"paper": (0.5, None), "sop": (0.5, 1.44), "inat": (0.0, 1.0), "custom": (0.5, None)}
+
+DIFFERS = (
+    "The bound is the paper's, continuous at delta; the published code has a step down there for SOP and less than the "
+    "true count below it for iNaturalist (`preset`)."
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,7 +40,12 @@ class BoundParameters:
     rho: float = parameter(
         100.0, low=0.0, high=1000.0, help="Slope beyond delta: the constant pull on badly ranked items."
     )
-    delta: float = parameter(0.05, low=0.0, high=1.0, help="Similarity gap beyond which the bound grows in a line.")
+    delta: float | None = parameter(
+        None,
+        low=0.0,
+        high=1.0,
+        help="Similarity gap beyond which the bound grows in a line; empty is 5 tau, where the sigmoid is flat.",
+    )
     start: float | None = parameter(
         None, low=0.0, high=2.0, help="Jump at a gap of zero; empty takes the preset's (paper 0.5)."
     )
@@ -65,10 +81,11 @@ class Bound:
 
 
 def resolve(parameters: BoundParameters) -> Bound:
-    """Fill start and offset from the preset where they were not given."""
+    """Fill delta from tau, and start and offset from the preset, where they were not given."""
+    delta = parameters.delta if parameters.delta is not None else DELTA_IN_TAUS * parameters.tau
     start, offset = PRESETS[parameters.preset]
     start = parameters.start if parameters.start is not None else start
     offset = parameters.offset if parameters.offset is not None else offset
     if offset is None:
-        offset = start + 1.0 / (1.0 + math.exp(-parameters.delta / parameters.tau))
-    return Bound(tau=parameters.tau, rho=parameters.rho, delta=parameters.delta, start=start, offset=offset)
+        offset = start + 1.0 / (1.0 + math.exp(-delta / parameters.tau))
+    return Bound(tau=parameters.tau, rho=parameters.rho, delta=delta, start=start, offset=offset)

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from torch import Tensor
 
-from trainers.losses._batch import PairBatch
+from trainers.losses._batch import PairBatch, without_self
+
+MEAN_OVER = ("active", "all")
+MEAN_OVER_HELP = "active divides by the pairs still inside a hinge (as trained), all by every pair (as printed)."
 
 
 def calibration(batch: PairBatch, pos_margin: float, neg_margin: float, mean_over: str = "active") -> Tensor:
     """Mean of [pos_margin - s]_+ over positive pairs plus mean of [s - neg_margin]_+ over negative ones.
 
-    Ramzi et al. 2021, Eq. 7. Ordered pairs; an item is no pair with itself.
+    Ramzi et al. 2023, Eq. 7. Ordered pairs; an item is no pair with itself, nor with its copy in a memory.
 
     Args:
         batch: queries against the gallery; the finest labels decide.
@@ -25,8 +28,7 @@ def calibration(batch: PairBatch, pos_margin: float, neg_margin: float, mean_ove
     similarity = batch.similarity
     same = batch.labels[:, None, 0] == batch.gallery_labels[None, :, 0]
     other = ~same
-    if batch.own:
-        same.fill_diagonal_(False)
+    same = without_self(same, batch.itself)
     pull = (pos_margin - similarity[same]).clamp(min=0)
     push = (similarity - neg_margin).clamp(min=0) * other
     pairs = ((pull > 0), (push > 0)) if mean_over == "active" else (same, other)

@@ -46,6 +46,11 @@ def one_view(embeddings: Tensor, labels: Tensor) -> tuple[Tensor, Tensor]:
     return rows, row_labels
 
 
+def flatten_own(own: Tensor | None) -> Tensor | None:
+    """``own`` of :meth:`trainers.losses.base.LossModule.forward` in the order of :func:`flatten_views`."""
+    return own if own is None or own.dim() == 1 else own.T.reshape(-1)
+
+
 def contrast_set(gallery: Tensor, gallery_labels: Tensor | None) -> tuple[Tensor, Tensor]:
     """Unit rows and finest labels of a separate gallery.
 
@@ -63,16 +68,29 @@ def refuse_gallery(title: str, gallery: Tensor | None) -> None:
         raise UserError(f"{title} compares images of one batch; a gallery came. Leave the memory out, or use SupCon.")
 
 
-def need_positives(title: str, labels: Tensor, gallery_labels: Tensor | None = None) -> None:
+def count_positives(labels: Tensor, gallery_labels: Tensor | None = None, own: Tensor | None = None) -> Tensor:
+    """How many positives each image has, ``[N]`` int64, itself left out: in the batch, or in a gallery.
+
+    Args:
+        labels: ``[N]``.
+        gallery_labels: ``[G]``; None: the batch's.
+        own: ``[N]`` gallery row of each image's copy, -1 where none is; None: none is anywhere.
+    """
+    others = labels if gallery_labels is None else gallery_labels
+    names, column = torch.cat([labels, others]).unique(return_inverse=True)
+    found = torch.bincount(column[len(labels) :], minlength=len(names))[column[: len(labels)]]
+    if gallery_labels is None:
+        return found - 1
+    return found if own is None else found - (own >= 0).long()
+
+
+def need_positives(title: str, labels: Tensor, gallery_labels: Tensor | None = None, own: Tensor | None = None) -> None:
     """A loss built on positive pairs says so when a batch has none, instead of returning zero.
 
     Raises:
         UserError: no two images share a class.
     """
-    if gallery_labels is None:
-        found = len(labels.unique()) < len(labels)
-    else:
-        found = bool(torch.isin(labels, gallery_labels).any())
+    found = bool((count_positives(labels, gallery_labels, own) > 0).any())
     if not found:
         raise UserError(
             f"{title} needs two images of at least one class in a batch; this one holds {len(labels)} images of "

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -65,16 +65,17 @@ class Chunk:
     most: tuple[int, ...]
 
 
-def chunks(plan: Layout, budget: int, *, every: bool = False, least: int = 1) -> Iterator[Chunk]:
+def chunks(plan: Layout, budget: int, *, every: bool = False, least: Sequence[int] | None = None) -> Iterator[Chunk]:
     """Queries with enough positives, similar compositions together, as many as fit ``budget`` padded pairs.
 
     Args:
         plan: the layout of all queries.
         budget: pairs a chunk may hold; one query is always let through.
         every: pairs are (positive, any item) instead of (item, item of a lower level).
-        least: queries with fewer positives are left out.
+        least: for each query the number of positives below which it is left out; None: one.
     """
-    with_positive = [q for q, row in enumerate(plan.rows) if sum(plan.sizes[row][1:]) >= least]
+    least = least or [1] * len(plan.rows)
+    with_positive = [q for q, row in enumerate(plan.rows) if sum(plan.sizes[row][1:]) >= least[q]]
     with_positive.sort(key=lambda q: plan.sizes[plan.rows[q]])
     held: list[int] = []
     most: tuple[int, ...] = ()

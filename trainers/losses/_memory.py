@@ -34,12 +34,16 @@ class CrossBatchMemory(nn.Module):
         self.full_from_start = random_start
 
     @torch.no_grad()
-    def push(self, embeddings: Tensor, labels: Tensor) -> None:
+    def push(self, embeddings: Tensor, labels: Tensor) -> Tensor:
         """Write a batch over the oldest rows, as unit rows without gradient.
 
         Args:
             embeddings: ``[B, D]`` or ``[B, V, D]`` raw.
             labels: ``[B]`` or ``[B, L]``.
+
+        Returns:
+            ``[B]`` or ``[B, V]`` int64, the row of :meth:`contents` that each embedding now is; -1 for those that a
+            batch larger than the ring has no room for.
 
         Raises:
             UserError: labels of another number of levels than the memory's.
@@ -50,6 +54,7 @@ class CrossBatchMemory(nn.Module):
                 f"This memory keeps labels of {self.labels.shape[1]} level(s); {labels.shape[1]} came. "
                 f"Build it with levels={labels.shape[1]}."
             )
+        shape = embeddings.shape[:-1]
         if embeddings.dim() == 3:
             labels = labels.repeat_interleave(embeddings.shape[1], 0)
             embeddings = embeddings.flatten(0, 1)
@@ -59,6 +64,7 @@ class CrossBatchMemory(nn.Module):
         self.rows[place] = unit(embeddings[batch - kept :]).to(self.rows)
         self.labels[place] = labels[batch - kept :].to(self.labels)
         self.pushed += batch
+        return torch.cat([place.new_full((batch - kept,), -1), place]).reshape(shape)
 
     def contents(self) -> tuple[Tensor, Tensor]:
         """Rows ``[K', D]`` and labels ``[K', L]`` held now, copied: a later push leaves them as they are."""
@@ -70,8 +76,10 @@ class WithMemory(LossModule):
     """A loss on the batch and the same loss on the batch against a memory, averaged with the given factors.
 
     The current batch is pushed first, so that each query finds a detached copy of itself and its classmates there. A
-    loss whose memory is a queue (``LossModule.queue``) is compared with the rows from before this batch, and then its
-    last view is pushed.
+    loss that leaves a query out of its own candidates (``LossModule.leaves_self_out``) is told which row that copy is:
+    it is known by its place, not by its similarity, so that another image that looks the same stays. One that counts
+    the query as its own positive counts the copy too, as published (SupRank). A loss whose memory is a queue
+    (``LossModule.queue``) is compared with the rows from before this batch, and then its last view is pushed.
 
     Args:
         loss: any loss that takes a gallery.
@@ -115,7 +123,7 @@ class WithMemory(LossModule):
         """
         if gallery is not None:
             raise UserError("A loss with a memory has its gallery already; another came. Pass the batch alone.")
-        rows, row_labels = self._exchange(embeddings, labels)
+        rows, row_labels, own = self._exchange(embeddings, labels)
         if int(self.batches) <= self.after or len(rows) == 0:
             return self.loss.terms(embeddings, labels)
         total = self.batch_factor + self.memory_factor
@@ -123,16 +131,22 @@ class WithMemory(LossModule):
         if self.batch_factor:
             inner = self.loss.terms(embeddings, labels)
             found = {name: value * (self.batch_factor / total) for name, value in inner.items()}
-        outer = self.loss.terms(embeddings, labels, rows.to(embeddings.device), row_labels.to(embeddings.device))
+        held = (rows.to(embeddings.device), row_labels.to(embeddings.device))
+        known = {"own": own.to(embeddings.device)} if self.loss.leaves_self_out and own is not None else {}
+        outer = self.loss.terms(embeddings, labels, *held, **known)
         return found | {f"memory_{name}": value * (self.memory_factor / total) for name, value in outer.items()}
 
-    def _exchange(self, embeddings: Tensor, labels: Tensor) -> tuple[Tensor, Tensor]:
-        """Push the batch, in training; rows and labels to compare with."""
-        before = self.memory.contents() if self.loss.queue else None
-        if self.training:
-            self.memory.push(embeddings[:, -1] if self.loss.queue else embeddings, labels)
-            self.batches += 1
-        return before or self.memory.contents()
+    def _exchange(self, embeddings: Tensor, labels: Tensor) -> tuple[Tensor, Tensor, Tensor | None]:
+        """Push the batch, in training; rows and labels to compare with, and the rows that are the batch's own."""
+        if not self.training:
+            return *self.memory.contents(), None
+        self.batches += 1
+        if self.loss.queue:
+            before = self.memory.contents()
+            self.memory.push(embeddings[:, -1], labels)
+            return *before, None
+        own = self.memory.push(embeddings, labels)
+        return *self.memory.contents(), own
 
 
 def give_memory(

@@ -25,20 +25,22 @@ class SmoothRank:
     Attributes:
         tau: the sigmoid's width.
         measure: the score of a query's ranks.
-        without_self: in a batch that is its own gallery the query is no positive of itself, though it stays among
-            the items that push positives down (Patel et al.).
+        without_self: the query is no positive of itself, though it stays among the items that push positives down
+            (the code of Patel et al.).
+        self_in_rank: it does stay there; without it is out of the list altogether.
         budget: pairs held at once; None: by device.
     """
 
     tau: float
     measure: Measure
     without_self: bool = False
+    self_in_rank: bool = True
     budget: int | None = None
 
     def loss(self, batch: PairBatch) -> Tensor:
         """Mean of 1 - score over the queries with a positive; zero, with zero gradient, when there is none."""
         plan = layout(batch.labels, batch.gallery_labels)
-        return _Walk.apply(batch.similarity, plan, self, self.without_self and batch.own)
+        return _Walk.apply(batch.similarity, plan, self, batch.itself if self.without_self else None)
 
     def chunk(self, scores: Tensor, counts: Tensor, own: Tensor, most: int) -> tuple[Tensor, Tensor]:
         """Scores and slopes of some queries.
@@ -65,6 +67,8 @@ class SmoothRank:
 
         rows = scores[:, :most]
         near = ((scores / self.tau)[:, None, :] - (rows / self.tau)[:, :, None]).sigmoid_()
+        if not self.self_in_rank:
+            near.masked_fill_(own[:, None, :], 0.0)
         weight = torch.minimum(relevance[:, None, :], relevance[:, :most, None])
         # An item's sigmoid against itself is a half: leave it out of the rank, make it whole in the count above.
         rank = 0.5 + near.sum(-1)
@@ -86,15 +90,16 @@ class _Walk(torch.autograd.Function):
     """As the Sup walk; kept apart because here all of a query's positives are ranked together."""
 
     @staticmethod
-    def forward(ctx, similarity: Tensor, plan: Layout, ranker: SmoothRank, drop: bool) -> Tensor:
+    def forward(ctx, similarity: Tensor, plan: Layout, ranker: SmoothRank, itself: Tensor | None) -> Tensor:
         budget = ranker.budget or (GPU_PAIRS if similarity.is_cuda else CPU_PAIRS)
         slope = torch.zeros_like(similarity)
         total, asked = similarity.new_zeros(()), 0
-        for chunk in chunks(plan, budget, every=True, least=1 + drop):
+        least = None if itself is None else (1 + (itself >= 0).long()).tolist()  # a query itself is no positive
+        for chunk in chunks(plan, budget, every=True, least=least):
             queries = torch.tensor(chunk.queries, device=similarity.device)
             row = plan.row[queries]
             order = plan.order[row]
-            own = (order == queries[:, None]) & drop
+            own = torch.zeros_like(order, dtype=torch.bool) if itself is None else order == itself[queries, None]
             most = min(sum(chunk.most[1:]), order.shape[1])
             share, pulled = ranker.chunk(similarity[queries].gather(1, order), plan.counts[row], own, most)
             slope[queries] = torch.empty_like(pulled).scatter_(1, order, pulled)

@@ -22,9 +22,12 @@ class LossModule(nn.Module):
     Attributes:
         queue: how it uses a memory. False: the batch enters it first, and the loss on the batch counts beside the loss
             against the memory. True: the memory is a queue of earlier keys (the last view), which alone counts.
+        leaves_self_out: its definition leaves a query out of its own candidates, positives or pairs. Then
+            :meth:`terms` takes ``own`` too, and treats a query's copy in a gallery as it treats the query in the batch.
     """
 
     queue = False
+    leaves_self_out = False
 
     def terms(
         self, embeddings: Tensor, labels: Tensor, gallery: Tensor | None = None, gallery_labels: Tensor | None = None
@@ -40,11 +43,23 @@ class LossModule(nn.Module):
         raise NotImplementedError
 
     def forward(
-        self, embeddings: Tensor, labels: Tensor, gallery: Tensor | None = None, gallery_labels: Tensor | None = None
+        self,
+        embeddings: Tensor,
+        labels: Tensor,
+        gallery: Tensor | None = None,
+        gallery_labels: Tensor | None = None,
+        own: Tensor | None = None,
     ) -> Tensor:
-        """The scalar loss: the sum of :meth:`terms`."""
+        """The scalar loss: the sum of :meth:`terms`.
+
+        Args:
+            embeddings, labels, gallery, gallery_labels: as for :meth:`terms`.
+            own: ``[B]`` (``[B, V]`` with views) int64, the gallery row that is a copy of each embedding, -1 where none
+                is. A loss whose definition keeps the query among its own candidates has no use for it.
+        """
+        known = {"own": own} if self.leaves_self_out and own is not None else {}
         with torch.autocast(device_type=embeddings.device.type, enabled=False):
-            parts = self.terms(embeddings, labels, gallery, gallery_labels)
+            parts = self.terms(embeddings, labels, gallery, gallery_labels, **known)
         return torch.stack(list(parts.values())).sum()
 
 
@@ -59,8 +74,12 @@ class LossDescriptor:
         paper, year, url: where it comes from.
         equation: the formula in LaTeX, no dollar signs.
         sentence: what it does, one plain sentence.
+        differs: where its paper and the published code part ways: what the default is, and how to get the other.
+        follows_code: of what differs, the default is the code's in something, not the paper's.
         parameters: frozen dataclass of its parameters (see ``trainers.parameters``).
         module: called as ``module(parameters, num_classes=, dim=, class_labels=)``.
+        advice: called as ``advice(parameters, images_per_class, classes_per_batch)``; a sentence where a run's batches
+            do not suit the loss, empty where they do. None: any batch does.
         hierarchy: it uses coarser levels when the labels have them.
         proxies: it learns one or more proxies per class (needs ``num_classes``).
         views: it uses several augmented views of each image, ``[B, V, D]``; 1 for none.
@@ -82,6 +101,9 @@ class LossDescriptor:
     sentence: str
     parameters: type
     module: Callable[..., LossModule]
+    differs: str = ""
+    follows_code: bool = False
+    advice: Callable[[Any, int, int], str] | None = None
     hierarchy: bool = False
     proxies: bool = False
     views: int = 1

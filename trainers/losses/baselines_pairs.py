@@ -7,9 +7,18 @@ from dataclasses import dataclass, replace
 
 from torch import Tensor, nn
 
-from trainers.losses._inputs import contrast_set, need_negatives, need_positives, one_view
+from trainers.losses._inputs import (
+    contrast_set,
+    count_positives,
+    flatten_own,
+    need_negatives,
+    need_positives,
+    one_view,
+)
 from trainers.losses.base import LossDescriptor, LossModule
 from trainers.parameters import parameter
+
+Indices = tuple[Tensor, ...]  # (anchor, positive, negative), or (anchor, positive, anchor, negative)
 
 
 class MinedPairs(LossModule):
@@ -23,6 +32,8 @@ class MinedPairs(LossModule):
         positives: a batch without a positive pair is refused.
     """
 
+    leaves_self_out = True
+
     def __init__(
         self, title: str, loss: nn.Module, miner: nn.Module | None, *, triplets: bool = False, positives: bool = True
     ) -> None:
@@ -31,7 +42,12 @@ class MinedPairs(LossModule):
         self.triplets, self.positives = triplets, positives
 
     def terms(
-        self, embeddings: Tensor, labels: Tensor, gallery: Tensor | None = None, gallery_labels: Tensor | None = None
+        self,
+        embeddings: Tensor,
+        labels: Tensor,
+        gallery: Tensor | None = None,
+        gallery_labels: Tensor | None = None,
+        own: Tensor | None = None,
     ) -> dict[str, Tensor]:
         """One term, ``pairs``.
 
@@ -40,15 +56,36 @@ class MinedPairs(LossModule):
         """
         rows, row_labels = one_view(embeddings, labels)
         others, other_labels = (None, None) if gallery is None else contrast_set(gallery, gallery_labels)
+        itself = None if gallery is None else flatten_own(own)
         if self.positives:
-            need_positives(self.title, row_labels, other_labels)
+            need_positives(self.title, row_labels, other_labels, itself)
         if self.triplets:
             need_negatives(self.title, row_labels, other_labels)
         indices = None
         if self.miner is not None:
             # With separate arguments for the batch itself the library would treat each image as its own positive.
             indices = self.miner(rows, row_labels, *(() if others is None else (others, other_labels)))
+        if itself is not None:
+            indices = self._without_self(indices, row_labels, other_labels, itself)
         return {"pairs": self.loss(rows, row_labels, indices, others, other_labels)}
+
+    def _without_self(self, indices: Indices | None, labels: Tensor, gallery_labels: Tensor, itself: Tensor) -> Indices:
+        """Pairs or triplets, mined or all, less those whose positive is the anchor's own copy."""
+        from pytorch_metric_learning.utils import loss_and_miner_utils as library
+
+        if indices is None:
+            every = library.get_all_triplets_indices if self.triplets else library.get_all_pairs_indices
+            indices = every(labels, gallery_labels)
+        kept = indices[1] != itself[indices[0]]
+        if len(indices) == 3:
+            return tuple(index[kept] for index in indices)
+        anchors, negatives = indices[2:]
+        if (
+            self.miner is not None
+        ):  # it chose the negatives of an anchor by its positives: none are left of a lonely one
+            some = (count_positives(labels, gallery_labels, itself) > 0)[anchors]
+            anchors, negatives = anchors[some], negatives[some]
+        return indices[0][kept], indices[1][kept], anchors, negatives
 
 
 @dataclass(frozen=True, kw_only=True)

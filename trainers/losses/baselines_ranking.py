@@ -8,18 +8,25 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from trainers.losses._inputs import contrast_set, need_positives, one_view, refuse_gallery
+from trainers.losses._batch import without_self
+from trainers.losses._inputs import contrast_set, flatten_own, need_positives, one_view, refuse_gallery
 from trainers.losses.base import LossDescriptor, LossModule
 from trainers.parameters import parameter
 
 
 class OwnRanking(LossModule):
-    """Base: similarities of a batch against itself (each image left out of its own list) or against a gallery."""
+    """Base: similarities of a batch against itself or a gallery, each image left out of its own list."""
 
+    leaves_self_out = True
     title: str
 
     def lists(
-        self, embeddings: Tensor, labels: Tensor, gallery: Tensor | None, gallery_labels: Tensor | None
+        self,
+        embeddings: Tensor,
+        labels: Tensor,
+        gallery: Tensor | None,
+        gallery_labels: Tensor | None,
+        own: Tensor | None,
     ) -> tuple[Tensor, Tensor, Tensor]:
         """Similarities ``[Q, G]``, positives and candidates (bool ``[Q, G]``), for queries that have a positive.
 
@@ -28,10 +35,10 @@ class OwnRanking(LossModule):
         """
         rows, row_labels = one_view(embeddings, labels)
         others, other_labels = (rows, row_labels) if gallery is None else contrast_set(gallery, gallery_labels)
-        need_positives(self.title, row_labels, None if gallery is None else other_labels)
+        itself = torch.arange(len(rows), device=rows.device) if gallery is None else flatten_own(own)
+        need_positives(self.title, row_labels, other_labels, itself)
         candidate = torch.ones(len(rows), len(others), dtype=torch.bool, device=rows.device)
-        if gallery is None:
-            candidate.fill_diagonal_(False)
+        candidate = without_self(candidate, itself)
         positive = candidate & (row_labels[:, None] == other_labels[None])
         kept = positive.any(1)
         return (rows @ others.to(rows.dtype).T)[kept], positive[kept], candidate[kept]
@@ -79,9 +86,14 @@ class SoftBinAP(OwnRanking):
         self.settings = parameters
 
     def terms(
-        self, embeddings: Tensor, labels: Tensor, gallery: Tensor | None = None, gallery_labels: Tensor | None = None
+        self,
+        embeddings: Tensor,
+        labels: Tensor,
+        gallery: Tensor | None = None,
+        gallery_labels: Tensor | None = None,
+        own: Tensor | None = None,
     ) -> dict[str, Tensor]:
-        similarity, positive, candidate = self.lists(embeddings, labels, gallery, gallery_labels)
+        similarity, positive, candidate = self.lists(embeddings, labels, gallery, gallery_labels, own)
         centres = torch.linspace(1, -1, self.settings.num_bins, dtype=similarity.dtype, device=similarity.device)
         width = 2 / (self.settings.num_bins - 1)
         found, hits = [], []
@@ -138,9 +150,14 @@ class BlackboxAP(OwnRanking):
         self.settings = parameters
 
     def terms(
-        self, embeddings: Tensor, labels: Tensor, gallery: Tensor | None = None, gallery_labels: Tensor | None = None
+        self,
+        embeddings: Tensor,
+        labels: Tensor,
+        gallery: Tensor | None = None,
+        gallery_labels: Tensor | None = None,
+        own: Tensor | None = None,
     ) -> dict[str, Tensor]:
-        similarity, positive, candidate = self.lists(embeddings, labels, gallery, gallery_labels)
+        similarity, positive, candidate = self.lists(embeddings, labels, gallery, gallery_labels, own)
         half = self.settings.margin / 2
         scores = similarity + torch.where(positive, -half, half)
         floor = -1e6  # what is no candidate goes to the end, far enough for no gradient to bring it back

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from torch import Tensor
 
 from trainers.losses._batch import pair_batch
-from trainers.losses._hinge import calibration
+from trainers.losses._hinge import MEAN_OVER, MEAN_OVER_HELP, calibration
 from trainers.losses.base import LossDescriptor, LossModule
 from trainers.parameters import parameter
 
@@ -18,15 +18,13 @@ class CalibrationParameters:
 
     pos_margin: float = parameter(0.9, low=-1.0, high=1.0, help="Same-class pairs below this cosine are pulled.")
     neg_margin: float = parameter(0.6, low=-1.0, high=1.0, help="Other pairs above this cosine are pushed.")
-    mean_over: str = parameter(
-        "active",
-        choices=("active", "all"),
-        help="active divides by the pairs still inside a hinge (as trained), all by every pair (as printed).",
-    )
+    mean_over: str = parameter("active", choices=MEAN_OVER, help=MEAN_OVER_HELP)
 
 
 class Calibration(LossModule):
-    """Ramzi et al., "Robust and Decomposable Average Precision for Image Retrieval", NeurIPS 2021, Eq. 7."""
+    """Ramzi et al., "Optimization of Rank Losses for Image Retrieval", 2023, Eq. 7; first in ROADMAP, NeurIPS 2021."""
+
+    leaves_self_out = True
 
     def __init__(
         self, parameters: CalibrationParameters, *, num_classes: int, dim: int, class_labels: Tensor | None = None
@@ -35,10 +33,15 @@ class Calibration(LossModule):
         self.parameters_ = parameters
 
     def terms(
-        self, embeddings: Tensor, labels: Tensor, gallery: Tensor | None = None, gallery_labels: Tensor | None = None
+        self,
+        embeddings: Tensor,
+        labels: Tensor,
+        gallery: Tensor | None = None,
+        gallery_labels: Tensor | None = None,
+        own: Tensor | None = None,
     ) -> dict[str, Tensor]:
         """``calibration``: the two hinges, see :func:`trainers.losses._hinge.calibration`."""
-        batch = pair_batch(embeddings, labels, gallery, gallery_labels, finest=True)
+        batch = pair_batch(embeddings, labels, gallery, gallery_labels, finest=True, own=own)
         given = self.parameters_
         return {"calibration": calibration(batch, given.pos_margin, given.neg_margin, given.mean_over)}
 
@@ -55,6 +58,11 @@ DESCRIPTOR = LossDescriptor(
         r"+\frac{1}{|\mathcal{A}^-|}\sum_{\text{neg}}[s-\beta]_+"
     ),
     sentence="Holds matching pairs above one similarity and all others below another, so that batches agree on scale.",
+    differs=(
+        "The mean is over the pairs still inside a hinge, as the published numbers were trained; the paper prints the "
+        "mean over all pairs (`mean_over=all`)."
+    ),
+    follows_code=True,
     parameters=CalibrationParameters,
     module=Calibration,
     gallery=True,

@@ -18,7 +18,12 @@ TITLE = "Contextual"
 
 @dataclass(frozen=True, kw_only=True)
 class ContextualParameters:
-    k: int = parameter(4, low=2, high=64, help="Size of a neighbourhood, the image itself counted; images per class.")
+    k: int | None = parameter(
+        None,
+        low=2,
+        high=256,
+        help="Size of a neighbourhood, the image itself counted; empty: the images per class, as it must be.",
+    )
     eps: float = parameter(0.05, low=0.0, high=1.0, help="Slack of the neighbourhood's radius, squared distance.")
     alpha: float = parameter(10.0, low=0.0, high=1000.0, help="Slope given to the step function in the backward pass.")
     pos_margin: float = parameter(0.75, low=-1.0, high=1.0, help="Images of a class are pulled up to this cosine.")
@@ -77,7 +82,12 @@ def contextual_similarity(similarity: Tensor, k: int, eps: float, alpha: float) 
 
 
 class Contextual(LossModule):
-    """Three terms: contextual similarity against the labels, margin contrastive, mean cosine held at a target."""
+    """Three terms: contextual similarity against the labels, margin contrastive, mean cosine held at a target.
+
+    Liao et al. 2023, Eq. 1-7. k is the number of images of each class in the batch (section 3, remarks): with k exactly
+    that, more than two classes and eps = 0 the contextual term is zero if and only if every image ranks its class first
+    (proposition 4.1). Where classes are not equal, k is what most images have: the median over images.
+    """
 
     def __init__(
         self,
@@ -98,15 +108,16 @@ class Contextual(LossModule):
         """
         p = self.settings
         rows, row_labels = one_view(embeddings, labels)
-        if len(rows) <= p.k:
+        k = _images_per_class(row_labels) if p.k is None else p.k
+        if len(rows) <= k:
             raise UserError(
-                f"{TITLE} needs more images in a batch than a neighbourhood holds, k = {p.k}; {len(rows)} came. "
-                f"Use a larger batch or a smaller k."
+                f"{TITLE} needs more images in a batch than a neighbourhood holds, k = {k}; {len(rows)} came. "
+                f"Use more classes in a batch or a smaller k."
             )
         similarity = rows @ rows.T
         same = row_labels[:, None] == row_labels[None]
         other = ~torch.eye(len(rows), dtype=torch.bool, device=rows.device)
-        miss = same.to(rows.dtype) - contextual_similarity(similarity, p.k, p.eps, p.alpha)
+        miss = same.to(rows.dtype) - contextual_similarity(similarity, k, p.eps, p.alpha)
         return {
             "context": miss.masked_fill(~other, 0.0).square().mean(),
             "contrast": _active_mean(p.pos_margin - similarity, same & other)
@@ -128,6 +139,25 @@ class Contextual(LossModule):
         return {name: weights[name] * value for name, value in parts.items()}
 
 
+def _images_per_class(labels: Tensor) -> int:
+    """Images of an image's class, itself counted: the median over the batch, and at least the smallest k."""
+    _, row, counts = labels.unique(return_inverse=True, return_counts=True)
+    return max(2, int(counts[row].median()))
+
+
+def advice(parameters: ContextualParameters, images_per_class: int, classes_per_batch: int) -> str:
+    """What is wrong between k and a run's batches, in a sentence; empty if nothing is."""
+    k = images_per_class if parameters.k is None else parameters.k
+    if k == images_per_class and k >= 4 and k % 2 == 0 and classes_per_batch > 2:
+        return ""
+    return (
+        f"{TITLE} measures the ranking only where k is the number of images per class, even and at least 4, and a "
+        f"batch has three classes or more: k is {k}, with {images_per_class} images per class and "
+        f"{classes_per_batch} classes. "
+        "Leave k empty and choose 4, 6 or 8 images per class."
+    )
+
+
 def _active_mean(hinge: Tensor, pairs: Tensor) -> Tensor:
     """Mean of the strictly positive hinges among ``pairs``; 0 when there is none."""
     active = pairs & (hinge > 0)
@@ -146,6 +176,8 @@ DESCRIPTOR = LossDescriptor(
         r"+\gamma\,(\bar{s}-\tilde{s})^2"
     ),
     sentence="Two images of a class should have the same nearest neighbours, not only be near each other.",
+    differs=("The terms add up as in the paper's Eq. 6; the two published codes each weigh them otherwise (`total`)."),
+    advice=advice,
     parameters=ContextualParameters,
     module=Contextual,
     order=300,

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from torch import Tensor
 
-from trainers.losses._bound import BoundParameters, resolve
+from trainers.losses._bound import DIFFERS, BoundParameters, resolve
 from trainers.losses._hierarchical import HierarchicalRank
 from trainers.losses._measures import DiscountedGain
 from trainers.losses._proxies import PROXY_LEARNING_RATE
@@ -82,6 +82,7 @@ DESCRIPTORS = (
         url=URL,
         equation=r"\mathcal{L}=" + SCORE + r",\quad\mathrm{rank}_i=\mathrm{rank}^+_i+\sum_{l_j<l_i}H^-(s_j-s_i)",
         sentence="Rewards close relatives near the top of the list, halving the reward slowly down the ranks.",
+        differs=DIFFERS,
         parameters=SupNDCGParameters,
         module=sup_ndcg,
         hierarchy=True,

@@ -1,4 +1,4 @@
-"""Recall at k made trainable: Smooth-R@k, Sup-R@k, and ROD-R@k, which adds the pair calibration."""
+"""Recall at k made trainable: Smooth-R@k, Sup-R@k, and ROD-R@k, which adds class proxies or calibrated pairs."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from torch import Tensor
 
 from trainers.losses._batch import pair_batch
-from trainers.losses._bound import BoundParameters, resolve
-from trainers.losses._hinge import calibration
+from trainers.losses._bound import DIFFERS, BoundParameters, resolve
+from trainers.losses._decomposable import Decomposable, DecomposableParameters, Weights, described, weigh
 from trainers.losses._measures import Recall
+from trainers.losses._proxies import PROXY_LEARNING_RATE
 from trainers.losses._rank import SupRank
 from trainers.losses._smooth import SmoothRank
 from trainers.losses.base import LossDescriptor, LossModule
@@ -39,14 +40,23 @@ class SupRecallParameters(BoundParameters):
     temp: float = parameter(1.0, low=0.05, high=20.0, log=True, help=TEMP_HELP)
 
 
-@dataclass(frozen=True, kw_only=True)
-class RODRecallParameters(SupRecallParameters):
-    """Parameters of ROD-R@k: Sup-R@k's, two margins and the weights."""
+# Table II has both rows. The code's configurations of this loss name no weights, which makes them equal.
+TERMS = {
+    "table_ii_proxies": (Weights(rank=0.9, proxy=0.1), "0.9 and 0.1 with proxies (Ramzi et al. 2023, last row)"),
+    "table_ii_pairs": (Weights(rank=0.9, calibration=0.1), "0.9 and 0.1 with pairs (the row above)"),
+    "code_proxies": (Weights(rank=0.5, proxy=0.5), "0.5 and 0.5 with proxies (the code)"),
+    "code_pairs": (Weights(rank=0.5, calibration=0.5), "0.5 and 0.5 with pairs (the code)"),
+}
 
-    weight_recall: float = parameter(0.9, low=0.0, high=10.0, help="Weight of Sup-R@k.")
-    weight_calibration: float = parameter(0.1, low=0.0, high=10.0, help="Weight of the pair calibration.")
-    pos_margin: float = parameter(0.9, low=-1.0, high=1.0, help="Same-class pairs below this cosine are pulled.")
-    neg_margin: float = parameter(0.6, low=-1.0, high=1.0, help="Other pairs above this cosine are pushed.")
+
+@dataclass(frozen=True, kw_only=True)
+class RODRecallParameters(SupRecallParameters, DecomposableParameters):
+    """Parameters of ROD-R@k: Sup-R@k's, the second term's, and the weights."""
+
+    weight_recall: float | None = parameter(
+        None, low=0.0, high=10.0, help="Weight of Sup-R@k; empty: as the terms say."
+    )
+    terms: str = parameter(next(iter(TERMS)), choices=tuple(TERMS), help=described(TERMS))
 
 
 class RecallAtK(LossModule):
@@ -65,23 +75,38 @@ class RecallAtK(LossModule):
         class_labels: Tensor | None = None,
     ) -> None:
         super().__init__()
-        measure = Recall(at_k=parameters.at_k, temps=(parameters.temp,) * len(parameters.at_k))
         if isinstance(parameters, BoundParameters):
-            self.ranker = SupRank(bound=resolve(parameters), measure=measure)
+            self.ranker = _sup(parameters)
         else:
-            self.ranker = SmoothRank(tau=parameters.tau, measure=measure)
-        self.rod = parameters if isinstance(parameters, RODRecallParameters) else None
+            self.ranker = SmoothRank(tau=parameters.tau, measure=_measure(parameters))
 
     def terms(
         self, embeddings: Tensor, labels: Tensor, gallery: Tensor | None = None, gallery_labels: Tensor | None = None
     ) -> dict[str, Tensor]:
-        """``recall``, and for ROD-R@k ``calibration``."""
-        batch = pair_batch(embeddings, labels, gallery, gallery_labels, finest=True)
-        loss = self.ranker.loss(batch)
-        if self.rod is None:
-            return {"recall": loss}
-        hinges = calibration(batch, self.rod.pos_margin, self.rod.neg_margin)
-        return {"recall": self.rod.weight_recall * loss, "calibration": self.rod.weight_calibration * hinges}
+        """``recall``: see the class."""
+        return {"recall": self.ranker.loss(pair_batch(embeddings, labels, gallery, gallery_labels, finest=True))}
+
+
+def rod_recall(
+    parameters: RODRecallParameters, *, num_classes: int, dim: int, class_labels: Tensor | None = None
+) -> Decomposable:
+    """(1 - lambda) Sup-R@k + lambda times the second term (Ramzi et al. 2023, Eq. 17 with Eq. 8 or Eq. 7)."""
+    return Decomposable(
+        _sup(parameters),
+        name="recall",
+        weights=weigh(parameters, parameters.weight_recall, TERMS[parameters.terms][0]),
+        parameters=parameters,
+        num_classes=num_classes,
+        dim=dim,
+    )
+
+
+def _measure(parameters: SmoothRecallParameters | SupRecallParameters) -> Recall:
+    return Recall(at_k=parameters.at_k, temps=(parameters.temp,) * len(parameters.at_k))
+
+
+def _sup(parameters: SupRecallParameters) -> SupRank:
+    return SupRank(bound=resolve(parameters), measure=_measure(parameters))
 
 
 PAPER = "Optimization of Rank Losses for Image Retrieval, Ramzi et al."
@@ -115,6 +140,7 @@ DESCRIPTORS = (
         url=URL,
         equation=r"\mathcal{L}=" + SCORE + r",\quad \mathrm{rank}_i=\mathrm{rank}^+_i+\sum_{j\in\Omega^-}H^-(s_j-s_i)",
         sentence="Recall in the first k results, with the rank bound that keeps pulling on images ranked far too low.",
+        differs=DIFFERS,
         parameters=SupRecallParameters,
         module=RecallAtK,
         gallery=True,
@@ -127,11 +153,21 @@ DESCRIPTORS = (
         paper=PAPER,
         year=2023,
         url=URL,
-        equation=r"\mathcal{L}=(1-\lambda)\,\mathcal{L}_{\text{Sup-R@}k}+\lambda\,\mathcal{L}_{\text{calibration}}",
-        sentence="Recall in the first k results, plus one similarity scale so that it also holds on the whole set.",
+        equation=(
+            r"\mathcal{L}=(1-\lambda)\,\mathcal{L}_{\text{Sup-R@}k}"
+            r"-\lambda\,\frac{1}{B}\sum_i\log\frac{\exp(x_i^\top p_{y_i}/T)}{\sum_z\exp(x_i^\top p_z/T)}"
+        ),
+        sentence="Recall in the first k results, and a proxy per class so that it also holds on the whole set.",
+        differs=(
+            "Table II has a row with proxies, as here, and one with calibrated pairs (`terms`); the code weighs the "
+            "two terms 0.5 and 0.5, and averages the calibration over the pairs still inside a hinge, where the paper "
+            "prints all pairs (`mean_over=all`)."
+        ),
         parameters=RODRecallParameters,
-        module=RecallAtK,
+        module=rod_recall,
+        proxies=True,
         gallery=True,
+        proxy_learning_rate=PROXY_LEARNING_RATE,
         order=104,
     ),
 )

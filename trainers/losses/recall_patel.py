@@ -26,6 +26,12 @@ class PatelRecallParameters:
     tau_k: tuple[float, ...] = parameter(
         (1.0,), low=0.05, high=20.0, help="Softness of each cut-off, in ranks; one value serves all."
     )
+    form: str = parameter(
+        "code",
+        choices=("code", "paper"),
+        help="code keeps the query in its own list, which costs each positive a rank, and cuts k and the sums; "
+        "paper does neither.",
+    )
     simix: bool = parameter(False, help="Add a random mixture of each image with another of its class to the batch.")
 
 
@@ -33,8 +39,11 @@ class PatelRecall(LossModule):
     """Patel, Tolias, Matas, "Recall@k Surrogate Loss with Large Batches and Similarity Mixup", CVPR 2022, Eq. 6-7.
 
     As trained by the authors: a query is no positive of itself but stays among the items that push positives down;
-    each k is cut at the gallery's size and each sum at k. Any class sizes; a query without positives is left out.
+    each k is cut at the gallery's size and each sum at k. As printed: the query is not in its list at all, and nothing
+    is cut. Any class sizes; a query without positives is left out.
     """
+
+    leaves_self_out = True
 
     def __init__(
         self, parameters: PatelRecallParameters, *, num_classes: int, dim: int, class_labels: Tensor | None = None
@@ -46,16 +55,25 @@ class PatelRecall(LossModule):
                 f"RS@k needs one tau_k for all or one for each of the {len(parameters.k)} values of k; "
                 f"{len(parameters.tau_k)} came."
             )
+        trained = parameters.form == "code"
         self.ranker = SmoothRank(
-            tau=parameters.tau_rank, measure=Recall(at_k=parameters.k, temps=temps, clip=True), without_self=True
+            tau=parameters.tau_rank,
+            measure=Recall(at_k=parameters.k, temps=temps, clip=trained),
+            without_self=True,
+            self_in_rank=trained,
         )
         self.simix = parameters.simix
 
     def terms(
-        self, embeddings: Tensor, labels: Tensor, gallery: Tensor | None = None, gallery_labels: Tensor | None = None
+        self,
+        embeddings: Tensor,
+        labels: Tensor,
+        gallery: Tensor | None = None,
+        gallery_labels: Tensor | None = None,
+        own: Tensor | None = None,
     ) -> dict[str, Tensor]:
         """``recall``: see the class."""
-        batch = pair_batch(embeddings, labels, gallery, gallery_labels, finest=True)
+        batch = pair_batch(embeddings, labels, gallery, gallery_labels, finest=True, own=own)
         if self.simix and gallery is None:
             batch = mixed(batch)
         return {"recall": self.ranker.loss(batch)}
@@ -77,7 +95,8 @@ def mixed(batch: PairBatch) -> PairBatch:
     rows = batch.queries
     rows = torch.cat([rows, share * rows[able] + (1.0 - share) * rows[mate]])
     labels = torch.cat([batch.labels, batch.labels[able]])
-    return PairBatch(queries=rows, similarity=rows @ rows.T, labels=labels, gallery_labels=labels, own=True)
+    itself = torch.arange(len(rows), device=rows.device)
+    return PairBatch(queries=rows, similarity=rows @ rows.T, labels=labels, gallery_labels=labels, itself=itself)
 
 
 DESCRIPTOR = LossDescriptor(
@@ -92,6 +111,11 @@ DESCRIPTOR = LossDescriptor(
         r"\sigma_{\tau_k}\Big(k-1-\sum_{z\neq p}\sigma_\tau(s_z-s_p)\Big)"
     ),
     sentence="Counts, softly enough to train on, how many right images reach the first k results, for several k.",
+    differs=(
+        "The query stays in its own list, so that even a perfect ranking starts at rank 2, and k and the sums are cut, "
+        "as in the published code; the paper does neither (`form=paper`)."
+    ),
+    follows_code=True,
     parameters=PatelRecallParameters,
     module=PatelRecall,
     gallery=True,

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from torch import Tensor
 
 from trainers.losses._batch import pair_batch
-from trainers.losses._bound import BoundParameters, resolve
+from trainers.losses._bound import DIFFERS, BoundParameters, resolve
 from trainers.losses._measures import AveragePrecision
 from trainers.losses._rank import SupRank
 from trainers.losses.base import LossDescriptor, LossModule
@@ -51,6 +51,7 @@ DESCRIPTOR = LossDescriptor(
         r"\frac{\mathrm{rank}^+_i}{\mathrm{rank}^+_i+\sum_{j\in\Omega^-_q}H^-(s_j-s_i)}\Big)"
     ),
     sentence="Never reports a better average precision than the true one, and pulls hard on items ranked far too high.",
+    differs=DIFFERS,
     parameters=SupAPParameters,
     module=SupAP,
     gallery=True,

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from torch import Tensor
 
-from trainers.losses._bound import BoundParameters, resolve
+from trainers.losses._bound import DIFFERS, BoundParameters, resolve
 from trainers.losses._hierarchical import HierarchicalRank
 from trainers.losses._measures import AveragePrecision, WeightedAveragePrecision
 from trainers.losses._rank import SmoothLift, SupRank
@@ -53,11 +53,15 @@ def sup_hap(
     parameters: SupHAPParameters, *, num_classes: int, dim: int, class_labels: Tensor | None = None
 ) -> HierarchicalRank:
     """Mean of 1 - H-AP with hrank counted and rank bounded (Ramzi et al. 2022, Eq. 9). One level: Sup-AP."""
+    return HierarchicalRank(sup_hap_ranker(parameters), name="hap")
+
+
+def sup_hap_ranker(parameters: SupHAPParameters) -> SupRank:
+    """How Sup-H-AP ranks and scores a query."""
     lift = None
     if parameters.with_hrank:
         lift = SmoothLift(beta=parameters.beta, leak=parameters.leak, gamma=parameters.gamma)
-    ranker = SupRank(bound=resolve(parameters), measure=AveragePrecision(alpha=parameters.alpha), lift=lift)
-    return HierarchicalRank(ranker, name="hap")
+    return SupRank(bound=resolve(parameters), measure=AveragePrecision(alpha=parameters.alpha), lift=lift)
 
 
 def smooth_hap(
@@ -78,6 +82,10 @@ def weighted_hap(
 
 PAPER = "Hierarchical Average Precision Training for Pertinent Image Retrieval, Ramzi et al., ECCV"
 URL = "https://arxiv.org/abs/2207.04873"
+COUNTED = (
+    "The numerator is counted, without gradient, as in all but one of the published configurations; the paper of 2022 "
+    "has a slope there for finer images (`with_hrank`)."
+)
 
 DESCRIPTORS = (
     LossDescriptor(
@@ -94,6 +102,8 @@ DESCRIPTORS = (
             r"\mathrm{rel}_i=\frac{(l_i/L)^\alpha}{|\Omega^{(l_i)}|}"
         ),
         sentence="Average precision for label trees: a result from the right family costs less than one from nowhere.",
+        differs=f"{COUNTED} {DIFFERS}",
+        follows_code=True,
         parameters=SupHAPParameters,
         module=sup_hap,
         hierarchy=True,

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor
 
-from trainers.losses._inputs import contrast_set, flatten_views
+from trainers.losses._inputs import contrast_set, flatten_own, flatten_views
 from trainers.losses.base import LossDescriptor, LossModule
 from trainers.parameters import parameter
 
@@ -31,8 +31,11 @@ class SupCon(LossModule):
     """Mean over anchors of the cross-entropy towards the anchor's positives, times temperature / base_temperature.
 
     An anchor's positives are the other views with its label. An anchor without one adds 0 and is counted in the mean.
-    With a gallery, anchors are compared with the gallery alone; a copy of the anchor in it counts as a positive.
+    With a gallery, anchors are compared with the gallery alone; an anchor's own copy in it is no candidate, as the
+    anchor is none in the batch. The copy of its other view is one.
     """
+
+    leaves_self_out = True
 
     def __init__(self, parameters: SupConParameters, *, inside: bool = False) -> None:
         super().__init__()
@@ -40,17 +43,20 @@ class SupCon(LossModule):
         self.inside = inside
 
     def terms(
-        self, embeddings: Tensor, labels: Tensor, gallery: Tensor | None = None, gallery_labels: Tensor | None = None
+        self,
+        embeddings: Tensor,
+        labels: Tensor,
+        gallery: Tensor | None = None,
+        gallery_labels: Tensor | None = None,
+        own: Tensor | None = None,
     ) -> dict[str, Tensor]:
         rows, row_labels, _ = flatten_views(embeddings, labels)
         anchors = len(embeddings) if self.settings.contrast_mode == "one" else len(rows)
-        if gallery is None:
-            others, other_labels = rows, row_labels
-            index = torch.arange(anchors, device=rows.device)
-            absent = index[:, None] == torch.arange(len(rows), device=rows.device)[None]
-        else:
-            others, other_labels = contrast_set(gallery, gallery_labels)
-            absent = None
+        others, other_labels = (rows, row_labels) if gallery is None else contrast_set(gallery, gallery_labels)
+        itself = torch.arange(len(rows), device=rows.device) if gallery is None else flatten_own(own)
+        absent = None
+        if itself is not None:
+            absent = itself[:anchors, None] == torch.arange(len(others), device=rows.device)
         positive = row_labels[:anchors, None] == other_labels[None]
         logits = rows[:anchors] @ others.T / self.settings.temperature
         losses = positive_cross_entropy(logits, positive, absent, inside=self.inside)
@@ -110,6 +116,11 @@ _OUT = LossDescriptor(
         r"\log\frac{\exp(s_{ap}/\tau)}{\sum_{b\neq a}\exp(s_{ab}/\tau)}"
     ),
     sentence="Each image picks out all images of its class from the rest of the batch, every one of them separately.",
+    differs=(
+        "The mean over anchors is multiplied by temperature / base temperature, as in the published code; the paper "
+        "sums over anchors without the factor (`base_temperature` equal to `temperature` takes it away)."
+    ),
+    follows_code=True,
     parameters=SupConParameters,
     module=_build(inside=False),
     views=2,

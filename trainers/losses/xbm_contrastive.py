@@ -7,7 +7,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from trainers.losses._inputs import contrast_set, one_view
+from trainers.losses._batch import without_self
+from trainers.losses._inputs import contrast_set, flatten_own, one_view
 from trainers.losses.base import LossDescriptor, LossModule
 from trainers.parameters import parameter
 
@@ -18,14 +19,21 @@ class XBMContrastiveParameters:
     positive_cutoff: float = parameter(
         0.99999, low=0.0, high=1.0, help="Cosine from which an image of the class counts as the query itself."
     )
+    negatives: str = parameter(
+        "similarity",
+        choices=("similarity", "hinge"),
+        help="What a negative above the margin costs: its cosine s, as in the code, or s - margin, of equal slope.",
+    )
 
 
 class XBMContrastive(LossModule):
     """Per query: sum of 1 - s over positives below the cutoff, plus sum of s over negatives above the margin.
 
-    Negatives are penalised by s, not by s - margin. The cutoff drops the query's own copy from a memory that holds the
-    current batch.
+    The cutoff is the published way to drop the query's own copy from a memory that holds the current batch; where it is
+    known which row that is, it is dropped whatever its cosine.
     """
+
+    leaves_self_out = True
 
     def __init__(
         self,
@@ -39,19 +47,24 @@ class XBMContrastive(LossModule):
         self.settings = parameters
 
     def terms(
-        self, embeddings: Tensor, labels: Tensor, gallery: Tensor | None = None, gallery_labels: Tensor | None = None
+        self,
+        embeddings: Tensor,
+        labels: Tensor,
+        gallery: Tensor | None = None,
+        gallery_labels: Tensor | None = None,
+        own: Tensor | None = None,
     ) -> dict[str, Tensor]:
         rows, row_labels = one_view(embeddings, labels)
         others, other_labels = (rows, row_labels) if gallery is None else contrast_set(gallery, gallery_labels)
+        itself = torch.arange(len(rows), device=rows.device) if gallery is None else flatten_own(own)
         similarity = rows @ others.to(rows.dtype).T
         same = row_labels[:, None] == other_labels[None]
-        pull = same & (similarity < self.settings.positive_cutoff)
-        if gallery is None:
-            pull &= ~torch.eye(len(rows), dtype=torch.bool, device=rows.device)
+        pull = without_self(same & (similarity < self.settings.positive_cutoff), itself)
         push = ~same & (similarity > self.settings.margin)
+        cost = similarity if self.settings.negatives == "similarity" else similarity - self.settings.margin
         return {
             "positives": (1 - similarity).masked_fill(~pull, 0.0).sum() / len(rows),
-            "negatives": similarity.masked_fill(~push, 0.0).sum() / len(rows),
+            "negatives": cost.masked_fill(~push, 0.0).sum() / len(rows),
         }
 
 
@@ -67,6 +80,11 @@ DESCRIPTOR = LossDescriptor(
         r"+\sum_{j:\,y_{ij}=0,\,s_{ij}>m}s_{ij}\Big]"
     ),
     sentence="Pulls images of a class together and pushes close strangers away, against a memory of recent batches.",
+    differs=(
+        "A negative above the margin costs its cosine s, as in the published code, not s - margin as in a hinge "
+        "(`negatives=hinge`); the gradient is the same."
+    ),
+    follows_code=True,
     parameters=XBMContrastiveParameters,
     module=XBMContrastive,
     gallery=True,

@@ -1,0 +1,138 @@
+"""A query meets its own copy in the memory as it meets itself in the batch: left out, or counted, by definition."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from torch import Tensor
+
+from tests.losses import slow_memory as slow
+from tests.losses.slow_memory import SlowMemory
+from trainers.losses import LOSSES
+from trainers.losses._memory import CrossBatchMemory, WithMemory
+
+CLASSES, DIM, BATCH = 4, 6, 8
+LABELS = torch.tensor([2, 0, 1, 0, 2, 1, 0, 3])  # class 3 has no second image in a batch
+
+# name -> registry name, parameters, the slow form
+CASES = {
+    "supcon": ("supcon", {"temperature": 0.2, "base_temperature": 0.2}, lambda q: slow.supcon(q, 0.2, False)),
+    "supcon_in": ("supcon_in", {"temperature": 0.2, "base_temperature": 0.2}, lambda q: slow.supcon(q, 0.2, True)),
+    "supcon, first views ask": (
+        "supcon",
+        {"temperature": 0.2, "base_temperature": 0.2, "contrast_mode": "one"},
+        lambda q: slow.supcon(q[:BATCH], 0.2, False),
+    ),
+    "softbin_ap": ("softbin_ap", {"num_bins": 8}, lambda q: slow.softbin_ap(q, 8)),
+    "triplet": ("triplet", {"margin": 0.3}, lambda q: slow.triplet(q, 0.3, "all")),
+    "triplet_semihard": ("triplet_semihard", {"margin": 0.3}, lambda q: slow.triplet(q, 0.3, "semihard")),
+    "triplet_hard": ("triplet_hard", {"margin": 0.3}, lambda q: slow.triplet(q, 0.3, "hard")),
+    # an image's own copy is at distance zero but for rounding, and half of the time counted as a pair to be pulled
+    "contrastive": ("contrastive", {"neg_margin": 1.2}, lambda q: slow.contrastive(q, 0.0, 1.2)),
+    "multi_similarity": ("multi_similarity", {}, lambda q: slow.multi_similarity(q, 0.1)),
+    "multi_similarity, unmined": ("multi_similarity", {"epsilon": None}, lambda q: slow.multi_similarity(q, None)),
+    "calibration": ("calibration", {"pos_margin": 1.0}, lambda q: slow.calibration(q, 1.0, 0.6, False)),
+    "calibration, all": ("calibration", {"mean_over": "all"}, lambda q: slow.calibration(q, 0.9, 0.6, True)),
+    "xbm": ("xbm_contrastive", {"positive_cutoff": 1.0, "margin": 0.1}, lambda q: slow.xbm(q, 0.1, False)),
+    "xbm, hinge": (
+        "xbm_contrastive",
+        {"positive_cutoff": 1.0, "margin": 0.1, "negatives": "hinge"},
+        lambda q: slow.xbm(q, 0.1, True),
+    ),
+    "recall_at_k_patel": (
+        "recall_at_k_patel",
+        {"tau_rank": 0.05, "k": (1, 2, 4)},
+        lambda q: slow.patel(q, (1, 2, 4), 0.05),
+    ),
+    "sup_ap": ("sup_ap", {}, slow.sup_ap),
+    "roadmap": (
+        "roadmap",
+        {"terms": "neurips_2021_code_pairs", "mean_over": "all"},
+        lambda q: slow.sup_ap(q) + slow.calibration(q, 0.9, 0.6, True),
+    ),
+}
+ONE_PICTURE_ONCE = ("contrastive", "sup_ap", "roadmap")  # they tell a distance of zero from one of 1e-8
+ONE_VIEW_ALONE = ("recall_at_k_patel", "sup_ap", "roadmap", "calibration")
+
+
+def world(views: int, seed: int, *, twins: bool = True) -> Tensor:
+    torch.manual_seed(seed)
+    emb = torch.randn(CLASSES, 1, DIM, dtype=torch.float64)[LABELS] + torch.randn(BATCH, views, DIM).double()
+    if twins:
+        emb[3] = emb[1]  # the same picture twice: one stays when the other asks
+    return emb.requires_grad_()
+
+
+def memory(name: str, size: int, **parameters) -> WithMemory:
+    """The loss against the memory alone."""
+    loss = LOSSES[name].build(num_classes=CLASSES, dim=DIM, **parameters)
+    return WithMemory(loss, CrossBatchMemory(size=size, dim=DIM), batch_factor=0).double()
+
+
+@pytest.mark.parametrize("size", [100, 19, 5], ids=["roomy", "wrapping", "smaller than a batch"])
+@pytest.mark.parametrize(
+    ("case", "views"), [(case, n) for case in CASES for n in (1, 2) if n == 1 or CASES[case][0] not in ONE_VIEW_ALONE]
+)
+def test_value_and_gradient_equal_the_slow_memory(case: str, views: int, size: int) -> None:
+    name, parameters, slowly = CASES[case]
+    loss, plain = memory(name, size, **parameters), SlowMemory(size)
+    for step in range(4):
+        emb, again = (world(views, step, twins=name not in ONE_PICTURE_ONCE) for _ in range(2))
+        got = loss(emb if views > 1 else emb[:, 0], LABELS)
+        want = slowly(plain.meet(again, LABELS))
+        torch.testing.assert_close(got, want, rtol=1e-7, atol=1e-7)  # the library adds up to 1e-8 to a distance
+        got.backward()
+        if want.requires_grad:
+            want.backward()
+            torch.testing.assert_close(emb.grad, again.grad, rtol=1e-5, atol=1e-6)
+    assert int(loss.memory.pushed) == 4 * BATCH * views > size or size == 100
+
+
+@pytest.mark.parametrize("size", [100, 19, 5])
+def test_blackbox_ap_ranks_what_is_not_the_query(size: int) -> None:
+    loss, plain = memory("blackbox_ap", size, margin=0.05), SlowMemory(size)
+    for step in range(4):
+        emb = world(1, step).detach()
+        torch.testing.assert_close(loss(emb[:, 0], LABELS), slow.blackbox_ap(plain.meet(emb, LABELS), 0.05))
+
+
+def test_distance_weighted_triplets_have_no_anchor_as_its_own_positive() -> None:
+    # Every positive is as far away as every other, and so is every negative: the draws do not matter.
+    axes = torch.eye(2 * CLASSES + 1, dtype=torch.float64)
+    common, ahead, aside = axes[-1:] * 0.5**0.5, axes[:CLASSES] * 0.4**0.5, axes[CLASSES:-1] * 0.1**0.5
+    emb, labels = torch.cat([common + ahead + aside, common + ahead - aside]), torch.arange(CLASSES).repeat(2)
+    loss = LOSSES["triplet_distance_weighted"].build(num_classes=CLASSES, dim=len(axes), margin=2.0)
+    ring = CrossBatchMemory(size=len(emb), dim=len(axes))
+    got = WithMemory(loss, ring, batch_factor=0).double()(emb, labels)
+    assert got.item() == pytest.approx(0.4**0.5 - 1.0 + 2.0, abs=1e-6)
+
+
+def test_an_anchor_is_not_what_its_softmax_is_filled_with() -> None:
+    """At temperature 0.1 a copy at cosine 1 would take most of the softmax from a positive at 0.5."""
+    emb = torch.tensor([[1.0, 0.0, 0.0], [0.5, 0.75**0.5, 0.0], [0.0, 0.0, 1.0], [0.0, 0.0, 1.0]])
+    loss = LOSSES["supcon"].build(num_classes=2, dim=3, base_temperature=0.1)
+    got = WithMemory(loss, CrossBatchMemory(size=4, dim=3), batch_factor=0)(emb, torch.tensor([0, 0, 1, 1]))
+    torch.testing.assert_close(got, loss(emb, torch.tensor([0, 0, 1, 1])))
+
+
+def test_after_a_resume_the_copies_are_found_where_the_ring_goes_on() -> None:
+    parameters = {"temperature": 0.2, "base_temperature": 0.2}
+    whole, plain = memory("supcon", 19, **parameters), SlowMemory(19)
+    for step in range(3):
+        whole(world(2, step), LABELS)
+        plain.meet(world(2, step), LABELS)
+    resumed = memory("supcon", 19, **parameters)
+    resumed.load_state_dict(whole.state_dict())
+    want = slow.supcon(plain.meet(world(2, 3), LABELS), 0.2, False)
+    torch.testing.assert_close(resumed(world(2, 3), LABELS), want)
+    torch.testing.assert_close(whole(world(2, 3), LABELS), want)
+
+
+def test_a_memory_without_room_for_the_batch_says_which_rows_it_kept() -> None:
+    ring, emb = CrossBatchMemory(size=5, dim=DIM), world(2, 0).detach().float()
+    for step in range(2):
+        own = ring.push(emb, LABELS)
+        assert own.shape == (BATCH, 2)
+        assert (own.flatten()[:11] == -1).all() and sorted(own.flatten()[11:].tolist()) == list(range(5)), step
+        rows = torch.nn.functional.normalize(emb, dim=-1).flatten(0, 1)[11:]
+        torch.testing.assert_close(ring.contents()[0][own.flatten()[11:]], rows)
