@@ -54,9 +54,10 @@ class Trainer(Loop):
             self._scalars.now(arm.index, self.step, self.seconds, scalars)
         return embeddings
 
-    def _last_numbers(self) -> None:
-        for arm in self.arms:
-            found = self._observer.whole_test(arm.encoder)
+    def _last_numbers(self, tell: Progress) -> None:
+        for number, arm in enumerate(self.arms, start=1):
+            which = f", {arm.title} ({number} of {len(self.arms)})" if len(self.arms) > 1 else ""
+            found = self._observer.whole_test(arm.encoder, lambda text, done, which=which: tell(text + which, done))
             self._scalars.now(arm.index, self.step, self.seconds, found)
         self.folder.log(left_out(found[f"test/{LEFT_OUT}"], "of the test set"))
 
@@ -102,6 +103,7 @@ class Trainer(Loop):
             test_labels=data.test.labels,
             probe=probe,
             device=self._device,
+            test_before_cap=data.test.before_cap,
         )
         self._write_probe(data, probe)
 

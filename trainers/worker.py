@@ -107,7 +107,7 @@ class Worker:
             more = trainer.advance(SLICE_SECONDS)
             self._show(trainer)
         self._tell(message="scoring the whole test set", force=True)
-        trainer.finish()
+        trainer.finish(self._scoring)
         self._show(trainer, force=True)
         self._end("finished")
 
@@ -116,6 +116,17 @@ class Worker:
         if self._leave:
             raise StopTraining(self._leave)
         self._tell(message=f"{text}, {fraction:.0%}" if 0 < fraction < 1 else text)
+
+    def _scoring(self, text: str, _fraction: float) -> None:
+        """The weights are final and in the checkpoint: who stops or pauses here loses no training."""
+        self._listen()
+        while self._paused and not self._leave:
+            self._tell(phase="paused", message="paused", force=self._state.phase != "paused")
+            time.sleep(0.05)
+            self._listen()
+        if self._leave:
+            raise StopTraining(self._leave)
+        self._tell(phase="running", message=text, force=self._state.phase != "running")
 
     def _listen(self) -> None:
         for number, command in self.folder.commands(self._heard):
