@@ -203,7 +203,11 @@ def _start(arguments: argparse.Namespace, config: RunConfig) -> int:
 
 
 def _resume(arguments: argparse.Namespace) -> int:
-    return _work(RunFolder.open(arguments.runs, arguments.id))
+    folder = RunFolder.open(arguments.runs, arguments.id)
+    if folder.db.state().phase == "finished":
+        print(f"Run {folder.id} is finished; there is nothing to resume.\n{_summary(folder)}")
+        return 0
+    return _work(folder)
 
 
 def _work(folder: RunFolder) -> int:

@@ -179,6 +179,10 @@ class Loop(ABC):
         work()
         self.seconds += time.monotonic() - started
 
+    def _is_written(self, key: str) -> bool:
+        """Whether a number of this name was written before."""
+        return bool(self.folder.db.rows("SELECT 1 FROM metrics WHERE key = ? LIMIT 1", (key,)))
+
     def _snapshot_due(self) -> bool:
         step, seconds, cost = self._last_snapshot
         if self.config.snapshot_steps:

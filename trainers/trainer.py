@@ -9,7 +9,7 @@ import time
 import torch
 from torch import Tensor
 
-from trainers import schedule
+from trainers import counts, schedule
 from trainers.arm import Arm
 from trainers.batches import Batches
 from trainers.data import load_data
@@ -147,10 +147,14 @@ class Trainer(Loop):
         return arms
 
     def _write_probe(self, data: LoadedData, rows: Tensor) -> None:
-        if self.folder.probe() is not None:
+        there = self.folder.probe() is not None
+        if there and self._is_written(counts.PROBE):
             return
         images = data.test.images[rows]
         known = self._observer.floor()
+        self._scalars.write_at_start(len(self.arms), known)  # first: where there is a probe there are these numbers
+        if there:
+            return
         self.folder.log(f"probe: {len(rows)} test images; R@1 without any training {known['floor_R_at_1']:.3f}")
         self.folder.log(left_out(known[LEFT_OUT], "of the probe"))
         probe = Probe(
@@ -163,4 +167,3 @@ class Trainer(Loop):
             columns=COLUMNS,
         )
         self.folder.write_probe(probe, sheets(images))
-        self._scalars.write_at_start(len(self.arms), known)

@@ -93,7 +93,8 @@ class Mender(Loop):
         )
         part = self.exam.part(config.mend.queries, config.mend.gallery)
         self._live = Examiner(part, model)
-        self._scalars.write_at_start(len(self.arms), sizes(part))
+        if not self._is_written(counts.QUERIES):
+            self._scalars.write_at_start(len(self.arms), sizes(part))
         self._write_probe(part, found)
 
     def _make_arms(
