@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import time
 from pathlib import Path
 
 from trainers.store.database import Database
@@ -10,6 +11,7 @@ from trainers.store.scratch import sweep
 
 _PLACES = ("", "emb", "layout", "thumbs", "ckpt")
 _VITAL = ("config.json", "run.db", "lock")
+_DELETING = 2.0  # seconds that somebody may need to delete a run folder
 
 
 def sweep_run(path: Path) -> None:
@@ -44,6 +46,13 @@ def make_durable(db: Database) -> None:
 
 
 def clear_remains(path: Path) -> None:
-    """Remove what was written into a run folder while somebody deleted it; a folder that is still a run stays."""
-    if not any((path / name).exists() for name in _VITAL):
-        shutil.rmtree(path, ignore_errors=True)
+    """Remove what was written into a run folder while somebody deleted it; a folder that is still a run stays.
+
+    Whoever deletes it may be in the middle of that, and could not remove a folder that was written into meanwhile.
+    """
+    end = time.monotonic() + _DELETING
+    while any((path / name).exists() for name in _VITAL):
+        if time.monotonic() > end:
+            return
+        time.sleep(0.05)
+    shutil.rmtree(path, ignore_errors=True)
