@@ -77,12 +77,13 @@ export class Card {
   show(values) {
     for (const [key, node] of this.values) say(node, figure(values[key]));
     const known = this.about.whole.filter(([key]) => Number.isFinite(values[key]));
-    say(this.whole, known.length ? `${this.about.wholeTitle}: ${known.map(([key, name]) => `${name} ${figure(values[key])}`).join(" · ")}` : "");
+    const whole = known.map(([key, name]) => `${name} ${figure(values[key])}`).join(" · ");
+    say(this.whole, whole ? `${this.about.wholeTitle(values)}: ${whole}` : this.about.partTitle(values));
     say(this.clipped, values[CLIPPED] > 0 ? `gradient clipped in ${percent(values[CLIPPED])} of steps` : "");
   }
 
   /** Keys of the scalars that `show` wants. */
   get keys() {
-    return [...this.values.keys(), ...this.about.whole.map(([key]) => key), CLIPPED];
+    return [...this.values.keys(), ...this.about.whole.map(([key]) => key), ...this.about.counts, CLIPPED];
   }
 }

@@ -184,7 +184,7 @@ function short(value) {
 
 const tick = (value) => (Math.abs(value) >= 100 ? grouped(value) : String(Number(value.toFixed(2))));
 
-const NAMES = { R_at_1: "R@1", train_R_at_1: "train R@1", AP_at_R: "mAP@R", HAP: "H-AP", images_per_s: "images per second", loss: "loss" };
+const NAMES = { R_at_1: "R@1", train_R_at_1: "train R@1", AP_at_R: "mAP@R", HAP: "H-AP", images_per_s: "images per second", loss: "loss", probe_images: "test images on the map", train_images: "training images behind train R@1", queries: "removals asked about", sentences: "sentences that answer" };
 
 const readable = (key) => NAMES[key] ?? key.replace("test/", "whole test set: ").replace("term/", "term: ").replaceAll("_", " ");
 

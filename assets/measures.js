@@ -1,9 +1,14 @@
 // What each kind of run is measured by: names, meanings and places of its numbers.
 
+import { grouped } from "./dom.js";
+
 const RATE = "rate"; // lives between 0 and 1
 const FREE = "free";
 
-/** numbers: [key, name, meaning] under a map; whole: the same over all test images; panels and later: [key, name, kind, dashed companion]. */
+const [WHOLE, BEFORE_CAP, PROBE, TRAIN] = ["test/images", "test/images_before_cap", "probe_images", "train_images"];
+const many = (count) => (count ? `${grouped(count)} ` : ""); // older runs do not say how many
+
+/** numbers: [key, name, meaning] under a map, partTitle says of how many; whole: the same over all test images, under wholeTitle; panels and later: [key, name, kind, dashed companion]. */
 const RANKING = {
   numbers: [
     ["R_at_1", "R@1", "Share of test images whose nearest other image is of the same finest class."],
@@ -11,7 +16,9 @@ const RANKING = {
     ["HAP", "H-AP", "Average precision that gives part credit to results of a related class."],
     ["train_R_at_1", "train R@1", "R@1 on the training images; far above R@1 means the loss learns them by heart."],
   ],
-  wholeTitle: "all test images",
+  wholeTitle: (values) => (values[BEFORE_CAP] ? `${grouped(values[WHOLE])} of ${grouped(values[BEFORE_CAP])} test images` : `all ${many(values[WHOLE])}test images`),
+  partTitle: (values) => (values[PROBE] ? `on ${grouped(values[PROBE])} test images; train R@1 on ${grouped(values[TRAIN])} training images` : ""),
+  counts: [WHOLE, BEFORE_CAP, PROBE, TRAIN],
   whole: [["test/R_at_1", "R@1"], ["test/AP_at_R", "mAP@R"], ["test/HAP", "H-AP"]],
   panels: [
     ["R_at_1", "R@1", RATE, "train_R_at_1"],
@@ -36,7 +43,9 @@ const MENDING = {
     ["rerendered_ODmAP_at_1", "drawn again", "ODmAP@1 on photos drawn again without the object, where nothing was painted over."],
     ["i2t_R_at_5", "R@5", "Share of untouched photos with one of their own sentences among the first five."],
   ],
-  wholeTitle: "all removals, all sentences",
+  wholeTitle: (values) => `all ${many(values["test/queries"])}removals, all ${many(values["test/sentences"])}sentences`,
+  partTitle: (values) => (values.queries ? `on ${grouped(values.queries)} removals, ${grouped(values.sentences)} sentences` : ""),
+  counts: ["queries", "sentences", "test/queries", "test/sentences"],
   whole: [["test/ODmAP_at_1", "ODmAP@1"], ["test/rerendered_ODmAP_at_1", "drawn again"], ["test/i2t_R_at_5", "R@5"]],
   panels: [
     ["ODmAP_at_1", "ODmAP@1", RATE, "rerendered_ODmAP_at_1"],

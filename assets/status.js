@@ -49,7 +49,7 @@ function queue(place) {
 }
 
 function left(step, planned, seconds) {
-  if (!planned || step < 5 || !seconds) return "";
+  if (!planned || step < 5 || step >= planned || !seconds) return "";
   return ` · ${duration(((planned - step) * seconds) / step)} left`;
 }
 

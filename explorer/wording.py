@@ -73,6 +73,7 @@ def summary(run: Run) -> str:
             data_title(run),
             model_title(config.mend.model),
             f"{config.mend.batch} pairs a step",
+            _clipped(config),
             _budget(config),
             f"seed {config.seed}",
         ]
@@ -82,6 +83,7 @@ def summary(run: Run) -> str:
         data_title(run),
         encoder[:1].lower() + encoder[1:],
         f"{config.classes_per_batch} classes x {config.images_per_class} images",
+        _clipped(config),
         _budget(config),
         f"seed {config.seed}",
     ]
@@ -109,6 +111,10 @@ def severity_words(hierarchy: Hierarchy) -> list[str]:
 
 def _parameters(choice: LossChoice) -> str:
     return ", ".join(f"{name} {value}" for name, value in sorted(choice.parameters.items()))
+
+
+def _clipped(config: RunConfig) -> str:
+    return "" if config.clip_norm is None else f"gradients clipped at norm {config.clip_norm:g}"
 
 
 def _budget(config: RunConfig) -> str:

@@ -210,7 +210,11 @@ def _start(arguments: argparse.Namespace, config: RunConfig) -> int:
 
 
 def _resume(arguments: argparse.Namespace) -> int:
-    return _work(RunFolder.open(arguments.runs, arguments.id))
+    folder = RunFolder.open(arguments.runs, arguments.id)
+    if folder.db.state().phase == "finished":
+        print(f"Run {folder.id} is finished; there is nothing to resume.\n{_summary(folder)}")
+        return 0
+    return _work(folder)
 
 
 def _work(folder: RunFolder) -> int:
@@ -225,21 +229,22 @@ def _work(folder: RunFolder) -> int:
 def _summary(folder: RunFolder) -> str:
     """The whole-test numbers of every arm, one line each."""
     from trainers.clipping import clipped_words
+    from trainers.counts import is_count, whole_test
     from trainers.losses import LOSSES
     from trainers.observer import LEFT_OUT, left_out
 
     if folder.config.mend is not None:
         return mend_summary(folder.config, folder.scalars())
-    lines, missing = [f"finished after {folder.state().seconds:.0f} s; whole test set:"], 0.0
+    lines, missing, scored = [], 0.0, ""
     scalars = folder.scalars()
     for index, choice in enumerate(folder.config.losses):
         found = {s.key[5:]: s.value for s in scalars if s.arm == index and s.key.startswith("test/")}
-        missing = found.pop(LEFT_OUT, 0)
-        numbers = "  ".join(f"{key} {value:.3f}" for key, value in found.items())
+        missing, scored = found.pop(LEFT_OUT, 0), whole_test(found)
+        numbers = "  ".join(f"{key} {value:.3f}" for key, value in found.items() if not is_count(key))
         lines.append(f"  {LOSSES[choice.name].title:<20} {numbers}{clipped_words(scalars, index)}")
     if missing:
         lines.append(f"  {left_out(missing, 'of the test set')}")
-    return "\n".join(lines)
+    return "\n".join([f"finished after {folder.state().seconds:.0f} s; {scored}:", *lines])
 
 
 def _list(arguments: argparse.Namespace) -> int:

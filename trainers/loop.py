@@ -86,8 +86,8 @@ class Loop(ABC):
         """The probe's unit embeddings float32 ``[P, D]`` of every arm, after writing the numbers beside the maps."""
 
     @abstractmethod
-    def _last_numbers(self) -> None:
-        """Write the numbers over the whole test set."""
+    def _last_numbers(self, tell: Progress) -> None:
+        """Write the numbers over the whole test set, telling how far it is."""
 
     # ----------------------------------------------------------------- public
 
@@ -156,13 +156,21 @@ class Loop(ABC):
         self.folder.write_checkpoint(tensors, about)
         self._last_checkpoint = time.monotonic()
 
-    def finish(self) -> None:
-        """The last frame, the numbers over the whole test set, and the last checkpoint."""
+    def finish(self, progress: Progress | None = None) -> None:
+        """The last frame, the last checkpoint, and the numbers over the whole test set.
+
+        The checkpoint comes before the numbers, which may take long: whoever stops or kills it there and resumes gets
+        the same numbers from the same weights.
+
+        Args:
+            progress: told what is scored, in words, and the fraction done; it may raise to give up.
+        """
         self.snapshot()
-        self._last_numbers()
+        self.checkpoint()
+        self._last_numbers(progress or silent)
         for sentence in filter(None, (arm.clipping.sentence(arm.title) for arm in self.arms)):
             self.folder.log(sentence)
-        self.checkpoint()
+        self._scalars.flush()
 
     # ---------------------------------------------------------------- private
 
@@ -170,6 +178,10 @@ class Loop(ABC):
         started = time.monotonic()
         work()
         self.seconds += time.monotonic() - started
+
+    def _is_written(self, key: str) -> bool:
+        """Whether a number of this name was written before."""
+        return bool(self.folder.db.rows("SELECT 1 FROM metrics WHERE key = ? LIMIT 1", (key,)))
 
     def _snapshot_due(self) -> bool:
         step, seconds, cost = self._last_snapshot

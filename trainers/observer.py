@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+
 import torch
 import torch.nn.functional as F  # noqa: N812
 from torch import Tensor
 
+from trainers import counts
+from trainers.data.base import Progress, silent
 from trainers.data.probe import choose_probe
 from trainers.encoders import Encoder
 from trainers.metrics import evaluate
 
 TRAIN_PROBE = 800  # enough for a train R@1 good to about two points
-WHOLE_TEST = 20_000  # rows of the final evaluation; beyond it a stratified part is taken and the log says so
 EMBED_BATCH = 256
 LEFT_OUT = "queries_without_positive"
 
@@ -24,6 +27,7 @@ class Observer:
         train_labels, test_labels: int64 ``[N, L]``, finest first.
         probe: rows of the test set that the maps show, int64 ``[P]``.
         device: where the encoders live.
+        test_before_cap: images of the test set before the cap on images; 0: as many as there are.
     """
 
     def __init__(
@@ -35,6 +39,7 @@ class Observer:
         test_labels: Tensor,
         probe: Tensor,
         device: torch.device,
+        test_before_cap: int = 0,
     ) -> None:
         rows = choose_probe(train_labels, TRAIN_PROBE, seed=0)
         self._train = train[rows]
@@ -43,6 +48,7 @@ class Observer:
         self._probe_labels = test_labels[probe]
         self._test = test
         self._test_labels = test_labels
+        self._test_before_cap = test_before_cap
         self._device = device
 
     def look(self, encoder: Encoder) -> tuple[Tensor, dict[str, float]]:
@@ -54,21 +60,35 @@ class Observer:
         scalars["train_R_at_1"] = _means(evaluate(seen, self._train_labels, metrics=["R_at_1"]), ["R_at_1"])["R_at_1"]
         return embeddings, scalars
 
-    def whole_test(self, encoder: Encoder) -> dict[str, float]:
-        """The same numbers over the whole test set, keyed ``test/<metric>``, and :data:`LEFT_OUT` among them."""
-        rows = choose_probe(self._test_labels, WHOLE_TEST, seed=0)
-        labels = self._test_labels[rows]
-        embeddings = embed(encoder, self._test[rows], self._device)
+    def whole_test(self, encoder: Encoder, progress: Progress = silent) -> dict[str, float]:
+        """The same numbers over the whole test set, keyed ``test/<metric>``; with :data:`LEFT_OUT` and how many images.
+
+        Every image is a query against all others. Besides the images it takes the embeddings and a few hundred MB.
+
+        Args:
+            progress: told how far it is; it may raise to give up.
+        """
+        labels, count = self._test_labels, len(self._test)
         names = ["R_at_1", "AP_at_R", "HAP", "NDCG", "ASI", *_per_level(labels)]
-        found = evaluate(embeddings, labels, metrics=names)
-        return {f"test/{name}": value for name, value in _means(found, [*names, LEFT_OUT]).items()}
+
+        def tell(doing: str, done: int) -> None:
+            progress(f"{doing} the whole test set: {done:,} of {count:,}", done / count)
+
+        embeddings = embed(encoder, self._test, self._device, lambda done: tell("embedding", done))
+        found = evaluate(embeddings, labels, metrics=names, progress=lambda done: tell("scoring", done))
+        values = _means(found, [*names, LEFT_OUT]) | {counts.IMAGES: float(count)}
+        if self._test_before_cap > count:
+            values[counts.BEFORE_CAP] = float(self._test_before_cap)
+        return {f"test/{name}": value for name, value in values.items()}
 
     def floor(self) -> dict[str, float]:
-        """Known before any training: ``floor_R_at_1``, the R@1 of raw pixels (or frozen features) on the probe, and
-        :data:`LEFT_OUT`, the probe's images that are no query at the finest level."""
+        """Known before any training: ``floor_R_at_1``, the R@1 of raw pixels (or frozen features) on the probe,
+        :data:`LEFT_OUT`, the probe's images that are no query at the finest level, and how many images are looked at.
+        """
         flat = F.normalize(self._probe.float().flatten(1), dim=1)
         found = evaluate(flat, self._probe_labels, metrics=["R_at_1"])
-        return {"floor_R_at_1": float(found["R_at_1"]), LEFT_OUT: float(found[LEFT_OUT])}  # type: ignore[arg-type]
+        sizes = {counts.PROBE: float(len(self._probe)), counts.TRAIN: float(len(self._train))}
+        return {"floor_R_at_1": float(found["R_at_1"]), LEFT_OUT: float(found[LEFT_OUT])} | sizes  # type: ignore[arg-type]
 
 
 def left_out(count: float, what: str) -> str:
@@ -82,11 +102,21 @@ def left_out(count: float, what: str) -> str:
 
 
 @torch.no_grad()
-def embed(encoder: Encoder, images: Tensor, device: torch.device) -> Tensor:
-    """Unit embeddings float32 ``[N, D]`` on the CPU; the encoder's mode is restored."""
+def embed(
+    encoder: Encoder, images: Tensor, device: torch.device, progress: Callable[[int], None] = lambda _done: None
+) -> Tensor:
+    """Unit embeddings float32 ``[N, D]`` on the CPU; the encoder's mode is restored, also when ``progress`` raises."""
     was_training = encoder.training
     encoder.eval()
-    found = []
+    try:
+        return torch.cat(list(_embedded(encoder, images, device, progress)))
+    finally:
+        encoder.train(was_training)
+
+
+def _embedded(
+    encoder: Encoder, images: Tensor, device: torch.device, progress: Callable[[int], None]
+) -> Iterator[Tensor]:
     for start in range(0, len(images), EMBED_BATCH):
         part = images[start : start + EMBED_BATCH].to(device)
         pixels = part.float() / 255 if part.dtype == torch.uint8 else part.float()
@@ -94,9 +124,8 @@ def embed(encoder: Encoder, images: Tensor, device: torch.device) -> Tensor:
             pixels = pixels.contiguous(memory_format=torch.channels_last)
         with torch.autocast("cuda", torch.bfloat16, enabled=device.type == "cuda"):
             raw = encoder(pixels)
-        found.append(F.normalize(raw.float(), dim=1).cpu())
-    encoder.train(was_training)
-    return torch.cat(found)
+        yield F.normalize(raw.float(), dim=1).cpu()
+        progress(start + len(part))
 
 
 def _per_level(labels: Tensor) -> list[str]:

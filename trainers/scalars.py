@@ -23,12 +23,12 @@ class ScalarBuffer:
         self._written = time.monotonic()
 
     def add(self, arm: int, step: int, seconds: float, values: Mapping[str, float]) -> None:
-        """One step's values; they are averaged with their neighbours in time."""
+        """One step's values; they are averaged with their neighbours in time, for all arms over the same steps."""
+        if step != self._at[0] and time.monotonic() - self._written > WINDOW_SECONDS:
+            self.flush()
         self._at = (step, seconds)
         for key, value in values.items():
             self._sums[arm, key].append(value)
-        if time.monotonic() - self._written > WINDOW_SECONDS:
-            self.flush()
 
     def now(self, arm: int, step: int, seconds: float, values: Mapping[str, float]) -> None:
         """Values that stand for themselves; written with the next flush."""

@@ -9,7 +9,7 @@ import time
 import torch
 from torch import Tensor
 
-from trainers import schedule
+from trainers import counts, schedule
 from trainers.advice import advice
 from trainers.arm import Arm
 from trainers.batches import Batches
@@ -55,9 +55,10 @@ class Trainer(Loop):
             self._scalars.now(arm.index, self.step, self.seconds, scalars)
         return embeddings
 
-    def _last_numbers(self) -> None:
-        for arm in self.arms:
-            found = self._observer.whole_test(arm.encoder)
+    def _last_numbers(self, tell: Progress) -> None:
+        for number, arm in enumerate(self.arms, start=1):
+            which = f", {arm.title} ({number} of {len(self.arms)})" if len(self.arms) > 1 else ""
+            found = self._observer.whole_test(arm.encoder, lambda text, done, which=which: tell(text + which, done))
             self._scalars.now(arm.index, self.step, self.seconds, found)
         self.folder.log(left_out(found[f"test/{LEFT_OUT}"], "of the test set"))
 
@@ -107,6 +108,7 @@ class Trainer(Loop):
             test_labels=data.test.labels,
             probe=probe,
             device=self._device,
+            test_before_cap=data.test.before_cap,
         )
         self._write_probe(data, probe)
 
@@ -151,10 +153,14 @@ class Trainer(Loop):
         return arms
 
     def _write_probe(self, data: LoadedData, rows: Tensor) -> None:
-        if self.folder.probe() is not None:
+        there = self.folder.probe() is not None
+        if there and self._is_written(counts.PROBE):
             return
         images = data.test.images[rows]
         known = self._observer.floor()
+        self._scalars.write_at_start(len(self.arms), known)  # first: where there is a probe there are these numbers
+        if there:
+            return
         self.folder.log(f"probe: {len(rows)} test images; R@1 without any training {known['floor_R_at_1']:.3f}")
         self.folder.log(left_out(known[LEFT_OUT], "of the probe"))
         probe = Probe(
@@ -167,4 +173,3 @@ class Trainer(Loop):
             columns=COLUMNS,
         )
         self.folder.write_probe(probe, sheets(images))
-        self._scalars.write_at_start(len(self.arms), known)

@@ -23,6 +23,7 @@ from trainers.errors import DiskFullError, RunError, UserError
 from trainers.store import RunFolder
 from trainers.store.files import is_full
 from trainers.store.lock import RunLock
+from trainers.store.takeover import clear_remains
 from trainers.types import RunState
 
 if TYPE_CHECKING:
@@ -59,6 +60,7 @@ class Worker:
         self._leave: str | None = None  # the phase to end in, once somebody asked
         self._paused = False
         self._heard = self._last_command()
+        self._lock = RunLock(folder.path)
 
     def run(self) -> RunState:
         """Train until the end, a stop or a failure; returns the final state.
@@ -66,23 +68,21 @@ class Worker:
         Raises:
             RunError: another process trains this run.
         """
-        lock = RunLock(self.folder.path)
-        if not lock.acquire():
+        try:
+            locked = self._lock.acquire()
+        except FileNotFoundError as error:
+            raise RunError(f"There is no run {self.folder.id}; it may have been deleted.") from error
+        if not locked:
             raise RunError(f"Run {self.folder.id} is being trained by another process; stop it there first.")
         try:
-            self.folder.keep_ballast()
-            self._tell(phase="starting", message="reading the images", error=None, force=True)
-            self._train()
-        except StopTraining as stop:
-            self._end(stop.phase)
-        except UserError as error:
-            self._fail(str(error))
-        except Exception as error:
-            full = str(DiskFullError()) if is_full(error) else None
-            self._fail(full or f"An unexpected {type(error).__name__}: {error}. The log has the details.", trace=True)
+            self._run()
+        except Exception:
+            if not self._lock.lost():
+                raise
+            self._gone()
         finally:
             self.folder.db.close()
-            lock.release()
+            self._lock.release()
         return self._state
 
     def leave(self, phase: str) -> None:
@@ -90,6 +90,33 @@ class Worker:
         self._leave = self._leave or phase
 
     # ---------------------------------------------------------------- private
+
+    def _run(self) -> None:
+        found = self.folder.db.state()
+        if found.phase == "finished":  # there is nothing to resume
+            self._state = found
+            return
+        try:
+            self.folder.take_over()
+            self._tell(phase="starting", message="reading the images", error=None, force=True)
+            self._train()
+        except StopTraining as stop:
+            self._end(stop.phase)
+        except Exception as error:
+            if self._lock.lost():
+                raise
+            if isinstance(error, UserError):
+                self._fail(str(error))
+                return
+            full = str(DiskFullError()) if is_full(error) else None
+            self._fail(full or f"An unexpected {type(error).__name__}: {error}. The log has the details.", trace=True)
+
+    def _gone(self) -> None:
+        """The folder was taken away: end without a word to it, and leave nothing where it was."""
+        error = f"The run {self.folder.id} was deleted or moved while it trained, so its training has ended."
+        self._state = dataclasses.replace(self._state, phase="failed", message="", error=error)
+        self.folder.db.close()
+        clear_remains(self.folder.path)
 
     def _train(self) -> None:
         trainer = _loop(self.folder)(self.folder, self._setting_up)
@@ -107,7 +134,7 @@ class Worker:
             more = trainer.advance(SLICE_SECONDS)
             self._show(trainer)
         self._tell(message="scoring the whole test set", force=True)
-        trainer.finish()
+        trainer.finish(self._scoring)
         self._show(trainer, force=True)
         self._end("finished")
 
@@ -117,7 +144,20 @@ class Worker:
             raise StopTraining(self._leave)
         self._tell(message=f"{text}, {fraction:.0%}" if 0 < fraction < 1 else text)
 
+    def _scoring(self, text: str, _fraction: float) -> None:
+        """The weights are final and in the checkpoint: who stops or pauses here loses no training."""
+        self._listen()
+        while self._paused and not self._leave:
+            self._tell(phase="paused", message="paused", force=self._state.phase != "paused")
+            time.sleep(0.05)
+            self._listen()
+        if self._leave:
+            raise StopTraining(self._leave)
+        self._tell(phase="running", message=text, force=self._state.phase != "running")
+
     def _listen(self) -> None:
+        if self._lock.lost():
+            raise RunError(f"The run {self.folder.id} was deleted or moved.")
         for number, command in self.folder.commands(self._heard):
             self._heard = number
             if command == "stop":
@@ -216,7 +256,10 @@ def main(argv: list[str]) -> int:
         worker = Worker(RunFolder.open(path.parent, path.name))
         watch_parent(worker)
         watch_signals(worker)
-        return int(worker.run().phase == "failed")
+        state = worker.run()
+        if state.error and not path.is_dir():
+            print(state.error, file=sys.stderr)  # nobody can read it in the run
+        return int(state.phase == "failed")
     except UserError as error:
         print(error, file=sys.stderr)
         return 1

@@ -17,7 +17,9 @@ from explorer.layout.plan import thin
 from explorer.library import Library, Run
 from explorer.palette import palette
 from explorer.wording import arm_titles, run_title, summary
+from trainers.counts import is_count, whole_test
 from trainers.errors import RunError
+from trainers.observer import LEFT_OUT
 from trainers.types import Frame, Probe, Scalar
 
 MOST_FRAMES = 30
@@ -28,8 +30,9 @@ _HEADINGS = {
     "HAP": "H-AP",
     "NDCG": "NDCG",
     "ASI": "ASI",
-    "train_R_at_1": "Recall@1 on training batches",
+    "train_R_at_1": "Recall@1 on training images",
     "images_per_s": "Images per second",
+    "clipped_share": "Share of steps clipped",
     "ODmAP_at_1": "ODmAP@1",
     "rerendered_ODmAP_at_1": "ODmAP@1, drawn again",
     "hallucination_at_1": "Names what is gone @1",
@@ -78,7 +81,8 @@ def curve_panels(
     """Heading to steps and values of each arm; the usual measures first, single numbers left out."""
     series: dict[str, list[tuple[list[int], list[float]]]] = defaultdict(lambda: [([], []) for _ in range(arms)])
     for scalar in scalars:
-        if not scalar.key.startswith(("test/", "floor_", "queries_")) and math.isfinite(scalar.value):
+        curve = not is_count(scalar.key) and not scalar.key.startswith(("test/", "floor_"))
+        if curve and math.isfinite(scalar.value):
             steps, values = series[scalar.key][scalar.arm]
             steps.append(scalar.step)
             values.append(scalar.value)
@@ -134,18 +138,19 @@ def _final_table(scalars: Sequence[Scalar], titles: Sequence[str]) -> str:
     final = {(s.arm, s.key.removeprefix("test/")): s.value for s in scalars if s.key.startswith("test/")}
     if not final:
         return "<p class='quiet'>The run has no final test yet.</p>"
-    keys = sorted({key for _, key in final})
+    keys = sorted({key for _, key in final if not is_count(key)} | ({LEFT_OUT} & {key for _, key in final}))
     head = "".join(f"<th>{html.escape(heading(key, None))}</th>" for key in keys)
     rows = [
         "".join(f"<td>{_figure(key, final[arm, key])}</td>" if (arm, key) in final else "<td></td>" for key in keys)
         for arm in range(len(titles))
     ]
     body = "".join(f"<tr><th>{html.escape(t)}</th>{row}</tr>" for t, row in zip(titles, rows, strict=True))
-    return f"<p>At the end, on the test images:</p><table><tr><th></th>{head}</tr>{body}</table>"
+    scored = whole_test({key: value for (arm, key), value in final.items() if arm == 0})
+    return f"<p>At the end, {scored}:</p><table><tr><th></th>{head}</tr>{body}</table>"
 
 
 def _figure(key: str, value: float) -> str:
-    return f"{value:.0f}" if key.startswith("queries_") else f"{value:.4f}"
+    return f"{value:,.0f}" if is_count(key) else f"{value:.4f}"
 
 
 def _floor(scalars: Sequence[Scalar]) -> str:

@@ -33,10 +33,11 @@ class Trainers:
     def __init__(self) -> None:
         self._started: list[subprocess.Popen[bytes]] = []
 
-    def start(self, folder: RunFolder) -> subprocess.Popen[bytes]:
+    def start(self, folder: RunFolder, stderr: int | None = None) -> subprocess.Popen[bytes]:
         child = subprocess.Popen(
             [sys.executable, "-m", "trainers.worker", str(folder.path)],
             stdin=subprocess.PIPE,
+            stderr=stderr,
             env=os.environ | {"OMP_WAIT_POLICY": "PASSIVE", "HF_HUB_OFFLINE": "1"},
             start_new_session=True,
         )

@@ -20,10 +20,12 @@ class ImageSet:
     Attributes:
         images: uint8 [N, C, H, W], C is 1 (all grey) or 3; H equals W. May be backed by a memory map.
         labels: int64 [N, L], finest level first; class ids index ``Hierarchy.names``.
+        before_cap: images there were before the cap on images; N or fewer: nothing was cut.
     """
 
     images: Tensor
     labels: Tensor
+    before_cap: int = 0
 
     def __len__(self) -> int:
         return int(self.labels.shape[0])

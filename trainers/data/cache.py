@@ -21,7 +21,7 @@ from trainers.data.base import ImageSet, LoadedData
 from trainers.data.resident import allocate, read_images, seal
 from trainers.types import Hierarchy
 
-FORMAT = 1
+FORMAT = 2
 _ENTRY_FILES = ("train.safetensors", "test.safetensors", "labels.safetensors", "about.json")
 _SLICE = 64 * 1024 * 1024
 
@@ -86,6 +86,7 @@ def commit(folder: Path, key: str, data: LoadedData) -> None:
         "names": data.hierarchy.names,
         "notes": data.notes,
         "fingerprint": data.fingerprint,
+        "before_cap": {"train": data.train.before_cap, "test": data.test.before_cap},
     }
     (folder / "about.json").write_text(json.dumps(about), encoding="utf-8")
     target = folder.parent / key
@@ -137,7 +138,11 @@ def _read(folder: Path, name: str) -> LoadedData:
     mapped = size > settings.memory_bytes()
     hierarchy = Hierarchy(levels=tuple(about["levels"]), names=tuple(tuple(names) for names in about["names"]))
     sets = {
-        part: ImageSet(images=read_images(folder / f"{part}.safetensors", mapped=mapped), labels=labels[part])
+        part: ImageSet(
+            images=read_images(folder / f"{part}.safetensors", mapped=mapped),
+            labels=labels[part],
+            before_cap=int(about["before_cap"][part]),
+        )
         for part in ("train", "test")
     }
     for part in sets.values():

@@ -57,11 +57,20 @@ def load(choice: DataChoice, progress: Progress | None = None) -> LoadedData:
         return kept
     share = len(train_pots) * each_train / (len(train_pots) * each_train + len(test_pots) * each_test)
     sets = {
-        "train": _draw(train_pots, 0, each_train, size, choice.seed, lambda text, done: tell(text, share * done)),
+        "train": _draw(
+            train_pots,
+            0,
+            each_train,
+            IMAGES_PER_TRAIN_POT,
+            size,
+            choice.seed,
+            lambda text, done: tell(text, share * done),
+        ),
         "test": _draw(
             test_pots,
             len(train_pots),
             each_test,
+            IMAGES_PER_TEST_POT,
             size,
             choice.seed,
             lambda text, done: tell(text, share + (1 - share) * done),
@@ -103,8 +112,13 @@ def _each(wanted: int, pots: int, most: int) -> int:
     return each
 
 
-def _draw(pots: tuple[Pot, ...], first_id: int, each: int, size: int, seed: int, tell: Progress) -> ImageSet:
-    """Render ``each`` images of every pot, pot by pot. An image depends on seed, pot and its number alone."""
+def _draw(
+    pots: tuple[Pot, ...], first_id: int, each: int, wanted: int, size: int, seed: int, tell: Progress
+) -> ImageSet:
+    """Render ``each`` of the ``wanted`` images of every pot, pot by pot.
+
+    An image depends on seed, pot and its number alone.
+    """
     images = np.empty((len(pots), each, 3, size, size), dtype=np.uint8)
     labels = np.empty((len(pots), each, 3), dtype=np.int64)
     reliefs: dict[tuple[int, float], Relief] = {}
@@ -115,7 +129,7 @@ def _draw(pots: tuple[Pot, ...], first_id: int, each: int, size: int, seed: int,
             images[index, number] = draw_one(pot, first_id + index, number, size, seed, reliefs)
         labels[index] = (first_id + index, pot.shape, pot.shelf)
     flat = torch.from_numpy(images.reshape(-1, 3, size, size))
-    return ImageSet(images=flat, labels=torch.from_numpy(labels.reshape(-1, 3)))
+    return ImageSet(images=flat, labels=torch.from_numpy(labels.reshape(-1, 3)), before_cap=len(pots) * wanted)
 
 
 def draw_one(

@@ -126,7 +126,7 @@ def _decode_as(
             f"{total} images of {side} pixels take {needed / settings.GB:.1f} GB, more than the memory for them, and "
             "there is no disk to put them on. Choose a smaller image size or fewer images."
         )
-    arrays, parts, lost, begun = [], [], 0, 0
+    arrays, parts, lost, alone, begun = [], [], 0, 0, 0
     for name, part in (("train", plan.train), ("test", plan.test)):
         path = None if folder is None else folder / f"{name}.safetensors"
         images = allocate((len(part.rows), channels, side, side), path)
@@ -139,10 +139,12 @@ def _decode_as(
         begun += len(part.rows)
         lost += int((~good).sum())
         kept = np.flatnonzero(good)
-        kept = kept[repeated(part.labels[kept, 0])]
+        several = repeated(part.labels[kept, 0])
+        alone += int((~several).sum())
+        kept = kept[several]
         arrays.append(keep(images, kept))
         parts.append(part.take(kept))
-    notes = [*data.notes, *_losses(lost, total, parts, plan)]
+    notes = [*data.notes, *_losses(lost, alone, total, parts, plan)]
     if mapped:
         notes.append(f"The images take {needed / settings.GB:.1f} GB and are read from disk as they are needed.")
     parts, hierarchy = settle(parts, plan.hierarchy)
@@ -158,7 +160,7 @@ def _decode_as(
     return _kept(folder, key, complete)
 
 
-def _losses(lost: int, total: int, parts: list[Part], plan: Plan) -> list[str]:
+def _losses(lost: int, alone: int, total: int, parts: list[Part], plan: Plan) -> list[str]:
     """Notes about images that could not be read.
 
     Raises:
@@ -168,7 +170,10 @@ def _losses(lost: int, total: int, parts: list[Part], plan: Plan) -> list[str]:
     if min(classes) < 2:
         column = plan.columns[0]
         raise DataError(f"{lost} of {total} images in column {column!r} could not be decoded; too few are left to use.")
-    return [f"{lost} images could not be read and were skipped."] if lost else []
+    notes = [f"{lost} images could not be read and were skipped."] if lost else []
+    if alone:
+        notes.append(f"{alone} more were left out with them: the only readable image of their class.")
+    return notes
 
 
 def _finish(folder: Path | None, arrays: list[np.ndarray], parts: list[Part], mapped: bool) -> dict[str, ImageSet]:
@@ -182,7 +187,7 @@ def _finish(folder: Path | None, arrays: list[np.ndarray], parts: list[Part], ma
             images.base.flush() if isinstance(images.base, np.memmap) else None
             seal(path, shape)
             tensor = read_images(path, mapped=mapped)
-        sets[name] = ImageSet(images=tensor, labels=labels)
+        sets[name] = ImageSet(images=tensor, labels=labels, before_cap=part.before_cap)
     return sets
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
@@ -21,15 +21,19 @@ _PLAIN = ("label", "labels", "label name", "class name", "target", "y", "cls")
 
 @dataclass(frozen=True, kw_only=True)
 class Part:
-    """Rows of one split: ``owner`` [n] says which table, ``rows`` [n] which row of it; ``labels`` int64 [n, L]."""
+    """Rows of one split: ``owner`` [n] says which table, ``rows`` [n] which row of it; ``labels`` int64 [n, L].
+
+    ``before_cap``: rows there were before the cap; 0 where it took none.
+    """
 
     owner: np.ndarray
     rows: np.ndarray
     labels: np.ndarray
+    before_cap: int = 0
 
     def take(self, index: np.ndarray) -> Part:
         """Some of the rows (indices or a mask)."""
-        return Part(owner=self.owner[index], rows=self.rows[index], labels=self.labels[index])
+        return replace(self, owner=self.owner[index], rows=self.rows[index], labels=self.labels[index])
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -164,7 +168,7 @@ def settle(parts: Sequence[Part], hierarchy: Hierarchy) -> tuple[list[Part], Hie
     """Count ids from 0 over both parts together and drop unused names."""
     tree = compact(Tree(labels=np.concatenate([part.labels for part in parts]), hierarchy=hierarchy))
     pieces = np.split(tree.labels, np.cumsum([len(part.labels) for part in parts])[:-1])
-    settled = [Part(owner=part.owner, rows=part.rows, labels=piece) for part, piece in zip(parts, pieces, strict=True)]
+    settled = [replace(part, labels=piece) for part, piece in zip(parts, pieces, strict=True)]
     return settled, tree.hierarchy
 
 
@@ -200,7 +204,7 @@ def _capped(part: Part, choice: DataChoice, title: str, notes: list[str]) -> Par
         f"The cap of {choice.max_images} kept {len(kept)} of {len(part.labels)} {title} images, "
         f"in {after} of {before} classes, chosen by seed {choice.seed}."
     )
-    return part.take(kept)
+    return replace(part.take(kept), before_cap=len(part.labels))
 
 
 def _offer(common: dict[str, str], table: Table) -> str:

@@ -133,12 +133,13 @@ def make_exam(
     """
     scenes = found.splits[found.test_split]
     photos, kept = read_photos(scenes, side, progress)
+    unreadable = len(scenes) - len(kept)
     scenes = tuple(scenes[place] for place in kept)
-    tally = Tally()
+    tally = Tally(photos=unreadable, unreadable=unreadable)
     asked = removals(scenes, FILLS[fill], every=every, seed=seed, longest=longest_side(scenes, side), tally=tally)
     done, images = [], []
     for removal in islice(asked, limit):
-        progress("painting over objects", tally.photos / len(scenes))
+        progress("painting over objects", tally.photos / (unreadable + len(scenes)))
         images.append(squash(removal.pixels, side))
         done.append(removal.without_pixels())
     gallery = tuple(dict.fromkeys(text for part in found.splits.values() for scene in part for text in scene.captions))

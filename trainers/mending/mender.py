@@ -11,7 +11,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from trainers import schedule
+from trainers import counts, schedule
 from trainers.crossmodal.models import MODELS, CrossModal
 from trainers.data.base import Progress
 from trainers.data.captions import load_scenes
@@ -60,10 +60,14 @@ class Mender(Loop):
             self._scalars.now(arm.index, self.step, self.seconds, numbers(marks))
         return embeddings
 
-    def _last_numbers(self) -> None:
+    def _last_numbers(self, tell: Progress) -> None:
         whole = Examiner(self.exam, self.arms[0].model)
         for arm in self.arms:
-            found = numbers(whole.ask(arm.model))
+            which = (
+                f"scoring the whole test set, {arm.title}: " if len(self.arms) > 1 else "scoring the whole test set: "
+            )
+            marks = whole.ask(arm.model, lambda text, done, which=which: tell(f"{which}{text}, {done:.0%}", done))
+            found = numbers(marks) | sizes(self.exam)
             self._scalars.now(arm.index, self.step, self.seconds, {f"test/{k}": v for k, v in found.items()})
 
     # ----------------------------------------------------------------- set-up
@@ -84,15 +88,24 @@ class Mender(Loop):
         self.config = schedule.in_steps(config, self._epoch)
         self.exam = make_exam(found, words, model.side, progress=tell)  # one exam for all seeds
         self.folder.log(f"exam: {len(self.exam.queries)} removals, {len(self.exam.gallery)} sentences")
+        tally = self.exam.tally
+        self.folder.log(
+            f"exam: of {tally.photos} test photos {tally.unreadable} cannot be read, {tally.one_class} have fewer than "
+            f"two classes, {tally.no_allowed_class} no class that the overlap rules allow"
+        )
         part = self.exam.part(config.mend.queries, config.mend.gallery)
         self._live = Examiner(part, model)
+        if not self._is_written(counts.QUERIES):
+            self._scalars.write_at_start(len(self.arms), sizes(part))
         self._write_probe(part, found)
 
     def _make_arms(
         self, model: CrossModal, recipes: Sequence[Recipe], scenes: Sequence[Scene], words: WordTable, tell: Progress
     ) -> None:
         assert self.config.mend is not None
-        originals = _originals(model, scenes, tell)
+        originals, left_out = _originals(model, scenes, tell)
+        if left_out:
+            self.folder.log(f"photos: {left_out} of {len(scenes)} to train on have no sentence or cannot be read")
         pools: dict[tuple[object, ...], Pool] = {}
         self.arms = []
         for index, (found, name) in enumerate(zip(recipes, titles(recipes), strict=True)):
@@ -143,6 +156,11 @@ class Mender(Loop):
 def numbers(marks: Marks) -> dict[str, float]:
     """What a run shows of a model's marks: every mean, and how many different first answers there are."""
     return marks.means() | {"distinct_top1": float(marks.filled.counts["distinct_top1"])}
+
+
+def sizes(exam: Exam) -> dict[str, float]:
+    """How many removals are asked about and how many sentences answer."""
+    return {counts.QUERIES: float(len(exam.queries)), counts.SENTENCES: float(len(exam.gallery))}
 
 
 def load_model(choice: ModelChoice) -> CrossModal:
@@ -197,10 +215,11 @@ def probe_labels(exam: Exam, found: SceneSet) -> tuple[np.ndarray, Hierarchy]:
     return np.array(columns, dtype=np.int32).T, tree
 
 
-def _originals(model: CrossModal, scenes: Sequence[Scene], tell: Progress) -> Pool:
+def _originals(model: CrossModal, scenes: Sequence[Scene], tell: Progress) -> tuple[Pool, int]:
+    """The photos as they are with their sentences, and how many scenes were left out."""
     spoken = [scene for scene in scenes if scene.captions]
     images, kept = read_photos(spoken, model.side, tell)
-    return _pool(model, images, [spoken[place].captions for place in kept])
+    return _pool(model, images, [spoken[place].captions for place in kept]), len(scenes) - len(kept)
 
 
 def _pool(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -31,6 +31,7 @@ def evaluate(
     alpha: float = 1.0,
     count_query: bool = False,
     rows: int | None = None,
+    progress: Callable[[int], None] | None = None,
 ) -> dict[str, float | np.ndarray]:
     """Retrieval metrics by cosine similarity.
 
@@ -45,7 +46,8 @@ def evaluate(
         per_query: return float64 arrays ``[Q]``, NaN where the query has no positive, instead of means.
         alpha: steepness of H-AP's relevance.
         count_query: H-AP counts the query among the items of its finest level (published tables); off: it does not.
-        rows: queries ranked at a time; None: about 4 million similarities.
+        rows: queries ranked at a time; None: about 8 million similarities.
+        progress: called with the number of queries ranked so far; it may raise to stop.
 
     Returns:
         Metric name to mean (or array). Means come with ``queries``, ``queries_without_positive`` (at the finest
@@ -71,7 +73,8 @@ def evaluate(
     count_query = count_query and own is not None
     with torch.inference_mode(), torch.autocast(device_type=embeddings.device.type, enabled=False):
         blocks = ranked_blocks(embeddings, labels, gallery, gallery_labels, own, rows)
-        scores = score_blocks(blocks, len(embeddings), chosen, alpha=alpha, count_query=count_query)
+        told = blocks if progress is None else _telling(blocks, progress)
+        scores = score_blocks(told, len(embeddings), chosen, alpha=alpha, count_query=count_query)
     return scores.values if per_query else scores.means(labels.shape[1])
 
 
@@ -160,6 +163,14 @@ def score_blocks(
             values[metric.name][part] = score.cpu().numpy()
         finest[part], related[part] = binary[0].relevant.cpu().numpy(), block.size.cpu().numpy()
     return Scores(values=values, finest=finest, related=related)
+
+
+def _telling(
+    blocks: Iterator[tuple[slice, RankedBlock]], progress: Callable[[int], None]
+) -> Iterator[tuple[slice, RankedBlock]]:
+    for part, block in blocks:
+        yield part, block
+        progress(part.stop)
 
 
 def _columns(embeddings: Tensor, labels: Tensor | None, what: str) -> Tensor:

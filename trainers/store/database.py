@@ -19,6 +19,7 @@ _SCHEMA = """
 CREATE TABLE metrics (id INTEGER PRIMARY KEY AUTOINCREMENT, arm INTEGER, step INTEGER, seconds REAL, key TEXT,
     value REAL);
 CREATE INDEX metrics_by_step ON metrics (step);
+CREATE UNIQUE INDEX metrics_once ON metrics (arm, step, key);
 CREATE TABLE snapshots (k INTEGER PRIMARY KEY, step INTEGER, seconds REAL);
 CREATE TABLE frames (k INTEGER, arm INTEGER, "limit" REAL, quality REAL, drift REAL, method TEXT, PRIMARY KEY (k, arm));
 CREATE TABLE control (id INTEGER PRIMARY KEY AUTOINCREMENT, command TEXT, sent REAL);
@@ -116,13 +117,16 @@ class Database:
         )
 
     def add_metrics(self, scalars: Iterable[Scalar]) -> None:
-        """Append scalars."""
+        """Append scalars; one that is known under its arm, step and key is replaced, under a new row id."""
         rows = [(s.arm, s.step, s.seconds, s.key, s.value) for s in scalars]
-        self.write("INSERT INTO metrics (arm, step, seconds, key, value) VALUES (?, ?, ?, ?, ?)", rows)
+        self.write("INSERT OR REPLACE INTO metrics (arm, step, seconds, key, value) VALUES (?, ?, ?, ?, ?)", rows)
 
     def metrics(self, after: int = 0) -> tuple[int, list[Scalar]]:
-        """Scalars appended after row ``after``, and the row to continue from."""
-        rows = self.rows("SELECT id, arm, step, seconds, key, value FROM metrics WHERE id > ? ORDER BY id", (after,))
+        """Scalars appended after row ``after``, the newest of each arm, step and key, and the row to continue from."""
+        # runs written before such rows were unique may hold several; the other columns are those of the largest id
+        columns = "MAX(id), arm, step, seconds, key, value"
+        sql = f"SELECT {columns} FROM metrics WHERE id > ? GROUP BY arm, step, key ORDER BY 1"
+        rows = self.rows(sql, (after,))
         found = [Scalar(arm=a, step=s, seconds=t, key=k, value=v) for _, a, s, t, k, v in rows if v is not None]
         return (rows[-1][0] if rows else after), found
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
-import tempfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
@@ -14,19 +13,37 @@ from safetensors.torch import save_file
 from torch import Tensor
 
 from trainers.errors import DiskFullError
+from trainers.store.scratch import scratch
 
 
-def write_bytes(path: Path, content: bytes) -> None:
-    """Replace ``path`` with ``content`` atomically; parents are made."""
-    with _beside(path) as name:
-        name.write_bytes(content)
+def write_bytes(path: Path, content: bytes, *, home: Path | None = None, durable: bool = False) -> None:
+    """Replace ``path`` with ``content`` atomically.
+
+    Args:
+        home: a folder that must be there; None: all parents are made. What was deleted is not to come back.
+        durable: it survives a power cut once this returns.
+    """
+    with _beside(path, home, durable) as name:
+        handle = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
 
 
-def write_tensors(path: Path, tensors: Mapping[str, Tensor], metadata: Mapping[str, str] | None = None) -> None:
-    """Replace ``path`` with a safetensors file atomically. Tensors are copied to contiguous CPU memory."""
+def write_tensors(
+    path: Path,
+    tensors: Mapping[str, Tensor],
+    metadata: Mapping[str, str] | None = None,
+    *,
+    home: Path | None = None,
+    durable: bool = False,
+) -> None:
+    """Replace ``path`` with a safetensors file atomically. Tensors are copied to contiguous CPU memory.
+
+    ``home`` and ``durable`` are those of :func:`write_bytes`.
+    """
     # clone: safetensors refuses tensors that share storage, and tied weights do
     ready = {key: value.detach().to("cpu").clone().contiguous() for key, value in tensors.items()}
-    with _beside(path) as name:
+    with _beside(path, home, durable) as name:
         save_file(ready, name, metadata=dict(metadata or {}))
 
 
@@ -36,23 +53,36 @@ def read_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, str]]:
         return {key: file.get_tensor(key) for key in file.keys()}, dict(file.metadata() or {})  # noqa: SIM118
 
 
+def sync(path: Path) -> None:
+    """Wait until a file, or the names in a folder, are on the disk."""
+    handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
 @contextlib.contextmanager
-def _beside(path: Path) -> Iterator[Path]:
+def _beside(path: Path, home: Path | None, durable: bool) -> Iterator[Path]:
     """A temporary file that takes the name ``path`` if the block ends well.
 
     Raises:
         DiskFullError: there was no room.
+        FileNotFoundError: ``home`` is gone.
     """
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(dir=path.parent, prefix=".", suffix=".tmp")
-        os.close(handle)
-        try:
-            yield Path(name)
-            Path(name).replace(path)
-        except BaseException:
-            Path(name).unlink(missing_ok=True)
-            raise
+        if home is None:
+            path.parent.mkdir(parents=True, exist_ok=True)
+        elif path.parent != home:
+            path.parent.mkdir(exist_ok=True)
+        with scratch(path.parent) as place:
+            name = place / f".{path.name}"  # hidden from whoever packs the folder meanwhile
+            yield name
+            if durable:
+                sync(name)
+            name.replace(path)
+        if durable:
+            sync(path.parent)
     except (OSError, SafetensorError) as error:
         if is_full(error):
             raise DiskFullError from error

@@ -32,8 +32,9 @@ from torch import Tensor
 
 from trainers.errors import DiskFullError, RunError, UserError
 from trainers.store.database import Database
-from trainers.store.files import is_full, read_tensors, write_bytes, write_tensors
+from trainers.store.files import is_full, read_tensors, sync, write_bytes, write_tensors
 from trainers.store.lock import is_locked
+from trainers.store.takeover import make_durable, make_unique, sweep_run
 from trainers.types import ACTIVE, Frame, FrameArm, Hierarchy, Probe, RunConfig, RunState, Scalar, Snapshot
 
 BALLAST = 256 * 1024  # bytes; a state row and its journal need some tens of thousands
@@ -74,9 +75,11 @@ class RunFolder:
         try:
             path.mkdir(parents=True)
             folder.db.create()
-            write_bytes(path / "owner", owner.encode())
-            write_bytes(path / "ballast", bytes(BALLAST))
-            write_bytes(path / "config.json", config.to_json().encode())  # last: a folder without it is not a run
+            write_bytes(path / "owner", owner.encode(), home=path)
+            write_bytes(path / "ballast", bytes(BALLAST), home=path)
+            # last: a folder without it is not a run
+            write_bytes(path / "config.json", config.to_json().encode(), home=path, durable=True)
+            sync(root)
         except (OSError, sqlite3.Error, RunError) as error:
             shutil.rmtree(path, ignore_errors=True)
             if isinstance(error, RunError):
@@ -93,7 +96,16 @@ class RunFolder:
     def keep_ballast(self) -> None:
         """Keep some room back."""
         if not (self.path / "ballast").exists():
-            write_bytes(self.path / "ballast", bytes(BALLAST))
+            write_bytes(self.path / "ballast", bytes(BALLAST), home=self.path)
+
+    def take_over(self) -> None:
+        """Make the folder ready for a trainer; only for the holder of its lock.
+
+        Unfinished files of killed writers go, repeated numbers of older versions go, and some room is kept back.
+        """
+        sweep_run(self.path)
+        make_unique(self.db)
+        self.keep_ballast()
 
     @classmethod
     def open(cls, root: Path, run_id: str, *, read_only: bool = False) -> RunFolder:
@@ -184,7 +196,7 @@ class RunFolder:
         """Store the probe and its thumbnail sheets (encoded WebP)."""
         count = 0
         for count, sheet in enumerate(sheets, start=1):
-            write_bytes(self.sheet_path(count - 1), sheet)
+            write_bytes(self.sheet_path(count - 1), sheet, home=self.path, durable=True)
         about = {
             "levels": probe.hierarchy.levels,
             "names": probe.hierarchy.names,
@@ -195,7 +207,8 @@ class RunFolder:
             "sheets": count,
         }
         arrays = {"labels": _tensor(probe.labels, np.int32), "rows": _tensor(probe.rows, np.int64)}
-        write_tensors(self.path / "probe.safetensors", arrays, {"about": json.dumps(about)})
+        path = self.path / "probe.safetensors"
+        write_tensors(path, arrays, {"about": json.dumps(about)}, home=self.path, durable=True)
 
     def probe(self) -> Probe | None:
         """The probe, or None before the data is read."""
@@ -230,7 +243,7 @@ class RunFolder:
     def add_snapshot(self, snapshot: Snapshot) -> None:
         """Store embeddings, then announce them."""
         tensors = {f"arm{i}": _tensor(e, np.float16) for i, e in enumerate(snapshot.embeddings)}
-        write_tensors(self._at("emb", snapshot.k), tensors)
+        write_tensors(self._at("emb", snapshot.k), tensors, home=self.path, durable=True)
         row = (snapshot.k, snapshot.step, snapshot.seconds)
         self.db.write("INSERT OR REPLACE INTO snapshots VALUES (?, ?, ?)", [row])
 
@@ -252,7 +265,7 @@ class RunFolder:
         for i, arm in enumerate(frame.arms):
             tensors[f"xy{i}"] = _tensor(arm.xy, np.uint16)
             tensors[f"nn{i}"] = _tensor(arm.neighbours, np.uint16 if len(arm.xy) < 65536 else np.int32)
-        write_tensors(self._at("layout", frame.k), tensors)
+        write_tensors(self._at("layout", frame.k), tensors, home=self.path)
         rows = [(frame.k, i, frame.limit, a.quality, a.drift, a.method) for i, a in enumerate(frame.arms)]
         self.db.write("INSERT OR REPLACE INTO frames VALUES (?, ?, ?, ?, ?, ?)", rows)
 
@@ -285,7 +298,12 @@ class RunFolder:
     # ------------------------------------------------------------ checkpoint
 
     def write_checkpoint(self, tensors: Mapping[str, Tensor], about: Mapping[str, object]) -> None:
-        """Replace the last checkpoint, keeping the one before it."""
+        """Replace the last checkpoint, keeping the one before it.
+
+        All rows written so far reach the disk first: after a power cut a checkpoint never speaks of rows that are lost,
+        and rows beyond it are forgotten by :meth:`rewind`.
+        """
+        make_durable(self.db)
         last, previous = self.path / "ckpt" / "last.safetensors", self.path / "ckpt" / "previous.safetensors"
         if last.is_file():
             # a hard link, so that at every instant at least one whole checkpoint has the name `last`
@@ -293,7 +311,7 @@ class RunFolder:
             spare.unlink(missing_ok=True)
             os.link(last, spare)
             spare.replace(previous)
-        write_tensors(last, tensors, {"about": json.dumps(about)})
+        write_tensors(last, tensors, {"about": json.dumps(about)}, home=self.path, durable=True)
 
     def read_checkpoint(self) -> tuple[dict[str, Tensor], dict[str, object]] | None:
         """The newest readable checkpoint, or None."""
@@ -309,13 +327,14 @@ class RunFolder:
 
     def rewind(self, step: int) -> None:
         """Forget what was written after ``step``, because training goes on from there."""
-        late = self.db.rows("SELECT k FROM snapshots WHERE step > ?", (step,))
         self.db.write("DELETE FROM metrics WHERE step > ?", [(step,)])
         self.db.write("DELETE FROM frames WHERE k IN (SELECT k FROM snapshots WHERE step > ?)", [(step,)])
         self.db.write("DELETE FROM snapshots WHERE step > ?", [(step,)])
-        for (k,) in late:
-            self._at("emb", k).unlink(missing_ok=True)
-            self._at("layout", k).unlink(missing_ok=True)
+        kept = {k for k, _, _ in self.snapshots()}
+        for kind in ("emb", "layout"):
+            for path in (self.path / kind).glob("[0-9]*.safetensors"):
+                if path.stem.isdecimal() and int(path.stem) not in kept:
+                    path.unlink(missing_ok=True)
 
     def scalars(self) -> list[Scalar]:
         """All scalars, in the order they were written."""

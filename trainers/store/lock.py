@@ -32,6 +32,16 @@ class RunLock:
         os.close(handle)
         return False
 
+    def lost(self) -> bool:
+        """Whether the file that is locked is no longer the one in the folder: the run was deleted or moved away."""
+        if self._handle is None:
+            return True
+        try:
+            there = self._path.lstat()
+        except (FileNotFoundError, NotADirectoryError):
+            return True
+        return not os.path.samestat(there, os.fstat(self._handle))
+
     def release(self) -> None:
         """Give the lock back; nothing happens if it is not held."""
         if self._handle is not None:
