@@ -335,4 +335,6 @@ def _inspect(arguments: argparse.Namespace) -> int:
     report = inspect_data(DataChoice(source=arguments.data))
     for field in dataclasses.fields(report):
         print(f"{field.name}: {getattr(report, field.name)}")
-    return 0
+    for problem in report.problems:
+        print(f"rankscope: {problem}", file=sys.stderr)
+    return int(bool(report.problems))

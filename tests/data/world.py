@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import io
+import struct
+import zlib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -25,6 +27,21 @@ def picture(value: int, side: int = 16, *, grey: bool = False) -> bytes:
     if grey:
         return encode(np.full((side, side), value % 256, np.uint8))
     return encode(np.stack([np.full((side, side), v, np.uint8) for v in (value % 256, value // 256, 200)], axis=-1))
+
+
+def claimed(width: int, height: int, colour: int = 2, depth: int = 8) -> bytes:
+    """A PNG of a few bytes that says it is large.
+
+    Args:
+        colour: PNG's colour type: 0 grey, 2 RGB, 4 grey with alpha, 6 RGB with alpha.
+        depth: bits of a channel.
+    """
+
+    def chunk(kind: bytes, body: bytes) -> bytes:
+        return struct.pack(">I", len(body)) + kind + body + struct.pack(">I", zlib.crc32(kind + body))
+
+    start = chunk(b"IHDR", struct.pack(">IIBBBBB", width, height, depth, colour, 0, 0, 0))
+    return b"\x89PNG\r\n\x1a\n" + start + chunk(b"IDAT", zlib.compress(bytes(1000))) + chunk(b"IEND", b"")
 
 
 def write_split(

@@ -15,6 +15,7 @@ from explorer.objects import photos, sets
 from explorer.objects.index import Index
 from explorer.objects.strokes import read_boxes
 from explorer.routes import PREFIX
+from tests.data.world import claimed
 from tests.explorer.small_world import GALLERY, PHOTO, Tab, encoded, load, small_set
 from trainers.data.scenes import Scene, SceneSet
 from trainers.errors import DataError
@@ -119,9 +120,7 @@ def picture_file(kind: str) -> bytes:
     if kind == "small":
         return encoded(pixels[:8, :8])
     if kind == "huge":
-        out = io.BytesIO()
-        Image.new("1", (9000, 9000)).save(out, "PNG")
-        return out.getvalue()
+        return claimed(9000, 9000, colour=6)
     return {"text": b"<svg onload=alert(1)>", "empty": b""}[kind]
 
 

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import io
-import struct
-import zlib
 
 import numpy as np
 import pytest
-from PIL import Image
+from PIL import Image, ImageCms
 
+from tests.data.world import claimed
 from trainers.errors import DataError
 from trainers.removal.picture import read_picture
 
@@ -18,13 +17,6 @@ def encode(picture: Image.Image, kind: str = "PNG", **options) -> bytes:
     data = io.BytesIO()
     picture.save(data, kind, **options)
     return data.getvalue()
-
-
-def claimed(width: int, height: int) -> bytes:
-    """A PNG of a few bytes that says it is large."""
-    body = b"IHDR" + struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
-    header = b"\x89PNG\r\n\x1a\n" + struct.pack(">I", 13) + body + struct.pack(">I", zlib.crc32(body))
-    return header + struct.pack(">I", 9) + b"IDAT" + zlib.compress(b"")
 
 
 def test_size_is_bounded_and_the_scale_is_kept():
@@ -37,10 +29,10 @@ def test_size_is_bounded_and_the_scale_is_kept():
     assert small.pixels.shape == (60, 100, 3) and small.scale == 1 and not small.notes
 
 
-@pytest.mark.parametrize(("width", "height"), [(8000, 6000), (30_000, 30_000)])
-def test_huge_pictures_are_refused_by_their_header(width, height):
+@pytest.mark.parametrize(("width", "height", "colour"), [(9000, 8000, 6), (13_000, 10_000, 2), (30_000, 30_000, 2)])
+def test_huge_pictures_are_refused_by_their_header(width, height, colour):
     with pytest.raises(DataError, match="Shrink it first"):
-        read_picture(claimed(width, height))
+        read_picture(claimed(width, height, colour))
 
 
 def test_orientation_is_applied_first():
@@ -71,6 +63,23 @@ def test_print_colours():
     assert tuple(found.pixels[0, 0]) == (255, 0, 0) and "CMYK" in found.notes[0]
 
 
+@pytest.mark.parametrize("kind", ["JPEG", "TIFF"])
+@pytest.mark.parametrize("profile", ["garbage", "of RGB"])
+def test_a_broken_profile_drops_the_profile_not_the_photo(kind, profile):
+    data = b"no profile" if profile == "garbage" else ImageCms.ImageCmsProfile(ImageCms.createProfile("sRGB")).tobytes()
+    print_ = Image.new("CMYK", (20, 20), (0, 255, 255, 0))
+    found = read_picture(encode(print_, kind, icc_profile=data))
+    assert tuple(found.pixels[5, 5] // 250) == (1, 0, 0) and "colour profile is damaged" in found.notes[0]
+
+
+def test_a_turned_tiff_is_turned_once():
+    tall = Image.new("RGB", (100, 40), "red")
+    tall.paste("blue", (50, 0, 100, 40))
+    found = read_picture(encode(tall, "TIFF", tiffinfo={274: 6}))
+    assert (found.width, found.height, found.scale) == (40, 100, 1.0) and found.pixels.shape == (100, 40, 3)
+    assert tuple(found.pixels[10, 20]) == (255, 0, 0) and tuple(found.pixels[90, 20]) == (0, 0, 255)
+
+
 def test_wide_grey_values_are_scaled():
     sixteen = read_picture(encode(Image.fromarray(np.full((20, 20), 40_000, np.uint16))))
     assert abs(int(sixteen.pixels[0, 0, 0]) - 156) <= 1
@@ -85,7 +94,7 @@ def test_the_first_frame_is_used():
     for kind in ("GIF", "PNG", "WEBP"):
         options = {"lossless": True} if kind == "WEBP" else {}
         found = read_picture(encode(frames[0], kind, save_all=True, append_images=frames[1:], **options))
-        assert tuple(found.pixels[5, 5]) == (255, 0, 0) and "first of 2 frames" in found.notes[0]
+        assert tuple(found.pixels[5, 5]) == (255, 0, 0) and "only the first" in found.notes[0]
 
 
 def test_damaged_files_are_named_so():

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -20,6 +19,7 @@ from trainers.data.coco_folder import is_coco, read_coco
 from trainers.data.drawn_scenes import DrawnScenes, drawn_scenes
 from trainers.data.flickr_entities import is_entities, read_entities
 from trainers.data.generic import open_source
+from trainers.data.image_file import UndecodableError
 from trainers.data.opening import Opened
 from trainers.data.origin import resolve
 from trainers.data.scene_columns import SceneColumns, captions_of, find_columns, objects_of
@@ -70,10 +70,12 @@ def load_scenes(
     joined: Mapping[str, tuple[str, ...]] = {}
     if captions_from is not None:
         report(f"Reading sentences of {captions_from}", 0.5)
-        joined = _captions_by_id(captions_from, report)
+        joined = _captions_by_id(captions_from, report, _ids(tables, columns, limit))
     _check(source, columns, joined if captions_from is not None else None)
     parts = {
-        name: list(islice(_rows(table, columns[name], joined), limit)) for name, table in tables.items() if len(table)
+        name: list(_rows(table, columns[name], joined, _first(table, limit)))
+        for name, table in tables.items()
+        if len(table)
     }
     reading = _reading([row for rows in parts.values() for row in rows], box_format)
     splits = {name: tuple(row.scene(reading) for row in rows) for name, rows in parts.items()}
@@ -134,7 +136,19 @@ def _tables(source: str, report: Progress) -> tuple[Opened, dict[str, ArrowTable
     return opened, tables
 
 
-def _captions_by_id(source: str, report: Progress) -> dict[str, tuple[str, ...]]:
+def _first(table: ArrowTable, limit: int | None) -> int:
+    """How many rows of a split are listed at all."""
+    return len(table) if limit is None else min(len(table), limit)
+
+
+def _ids(tables: Mapping[str, ArrowTable], columns: Mapping[str, SceneColumns], limit: int | None) -> set[str]:
+    """Ids of the photos that are read."""
+    named = [(table, columns[name].image_id) for name, table in tables.items()]
+    return {_id(value) for table, ids in named if ids for value in table.values(ids, _first(table, limit))}
+
+
+def _captions_by_id(source: str, report: Progress, wanted: set[str]) -> dict[str, tuple[str, ...]]:
+    """Sentences of the wanted photos only: the other set may be far larger."""
     found: dict[str, tuple[str, ...]] = {}
     for table in _tables(source, report)[1].values():
         columns = find_columns(table)
@@ -143,9 +157,10 @@ def _captions_by_id(source: str, report: Progress) -> dict[str, tuple[str, ...]]
                 f"{source!r} needs an image id and a caption column to be joined; its columns are "
                 f"{', '.join(table.kinds)}."
             )
-        cells = zip(*(table.values(name) for name in columns.captions), strict=True)
-        for number, row in zip(table.values(columns.image_id), cells, strict=True):
-            found[_id(number)] = found.get(_id(number), ()) + captions_of(row)
+        for rows in table.lists([columns.image_id, *columns.captions]):
+            for number, *row in rows:
+                if _id(number) in wanted:
+                    found[_id(number)] = found.get(_id(number), ()) + captions_of(row)
     return found
 
 
@@ -164,12 +179,11 @@ def _check(source: str, columns: Mapping[str, SceneColumns], joined: Mapping[str
             )
 
 
-def _rows(table: ArrowTable, columns: SceneColumns, joined: Mapping[str, tuple[str, ...]]) -> Any:
-    count = len(table)
-    ids = table.values(columns.image_id) if columns.image_id else range(count)
-    own = list(zip(*(table.values(name) for name in columns.captions), strict=True)) or [()] * count
-    objects = _object_cells(table, columns)
-    sizes = [table.values(name) if name in table.kinds else [0] * count for name in ("width", "height")]
+def _rows(table: ArrowTable, columns: SceneColumns, joined: Mapping[str, tuple[str, ...]], count: int) -> Any:
+    ids = table.values(columns.image_id, count) if columns.image_id else range(count)
+    own = list(zip(*(table.values(name, count) for name in columns.captions), strict=True)) or [()] * count
+    objects = _object_cells(table, columns, count)
+    sizes = [table.values(name, count) if name in table.kinds else [0] * count for name in ("width", "height")]
     for row, number in enumerate(ids):
         image_id = _id(number)
         load = _loader(table, str(columns.image), row)
@@ -189,13 +203,15 @@ def _rows(table: ArrowTable, columns: SceneColumns, joined: Mapping[str, tuple[s
         yield _Row(plain=plain, objects=listed)
 
 
-def _object_cells(table: ArrowTable, columns: SceneColumns) -> list[Any]:
+def _object_cells(table: ArrowTable, columns: SceneColumns, count: int) -> list[Any]:
     if columns.box_key is None:
         return []
     if columns.objects is not None:
-        return table.values(columns.objects)
+        return table.values(columns.objects, count)
     keys = [key for key in (columns.box_key, columns.class_key) if key is not None]
-    return [dict(zip(keys, cells, strict=True)) for cells in zip(*map(table.values, keys), strict=True)]
+    return [
+        dict(zip(keys, cells, strict=True)) for cells in zip(*(table.values(key, count) for key in keys), strict=True)
+    ]
 
 
 def _loader(table: Table, column: str, row: int) -> Callable[[], bytes | None]:
@@ -205,7 +221,7 @@ def _loader(table: Table, column: str, row: int) -> Callable[[], bytes | None]:
 def _size(data: bytes | None) -> tuple[int, int]:
     try:
         return decode.header(data or b"")[:2]
-    except decode.UndecodableError:
+    except UndecodableError:
         return 0, 0
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -21,6 +21,11 @@ _NOT_LABEL = re.compile(
     r"prompt|question|answer|licen[sc]e|split|date|time|timestamp|author|source|md5|sha|hash|index|idx|key|bbox|box|"
     r"score|count|drawer|image_?id|img_?id|imgid|row|uuid|lat|lon|captured)([_/\-. ]|$)"
 )
+MOST_COLUMNS = 64
+"""Columns of a set that are looked at as labels."""
+_MOST_CELLS = 50_000_000  # of all of them together, each held as a number of eight bytes
+_LISTED = 30  # names in a sentence
+_GLANCE = 20_000  # rows that mostly show already that one column does not determine another
 _MAX_NAME = 80  # longer average text is a description, not a class name
 
 
@@ -51,7 +56,7 @@ def image_column(table: Table, wanted: str | None) -> str:
         DataError: there is none, or the wanted column holds no images.
     """
     found = [name for name, kind in table.kinds.items() if kind == "image"]
-    columns = ", ".join(table.kinds) or "none"
+    columns = listed(table.kinds)
     if wanted is not None:
         if wanted in found:
             return wanted
@@ -65,6 +70,9 @@ def image_column(table: Table, wanted: str | None) -> str:
 def join(tables: Sequence[Table], column: str) -> Codes:
     """One label column of several splits, one after the other, under one list of names (joined by name)."""
     parts = [table.codes(column) for table in tables]
+    given_up = next((part.reason for part in parts if part.reason), "")
+    if given_up:
+        return Codes(values=np.full(sum(map(len, tables)), -1, dtype=np.int64), names=(), reason=given_up)
     if all(part.names == parts[0].names for part in parts):
         return Codes(values=np.concatenate([part.values for part in parts]), names=parts[0].names)
     names = dict.fromkeys(name for part in parts for name in part.names)
@@ -82,10 +90,10 @@ def describe(name: str, kind: Kind, codes: Codes) -> LabelColumn:
     repeated = int(counts[counts > 1].sum())
     texts = [codes.names[index] for index in classes[:200]]
     lowered = _snake(name)
-    reason = ""
-    if len(classes) < 2:
+    reason = codes.reason
+    if not reason and len(classes) < 2:
         reason = "it has one value only" if len(classes) else "it is empty"
-    elif not repeated:
+    elif not reason and not repeated:
         reason = "every row has its own value"
     usable = not reason
     if usable:
@@ -107,6 +115,11 @@ def determines(fine: np.ndarray, coarse: np.ndarray) -> bool:
     if not both.any():
         return False
     fine, coarse = fine[both], coarse[both]
+    step = len(fine) // _GLANCE
+    return (step < 2 or _functional(fine[::step], coarse[::step])) and _functional(fine, coarse)
+
+
+def _functional(fine: np.ndarray, coarse: np.ndarray) -> bool:
     pairs = np.unique(fine * (int(coarse.max()) + 1) + coarse)
     return len(pairs) == len(np.unique(fine))
 
@@ -140,6 +153,36 @@ def chain(columns: Sequence[LabelColumn], codes: dict[str, Codes]) -> tuple[str,
 def label_kinds(table: Table) -> dict[str, Kind]:
     """The columns whose kind can be a label."""
     return {name: kind for name, kind in table.kinds.items() if kind in LABEL_KINDS}
+
+
+def candidates(tables: Sequence[Table]) -> tuple[dict[str, Kind], int]:
+    """The columns of all tables that are looked at as labels, in order, and how many others are left unread.
+
+    Where there are more than :data:`MOST_COLUMNS`, or fewer where the set has many rows, typed class columns come
+    first, then those called labels, then those that are not called something else.
+    """
+    kinds = label_kinds(tables[0])
+    common = {name: kind for name, kind in kinds.items() if all(name in table.kinds for table in tables)}
+    rows = max(1, sum(map(len, tables)))
+    most = min(MOST_COLUMNS, max(4, _MOST_CELLS // rows))
+    best = sorted(common, key=lambda name: _promise(name, common[name]))[:most]
+    return {name: kind for name, kind in common.items() if name in best}, len(common) - len(best)
+
+
+def listed(names: Iterable[str]) -> str:
+    """Column names in a sentence; the first of them where there are many."""
+    found = list(names)
+    more = f" and {len(found) - _LISTED:,} more" if len(found) > _LISTED else ""
+    return (", ".join(found[:_LISTED]) or "none") + more
+
+
+def _promise(name: str, kind: Kind) -> int:
+    """Small where a column is likely a label, judged by name and kind alone."""
+    if kind == "class":
+        return 0
+    if _LABEL_LIKE.search(_snake(name)):
+        return 1
+    return 3 if _NOT_LABEL.search(_snake(name)) else 2
 
 
 def _doubt(name: str, kind: Kind, repeated: int, rows: int, texts: list[str]) -> str:

@@ -12,9 +12,10 @@ _NO_NETWORK = ("Couldn't reach", "offline", "ConnectError", "Name or service not
 
 def explain(error: BaseException, source: str) -> DataError:
     """Turn an error of ``datasets``, ``huggingface_hub`` or the system into a :class:`DataError`."""
-    if isinstance(error, DataError):
-        return error
     causes = _causes(error)
+    said = next((cause for cause in causes if isinstance(cause, DataError)), None)
+    if said is not None:
+        return said
     text = " ".join(str(cause) for cause in causes)
     kinds = {kind.__name__ for cause in causes for kind in type(cause).__mro__}
     if any(isinstance(cause, OSError) and cause.errno == errno.ENOSPC for cause in causes) or "Not enough disk" in text:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import warnings
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -14,10 +15,12 @@ import torch
 from trainers.data import cache, settings
 from trainers.data.base import ImageSet, LoadedData, Progress, silent
 from trainers.data.division import repeated
+from trainers.data.image_file import ACCEPTED
 from trainers.data.opening import Opened, open_folder
 from trainers.data.origin import check_reference, resolve
 from trainers.data.plan import Part, Plan, make_plan, settle
-from trainers.data.resident import ColourFoundError, Fetch, allocate, decode_all, keep, look, read_images, seal
+from trainers.data.resident import ColourFoundError, allocate, decode_all, keep, look, read_images, seal
+from trainers.data.table import Table
 from trainers.errors import DataError
 from trainers.types import DataChoice
 
@@ -57,10 +60,7 @@ def load_source(choice: DataChoice, progress: Progress | None = None, names: Nam
         DataError: with the reason and what to do.
     """
     report, names = progress or silent, names or Names()
-    if choice.image_size is not None and not 8 <= choice.image_size <= MAX_SIDE:
-        raise DataError(f"An image size from 8 to {MAX_SIDE} pixels was needed; {choice.image_size} came.")
-    if choice.max_images < 4:
-        raise DataError(f"At least 4 images per split were needed; a cap of {choice.max_images} came.")
+    check_sizes(choice)
     report(f"Opening {choice.source}", 0.0)
     opened = open_source(choice)
     title, licence = names.title or opened.title, names.licence or opened.licence
@@ -82,35 +82,84 @@ def load_source(choice: DataChoice, progress: Progress | None = None, names: Nam
         notes=plan.notes,
         licence=licence,
     )
-    return _decode(plan, choice.image_size, key, empty, report)
+    return _decode(plan, glance(plan, choice.image_size), key, empty, report)
 
 
-def _decode(plan: Plan, size: int | None, key: str, data: LoadedData, report: Progress) -> LoadedData:
+def check_sizes(choice: DataChoice) -> None:
+    """Refuse sizes that no set can be read with.
+
+    Raises:
+        DataError: with what is accepted.
+    """
+    if choice.image_size is not None and not 8 <= choice.image_size <= MAX_SIDE:
+        raise DataError(f"An image size from 8 to {MAX_SIDE} pixels was needed; {choice.image_size} came.")
+    if choice.max_images < 4:
+        raise DataError(f"At least 4 images per split were needed; a cap of {choice.max_images} came.")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Glance:
+    """What a few images show: the side to read them with, in pixels, and whether all of them look grey."""
+
+    side: int
+    grey: bool
+
+
+def glance(plan: Plan, size: int | None) -> Glance:
+    """Look at a few images of a planned set: the last of what the look and the training both refuse.
+
+    Args:
+        size: the side that was asked for; None: chosen by the images.
+
+    Raises:
+        DataError: not one of them can be read, or the decoded set has no room.
+    """
+    looks = [look(_Rows(plan=plan, part=part), len(part.rows)) for part in (plan.train, plan.test)]
+    total = len(plan.train.rows) + len(plan.test.rows)
+    if not any(each.readable for each in looks):
+        column, seen = plan.columns[0], sum(each.seen for each in looks)
+        raise DataError(
+            f"{seen} of {total} images in column {column!r} could not be decoded, all that were looked at. "
+            f"Choose another column, or a set of {ACCEPTED} files."
+        )
+    found = Glance(side=size or max(each.side for each in looks), grey=all(each.grey for each in looks))
+    _check_room(total, 1 if found.grey else 3, found.side, kept=settings.cache_folder() is not None)
+    return found
+
+
+def _check_room(total: int, channels: int, side: int, *, kept: bool) -> None:
+    needed = total * channels * side * side
+    if needed > settings.memory_bytes() and not kept:
+        raise DataError(
+            f"{total} images of {side} pixels take {needed / settings.GB:.1f} GB, more than the memory for them, and "
+            "there is no disk to put them on. Choose a smaller image size or fewer images."
+        )
+
+
+def _decode(plan: Plan, seen: Glance, key: str, data: LoadedData, report: Progress) -> LoadedData:
     folder = cache.begin()
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # Pillow's remarks about odd files; what cannot be used is counted
             try:
-                return _decode_into(folder, plan, size, key, data, report)
+                return _decode_into(folder, plan, seen, key, data, report)
             except OSError as error:
                 if folder is None:
                     raise
                 shutil.rmtree(folder, ignore_errors=True)
                 note = f"The decoded images could not be kept on disk ({error.strerror or error})."
-                return _decode_into(None, plan, size, key, replace(data, notes=(*data.notes, note)), report)
+                return _decode_into(None, plan, seen, key, replace(data, notes=(*data.notes, note)), report)
     finally:
         if folder is not None:
             shutil.rmtree(folder, ignore_errors=True)
 
 
 def _decode_into(
-    folder: Path | None, plan: Plan, size: int | None, key: str, data: LoadedData, report: Progress
+    folder: Path | None, plan: Plan, seen: Glance, key: str, data: LoadedData, report: Progress
 ) -> LoadedData:
-    fetches = [_fetch(plan, part) for part in (plan.train, plan.test)]
-    looks = [look(fetch, len(part.rows)) for fetch, part in zip(fetches, (plan.train, plan.test), strict=True)]
-    side = size or max(guess for guess, _ in looks)
+    side = seen.side
     try:
-        return _decode_as(1 if all(grey for _, grey in looks) else 3, folder, plan, side, key, data, report)
+        return _decode_as(1 if seen.grey else 3, folder, plan, side, key, data, report)
     except ColourFoundError:
         return _decode_as(3, folder, plan, side, key, data, report)
 
@@ -121,11 +170,7 @@ def _decode_as(
     total = len(plan.train.rows) + len(plan.test.rows)
     needed = total * channels * side * side
     mapped = needed > settings.memory_bytes()
-    if mapped and folder is None:
-        raise DataError(
-            f"{total} images of {side} pixels take {needed / settings.GB:.1f} GB, more than the memory for them, and "
-            "there is no disk to put them on. Choose a smaller image size or fewer images."
-        )
+    _check_room(total, channels, side, kept=folder is not None)
     arrays, parts, lost, alone, begun = [], [], 0, 0, 0
     for name, part in (("train", plan.train), ("test", plan.test)):
         path = None if folder is None else folder / f"{name}.safetensors"
@@ -135,7 +180,7 @@ def _decode_as(
             share = (begun + rows) / total
             report(f"Decoding images: {begun + rows} of {total}", _PLANNED + (1 - _PLANNED) * share)
 
-        good = decode_all(_fetch(plan, part), images, done)
+        good = decode_all(_Rows(plan=plan, part=part), images, done)
         begun += len(part.rows)
         lost += int((~good).sum())
         kept = np.flatnonzero(good)
@@ -198,16 +243,29 @@ def _kept(folder: Path | None, key: str, data: LoadedData) -> LoadedData:
     return data
 
 
-def _fetch(plan: Plan, part: Part) -> Fetch:
-    """Bytes of the part's rows, whichever tables they are in."""
+@dataclass(frozen=True, kw_only=True)
+class _Rows:
+    """The encoded images of a part's rows, whichever tables they are in."""
 
-    def fetch(index: np.ndarray) -> list[bytes | None]:
-        found: list[bytes | None] = [None] * len(index)
-        for owner in np.unique(part.owner[index]):
-            places = np.flatnonzero(part.owner[index] == owner)
-            pictures = plan.tables[owner].pictures(plan.columns[owner], part.rows[index[places]])
-            for place, picture in zip(places, pictures, strict=True):
+    plan: Plan
+    part: Part
+
+    def __call__(self, rows: np.ndarray) -> list[bytes | None]:
+        found: list[bytes | None] = [None] * len(rows)
+        for table, column, places, inner in self._by_table(rows):
+            for place, picture in zip(places, table.pictures(column, inner), strict=True):
                 found[place] = picture
         return found
 
-    return fetch
+    def sizes(self, rows: np.ndarray) -> np.ndarray:
+        """Bytes of each, int64 [n]."""
+        found = np.zeros(len(rows), dtype=np.int64)
+        for table, column, places, inner in self._by_table(rows):
+            found[places] = table.sizes(column, inner)
+        return found
+
+    def _by_table(self, rows: np.ndarray) -> Iterator[tuple[Table, str, np.ndarray, np.ndarray]]:
+        owners = self.part.owner[rows]
+        for owner in np.unique(owners):
+            places = np.flatnonzero(owners == owner)
+            yield self.plan.tables[owner], self.plan.columns[owner], places, self.part.rows[rows[places]]

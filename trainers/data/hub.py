@@ -10,6 +10,7 @@ from typing import Any
 
 from trainers.data import settings
 from trainers.data.base import Progress
+from trainers.data.bounds import check_files
 from trainers.data.faults import explain
 from trainers.data.opening import Opened, Splits, arrow_tables, full_splits, make_builder
 from trainers.data.quiet import offline, online, quiet
@@ -17,6 +18,9 @@ from trainers.data.table import ArrowTable
 from trainers.errors import DataError
 
 _POLL_SECONDS = 0.5
+_MOST_SPLITS = 16  # that are looked at before a download
+_SAMPLE_BATCH = 20
+_SAMPLE_BYTES = 64_000_000  # of one split
 
 
 def open_hub(name: str, subset: str | None, revision: str | None) -> Opened:
@@ -32,6 +36,7 @@ def open_hub(name: str, subset: str | None, revision: str | None) -> Opened:
     connected = online()
     with nullcontext() if connected else offline():
         builder = make_builder(name, subset, revision, None)
+    check_files(builder, f"hf://datasets/{name}@", name)
     card = _card(name, revision) if connected else {}
     return Opened(
         key=f"{name}/{builder.config_id}/{builder.hash}",
@@ -39,6 +44,7 @@ def open_hub(name: str, subset: str | None, revision: str | None) -> Opened:
         licence=card.get("license") or builder.info.license or "unknown",
         read=lambda progress: _read(builder, name, connected, progress),
         local=_prepared(builder),
+        refuse=lambda: _refuse(builder, name, connected),
     )
 
 
@@ -48,27 +54,35 @@ def sample(name: str, subset: str | None, revision: str | None, rows: int) -> Sp
     Raises:
         DataError: as :func:`open_hub`, or the rows cannot be streamed.
     """
-    import datasets
-
+    builder = make_builder(name, subset, revision, None)
+    check_files(builder, f"hf://datasets/{name}@", name)
     with quiet():
         try:
-            streams = datasets.load_dataset(name, name=subset, revision=revision, streaming=True)
-            found = {}
-            for split, stream in streams.items():
-                head = _plain_images(stream).take(rows)
-                found[str(split)] = ArrowTable(datasets.Dataset.from_list(list(head), features=head.features))
+            streams = builder.as_streaming_dataset()
+            found = {str(split): _head(streams[split], rows) for split in list(streams)[:_MOST_SPLITS]}
         except Exception as error:
             raise explain(error, name) from error
-    return Splits(tables={split: table for split, table in found.items() if len(table)})
+    notes = (f"Only the first {_MOST_SPLITS} of {len(streams)} splits were looked at.",) * (len(streams) > len(found))
+    return Splits(tables={split: table for split, table in found.items() if table is not None}, notes=notes)
 
 
-def _plain_images(stream: Any) -> Any:
+def _head(stream: Any, rows: int) -> ArrowTable | None:
+    """The first rows as they are stored: what is nested in them is not decoded, no path in them is opened."""
     import datasets
+    import pyarrow
 
-    for column, feature in (stream.features or {}).items():
-        if isinstance(feature, datasets.Image):
-            stream = stream.cast_column(column, datasets.Image(decode=False))
-    return stream
+    parts: list[Any] = []
+    left, taken = rows, 0
+    for part in stream.with_format("arrow").iter(batch_size=_SAMPLE_BATCH):
+        parts.append(part.slice(0, left))
+        left, taken = left - len(part), taken + part.nbytes
+        if left <= 0 or taken > _SAMPLE_BYTES:
+            break
+    if not parts:
+        return None
+    table = pyarrow.concat_tables(parts)
+    features = stream.features or datasets.Features.from_arrow_schema(table.schema)
+    return ArrowTable(datasets.Dataset(table, info=datasets.DatasetInfo(features=features)))
 
 
 def _read(builder: Any, name: str, connected: bool, progress: Progress) -> Splits:
@@ -76,23 +90,34 @@ def _read(builder: Any, name: str, connected: bool, progress: Progress) -> Split
     import huggingface_hub.constants
 
     if not _prepared(builder):
-        size = _check_size(builder, name) if connected else 0
+        size = _refuse(builder, name, connected)
         _download(builder, name, size, progress)
-    roots = (Path(builder.cache_dir), Path(datasets.config.HF_DATASETS_CACHE))
+    # Files that rows may name: those of this set's own copy, and archives unpacked from it.
+    own = Path(huggingface_hub.constants.HF_HUB_CACHE) / f"datasets--{name.replace('/', '--')}"
+    roots = (Path(builder.cache_dir), own, Path(datasets.config.HF_DATASETS_CACHE) / "downloads")
     with quiet():
         try:
             dataset = full_splits(builder)
         except Exception as error:
             raise explain(error, name) from error
-    return Splits(tables=arrow_tables(dataset, (*roots, Path(huggingface_hub.constants.HF_HUB_CACHE))))
+    return Splits(tables=arrow_tables(dataset, roots))
 
 
 def _prepared(builder: Any) -> bool:
     return (Path(builder.cache_dir) / "dataset_info.json").is_file()
 
 
+def _refuse(builder: Any, name: str, connected: bool) -> int:
+    """Bytes still to be downloaded, as far as is known.
+
+    Raises:
+        DataError: more than may be downloaded, or than the disk has room for.
+    """
+    return _check_size(builder, name) if connected and not _prepared(builder) else 0
+
+
 def _check_size(builder: Any, name: str) -> int:
-    size = builder.info.download_size or _listed_size(builder, name)
+    size = _listed_size(builder, name)
     limit = settings.download_bytes()
     if size > limit:
         raise DataError(
@@ -112,17 +137,28 @@ def _check_size(builder: Any, name: str) -> int:
 
 
 def _listed_size(builder: Any, name: str) -> int:
-    """Bytes of the files of this subset, from the Hub's file list; 0 if it does not say."""
+    """Bytes of the files of this subset, from the Hub's list of files; what a card says about itself is not asked.
+
+    Raises:
+        DataError: the list cannot be had, or does not hold a file of the subset.
+    """
     from huggingface_hub import HfApi
 
-    wanted = {
-        str(path).split("@")[-1].partition("/")[2] for paths in builder.config.data_files.values() for path in paths
-    }
+    named = [str(path).rsplit("::", 1)[-1].split("@")[-1] for paths in _data_files(builder) for path in paths]
+    wanted = {path.partition("/")[2] for path in named}
+    revision = next((path.partition("/")[0] for path in named), None)
     try:
-        siblings = HfApi().dataset_info(name, files_metadata=True).siblings or []
+        siblings = HfApi().dataset_info(name, revision=revision, files_metadata=True).siblings or []
     except Exception as error:
         raise explain(error, name) from error
-    return sum(file.size or 0 for file in siblings if file.rfilename in wanted)
+    sizes = {file.rfilename: file.size or 0 for file in siblings}
+    if not wanted <= sizes.keys():
+        raise DataError(f"{name!r} names files that are not in it, so their size is unknown. Choose another set.")
+    return sum(sizes[path] for path in wanted)
+
+
+def _data_files(builder: Any) -> list[list[Any]]:
+    return [list(paths) for paths in (builder.config.data_files or {}).values()]
 
 
 def _download(builder: Any, name: str, size: int, progress: Progress) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 
 from trainers.data import files, settings
 from trainers.data.base import Progress
+from trainers.data.bounds import bound, check_files
 from trainers.data.faults import explain
 from trainers.data.quiet import quiet
 from trainers.data.table import ArrowTable, Table
@@ -40,6 +41,7 @@ class Opened:
         title, licence: as its own card says.
         read: gives the splits; slow, may download.
         local: reading needs no download.
+        refuse: raises what reading would refuse before it begins; quick, for those who only look.
     """
 
     key: str
@@ -47,6 +49,7 @@ class Opened:
     licence: str
     read: Callable[[Progress], Splits]
     local: bool = True
+    refuse: Callable[[], None] = lambda: None
 
 
 def open_folder(place: Path, subset: str | None) -> Opened:
@@ -62,11 +65,12 @@ def open_folder(place: Path, subset: str | None) -> Opened:
     if kind is None:
         raise DataError(f"{place.name!r} holds no images or tables of images that can be read.")
     if kind == "images":
-        found = files.scan(place)
-        return Opened(key=files.key(place, found), title=title, licence=licence, read=lambda _: _plain(place, found))
+        home, found = files.scan(place)
+        return Opened(key=files.key(home, found), title=title, licence=licence, read=lambda _: _plain(home, found))
     if any((place / name).exists() for name in ("dataset_dict.json", "state.json")):
         return Opened(key=_saved_key(place), title=title, licence=licence, read=lambda _: _saved(place))
     builder = make_builder(str(place), subset, None, arrow_folder())
+    check_files(builder, f"{place.resolve().as_posix()}/", str(place))
     key = hashlib.blake2b(f"{place.resolve()}/{builder.config_id}/{builder.hash}".encode(), digest_size=16).hexdigest()
     return Opened(key=key, title=title, licence=licence, read=lambda _: _prepared(builder, place))
 
@@ -81,11 +85,12 @@ def make_builder(path: str, subset: str | None, revision: str | None, cache: Pat
 
     with quiet():
         try:
-            return datasets.load_dataset_builder(
+            made = datasets.load_dataset_builder(
                 path, name=subset, revision=revision, cache_dir=None if cache is None else str(cache)
             )
         except Exception as error:
             raise explain(error, path) from error
+    return bound(made, path)
 
 
 def arrow_folder() -> Path | None:
@@ -117,7 +122,7 @@ def read_card(path: Path) -> dict[str, str]:
     return {name: value for name, value in (found or {}).items() if isinstance(value, str)}
 
 
-def _plain(place: Path, found: list[files.File]) -> Splits:
+def _plain(place: files.Place, found: list[files.File]) -> Splits:
     tables, notes = files.tables(place, found)
     tree = next(iter(tables.values())).tree
     return Splits(tables=dict(tables), notes=notes, tree=tree)

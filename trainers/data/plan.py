@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
 
-from trainers.data.columns import LabelColumn, chain, describe, determines, image_column, join, label_kinds
+from trainers.data.columns import (
+    LabelColumn,
+    candidates,
+    chain,
+    describe,
+    determines,
+    image_column,
+    join,
+    label_kinds,
+    listed,
+)
 from trainers.data.division import cap, divide, pick_splits, repeated
 from trainers.data.opening import Splits
 from trainers.data.table import Codes, Table
@@ -95,7 +105,11 @@ def used_splits(splits: Splits, choice: DataChoice, notes: list[str]) -> tuple[s
     used = (train,) if test is None else (train, test)
     unused = [name for name in splits.tables if name not in used]
     if unused:
-        notes.append(f"Used: {' and '.join(used)}. Not used: {', '.join(unused)}.")
+        notes.append(f"Used: {' and '.join(used)}. Not used: {listed(unused)}.")
+    for name in used:
+        table = splits.tables[name]
+        if table.total > len(table):
+            notes.append(f"Only the first {len(table):,} rows of {name!r} are read.")
     return used
 
 
@@ -107,24 +121,33 @@ def label_columns(
     Raises:
         DataError: a wanted column is missing or cannot be a label, or none is found.
     """
-    kinds = label_kinds(tables[0])
-    common = {name: kind for name, kind in kinds.items() if all(name in table.kinds for table in tables)}
     wanted = choice.label_columns or tree
     if wanted:
-        for name in wanted:
-            if name not in common:
-                raise DataError(f"Label column {name!r} was asked for; {_offer(common, tables[0])}")
-        codes = {name: join(tables, name) for name in wanted}
+        codes = {name: _wanted(tables, name) for name in wanted}
         return _in_order(wanted, codes, notes), codes
+    common, unread = candidates(tables)
     codes = {name: join(tables, name) for name in common}
     columns = [describe(name, kind, codes[name]) for name, kind in common.items()]
     found = chain(columns, codes)
+    if unread:
+        notes.append(f"{unread:,} columns were not looked at as labels; choose the label column if it is one of them.")
     if not found:
         raise DataError(_no_labels(columns, tables[0]))
     dropped = [column.name for column in columns if column.likely and column.name not in found]
     if dropped:
-        notes.append(f"Labels: {', '.join(found)}. Not part of that tree and left out: {', '.join(dropped)}.")
+        notes.append(f"Labels: {', '.join(found)}. Not part of that tree and left out: {listed(dropped)}.")
     return found, codes
+
+
+def _wanted(tables: Sequence[Table], name: str) -> Codes:
+    kinds = [label_kinds(table) for table in tables]
+    if not all(name in each for each in kinds):
+        common = [each for each in kinds[0] if all(each in other for other in kinds)]
+        raise DataError(f"Label column {name!r} was asked for; {_offer(common, tables[0])}")
+    codes = join(tables, name)
+    if codes.reason:
+        raise DataError(f"Label column {name!r} was asked for; {codes.reason}. {_offer(kinds[0], tables[0])}")
+    return codes
 
 
 def divided(whole: Part, names: tuple[str, ...], seed: int, notes: list[str]) -> tuple[Part, Part]:
@@ -207,15 +230,15 @@ def _capped(part: Part, choice: DataChoice, title: str, notes: list[str]) -> Par
     return replace(part.take(kept), before_cap=len(part.labels))
 
 
-def _offer(common: dict[str, str], table: Table) -> str:
+def _offer(common: Collection[str], table: Table) -> str:
     if common:
-        return f"columns that can be labels are: {', '.join(common)}."
-    return f"no column can be a label; the columns are: {', '.join(table.kinds)}."
+        return f"columns that can be labels are: {listed(common)}."
+    return f"no column can be a label; the columns are: {listed(table.kinds)}."
 
 
 def _no_labels(columns: Sequence[LabelColumn], table: Table) -> str:
     usable = [column for column in columns if column.usable]
-    text = f"No label column was found. The columns are: {', '.join(table.kinds)}. "
+    text = f"No label column was found. The columns are: {listed(table.kinds)}. "
     if usable:
-        return text + f"If one of these is the class, choose it: {', '.join(column.name for column in usable)}."
+        return text + f"If one of these is the class, choose it: {listed(column.name for column in usable)}."
     return text + "A set needs a column that says which class an image belongs to."

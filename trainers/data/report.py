@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from trainers.data.columns import LabelColumn, describe, join, label_kinds
-from trainers.data.generic import open_source
+from trainers.data.columns import LabelColumn, candidates, describe, image_column, join
+from trainers.data.generic import check_sizes, glance, open_source
 from trainers.data.known import KNOWN, pinned
 from trainers.data.opening import Splits
 from trainers.data.origin import check_reference, resolve
-from trainers.data.plan import label_columns, used_splits
+from trainers.data.plan import label_columns, make_plan, used_splits
 from trainers.data.table import Table
 from trainers.errors import DataError
 from trainers.types import DataChoice
@@ -66,56 +67,59 @@ def inspect_source(choice: DataChoice) -> DataReport:
     else:
         splits = opened.read(lambda _text, _fraction: None)
     found = examine(splits, asked, opened.title, opened.licence, sampled=not opened.local)
+    try:
+        check_sizes(asked)
+        opened.refuse()
+    except DataError as error:
+        found = replace(found, proposal=None, problems=(str(error), *found.problems))
     if known is not None and found.proposal is not None:
         found = replace(found, title=known.title, proposal=replace(found.proposal, source=known.name))
     return found
 
 
 def examine(splits: Splits, choice: DataChoice, title: str, licence: str, *, sampled: bool) -> DataReport:
-    """The report on opened splits."""
-    sizes = {name: None if sampled else len(table) for name, table in splits.tables.items()}
+    """The report on opened splits. What is planned here is planned by the function that training goes through."""
+    sizes = {name: None if sampled else table.total for name, table in splits.tables.items()}
     report = DataReport(title=title, licence=licence, splits=sizes, sampled=sampled)
     notes = list(splits.notes)
     try:
         used = used_splits(splits, choice, notes)
+        tables = [splits.tables[name] for name in used]
+        report = replace(
+            report,
+            image_columns=tuple(name for name, kind in tables[0].kinds.items() if kind == "image"),
+            labels=_labels(tables),
+        )
+        image = image_column(tables[0], choice.image_column)
+        labels, codes = label_columns(tables, choice, splits.tree, notes)
+        if not sampled:  # a sample has too few rows to say which classes there are
+            plan = make_plan(splits, choice)
+            notes = list(plan.notes)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # Pillow's remarks about odd files
+                glance(plan, choice.image_size)
     except DataError as error:
         return replace(report, problems=(str(error),), notes=tuple(notes))
-    tables = [splits.tables[name] for name in used]
-    images = tuple(name for name, kind in tables[0].kinds.items() if kind == "image")
-    report = replace(report, image_columns=images, labels=_labels(tables))
-    try:
-        proposal, shared = _proposal(tables, used, images, choice, splits.tree, notes)
-    except DataError as error:
-        return replace(report, problems=(str(error),), notes=tuple(notes))
-    return replace(report, proposal=proposal, share_classes=None if sampled else shared, notes=tuple(notes))
-
-
-def _labels(tables: list[Table]) -> tuple[LabelColumn, ...]:
-    kinds = label_kinds(tables[0])
-    common = [name for name in kinds if all(name in table.kinds for table in tables)]
-    return tuple(describe(name, kinds[name], join(tables, name)) for name in common)
-
-
-def _proposal(
-    tables: list[Table],
-    used: tuple[str, ...],
-    images: tuple[str, ...],
-    choice: DataChoice,
-    tree: tuple[str, ...] | None,
-    notes: list[str],
-) -> tuple[DataChoice, bool | None]:
-    from trainers.data.columns import image_column
-
-    labels, codes = label_columns(tables, choice, tree, notes)
-    shared = None
-    if len(tables) == 2:
-        values, first = codes[labels[0]].values, len(tables[0])
-        shared = len(np.intersect1d(values[:first][values[:first] >= 0], values[first:][values[first:] >= 0])) > 0
     proposal = replace(
         choice,
-        image_column=image_column(tables[0], choice.image_column),
+        image_column=image,
         label_columns=labels,
         train_split=used[0],
         test_split=used[1] if len(used) == 2 else None,
     )
-    return proposal, shared
+    shared = None if sampled else _shared(tables, codes[labels[0]].values)
+    return replace(report, proposal=proposal, share_classes=shared, notes=tuple(notes))
+
+
+def _labels(tables: list[Table]) -> tuple[LabelColumn, ...]:
+    common, _ = candidates(tables)
+    return tuple(describe(name, kind, join(tables, name)) for name, kind in common.items())
+
+
+def _shared(tables: list[Table], values: np.ndarray) -> bool | None:
+    """Whether two splits share classes; None if there is one split."""
+    if len(tables) < 2:
+        return None
+    first = values[: len(tables[0])]
+    second = values[len(tables[0]) :]
+    return len(np.intersect1d(first[first >= 0], second[second >= 0])) > 0

@@ -6,13 +6,16 @@ import json
 import os
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from trainers.data.decode import UndecodableError, header, square
+from trainers.data.decode import header, square
+from trainers.data.image_file import UndecodableError
 
 HEADER_BYTES = 4096
 """Room kept for the safetensors header, whose text depends on how many images turn out to be readable."""
@@ -22,22 +25,48 @@ _TASK = 16  # images per hand-over to a thread: small drawings decode faster tha
 _SMALL = 32
 _MEDIUM = 64
 
-Fetch = Callable[[np.ndarray], list[bytes | None]]
-"""Encoded bytes of rows, given their indices int64 [n]."""
+_CHUNK_BYTES = 64_000_000
+
+
+class Fetch(Protocol):
+    """Encoded images of some rows of a set."""
+
+    def __call__(self, rows: np.ndarray) -> list[bytes | None]:
+        """Encoded bytes of rows, given their indices int64 [n]; None where there are none."""
+
+    def sizes(self, rows: np.ndarray) -> np.ndarray:
+        """How many bytes these are, int64 [n], as far as it can be told without reading them."""
 
 
 class ColourFoundError(Exception):
     """A set that began grey holds a colour image."""
 
 
-def look(fetch: Fetch, count: int) -> tuple[int, bool]:
-    """Default side in pixels and whether the set looks grey, from up to 64 headers spread over the rows.
+@dataclass(frozen=True, kw_only=True)
+class Look:
+    """What the headers of a few images say.
+
+    Attributes:
+        side: in pixels, to read the set with.
+        grey: the set looks grey.
+        seen, readable: images that were looked at, and those among them that could be read.
+    """
+
+    side: int
+    grey: bool
+    seen: int
+    readable: int
+
+
+def look(fetch: Fetch, count: int) -> Look:
+    """See up to 64 headers spread over the rows.
 
     Pictures of up to 40 pixels, and grey drawings of up to 128, become 32; everything else 64.
     """
     rows = np.unique(np.linspace(0, count - 1, min(count, 64)).astype(np.int64))
     sizes, greys = [], []
-    for data in fetch(rows):
+    for row in rows:  # one by one: together they could fill the memory
+        data = fetch(np.array([row]))[0]
         if data is not None:
             try:
                 width, height, grey = header(data)
@@ -47,7 +76,8 @@ def look(fetch: Fetch, count: int) -> tuple[int, bool]:
             greys.append(grey)
     grey = bool(greys) and all(greys)
     middle = float(np.median(sizes)) if sizes else 0.0
-    return (_SMALL if middle <= (128 if grey else 40) else _MEDIUM), grey
+    side = _SMALL if middle <= (128 if grey else 40) else _MEDIUM
+    return Look(side=side, grey=grey, seen=len(rows), readable=len(sizes))
 
 
 def decode_all(fetch: Fetch, into: np.ndarray, done: Callable[[int], None]) -> np.ndarray:
@@ -93,12 +123,11 @@ def _in_turn(
 ) -> Iterator[int]:
     """Read one chunk ahead of the one that is being decoded; yields the number of finished rows."""
     waiting: list[Future[None]] = []
-    for start in range(0, count, _CHUNK):
-        rows = np.arange(start, min(start + _CHUNK, count))
+    for rows in _chunks(fetch, count):
         fetched = fetch(rows)
         for task in waiting:
             task.result()
-        yield start
+        yield int(rows[0])
         waiting = [
             pool.submit(fill, rows[begin : begin + _TASK], fetched[begin : begin + _TASK])
             for begin in range(0, len(rows), _TASK)
@@ -106,6 +135,14 @@ def _in_turn(
     for task in waiting:
         task.result()
     yield count
+
+
+def _chunks(fetch: Fetch, count: int) -> Iterator[np.ndarray]:
+    """Rows in order, in chunks of a bounded number and of bounded bytes, but of at least one row."""
+    for start in range(0, count, _CHUNK):
+        rows = np.arange(start, min(start + _CHUNK, count))
+        numbers = np.cumsum(fetch.sizes(rows)) // _CHUNK_BYTES
+        yield from np.split(rows, np.flatnonzero(np.diff(numbers)) + 1)
 
 
 def allocate(shape: Sequence[int], path: Path | None) -> np.ndarray:

@@ -3,46 +3,67 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 
+from trainers.data.image_file import LARGEST_FILE
+from trainers.errors import DataError
+
 Kind = Literal["image", "class", "whole number", "text", "true or false", "other"]
 LABEL_KINDS = ("class", "text", "whole number", "true or false")
 """Kinds that can be labels, the most trustworthy first."""
 
 
+MOST_ROWS = 3_000_000
+"""Rows of a split that are read; a few kilobytes of a table can hold billions of equal ones."""
+MOST_NAMES = 300_000
+"""Different values that a label column may have."""
+_MOST_NAMED = 200_000_000  # bytes of the values, those that come again in a later slice counted again
+_MOST_LISTED = 200_000_000  # bytes of a column that become Python values, which take several times as much
+_SLICE = 10_000  # rows looked at in one go
+
+
 @dataclass(frozen=True, kw_only=True)
 class Codes:
-    """A label column: ``values`` int64 [N] index ``names``; -1 where the label is missing."""
+    """A label column: ``values`` int64 [N] index ``names``; -1 where the label is missing.
+
+    ``reason`` says why a column was given up; then it has no names.
+    """
 
     values: np.ndarray
     names: tuple[str, ...]
+    reason: str = ""
 
 
 class Table(ABC):
-    """One split. ``kinds`` maps column names, in order, to what they hold."""
+    """One split. ``kinds`` maps column names, in order, to what they hold; ``total`` counts rows, read or not."""
 
     kinds: dict[str, Kind]
+    total: int
 
     @abstractmethod
     def __len__(self) -> int:
-        """Number of rows N."""
+        """Number of rows N that are read."""
 
     @abstractmethod
     def codes(self, column: str) -> Codes:
-        """A label column of all rows."""
+        """A label column of all rows; read once and kept."""
+
+    @abstractmethod
+    def sizes(self, column: str, rows: np.ndarray) -> np.ndarray:
+        """Bytes of the encoded images of the rows, int64 [n]; 0 where there is none. Reads no image."""
 
     @abstractmethod
     def pictures(self, column: str, rows: np.ndarray) -> list[bytes | None]:
-        """Encoded images of the rows (int64 [n], any order); None where there is none."""
+        """Encoded images of the rows (int64 [n], any order); None where there is none, or one too large to be read."""
 
 
 class ArrowTable(Table):
-    """A split that ``datasets`` opened.
+    """A split that ``datasets`` opened. Nothing in it is decoded, and no file that it names is opened on the way.
 
     Args:
         dataset: a ``datasets.Dataset``.
@@ -50,49 +71,101 @@ class ArrowTable(Table):
     """
 
     def __init__(self, dataset: Any, roots: Sequence[Path] = ()) -> None:
-        import datasets
-
         self.kinds = {name: _kind(name, feature) for name, feature in dataset.features.items()}
+        self.total = len(dataset)
         self._features = dataset.features
         self._roots = tuple(root.resolve() for root in roots)
-        plain = {
-            name: datasets.Image(decode=False)
-            for name, feature in dataset.features.items()
-            if isinstance(feature, datasets.Image)
-        }
-        for name, feature in plain.items():
-            dataset = dataset.cast_column(name, feature)
+        # As Arrow tables, cells come as they are stored: `datasets` would decode images, however deep they are nested,
+        # and for that open whatever paths the cells name.
         self._rows = dataset.with_format("arrow")
-        self._count = len(dataset)
+        self._count = min(self.total, MOST_ROWS)
+        self._codes: dict[str, Codes] = {}
+        self._sizes: dict[str, np.ndarray] = {}
 
     def __len__(self) -> int:
         return self._count
 
     def codes(self, column: str) -> Codes:
-        values = self._rows.select_columns([column])[:].column(column)
-        if self.kinds[column] == "class":
-            names = tuple(self._features[column].names or ())
-            numbers = np.asarray(values.fill_null(-1).to_numpy(), dtype=np.int64)
-            return Codes(values=np.where((numbers >= 0) & (numbers < len(names)), numbers, -1), names=names)
-        return encode(values.to_pylist())
+        if column not in self._codes:
+            self._codes[column] = self._read_codes(column)
+        return self._codes[column]
 
     @property
     def features(self) -> Any:
-        """``datasets.Features`` of the columns, with images not decoded."""
+        """``datasets.Features`` of the columns."""
         return self._features
 
-    def values(self, column: str) -> list[Any]:
-        """A column of all rows as plain Python values, whatever it holds."""
-        return self._rows.select_columns([column])[:].column(column).to_pylist()
+    def values(self, column: str, most: int | None = None) -> list[Any]:
+        """The first ``most`` cells of a column, or all, as plain Python values, whatever it holds.
+
+        Raises:
+            DataError: they take more than may be listed.
+        """
+        found: list[Any] = []
+        taken = 0
+        for part in self._slices(column, self._count if most is None else min(most, self._count)):
+            taken += part.nbytes
+            if taken > _MOST_LISTED:
+                raise DataError(
+                    f"Column {column!r} takes more than {_MOST_LISTED // 10**6} MB in its first "
+                    f"{len(found) + len(part):,} rows. Read fewer photos, or choose a set with shorter texts."
+                )
+            found.extend(part.to_pylist())
+        return found
+
+    def sizes(self, column: str, rows: np.ndarray) -> np.ndarray:
+        if column not in self._sizes:
+            parts = [_lengths(part) for part in self._slices(column, self._count)]
+            self._sizes[column] = np.concatenate(parts) if parts else np.zeros(0, dtype=np.int64)
+        return self._sizes[column][rows]
 
     def pictures(self, column: str, rows: np.ndarray) -> list[bytes | None]:
-        ordered = np.argsort(rows, kind="stable")
-        # Rows are fetched in file order: random access inside an Arrow file costs a page fault each.
-        cells = self._rows.select_columns([column])[rows[ordered]].column(column).to_pylist()
         found: list[bytes | None] = [None] * len(rows)
+        small = np.flatnonzero(self.sizes(column, rows) <= LARGEST_FILE)
+        # Rows are fetched in file order: random access inside an Arrow file costs a page fault each.
+        ordered = small[np.argsort(rows[small], kind="stable")]
+        if not len(ordered):
+            return found
+        cells = self._rows.select_columns([column])[rows[ordered]].column(column).to_pylist()
         for place, cell in zip(ordered, cells, strict=True):
             found[place] = self._bytes(cell)
         return found
+
+    def lists(self, columns: Sequence[str], size: int = _SLICE) -> Iterator[list[tuple[Any, ...]]]:
+        """Some columns side by side, a bounded number of rows at a time, as plain Python values."""
+        rows = self._rows.select_columns(list(columns))
+        for start in range(0, self._count, size):
+            part = rows[start : min(start + size, self._count)]
+            yield list(zip(*(part.column(name).to_pylist() for name in columns), strict=True))
+
+    def _slices(self, column: str, count: int) -> Iterator[Any]:
+        """The first cells of a column as Arrow arrays of bounded length."""
+        rows = self._rows.select_columns([column])
+        for start in range(0, count, _SLICE):
+            yield rows[start : min(start + _SLICE, count)].column(column)
+
+    def _read_codes(self, column: str) -> Codes:
+        if self.kinds[column] == "class":
+            names = tuple(self._features[column].names or ())
+            parts = [np.asarray(part.fill_null(-1).to_numpy(), np.int64) for part in self._slices(column, self._count)]
+            numbers = np.concatenate(parts) if parts else np.zeros(0, dtype=np.int64)
+            return Codes(values=np.where((numbers >= 0) & (numbers < len(names)), numbers, -1), names=names)
+        place: dict[Any, int] = {}
+        found, named = [], 0
+        for part in self._slices(column, self._count):
+            encoded = part.combine_chunks().dictionary_encode()
+            named += encoded.dictionary.nbytes
+            if named > _MOST_NAMED:
+                return self._given_up("its values are too long to be class names")
+            distinct = [_clean(value) for value in encoded.dictionary.to_pylist()]
+            local = [-1 if value is None else place.setdefault(value, len(place)) for value in distinct]
+            if len(place) > MOST_NAMES:
+                return self._given_up(f"it has more than {MOST_NAMES:,} values")
+            found.append(np.array([*local, -1], dtype=np.int64)[encoded.indices.fill_null(len(local)).to_numpy()])
+        return _sorted(place, np.concatenate(found) if found else np.zeros(0, dtype=np.int64))
+
+    def _given_up(self, reason: str) -> Codes:
+        return Codes(values=np.full(self._count, -1, dtype=np.int64), names=(), reason=reason)
 
     def _bytes(self, cell: Any) -> bytes | None:
         if isinstance(cell, (bytes, bytearray)):
@@ -107,23 +180,44 @@ class ArrowTable(Table):
         # A downloaded table may name any path of this machine, so only the set's own folders are read.
         if not name or "://" in name:
             return None
-        path = Path(name).resolve()
-        if not any(root in path.parents for root in self._roots) or not path.is_file():
-            return None
         try:
-            return path.read_bytes()
-        except OSError:
+            path = Path(name).resolve()
+            if not any(root in path.parents for root in self._roots) or not path.is_file():
+                return None
+            return path.read_bytes() if path.stat().st_size <= LARGEST_FILE else None
+        except (OSError, ValueError):  # a name with a zero byte is no file's
             return None
 
 
 def encode(values: Sequence[Any]) -> Codes:
     """Give plain values codes in sorted order (numbers by size, text by letter); None and blank text become -1."""
-    cleaned = [_clean(value) for value in values]
-    distinct = {value for value in cleaned if value is not None}
-    ordered = sorted(distinct, key=lambda value: (isinstance(value, str), value))
-    place = {value: index for index, value in enumerate(ordered)}
-    codes = np.fromiter((-1 if v is None else place[v] for v in cleaned), dtype=np.int64, count=len(cleaned))
-    return Codes(values=codes, names=tuple(_name(value) for value in ordered))
+    place: dict[Any, int] = {}
+    cleaned = (_clean(value) for value in values)
+    codes = (-1 if value is None else place.setdefault(value, len(place)) for value in cleaned)
+    return _sorted(place, np.fromiter(codes, dtype=np.int64, count=len(values)))
+
+
+def _sorted(place: dict[Any, int], codes: np.ndarray) -> Codes:
+    """Codes in order of their values, given codes in order of appearance."""
+    ordered = sorted(place, key=lambda value: (isinstance(value, str), value))
+    moved = np.full(len(place) + 1, -1, dtype=np.int64)
+    for index, value in enumerate(ordered):
+        moved[place[value]] = index
+    return Codes(values=moved[codes], names=tuple(_name(value) for value in ordered))
+
+
+def _lengths(cells: Any) -> np.ndarray:
+    """Bytes of image cells int64 [n]; a cell that holds a path, or nothing, counts 0."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if pa.types.is_struct(cells.type):
+        if cells.type.get_field_index("bytes") < 0:
+            return np.zeros(len(cells), dtype=np.int64)
+        cells = pc.struct_field(cells, "bytes")
+    if not any(check(cells.type) for check in (pa.types.is_binary, pa.types.is_large_binary)):
+        return np.zeros(len(cells), dtype=np.int64)
+    return np.asarray(pc.binary_length(cells).fill_null(0).to_numpy(), dtype=np.int64)
 
 
 def _clean(value: Any) -> Any:

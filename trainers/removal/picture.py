@@ -7,12 +7,12 @@ import warnings
 from dataclasses import dataclass
 
 import numpy as np
-from PIL import Image, ImageCms, ImageOps
+from PIL import Image, ImageCms
 
-from trainers.data.decode import eight_bit
+from trainers.data.decode import SIDEWAYS, eight_bit, orientation, resized, upright
+from trainers.data.image_file import open_header, unpacked
 from trainers.errors import DataError
 
-MAX_PIXELS = 40_000_000
 MIN_SIDE = 16
 LONGEST = 512
 """Fills cost time per pixel; beyond this side they gain nothing that a retrieval model sees."""
@@ -40,71 +40,62 @@ def read_picture(data: bytes, longest: int = LONGEST) -> Picture:
     """Decode the bytes of an image file.
 
     Args:
-        data: JPEG, PNG, WebP, GIF, TIFF or whatever Pillow reads.
+        data: a file of one of the formats of :mod:`trainers.data.image_file`.
         longest: the longer side is at most this; smaller photos keep their size.
 
     Raises:
-        DataError: no picture, cut short, above 40 million pixels or a side below 16.
+        DataError: no picture, cut short, more bytes than may be unpacked, or a side below 16.
     """
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # Pillow's remark on large files; ours is the stricter limit
+        warnings.simplefilter("ignore")  # Pillow's remarks on odd files; what cannot be used is refused
         try:
-            picture = Image.open(io.BytesIO(data))
-        except Image.DecompressionBombError as error:
-            raise DataError(f"This picture is larger than {MAX_PIXELS:,} pixels. Shrink it first.") from error
+            with open_header(data) as picture:
+                return _read(picture, longest)
+        except DataError:
+            raise
         except Exception as error:
-            raise DataError("This file is no picture that can be read. Give a JPEG, PNG or WebP.") from error
-        with picture:
-            _check_size(picture)
-            notes = []
-            if getattr(picture, "is_animated", False):
-                notes.append(f"Only the first of {picture.n_frames} frames is used.")
-            try:
-                if picture.format == "JPEG":
-                    full = picture.size
-                    picture.draft(None, (longest, longest))
-                    shrunk = picture.size != full
-                else:
-                    full, shrunk = picture.size, False
-                turned = picture.getexif().get(0x0112, 1) in (5, 6, 7, 8)
-                upright = ImageOps.exif_transpose(picture)
-                colour = _colour(upright, notes)
-            except Exception as error:
-                raise DataError(f"This picture is damaged or cut short and cannot be unpacked ({error}).") from error
-    width, height = full[::-1] if turned else full
-    pixels = _shrink(colour, width, height, longest, shrunk)
+            raise DataError(f"This picture is damaged or cut short and cannot be unpacked ({error}).") from error
+
+
+def _read(picture: Image.Image, longest: int) -> Picture:
+    if min(picture.size) < MIN_SIDE:
+        width, height = picture.size
+        raise DataError(f"A picture of at least {MIN_SIDE} pixels a side is needed; {width} x {height} came.")
+    notes = ["It has several frames; only the first of them is used."] if _is_animated(picture) else []
+    full = picture.size
+    with unpacked(picture, longest):
+        if picture.format == "TIFF":  # Pillow turns these itself while it unpacks them
+            full = picture.size
+        ratio = min(1.0, longest / max(full))
+        small = resized(picture, (max(1, round(full[0] * ratio)), max(1, round(full[1] * ratio))), keyed=True)
+        mark = orientation(picture)
+    width, height = full[::-1] if mark in SIDEWAYS else full
+    pixels = np.array(_colour(upright(small, mark), notes), dtype=np.uint8)
     return Picture(pixels=pixels, scale=pixels.shape[1] / width, width=width, height=height, notes=tuple(notes))
 
 
-def _check_size(picture: Image.Image) -> None:
-    width, height = picture.size
-    if width * height > MAX_PIXELS:
-        raise DataError(f"This picture has {width:,} x {height:,} pixels, above {MAX_PIXELS:,}. Shrink it first.")
-    if min(width, height) < MIN_SIDE:
-        raise DataError(f"A picture of at least {MIN_SIDE} pixels a side is needed; {width} x {height} came.")
+def _is_animated(picture: Image.Image) -> bool:
+    # how many frames there are is not asked: some formats count them by walking through the whole file
+    return bool(getattr(picture, "is_animated", False))
 
 
 def _colour(picture: Image.Image, notes: list[str]) -> Image.Image:
     if picture.mode == "CMYK":
-        profile = picture.info.get("icc_profile")
-        if profile:
+        if picture.info.get("icc_profile"):
             try:
-                source = ImageCms.ImageCmsProfile(io.BytesIO(profile))
-                return ImageCms.profileToProfile(picture, source, ImageCms.createProfile("sRGB"), outputMode="RGB")
-            except ImageCms.PyCMSError:
+                return _from_print(picture)
+            except Exception:  # a broken profile makes Pillow raise OSError, PyCMSError, ...; the photo is still good
                 notes.append("Its colour profile is damaged; colours are approximate.")
         else:
             notes.append("A print (CMYK) picture without a colour profile: colours are approximate.")
-    alpha = picture.mode in ("LA", "RGBA", "PA") or "transparency" in picture.info
-    if alpha:
+    if picture.mode in ("LA", "La", "RGBA", "RGBa"):
         notes.append("Transparent parts are laid on white.")
-        picture = picture.convert("RGBA")
     return eight_bit(picture).convert("RGB")
 
 
-def _shrink(picture: Image.Image, width: int, height: int, longest: int, drafted: bool) -> np.ndarray:
-    ratio = min(1.0, longest / max(width, height))
-    size = (max(1, round(width * ratio)), max(1, round(height * ratio)))
-    if ratio < 1 or drafted:
-        picture = picture.resize(size, Image.Resampling.BICUBIC)
-    return np.array(picture, dtype=np.uint8)
+def _from_print(picture: Image.Image) -> Image.Image:
+    """RGB by the file's own profile."""
+    source = ImageCms.ImageCmsProfile(io.BytesIO(picture.info["icc_profile"]))
+    made = ImageCms.profileToProfile(picture, source, ImageCms.createProfile("sRGB"), outputMode="RGB")
+    assert made is not None  # only a transform in place returns nothing
+    return made

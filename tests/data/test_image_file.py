@@ -1,0 +1,164 @@
+"""Image files are opened in one place: known formats only, measured in bytes before they are unpacked, in turn."""
+
+from __future__ import annotations
+
+import ast
+import threading
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.data.world import claimed, encode
+from trainers.data import image_file
+from trainers.data.decode import header, square
+from trainers.data.image_file import BUDGET, FORMATS, ByteBudget, UndecodableError, open_header, unpacked_bytes
+from trainers.removal.picture import read_picture
+
+ROOT = Path(__file__).resolve().parents[2]
+NOISE = np.random.default_rng(0).integers(0, 255, (64, 96, 3), np.uint8)
+
+
+@pytest.mark.parametrize("kind", FORMATS)
+def test_formats_that_are_opened(kind):
+    data = encode(NOISE, kind)
+    assert header(data) == (96, 64, False) and square(data, 8).shape == (3, 8, 8)
+    assert read_picture(data).pixels.shape == (64, 96, 3)
+
+
+@pytest.mark.parametrize("kind", ["EPS", "ICO", "TGA", "PCX", "SGI", "IM", "DDS", "ICNS"])
+def test_formats_that_are_not(kind):
+    data = encode(NOISE, kind)
+    for read in (header, lambda data: square(data, 8), read_picture):
+        with pytest.raises(UndecodableError, match=r"no picture that can be read\. Give a JPEG, PNG, WebP"):
+            read(data)
+
+
+def names_of(path: Path) -> set[str]:
+    """Every name that a file imports or calls, as ``module.name``."""
+    tree = ast.parse(path.read_text())
+    short: dict[str, str] = {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            short |= {(each.asname or each.name): each.name for each in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            short |= {(each.asname or each.name): f"{node.module}.{each.name}" for each in node.names}
+    dotted = [ast.unparse(node) for node in ast.walk(tree) if isinstance(node, ast.Attribute)]
+    found = {".".join([short.get(text.split(".")[0], text.split(".")[0]), *text.split(".")[1:]]) for text in dotted}
+    return found | set(short.values())
+
+
+OPENERS = ("PIL.Image.open", "PIL.ImageFile", "cv2.imread", "cv2.imdecode", "torchvision.io", "imageio", "skimage.io")
+
+
+def test_one_function_opens_images():
+    paths = [*(ROOT / "trainers").rglob("*.py"), *(ROOT / "explorer").rglob("*.py"), ROOT / "app.py"]
+    found = [path.relative_to(ROOT).as_posix() for path in paths if any(n.startswith(OPENERS) for n in names_of(path))]
+    assert found == ["trainers/data/image_file.py"]
+
+
+@pytest.mark.parametrize(
+    ("data", "least"),
+    [
+        (claimed(1000, 1000, 0), 1),
+        (claimed(1000, 1000, 0, 16), 2),
+        (claimed(1000, 1000, 2, 16), 4),
+        (claimed(1000, 1000, 6), 8),
+        (encode(np.zeros((1000, 1000), np.float32), "TIFF"), 8),
+        (encode(np.zeros((1000, 1000, 3), np.uint8), "WEBP"), 16),
+        (encode(np.zeros((1000, 1000, 3), np.uint8), "JPEG", "CMYK"), 4),
+        (encode(np.zeros((1000, 1000, 3), np.uint8), "JPEG", progressive=True, subsampling=0), 10),
+    ],
+    ids=["grey", "16 bits", "RGB of 16 bits", "alpha", "float", "WebP", "CMYK", "progressive JPEG"],
+)
+def test_bytes_are_counted_not_pixels(data, least):
+    with open_header(data) as picture:
+        needed = unpacked_bytes(picture, 1_000_000) / 1e6
+    assert least <= needed <= 4 * least
+
+
+@pytest.mark.filterwarnings("ignore::PIL.Image.DecompressionBombWarning")
+def test_the_same_pixels_may_be_too_many_bytes():
+    side = 11_000
+    assert BUDGET // 8 < side**2 < BUDGET // 4
+    with pytest.raises(UndecodableError, match="damaged or cut short"):  # it was begun: its bytes are allowed
+        square(claimed(side, side, 2), 8)
+    with pytest.raises(UndecodableError, match=r"11,000 x 11,000 pixels \(PNG, RGBA\) takes 968 MB .* above 512 MB"):
+        square(claimed(side, side, 6), 8)
+
+
+def test_a_jpeg_is_unpacked_at_the_size_that_is_wanted():
+    with open_header(encode(np.zeros((2000, 3000, 3), np.uint8), "JPEG")) as picture:
+        whole = unpacked_bytes(picture, 6_000_000)
+        picture.draft(None, (100, 100))
+        assert unpacked_bytes(picture, 6_000_000) * 60 < whole
+        with image_file.unpacked(picture, 100):
+            assert picture.size == (375, 250)
+
+
+def test_a_tile_larger_than_the_picture_counts():
+    with open_header(encode(NOISE, "TIFF")) as picture:
+        before = unpacked_bytes(picture, 96 * 64)
+        picture.tag_v2[322] = picture.tag_v2[323] = 50_000
+        assert unpacked_bytes(picture, 96 * 64) > BUDGET > before
+
+
+def test_large_pictures_share_one_budget(monkeypatch):
+    seen = []
+
+    class Watched(ByteBudget):
+        def hold(self, count):
+            seen.append(count)
+            return super().hold(count)
+
+    monkeypatch.setattr(image_file, "_BUDGET", Watched(BUDGET))
+    wide = encode(np.zeros((700, 800, 3), np.uint8))
+    square(wide, 8)
+    read_picture(wide)
+    square(encode(NOISE), 8)
+    assert seen == [700 * 800 * 4] * 2
+
+
+@pytest.mark.parametrize(("count", "most"), [(60, 1), (40, 2), (7, 14)])
+def test_what_is_unpacked_at_one_time_is_bounded(count, most):
+    budget, begun, held, peak = ByteBudget(100), threading.Barrier(20), [0], [0]
+    lock = threading.Lock()
+
+    def work():
+        begun.wait(10)
+        with budget.hold(count):
+            with lock:
+                held[0] += 1
+                peak[0] = max(peak[0], held[0])
+            threading.Event().wait(0.002)
+            with lock:
+                held[0] -= 1
+
+    threads = [threading.Thread(target=work) for _ in range(20)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(10)
+    assert 1 <= peak[0] <= most and held == [0]
+    with budget.hold(100):  # everything was given back
+        pass
+
+
+def test_a_large_one_is_not_overtaken():
+    budget, order = ByteBudget(10), []
+    first, waiting = threading.Event(), []
+
+    def work(name, count):
+        with budget.hold(count):
+            order.append(name)
+
+    with budget.hold(5):
+        for name, count in (("large", 10), ("small", 1)):
+            waiting.append(threading.Thread(target=work, args=(name, count)))
+            waiting[-1].start()
+            while len(budget._line) < len(waiting):
+                first.wait(0.001)
+        assert order == []
+    for thread in waiting:
+        thread.join(10)
+    assert order == ["large", "small"]

@@ -1,0 +1,171 @@
+"""Bounds on what ``datasets`` unpacks: a few kilobytes of a table or an archive can stand for terabytes."""
+
+from __future__ import annotations
+
+import tarfile
+import zipfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from trainers.data import settings
+from trainers.data.table import MOST_ROWS
+from trainers.errors import DataError
+
+_ROWS_AT_ONCE = 200  # of a parquet file; `datasets` takes a whole row group, which can be all of a file
+_READ = 1 << 20
+
+
+def bound(builder: Any, source: str) -> Any:
+    """The same builder, made to read a bounded number of rows at a time, rows in all, and bytes in all.
+
+    Rows beyond :data:`trainers.data.table.MOST_ROWS` of a split are not read; whoever looks sees that there were more.
+    More bytes than the largest download raise a DataError while they are read.
+    """
+    if getattr(builder.config, "batch_size", _ROWS_AT_ONCE) is None:
+        builder.config.batch_size = _ROWS_AT_ONCE
+    for name, cut in (("_generate_tables", _tables), ("_generate_examples", _examples)):
+        inner = getattr(builder, name, None)
+        if inner is not None:
+            setattr(builder, name, cut(inner, _Meter(source)))
+    builder._split_generators = _checking_archives(builder._split_generators, source)
+    return builder
+
+
+def check_files(builder: Any, home: str, source: str) -> None:
+    """Refuse a set whose card names data files that are not its own: it could name any file of this machine.
+
+    Args:
+        home: how the names of its own files begin.
+
+    Raises:
+        DataError: with the name of the file.
+    """
+    for paths in (builder.config.data_files or {}).values():
+        for path in paths:
+            own = str(path).rsplit("::", 1)[-1]
+            if not own.startswith(home) or ".." in own[len(home) :].split("/"):
+                raise DataError(f"{source!r} names files that are not its own, so it is not read. Choose another set.")
+
+
+def _checking_archives(inner: Callable[..., Any], source: str) -> Callable[..., Any]:
+    """Generators of splits whose archives are measured before they are unpacked to the disk."""
+
+    def bounded(manager: Any, *args: Any, **kwargs: Any) -> Any:
+        extract = manager.extract
+
+        def measured(paths: Any, *more: Any, **others: Any) -> Any:
+            left = settings.download_bytes()
+            for path in _flat(paths):
+                if Path(path).is_file():
+                    left -= check_archive(Path(path), source, left)
+            return extract(paths, *more, **others)
+
+        manager.extract = measured
+        return inner(manager, *args, **kwargs)
+
+    return bounded
+
+
+def _flat(paths: Any) -> Iterator[str]:
+    if isinstance(paths, (str, Path)):
+        yield str(paths)
+    else:
+        for path in paths.values() if isinstance(paths, dict) else paths:
+            yield from _flat(path)
+
+
+class _Meter:
+    """Bytes that were read of a source so far."""
+
+    def __init__(self, source: str) -> None:
+        self._source = source
+        self._limit = settings.download_bytes()
+        self._taken = 0
+
+    def take(self, count: int) -> None:
+        self._taken += count
+        if self._taken > self._limit:
+            raise too_large(self._source, self._limit)
+
+
+def too_large(source: str, limit: int) -> DataError:
+    """What is said of a set that unpacks to more than may be downloaded."""
+    return DataError(
+        f"{source!r} unpacks to more than {limit / settings.GB:g} GB, the limit here. Choose a smaller set or subset, "
+        "or raise RANKSCOPE_DOWNLOAD_GB."
+    )
+
+
+def _tables(inner: Callable[..., Any], meter: _Meter) -> Callable[..., Iterator[Any]]:
+    def bounded(*args: Any, **kwargs: Any) -> Iterator[Any]:
+        room = MOST_ROWS + 1
+        for key, table in inner(*args, **kwargs):
+            part = table.slice(0, room)
+            meter.take(part.nbytes)
+            yield key, part
+            room -= len(part)
+            if room <= 0:
+                return
+
+    return bounded
+
+
+def _examples(inner: Callable[..., Any], meter: _Meter) -> Callable[..., Iterator[Any]]:
+    def bounded(*args: Any, **kwargs: Any) -> Iterator[Any]:
+        for number, (key, example) in enumerate(inner(*args, **kwargs)):
+            if number > MOST_ROWS:
+                return
+            meter.take(_held(example))
+            yield key, example
+
+    return bounded
+
+
+def _held(value: Any) -> int:
+    """Bytes of texts and files in an example."""
+    if isinstance(value, (bytes, str)):
+        return len(value)
+    if isinstance(value, dict):
+        return sum(map(_held, value.values()))
+    return sum(map(_held, value)) if isinstance(value, (list, tuple)) else 8
+
+
+def check_archive(path: Path, source: str, limit: int) -> int:
+    """Bytes that an archive unpacks to, 0 for other files; read without writing anything.
+
+    Raises:
+        DataError: more than ``limit``.
+    """
+    if zipfile.is_zipfile(path):
+        with zipfile.ZipFile(path) as archive:
+            total = sum(member.file_size for member in archive.infolist())
+    elif path.is_file() and tarfile.is_tarfile(path):
+        total = 0
+        with tarfile.open(path) as archive:
+            for member in archive:  # packed tars are unpacked piece by piece to find the next name
+                total += member.size
+                if total > limit:
+                    break
+    else:
+        total = _unpacked_size(path, limit)
+    if total > limit:
+        raise too_large(source, limit)
+    return total
+
+
+def _unpacked_size(path: Path, limit: int) -> int:
+    import bz2
+    import gzip
+    import lzma
+
+    with path.open("rb") as file:
+        start = file.read(6)
+    kinds = ((b"\x1f\x8b", gzip.open), (b"BZh", bz2.open), (b"\xfd7zXZ\x00", lzma.open))
+    opened = next((opener for magic, opener in kinds if start.startswith(magic)), None)
+    total = 0
+    if opened is not None:
+        with opened(path, "rb") as stream:
+            while total <= limit and (part := stream.read(_READ)):
+                total += len(part)
+    return total

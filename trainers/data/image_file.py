@@ -1,0 +1,169 @@
+"""The one place where image files are opened: by a list of formats, measured by their headers, unpacked in turn.
+
+A few kilobytes can claim to be terapixels, and what a picture takes while it is unpacked is not what it takes
+afterwards. So its bytes are reckoned from the header first, those of its decoder included, and all pictures that are
+being unpacked in this process share one budget: a large one waits until it has the budget nearly to itself.
+"""
+
+from __future__ import annotations
+
+import io
+import threading
+from collections import deque
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from PIL import Image
+
+from trainers.errors import DataError
+
+FORMATS: dict[str, tuple[str, ...]] = {
+    "JPEG": (".jpg", ".jpeg", ".jfif"),
+    "PNG": (".png",),
+    "WEBP": (".webp",),
+    "GIF": (".gif",),
+    "BMP": (".bmp",),
+    "TIFF": (".tif", ".tiff"),
+    "PPM": (".ppm", ".pgm"),
+    "JPEG2000": (".jp2",),
+    "AVIF": (".avif",),
+}
+"""Pillow's names of the formats that are opened, and their suffixes. Formats that run programs (EPS) or that hold no
+photos are not among them."""
+SUFFIXES = tuple(suffix for suffixes in FORMATS.values() for suffix in suffixes)
+ACCEPTED = "JPEG, PNG, WebP, GIF, BMP, TIFF, PPM, JPEG 2000 or AVIF"
+BUDGET = 512_000_000
+"""Bytes that all pictures being unpacked in this process may take together; one that needs more is refused."""
+LARGEST_FILE = 100_000_000
+"""Bytes of an image file that is read at all."""
+_SMALL = 1_000_000  # below this a picture does not wait: handing out the budget would take longer than its pixels
+_SIXTEEN = ("I;16", "I;16L", "I;16B", "I;16N")
+_STORED = {"1": 1, "L": 1, "P": 1, **dict.fromkeys(_SIXTEEN, 2)}  # bytes of a pixel; all other modes take 4
+_COPIES = {"1": 1, "P": 8, "PA": 8, **dict.fromkeys((*_SIXTEEN, "LA", "La", "RGBA", "RGBa"), 4)}  # while they change
+_DECODERS = {"WEBP": 12, "JPEG2000": 16, "AVIF": 8}  # bytes a pixel that their decoders hold besides, measured
+
+
+class UndecodableError(DataError):
+    """These bytes are no picture that can be used; says why in a sentence."""
+
+
+class ByteBudget:
+    """Bytes that are lent to one holder or several at a time, in the order in which they asked."""
+
+    def __init__(self, total: int) -> None:
+        self.total = total
+        self._used = 0
+        self._line: deque[object] = deque()
+        self._changed = threading.Condition()
+
+    @contextmanager
+    def hold(self, count: int) -> Iterator[None]:
+        """Wait for ``count`` bytes (at most ``total``) and keep them inside the block."""
+        turn = object()
+        with self._changed:
+            self._line.append(turn)
+            try:
+                self._changed.wait_for(lambda: self._line[0] is turn and self._used + count <= self.total)
+                self._used += count
+            finally:
+                self._line.remove(turn)
+                self._changed.notify_all()
+        try:
+            yield
+        finally:
+            with self._changed:
+                self._used -= count
+                self._changed.notify_all()
+
+
+_BUDGET = ByteBudget(BUDGET)
+
+
+def open_header(data: bytes) -> Image.Image:
+    """A picture whose format, size and mode are known and whose pixels are still packed.
+
+    Raises:
+        UndecodableError: no picture of an accepted format, or one without pixels.
+    """
+    try:
+        picture = Image.open(io.BytesIO(data), formats=tuple(FORMATS))
+    except Image.DecompressionBombError as error:
+        raise UndecodableError("This picture has more pixels than can be unpacked here. Shrink it first.") from error
+    except Exception as error:  # broken files make Pillow raise OSError, SyntaxError, struct.error, ...
+        raise UndecodableError(f"This file is no picture that can be read. Give a {ACCEPTED} file.") from error
+    if not (picture.width and picture.height):
+        raise UndecodableError(f"This picture has {picture.width} x {picture.height} pixels; choose another one.")
+    return picture
+
+
+@contextmanager
+def unpacked(picture: Image.Image, side: int | None = None) -> Iterator[None]:
+    """Unpack the pixels of the first frame; inside the block its bytes are taken from the budget.
+
+    Args:
+        side: each side of the result is wanted with at least so many pixels; JPEG files are then unpacked at a half, a
+            quarter or an eighth of their size.
+
+    Raises:
+        UndecodableError: too many bytes, damaged or cut short.
+    """
+    width, height = picture.size
+    if side is not None and picture.format in ("JPEG", "MPO"):
+        picture.draft(None, (side, side))  # the decoder skips frequencies that the resize would throw away
+    needed = unpacked_bytes(picture, width * height)
+    if needed > BUDGET:
+        raise UndecodableError(
+            f"This picture of {width:,} x {height:,} pixels ({picture.format}, {picture.mode}) takes "
+            f"{needed / 1e6:,.0f} MB to unpack, above {BUDGET / 1e6:,.0f} MB. Shrink it first."
+        )
+    if needed < _SMALL:
+        _load(picture)
+        yield
+        return
+    with _BUDGET.hold(needed):
+        _load(picture)
+        yield
+
+
+def unpacked_bytes(picture: Image.Image, pixels: int) -> int:
+    """Bytes at the peak of unpacking: pixels x channels x depth as they are stored, the decoder's own, and copies.
+
+    Args:
+        picture: opened, not unpacked; a draft may have made it smaller.
+        pixels: of the file.
+    """
+    stored = picture.width * picture.height * _STORED.get(picture.mode, 4)
+    keyed = 8 if "transparency" in picture.info else 0
+    copies = picture.width * picture.height * max(_COPIES.get(picture.mode, 0), keyed)
+    return stored + copies + _decoder_bytes(picture, pixels, stored)
+
+
+def _decoder_bytes(picture: Image.Image, pixels: int, stored: int) -> int:
+    if picture.format in ("JPEG", "MPO"):
+        return _coefficients(picture, pixels)
+    if picture.format == "TIFF":
+        # A strip may be the whole picture, a tile may be larger than the picture; a turned picture is stored twice.
+        tags = picture.tag_v2
+        bits = sum(int(depth) for depth in tags.get(258, (1,))) or 1
+        tile = int(tags.get(322, 0)) * int(tags.get(323, 0))
+        return stored + (max(pixels, tile) * max(bits, 8 * _STORED.get(picture.mode, 4)) + 7) // 8
+    return pixels * _DECODERS.get(str(picture.format), 0)
+
+
+def _coefficients(picture: Image.Image, pixels: int) -> int:
+    """Bytes of a JPEG's coefficients: a file of several scans is held whole, whatever size is asked for."""
+    layers = picture.layer
+    data = picture.fp.getbuffer() if isinstance(picture.fp, io.BytesIO) else b""
+    scan = picture.fp.tell() - 8 - 2 * len(layers)  # where the marker of a scan of all channels stands
+    in_one_scan = bytes(data[scan : scan + 2]) == b"\xff\xda"
+    if in_one_scan and not picture.info.get("progressive"):
+        return 0
+    widest = max(across for _, across, _, _ in layers) * max(down for _, _, down, _ in layers)
+    return 2 * pixels * sum(across * down for _, across, down, _ in layers) // max(1, widest)
+
+
+def _load(picture: Image.Image) -> None:
+    try:
+        picture.load()
+    except Exception as error:
+        raise UndecodableError(f"This picture is damaged or cut short and cannot be unpacked ({error}).") from error
