@@ -110,7 +110,9 @@ def call(client: httpx.Client, name: str, *data: Any) -> Any:
     """
     began = client.post(f"{API}/{name}", json={"data": list(data)})
     began.raise_for_status()
-    event, _, text = client.get(f"{API}/{name}/{began.json()['event_id']}").text.rpartition("event: ")[2].partition("\n")
+    event, _, text = (
+        client.get(f"{API}/{name}/{began.json()['event_id']}").text.rpartition("event: ")[2].partition("\n")
+    )
     said = text.partition("data: ")[2].strip()
     if event.strip() != "complete":
         raise RuntimeError(said[:300])

@@ -88,7 +88,9 @@ class Viewer(threading.Thread):
         if news is None:
             self._run = None
             return
-        self._frames = [k for k, _ in news["frames"]] if news["rewound"] else self._frames + [k for k, _ in news["frames"]]
+        self._frames = (
+            [k for k, _ in news["frames"]] if news["rewound"] else self._frames + [k for k, _ in news["frames"]]
+        )
         self._row = news["row"]
         if news["frame"] is not None:
             self._after = news["frame"]["k"]
@@ -178,7 +180,9 @@ class Viewer(threading.Thread):
             self._get("photos", f"{OBJECTS}/filled/{filled}")
 
     def _ask_for_neighbours(self) -> None:
-        usable = [one for one in (self._json("objects' runs", f"{OBJECTS}/runs") or {"runs": []})["runs"] if one["usable"]]
+        usable = [
+            one for one in (self._json("objects' runs", f"{OBJECTS}/runs") or {"runs": []})["runs"] if one["usable"]
+        ]
         if usable:
             run = self._draws.choice(usable)
             index = self._draws.randrange(run["points"])

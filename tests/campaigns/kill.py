@@ -176,7 +176,10 @@ def kill_pages(tally: Tally, place: Path, times: int, port: int, draws: random.R
     """Kill the page while its trainer starts, trains or scores: trainer and map process end within two seconds."""
     for number in range(times):
         delay = draws.uniform(0, 12)
-        with LivePage(place / f"page{number}", port=port) as page, httpx.Client(base_url=page.url, timeout=30) as client:
+        with (
+            LivePage(place / f"page{number}", port=port) as page,
+            httpx.Client(base_url=page.url, timeout=30) as client,
+        ):
             training = {"minutes": 3.0, "steps": 40 if number % 2 else 100_000}
             call(client, "start_run", ["smooth_ap"], "drawn", None, "small_conv", None, "m_per_class", training, "")
             wait(lambda page=page: bool(page.children("trainers.worker")), 20, "the trainer starts")
@@ -191,7 +194,9 @@ def kill_pages(tally: Tally, place: Path, times: int, port: int, draws: random.R
         late = [pid for pid in below if _lives(pid)]
         for pid in late:
             os.kill(pid, signal.SIGKILL)
-        tally.note("the page", [f"after {delay:.1f} s: its processes took {taken:.1f} s"] if taken > GONE_SECONDS else [])
+        tally.note(
+            "the page", [f"after {delay:.1f} s: its processes took {taken:.1f} s"] if taken > GONE_SECONDS else []
+        )
 
 
 def kill_layouts(tally: Tally, place: Path, times: int, draws: random.Random) -> None:

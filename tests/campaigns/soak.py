@@ -63,7 +63,9 @@ class Soak:
 
     def visit(self, minutes: float, viewers: int, run_seconds: float, every: float) -> None:
         """Let the visitors in, take a sample every so many minutes, and see them out."""
-        threads: list[threading.Thread] = [Viewer(self._page.url, seed, self.tally, self.end) for seed in range(viewers)]
+        threads: list[threading.Thread] = [
+            Viewer(self._page.url, seed, self.tally, self.end) for seed in range(viewers)
+        ]
         threads.append(threading.Thread(target=self._train, args=(run_seconds,), daemon=True))
         for thread in threads:
             thread.start()
@@ -128,10 +130,23 @@ class Soak:
                 training = {"minutes": max(0.05, seconds / 60), "seed": started}
                 try:
                     run_id = call(
-                        client, "start_run", ["smooth_ap", "happier"], "drawn", None, "small_conv", None, "m_per_class", training, "a word"
+                        client,
+                        "start_run",
+                        ["smooth_ap", "happier"],
+                        "drawn",
+                        None,
+                        "small_conv",
+                        None,
+                        "m_per_class",
+                        training,
+                        "a word",
                     )
                     started += 1
-                    while not self.end.wait(1) and call(client, "run_status", run_id)["phase"] in ("queued", "starting", "running"):
+                    while not self.end.wait(1) and call(client, "run_status", run_id)["phase"] in (
+                        "queued",
+                        "starting",
+                        "running",
+                    ):
                         pass
                 except (httpx.HTTPError, RuntimeError) as error:
                     self.tally.note("API", f"{type(error).__name__}: {error}")
@@ -163,7 +178,11 @@ def main() -> int:
     verdict = "Every demand was met." if not said else "\n".join(f"- {sentence}" for sentence in said)
     counts = ", ".join(f"{count} {kind}" for kind, count in soak.tally.requests.most_common())
     rows = [sample.row() for sample in soak.samples]
-    report("soak", f"{markdown(HEAD, rows)}\n\nRequests: {counts}. The last line is after everybody had left.\n\n{verdict}", given)
+    report(
+        "soak",
+        f"{markdown(HEAD, rows)}\n\nRequests: {counts}. The last line is after everybody had left.\n\n{verdict}",
+        given,
+    )
     return int(bool(said))
 
 
