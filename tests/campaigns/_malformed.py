@@ -96,7 +96,7 @@ CALLS: dict[str, list[Any]] = {
     "stop_run": ["0" * 26, "word"],
     "list_runs": [],
     "remove_object": ["0", "", [0.1, 0.1, 0.5, 0.5], "telea", ["tiny_clip"], 5, "drawn_scenes"],
-    "score_objects": [["tiny_clip"], "no_such_set", "telea", 5, 1],
+    "score_objects": [["tiny_clip"], "no_such_set", "telea", 2, False, 0],
 }
 
 

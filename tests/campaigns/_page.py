@@ -128,7 +128,7 @@ def memory(pid: int) -> dict[str, int]:
     return {name: int(re.search(rf"^{name}:\s+(\d+)", text, re.MULTILINE)[1]) * 1024 for name in ("Rss", "Anonymous")}  # type: ignore[index]
 
 
-def descriptors(pid: int) -> list[str]:
+def descriptors(pid: int | str) -> list[str]:
     """What each open file of a process is."""
     found = []
     for entry in Path(f"/proc/{pid}/fd").glob("*"):

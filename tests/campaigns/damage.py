@@ -37,7 +37,7 @@ from trainers import cli
 from trainers.errors import UserError
 from trainers.store import RunFolder, is_id, new_id
 
-PATIENCE = 60.0  # seconds in which a folder must be read by everything
+PATIENCE = 30.0  # seconds in which a folder must be read by everything
 LETTERS = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 
 

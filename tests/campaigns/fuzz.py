@@ -29,7 +29,10 @@ from tests.synthetic import make_run
 AT_ONCE = 4
 PATIENCE = 60.0  # seconds until the whole of a reply is there
 ENOUGH = 64 * 1024  # bytes of a reply that are looked at
-CHAINED = r"(?:another exception occurred|direct cause of the following exception):\n\n(?:.*\| )?Traceback \(most recent call last\):"
+CHAINED = (
+    r"(?:another exception occurred|direct cause of the following exception):\n\n"
+    r"Traceback \(most recent call last\):"
+)
 LASTING = ("/heartbeat/", "/queue/data")  # streams that stay open on purpose
 
 

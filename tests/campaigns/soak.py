@@ -14,6 +14,8 @@ import sys
 import tempfile
 import threading
 import time
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -107,20 +109,13 @@ class Soak:
 
     def verdicts(self) -> list[str]:
         """One sentence for every demand that was not met."""
-        said = [f"{len(self.tally.errors)} requests failed: {self.tally.errors[0]}"] if self.tally.errors else []
+        kinds = Counter(error[:120] for error in self.tally.errors)
+        said = [f"{count} requests failed: {error}" for error, count in kinds.most_common(5)]
         if not self._page.alive:
             return [*said, "the page ended"]
         if self._page.tracebacks():
             said.append(f"the page printed {self._page.tracebacks()} stack traces")
-        visited, end = self.samples[:-1], self.samples[-1]
-        settled = min(SETTLED_MINUTES, visited[-1].minute / 2)
-        since = [sample.page for sample in visited if sample.minute >= settled - 0.05]
-        if max(since) > since[0] * (1 + SHARE):
-            grown = f"{since[0] / MEGABYTE:.0f} to {max(since) / MEGABYTE:.0f} MB"
-            said.append(f"memory grew from {grown} after minute {settled:.0f}, by more than {SHARE:.0%}")
-        if end.held:
-            said.append(f"{end.held} files of runs were open though nobody watched")
-        return said
+        return said + verdicts(self.samples)
 
     def _train(self, seconds: float) -> None:
         """Start the next run when the last one has ended."""
@@ -157,6 +152,20 @@ class Soak:
         busy = self._page.children("trainers.worker")
         names = [name for pid in (self._page.pid, *layouts) for name in descriptors(pid)]
         return not busy and not any(name.startswith(f"{self._runs}/") for name in names)
+
+
+def verdicts(samples: Sequence[Sample]) -> list[str]:
+    """Memory since it should have settled, and the files that are open in the last sample, when nobody is left."""
+    *visited, end = samples
+    settled = min(SETTLED_MINUTES, visited[-1].minute / 2)
+    since = [sample.page for sample in visited if sample.minute >= settled - 0.05]
+    said = []
+    if max(since) > since[0] * (1 + SHARE):
+        grown = f"from {since[0] / MEGABYTE:.0f} to {max(since) / MEGABYTE:.0f} MB"
+        said.append(f"memory grew {grown} after minute {settled:.0f}, by more than {SHARE:.0%}")
+    if end.held:
+        said.append(f"{end.held} files of runs were open though nobody watched")
+    return said
 
 
 def main() -> int:
