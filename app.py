@@ -7,6 +7,7 @@ import os
 from pathlib import Path
 
 from explorer import Settings, build
+from explorer.allocator import give_back_early
 
 ON_SPACE = os.environ.get("SYSTEM") == "spaces"
 
@@ -27,6 +28,7 @@ def arguments() -> argparse.Namespace:
 def main() -> None:
     """Serve until interrupted."""
     os.environ.setdefault("GRADIO_ANALYTICS_ENABLED", "False")  # the page calls nobody
+    give_back_early()
     flags = arguments()
     settings = Settings(
         runs=flags.runs, public=flags.public or flags.share, detach=flags.detach, max_parallel=flags.max_parallel

@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from explorer.objects.service import Objects
     from explorer.scheduler import Executor, Scheduler
 
+SESSIONS = 128
+"""Visits that Gradio remembers. Each call of the API is one more; each takes a third of a megabyte."""
+
 __all__ = ["Explorer", "Settings", "build"]
 
 
@@ -80,6 +83,7 @@ def build(settings: Settings, executor: Executor | None = None) -> Explorer:
         "footer_links": ["api", "settings"],
         "ssr_mode": False,
         "run_history": False,
+        "state_session_capacity": SESSIONS,
         "show_error": True,
     }
     return Explorer(

@@ -1,77 +1,124 @@
-"""A bounded cache for what never changes once it is written."""
+"""Bounded caches for what never changes once it is written; several may share one bound."""
 
 from __future__ import annotations
 
+import itertools
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 V = TypeVar("V")
+
+
+class Room:
+    """A total cost that several caches share; when it is used up, what was used longest ago in any of them leaves.
+
+    Args:
+        limit: total cost kept.
+    """
+
+    def __init__(self, limit: int) -> None:
+        self.limit = limit
+        self.total = 0
+        self.lock = threading.Lock()
+        self.caches: list[Cache[Any]] = []
+        self.uses = itertools.count()
+
+    def oldest(self) -> Cache[Any]:
+        """The cache that holds what was used longest ago; at least one of them holds something."""
+        return min((cache for cache in self.caches if cache.values), key=lambda cache: cache.last_use)
 
 
 class Cache(Generic[V]):
     """Keeps the values used last, up to a total cost; safe between threads.
 
     Args:
-        limit: total cost kept. A value that alone costs more is returned but not kept.
+        limit: total cost kept, or the room that is shared with other caches. A value that alone costs more is
+            returned but not kept.
         cost: cost of a value; None: every value costs 1.
         dropped: called with a value that leaves the cache.
+        large: keep the value used last even if it alone costs more than the limit.
     """
 
     def __init__(
-        self, *, limit: int, cost: Callable[[V], int] | None = None, dropped: Callable[[V], None] | None = None
+        self,
+        *,
+        limit: int | Room,
+        cost: Callable[[V], int] | None = None,
+        dropped: Callable[[V], None] | None = None,
+        large: bool = False,
     ) -> None:
-        self._limit = limit
+        self._room = Room(limit) if isinstance(limit, int) else limit
+        self._room.caches.append(self)
         self._cost = cost
         self._dropped = dropped
-        self._values: OrderedDict[Hashable, tuple[V, int]] = OrderedDict()
+        self._large = large
         self._total = 0
-        self._lock = threading.Lock()
+        self.values: OrderedDict[Hashable, tuple[V, int, int]] = OrderedDict()  # value, cost, number of its last use
 
     def get(self, key: Hashable, make: Callable[[], V]) -> V:
         """The value of ``key``, made now if it is not there. Two threads may make the same value; one is kept."""
-        with self._lock:
-            if key in self._values:
-                self._values.move_to_end(key)
-                return self._values[key][0]
+        with self._room.lock:
+            if key in self.values:
+                value, cost, _ = self.values.pop(key)
+                self.values[key] = (value, cost, next(self._room.uses))
+                return value
         value = make()  # outside the lock: reading a file must not hold up the others
         self._keep(key, value)
         return value
 
     def drop(self, key: Hashable) -> None:
         """Forget ``key``."""
-        with self._lock:
-            gone = self._values.pop(key, None)
-            if gone is not None:
-                self._total -= gone[1]
+        with self._room.lock:
+            gone = self._taken(key) if key in self.values else None
         if gone is not None and self._dropped is not None:
             self._dropped(gone[0])
 
     def clear(self) -> None:
         """Forget everything."""
-        with self._lock:
-            keys = list(self._values)
+        with self._room.lock:
+            keys = list(self.values)
         for key in keys:
             self.drop(key)
 
+    def kept(self) -> list[V]:
+        """The values that are there now, those used longest ago first; looking at them is no use of them."""
+        with self._room.lock:
+            return [value for value, _, _ in self.values.values()]
+
     @property
     def total(self) -> int:
-        """Cost of what is kept."""
+        """Cost of what is kept here."""
         return self._total
+
+    @property
+    def last_use(self) -> int:
+        """Number of the last use of what was used longest ago."""
+        return next(iter(self.values.values()))[2]
 
     def _keep(self, key: Hashable, value: V) -> None:
         cost = 1 if self._cost is None else self._cost(value)
-        left: list[V] = []
-        with self._lock:
-            if cost > self._limit or key in self._values:
+        room = self._room
+        left: list[tuple[Cache[Any], Any]] = []
+        with room.lock:
+            if key in self.values or (cost > room.limit and not self._large):
                 return
-            self._values[key] = (value, cost)
+            self.values[key] = (value, cost, next(room.uses))
             self._total += cost
-            while self._total > self._limit:
-                _, (old, price) = self._values.popitem(last=False)
-                self._total -= price
-                left.append(old)
-        if self._dropped is not None:
-            for old in left:
-                self._dropped(old)
+            room.total += cost
+            while room.total > room.limit:
+                cache = room.oldest()
+                oldest = next(iter(cache.values))
+                if cache is self and oldest == key:
+                    break  # it alone is larger than the limit
+                left.append((cache, cache._taken(oldest)[0]))
+        for cache, old in left:
+            if cache._dropped is not None:
+                cache._dropped(old)
+
+    def _taken(self, key: Hashable) -> tuple[V, int, int]:
+        gone = self.values.pop(key)
+        self._total -= gone[1]
+        self._room.total -= gone[1]
+        return gone

@@ -3,30 +3,45 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+import threading
+import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import TypeVar
 
 import numpy as np
 
-from explorer.cache import Cache
+from explorer.cache import Cache, Room
 from trainers.errors import RunError, UserError
 from trainers.store import RunFolder, is_id, list_runs
-from trainers.types import Frame, Probe, RunConfig
+from trainers.types import ACTIVE, Frame, Probe, RunConfig
 
 OPEN_RUNS = 64
+WATCHED_SECONDS = 15.0  # a page that shows a run asks for it at least every five
+SWEEP_SECONDS = 2.0
 MEGABYTE = 2**20
+READ_AGAIN = 128 * MEGABYTE
+"""Most that is kept of what could be read again: maps, coordinates, embeddings, photos of sets."""
+MOVING = frozenset({"queued", *ACTIVE})
+Stamp = tuple[tuple[str, int, int], ...]
+T = TypeVar("T")
 
 
 class Run:
-    """One run folder, open for reading; keeps what never changes."""
+    """One run folder, open for reading; keeps what never changes.
+
+    Its database is held open for as long as somebody watches: see :meth:`Library.close_unwatched`.
+    """
 
     def __init__(self, folder: RunFolder) -> None:
         self.folder = folder
+        self.watched = float("-inf")  # monotonic seconds
         self.id = folder.id
         self.recorded = folder.read_only
         self._config: RunConfig | None = None
         self._probe: Probe | None = None
         self._size: tuple[float, int] | None = None
+        self._resting: dict[str, tuple[Stamp, object]] = {}
 
     @property
     def config(self) -> RunConfig:
@@ -49,6 +64,31 @@ class Run:
             self._size = (updated, self.folder.size())
         return self._size[1]
 
+    def at_rest(self, name: str, make: Callable[[], T]) -> T:
+        """What ``make`` reads of the database; not read again before the run moves or something is written to it.
+
+        Args:
+            name: of what is read.
+        """
+        stamp = self._stamp()
+        known = self._resting.get(name)
+        if known is not None and known[0] == stamp:
+            return known[1]  # type: ignore[return-value]
+        value = make()
+        if self.folder.state().phase not in MOVING:
+            self._resting[name] = (stamp, value)
+        return value
+
+    def _stamp(self) -> Stamp:
+        """Differs after every write: times and sizes of the database and of its journal, where that holds anything."""
+        found = []
+        for name in ("run.db", "run.db-wal"):
+            with contextlib.suppress(OSError):
+                about = (self.folder.path / name).stat()
+                if about.st_size:  # reading alone makes an empty journal
+                    found.append((name, about.st_mtime_ns, about.st_size))
+        return tuple(found)
+
 
 class Library:
     """Finds runs by id and reads them, for many viewers at once.
@@ -62,18 +102,33 @@ class Library:
         self.root = root
         self.recorded = recorded
         self._runs: Cache[Run] = Cache(limit=OPEN_RUNS, dropped=lambda run: run.folder.db.close())
-        self._coordinates: Cache[bytes] = Cache(limit=64 * MEGABYTE, cost=len)
-        self._frames: Cache[Frame] = Cache(limit=32 * MEGABYTE, cost=_frame_bytes)
+        self.room = Room(READ_AGAIN)
+        self._coordinates: Cache[bytes] = Cache(limit=self.room, cost=len)
+        self._frames: Cache[Frame] = Cache(limit=self.room, cost=_frame_bytes)
         self._embeddings: Cache[tuple[np.ndarray, ...]] = Cache(
-            limit=64 * MEGABYTE, cost=lambda arms: sum(arm.nbytes for arm in arms)
+            limit=self.room, cost=lambda arms: sum(arm.nbytes for arm in arms)
         )
+        self._lock = threading.Lock()
+        self._sweep: threading.Timer | None = None
+        self._closed = False
+
+    def watch(self, run_id: str) -> Run:
+        """Open a run that somebody looks at; its database stays open until they have stopped for a while.
+
+        Raises:
+            RunError: as :meth:`get`.
+        """
+        run = self.get(run_id)
+        run.watched = time.monotonic()
+        return run
 
     def get(self, run_id: str) -> Run:
-        """Open a run; an own one wins over a recording of the same id.
+        """Open a run for a moment; an own one wins over a recording of the same id.
 
         Raises:
             RunError: no such run, half-deleted, damaged or of another version.
         """
+        self._sweep_later()
         run = self._runs.get(run_id, lambda: self._open(run_id))
         if not (run.folder.path / "config.json").is_file():
             self._runs.drop(run_id)
@@ -119,10 +174,36 @@ class Library:
             key = (run.id, k, path.stat().st_mtime_ns)
             return self._embeddings.get(key, lambda: run.folder.embeddings(k))
 
+    def close_unwatched(self) -> int:
+        """Close the databases that nobody has watched for a while; returns how many are still open."""
+        open_ = [run for run in self._runs.kept() if run.folder.db.is_open]
+        idle = [run for run in open_ if time.monotonic() - run.watched > WATCHED_SECONDS]
+        for run in idle:
+            run.folder.db.close()  # whoever uses it at this moment opens it again
+        return len(open_) - len(idle)
+
     def close(self) -> None:
         """Close every database and forget everything."""
+        with self._lock:
+            self._closed = True
+            if self._sweep is not None:
+                self._sweep.cancel()
         for cache in (self._runs, self._coordinates, self._frames, self._embeddings):
             cache.clear()
+
+    def _sweep_later(self) -> None:
+        """See to it that what is opened now is closed, even if nobody ever asks for anything again."""
+        with self._lock:
+            if self._sweep is None and not self._closed:
+                self._sweep = threading.Timer(SWEEP_SECONDS, self._swept)
+                self._sweep.daemon = True
+                self._sweep.start()
+
+    def _swept(self) -> None:
+        with self._lock:
+            self._sweep = None
+        if self.close_unwatched():
+            self._sweep_later()
 
     def _open(self, run_id: str) -> Run:
         with _reading(run_id):

@@ -179,7 +179,7 @@ class Endpoints:
         raise RunError("There is nothing at this address.")
 
     def _run(self, request: Request) -> Run:
-        return self._library.get(request.path_params["id"])
+        return self._library.watch(request.path_params["id"])
 
 
 def _knows(request: Request, tag: str) -> bool:

@@ -40,7 +40,8 @@ def start(library: Library) -> str | None:
     phases: list[tuple[str, str, bool]] = []
     for folder in library.folders():
         try:
-            phases.append((folder.id, library.get(folder.id).folder.state().phase, folder.read_only))
+            run = library.get(folder.id)
+            phases.append((folder.id, run.at_rest("phase", lambda run=run: run.folder.state().phase), folder.read_only))
         except RunError:
             continue  # a damaged run is shown in the list, never first
     own = [(run_id, phase) for run_id, phase, recorded in phases if not recorded]
@@ -85,7 +86,8 @@ def _card(library: Library, folder: RunFolder, queue: Queue | None, token: str |
         "mine": None if token is None else _is_mine(folder, token),
     }
     try:
-        return card | _card_of(library.get(folder.id), queue)
+        run = library.get(folder.id)
+        return card | run.at_rest("card", lambda: _card_of(run, queue))
     except RunError as error:
         return card | {"error": str(error), "bytes": folder.size()}
 

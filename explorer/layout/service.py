@@ -90,7 +90,9 @@ def _fresh(path: Path) -> bool:
     newest = 0.0
     for name in ("run.db", "run.db-wal"):
         try:
-            newest = max(newest, (path / name).stat().st_mtime)
+            about = (path / name).stat()
         except OSError:
             continue
+        if about.st_size:  # an empty journal is made by whoever reads
+            newest = max(newest, about.st_mtime)
     return time.time() - newest < ACTIVE_SECONDS

@@ -13,7 +13,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from explorer.cache import Cache
-from explorer.library import Library, Run
+from explorer.library import MEGABYTE, Library, Run
 from explorer.objects.fields import Fields
 from explorer.objects.removal import Fills, fill_named
 from explorer.objects.strokes import read_drawing
@@ -26,7 +26,8 @@ from trainers.removal.fills import paint
 from trainers.stepper import under
 
 MOST_K = 20
-_DATASETS, _RUNS = 2, 2
+_IMAGES = 256 * MEGABYTE  # of test images kept; those used last are kept however many they are
+_RUNS = 2
 _BEYOND = 256  # results looked through for the old place of a new neighbour
 
 
@@ -44,7 +45,7 @@ class Nearby:
     def __init__(self, library: Library, fills: Fills) -> None:
         self._library = library
         self._fills = fills
-        self._images: Cache[Tensor] = Cache(limit=_DATASETS)
+        self._images: Cache[Tensor] = Cache(limit=_IMAGES, cost=lambda images: images.nbytes, large=True)
         self._arms: Cache[Arms] = Cache(limit=_RUNS)
         self._lock = threading.Lock()  # loading takes memory, and a network serves one thread at a time
 
@@ -55,7 +56,7 @@ class Nearby:
             try:
                 run = self._library.get(folder.id)
                 if run.config.mend is None:
-                    found.append(_about(run, _why_not(run)))
+                    found.append(run.at_rest("nearby", lambda run=run: _about(run, _why_not(run))))
             except RunError:
                 continue  # a damaged run is told in the list of runs
         return found

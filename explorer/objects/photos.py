@@ -12,7 +12,7 @@ from typing import Any, Literal
 import numpy as np
 from PIL import Image
 
-from explorer.cache import Cache
+from explorer.cache import Cache, Room
 from explorer.library import MEGABYTE
 from explorer.objects.sets import PhotoSet, Sets
 from explorer.replies import GoneError
@@ -82,12 +82,16 @@ class Photo:
 
 
 class Photos:
-    """Finds photos; decodes them when their pixels are needed. Nothing is written to disk."""
+    """Finds photos; decodes them when their pixels are needed. Nothing is written to disk.
 
-    def __init__(self, sets: Sets) -> None:
+    Args:
+        room: of what can be decoded again.
+    """
+
+    def __init__(self, sets: Sets, room: Room) -> None:
         self._sets = sets
         self._uploads: Cache[Photo] = Cache(limit=UPLOADS * _COST, cost=_upload_bytes)
-        self._pictures: Cache[Picture] = Cache(limit=64 * MEGABYTE, cost=lambda picture: picture.pixels.nbytes)
+        self._pictures: Cache[Picture] = Cache(limit=room, cost=lambda picture: picture.pixels.nbytes)
 
     def get(self, ref: str) -> Photo:
         """One photo.

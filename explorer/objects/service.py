@@ -67,7 +67,7 @@ class Objects:
     ) -> None:
         self._library = library
         self.sets = Sets(public=settings.public, load=load, dropped=self._closed)
-        self.photos = Photos(self.sets)
+        self.photos = Photos(self.sets, library.room)
         self.fills = Fills(self.photos)
         self.models = models or Models(library, public=settings.public)
         self.galleries = Galleries(self.sets)

@@ -6,7 +6,7 @@ import threading
 
 import pytest
 
-from explorer.cache import Cache
+from explorer.cache import Cache, Room
 
 
 def test_a_value_is_made_once() -> None:
@@ -54,3 +54,28 @@ def test_many_threads_keep_the_count_right() -> None:
     for thread in threads:
         thread.join()
     assert cache.total == 50
+
+
+def test_caches_of_one_room_make_way_for_each_other() -> None:
+    room = Room(10)
+    gone: list[object] = []
+    first: Cache[bytes] = Cache(limit=room, cost=len, dropped=gone.append)
+    second: Cache[str] = Cache(limit=room, cost=len, dropped=gone.append)
+    first.get("a", lambda: b"aaaa")
+    second.get("b", lambda: "bbbb")
+    first.get("a", bytes)
+    second.get("c", lambda: "cccc")
+    assert gone == ["bbbb"] and (first.total, second.total, room.total) == (4, 4, 8)
+    second.get("d", lambda: "dddd")
+    assert gone == ["bbbb", b"aaaa"] and first.kept() == []
+    second.clear()
+    assert room.total == 0
+
+
+def test_the_last_of_large_values_is_kept() -> None:
+    cache: Cache[bytes] = Cache(limit=10, cost=len, large=True)
+    for letter in (b"a", b"b"):
+        cache.get(letter, lambda letter=letter: letter * 20)
+        assert cache.kept() == [letter * 20] and cache.total == 20
+    cache.get("small", lambda: b"cc")
+    assert cache.kept() == [b"cc"] and cache.total == 2

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from pathlib import Path
 
@@ -256,3 +257,14 @@ def test_a_training_run_shows_pca_until_umap_is_ready_and_never_goes_back(root: 
     set_phase(folder, "finished")
     _exhaust(_service(root, method="umap"))
     assert folder.frames() == [0, 1, 2, 3]
+
+
+def test_a_run_that_is_only_read_is_not_taken_for_one_that_trains(root: Path) -> None:
+    folder = make_run(root, 1)
+    folder.db.close()
+    os.utime(folder.path / "run.db", (1e9, 1e9))
+    assert folder.state().phase == "finished"  # reading makes an empty journal that is as young as can be
+    service = _service(root)
+    assert not service.tick()
+    assert folder.frames() == []
+    folder.db.close()

@@ -101,6 +101,11 @@ class Database:
         with self._lock:
             self._close()
 
+    @property
+    def is_open(self) -> bool:
+        """Whether it holds files open."""
+        return self._connection is not None
+
     def state(self) -> RunState:
         """The state row."""
         row = self.rows("SELECT phase, step, seconds, planned_steps, message, error, updated FROM state")

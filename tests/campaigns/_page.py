@@ -1,0 +1,180 @@
+"""The real page in a process of its own, and what the kernel says about it."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import httpx
+
+from explorer.routes import PREFIX
+
+ROOT = Path(__file__).parents[2]
+APP = ROOT / "app.py"
+API = "/gradio_api/call"
+QUIET = {
+    "GRADIO_ANALYTICS_ENABLED": "False",
+    "HF_HUB_OFFLINE": "1",
+    "OMP_NUM_THREADS": "1",
+    "OMP_WAIT_POLICY": "PASSIVE",
+    "PYTHONUNBUFFERED": "1",
+}
+
+
+class LivePage:
+    """``python app.py`` on a folder of runs, at 127.0.0.1 only; ended with its trainers on the way out.
+
+    Args:
+        runs: folder of the runs.
+        port: 0 for any free one.
+        flags: more of the command line.
+    """
+
+    def __init__(self, runs: Path, *flags: str, port: int = 0) -> None:
+        self.port = port or free_port()
+        self.url = f"http://127.0.0.1:{self.port}"
+        self.errors = runs.parent / f"page-{self.port}.log"
+        command = [sys.executable, str(APP), "--runs", str(runs), "--port", str(self.port), *flags]
+        with self.errors.open("wb") as log:
+            self.process = subprocess.Popen(
+                command, cwd=ROOT, env=os.environ | QUIET, stdout=log, stderr=log, start_new_session=True
+            )
+
+    def __enter__(self) -> LivePage:
+        try:
+            wait(self._answers, 120, "the page answers")
+        except BaseException:
+            self.stop()
+            raise
+        return self
+
+    def __exit__(self, _kind: type | None, _error: BaseException | None, _trace: TracebackType | None) -> None:
+        self.stop()
+
+    @property
+    def pid(self) -> int:
+        """Of the page itself."""
+        return self.process.pid
+
+    @property
+    def alive(self) -> bool:
+        """Whether the process still runs."""
+        return self.process.poll() is None
+
+    def stop(self) -> None:
+        """As Ctrl-C would; killed if that takes too long."""
+        if self.alive:
+            self.process.send_signal(signal.SIGINT)
+        try:
+            self.process.wait(20)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+
+    def children(self, words: str) -> list[int]:
+        """Processes started by the page whose command line contains ``words``."""
+        return [pid for pid in descendants(self.pid) if words in command_line(pid)]
+
+    def log(self) -> str:
+        """What it printed so far."""
+        return self.errors.read_text(encoding="utf-8", errors="replace")
+
+    def tracebacks(self) -> int:
+        """How many stack traces it has printed."""
+        return self.log().count("Traceback (most recent call last)")
+
+    def _answers(self) -> bool:
+        if not self.alive:
+            raise RuntimeError(f"the page ended: {self.log()[-2000:]}")
+        try:
+            return httpx.get(f"{self.url}{PREFIX}/start", timeout=5, trust_env=False).status_code == 200
+        except httpx.TransportError:
+            return False
+
+
+def call(client: httpx.Client, name: str, *data: Any) -> Any:
+    """The value of a public endpoint; the client's base address is the page.
+
+    Raises:
+        RuntimeError: it refused, in its own words.
+    """
+    began = client.post(f"{API}/{name}", json={"data": list(data)})
+    began.raise_for_status()
+    event, _, text = (
+        client.get(f"{API}/{name}/{began.json()['event_id']}").text.rpartition("event: ")[2].partition("\n")
+    )
+    said = text.partition("data: ")[2].strip()
+    if event.strip() != "complete":
+        raise RuntimeError(said[:300])
+    return json.loads(said)[0]
+
+
+def memory(pid: int) -> dict[str, int]:
+    """Resident bytes of a process: all (``Rss``) and those that no file backs (``Anonymous``)."""
+    try:
+        text = Path(f"/proc/{pid}/smaps_rollup").read_text()
+    except OSError:
+        return {"Rss": 0, "Anonymous": 0}
+    return {name: int(re.search(rf"^{name}:\s+(\d+)", text, re.MULTILINE)[1]) * 1024 for name in ("Rss", "Anonymous")}  # type: ignore[index]
+
+
+def descriptors(pid: int | str) -> list[str]:
+    """What each open file of a process is."""
+    found = []
+    for entry in Path(f"/proc/{pid}/fd").glob("*"):
+        try:
+            found.append(str(entry.readlink()))
+        except OSError:
+            continue
+    return found
+
+
+def descendants(pid: int) -> list[int]:
+    """All processes below one."""
+    try:
+        own = [int(word) for word in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+        for task in Path(f"/proc/{pid}/task").iterdir():
+            if task.name != str(pid):
+                own += [int(word) for word in (task / "children").read_text().split()]
+    except OSError:
+        return []
+    return own + [below for child in own for below in descendants(child)]
+
+
+def command_line(pid: int) -> str:
+    """Of a process; empty if it is gone."""
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
+    except OSError:
+        return ""
+
+
+def free_port() -> int:
+    """One that nobody listens at now."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def wait(what: Callable[[], bool], seconds: float, words: str) -> float:
+    """Seconds until ``what`` became true.
+
+    Raises:
+        TimeoutError: it did not.
+    """
+    begun = time.monotonic()
+    while not what():
+        if time.monotonic() - begun > seconds:
+            raise TimeoutError(f"not within {seconds:g} s: {words}")
+        time.sleep(0.02)
+    return time.monotonic() - begun

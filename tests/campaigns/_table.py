@@ -1,0 +1,101 @@
+"""The table that a campaign ends with, on the screen and between the markers of a page of the documentation."""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+
+@dataclass(kw_only=True)
+class Tally:
+    """What was tried and what failed, by kind.
+
+    Attributes:
+        name: of the campaign, and of its markers in the documentation.
+        head: heading of the first column.
+    """
+
+    name: str
+    head: str
+    tried: dict[str, int] = field(default_factory=lambda: defaultdict(int))
+    failures: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
+
+    def note(self, kind: str, failures: Sequence[str] = ()) -> None:
+        """One more trial of ``kind``, with a sentence for everything that went wrong."""
+        self.tried[kind] += 1
+        if failures:
+            self.failures[kind].append("; ".join(failures))
+
+    @property
+    def total(self) -> int:
+        """How many trials there were."""
+        return sum(self.tried.values())
+
+    @property
+    def failed(self) -> int:
+        """How many of them failed."""
+        return sum(len(found) for found in self.failures.values())
+
+    def rows(self) -> list[tuple[object, ...]]:
+        """One row for every kind and one for all."""
+        own = [(kind, count, len(self.failures.get(kind, ()))) for kind, count in self.tried.items()]
+        return [*own, ("all", self.total, self.failed)]
+
+    def markdown(self) -> str:
+        """The table, then up to five failures of each kind."""
+        lines = [markdown((self.head, "tried", "failed"), self.rows())]
+        for kind, found in self.failures.items():
+            lines += [f"- {kind}: {sentence[:300]}" for sentence in found[:5]]
+            lines += [f"- {kind}: {len(found) - 5} more"] * (len(found) > 5)
+        return "\n".join([lines[0], *[""] * (len(lines) > 1), *lines[1:]])
+
+    def end(self, given: argparse.Namespace) -> int:
+        """Print, write where that was asked for; the exit status."""
+        report(self.name, self.markdown(), given)
+        return int(self.failed > 0)
+
+
+def markdown(head: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
+    """A table whose first column is text and whose others are numbers."""
+    lines = [head, ["---", *["---:"] * (len(head) - 1)], *([str(cell) for cell in row] for row in rows)]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def report(name: str, text: str, given: argparse.Namespace) -> None:
+    """Print, and put the text between ``<!-- name -->`` and ``<!-- /name -->`` of ``--write`` if it was given."""
+    print(f"\n{text}", flush=True)
+    if given.write is not None:
+        given.write.write_text(placed(given.write.read_text(encoding="utf-8"), name, text), encoding="utf-8")
+
+
+def placed(page: str, name: str, text: str) -> str:
+    """``page`` with ``text`` between the markers of ``name``.
+
+    Raises:
+        ValueError: the page has no such markers.
+    """
+    found = re.compile(rf"(<!-- {name} -->\n).*?(<!-- /{name} -->)", re.DOTALL)
+    if not found.search(page):
+        raise ValueError(f"the page needs the markers <!-- {name} --> and <!-- /{name} -->")
+    return found.sub(lambda match: f"{match[1]}{text}\n{match[2]}", page)
+
+
+def arguments(doc: str | None, **flags: tuple[object, str]) -> argparse.Namespace:
+    """The flags of a campaign: those given, as ``name=(default, help)``, and the common ones."""
+    parser = argparse.ArgumentParser(description=(doc or "").splitlines()[0])
+    for name, (default, text) in flags.items():
+        parser.add_argument(f"--{name.replace('_', '-')}", type=type(default), default=default, help=text)
+    parser.add_argument("--seed", type=int, default=0, help="of every random choice")
+    parser.add_argument("--port", type=int, default=0, help="of the page; any free one if not given")
+    parser.add_argument("--write", type=Path, metavar="FILE", help="put the table between this page's markers")
+    return parser.parse_args()
+
+
+def say(text: str) -> None:
+    """A line of progress, apart from the table."""
+    print(text, file=sys.stderr, flush=True)

@@ -1,0 +1,221 @@
+"""One visitor with a browser open: asks what the page's own modules ask, at the pace of a person."""
+
+from __future__ import annotations
+
+import random
+import threading
+from collections import Counter
+from collections.abc import Callable
+from typing import Any
+
+import httpx
+import numpy as np
+
+from explorer.exports import EXPORTS
+from explorer.routes import PREFIX
+from tests.campaigns._page import call
+from tests.explorer.small_world import encoded
+
+POLL_SECONDS = 1.0  # as assets/poll.js does while a run moves
+OBJECTS = f"{PREFIX}/objects"
+GONE = 404  # a run that was deleted, a frame that was rewound, a photo no longer kept: said in a sentence, no error
+
+
+class Tally:
+    """Requests by what they asked for, and the errors among them; safe between threads."""
+
+    def __init__(self) -> None:
+        self.requests: Counter[str] = Counter()
+        self.errors: list[str] = []
+        self._lock = threading.Lock()
+
+    def note(self, kind: str, error: str | None = None) -> None:
+        """One request."""
+        with self._lock:
+            self.requests[kind] += 1
+            if error is not None:
+                self.errors.append(f"{kind}: {error}")
+
+
+class Viewer(threading.Thread):
+    """Looks at the newest run until ``end`` is set, and now and then does something else.
+
+    Args:
+        url: the page.
+        seed: of everything this visitor decides.
+    """
+
+    def __init__(self, url: str, seed: int, tally: Tally, end: threading.Event) -> None:
+        super().__init__(name=f"viewer {seed}", daemon=True)
+        self._client = httpx.Client(base_url=url, timeout=60, trust_env=False)
+        self._draws = random.Random(seed)
+        self._tally, self._end = tally, end
+        self._run: str | None = None
+        self._after, self._row, self._points = -1, 0, 0
+        self._frames: list[int] = []
+
+    def run(self) -> None:
+        """Visit."""
+        acts: dict[Callable[[], object], int] = {
+            self._hover: 30,
+            self._scrub: 20,
+            self._list: 12,
+            self._open_newest: 6,
+            self._open_another: 3,
+            self._download: 2,
+            self._remove_an_object: 4,
+            self._ask_for_neighbours: 2,
+            self._browse_photos: 4,
+            self._upload: 1,
+            self._reload: 1,
+            self._ask_the_api: 1,
+        }
+        self._end.wait(self._draws.uniform(0, POLL_SECONDS))
+        with self._client:
+            self._reload()
+            while not self._end.wait(POLL_SECONDS * self._draws.uniform(0.9, 1.1)):
+                self._poll()
+                if self._draws.random() < 0.4:
+                    self._draws.choices(list(acts), list(acts.values()))[0]()
+
+    # -------------------------------------------------------------- the tab Live
+
+    def _poll(self) -> None:
+        if self._run is None:
+            self._open_newest()
+            return
+        news = self._json("poll", f"{PREFIX}/run/{self._run}/poll?after={self._after}&row={self._row}")
+        if news is None:
+            self._run = None
+            return
+        self._frames = (
+            [k for k, _ in news["frames"]] if news["rewound"] else self._frames + [k for k, _ in news["frames"]]
+        )
+        self._row = news["row"]
+        if news["frame"] is not None:
+            self._after = news["frame"]["k"]
+            self._get("frame", f"{PREFIX}/run/{self._run}/frame/{self._after}")
+        if self._points == 0 and news["frame"] is not None:
+            self._open(self._run)
+
+    def _open_newest(self) -> None:
+        found = self._json("start", f"{PREFIX}/start")
+        if found is not None and found["id"] is not None and found["id"] != self._run:
+            self._open(found["id"])
+
+    def _open_another(self) -> None:
+        listed = self._json("list", f"{PREFIX}/runs")
+        if listed is not None and listed["runs"]:
+            self._open(self._draws.choice(listed["runs"])["id"])
+
+    def _open(self, run_id: str) -> None:
+        about = self._json("about", f"{PREFIX}/run/{run_id}")
+        if about is None:
+            return
+        if run_id != self._run:
+            self._after, self._row = -1, 0
+        self._run, self._points, self._frames = run_id, about["points"], [k for k, _ in about["frames"]]
+        for sheet in range(about["sheets"]):
+            self._get("thumbnails", f"{PREFIX}/run/{run_id}/sheet/{sheet}.webp")
+
+    def _hover(self) -> None:
+        if self._run is not None and self._points and self._frames:
+            point = self._draws.randrange(self._points)
+            self._get("neighbours", f"{PREFIX}/run/{self._run}/neighbours/{self._frames[-1]}/{point}")
+
+    def _scrub(self) -> None:
+        for k in self._frames[:: max(1, len(self._frames) // 6)]:
+            self._get("frame", f"{PREFIX}/run/{self._run}/frame/{k}")
+            self._get("frame", f"{PREFIX}/run/{self._run}/frameinfo/{k}")
+
+    # ----------------------------------------------- the list, the page, the API
+
+    def _list(self) -> None:
+        self._get("list", f"{PREFIX}/runs", **{"x-rankscope-token": "a word"})
+
+    def _download(self) -> None:
+        if self._run is not None:
+            kind = self._draws.choice(list(EXPORTS))
+            self._get("download", f"{PREFIX}/run/{self._run}/download/{kind}")
+
+    def _reload(self) -> None:
+        self._get("page", "/")
+        for name in ("shell.js", "style.css", "map.js", "live.js"):
+            self._get("page", f"{PREFIX}/assets/{name}")
+
+    def _ask_the_api(self) -> None:
+        try:
+            call(self._client, "list_runs")
+        except (httpx.HTTPError, RuntimeError) as error:
+            self._tally.note("API", f"{type(error).__name__}: {error}")
+        else:
+            self._tally.note("API")
+
+    # ------------------------------------------------- the tab Remove an object
+
+    def _browse_photos(self) -> None:
+        self._json("photos", f"{OBJECTS}/start")
+        offset = self._draws.randrange(0, 96, 24)
+        found = self._json("photos", f"{OBJECTS}/photos/drawn_scenes?offset={offset}&count=24")
+        for photo in (found or {"photos": []})["photos"][:24]:
+            self._get("photos", f"{OBJECTS}/photo/{photo['ref']}/image?side=160")
+
+    def _remove_an_object(self) -> None:
+        photo = self._json("photos", f"{OBJECTS}/photo/drawn_scenes.{self._draws.randrange(200)}")
+        allowed = [one["class"] for one in (photo or {"objects": []})["objects"] if one["allowed"]]
+        if photo is None or not allowed:
+            return
+        asked = {
+            "photo": photo["ref"],
+            "remove": {"classes": [self._draws.choice(allowed)]},
+            "fill": self._draws.choice(["telea", "mean"]),
+            "models": ["tiny_clip", "tiny_clip_mended"],
+            "k": 5,
+        }
+        reply = self._json("ask", f"{OBJECTS}/ask", asked)
+        filled = (reply or {}).get("filled")
+        if isinstance(filled, dict) and "key" in filled:
+            filled = filled["key"]
+        if isinstance(filled, str):
+            self._get("photos", f"{OBJECTS}/filled/{filled}")
+
+    def _ask_for_neighbours(self) -> None:
+        usable = [
+            one for one in (self._json("objects' runs", f"{OBJECTS}/runs") or {"runs": []})["runs"] if one["usable"]
+        ]
+        if usable:
+            run = self._draws.choice(usable)
+            index = self._draws.randrange(run["points"])
+            self._get("photos", f"{OBJECTS}/runphoto/{run['id']}/{index}?side=256")
+            drawn = {"class": "it", "boxes": [[0.3, 0.3, 0.6, 0.6]]}
+            self._json("ask", f"{OBJECTS}/neighbours", {"run": run["id"], "index": index, "remove": drawn})
+
+    def _upload(self) -> None:
+        draws = np.random.default_rng(self._draws.randrange(2**31))
+        small = draws.integers(0, 256, (12, 16, 3), dtype=np.uint8)
+        reply = self._send("upload", "POST", f"{OBJECTS}/upload", content=encoded(small.repeat(60, 0).repeat(60, 1)))
+        if reply is not None:
+            self._get("photos", f"{OBJECTS}/photo/{reply.json()['ref']}/image?side=512")
+
+    # ------------------------------------------------------------------ requests
+
+    def _get(self, kind: str, path: str, **headers: str) -> httpx.Response | None:
+        return self._send(kind, "GET", path, headers=headers)
+
+    def _json(self, kind: str, path: str, content: object = None) -> Any:
+        reply = self._get(kind, path) if content is None else self._send(kind, "POST", path, json=content)
+        return None if reply is None else reply.json()
+
+    def _send(self, kind: str, method: str, path: str, **options: Any) -> httpx.Response | None:
+        """The reply; None where the answer was a sentence instead."""
+        try:
+            reply = self._client.request(method, path, **options)
+        except httpx.HTTPError as error:
+            self._tally.note(kind, f"{type(error).__name__}: {error}")
+            return None
+        if reply.status_code in (200, 304):
+            self._tally.note(kind)
+            return reply
+        refused = reply.status_code == GONE or (reply.status_code == 400 and "error" in reply.text)
+        self._tally.note(kind, None if refused else f"{reply.status_code} {reply.text[:200]}")
+        return None

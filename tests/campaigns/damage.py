@@ -1,0 +1,215 @@
+"""Damaged run folders, each read by everything that reads run folders; the good run beside it must not notice.
+
+python -m tests.campaigns.damage --folders 300
+
+What is tried is the table of ``tests/damages.py``, again and again with other runs. A reply of 500, an exception
+without a sentence, a dead scheduler, a read that never ends, or a damaged run that cannot be deleted is a failure.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import logging
+import os
+import random
+import shutil
+import sys
+import tempfile
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from starlette.applications import Starlette
+from starlette.testclient import TestClient
+
+from explorer.executor import Ended
+from explorer.exports import EXPORTS
+from explorer.library import Library
+from explorer.routes import PREFIX, routes
+from explorer.runs import Runs
+from explorer.scheduler import Scheduler
+from explorer.settings import Settings
+from tests.campaigns._table import Tally, arguments, say
+from tests.damages import DAMAGES
+from tests.synthetic import make_run
+from trainers import cli
+from trainers.errors import UserError
+from trainers.store import RunFolder, is_id, new_id
+
+PATIENCE = 30.0  # seconds in which a folder must be read by everything
+LETTERS = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
+
+
+class Nobody:
+    """An executor on which nothing trains: what is launched stays where it is."""
+
+    def launch(self, folder: Path, environment: dict[str, str]) -> None:
+        """Nothing."""
+
+    def reap(self) -> list[Ended]:
+        """None."""
+        return []
+
+    def kill(self, run_id: str) -> None:
+        """Nothing."""
+
+    def close(self) -> None:
+        """Nothing."""
+
+
+class Readers:
+    """Everything that reads run folders, on one folder of a damaged and a good run; failures are collected."""
+
+    def __init__(self, root: Path, bad: str, good: str) -> None:
+        self._root, self._bad, self._good = root, bad, good
+        self.failures: list[str] = []
+        self.at = "starting"
+
+    def read(self) -> None:
+        """All of it, one after the other."""
+        settings = Settings(runs=self._root, recorded=self._root.parent / "recorded")
+        with self._guarded("the scheduler's start"):
+            self._served(settings, Scheduler(settings, Nobody()))
+        with self._guarded("the command line's list"), contextlib.redirect_stdout(io.StringIO()) as out:
+            cli.main(["list", "--runs", str(self._root)])
+            self._demand(self._good in out.getvalue(), "the command line's list lacks the good run")
+
+    def _served(self, settings: Settings, scheduler: Scheduler) -> None:
+        runs = Runs(settings, scheduler)
+        library = Library(settings.runs, settings.recorded)
+        client = TestClient(Starlette(routes=routes(library, None, runs)), raise_server_exceptions=False)
+        scheduler.begin()
+        try:
+            for run_id in (self._bad, self._good):
+                self._routes(client, run_id)
+            self._listed(client, runs)
+            for name in ("status", "resume", "stop"):
+                with self._guarded(name):
+                    getattr(runs, name)(self._bad, *[""] * (name != "status"))
+            with self._guarded("the scheduler's turn"):
+                scheduler.tick()
+            self._demand(any(t.name == "scheduler" for t in threading.enumerate()), "the scheduler's thread is dead")
+            with self._guarded("stop"):
+                scheduler.take_out(self._bad)
+            self._deleted(runs)
+            self._listed(client, runs)
+        finally:
+            self.at = "closing"
+            library.close()
+            with self._guarded("closing the scheduler"):
+                scheduler.close()
+
+    def _routes(self, client: TestClient, run_id: str) -> None:
+        paths = ["", "/poll?after=-1&row=0", "/frame/2", "/frameinfo/2", "/sheet/0.webp", "/neighbours/2/5"]
+        kinds = EXPORTS if run_id == self._bad else ("metrics.csv",)
+        for path in (*paths, *(f"/download/{kind}" for kind in kinds)):
+            self.at = path or "about"
+            reply = client.get(f"{PREFIX}/run/{run_id}{path}")
+            self._demand(reply.status_code < 500, f"{path or 'about'} is answered with {reply.status_code}")
+            if run_id == self._good:
+                self._demand(reply.status_code == 200, f"the good run's {path or 'about'}: {reply.status_code}")
+
+    def _listed(self, client: TestClient, runs: Runs) -> None:
+        for path in ("runs", "start"):
+            self.at = path
+            reply = client.get(f"{PREFIX}/{path}")
+            self._demand(reply.status_code == 200, f"/{path} is answered with {reply.status_code}")
+            self._demand(path == "start" or self._good in reply.text, f"/{path} lacks the good run")
+        with self._guarded("the API's list"):
+            self._demand(self._good in str(runs.listing()), "the API's list lacks the good run")
+
+    def _deleted(self, runs: Runs) -> None:
+        with self._guarded("delete"):
+            try:
+                runs.delete(self._bad, "")
+            except UserError as error:
+                self.failures.append(f"it cannot be deleted: {error}")
+            self._demand(not os.path.lexists(self._root / self._bad), "its folder is still there after deleting it")
+
+    def _demand(self, holds: bool, sentence: str) -> None:
+        if not holds:
+            self.failures.append(sentence)
+
+    @contextlib.contextmanager
+    def _guarded(self, what: str) -> Iterator[None]:
+        """A sentence for the user is as it should be; anything else is a failure."""
+        self.at = what
+        try:
+            yield
+        except UserError:
+            pass
+        except Exception as error:
+            self.failures.append(f"{what}: {type(error).__name__}: {str(error)[:120]}")
+
+
+def trial(place: Path, models: tuple[RunFolder, RunFolder], damage: Callable[[Path], None], name: str) -> list[str]:
+    """Copy two runs, damage one, read them; sentences on what went wrong."""
+    root = place / name / "runs"
+    bad, good = root / name, root / models[1].id
+    shutil.copytree(models[0].path, bad)
+    shutil.copytree(models[1].path, good)
+    damage(bad)
+    readers = Readers(root, name, good.name)
+    thread = threading.Thread(target=readers.read, daemon=True, name=f"readers {name}")
+    thread.start()
+    thread.join(PATIENCE)
+    failures = list(dict.fromkeys(readers.failures))
+    if thread.is_alive():
+        failures.append(f"{readers.at} never ends")
+        _unblocked(bad)
+    else:
+        shutil.rmtree(place / name, ignore_errors=True)
+    return failures
+
+
+def _unblocked(run: Path) -> None:
+    """Let go whoever waits at a pipe, so that its thread ends."""
+    for path in run.rglob("*"):
+        if path.is_fifo():
+            os.close(os.open(path, os.O_RDWR | os.O_NONBLOCK))
+
+
+def campaign(folders: int, seed: int) -> Tally:
+    """So many damaged folders, in turn through the catalogue, in an order that the seed decides."""
+    tally = Tally(name="damage", head="damaged")
+    draws = random.Random(seed)
+    names = sorted(DAMAGES)
+    draws.shuffle(names)
+    logging.getLogger("explorer.replies").setLevel(logging.CRITICAL)  # what is wrong is told in the table
+    with tempfile.TemporaryDirectory(prefix="damage-", ignore_cleanup_errors=True) as folder:
+        place = Path(folder).resolve()
+        models = (
+            make_run(place / "models", points=60, frames=4),
+            make_run(place / "models", points=60, frames=4, seed=1),
+        )
+        for model in models:
+            model.write_checkpoint({}, {"step": 75})
+            model.log("made up")
+            model.db.close()
+        trial(place, models, lambda _run: None, new_id())  # what is slow the first time is not held against a damage
+        for number in range(folders):
+            name = names[number % len(names)]
+            run_id = "0" + "".join(draws.choices(LETTERS, k=25))
+            assert is_id(run_id)
+            failures = trial(place, models, DAMAGES[name], run_id)
+            tally.note(_kind(name), [f"{name}: {', '.join(failures)}"] if failures else [])
+            if failures:
+                say(f"{name}: {', '.join(failures)}")
+    return tally
+
+
+def _kind(name: str) -> str:
+    """The row of the table: which file was damaged."""
+    first = name.partition(" ")[0]
+    return "a run that waits" if first == "while" else first
+
+
+def main() -> int:
+    """Exit status 1 if anything failed."""
+    given = arguments(__doc__, folders=(300, "damaged folders to read"))
+    return campaign(given.folders, given.seed).end(given)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

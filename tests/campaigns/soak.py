@@ -1,0 +1,199 @@
+"""Many viewers watch, click, list and download while short runs follow each other; memory must stay level.
+
+python -m tests.campaigns.soak --minutes 60 --viewers 20
+
+The page runs in a process of its own; this one is the viewers. It passes if no request failed, if from the tenth
+minute on (in a short soak: from its middle) the page's memory stays within 5 % of what it was then, and if, when
+everybody has left and nothing trains, neither the page nor its map process holds a file of any run.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+import tempfile
+import threading
+import time
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import httpx
+
+from tests.campaigns._page import LivePage, call, descriptors, memory, wait
+from tests.campaigns._table import arguments, markdown, report, say
+from tests.campaigns._viewer import Tally, Viewer
+from trainers.store import list_runs
+
+SETTLED_MINUTES, SHARE = 10.0, 0.05
+LEFT_SECONDS = 120.0  # the most between the last viewer's leaving and the closing of the last file
+MEGABYTE = 2**20
+HEAD = ("minute", "requests", "errors", "runs", "page MB", "of it data MB", "maps MB", "files open", "of runs")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sample:
+    """One line of the table; bytes. ``held`` counts the open files of runs, in the page and the map process."""
+
+    minute: float
+    requests: int
+    errors: int
+    runs: int
+    page: int
+    data: int
+    maps: int
+    files: int
+    held: int
+
+    def row(self) -> list[str]:
+        """As it is printed."""
+        sizes = [f"{size / MEGABYTE:.0f}" for size in (self.page, self.data, self.maps)]
+        counts = [str(count) for count in (self.requests, self.errors, self.runs)]
+        return [f"{self.minute:.1f}", *counts, *sizes, str(self.files), str(self.held)]
+
+
+class Soak:
+    """The page, its visitors, and what was seen of it."""
+
+    def __init__(self, runs: Path, page: LivePage) -> None:
+        self._runs, self._page = runs, page
+        self._begun = time.monotonic()
+        self.tally = Tally()
+        self.samples: list[Sample] = []
+        self.end = threading.Event()
+
+    def visit(self, minutes: float, viewers: int, run_seconds: float, every: float) -> None:
+        """Let the visitors in, take a sample every so many minutes, and see them out."""
+        threads: list[threading.Thread] = [
+            Viewer(self._page.url, seed, self.tally, self.end) for seed in range(viewers)
+        ]
+        threads.append(threading.Thread(target=self._train, args=(run_seconds,), daemon=True))
+        for thread in threads:
+            thread.start()
+        for number in range(1, round(minutes / every) + 1):
+            time.sleep(max(0.0, self._begun + 60 * every * number - time.monotonic()))
+            self.sample()
+            if not self._page.alive:
+                break
+        self.end.set()
+        for thread in threads:
+            thread.join(90)
+
+    def sample(self) -> Sample:
+        """Look at the page now."""
+        layouts = self._page.children("explorer.layout.process")
+        found, drawn = memory(self._page.pid), [memory(pid)["Rss"] for pid in layouts]
+        open_files = [name for pid in (self._page.pid, *layouts) for name in descriptors(pid)]
+        self.samples.append(
+            Sample(
+                minute=(time.monotonic() - self._begun) / 60,
+                requests=self.tally.requests.total(),
+                errors=len(self.tally.errors),
+                runs=len(list_runs(self._runs)),
+                page=found["Rss"],
+                data=found["Anonymous"],
+                maps=sum(drawn),
+                files=len(descriptors(self._page.pid)),
+                held=sum(name.startswith(f"{self._runs}/") for name in open_files),
+            )
+        )
+        say(" | ".join(self.samples[-1].row()))
+        return self.samples[-1]
+
+    def left(self) -> Sample:
+        """Wait until the last run has ended and its files are closed, and look once more."""
+        with contextlib.suppress(TimeoutError):
+            wait(lambda: self._quiet() or not self._page.alive, LEFT_SECONDS, "every run's files are closed")
+        return self.sample()
+
+    def verdicts(self) -> list[str]:
+        """One sentence for every demand that was not met."""
+        kinds = Counter(error[:120] for error in self.tally.errors)
+        said = [f"{count} requests failed: {error}" for error, count in kinds.most_common(5)]
+        if not self._page.alive:
+            return [*said, "the page ended"]
+        if self._page.tracebacks():
+            said.append(f"the page printed {self._page.tracebacks()} stack traces")
+        return said + verdicts(self.samples)
+
+    def _train(self, seconds: float) -> None:
+        """Start the next run when the last one has ended."""
+        with httpx.Client(base_url=self._page.url, timeout=60, trust_env=False) as client:
+            started = 0
+            while not self.end.is_set():
+                training = {"minutes": max(0.05, seconds / 60), "seed": started}
+                try:
+                    run_id = call(
+                        client,
+                        "start_run",
+                        ["smooth_ap", "happier"],
+                        "drawn",
+                        None,
+                        "small_conv",
+                        None,
+                        "m_per_class",
+                        training,
+                        "a word",
+                    )
+                    started += 1
+                    while not self.end.wait(1) and call(client, "run_status", run_id)["phase"] in (
+                        "queued",
+                        "starting",
+                        "running",
+                    ):
+                        pass
+                except (httpx.HTTPError, RuntimeError) as error:
+                    self.tally.note("API", f"{type(error).__name__}: {error}")
+                    self.end.wait(5)
+
+    def _quiet(self) -> bool:
+        layouts = self._page.children("explorer.layout.process")
+        busy = self._page.children("trainers.worker")
+        names = [name for pid in (self._page.pid, *layouts) for name in descriptors(pid)]
+        return not busy and not any(name.startswith(f"{self._runs}/") for name in names)
+
+
+def verdicts(samples: Sequence[Sample]) -> list[str]:
+    """Memory since it should have settled, and the files that are open in the last sample, when nobody is left."""
+    *visited, end = samples
+    settled = min(SETTLED_MINUTES, visited[-1].minute / 2)
+    since = [sample.page for sample in visited if sample.minute >= settled - 0.05]
+    said = []
+    if max(since) > since[0] * (1 + SHARE):
+        grown = f"from {since[0] / MEGABYTE:.0f} to {max(since) / MEGABYTE:.0f} MB"
+        said.append(f"memory grew {grown} after minute {settled:.0f}, by more than {SHARE:.0%}")
+    if end.held:
+        said.append(f"{end.held} files of runs were open though nobody watched")
+    return said
+
+
+def main() -> int:
+    """Exit status 1 if a demand was not met."""
+    given = arguments(
+        __doc__,
+        minutes=(60.0, "how long the visitors stay"),
+        viewers=(20, "how many visitors there are"),
+        run_seconds=(20.0, "training time of each run"),
+        every=(1.0, "minutes between two lines of the table"),
+    )
+    with tempfile.TemporaryDirectory(prefix="soak-") as folder:
+        runs = Path(folder).resolve() / "runs"
+        with LivePage(runs, port=given.port) as page:
+            soak = Soak(runs, page)
+            soak.visit(given.minutes, given.viewers, given.run_seconds, given.every)
+            soak.left()
+            said = soak.verdicts()
+    verdict = "Every demand was met." if not said else "\n".join(f"- {sentence}" for sentence in said)
+    counts = ", ".join(f"{count} {kind}" for kind, count in soak.tally.requests.most_common())
+    rows = [sample.row() for sample in soak.samples]
+    report(
+        "soak",
+        f"{markdown(HEAD, rows)}\n\nRequests: {counts}. The last line is after everybody had left.\n\n{verdict}",
+        given,
+    )
+    return int(bool(said))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,135 @@
+"""What the page keeps: no file of a run that nobody watches, few arenas, few visits."""
+
+from __future__ import annotations
+
+import dataclasses
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+
+import explorer
+from explorer import Settings, build, library
+from tests.campaigns._page import call, descriptors, wait
+from tests.explorer.page import Page
+from tests.synthetic import make_run
+from trainers.store import RunFolder
+
+
+def held(folder: RunFolder) -> list[str]:
+    """Files of the run that this process holds open."""
+    return [name for name in descriptors("self") if name.startswith(f"{folder.path.resolve()}/")]
+
+
+@pytest.fixture
+def short(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Watching ends after a tenth of a second."""
+    monkeypatch.setattr(library, "WATCHED_SECONDS", 0.1)
+    monkeypatch.setattr(library, "SWEEP_SECONDS", 0.05)
+
+
+@pytest.mark.usefixtures("short")
+def test_a_run_that_nobody_watches_any_more_is_closed_by_itself(root: Path, page: Page) -> None:
+    folder = make_run(root, points=60, frames=2)
+    folder.db.close()
+    page.json(f"run/{folder.id}/poll")
+    assert held(folder)
+    wait(lambda: not held(folder), 10, "its files are closed")
+    assert not [thread for thread in threading.enumerate() if isinstance(thread, threading.Timer)]
+    assert page.json(f"run/{folder.id}/poll")["frames"]
+
+
+def test_a_run_that_is_watched_stays_open(root: Path, page: Page, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(library, "SWEEP_SECONDS", 0.05)
+    folder = make_run(root, points=60, frames=2)
+    folder.db.close()
+    page.json(f"run/{folder.id}/poll")
+    time.sleep(0.3)
+    assert held(folder)
+    page.library.close()
+    assert not held(folder)
+
+
+def test_lists_open_no_run_that_rests(root: Path, page: Page) -> None:
+    folder = make_run(root, points=60, frames=2)
+    folder.db.close()
+    first = page.json("runs")["runs"][0]
+    assert first["phase"] == "finished"
+    page.library.close_unwatched()
+    assert not held(folder)
+    assert page.json("runs")["runs"][0] == first
+    assert page.json("start")["id"] == folder.id
+    assert page.library.close_unwatched() == 0  # asking for the start read its phase for the first time
+    for path in ("runs", "start"):
+        page.json(path)
+    assert not held(folder)
+
+
+def test_a_list_shows_what_was_written_since(root: Path, page: Page) -> None:
+    folder = make_run(root, points=60, frames=2, phase="stopped")
+    for message in ("one", "two", "three"):
+        folder.db.set_state(dataclasses.replace(folder.db.state(), message=message))
+        assert page.json("runs")["runs"][0]["message"] == message
+        assert page.json("runs")["runs"][0]["message"] == message
+    folder.db.set_state(dataclasses.replace(folder.db.state(), phase="queued"))
+    assert page.json("runs")["runs"][0]["phase"] == "queued"
+    folder.db.close()
+    assert page.json("runs")["runs"][0]["phase"] == "queued"
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the settings are those of glibc")
+def test_threads_share_few_arenas_and_give_large_blocks_back() -> None:
+    code = """
+import ctypes, re, threading, tempfile
+from explorer.allocator import give_back_early
+assert give_back_early()
+def work():
+    for _ in range(50):
+        kept = [ctypes.create_string_buffer(300_000) for _ in range(8)]
+        ctypes.create_string_buffer(5_000_000)
+threads = [threading.Thread(target=work) for _ in range(16)]
+[thread.start() for thread in threads]
+[thread.join() for thread in threads]
+libc = ctypes.CDLL(None)
+libc.fopen.restype = ctypes.c_void_p
+with tempfile.NamedTemporaryFile("r") as out:
+    file = ctypes.c_void_p(libc.fopen(out.name.encode(), b"w"))
+    libc.malloc_info(0, file)
+    libc.fclose(file)
+    text = out.read()
+resident = int(open("/proc/self/statm").read().split()[1]) * 4096
+print(text.count("<heap nr="), resident // 2**20)
+"""
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    arenas, megabytes = map(int, out.split())
+    assert arenas <= 2
+    assert megabytes < 60
+
+
+@pytest.fixture
+def url(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[str, explorer.Explorer]]:
+    """A launched page that remembers three visits."""
+    monkeypatch.setattr(explorer, "SESSIONS", 3)
+    made = build(Settings(runs=tmp_path / "runs", recorded=tmp_path / "recorded"))
+    made.blocks.queue()
+    _, address, _ = made.blocks.launch(prevent_thread_lock=True, quiet=True, **made.launch_options)
+    yield address, made
+    made.close()
+
+
+@pytest.mark.filterwarnings(
+    "ignore:unclosed:ResourceWarning",
+    "ignore::pytest.PytestUnraisableExceptionWarning",
+    "ignore:.*no_silent_downcasting",
+)
+def test_calls_of_the_api_do_not_pile_up(url: tuple[str, explorer.Explorer]) -> None:
+    address, made = url
+    with httpx.Client(base_url=address.rstrip("/"), trust_env=False, timeout=30) as client:
+        for _ in range(6):
+            assert call(client, "list_runs") == []
+    assert len(made.blocks.app.state_holder.session_data) <= 3
