@@ -227,7 +227,7 @@ def test_a_preset_says_how_it_trains_and_a_recipe_counts_pairs(browser: Browser,
         expect(card).to_have_count(4)
         for place, ratio in enumerate(("0.02", "0.08", "0.20", "0.40")):
             expect(card.nth(place)).to_contain_text(f"{ratio} for each original one")
-            expect(card.nth(place).get_by_label("Sentences each, at most")).to_have_value("5")
+            expect(card.nth(place).get_by_label("Sentences each")).to_have_value("5")
         section.get_by_label("Recipes").select_option("paper")
         section.get_by_text("Epochs, batch, optimiser").click()
         shown = {"Steps": "", "Epochs": "10", "Batch": "256", "Optimiser": "adam", "Weight decay": "0"}
