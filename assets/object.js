@@ -77,7 +77,7 @@ class RemoveAnObject {
       this.measure.load(start);
       this.sentences.wait(this.settings.titles);
       this.photos.load(start.set);
-      await this.open(start.first);
+      await this.open(start.first, start.taken ? [start.taken] : null);
     } catch (error) {
       this.problem.say(`${error.message} It is tried again.`);
       setTimeout(() => this.begin(), AGAIN);

@@ -41,8 +41,8 @@ export class Recipe {
     this.captioning = field("Captioner", this.captioner);
     this.about = el("p", { class: "rs-setabout" });
     const check = el("label", { class: "rs-check" }, this.removed, el("span", { text: "Photos without an object" }));
-    this.more = el("div", { class: "rs-recipefields" }, field("Their sentences", this.text), field("Filled with", this.fill), field("Sentences each, at most", this.each), this.captioning);
-    this.editing = el("label", { class: "rs-check" }, this.edited, el("span", { text: "Only sentences that named the object" }));
+    this.more = el("div", { class: "rs-recipefields" }, field("Their sentences", this.text), field("Filled with", this.fill), field("Sentences each", this.each), this.captioning);
+    this.editing = el("label", { class: "rs-check" }, this.edited, el("span", { text: "Only sentences that named the object (our reading)" }));
     const head = el("header", {}, this.square, this.name, this.drop);
     this.node = el("article", { class: "rs-recipe" }, head, field("Photos as they are", this.originals), check, this.more, this.editing, this.ratio.node, this.about);
     this.tell();

@@ -77,7 +77,7 @@ class Objects:
         self.scorer = Scorer(self.sets, self.galleries, self.models, self.index, public=settings.public)
         self.jobs = Jobs(self.scorer.score)
         self.nearby = Nearby(library, self.fills)
-        self._first: str | None = None
+        self._first: tuple[str, str | None] | None = None
         self._lock = threading.Lock()
 
     def start(self) -> dict[str, Any]:
@@ -91,6 +91,7 @@ class Objects:
         chosen = [name for name in CHOSEN if name in ready] or [name for name in (models[0].name,) if models]
         for name in chosen:
             self._begin(name)
+        first, taken = self._opening()
         return {
             "sets": [group.about() for group in self.sets.listed()],
             "set": DRAWN,
@@ -99,7 +100,8 @@ class Objects:
             "fills": self._fills(),
             "fill": FILL,
             "detectors": self.detecting.listed(),
-            "first": self._opening(),
+            "first": first,
+            "taken": taken,
             "reading": self.reading(),
             "readings": list(READINGS),
             "recorded": self._recorded(),
@@ -158,8 +160,8 @@ class Objects:
                 continue
         return None
 
-    def _opening(self) -> str:
-        """The photo to open with, found once."""
+    def _opening(self) -> tuple[str, str | None]:
+        """The photo to open with and what goes from it, found once."""
         with self._lock:
             if self._first is None:
                 self._first = instructive(self.sets.drawn(), self.photos)

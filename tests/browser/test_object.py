@@ -14,6 +14,7 @@ from tests.browser.conftest import Site
 from tests.browser.pages import PHONE, WIDE, visit
 from tests.browser.photo_folder import HOSTILE, jpeg, write_photos
 from tests.browser.test_access import _findings
+from trainers.types import RunConfig
 
 FIRST = 60_000  # ms; the models are loaded and read the first sentences
 
@@ -213,6 +214,33 @@ def test_mending_is_asked_for_followed_and_stopped(browser: Browser, site: Site)
         expect(section.locator(".rs-followline")).to_contain_text("queue", timeout=20_000)  # nothing trains here
         expect(section.locator(".rs-follow .rs-armkey li")).to_have_count(2)
         assert _findings(page, "#object-view") == []
+        section.get_by_role("button", name="Stop", exact=True).click()
+        expect(section.locator(".rs-followline")).to_contain_text("Stopped")
+
+
+def test_a_preset_says_how_it_trains_and_a_recipe_counts_pairs(browser: Browser, site: Site) -> None:
+    with tab(browser, site) as page:
+        section = page.get_by_role("region", name="Mend this model")
+        card = section.locator(".rs-recipe")
+        expect(card).to_contain_text("Removed pairs of photo and sentence: 0.08 for each original one")
+        section.get_by_label("Recipes").select_option("figure4")
+        expect(card).to_have_count(4)
+        for place, ratio in enumerate(("0.02", "0.08", "0.20", "0.40")):
+            expect(card.nth(place)).to_contain_text(f"{ratio} for each original one")
+            expect(card.nth(place).get_by_label("Sentences each")).to_have_value("5")
+        section.get_by_label("Recipes").select_option("paper")
+        section.get_by_text("Epochs, batch, optimiser").click()
+        shown = {"Steps": "", "Epochs": "10", "Batch": "256", "Optimiser": "adam", "Weight decay": "0"}
+        for name, value in shown.items():
+            expect(section.get_by_label(name, exact=True)).to_have_value(value)
+        expect(section.get_by_label("Learning rate")).to_have_value("0.0002")
+        section.get_by_label("Batch", exact=True).fill("32")
+        section.get_by_role("button", name="Mend this model").click()
+        expect(section.locator(".rs-followline")).to_contain_text("queue", timeout=20_000)
+        newest = max(site.root.glob("*/config.json"), key=lambda path: path.stat().st_mtime)
+        config = RunConfig.from_json(newest.read_text())
+        assert (config.epochs, config.steps, config.minutes, config.halve_every) == (10, None, None, 2)
+        assert config.mend is not None and (config.mend.batch, config.optimiser) == (32, "adam")
         section.get_by_role("button", name="Stop", exact=True).click()
         expect(section.locator(".rs-followline")).to_contain_text("Stopped")
 
