@@ -23,18 +23,21 @@ class BusyError(RunError):
 
 
 @contextlib.contextmanager
-def reading(run_id: str) -> Iterator[None]:
+def reading(run_id: str, passed: type[Exception] = RunError) -> Iterator[None]:
     """Turn whatever a run folder raises while it is read into a sentence.
 
     Bytes, types and shapes can be wrong in more ways than can be listed, and one run must not stop the others: hence
     every ``Exception``, here and nowhere else.
+
+    Args:
+        passed: errors that are sentences already.
 
     Raises:
         RunError: something was wrong.
     """
     try:
         yield
-    except RunError:
+    except passed:
         raise
     except Exception as error:
         _log.debug("reading run %s", run_id, exc_info=True)

@@ -40,6 +40,7 @@ class RunReader:
         self.id = path.name
         self.read_only = read_only
         self.db = Database(path / "run.db", read_only=read_only)
+        self._arms: int | None = None
 
     @reads
     def check(self) -> None:
@@ -125,12 +126,12 @@ class RunReader:
 
     # --------------------------------------------------------------- numbers
 
+    @reads
     def scalars(self) -> list[Scalar]:
         """All scalars, in the order they were written."""
-        found, arms = self.db.metrics()[1], self.config.arms
+        found = self.db.metrics()[1]
         for scalar in found:
-            if scalar.arm >= arms:
-                raise damaged(self.id, f"a number is of arm {scalar.arm}; it has {arms}")
+            self._check_arm(scalar.arm)
         return found
 
     @reads
@@ -138,14 +139,8 @@ class RunReader:
         """``(row, arm, step, key, value)`` of at most ``most`` scalars written after row ``after``."""
         sql = "SELECT id, arm, step, key, value FROM metrics WHERE id > ? ORDER BY id LIMIT ?"
         return [
-            (
-                row,
-                checked.whole(a, "arm"),
-                checked.whole(s, "step"),
-                checked.text(k, "key"),
-                checked.measured(v, "value"),
-            )
-            for row, a, s, k, v in self.db.rows(sql, (after, most))
+            (row, self._check_arm(arm), checked.whole(step, "step"), *_number(key, value))
+            for row, arm, step, key, value in self.db.rows(sql, (after, most))
         ]
 
     @reads
@@ -154,10 +149,8 @@ class RunReader:
         # SQLite gives the other columns of the row that holds the maximum, so this is the newest value of each key
         marks = ", ".join("?" for _ in keys)
         sql = f"SELECT arm, key, value, MAX(id) FROM metrics WHERE key IN ({marks}) GROUP BY arm, key"
-        return {
-            (checked.whole(a, "arm"), checked.text(k, "key")): checked.measured(v, "value")
-            for a, k, v, _ in self.db.rows(sql, keys)
-        }
+        found = [(self._check_arm(arm), *_number(key, value)) for arm, key, value, _ in self.db.rows(sql, keys)]
+        return {(arm, key): value for arm, key, value in found}
 
     # ------------------------------------------------------- probe, snapshots
 
@@ -245,6 +238,12 @@ class RunReader:
         return [(checked.whole(k, "k"), checked.whole(step, "step")) for k, step in self.db.rows(sql, (after,))]
 
     @reads
+    def newest_map(self) -> int | None:
+        """Version of the newest stored frame whose snapshot is there."""
+        k = self.db.rows("SELECT MAX(k) FROM frames JOIN snapshots USING (k)")[0][0]
+        return None if k is None else checked.whole(k, "k")
+
+    @reads
     def newest_frame(self) -> int | None:
         """Version of the newest stored frame, its snapshot still there or not."""
         k = self.db.rows("SELECT MAX(k) FROM frames")[0][0]
@@ -260,7 +259,7 @@ class RunReader:
         rows = self.db.rows(sql, (k,))
         if not rows:
             raise RunError(f"The run {self.id} has no frame {k}.")
-        if [row[0] for row in rows] != list(range(self.config.arms)):
+        if [row[0] for row in rows] != list(range(self._arm_count())):
             raise ValueError(f"frame {k} has other arms than the configuration")
         return [_frame_row(*row[1:]) for row in rows]
 
@@ -298,6 +297,16 @@ class RunReader:
 
     # ---------------------------------------------------------------- details
 
+    def _arm_count(self) -> int:
+        if self._arms is None:
+            self._arms = self.config.arms
+        return self._arms
+
+    def _check_arm(self, arm: object) -> int:
+        if checked.whole(arm, "arm") >= self._arm_count():
+            raise ValueError(f"a number is of arm {arm}; the run has {self._arm_count()}, counted from 0")
+        return checked.whole(arm, "arm")
+
     def _at(self, kind: str, k: int) -> Path:
         return self.path / kind / f"{k:06d}.safetensors"
 
@@ -315,8 +324,8 @@ class RunReader:
             raise RunError(f"The run {self.id} lacks {path.name} or it is damaged: {error}") from error
 
 
-def _place(arm: object, step: object, key: object) -> tuple[int, int, str]:
-    return checked.whole(arm, "arm"), checked.whole(step, "step"), checked.text(key, "key")
+def _number(key: object, value: object) -> tuple[str, float | None]:
+    return checked.text(key, "key"), checked.measured(value, "value")
 
 
 def _snapshot(k: object, step: object, seconds: object) -> tuple[int, int, float]:
