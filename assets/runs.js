@@ -113,7 +113,7 @@ class Card {
     }
     say(this.phase, run.recorded ? "recorded run" : (WORDS[run.phase] ?? run.phase));
     this.phase.dataset.phase = run.recorded ? "recorded" : run.phase;
-    say(this.about, [run.summary || run.data, steps(run), place(run), size(run.bytes), run.recorded ? null : when(run.created)].filter(Boolean).join(" · "));
+    say(this.about, [run.summary || run.data, steps(run), place(run), size(run.bytes), run.recorded ? null : when(run.created), run.read_only && !run.recorded ? "in a read-only place" : null].filter(Boolean).join(" · "));
     say(this.trouble, run.error ?? "");
     this.trouble.hidden = !run.error;
     this.arms.replaceChildren(...run.losses.map((loss, arm) => row(loss, arm, run)));
@@ -123,7 +123,7 @@ class Card {
   /** Only what the run's state and its owner allow is offered. */
   allow() {
     const { run } = this;
-    const mine = !run.recorded && (!this.list.shared || run.mine === true);
+    const mine = !run.read_only && (!this.list.shared || run.mine === true);
     const damaged = run.phase === "damaged";
     this.openButton.hidden = damaged;
     this.title.disabled = damaged;

@@ -10,6 +10,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from trainers.store.regular import open_regular
+
 OUTPUT = "output.txt"
 """Name of the file in the run folder that catches what a trainer prints."""
 
@@ -53,7 +55,7 @@ class ProcessExecutor:
         # a busy-waiting OpenMP thread takes a core from the layout and the page
         env = {**os.environ, "OMP_WAIT_POLICY": "PASSIVE", **environment}
         env["PYTHONPATH"] = os.pathsep.join(filter(None, [str(_REPOSITORY), env.get("PYTHONPATH", "")]))
-        with (folder / OUTPUT).open("ab") as output:
+        with open_regular(folder / OUTPUT) as output:
             process = subprocess.Popen(
                 self._command(folder.resolve()),
                 stdin=subprocess.DEVNULL if self._detach else subprocess.PIPE,
@@ -110,8 +112,8 @@ class ProcessExecutor:
 def last_line(path: Path) -> str:
     """The last line with words in it of a text file's end; empty if there is none."""
     try:
-        with path.open("rb") as file:
-            file.seek(max(0, path.stat().st_size - 4096))
+        with open_regular(path, os.O_RDONLY) as file:
+            file.seek(max(0, os.fstat(file.fileno()).st_size - 4096))
             text = file.read().decode("utf-8", "replace")
     except OSError:
         return ""

@@ -5,15 +5,17 @@ from __future__ import annotations
 import contextlib
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
 
 import numpy as np
 
 from explorer.cache import Cache, Room
-from trainers.errors import RunError, UserError
+from trainers.errors import RunError
 from trainers.store import RunFolder, is_id, list_runs
+from trainers.store.damage import damaged, reading
+from trainers.store.regular import is_regular
 from trainers.types import ACTIVE, Frame, Probe, RunConfig
 
 OPEN_RUNS = 64
@@ -54,8 +56,7 @@ class Run:
     def probe(self) -> Probe | None:
         """The points of the maps; None until the data is read."""
         if self._probe is None:
-            with _reading(self.id):
-                self._probe = self.folder.probe()
+            self._probe = self.folder.probe()
         return self._probe
 
     def size(self, updated: float) -> int:
@@ -130,9 +131,9 @@ class Library:
         """
         self._sweep_later()
         run = self._runs.get(run_id, lambda: self._open(run_id))
-        if not (run.folder.path / "config.json").is_file():
+        if not run.folder.present:
             self._runs.drop(run_id)
-            raise RunError(f"There is no run {run_id}; it may have been deleted.")
+            run.folder.check()
         return run
 
     def folders(self) -> list[RunFolder]:
@@ -147,7 +148,7 @@ class Library:
         Raises:
             RunError: there is none, or it is damaged.
         """
-        return self._frames.get(self._key(run, k), lambda: self._read_frame(run, k))
+        return self._frames.get(self._key(run, k), lambda: _read_frame(run, k))
 
     def coordinates(self, run: Run, k: int) -> bytes:
         """For each arm ``P x 2`` little-endian uint16, x and y interleaved: ``4 * P * arms`` bytes.
@@ -155,7 +156,7 @@ class Library:
         Raises:
             RunError: there is no frame ``k``, or it is damaged.
         """
-        return self._coordinates.get(self._key(run, k), lambda: _encode(self._read_frame(run, k)))
+        return self._coordinates.get(self._key(run, k), lambda: _encode(_read_frame(run, k)))
 
     def version(self, run: Run, k: int) -> str:
         """A word that changes when frame ``k`` is written again.
@@ -168,11 +169,11 @@ class Library:
     def embeddings(self, run: Run, k: int) -> tuple[np.ndarray, ...] | None:
         """Float16 ``[P, D]`` of every arm at snapshot ``k``; None where they were not kept."""
         path = run.folder.embeddings_path(k)
-        if not path.is_file():
+        if not is_regular(path):
             return None
-        with _reading(run.id):
+        with reading(run.id):
             key = (run.id, k, path.stat().st_mtime_ns)
-            return self._embeddings.get(key, lambda: run.folder.embeddings(k))
+        return self._embeddings.get(key, lambda: run.folder.embeddings(k))
 
     def close_unwatched(self) -> int:
         """Close the databases that nobody has watched for a while; returns how many are still open."""
@@ -206,13 +207,12 @@ class Library:
             self._sweep_later()
 
     def _open(self, run_id: str) -> Run:
-        with _reading(run_id):
-            try:
-                return Run(RunFolder.open(self.root, run_id))
-            except RunError:
-                if not is_id(run_id) or not (self.recorded / run_id / "config.json").is_file():
-                    raise
-            return Run(RunFolder.open(self.recorded, run_id, read_only=True))
+        try:
+            return Run(RunFolder.open(self.root, run_id))
+        except RunError:
+            if not is_id(run_id) or not is_regular(self.recorded / run_id / "config.json"):
+                raise
+        return Run(RunFolder.open(self.recorded, run_id, read_only=True))
 
     def _key(self, run: Run, k: int) -> tuple[str, int, int]:
         # the time of writing is in the key because a resumed run may write a frame of the same number again
@@ -221,23 +221,13 @@ class Library:
         except OSError as error:
             raise RunError(f"The run {run.id} has no frame {k}.") from error
 
-    def _read_frame(self, run: Run, k: int) -> Frame:
-        with _reading(run.id):
-            return run.folder.frame(k)
 
-
-@contextlib.contextmanager
-def _reading(run_id: str) -> Iterator[None]:
-    """Turn whatever a damaged file raises into a sentence."""
-    try:
-        yield
-    except UserError:
-        raise
-    except (OSError, ValueError, KeyError, TypeError, IndexError) as error:
-        raise RunError(
-            f"The run folder {run_id} is incomplete or damaged ({type(error).__name__}: {error}). "
-            "Delete it, or restore the missing files from a download of the run."
-        ) from error
+def _read_frame(run: Run, k: int) -> Frame:
+    """Frame ``k``, which shows the points of the run's probe where that is known."""
+    frame = run.folder.frame(k)
+    if run.probe is not None and len(run.probe.labels) != len(frame.arms[0].xy):
+        raise damaged(run.id, f"the maps of frame {k} have other points than the probe")
+    return frame
 
 
 def _encode(frame: Frame) -> bytes:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import re
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Protocol
 
@@ -25,7 +25,8 @@ from explorer.library import Library, Run
 from explorer.replies import Endpoint, RequestError, answering, json_reply
 from explorer.settings import ASSETS
 from explorer.view import Queue
-from trainers.errors import RunError
+from trainers.errors import RunError, UserError
+from trainers.store.damage import reading
 
 PREFIX = "/gradio_api/rankscope"
 FOREVER = "public, max-age=31536000, immutable"
@@ -59,12 +60,12 @@ def routes(
         "/assets/{name}": ends.asset,
         "/runs": ends.runs,
         "/start": ends.start,
-        "/run/{id}": ends.about,
-        "/run/{id}/poll": ends.poll,
-        "/run/{id}/frame/{k}": ends.frame,
-        "/run/{id}/frameinfo/{k}": ends.frame_info,
-        "/run/{id}/sheet/{name}": ends.sheet,
-        "/run/{id}/neighbours/{k}/{index}": ends.neighbours,
+        "/run/{id}": _of_one_run(ends.about),
+        "/run/{id}/poll": _of_one_run(ends.poll),
+        "/run/{id}/frame/{k}": _of_one_run(ends.frame),
+        "/run/{id}/frameinfo/{k}": _of_one_run(ends.frame_info),
+        "/run/{id}/sheet/{name}": _of_one_run(ends.sheet),
+        "/run/{id}/neighbours/{k}/{index}": _of_one_run(ends.neighbours),
         "/run/{id}/download/{kind}": ends.download,
         "/{rest:path}": ends.missing,
     }
@@ -136,10 +137,8 @@ class Endpoints:
         number, _, suffix = name.partition(".")
         if suffix != "webp" or not _NUMBER.fullmatch(number):
             raise RequestError(f"A thumbnail sheet is called 0.webp, 1.webp and so on; {name[:40]!r} was asked for.")
-        path = run.folder.sheet_path(int(number))
-        if not path.is_file():
-            raise RunError(f"The run {run.id} has no thumbnail sheet {int(number)}.")
-        return FileResponse(path, media_type="image/webp", headers={"Cache-Control": FOREVER})
+        content = run.folder.sheet(int(number))
+        return Response(content, media_type="image/webp", headers={"Cache-Control": FOREVER})
 
     def neighbours(self, request: Request) -> Response:
         """The results of one query."""
@@ -151,7 +150,7 @@ class Endpoints:
         # writing takes seconds: two at a time, and those that wait hold no thread that viewers need
         if self._writing is None:
             self._writing = CapacityLimiter(2)
-        return await to_thread.run_sync(self._written, request, limiter=self._writing)
+        return await to_thread.run_sync(_of_one_run(self._written), request, limiter=self._writing)
 
     def _written(self, request: Request) -> Response:
         run = self._run(request)
@@ -180,6 +179,16 @@ class Endpoints:
 
     def _run(self, request: Request) -> Run:
         return self._library.watch(request.path_params["id"])
+
+
+def _of_one_run(endpoint: Callable[[Request], Response]) -> Callable[[Request], Response]:
+    """The endpoint, with whatever a damaged run raises in it worded as a sentence about that run."""
+
+    def answer(request: Request) -> Response:
+        with reading(request.path_params["id"][:40], passed=UserError):
+            return endpoint(request)
+
+    return answer
 
 
 def _knows(request: Request, tag: str) -> bool:

@@ -12,7 +12,9 @@ from explorer.scheduler import Scheduler
 from explorer.settings import Settings
 from explorer.wording import arm_titles
 from trainers.errors import RunError
-from trainers.store import RunFolder, list_runs
+from trainers.store import RunFolder, is_id, list_runs
+from trainers.store.damage import reading
+from trainers.store.regular import is_there
 from trainers.types import ACTIVE, RESUMABLE, RunConfig
 
 
@@ -89,8 +91,8 @@ class Runs:
         return "It saves a checkpoint and stops."
 
     def delete(self, run_id: str, token: str) -> str:
-        """Remove a run's folder; returns a sentence."""
-        folder = self._controlled(run_id, token)
+        """Remove a run's folder, damaged or not; returns a sentence."""
+        folder = self._owned(self._any(run_id), token)
         if self._scheduler.is_busy(run_id):
             raise RunError("This run waits or trains; stop it before deleting it.")
         folder.delete()
@@ -110,10 +112,11 @@ class Runs:
         folder = self.find(run_id)
         state = folder.state()
         place = self._scheduler.place(run_id)
-        names = _names(folder.config)
-        latest: list[dict[str, float]] = [{} for _ in names]
-        for scalar in folder.scalars():
-            latest[scalar.arm][scalar.key] = scalar.value
+        with reading(run_id):
+            names = _names(folder.config)
+            latest: list[dict[str, float]] = [{} for _ in names]
+            for scalar in folder.scalars():
+                latest[scalar.arm][scalar.key] = scalar.value
         folder.db.close()
         return RunStatus(
             id=run_id,
@@ -130,19 +133,21 @@ class Runs:
         )
 
     def listing(self) -> list[dict[str, object]]:
-        """Id, phase, losses and progress of every run, newest first, recorded ones last."""
+        """Id, phase, losses and progress of every run, newest first, recorded ones last.
+
+        A damaged one has the phase ``failed``, what is wrong as its error, and nothing else.
+        """
         found: list[dict[str, object]] = []
         for recorded, root in ((False, self._settings.runs), (True, self._settings.recorded)):
             for folder in list_runs(root, read_only=recorded):
+                known: dict[str, object] = {"id": folder.id, "recorded": recorded}
                 try:
-                    state, config = folder.state(), folder.config
+                    with reading(folder.id):
+                        found.append(known | _entry(folder))
                 except RunError as error:
-                    found.append({"id": folder.id, "phase": "failed", "error": str(error), "recorded": recorded})
-                    continue
+                    found.append(known | {"phase": "failed", "error": str(error)})
                 finally:
                     folder.db.close()
-                entry = {"id": folder.id, "recorded": recorded, **asdict(state), "data": _source(config)}
-                found.append({**entry, "losses": _names(config)})
         return found
 
     def find(self, run_id: str) -> RunFolder:
@@ -159,9 +164,19 @@ class Runs:
         """The folder, if the holder of ``token`` may control it."""
         if not run_id:
             raise RunError("No run is open; open one in the Runs tab, or train one.")
-        folder = self.find(run_id)
+        return self._owned(self.find(run_id), token)
+
+    def _any(self, run_id: str) -> RunFolder:
+        """Whatever bears the name of an own run, damaged or not; otherwise as :meth:`find`."""
+        if is_id(run_id) and is_there(self._settings.runs / run_id):
+            return RunFolder(self._settings.runs / run_id)
+        return self.find(run_id)
+
+    def _owned(self, folder: RunFolder, token: str) -> RunFolder:
         if folder.read_only:
             raise RunError("This is a recorded run that came with the program; it can be watched but not changed.")
+        if not folder.writable:
+            raise RunError(f"The run {folder.id} lies in a read-only place; it can be watched but not changed.")
         if self._settings.public and not secrets.compare_digest(folder.owner, digest(token) or "nobody"):
             raise RunError("Only the visitor who started this run may pause, resume, stop or delete it.")
         return folder
@@ -185,6 +200,12 @@ class Runs:
             raise RunError(
                 f"{limits.queue} runs wait already; please come back later, or run this on your own machine."
             )
+
+
+def _entry(folder: RunFolder) -> dict[str, object]:
+    folder.check()
+    config = folder.config
+    return {**asdict(folder.state()), "data": _source(config), "losses": _names(config)}
 
 
 def _names(config: RunConfig) -> list[str]:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
+import logging
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Protocol
 
@@ -14,10 +17,13 @@ from explorer.queue import Job, Place
 from explorer.settings import Settings
 from trainers.errors import RunError
 from trainers.store import RunFolder, list_runs
+from trainers.store.damage import BusyError, reading
 from trainers.types import ACTIVE, RunState
 
+_log = logging.getLogger(__name__)
 WAITING = "waiting for its turn"
 STARTING = "its trainer is starting"
+_BEFORE = frozenset({"queued", "starting"})
 
 
 class Executor(Protocol):
@@ -50,6 +56,7 @@ class Scheduler:
         self._slots = settings.max_parallel or max(1, len(devices))
         self._waiting: dict[str, RunFolder] = {}
         self._training: dict[str, _Training] = {}
+        self._said: dict[str, str] = {}
         self._lock = threading.RLock()
         self._wake = threading.Event()
         self._closed = False
@@ -77,14 +84,15 @@ class Scheduler:
         """Take note of the trainers that ended, stop those past their time, start those whose turn it is."""
         with self._lock:
             for ended in self._executor.reap():
-                self._note_end(ended)
+                self._guarded(ended.id, lambda ended=ended: self._note_end(ended))
             for run_id, entry in list(self._training.items()):
                 if entry.ours or entry.folder.is_alive():
-                    self._watch_clock(entry)
+                    self._guarded(run_id, lambda entry=entry: self._watch_clock(entry))
                 else:
                     self._training.pop(run_id).folder.db.close()
             if self._waiting:
                 cap = self._settings.limits.running if self._settings.public else None
+                self._drop_unreadable()
                 waiting, training = self._jobs()
                 ready = [job for job in waiting if job.id not in self._training]  # not while its old trainer leaves
                 for job in queue.next_up(ready, training, self._slots, cap):
@@ -107,12 +115,16 @@ class Scheduler:
             folder = self._waiting.pop(run_id, None)
             if folder is None:
                 entry = self._training.get(run_id)
-                if entry is None or not entry.ours or entry.folder.is_alive():
+                if entry is None or not entry.ours or not _before_its_first_word(entry.folder):
                     return False
                 self._executor.kill(run_id)
                 folder = self._training.pop(run_id).folder
-                self._executor.reap()
+                for ended in self._executor.reap():
+                    if ended.id != run_id:
+                        self._guarded(ended.id, lambda ended=ended: self._note_end(ended))
             state = folder.db.state()
+            if state.phase not in _BEFORE:  # it came to its end between the two looks: that stands
+                return False
             folder.db.set_state(dataclasses.replace(state, phase="stopped", message="taken out of the line"))
             return True
 
@@ -140,33 +152,44 @@ class Scheduler:
         while not self._closed:
             try:
                 self.tick()
-            except (RunError, OSError) as error:  # one damaged folder must not stop the line
-                print(f"scheduler: {error}", flush=True)
+            except Exception:  # whatever it is, the next runs must get their turn
+                _log.exception("the queue could not be moved on; it is tried again")
             self._wake.wait(0.5)
             self._wake.clear()
 
     def _pick_up(self) -> None:
         """Find what an earlier program left: runs that wait, and detached trainers that still live."""
-        for folder in list_runs(self._settings.runs):
+        try:
+            folders = list_runs(self._settings.runs)
+        except RunError as error:
+            _log.error("%s", error)
+            return
+        for folder in folders:
             try:
                 phase = folder.db.state().phase
-            except RunError:
-                continue
-            if phase == "queued":
-                self._waiting[folder.id] = folder
-            elif phase in ACTIVE and folder.is_alive():
+                if phase == "queued" and folder.writable:
+                    folder.check()
+                    self._waiting[folder.id] = folder
+            except RunError as error:
+                _log.warning("passed over: %s", error)
+                phase = ""
+            if phase in ACTIVE and folder.is_alive():
                 self._training[folder.id] = _Training(folder=folder, device=None, ours=False, since=time.monotonic())
-            else:
+            elif folder.id not in self._waiting:
                 folder.db.close()
 
     def _launch(self, run_id: str) -> None:
         folder = self._waiting.pop(run_id)
         try:
-            device = self._free_device() if folder.config.device == "auto" else None
-            state = folder.db.state()
-            folder.db.set_state(dataclasses.replace(state, message=STARTING))
-            self._executor.launch(folder.path, {} if device is None else {"CUDA_VISIBLE_DEVICES": device})
-        except (RunError, OSError) as error:
+            with reading(run_id):
+                device = self._free_device() if folder.config.device == "auto" else None
+                state = folder.db.state()
+                folder.db.set_state(dataclasses.replace(state, message=STARTING))
+                self._executor.launch(folder.path, {} if device is None else {"CUDA_VISIBLE_DEVICES": device})
+        except BusyError:
+            self._waiting[run_id] = folder  # at the next tick again
+            return
+        except RunError as error:
             self._fail(folder, f"Its trainer could not be started: {error}")
             return
         self._training[run_id] = _Training(folder=folder, device=device, ours=True, since=time.monotonic())
@@ -180,26 +203,61 @@ class Scheduler:
             self._training[ended.id] = dataclasses.replace(entry, ours=False)
             return
         folder = entry.folder
-        try:
-            phase = folder.db.state().phase
-        except RunError:  # its folder was deleted under it
-            return
+        phase = folder.db.state().phase
         if phase == "queued" or (phase == "starting" and ended.code != 0):
             why = ended.last_line or "it printed nothing"
             self._fail(folder, f"Its trainer ended before it began (exit status {ended.code}): {why}")
         folder.db.close()
 
     def _fail(self, folder: RunFolder, sentence: str) -> None:
-        state: RunState = folder.db.state()
-        folder.db.set_state(dataclasses.replace(state, phase="failed", message="", error=sentence))
-        folder.log(sentence)
+        """Say in the log, and in the run as far as it can be written, why it is no longer in the line."""
+        _log.warning("run %s left the queue: %s", folder.id, sentence)
+        try:
+            with reading(folder.id):
+                folder.db.set_state(dataclasses.replace(_known(folder), phase="failed", message="", error=sentence))
+                folder.log(sentence)
+        except RunError as error:
+            if str(error) not in sentence:
+                _log.warning("%s", error)
+        finally:
+            folder.db.close()
+
+    def _guarded(self, run_id: str, act: Callable[[], None]) -> None:
+        """Do something about one run; if its folder cannot be read or written, the log says so and the rest go on."""
+        try:
+            with reading(run_id):
+                act()
+        except RunError as error:
+            if self._said.get(run_id) != str(error):  # this is tried twice a second
+                _log.warning("%s", error)
+            self._said[run_id] = str(error)
+
+    def _drop_unreadable(self) -> None:
+        """Take those out of the line that could never be started."""
+        for run_id, folder in list(self._waiting.items()):
+            try:
+                _job(folder)
+                folder.check()
+            except BusyError:
+                continue
+            except RunError as error:
+                del self._waiting[run_id]
+                self._fail(folder, str(error))
 
     def _watch_clock(self, entry: _Training) -> None:
         """On a public page, stop a run that has held its slot for too long."""
         seconds = self._settings.limits.wall_minutes * 60
         if not self._settings.public or entry.told_to_stop or time.monotonic() - entry.since <= seconds:
             return
-        if entry.folder.db.state().phase == "queued":  # a trainer hears only what is sent after its first word
+        try:
+            phase = entry.folder.db.state().phase
+        except BusyError:
+            return
+        except RunError:
+            if entry.ours:
+                self._executor.kill(entry.folder.id)  # it can no longer be asked
+            raise
+        if phase == "queued":  # a trainer hears only what is sent after its first word
             return
         entry.told_to_stop = True
         entry.folder.log(f"stopped: on this page a run holds its place for {seconds / 60:g} minutes at most")
@@ -213,14 +271,36 @@ class Scheduler:
         return min(self._devices, key=held.count)
 
     def _jobs(self) -> tuple[list[Job], list[Job]]:
-        waiting = [_job(folder) for folder in self._waiting.values()]
-        training = [_job(entry.folder) for entry in self._training.values()]
+        """Those that wait and can be read now, and those that train: they hold their slots readable or not."""
+        waiting, training = [], []
+        for folder in self._waiting.values():
+            with contextlib.suppress(RunError):
+                waiting.append(_job(folder))
+        for entry in self._training.values():
+            try:
+                training.append(_job(entry.folder))
+            except RunError:
+                training.append(Job(id=entry.folder.id, owner=entry.folder.owner))
         return waiting, training
 
 
 def _job(folder: RunFolder) -> Job:
-    state = folder.db.state()
-    return Job(id=folder.id, owner=folder.owner, since=state.updated, minutes=minutes_left(folder, state))
+    with reading(folder.id):
+        minutes = minutes_left(folder, state := folder.db.state())
+        return Job(id=folder.id, owner=folder.owner, since=state.updated, minutes=minutes)
+
+
+def _before_its_first_word(folder: RunFolder) -> bool:
+    """Whether its trainer has begun nothing yet. One that has finished and is about to be gone holds no lock either."""
+    return not folder.is_alive() and folder.db.state().phase in _BEFORE
+
+
+def _known(folder: RunFolder) -> RunState:
+    """The state, or an empty one where it cannot be read."""
+    try:
+        return folder.db.state()
+    except RunError:
+        return RunState(phase="failed")
 
 
 def minutes_left(folder: RunFolder, state: RunState) -> float | None:

@@ -13,6 +13,7 @@ from explorer.owner import digest
 from explorer.wording import arm_titles, data_title, kind, loss_title, run_title, severity_words, summary
 from trainers.errors import RunError
 from trainers.store import RunFolder
+from trainers.store.damage import reading
 from trainers.types import ACTIVE, Probe, RunConfig
 
 METRIC_ROWS = 2000
@@ -37,22 +38,21 @@ def runs(library: Library, queue: Queue | None, token: str | None) -> list[Json]
 
 def start(library: Library) -> str | None:
     """The run that a new visitor sees first: one that trains, the last finished one, or a recording of losses."""
-    phases: list[tuple[str, str, bool]] = []
+    active, finished, recordings, mending = ([] for _ in range(4))  # type: ignore[var-annotated]
     for folder in library.folders():
         try:
             run = library.get(folder.id)
-            phases.append((folder.id, run.at_rest("phase", lambda run=run: run.folder.state().phase), folder.read_only))
+            phase = run.at_rest("phase", lambda run=run: run.folder.state().phase)
+            mends = kind(run.config) == "mending"
         except RunError:
             continue  # a damaged run is shown in the list, never first
-    own = [(run_id, phase) for run_id, phase, recorded in phases if not recorded]
-    active = [run_id for run_id, phase in own if phase in ACTIVE]
-    finished = [run_id for run_id, phase in own if phase == "finished"]
-    recordings = sorted((run_id for run_id, _, recorded in phases if recorded), key=lambda i: _is_mending(library, i))
-    return next(iter((*active, *finished, *recordings)), None)
-
-
-def _is_mending(library: Library, run_id: str) -> bool:
-    return kind(library.get(run_id).config) == "mending"
+        if run.recorded:
+            (mending if mends else recordings).append(folder.id)
+        elif phase in ACTIVE:
+            active.append(folder.id)
+        elif phase == "finished":
+            finished.append(folder.id)
+    return next(iter((*active, *finished, *recordings, *mending)), None)
 
 
 def created(run_id: str) -> float:
@@ -73,6 +73,7 @@ def _card(library: Library, folder: RunFolder, queue: Queue | None, token: str |
         "losses": [],
         "phase": "damaged",
         "recorded": folder.read_only,
+        "read_only": not folder.writable,
         "step": 0,
         "planned_steps": None,
         "seconds": 0.0,
@@ -86,8 +87,9 @@ def _card(library: Library, folder: RunFolder, queue: Queue | None, token: str |
         "mine": None if token is None else _is_mine(folder, token),
     }
     try:
-        run = library.get(folder.id)
-        return card | run.at_rest("card", lambda: _card_of(run, queue))
+        with reading(folder.id):
+            run = library.get(folder.id)
+            return card | run.at_rest("card", lambda: _card_of(run, queue))
     except RunError as error:
         return card | {"error": str(error), "bytes": folder.size()}
 
@@ -117,11 +119,9 @@ def _is_mine(folder: RunFolder, token: str) -> bool:
 
 
 def _headline(run: Run) -> dict[str, list[float | None]]:
-    # SQLite gives the other columns of the row that holds the maximum, so this is the newest value of each key
-    sql = "SELECT arm, key, value, MAX(id) FROM metrics WHERE key IN (?, ?) GROUP BY arm, key"
     keys = HEADLINE[kind(run.config)]
-    newest = {(arm, key): _number(value) for arm, key, value, _ in run.folder.db.rows(sql, keys)}
-    return {key: [newest.get((arm, key)) for arm in range(run.config.arms)] for key in keys}
+    newest = run.folder.newest(*keys)
+    return {key: [_number(newest.get((arm, key))) for arm in range(run.config.arms)] for key in keys}
 
 
 def _position(run: Run, queue: Queue | None, phase: str) -> int | None:
@@ -134,12 +134,12 @@ def _position(run: Run, queue: Queue | None, phase: str) -> int | None:
 def about(run: Run) -> Json:
     """Everything about one run that the page needs before it draws; labels are empty until the data is read."""
     state = run.folder.state()
-    frames = run.folder.db.rows("SELECT DISTINCT k, step FROM frames JOIN snapshots USING (k) ORDER BY k")
     return {
         "id": run.id,
         "title": run_title(run),
         "phase": state.phase,
         "recorded": run.recorded,
+        "read_only": not run.folder.writable,
         "message": state.message,
         "error": state.error,
         "created": created(run.id),
@@ -147,7 +147,7 @@ def about(run: Run) -> Json:
         "summary": summary(run),
         "kind": kind(run.config),
         "arms": _arms(run.config),
-        "frames": [list(row) for row in frames],
+        "frames": [list(pair) for pair in run.folder.frame_steps()],
         "step": state.step,
         "planned_steps": state.planned_steps,
         "seconds": state.seconds,
@@ -204,12 +204,12 @@ def poll(run: Run, queue: Queue | None, after: int, row: int) -> Json:
     frame, ``rewound`` is true and the newest frame and all frames come again.
     """
     state = run.folder.state()
-    newest = _newest(run)
+    listed = run.folder.frame_steps(after)
+    newest = listed[-1][0] if listed else run.folder.newest_map()
     rewound = newest is not None and newest < after
+    if rewound:
+        listed = run.folder.frame_steps()
     beyond = -1 if rewound else after
-    listed = run.folder.db.rows(
-        "SELECT DISTINCT k, step FROM frames JOIN snapshots USING (k) WHERE k > ? ORDER BY k", (beyond,)
-    )
     row, metrics = _metrics(run, row)
     return {
         "phase": state.phase,
@@ -233,24 +233,13 @@ def frame_info(run: Run, k: int) -> Json:
     Raises:
         RunError: there is no frame ``k``.
     """
-    sql = (
-        'SELECT step, seconds, "limit", quality, drift, method FROM frames JOIN snapshots USING (k) '
-        "WHERE k = ? ORDER BY arm"
-    )
-    rows = run.folder.db.rows(sql, (k,))
-    if not rows:
-        raise RunError(f"The run {run.id} has no frame {k}.")
+    rows = run.folder.frame_rows(k)
     arms = [{"quality": _number(row[3]), "drift": _number(row[4]), "method": row[5]} for row in rows]
     return {"k": k, "step": rows[0][0], "seconds": rows[0][1], "limit": rows[0][2], "arms": arms}
 
 
-def _newest(run: Run) -> int | None:
-    return run.folder.db.rows("SELECT MAX(k) FROM frames JOIN snapshots USING (k)")[0][0]
-
-
 def _metrics(run: Run, after: int) -> tuple[int, list[list[Any]]]:
-    sql = "SELECT id, arm, step, key, value FROM metrics WHERE id > ? ORDER BY id LIMIT ?"
-    rows = run.folder.db.rows(sql, (after, METRIC_ROWS))
+    rows = run.folder.metric_rows(after, METRIC_ROWS)
     # JSON knows no infinity; a loss that blew up is told by the run's error, not by the curve
     found = [[arm, step, key, value] for _, arm, step, key, value in rows if _number(value) is not None]
     return (rows[-1][0] if rows else after), found

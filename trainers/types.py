@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from trainers.errors import ParameterError
+from trainers.typed import check_types
 
 Json = Any
 MAX_LOSSES = 4
@@ -185,8 +186,10 @@ class RunConfig:
             losses = tuple(LossChoice(**loss) for loss in values.pop("losses"))
             mend = _mend(values.pop("mend", None))
             values.setdefault("clip_norm", CLIPPED_BEFORE)
-            return cls(data=DataChoice(**data), losses=losses, mend=mend, **values)
-        except (json.JSONDecodeError, KeyError, TypeError, AttributeError) as error:
+            config = cls(data=DataChoice(**data), losses=losses, mend=mend, **values)
+            check_types(config)
+            return config
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
             raise ParameterError(f"A run configuration was needed; this one cannot be read: {error}.") from error
 
 

@@ -10,7 +10,6 @@ import dataclasses
 import os
 import signal
 import sqlite3
-import stat
 import sys
 import threading
 import time
@@ -19,6 +18,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from trainers import leash
+
+GRACE_SECONDS = 1.4  # from the end of the pipe to the end of the process, whatever it is doing: under two seconds
+if __name__ == "__main__":
+    leash.hold(GRACE_SECONDS)  # before the imports below: they load torch, which takes seconds
+
+# ruff: noqa: E402
 from trainers.errors import DiskFullError, RunError, UserError
 from trainers.store import RunFolder
 from trainers.store.files import is_full
@@ -31,7 +37,6 @@ if TYPE_CHECKING:
 
 SLICE_SECONDS = 0.2  # between looks at the control table
 STATE_SECONDS = 0.5
-GRACE_SECONDS = 1.7  # from the end of the pipe to a hard exit: the process is gone within two seconds whatever it does
 
 Watcher = Callable[[RunState], None]
 
@@ -223,19 +228,18 @@ def _loop(folder: RunFolder) -> type[Loop]:
 
 
 def watch_parent(worker: Worker) -> None:
-    """End the worker when standard input ends, if that is a pipe.
+    """Ask the worker for a checkpoint when standard input ends, if that is a pipe.
 
+    If a long step or evaluation is under way, :mod:`trainers.leash` ends it all the same; the last checkpoint stands.
     A raw read, not ``sys.stdin``: a buffered reader blocked in a daemon thread aborts the interpreter at exit.
     """
-    if not stat.S_ISFIFO(os.fstat(0).st_mode):
+    if not leash.is_leashed():
         return
 
     def wait() -> None:
         while os.read(0, 64):
             pass
         worker.leave("interrupted")
-        time.sleep(GRACE_SECONDS)
-        os._exit(3)  # a long step or evaluation is under way; the last checkpoint stands
 
     threading.Thread(target=wait, daemon=True).start()
 
@@ -266,4 +270,4 @@ def main(argv: list[str]) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    leash.leave(main(sys.argv[1:]))

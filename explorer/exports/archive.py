@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from explorer.library import Run
+from trainers.store.regular import is_regular
 
 PACKED = frozenset({".webp", ".safetensors", ".png", ".jpg"})  # packing these again costs time and gains nothing
 LEFT_OUT = frozenset({"ballast", "lock", "owner"})
@@ -43,5 +44,5 @@ def _files(root: Path, *, weights: bool) -> Iterator[Path]:
         for name in sorted(names):
             file = Path(folder) / name
             hidden = name.startswith((".", "run.db")) or name in LEFT_OUT
-            if not hidden and not file.is_symlink():
+            if not hidden and is_regular(file):
                 yield file

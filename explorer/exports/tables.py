@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 from explorer.library import Library, Run
 from explorer.wording import arm_titles
 from trainers.errors import RunError
+from trainers.store.regular import is_there
 from trainers.types import Frame, Probe
 
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
@@ -80,7 +81,7 @@ def write_embeddings(library: Library, run: Run, path: Path) -> None:
 def stored_frames(library: Library, run: Run, ks: Sequence[int]) -> Iterator[Frame]:
     """The frames of ``ks`` that can be read; one that was forgotten meanwhile is passed over."""
     for k in ks:
-        if run.folder.frame_path(k).is_file():
+        if is_there(run.folder.frame_path(k)):
             yield library.frame(run, k)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -84,6 +85,21 @@ class Layouter:
         self._previous = frame
         return frame
 
+    def between(self, before: Frame, after: Frame, snapshot: Snapshot, method: str = "umap") -> Frame:
+        """The frame of a ``snapshot`` that was passed over, so that it lies on the way from one frame to a later one.
+
+        It starts from where the points were by then if they moved evenly, and keeps to the later frame's axis box.
+        """
+        limit = max(before.limit, after.limit)
+        mixed = _mixed(before, after, (snapshot.k - before.k) / (after.k - before.k), limit)
+        frame = Layouter(seed=self._seed, previous=mixed).next(snapshot, method)
+        arms = []
+        for arm, old in zip(frame.arms, before.arms, strict=True):
+            xy, past = unpack(arm.xy, frame.limit), unpack(old.xy, before.limit)
+            moved = drift(xy, past) if len(xy) == len(past) else 0.0
+            arms.append(dataclasses.replace(arm, xy=pack(xy, limit), drift=moved))
+        return dataclasses.replace(frame, limit=limit, arms=tuple(arms))
+
     def _past(self, snapshot: Snapshot) -> list[_Map | None]:
         """The maps to go on from, as they were stored: a restored process then continues exactly like this one."""
         frame = self._previous
@@ -94,6 +110,17 @@ class Layouter:
 
     def _limit(self, past: Sequence[_Map | None]) -> float:
         return self._previous.limit if self._previous is not None and past[0] is not None else SMALLEST_LIMIT
+
+
+def _mixed(before: Frame, after: Frame, share: float, limit: float) -> Frame:
+    """``before`` with its points moved by ``share`` of the way to ``after``, where both are of the same kind."""
+    arms = []
+    for old, new in zip(before.arms, after.arms, strict=True):
+        xy = unpack(old.xy, before.limit)
+        if old.method == new.method and old.xy.shape == new.xy.shape:
+            xy = xy + share * (unpack(new.xy, after.limit) - xy)
+        arms.append(dataclasses.replace(old, xy=pack(xy, limit)))
+    return dataclasses.replace(before, limit=limit, arms=tuple(arms))
 
 
 def _map(embeddings: np.ndarray, before: _Map | None, anchor: np.ndarray | None, method: str, seed: int) -> _Map:

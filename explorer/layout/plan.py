@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import bisect
+from collections.abc import Collection, Sequence
 
 MOST_FRAMES = 60  # of a run that is drawn after it has ended
 LATE = 2  # snapshots that may wait before the live map skips to the newest
@@ -16,10 +17,11 @@ def thin(ks: Sequence[int], most: int = MOST_FRAMES) -> list[int]:
 
 
 def next_snapshot(ks: Sequence[int], last: int | None, *, live: bool) -> int | None:
-    """The snapshot to lay out now, or None.
+    """The snapshot beyond the newest frame to lay out now, or None.
 
     A run begins with its first snapshot, where all arms are still equal. While it trains, its map stays with the
-    present: a layout that falls behind skips. After training, what is missing is filled in, thinned.
+    present: a layout that falls behind skips. After training the rest is laid out thinned; what was skipped is
+    :func:`missing`.
 
     Args:
         ks: versions of the snapshots, rising.
@@ -32,3 +34,26 @@ def next_snapshot(ks: Sequence[int], last: int | None, *, live: bool) -> int | N
     if not waiting:
         return None
     return waiting[-1] if live and len(waiting) > LATE else waiting[0]
+
+
+def missing(ks: Sequence[int], drawn: Collection[int], most: int = MOST_FRAMES) -> list[int]:
+    """The snapshots before the newest frame that are worth drawing afterwards, oldest first.
+
+    They are those of ``thin(ks, most)`` that have no frame within half the distance between two of them.
+
+    Args:
+        ks: versions of the snapshots, rising.
+        drawn: versions that have a frame.
+    """
+    places = [place for place, k in enumerate(ks) if k in drawn]
+    if not places:
+        return []
+    reach = max(1.0, (len(ks) - 1) / (most - 1)) / 2
+    wanted = {k: place for place, k in enumerate(ks)}
+    found = []
+    for k in thin(ks, most):
+        place = wanted[k]
+        right = bisect.bisect_left(places, place)
+        if right < len(places) and min(abs(place - near) for near in places[max(right - 1, 0) : right + 1]) >= reach:
+            found.append(k)
+    return found

@@ -19,9 +19,11 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from explorer.layout.environment import environment
+from trainers import leash
 
 IDLE_SECONDS = 0.2  # between two looks when there was nothing to do
 GRACE_SECONDS = 0.7  # for a frame in the making when the process is told to end
+LEASH_SECONDS = 1.2  # then it is ended from outside: compiled code holds the interpreter for seconds
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -36,6 +38,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         os.environ.setdefault(key, value)
     if given.fill is not None:
         return _fill(given.root, given.fill)
+    leash.hold(LEASH_SECONDS)
     with contextlib.suppress(OSError, AttributeError):
         os.nice(5)  # training comes first
     stop = threading.Event()
@@ -110,7 +113,5 @@ class _Reader(threading.Thread):
 
 
 if __name__ == "__main__":
-    code = main()
-    sys.stderr.flush()
     # not sys.exit: a compiler may still be at work in the background, and nobody waits for it
-    os._exit(code)
+    leash.leave(main())

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from explorer.layout.session import Session
 from explorer.layout.warm import Warmth
+from trainers.errors import RunError
 from trainers.store import RunFolder, list_runs
 
 _log = logging.getLogger(__name__)
@@ -54,7 +55,10 @@ class LayoutService:
         now = self._now()
         if now - self._scanned >= SCAN_SECONDS:
             self._scanned = now
-            self._active = {folder.id for folder in list_runs(self._root) if _fresh(folder.path)}
+            try:
+                self._active = {folder.id for folder in list_runs(self._root) if _fresh(folder.path)}
+            except RunError as error:
+                _log.warning("%s", error)
         for run_id, seen in list(self._watched.items()):
             if now - seen > WATCH_SECONDS:
                 del self._watched[run_id]

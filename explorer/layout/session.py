@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import bisect
 import logging
-import os
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Sequence
 
 from explorer.layout.frames import Layouter
-from explorer.layout.plan import LATE, next_snapshot
+from explorer.layout.plan import LATE, missing, next_snapshot
 from explorer.layout.warm import Warmth
 from trainers.errors import RunError
 from trainers.store import RunFolder
+from trainers.store.opening import can_write
 from trainers.types import ACTIVE, Frame, Snapshot
 
 _log = logging.getLogger(__name__)
+
+SPARE_SECONDS, SPARE_SHARE = 2.0, 3.0  # while a run trains, what is missing takes a quarter of the time at most
 
 
 class Session:
@@ -24,10 +28,12 @@ class Session:
         RunError: the run cannot be written.
     """
 
-    def __init__(self, folder: RunFolder) -> None:
-        if not os.access(folder.path, os.W_OK):
+    def __init__(self, folder: RunFolder, now: Callable[[], float] = time.monotonic) -> None:
+        if not can_write(folder.path):
             raise RunError(f"The run {folder.id} is read-only; its frames stay as they are.")
         self.folder = folder
+        self._now = now
+        self._spare = now() + SPARE_SECONDS
         self._layouter = Layouter()
         self._last: int | None = None
         self._damaged: set[int] = set()
@@ -42,36 +48,79 @@ class Session:
         self._catch_up()
         entry = self._next()
         if entry is None:
-            return False
+            return self._fill_in(warmth)
         method = self._method(warmth)
         if method is None:
             return False
-        k, step, seconds = entry
-        try:
-            embeddings = self.folder.embeddings(k)
-        except RunError as error:
-            # one lost file must not hold up the snapshots after it
-            self._check_present()
-            self._damaged.add(k)
-            _log.warning("%s", error)
+        snapshot = self._snapshot(entry)
+        if snapshot is None:
             return True
-        snapshot = Snapshot(k=k, step=step, seconds=seconds, embeddings=embeddings)
-        return self._add(self._layouter.next(snapshot, method), lambda: self._announced(k) == entry)
+        self._last = snapshot.k
+        return self._add(self._layouter.next(snapshot, method), entry)
 
     def close(self) -> None:
         """Let go of the folder's database."""
         self.folder.db.close()
 
     def _check_present(self) -> None:
-        if not (self.folder.path / "config.json").is_file():
+        if not self.folder.present:
             raise RunError(f"The run {self.folder.id} was deleted.")
+
+    def _fill_in(self, warmth: Warmth) -> bool:
+        """Draw what was passed over, the oldest that is worth it first; seldom while the run trains."""
+        live = self.folder.state().phase in ACTIVE
+        if warmth.warming or (live and self._now() < self._spare):
+            return False
+        drawn = self.folder.frames()
+        entries = self._entries()
+        k = next(iter(missing(list(entries), set(drawn))), None)
+        if k is None:
+            return False
+        begun = self._now()
+        snapshot = self._snapshot(entries[k])
+        more = True
+        if snapshot is not None:
+            frame = self._between(drawn, snapshot, warmth.method)
+            more = self._add(frame, entries[k])
+        self._spare = self._now() + max(SPARE_SECONDS, SPARE_SHARE * (self._now() - begun))
+        return more and not live
+
+    def _between(self, drawn: Sequence[int], snapshot: Snapshot, method: str) -> Frame:
+        """The frame of a snapshot, on the way between the nearest frames that can be read."""
+        place = bisect.bisect(drawn, snapshot.k)
+        earlier, later = self._readable(drawn[:place][::-1]), self._readable(drawn[place:])
+        if earlier is not None and later is not None and len(earlier.arms[0].xy) == len(later.arms[0].xy):
+            return self._layouter.between(earlier, later, snapshot, method)
+        return Layouter(previous=earlier or later).next(snapshot, method)
+
+    def _readable(self, ks: Sequence[int]) -> Frame | None:
+        for k in ks:
+            try:
+                return self.folder.frame(k)
+            except RunError:
+                continue
+        return None
+
+    def _snapshot(self, entry: tuple[int, int, float]) -> Snapshot | None:
+        """None where its embeddings are lost: one lost file must not hold up the snapshots after it."""
+        k, step, seconds = entry
+        try:
+            return Snapshot(k=k, step=step, seconds=seconds, embeddings=self.folder.embeddings(k))
+        except RunError as error:
+            self._check_present()
+            self._damaged.add(k)
+            _log.warning("%s", error)
+            return None
+
+    def _entries(self) -> dict[int, tuple[int, int, float]]:
+        return {entry[0]: entry for entry in self.folder.snapshots() if entry[0] not in self._damaged}
 
     def _catch_up(self) -> None:
         """Go on from the newest stored frame if that is not the one made last."""
-        newest = self._newest_frame()
-        if newest is not None and self._announced(newest) is None:
+        newest = self.folder.newest_frame()
+        if newest is not None and self.folder.announced(newest) is None:
             self.folder.db.write("DELETE FROM frames WHERE k NOT IN (SELECT k FROM snapshots)")
-            newest = self._newest_frame()
+            newest = self.folder.newest_frame()
         if newest == self._last:
             return
         previous: Frame | None = None
@@ -83,7 +132,7 @@ class Session:
         self._layouter, self._last, self._damaged = Layouter(previous=previous), newest, set()
 
     def _next(self) -> tuple[int, int, float] | None:
-        entries = {entry[0]: entry for entry in self.folder.snapshots() if entry[0] not in self._damaged}
+        entries = self._entries()
         ks = list(entries)
         live = self.folder.db.state().phase in ACTIVE
         if live and len(ks) > LATE and (self._last is None or ks[-LATE - 1] > self._last):
@@ -103,18 +152,17 @@ class Session:
         going_on = previous.arms[0].method == "pca" and self.folder.db.state().phase in ACTIVE
         return "pca" if going_on else None
 
-    def _add(self, frame: Frame, still_there: Callable[[], bool]) -> bool:
+    def _add(self, frame: Frame, entry: tuple[int, int, float]) -> bool:
         """Store a frame, unless its snapshot was rewound or its run deleted in the meantime."""
-        self._last = frame.k
         self._check_present()
-        if not still_there():
+        if self.folder.announced(frame.k) != entry:
             return False
         try:
             self.folder.add_frame(frame)
         except (RunError, OSError):
             self._sweep(frame.k)
             raise
-        if not still_there():
+        if self.folder.announced(frame.k) != entry:
             self.folder.db.write("DELETE FROM frames WHERE k = ?", [(frame.k,)])
             return False
         return True
@@ -122,16 +170,9 @@ class Session:
     def _sweep(self, k: int) -> None:
         """Leave nothing behind in a folder that was deleted while its frame was being written."""
         path = self.folder.path
-        if (path / "config.json").is_file() or not path.is_dir():
+        if self.folder.present or not path.is_dir():
             return
         (path / "layout" / f"{k:06d}.safetensors").unlink(missing_ok=True)
         for folder in (path / "layout", path):
             if folder.is_dir() and not any(folder.iterdir()):
                 folder.rmdir()
-
-    def _newest_frame(self) -> int | None:
-        return self.folder.db.rows("SELECT MAX(k) FROM frames")[0][0]
-
-    def _announced(self, k: int) -> tuple[int, int, float] | None:
-        rows = self.folder.db.rows("SELECT k, step, seconds FROM snapshots WHERE k = ?", (k,))
-        return rows[0] if rows else None

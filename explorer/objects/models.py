@@ -23,6 +23,7 @@ from trainers.crossmodal.encode import encode_photos, encode_texts, squash
 from trainers.crossmodal.models import MODELS
 from trainers.data.settings import folder_allowed
 from trainers.errors import DataError, RunError, UserError
+from trainers.store.damage import reading
 
 LOADED = 3
 PIECE = 256
@@ -142,7 +143,8 @@ class Models:
             if len(found) >= _LISTED:
                 break
             try:
-                found += self._arms(self._library.get(folder.id))
+                with reading(folder.id):
+                    found += self._arms(self._library.get(folder.id))
             except RunError:
                 continue  # a damaged run hides no other
         return own + found
@@ -155,7 +157,8 @@ class Models:
         """
         match = _RUN.fullmatch(name)
         if match is not None:
-            arms = self._arms(self._library.get(match.group(1)))
+            with reading(match.group(1), passed=UserError):
+                arms = self._arms(self._library.get(match.group(1)))
             found = next((arm for arm in arms if arm.name == name), None)
             if found is None:
                 raise GoneError("This run has no model that can answer: it has no such arm or no checkpoint yet.")

@@ -24,6 +24,8 @@ from trainers.encoders import ENCODERS, Encoder
 from trainers.errors import DataError, RunError, UserError
 from trainers.removal.fills import paint
 from trainers.stepper import under
+from trainers.store.damage import reading
+from trainers.store.regular import is_regular
 
 MOST_K = 20
 _IMAGES = 256 * MEGABYTE  # of test images kept; those used last are kept however many they are
@@ -54,9 +56,10 @@ class Nearby:
         found = []
         for folder in self._library.folders():
             try:
-                run = self._library.get(folder.id)
-                if run.config.mend is None:
-                    found.append(run.at_rest("nearby", lambda run=run: _about(run, _why_not(run))))
+                with reading(folder.id):
+                    run = self._library.get(folder.id)
+                    if run.config.mend is None:
+                        found.append(run.at_rest("nearby", lambda run=run: _about(run, _why_not(run))))
             except RunError:
                 continue  # a damaged run is told in the list of runs
         return found
@@ -134,7 +137,8 @@ class Nearby:
         return np.ascontiguousarray(np.repeat(pixels, 3, axis=2) if pixels.shape[2] == 1 else pixels)
 
     def _encoders(self, run: Run) -> Arms:
-        written = max(path.stat().st_mtime_ns for path in (run.folder.path / "ckpt").glob("*.safetensors"))
+        with reading(run.id):
+            written = max(path.stat().st_mtime_ns for path in (run.folder.path / "ckpt").glob("*.safetensors"))
         return self._arms.get((run.id, written), lambda: _read_arms(run, self._tests(run)))
 
 
@@ -212,7 +216,7 @@ def _move(before: int | None, rank: int, count: int) -> int | str:
 def _last_snapshot(run: Run) -> tuple[int, int]:
     """Number and step of the newest snapshot whose embeddings were kept."""
     for k, step, _ in reversed(run.folder.snapshots()):
-        if run.folder.embeddings_path(k).is_file():
+        if is_regular(run.folder.embeddings_path(k)):
             return k, step
     raise DataError("This run kept no embeddings; train it again to use it here.")
 

@@ -50,7 +50,8 @@ def main(path: Path, how: str) -> int:
     if how == "dies":
         print("CUDA driver version is insufficient")
         return 1
-    with (path / "lock").open("a") as lock:
+    handle = os.open(path / "lock", os.O_RDWR | os.O_CREAT | os.O_NONBLOCK, 0o644)
+    with os.fdopen(handle, "rb+", buffering=0) as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -41,6 +42,7 @@ def test_a_copy_of_the_database_is_whole_while_others_write(tmp_path: Path) -> N
     copy.mkdir()
     folder.db.copy_to(copy / "run.db")
     assert [path.name for path in copy.iterdir()] == ["run.db"]
+    shutil.copy(folder.path / "config.json", copy)
     again = RunFolder(copy, read_only=True)
     assert again.scalars() == folder.scalars() and again.state() == folder.state()
 

@@ -29,7 +29,8 @@ from trainers.types import (
 )
 
 CONFIG = RunConfig(
-    data=DataChoice(source="x", label_columns=("a", "b")), losses=(LossChoice(name="l", parameters={"k": [1, 2]}),)
+    data=DataChoice(source="x", label_columns=("a", "b")),
+    losses=(LossChoice(name="l", parameters={"k": [1, 2]}), LossChoice(name="m")),
 )
 
 

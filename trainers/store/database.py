@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import sqlite3
 import threading
 import time
@@ -9,9 +10,11 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from trainers.errors import DiskFullError, RunError
-from trainers.store.files import is_full
-from trainers.types import RunState, Scalar
+from trainers.errors import RunError
+from trainers.store import checked
+from trainers.store.damage import damaged, reads
+from trainers.store.opening import LOOKS, PATIENCE, Opened, can_write
+from trainers.types import PHASES, RunState, Scalar
 
 VERSION = 1
 
@@ -37,10 +40,11 @@ class Database:
     """
 
     def __init__(self, path: Path, *, read_only: bool = False) -> None:
+        self.id = path.parent.name
         self._path = path
         self._read_only = read_only
         self._lock = threading.Lock()
-        self._connection: sqlite3.Connection | None = None
+        self._opened: Opened | None = None
 
     def create(self) -> None:
         """Write an empty database of this version."""
@@ -53,35 +57,41 @@ class Database:
         finally:
             connection.close()
 
+    @reads
     def check(self) -> None:
         """Raise RunError if the file is missing, damaged or of another version."""
         version = self.rows("PRAGMA user_version")[0][0]
         if version != VERSION:
             raise RunError(
-                f"The run {self._path.parent.name} was written by format {version}; this program reads format "
+                f"The run {self.id} was written by format {version}; this program reads format "
                 f"{VERSION}. Open it with the version that wrote it, or delete it."
             )
+        missing = _columns() - set(self.rows(_COLUMNS))
+        if missing:
+            raise damaged(self.id, f"run.db lacks {', '.join('.'.join(column) for column in sorted(missing))}")
 
     def rows(self, sql: str, values: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
-        """Read."""
+        """Read. The values may be of any type: SQLite keeps to no column's."""
         with self._lock:
             try:
-                return self._open().execute(sql, values).fetchall()
-            except sqlite3.DatabaseError as error:
+                return self._open(LOOKS).execute(sql, values).fetchall()
+            except (sqlite3.Error, OSError) as error:
                 self._close()
-                raise self._damaged(error) from error
+                raise damaged(self.id, error) from error
 
     def write(self, sql: str, batch: Iterable[tuple[Any, ...]] = ((),)) -> None:
         """Run one statement for every tuple of values, in one transaction."""
         if self._read_only:
-            raise RunError(f"The run {self._path.parent.name} is a recording and cannot be changed.")
+            raise RunError(f"The run {self.id} is a recording and cannot be changed.")
+        if self._path.parent.is_dir() and not can_write(self._path.parent):
+            raise RunError(f"The run {self.id} lies in a read-only place; it can be watched but not changed.")
         with self._lock:
             try:
-                with self._open() as connection:
+                with self._open(PATIENCE) as connection:
                     connection.executemany(sql, list(batch))
-            except sqlite3.DatabaseError as error:
+            except (sqlite3.Error, OSError) as error:
                 self._close()
-                raise self._damaged(error) from error
+                raise damaged(self.id, error) from error
 
     def copy_to(self, path: Path) -> None:
         """Write a consistent copy, whole in one file, while others may be writing."""
@@ -89,12 +99,12 @@ class Database:
             try:
                 target = sqlite3.connect(path)
                 try:
-                    self._open().backup(target)
+                    self._open(LOOKS).backup(target)
                 finally:
                     target.close()
-            except sqlite3.DatabaseError as error:
+            except (sqlite3.Error, OSError) as error:
                 self._close()
-                raise self._damaged(error) from error
+                raise damaged(self.id, error) from error
 
     def close(self) -> None:
         """Close the connection; the next call opens it again."""
@@ -104,15 +114,26 @@ class Database:
     @property
     def is_open(self) -> bool:
         """Whether it holds files open."""
-        return self._connection is not None
+        return self._opened is not None
 
+    @reads
     def state(self) -> RunState:
         """The state row."""
-        row = self.rows("SELECT phase, step, seconds, planned_steps, message, error, updated FROM state")
-        if not row:
-            raise self._damaged("its state is missing")
-        names = ("phase", "step", "seconds", "planned_steps", "message", "error", "updated")
-        return RunState(**dict(zip(names, row[0], strict=True)))
+        rows = self.rows("SELECT phase, step, seconds, planned_steps, message, error, updated FROM state")
+        if not rows:
+            raise damaged(self.id, "its state is missing")
+        phase, step, seconds, planned, message, error, updated = rows[0]
+        if phase not in PHASES:
+            raise ValueError(f"its phase needs one of {', '.join(PHASES)}; got {checked.shown(phase)}")
+        return RunState(
+            phase=phase,
+            step=checked.whole(step, "step"),
+            seconds=checked.real(seconds, "seconds"),
+            planned_steps=None if planned is None else checked.whole(planned, "planned steps"),
+            message=checked.text(message, "message"),
+            error=None if error is None else checked.text(error, "error"),
+            updated=checked.real(updated, "updated"),
+        )
 
     def set_state(self, state: RunState) -> None:
         """Replace the state row; ``updated`` is set to now."""
@@ -126,40 +147,56 @@ class Database:
         rows = [(s.arm, s.step, s.seconds, s.key, s.value) for s in scalars]
         self.write("INSERT OR REPLACE INTO metrics (arm, step, seconds, key, value) VALUES (?, ?, ?, ?, ?)", rows)
 
+    @reads
     def metrics(self, after: int = 0) -> tuple[int, list[Scalar]]:
         """Scalars appended after row ``after``, the newest of each arm, step and key, and the row to continue from."""
         # runs written before such rows were unique may hold several; the other columns are those of the largest id
         columns = "MAX(id), arm, step, seconds, key, value"
         sql = f"SELECT {columns} FROM metrics WHERE id > ? GROUP BY arm, step, key ORDER BY 1"
         rows = self.rows(sql, (after,))
-        found = [Scalar(arm=a, step=s, seconds=t, key=k, value=v) for _, a, s, t, k, v in rows if v is not None]
+        found = [_scalar(*row[1:]) for row in rows if row[5] is not None]
         return (rows[-1][0] if rows else after), found
 
-    def _open(self) -> sqlite3.Connection:
-        if self._connection is None:
-            if not self._path.is_file():
-                raise self._damaged("run.db is missing")
-            if self._read_only:
-                # immutable: no lock, no journal, no shared-memory file; a plain mode=ro still makes them in WAL
-                uri = f"{self._path.resolve().as_uri()}?mode=ro&immutable=1"
-                self._connection = sqlite3.connect(uri, uri=True, check_same_thread=False)
-                return self._connection
-            # isolation None would autocommit; the default groups a batch into one transaction
-            self._connection = sqlite3.connect(self._path, timeout=10, check_same_thread=False)
-            self._connection.execute("PRAGMA synchronous=NORMAL")
-        return self._connection
+    def _open(self, patience: float) -> sqlite3.Connection:
+        if self._opened is not None and self._opened.stale():
+            self._close()
+        if self._opened is None:
+            if not self._path.exists():
+                raise damaged(self.id, "run.db is missing")
+            self._opened = Opened(self._path, recording=self._read_only)
+        connection = self._opened.connection
+        connection.execute(f"PRAGMA busy_timeout={round(1000 * patience)}")
+        return connection
 
     def _close(self) -> None:
-        if self._connection is not None:
-            self._connection.close()
-            self._connection = None
+        if self._opened is not None:
+            self._opened.close()
+            self._opened = None
 
-    def _damaged(self, why: object) -> RunError:
-        if isinstance(why, BaseException) and is_full(why):
-            return DiskFullError()
-        if isinstance(why, sqlite3.OperationalError) and "locked" in str(why):
-            return RunError(f"The run {self._path.parent.name} is busy; try again in a moment.")
-        return RunError(
-            f"The run folder {self._path.parent.name} is incomplete or damaged ({why}). "
-            "Delete it, or restore the missing files from a download of the run."
-        )
+
+def _scalar(arm: object, step: object, seconds: object, key: object, value: object) -> Scalar:
+    number = checked.measured(value, "value")
+    return Scalar(
+        arm=checked.whole(arm, "arm"),
+        step=checked.whole(step, "step"),
+        seconds=checked.real(seconds, "seconds"),
+        key=checked.text(key, "key"),
+        value=float("nan") if number is None else number,
+    )
+
+
+_COLUMNS = """
+SELECT tables.name, columns.name FROM sqlite_master AS tables, pragma_table_info(tables.name) AS columns
+WHERE tables.type = 'table'
+"""
+
+
+@functools.cache
+def _columns() -> frozenset[tuple[str, str]]:
+    """Table and column of everything that a database of this version has."""
+    connection = sqlite3.connect(":memory:")
+    try:
+        connection.executescript(_SCHEMA)
+        return frozenset(connection.execute(_COLUMNS))
+    finally:
+        connection.close()

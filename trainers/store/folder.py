@@ -14,7 +14,6 @@
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import json
 import os
 import re
@@ -27,16 +26,17 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from safetensors import SafetensorError
 from torch import Tensor
 
-from trainers.errors import DiskFullError, RunError, UserError
-from trainers.store.database import Database
-from trainers.store.files import is_full, read_tensors, sync, write_bytes, write_tensors
-from trainers.store.lock import is_locked
+from trainers.errors import DiskFullError, RunError
+from trainers.store.files import is_full, sync, write_bytes, write_tensors
+from trainers.store.reader import RunReader
+from trainers.store.regular import is_there, open_regular
+from trainers.store.removal import remove
 from trainers.store.takeover import make_durable, make_unique, sweep_run
-from trainers.types import ACTIVE, Frame, FrameArm, Hierarchy, Probe, RunConfig, RunState, Scalar, Snapshot
+from trainers.types import Frame, Probe, RunConfig, Snapshot
 
+MAKING_SECONDS = 5.0  # a run folder gets its configuration last, after some milliseconds
 BALLAST = 256 * 1024  # bytes; a state row and its journal need some tens of thousands
 _ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"  # Crockford's base 32, as in a ULID
 _ID = re.compile(r"[0-9A-HJKMNP-TV-Z]{26}")
@@ -53,17 +53,11 @@ def is_id(text: str) -> bool:
     return _ID.fullmatch(text) is not None
 
 
-class RunFolder:
+class RunFolder(RunReader):
     """Read and write one run. Any number of processes may hold one; only the trainer holds its lock.
 
     With ``read_only`` it is a recording: nothing in the folder is ever written, and nothing trains it.
     """
-
-    def __init__(self, path: Path, *, read_only: bool = False) -> None:
-        self.path = path
-        self.id = path.name
-        self.read_only = read_only
-        self.db = Database(path / "run.db", read_only=read_only)
 
     # ------------------------------------------------------------------ life
 
@@ -117,66 +111,28 @@ class RunFolder:
         if not is_id(run_id):
             raise RunError(f"A run id is 26 letters and digits; {run_id[:40]!r} came.")
         folder = cls(root / run_id, read_only=read_only)
-        if not (folder.path / "config.json").is_file():
-            raise RunError(f"There is no run {run_id}; it may have been deleted.")
-        folder.db.check()
+        folder.check()
         return folder
 
-    @property
-    def config(self) -> RunConfig:
-        """What was asked for."""
-        try:
-            return RunConfig.from_json((self.path / "config.json").read_text())
-        except (OSError, UserError) as error:
-            raise RunError(f"The run {self.id} has no readable configuration: {error}") from error
-
-    @property
-    def owner(self) -> str:
-        """Digest of the owner's token; empty when anyone may control the run."""
-        try:
-            return (self.path / "owner").read_text()
-        except OSError:
-            return ""
-
-    def is_alive(self) -> bool:
-        """Whether a trainer process holds this run."""
-        return not self.read_only and is_locked(self.path)
-
-    def state(self) -> RunState:
-        """The state; a run that says it is active without a living trainer is ``interrupted``."""
-        state = self.db.state()
-        if state.phase in ACTIVE and not self.is_alive():
-            return dataclasses.replace(state, phase="interrupted", message="its trainer is gone; it can be resumed")
-        return state
-
-    def size(self) -> int:
-        """Bytes on disk; files that vanish while counting count nothing."""
-        total = 0
-        for folder, _, names in os.walk(self.path):
-            for name in names:
-                with contextlib.suppress(OSError):
-                    total += (Path(folder) / name).stat().st_size
-        return total
-
     def delete(self) -> None:
-        """Remove the folder.
+        """Remove the folder, whatever state it is in; of a link only the link itself.
 
         Raises:
-            RunError: it is training, or a recording.
+            RunError: it is training, a recording, or in a read-only place.
         """
         if self.read_only:
             raise RunError(f"The run {self.id} is a recording and cannot be deleted.")
         if self.is_alive():
             raise RunError(f"The run {self.id} is training; stop it before deleting it.")
         self.db.close()
-        shutil.rmtree(self.path)
+        remove(self.path)
 
     def log(self, line: str) -> None:
         """Append one dated line to ``log.txt``; a recording keeps its log as it is."""
         if self.read_only:
             return
-        with (self.path / "log.txt").open("a") as file:
-            file.write(f"{time.strftime('%Y-%m-%d %H:%M:%S')}  {line}\n")
+        with open_regular(self.path / "log.txt") as file:
+            file.write(f"{time.strftime('%Y-%m-%d %H:%M:%S')}  {line}\n".encode(errors="replace"))
 
     # --------------------------------------------------------------- control
 
@@ -185,10 +141,6 @@ class RunFolder:
         if command not in ("pause", "resume", "stop"):
             raise RunError(f"A command is pause, resume or stop; {command!r} came.")
         self.db.write("INSERT INTO control (command, sent) VALUES (?, ?)", [(command, time.time())])
-
-    def commands(self, after: int) -> list[tuple[int, str]]:
-        """Commands with an id above ``after``, oldest first."""
-        return [(row[0], row[1]) for row in self.db.rows("SELECT id, command FROM control WHERE id > ?", (after,))]
 
     # ------------------------------------------------------- probe, snapshots
 
@@ -210,52 +162,12 @@ class RunFolder:
         path = self.path / "probe.safetensors"
         write_tensors(path, arrays, {"about": json.dumps(about)}, home=self.path, durable=True)
 
-    def probe(self) -> Probe | None:
-        """The probe, or None before the data is read."""
-        if not (self.path / "probe.safetensors").is_file():
-            return None
-        tensors, metadata = self._read(self.path / "probe.safetensors")
-        about = json.loads(metadata["about"])
-        hierarchy = Hierarchy(levels=tuple(about["levels"]), names=tuple(tuple(level) for level in about["names"]))
-        return Probe(
-            labels=tensors["labels"].numpy(),
-            rows=tensors["rows"].numpy(),
-            hierarchy=hierarchy,
-            data_title=about["data_title"],
-            notes=tuple(about["notes"]),
-            tile=about["tile"],
-            columns=about["columns"],
-            sheets=about["sheets"],
-        )
-
-    def sheet_path(self, index: int) -> Path:
-        """Where thumbnail sheet ``index`` lies."""
-        return self.path / "thumbs" / f"{index:03d}.webp"
-
-    def frame_path(self, k: int) -> Path:
-        """Where the maps of snapshot ``k`` lie."""
-        return self._at("layout", k)
-
-    def embeddings_path(self, k: int) -> Path:
-        """Where the embeddings of snapshot ``k`` lie; recordings keep only a few."""
-        return self._at("emb", k)
-
     def add_snapshot(self, snapshot: Snapshot) -> None:
         """Store embeddings, then announce them."""
         tensors = {f"arm{i}": _tensor(e, np.float16) for i, e in enumerate(snapshot.embeddings)}
         write_tensors(self._at("emb", snapshot.k), tensors, home=self.path, durable=True)
         row = (snapshot.k, snapshot.step, snapshot.seconds)
         self.db.write("INSERT OR REPLACE INTO snapshots VALUES (?, ?, ?)", [row])
-
-    def snapshots(self, after: int = -1) -> list[tuple[int, int, float]]:
-        """``(k, step, seconds)`` of the snapshots beyond ``after``, oldest first."""
-        rows = self.db.rows("SELECT k, step, seconds FROM snapshots WHERE k > ? ORDER BY k", (after,))
-        return [(int(k), int(step), float(seconds)) for k, step, seconds in rows]
-
-    def embeddings(self, k: int) -> tuple[np.ndarray, ...]:
-        """Float16 ``[P, D]`` of every arm at snapshot ``k``."""
-        tensors, _ = self._read(self._at("emb", k))
-        return tuple(tensors[f"arm{i}"].numpy() for i in range(len(tensors)))
 
     # ---------------------------------------------------------------- frames
 
@@ -268,32 +180,6 @@ class RunFolder:
         write_tensors(self._at("layout", frame.k), tensors, home=self.path)
         rows = [(frame.k, i, frame.limit, a.quality, a.drift, a.method) for i, a in enumerate(frame.arms)]
         self.db.write("INSERT OR REPLACE INTO frames VALUES (?, ?, ?, ?, ?, ?)", rows)
-
-    def frames(self, after: int = -1) -> list[int]:
-        """Versions ``k`` of the stored frames beyond ``after``, oldest first."""
-        return [int(row[0]) for row in self.db.rows("SELECT DISTINCT k FROM frames WHERE k > ? ORDER BY k", (after,))]
-
-    def frame(self, k: int) -> Frame:
-        """The frame of snapshot ``k``."""
-        sql = (
-            'SELECT step, seconds, "limit", quality, drift, method FROM frames JOIN snapshots USING (k) '
-            "WHERE k = ? ORDER BY arm"
-        )
-        rows = self.db.rows(sql, (k,))
-        if not rows:
-            raise RunError(f"The run {self.id} has no frame {k}.")
-        tensors, _ = self._read(self._at("layout", k))
-        arms = tuple(
-            FrameArm(
-                xy=tensors[f"xy{i}"].numpy(),
-                neighbours=tensors[f"nn{i}"].numpy().astype(np.int32),
-                quality=row[3],
-                drift=row[4],
-                method=row[5],
-            )
-            for i, row in enumerate(rows)
-        )
-        return Frame(k=k, step=rows[0][0], seconds=rows[0][1], limit=rows[0][2], arms=arms)
 
     # ------------------------------------------------------------ checkpoint
 
@@ -316,13 +202,12 @@ class RunFolder:
     def read_checkpoint(self) -> tuple[dict[str, Tensor], dict[str, object]] | None:
         """The newest readable checkpoint, or None."""
         for name in ("last", "previous"):
-            path = self.path / "ckpt" / f"{name}.safetensors"
-            if path.is_file():
+            if is_there(self.path / "ckpt" / f"{name}.safetensors"):
                 try:
-                    tensors, metadata = read_tensors(path)
-                    return tensors, json.loads(metadata["about"])
-                except (SafetensorError, OSError, KeyError, ValueError):
-                    self.log(f"checkpoint {name} cannot be read; trying the one before it")
+                    return self._checkpoint(name)
+                except RunError:
+                    with contextlib.suppress(OSError):
+                        self.log(f"checkpoint {name} cannot be read; trying the one before it")
         return None
 
     def rewind(self, step: int) -> None:
@@ -336,26 +221,31 @@ class RunFolder:
                 if path.stem.isdecimal() and int(path.stem) not in kept:
                     path.unlink(missing_ok=True)
 
-    def scalars(self) -> list[Scalar]:
-        """All scalars, in the order they were written."""
-        return self.db.metrics()[1]
-
-    def _at(self, kind: str, k: int) -> Path:
-        return self.path / kind / f"{k:06d}.safetensors"
-
-    def _read(self, path: Path) -> tuple[dict[str, Tensor], dict[str, str]]:
-        try:
-            return read_tensors(path)
-        except (OSError, SafetensorError) as error:
-            raise RunError(f"The run {self.id} lacks {path.name} or it is damaged: {error}") from error
-
 
 def list_runs(root: Path, *, read_only: bool = False) -> list[RunFolder]:
-    """The runs under ``root``, newest first; folders that are not runs are passed over."""
-    if not root.is_dir():
+    """Whatever bears the name of a run under ``root``, newest first, damaged or not: reading one says what is wrong.
+
+    What has no configuration yet and changed within the last seconds is being made or deleted, and is passed over.
+
+    Raises:
+        RunError: the folder of the runs cannot be read.
+    """
+    try:
+        names = [entry.name for entry in os.scandir(root) if is_id(entry.name)]
+    except (FileNotFoundError, NotADirectoryError):
         return []
-    paths = [path for path in root.iterdir() if is_id(path.name) and (path / "config.json").is_file()]
-    return [RunFolder(path, read_only=read_only) for path in sorted(paths, reverse=True)]
+    except OSError as error:
+        raise RunError(f"The folder of the runs cannot be read: {error.strerror}.") from error
+    paths = [root / name for name in sorted(names, reverse=True)]
+    return [RunFolder(path, read_only=read_only) for path in paths if not _in_the_making(path)]
+
+
+def _in_the_making(path: Path) -> bool:
+    try:
+        age = time.time() - path.lstat().st_mtime
+        return 0 <= age < MAKING_SECONDS and path.is_dir() and not is_there(path / "config.json")
+    except OSError:
+        return False
 
 
 def _tensor(array: object, dtype: type) -> Tensor:

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import os
+import stat
 import time
 from pathlib import Path
 
+from trainers.errors import RunError
+
 ATTEMPTS, PAUSE = 20, 0.01
+_SAFELY = os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOFOLLOW  # a pipe or a link in its place must hold nobody up
 
 
 class RunLock:
@@ -18,8 +23,20 @@ class RunLock:
         self._handle: int | None = None
 
     def acquire(self) -> bool:
-        """Take the lock; False when another process holds it. Child processes do not inherit it."""
-        handle = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        """Take the lock; False when another process holds it. Child processes do not inherit it.
+
+        Raises:
+            RunError: the lock is no file, or cannot be made.
+        """
+        try:
+            handle = os.open(self._path, os.O_RDWR | os.O_CREAT | _SAFELY, 0o644)
+            if not stat.S_ISREG(os.fstat(handle).st_mode):
+                os.close(handle)
+                raise OSError(errno.EINVAL, "it is no file")
+        except OSError as error:
+            raise RunError(
+                f"The lock of run {self._path.parent.name} cannot be taken ({error.strerror}). Delete the file `lock`."
+            ) from error
         for _ in range(ATTEMPTS):
             try:
                 fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -50,16 +67,18 @@ class RunLock:
 
 
 def is_locked(folder: Path) -> bool:
-    """Whether some process holds the folder's lock."""
+    """Whether some process holds the folder's lock; what is no file nobody can hold. It never raises."""
     try:
-        handle = os.open(folder / "lock", os.O_RDONLY | os.O_CLOEXEC)
-    except FileNotFoundError:
+        handle = os.open(folder / "lock", os.O_RDONLY | _SAFELY)
+    except (OSError, ValueError):
         return False
     try:
+        if not stat.S_ISREG(os.fstat(handle).st_mode):
+            return False
         # shared: any number may ask at the same time without taking each other for a trainer
         fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except OSError:
-        return True
+    except OSError as error:
+        return error.errno in (errno.EWOULDBLOCK, errno.EACCES)
     finally:
         os.close(handle)
     return False

@@ -1,0 +1,66 @@
+"""A process that holds the reading end of a pipe on its standard input, and is gone soon after the other end closes.
+
+A thread of the process itself may wait for the interpreter for seconds: while compiled code or a library that is being
+loaded holds it, and for ever once the interpreter ends. So another process looks on, which does nothing else: it is
+forked before anything large is imported, reads nothing, and wakes twice a second.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import select
+import signal
+import stat
+import sys
+import time
+from typing import NoReturn
+
+BEAT_SECONDS = 0.5
+
+
+def is_leashed() -> bool:
+    """Whether standard input is a pipe: the end of it then means that whoever started this process is gone."""
+    try:
+        return stat.S_ISFIFO(os.fstat(0).st_mode)
+    except OSError:
+        return False
+
+
+def hold(grace: float) -> None:
+    """Have this process killed ``grace`` seconds after its standard input ends, if that is a pipe.
+
+    To be called while there is one thread only, and before anything is opened that a child must not share.
+    """
+    if not is_leashed():
+        return
+    held = os.getpid()
+    if os.fork() == 0:
+        _look_on(held, grace)
+
+
+def leave(code: int) -> NoReturn:
+    """End this process at once, without the interpreter's end, in which nothing would look after it."""
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(OSError, ValueError):
+            stream.flush()
+    os._exit(code)
+
+
+def _look_on(held: int, grace: float) -> NoReturn:
+    try:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        empty = os.open(os.devnull, os.O_RDWR)
+        os.dup2(empty, 1)
+        os.dup2(empty, 2)
+        os.closerange(3, 256)
+        pipe = select.poll()
+        pipe.register(0, 0)  # no event but its end, which is always told; what is in the pipe is for the other
+        while os.getppid() == held:
+            if pipe.poll(1000 * BEAT_SECONDS):
+                time.sleep(grace)
+                if os.getppid() == held:
+                    os.kill(held, signal.SIGKILL)
+                break
+    finally:
+        os._exit(0)

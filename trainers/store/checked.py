@@ -1,0 +1,90 @@
+"""Checks of what was read from a run folder: SQLite and JSON hand over whatever lies there, of any type."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import Any
+
+MOST = 2**53  # beyond it a browser cannot count
+
+
+def whole(value: object, name: str, low: int = 0) -> int:
+    """A whole number that a browser can hold.
+
+    Raises:
+        ValueError: it is none.
+    """
+    if isinstance(value, bool) or not isinstance(value, int) or not low <= value < MOST:
+        raise ValueError(f"{name} needs a whole number, {low} or more; got {shown(value)}")
+    return value
+
+
+def real(value: object, name: str) -> float:
+    """A finite number.
+
+    Raises:
+        ValueError: it is none.
+    """
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
+        raise ValueError(f"{name} needs a number; got {shown(value)}")
+    return float(value)
+
+
+def measured(value: object, name: str) -> float | None:
+    """A number of any size, infinity included; None stands for not-a-number, as SQLite keeps it.
+
+    Raises:
+        ValueError: it is none.
+    """
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        raise ValueError(f"{name} needs a number; got {shown(value)}")
+    return float(value)
+
+
+def text(value: object, name: str) -> str:
+    """Text.
+
+    Raises:
+        ValueError: it is none.
+    """
+    if not isinstance(value, str):
+        raise ValueError(f"{name} needs text; got {shown(value)}")
+    return value
+
+
+def texts(value: object, name: str) -> tuple[str, ...]:
+    """A list of texts.
+
+    Raises:
+        ValueError: it is none.
+    """
+    if not isinstance(value, list):
+        raise ValueError(f"{name} needs a list of texts; got {shown(value)}")
+    return tuple(text(each, name) for each in value)
+
+
+def json_object(content: str | bytes, name: str) -> dict[str, Any]:
+    """A JSON object without NaN, infinity or numbers beyond 64 bits: nothing that could not be sent on as JSON.
+
+    Raises:
+        ValueError: it is none; RecursionError: it is nested too deeply.
+    """
+    found = json.loads(content, parse_int=_bounded)
+    if not isinstance(found, dict):
+        raise ValueError(f"{name} needs a JSON object; got {shown(found)}")
+    json.dumps(found, allow_nan=False)
+    return found
+
+
+def shown(value: object) -> str:
+    """A value in at most 40 characters."""
+    return repr(value)[:40]
+
+
+def _bounded(digits: str) -> int:
+    if len(digits) > 20 or abs(int(digits)) >= 2**63:
+        raise ValueError(f"a whole number has at most 63 bits; got {digits[:24]}")
+    return int(digits)

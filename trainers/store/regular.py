@@ -1,0 +1,93 @@
+"""Opening only what is a regular file: a run folder may hold pipes, links, sockets and folders where files should be.
+
+A pipe would hold a reader up for ever, and a link could show a file of another place.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from pathlib import Path
+from typing import BinaryIO, cast
+
+_SAFELY = os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOFOLLOW
+_APPEND = os.O_WRONLY | os.O_APPEND | os.O_CREAT
+_KINDS = (
+    (stat.S_ISLNK, "a link"),
+    (stat.S_ISDIR, "a folder"),
+    (stat.S_ISFIFO, "a pipe"),
+    (stat.S_ISSOCK, "a socket"),
+)
+
+
+class IrregularError(OSError):
+    """Something that is not a regular file lies where one is needed."""
+
+
+def is_there(path: Path) -> bool:
+    """Whether anything has this name, a broken link included; False where nobody may look."""
+    try:
+        path.lstat()
+    except (OSError, ValueError):
+        return False
+    return True
+
+
+def is_regular(path: Path) -> bool:
+    """Whether a regular file that is no link lies here; it never raises."""
+    try:
+        check_regular(path)
+    except OSError:
+        return False
+    return True
+
+
+def check_regular(path: Path) -> os.stat_result:
+    """What is known of a regular file.
+
+    Raises:
+        IrregularError: it is something else.
+        OSError: it is missing or nobody may look.
+    """
+    found = path.lstat()
+    if not stat.S_ISREG(found.st_mode):
+        raise IrregularError(f"{path.name} is {_kind(found.st_mode)}, not a file")
+    return found
+
+
+def read_regular(path: Path, most: int) -> bytes:
+    """The content of a regular file of at most ``most`` bytes.
+
+    Raises:
+        IrregularError: it is something else, or larger.
+        OSError: it is missing or cannot be read.
+    """
+    with open_regular(path, os.O_RDONLY) as file:
+        if os.fstat(file.fileno()).st_size > most:
+            raise IrregularError(f"{path.name} is larger than {most:,} bytes")
+        return file.read()
+
+
+def open_regular(path: Path, flags: int = _APPEND) -> BinaryIO:
+    """Open a regular file unbuffered; without ``flags`` for appending, made if it is missing.
+
+    Raises:
+        IrregularError: it is something else.
+        OSError: it is missing or may not be opened.
+    """
+    try:
+        handle = os.open(path, flags | _SAFELY, 0o644)
+    except OSError as error:
+        if error.errno in (errno.ELOOP, errno.ENXIO, errno.EISDIR, errno.EMLINK):
+            check_regular(path)
+        raise
+    if not stat.S_ISREG(os.fstat(handle).st_mode):
+        os.close(handle)
+        check_regular(path)
+        raise IrregularError(f"{path.name} is not a file")
+    return cast(BinaryIO, os.fdopen(handle, "rb" if flags == os.O_RDONLY else "ab", buffering=0))
+
+
+def _kind(mode: int) -> str:
+    return next((words for is_kind, words in _KINDS if is_kind(mode)), "a device")

@@ -1,0 +1,50 @@
+"""Whether the values of a dataclass are of the types that it declares; dataclasses themselves do not look."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import math
+import types
+import typing
+from collections.abc import Mapping
+from typing import Any
+
+
+def check_types(value: object) -> None:
+    """Compare every field, nested dataclasses, tuples and mappings included, with its annotation.
+
+    Raises:
+        TypeError: a field holds something else; infinities and NaN are no numbers here, and ``True`` is none.
+    """
+    for name, hint in _hints(type(value)).items():
+        if not _fits(getattr(value, name), hint):
+            raise TypeError(f"{name} holds {getattr(value, name)!r:.60}, which is of the wrong type")
+
+
+@functools.cache
+def _hints(kind: type) -> dict[str, Any]:
+    return typing.get_type_hints(kind)
+
+
+def _fits(value: object, hint: Any) -> bool:
+    if hint is Any:
+        return True
+    if hint is None or hint is type(None):
+        return value is None
+    origin, inner = typing.get_origin(hint), typing.get_args(hint)
+    if origin in (typing.Union, types.UnionType):
+        return any(_fits(value, one) for one in inner)
+    if origin is typing.Literal:
+        return value in inner
+    if origin is tuple:
+        kinds = inner[:1] * len(value) if isinstance(value, tuple) and inner[-1] is ... else inner
+        return isinstance(value, tuple) and len(value) == len(kinds) and all(map(_fits, value, kinds))
+    if origin is not None and issubclass(origin, Mapping):
+        return isinstance(value, Mapping) and all(isinstance(key, str) and _fits(value[key], inner[1]) for key in value)
+    if dataclasses.is_dataclass(hint):
+        return isinstance(value, hint) and check_types(value) is None
+    if hint in (int, float):
+        number = isinstance(value, int if hint is int else (int, float)) and not isinstance(value, bool)
+        return number and math.isfinite(value)  # type: ignore[arg-type]
+    return isinstance(value, hint)
