@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +26,7 @@ class Explorer:
     Attributes:
         blocks: the page.
         launch_options: what ``blocks.launch`` needs for it: theme, styles, routes.
+        released: called at the end; takes back what this page changed for the whole process.
     """
 
     blocks: gr.Blocks
@@ -33,6 +35,7 @@ class Explorer:
     scheduler: Scheduler
     layout: LayoutSupervisor
     objects: Objects
+    released: Callable[[], None] = lambda: None
 
     def start(self) -> None:
         """Start the waiting line and the maps' process; returns at once."""
@@ -46,6 +49,7 @@ class Explorer:
         self.layout.stop()
         self.objects.close()
         self.library.close()
+        self.released()
 
 
 def build(settings: Settings, executor: Executor | None = None) -> Explorer:
@@ -66,7 +70,9 @@ def build(settings: Settings, executor: Executor | None = None) -> Explorer:
     from explorer.scheduler import Scheduler
     from explorer.shell import HEAD, page
     from explorer.theme import theme
+    from trainers.data import access
 
+    released = access.serve_strangers() if settings.public else lambda: None
     scheduler = Scheduler(settings, executor or ProcessExecutor(detach=settings.detach), gpus())
     runs = Runs(settings, scheduler)
     library = Library(settings.runs, settings.recorded)
@@ -89,4 +95,5 @@ def build(settings: Settings, executor: Executor | None = None) -> Explorer:
         scheduler=scheduler,
         layout=layout,
         objects=objects,
+        released=released,
     )

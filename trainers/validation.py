@@ -56,12 +56,14 @@ def check(config: RunConfig) -> None:
 
 def _check_mending(mend: MendChoice) -> None:
     from trainers.crossmodal.models import MODELS
+    from trainers.data import access
     from trainers.mending.recipes import recipe
 
     if not 1 <= len(mend.recipes) <= MAX_LOSSES:
         raise ParameterError(f"A run compares one to {MAX_LOSSES} recipes; {len(mend.recipes)} came.")
     for values in mend.recipes:
-        recipe(values)
+        if recipe(values).captioner and access.public():
+            raise ParameterError("A captioner cannot be named on a public page. Choose phrases or prompts.")
     if mend.model.name not in MODELS:
         raise ParameterError(f"There is no image-text model {mend.model.name!r}; choose from {', '.join(MODELS)}.")
     model = MODELS[mend.model.name]

@@ -8,7 +8,7 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
-from trainers.data import settings
+from trainers.data import access, settings
 from trainers.data.base import Progress
 from trainers.data.faults import explain
 from trainers.data.opening import Opened, Splits, arrow_tables, full_splits, make_builder
@@ -31,7 +31,7 @@ def open_hub(name: str, subset: str | None, revision: str | None) -> Opened:
         raise DataError(f"{name!r} is a file format, not a set. Give a Hub id such as uoft-cs/cifar100.")
     connected = online()
     with nullcontext() if connected else offline():
-        builder = make_builder(name, subset, revision, None)
+        builder = make_builder(remote(name), subset, revision, None)
     card = _card(name, revision) if connected else {}
     return Opened(
         key=f"{name}/{builder.config_id}/{builder.hash}",
@@ -52,7 +52,9 @@ def sample(name: str, subset: str | None, revision: str | None, rows: int) -> Sp
 
     with quiet():
         try:
-            streams = datasets.load_dataset(name, name=subset, revision=revision, streaming=True)
+            streams = datasets.load_dataset(
+                remote(name), name=subset, revision=revision, streaming=True, token=access.token()
+            )
             found = {}
             for split, stream in streams.items():
                 head = _plain_images(stream).take(rows)
@@ -60,6 +62,11 @@ def sample(name: str, subset: str | None, revision: str | None, rows: int) -> Sp
         except Exception as error:
             raise explain(error, name) from error
     return Splits(tables={split: table for split, table in found.items() if len(table)})
+
+
+def remote(name: str) -> str:
+    """The id as ``datasets`` takes it, said so that it never opens a folder of that name."""
+    return f"hf://datasets/{name}" if Path(name).exists() else name
 
 
 def _plain_images(stream: Any) -> Any:
@@ -119,7 +126,7 @@ def _listed_size(builder: Any, name: str) -> int:
         str(path).split("@")[-1].partition("/")[2] for paths in builder.config.data_files.values() for path in paths
     }
     try:
-        siblings = HfApi().dataset_info(name, files_metadata=True).siblings or []
+        siblings = HfApi(token=access.token()).dataset_info(name, files_metadata=True).siblings or []
     except Exception as error:
         raise explain(error, name) from error
     return sum(file.size or 0 for file in siblings if file.rfilename in wanted)
@@ -163,11 +170,12 @@ def _size_of(folder: Path) -> int:
 
 
 def _card(name: str, revision: str | None) -> dict[str, str]:
-    from huggingface_hub import DatasetCard
+    from huggingface_hub import hf_hub_download, metadata_load
 
     with quiet():
         try:
-            values = DatasetCard.load(name, ignore_metadata_errors=True).data.to_dict()
+            path = hf_hub_download(name, "README.md", repo_type="dataset", revision=revision, token=access.token())
+            values = metadata_load(path) or {}
         except Exception:  # a card is a courtesy; without one the licence is unknown
             values = {}
     licence = values.get("license")
