@@ -11,6 +11,7 @@ from explorer.settings import ASSETS, Settings
 if TYPE_CHECKING:
     import gradio as gr
 
+    from explorer.guard import Guard, Rules
     from explorer.layout.supervisor import LayoutSupervisor
     from explorer.library import Library
     from explorer.objects.service import Objects
@@ -59,8 +60,11 @@ def build(settings: Settings, executor: Executor | None = None) -> Explorer:
         executor: runs the trainers; None: each in a process of its own.
     """
     # here and not above: the maps' process imports this package too, and needs none of it
+    from starlette.middleware import Middleware
+
     from explorer.devices import gpus
     from explorer.executor import ProcessExecutor
+    from explorer.guard import Guard, Rules
     from explorer.layout.supervisor import LayoutSupervisor
     from explorer.library import Library
     from explorer.objects.routes import objects_routes
@@ -78,18 +82,29 @@ def build(settings: Settings, executor: Executor | None = None) -> Explorer:
     library = Library(settings.runs, settings.recorded)
     layout = LayoutSupervisor(settings.runs)
     objects = Objects(settings, library)
+    blocks = page(settings, runs, objects)
+    rules = Rules(
+        public=settings.public,
+        on_space=settings.on_space,
+        host=settings.host,
+        hosts=settings.hosts,
+        pending=blocks.pending if settings.public else None,
+    )
     options = {
         "theme": theme(),
         "css_paths": [ASSETS / "shell.css"],  # style.css is linked, see shell.HEAD
         "head": HEAD,
-        "app_kwargs": {"routes": routes(library, layout, runs, more=objects_routes(objects))},
+        "app_kwargs": {
+            "routes": routes(library, layout, runs, more=objects_routes(objects)),
+            "middleware": [Middleware(Guard, rules=rules)],
+        },
         "footer_links": ["api", "settings"],
         "ssr_mode": False,
         "run_history": False,
         "show_error": True,
     }
     return Explorer(
-        blocks=page(settings, runs, objects),
+        blocks=blocks,
         launch_options=options,
         library=library,
         scheduler=scheduler,

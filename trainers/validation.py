@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import math
-
 from trainers.errors import ParameterError
-from trainers.parameters import make
+from trainers.parameters import is_number, make
 from trainers.types import MAX_LOSSES, MendChoice, RunConfig
 
 _RANGES = {
@@ -83,7 +81,7 @@ def _check_mending(mend: MendChoice) -> None:
 
 
 def _check_range(name: str, value: object, low: float, high: float) -> None:
-    if not _is_number(value) or not low <= value <= high or (isinstance(low, int) and value != int(value)):  # type: ignore
+    if not is_number(value) or not low <= value <= high or (isinstance(low, int) and value != int(value)):  # type: ignore
         words = "a whole number" if isinstance(low, int) else "a number"
         raise ParameterError(f"{name.replace('_', ' ')} needs {words} from {low:g} to {high:g}; {value!r} came.")
 
@@ -93,10 +91,6 @@ def _check_budget(config: RunConfig) -> None:
         raise ParameterError("A run needs a budget: steps, minutes or both; neither came.")
     for name, most in (("steps", MOST_STEPS), ("minutes", LONGEST_MINUTES), ("snapshot_steps", MOST_STEPS)):
         value = getattr(config, name)
-        if value is not None and (not _is_number(value) or not 0 < value <= most):
+        if value is not None and (not is_number(value) or not 0 < value <= most):
             label = name.replace("_", " ")
             raise ParameterError(f"{label} needs a number above 0 and at most {most}; {value!r} came.")
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)

@@ -10,6 +10,7 @@ import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import ClassVar
 
 import pytest
 
@@ -164,7 +165,7 @@ def test_no_captioner_is_taken_from_a_stranger(public: None) -> None:
 class Hub(BaseHTTPRequestHandler):
     """Answers that there is nothing, and keeps who asked."""
 
-    seen: list[tuple[str, str | None]] = []
+    seen: ClassVar[list[tuple[str, str | None]]] = []
 
     def do_GET(self) -> None:
         self.seen.append((self.path, self.headers.get("Authorization")))

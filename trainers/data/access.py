@@ -76,7 +76,7 @@ def allowed(path: Path) -> bool:
     if roots is None:
         return True
     try:
-        plain = Path(os.path.abspath(path))
+        plain = _plain(path)
         return any(_below(plain, root) for root in roots) and any(_below(plain.resolve(), root) for root in roots)
     except (OSError, RuntimeError, ValueError):  # a loop of links, a zero byte
         return False
@@ -122,8 +122,13 @@ def _roots() -> list[Path] | None:
         return [] if public() else None
     if value.lower() in _OFF:
         return []
-    given = [Path(os.path.abspath(Path(root).expanduser())) for root in value.split(os.pathsep) if root.strip()]
+    given = [_plain(Path(root).expanduser()) for root in value.split(os.pathsep) if root.strip()]
     return [*given, *(root.resolve() for root in given)]
+
+
+def _plain(path: Path) -> Path:
+    """Absolute and without ``..``; unlike ``resolve`` this asks no disk."""
+    return Path(os.path.normpath(Path.cwd() / path))
 
 
 def _below(path: Path, root: Path) -> bool:

@@ -6,6 +6,7 @@ Everything here comes from the environment, because it belongs to the machine an
     RANKSCOPE_CACHE_GB      its bound, default 20
     RANKSCOPE_MEMORY_GB     decoded images held in memory, default min(4, half of what is free); above it: memory map
     RANKSCOPE_DOWNLOAD_GB   largest Hub set that is downloaded, default 20
+    RANKSCOPE_RUN_GB        estimated memory of a run that strangers start, default 4; one's own runs are not limited
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from trainers.data import access
 from trainers.errors import DataError
 
 GB = 1_000_000_000
@@ -35,6 +37,11 @@ def cache_bytes() -> int:
 def download_bytes() -> int:
     """Largest download in bytes."""
     return int(_number("RANKSCOPE_DOWNLOAD_GB", 20.0) * GB)
+
+
+def run_bytes() -> int | None:
+    """Bytes of memory that a run may be estimated at; None: as many as it likes."""
+    return int(_number("RANKSCOPE_RUN_GB", 4.0) * GB) if access.public() else None
 
 
 def memory_bytes() -> int:
