@@ -11,7 +11,6 @@ from explorer.settings import ASSETS, Settings
 if TYPE_CHECKING:
     import gradio as gr
 
-    from explorer.guard import Guard, Rules
     from explorer.layout.supervisor import LayoutSupervisor
     from explorer.library import Library
     from explorer.objects.service import Objects

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 import json
+import math
 import typing
 from collections.abc import Callable
 from typing import Any
@@ -36,7 +37,7 @@ def parse(body: bytes) -> dict[str, Any]:
 
 
 def check(value: Any) -> None:
-    """Refuse texts that are no Unicode, whole numbers that no field holds, and values nested without end.
+    """Refuse texts that are no Unicode, numbers that no field holds, and values nested without end.
 
     Raises:
         RequestError: with a sentence.
@@ -52,6 +53,9 @@ def check(value: Any) -> None:
         elif isinstance(one, int):
             if not -LARGEST_WHOLE <= one < LARGEST_WHOLE:
                 raise RequestError("A whole number of at most 19 digits was needed; a longer one came.")
+        elif isinstance(one, float):
+            if not math.isfinite(one):
+                raise RequestError("A finite number was needed; JSON has no other.")
         elif isinstance(one, dict):
             pending += [(each, depth + 1) for pair in one.items() for each in pair]
         elif isinstance(one, (list, tuple)):

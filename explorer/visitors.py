@@ -1,4 +1,4 @@
-"""Who asks: the address and the login behind a request. A token proves what is one's own, but anybody can make up many."""
+"""Who asks: the address and the login behind a request. A token shows what is one's own; anybody can make up many."""
 
 from __future__ import annotations
 

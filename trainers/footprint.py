@@ -128,8 +128,11 @@ def check_fits(config: RunConfig, shape: Shape) -> None:
     Raises:
         UserError: with the estimate.
     """
-    needed, most = footprint(config, shape), settings.run_bytes()
-    if most is not None and needed.total > most:
+    most = settings.run_bytes()
+    if most is None:
+        return
+    needed = footprint(config, shape)
+    if needed.total > most:
         raise UserError(too_large(needed, most))
 
 
@@ -168,13 +171,14 @@ def _encoder(
 ) -> tuple[int, int, int]:
     """Weights, numbers that one image leaves behind for the backward pass, and the widest layer; nothing is loaded.
 
-    The network is made and run on torch's ``meta`` device, which has shapes and no memory.
+    A network of a library may be of any size: it is made and run on torch's ``meta`` device, which has shapes and no
+    memory but takes a second to be imported. Our own are small.
     """
     values: Mapping[str, Any] = dict(parameters)
-    fields = getattr(ENCODERS[name].parameters, "__dataclass_fields__", {})
-    if "pretrained" in fields:
+    library = "pretrained" in getattr(ENCODERS[name].parameters, "__dataclass_fields__", {})
+    if library:
         values = {**values, "pretrained": False}
-    with torch.device("meta"):
+    with torch.device("meta" if library else "cpu"):
         net = ENCODERS[name].build(channels=channels, side=side, dim=dim, parameters=values)
         sizes = _layers(net, torch.zeros(2, channels, side, side))
     total = sum(weight.numel() for weight in net.parameters())

@@ -27,6 +27,7 @@ def check(config: RunConfig) -> None:
 
     Raises:
         ParameterError: the first thing that is wrong, with what is accepted and what came.
+        DataError: a source that may not be opened here.
     """
     from trainers.encoders import ENCODERS
     from trainers.losses import LOSSES
@@ -38,6 +39,7 @@ def check(config: RunConfig) -> None:
     if config.mend is not None:
         _check_mending(config.mend)
         return
+    _check_source(config.data.source)
     if not 1 <= len(config.losses) <= MAX_LOSSES:
         raise ParameterError(f"A run compares one to {MAX_LOSSES} losses; {len(config.losses)} came.")
     for choice in config.losses:
@@ -72,12 +74,24 @@ def _check_mending(mend: MendChoice) -> None:
         raise ParameterError(reason)
     for name, (low, high) in _MENDING_RANGES.items():
         _check_range(name, getattr(mend, name), low, high)
+    for source in filter(None, (mend.scenes.source, mend.scenes.captions_from)):
+        _check_source(source)
     if mend.scenes.source == "drawn_scenes":
         from trainers.data.drawn_scenes import DrawnScenes
 
         make(DrawnScenes, dict(mend.scenes.parameters), "Drawn scenes")
     if not mend.scenes.source.strip():
         raise ParameterError("Mending needs photos: drawn_scenes, a folder or a Hub id; nothing came.")
+
+
+def _check_source(source: str) -> None:
+    """Where not everything may be opened, what may not be is refused before a run waits for its turn."""
+    from trainers.data import SOURCES, access
+    from trainers.data.captions import is_drawn
+    from trainers.data.origin import resolve
+
+    if access.restricted() and source not in SOURCES and not is_drawn(source):
+        resolve(source)
 
 
 def _check_range(name: str, value: object, low: float, high: float) -> None:
