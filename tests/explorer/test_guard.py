@@ -129,20 +129,23 @@ def test_nothing_malformed_is_an_error_of_the_server(
         usual = ['["nope"]' if one["parameter_name"] in ("losses", "models") else "null" for one in about["parameters"]]
         for odd in ODD:
             for place in range(len(usual)):
-                send(f"/gradio_api/run{name}", '{"data": [%s]}' % ", ".join([*usual[:place], odd, *usual[place + 1 :]]))
-            for body in (odd, '{"data": %s}' % odd, '{"data": [], "session_hash": %s, "fn_index": %s}' % (odd, odd)):
+                send(
+                    f"/gradio_api/run{name}",
+                    '{"data": [' + ", ".join([*usual[:place], odd, *usual[place + 1 :]]) + "]}",
+                )
+            for body in (odd, f'{{"data": {odd}}}', f'{{"data": [], "session_hash": {odd}, "fn_index": {odd}}}'):
                 for address in ("run", "call", "call/v2"):
                     send(f"/gradio_api/{address}{name}", body)
     for dependency in local.explorer.blocks.config["dependencies"]:
         for odd in ODD:
             values = ", ".join([odd] * len(dependency["inputs"]))
-            event = '{"data": [%s], "fn_index": %d, "session_hash": "f", "event_data": %s}'
-            send("/gradio_api/run/event", event % (values, dependency["id"], odd))
+            rest = f'"fn_index": {dependency["id"]}, "session_hash": "f", "event_data": {odd}'
+            send("/gradio_api/run/event", f'{{"data": [{values}], {rest}}}')
     for route in ("open", "detect", "name", "ask", "score", "score/x/stop", "neighbours"):
         for odd in ODD:
             send(f"{PREFIX}/objects/{route}", odd)
             for field in ("source", "photo", "box", "model", "models", "set", "k", "remove", "fill", "limit", "run"):
-                send(f"{PREFIX}/objects/{route}", '{"photo": "drawn_scenes.0", "%s": %s}' % (field, odd))
+                send(f"{PREFIX}/objects/{route}", f'{{"photo": "drawn_scenes.0", "{field}": {odd}}}')
     assert asked > 1500 and statuses <= {200, 400, 404, 413, 422}
     told = capfd.readouterr()
     assert "Traceback" not in told.err + told.out
