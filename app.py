@@ -20,6 +20,9 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--runs", type=Path, default=Path(os.environ.get("RANKSCOPE_RUNS", "runs")))
     parser.add_argument("--share", action="store_true", help="also open a public link through Gradio")
     parser.add_argument("--public", action="store_true", default=ON_SPACE, help="visitors control only their own runs")
+    parser.add_argument(
+        "--allow-host", action="append", default=[], metavar="NAME", help="also answer under this name, say a proxy's"
+    )
     parser.add_argument("--max-parallel", type=int, default=None, help="runs that train at once; default one per GPU")
     parser.add_argument("--detach", action="store_true", help="training goes on when this program ends")
     return parser.parse_args()
@@ -30,8 +33,15 @@ def main() -> None:
     os.environ.setdefault("GRADIO_ANALYTICS_ENABLED", "False")  # the page calls nobody
     give_back_early()
     flags = arguments()
+    os.environ.setdefault("FORWARDED_ALLOW_IPS", "")  # who asks is told by the connection, not by a header of theirs
     settings = Settings(
-        runs=flags.runs, public=flags.public or flags.share, detach=flags.detach, max_parallel=flags.max_parallel
+        runs=flags.runs,
+        public=flags.public or flags.share,
+        on_space=ON_SPACE,
+        host=flags.host,
+        hosts=tuple(flags.allow_host),
+        detach=flags.detach,
+        max_parallel=flags.max_parallel,
     )
     explorer = build(settings)
     explorer.start()

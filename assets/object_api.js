@@ -41,7 +41,8 @@ export const neighbours = (asked) => post("neighbours", asked);
 /** The bytes of an image file, unchanged; the reply is that of `photo`. */
 export function upload(file) {
   const name = part(file.name ?? "").slice(0, 200); // a header holds ASCII alone
-  return ask("upload", { method: "POST", headers: name ? { "x-rankscope-name": name } : {}, body: file });
+  const headers = { "content-type": "application/octet-stream", ...(name && { "x-rankscope-name": name }) };
+  return ask("upload", { method: "POST", headers, body: file });
 }
 
 export const imageUrl = (ref, side) => `${base()}/objects/photo/${part(ref)}/image?side=${side}`;

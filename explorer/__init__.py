@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -28,6 +29,7 @@ class Explorer:
     Attributes:
         blocks: the page.
         launch_options: what ``blocks.launch`` needs for it: theme, styles, routes.
+        released: called at the end; takes back what this page changed for the whole process.
     """
 
     blocks: gr.Blocks
@@ -36,6 +38,7 @@ class Explorer:
     scheduler: Scheduler
     layout: LayoutSupervisor
     objects: Objects
+    released: Callable[[], None] = lambda: None
 
     def start(self) -> None:
         """Start the waiting line and the maps' process; returns at once."""
@@ -49,6 +52,7 @@ class Explorer:
         self.layout.stop()
         self.objects.close()
         self.library.close()
+        self.released()
 
 
 def build(settings: Settings, executor: Executor | None = None) -> Explorer:
@@ -58,8 +62,11 @@ def build(settings: Settings, executor: Executor | None = None) -> Explorer:
         executor: runs the trainers; None: each in a process of its own.
     """
     # here and not above: the maps' process imports this package too, and needs none of it
+    from starlette.middleware import Middleware
+
     from explorer.devices import gpus
     from explorer.executor import ProcessExecutor
+    from explorer.guard import Guard, Rules
     from explorer.layout.supervisor import LayoutSupervisor
     from explorer.library import Library
     from explorer.objects.routes import objects_routes
@@ -69,17 +76,30 @@ def build(settings: Settings, executor: Executor | None = None) -> Explorer:
     from explorer.scheduler import Scheduler
     from explorer.shell import HEAD, page
     from explorer.theme import theme
+    from trainers.data import access
 
+    released = access.serve_strangers() if settings.public else lambda: None
     scheduler = Scheduler(settings, executor or ProcessExecutor(detach=settings.detach), gpus())
     runs = Runs(settings, scheduler)
     library = Library(settings.runs, settings.recorded)
     layout = LayoutSupervisor(settings.runs)
     objects = Objects(settings, library)
+    blocks = page(settings, runs, objects)
+    rules = Rules(
+        public=settings.public,
+        on_space=settings.on_space,
+        host=settings.host,
+        hosts=settings.hosts,
+        pending=blocks.pending if settings.public else None,
+    )
     options = {
         "theme": theme(),
         "css_paths": [ASSETS / "shell.css"],  # style.css is linked, see shell.HEAD
         "head": HEAD,
-        "app_kwargs": {"routes": routes(library, layout, runs, more=objects_routes(objects))},
+        "app_kwargs": {
+            "routes": routes(library, layout, runs, more=objects_routes(objects)),
+            "middleware": [Middleware(Guard, rules=rules)],
+        },
         "footer_links": ["api", "settings"],
         "ssr_mode": False,
         "run_history": False,
@@ -87,10 +107,11 @@ def build(settings: Settings, executor: Executor | None = None) -> Explorer:
         "show_error": True,
     }
     return Explorer(
-        blocks=page(settings, runs, objects),
+        blocks=blocks,
         launch_options=options,
         library=library,
         scheduler=scheduler,
         layout=layout,
         objects=objects,
+        released=released,
     )

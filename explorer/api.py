@@ -7,8 +7,9 @@ from typing import Any
 import gradio as gr
 
 from explorer.form import Form, Images
+from explorer.plain import typed
 from explorer.runs import Runs, status_json
-from trainers.errors import UserError
+from explorer.visitors import caller
 
 
 def add_api(runs: Runs) -> None:
@@ -23,12 +24,13 @@ def add_api(runs: Runs) -> None:
         sampler: str = "m_per_class",
         training: dict[str, Any] | None = None,
         token: str = "",
+        request: gr.Request | None = None,
     ) -> str:
         """Queue a comparison of one to four losses and return its run id at once.
 
         Args:
             losses: catalogue names, for example smooth_ap and happier.
-            images: a catalogue name, a Hub id or a folder.
+            images: a catalogue name, a Hub id or, on one's own machine, a folder.
             loss_parameters: for each loss the parameters that differ from its defaults.
             encoder: catalogue name.
             encoder_parameters: those that differ from its defaults.
@@ -46,8 +48,7 @@ def add_api(runs: Runs) -> None:
             sampler=sampler,
             training=training or {},
         )
-        with spoken():
-            return runs.start(form.config(), token or "")
+        return runs.start(form.config(), token, caller(request))
 
     def run_status(run_id: str) -> dict[str, Any]:
         """Phase, progress, place in the line and the newest numbers of a run.
@@ -55,8 +56,7 @@ def add_api(runs: Runs) -> None:
         Args:
             run_id: 26 letters and digits, as start_run returned it.
         """
-        with spoken():
-            return status_json(runs.status(run_id))
+        return status_json(runs.status(run_id))
 
     def stop_run(run_id: str, token: str = "") -> str:
         """Stop a run, keeping what it has learnt, or take it out of the line.
@@ -65,23 +65,11 @@ def add_api(runs: Runs) -> None:
             run_id: as start_run returned it.
             token: the word given at the start.
         """
-        with spoken():
-            return runs.stop(run_id, token or "")
+        return runs.stop(run_id, token)
 
     def list_runs() -> list[dict[str, Any]]:
         """Every run, newest first, recorded ones last."""
         return runs.listing()
 
     for function in (start_run, run_status, stop_run, list_runs):
-        gr.api(function, api_name=function.__name__)
-
-
-class spoken:  # noqa: N801  (reads as a phrase: with spoken())
-    """Hands the sentence of a user error to the caller, without a traceback in the log."""
-
-    def __enter__(self) -> None:
-        return None
-
-    def __exit__(self, kind: object, error: BaseException | None, _trace: object) -> None:
-        if isinstance(error, UserError):
-            raise gr.Error(str(error), print_exception=False) from None
+        gr.api(typed(function), api_name=function.__name__)

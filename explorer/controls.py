@@ -80,7 +80,7 @@ def _parse(spec: Spec, value: Any, owner: str) -> Any:
     if spec.rule.choices is not None and isinstance(value, str):
         try:
             return json.loads(value)
-        except json.JSONDecodeError:
+        except (ValueError, RecursionError):
             return value
     if spec.type is tuple and isinstance(value, str):
         return _numbers(spec, value, owner)

@@ -39,7 +39,7 @@ def stored_values(text: str | None, name: str) -> dict[str, Any]:
     """The values kept for one entry; empty if there are none or the text is not ours."""
     try:
         values = json.loads(text or "{}").get(name, {})
-    except (json.JSONDecodeError, AttributeError):
+    except (ValueError, TypeError, AttributeError, RecursionError):
         return {}
     return values if isinstance(values, dict) else {}
 

@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import secrets
+import threading
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 
 from explorer.owner import digest
 from explorer.queue import Place
 from explorer.scheduler import Scheduler
 from explorer.settings import Settings
+from explorer.shares import Shares, check_size
+from explorer.visitors import NOBODY, Caller
 from explorer.wording import arm_titles
 from trainers.errors import RunError
 from trainers.store import RunFolder, is_id, list_runs
 from trainers.store.damage import reading
 from trainers.store.regular import is_there
 from trainers.types import ACTIVE, RESUMABLE, RunConfig
+
+Act = Callable[[str, str], str]
+"""Something done to a run by the holder of a token: id and token to a sentence."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,12 +57,16 @@ class Runs:
     def __init__(self, settings: Settings, scheduler: Scheduler) -> None:
         self._settings = settings
         self._scheduler = scheduler
+        self._shares = Shares(settings.limits, scheduler.is_busy)
+        self._starting = threading.Lock()
 
-    def start(self, config: RunConfig, token: str) -> str:
+    def start(self, config: RunConfig, token: str, caller: Caller = NOBODY) -> str:
         """Queue a checked configuration for the visitor who holds ``token``; returns the run's id at once."""
-        self._check_limits(config, digest(token))
-        folder = RunFolder.create(self._settings.runs, config, owner=digest(token))
-        self._scheduler.add(folder)
+        with self._starting:  # counted and added in one go: two starts at once must not both be the last
+            self._check_limits(config, digest(token), caller)
+            folder = RunFolder.create(self._settings.runs, config, owner=digest(token))
+            self._scheduler.add(folder)
+            self._shares.started(folder.id, caller)
         return folder.id
 
     def pause(self, run_id: str, token: str) -> str:
@@ -66,7 +78,7 @@ class Runs:
         folder.send("pause")
         return "It pauses after this step."
 
-    def resume(self, run_id: str, token: str) -> str:
+    def resume(self, run_id: str, token: str, caller: Caller = NOBODY) -> str:
         """Let a paused run go on, or queue a stopped, interrupted or failed one again; returns a sentence."""
         folder = self._controlled(run_id, token)
         phase = folder.state().phase
@@ -75,8 +87,10 @@ class Runs:
             return "It goes on."
         if phase not in RESUMABLE:
             raise RunError(f"Only a paused, stopped, interrupted or failed run can go on; this one is {phase}.")
-        self._check_limits(folder.config, folder.owner)
-        self._scheduler.add(folder)
+        with self._starting:
+            self._check_limits(folder.config, folder.owner, caller)
+            self._scheduler.add(folder)
+            self._shares.started(run_id, caller)
         return "It goes on from its last checkpoint as soon as it is its turn."
 
     def stop(self, run_id: str, token: str) -> str:
@@ -97,6 +111,11 @@ class Runs:
             raise RunError("This run waits or trains; stop it before deleting it.")
         folder.delete()
         return "The run is deleted."
+
+    def acts(self, caller: Caller) -> dict[str, Act]:
+        """What may be asked of a run by name, for whoever calls."""
+        resume = functools.partial(self.resume, caller=caller)
+        return {"pause": self.pause, "resume": resume, "stop": self.stop, "delete": self.delete}
 
     def place(self, run_id: str) -> Place | None:
         """Where a run waits; None when it does not."""
@@ -181,7 +200,7 @@ class Runs:
             raise RunError("Only the visitor who started this run may pause, resume, stop or delete it.")
         return folder
 
-    def _check_limits(self, config: RunConfig, owner: str) -> None:
+    def _check_limits(self, config: RunConfig, owner: str, caller: Caller) -> None:
         if not self._settings.public:
             return
         limits = self._settings.limits
@@ -200,6 +219,8 @@ class Runs:
             raise RunError(
                 f"{limits.queue} runs wait already; please come back later, or run this on your own machine."
             )
+        self._shares.check(caller)
+        check_size(config, limits)
 
 
 def _entry(folder: RunFolder) -> dict[str, object]:

@@ -15,6 +15,10 @@ class Limits:
     Attributes:
         running, waiting: runs of one owner that may train and wait at the same time.
         queue: runs of all owners that may wait.
+        held: runs of one address or login that may wait or train, whatever tokens they came with.
+        hourly: runs that one address or login may start in an hour.
+        scores: scores of one address or login that may wait or be worked on.
+        batch, dim, memory, probe: largest images per batch, embedding size, memory of embeddings, images on the maps.
         minutes: longest training budget of a run.
         wall_minutes: longest time a run may hold a slot, pauses counted in.
     """
@@ -22,6 +26,13 @@ class Limits:
     running: int = 1
     waiting: int = 2
     queue: int = 30
+    held: int = 4
+    hourly: int = 20
+    scores: int = 2
+    batch: int = 1024
+    dim: int = 512
+    memory: int = 65_536
+    probe: int = 5_000
     minutes: float = 10.0
     wall_minutes: float = 20.0
 
@@ -34,6 +45,9 @@ class Settings:
         runs: folder that holds the runs; made when the first run starts.
         recorded: folder of the recorded runs that ship with the program, only ever read.
         public: many visitors who do not know each other: only its owner may control a run, and ``limits`` hold.
+        on_space: the page is served by a Space: shown in a frame of the Hub, behind its proxy.
+        host: the address that the server listens at.
+        hosts: further names under which a page that is not public may be opened, say a proxy's.
         detach: trainers outlive the page.
         max_parallel: runs that train at once; None: one per GPU, one without.
     """
@@ -41,6 +55,9 @@ class Settings:
     runs: Path
     recorded: Path = ASSETS / "recorded"
     public: bool = False
+    on_space: bool = False
+    host: str = "127.0.0.1"
+    hosts: tuple[str, ...] = ()
     detach: bool = False
     max_parallel: int | None = None
     limits: Limits = field(default_factory=Limits)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gradio as gr
 
 from explorer.api import add_api
+from explorer.blocks import Page
 from explorer.objects.api import add_object_api
 from explorer.objects.mending import Mending
 from explorer.objects.service import Objects
@@ -26,10 +27,10 @@ _NARROW = """() => {
 }"""
 
 
-def page(settings: Settings, runs: Runs, objects: Objects) -> gr.Blocks:
+def page(settings: Settings, runs: Runs, objects: Objects) -> Page:
     """Build the page."""
     mending = Mending(runs, objects.sets, objects.models)
-    with gr.Blocks(title="Rankscope", fill_width=True, analytics_enabled=False, delete_cache=(3600, 3600)) as blocks:
+    with Page(title="Rankscope", fill_width=True, analytics_enabled=False, delete_cache=(3600, 3600)) as blocks:
         sidebar(blocks, runs)
         with gr.Tabs(elem_id="rs-tabs"):
             for descriptor in TABS.values():

@@ -13,7 +13,8 @@ from explorer.form import MAIN, MORE, Form, Images, Training, losses_of
 from explorer.inspection import failed, paragraph
 from explorer.pick_images import pick_images
 from explorer.pick_losses import pick_losses
-from explorer.runs import Runs
+from explorer.runs import Act, Runs
+from explorer.visitors import caller
 from explorer.wording import waiting
 from trainers.advice import advice
 from trainers.encoders import ENCODERS
@@ -113,10 +114,10 @@ def _start_event(
 ) -> None:
     """Train: check everything, queue the run, open it; or say what is wrong where the visitor looks."""
 
-    def start(*values: object) -> tuple[str, str]:
+    def start(request: gr.Request, *values: object) -> tuple[str, str]:
         try:
             config = _form(list(values[:-1]), training, image_fields).config()
-            started = runs.start(config, str(values[-1] or ""))
+            started = runs.start(config, str(values[-1] or ""), caller(request))
             lines = [waiting(runs.place(started)), *advice(config)]
             return started, "".join(paragraph(line) for line in lines if line)
         except (UserError, OSError) as error:
@@ -151,9 +152,9 @@ def _control_buttons(runs: Runs, run_id: gr.Textbox, token: gr.Textbox) -> None:
         resume = gr.Button("Resume", elem_id="rs-resume", min_width=60)
         stop = gr.Button("Stop", elem_id="rs-stop", min_width=60)
     said = gr.HTML("", apply_default_css=False, elem_id="rs-said")
-    for button, act in ((pause, runs.pause), (resume, runs.resume), (stop, runs.stop)):
+    for button, act in ((pause, "pause"), (resume, "resume"), (stop, "stop")):
         button.click(
-            lambda viewed, secret, act=act: attempt(act, viewed, secret),
+            _pressed(runs, act),
             [run_id, token],
             [said],
             js=_VIEWED,
@@ -162,7 +163,14 @@ def _control_buttons(runs: Runs, run_id: gr.Textbox, token: gr.Textbox) -> None:
         )
 
 
-def attempt(act: Callable[[str, str], str], run_id: str, token: str) -> str:
+def _pressed(runs: Runs, act: str) -> Callable[..., str]:
+    def press(viewed: str, secret: str, request: gr.Request) -> str:
+        return attempt(runs.acts(caller(request))[act], viewed, secret)
+
+    return press
+
+
+def attempt(act: Act, run_id: str, token: str) -> str:
     """Do it, or say why not; as HTML."""
     try:
         return paragraph(act(run_id or "", token or ""), role="status")

@@ -9,9 +9,9 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, TypeVar
 
+from trainers.data import access
 from trainers.data.quiet import offline, online, quiet
-from trainers.data.settings import folder_allowed
-from trainers.errors import UserError
+from trainers.errors import DataError, UserError
 
 INSTALL = "pip install transformers"
 _REPOSITORY = re.compile(r"\w[\w.-]*/\w[\w.-]*")
@@ -26,11 +26,10 @@ def missing(where: str) -> str | None:
     """
     if find_spec("transformers") is None:
         return f"This model needs the transformers library: {INSTALL}"
-    folder = Path(where).expanduser()
     if not where.strip():
         return "A folder or a repository as organisation/name is needed; nothing came."
-    if folder.is_dir() or folder.is_absolute() or where.startswith((".", "~")):
-        return _folder(folder)
+    if is_folder(where):
+        return _folder(where)
     if _REPOSITORY.fullmatch(where) is None:
         return f"A folder or a repository as organisation/name is needed; {where!r} came."
     from huggingface_hub import constants, try_to_load_from_cache
@@ -57,16 +56,16 @@ def fetch(what: str, where: str, load: Callable[[str], _Loaded]) -> _Loaded:
     reason = missing(where)
     if reason is not None:
         raise UserError(reason)
-    folder = Path(where).expanduser()
-    with quiet(), nullcontext() if folder.is_dir() or online() else offline():
+    folder = access.place(where) if is_folder(where) else None
+    with quiet(), nullcontext() if folder is not None or online() else offline():
         try:
-            return load(str(folder) if folder.is_dir() else where)
+            return load(where if folder is None else str(folder))
         except UserError:
             raise
         except Exception as error:  # what the library raises over a file it cannot use has no common kind
             lines = [line.strip() for line in str(error).splitlines() if line.strip()]
             raise UserError(
-                f"{what} could not be loaded from {folder.name if folder.is_dir() else where!r}. Check the files, or "
+                f"{what} could not be loaded from {where if folder is None else folder.name!r}. Check the files, or "
                 f"the network. ({' '.join(lines)[:300] or type(error).__name__})"
             ) from error
 
@@ -95,9 +94,21 @@ def whole(kind: Any, where: str) -> Any:
     return net.eval()
 
 
-def _folder(folder: Path) -> str | None:
-    if not folder_allowed(folder):
-        return "Models may not be opened from that folder on this machine; RANKSCOPE_FOLDERS lists which may."
+def is_folder(where: str) -> bool:
+    """Whether a text means a folder and no repository; one that may not be opened is not looked for."""
+    if where.startswith(("/", "\\", ".", "~")) or Path(where).is_absolute():
+        return True
+    return access.allowed(Path(where)) and Path(where).is_dir()
+
+
+def _folder(where: str) -> str | None:
+    try:
+        folder = access.place(where)
+        access.check_links(folder)
+    except DataError as error:
+        return str(error)
+    except OSError:
+        pass  # not there: said below
     if not (folder / "config.json").is_file():
         return f"The folder {folder.name!r} has no config.json. Point to a folder that transformers wrote."
     return None

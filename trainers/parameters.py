@@ -99,6 +99,14 @@ def check(spec: Spec, value: Any, owner: str) -> Any:
     return _scalar(spec, value, spec.type, owner)
 
 
+def is_number(value: object) -> bool:
+    """Whether this is a number that can be computed with: finite, and no truth value."""
+    try:
+        return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
+    except OverflowError:  # a whole number beyond every float
+        return False
+
+
 def describe(spec: Spec) -> str:
     """The accepted values in words, e.g. ``a number from 0.01 to 1``."""
     rule = spec.rule
@@ -122,7 +130,7 @@ def _scalar(spec: Spec, value: Any, kind: type, owner: str) -> Any:
             return value
         raise wrong
     if kind in (int, float):
-        if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
+        if not is_number(value):
             raise wrong
         if kind is int and value != int(value):
             raise wrong

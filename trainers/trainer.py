@@ -18,6 +18,7 @@ from trainers.data.base import LoadedData, Progress
 from trainers.data.probe import choose_probe
 from trainers.encoders import ENCODERS, Encoder
 from trainers.features import frozen_features
+from trainers.footprint import Shape, check_fits
 from trainers.loop import Loop
 from trainers.losses import LOSSES
 from trainers.losses._memory import give_memory
@@ -81,8 +82,10 @@ class Trainer(Loop):
         for sentence in advice(config, per_batch):
             self.folder.log(f"note: {sentence}")
         labels = torch.cat([compact[:, None], data.train.labels[:, 1:]], dim=1)
-        torch.manual_seed(config.seed)
         _, channels, side, _ = data.train.images.shape
+        images = len(data.train) + len(data.test)
+        check_fits(config, Shape(images=images, channels=channels, side=side, classes=len(classes)))
+        torch.manual_seed(config.seed)
         encoder = ENCODERS[config.encoder].build(
             channels=channels, side=side, dim=config.dim, parameters=config.encoder_parameters
         )

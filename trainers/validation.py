@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import math
-
 from trainers.errors import ParameterError
-from trainers.parameters import make
+from trainers.parameters import is_number, make
 from trainers.types import MAX_LOSSES, OPTIMISERS, MendChoice, RunConfig
 
 _RANGES = {
@@ -38,6 +36,7 @@ def check(config: RunConfig) -> None:
 
     Raises:
         ParameterError: the first thing that is wrong, with what is accepted and what came.
+        DataError: a source that may not be opened here.
     """
     from trainers.encoders import ENCODERS
     from trainers.losses import LOSSES
@@ -53,6 +52,7 @@ def check(config: RunConfig) -> None:
     if config.mend is not None:
         _check_mending(config.mend)
         return
+    _check_source(config.data.source)
     if not 1 <= len(config.losses) <= MAX_LOSSES:
         raise ParameterError(f"A run compares one to {MAX_LOSSES} losses; {len(config.losses)} came.")
     for choice in config.losses:
@@ -69,12 +69,14 @@ def check(config: RunConfig) -> None:
 
 def _check_mending(mend: MendChoice) -> None:
     from trainers.crossmodal.models import MODELS
+    from trainers.data import access
     from trainers.mending.recipes import recipe
 
     if not 1 <= len(mend.recipes) <= MAX_LOSSES:
         raise ParameterError(f"A run compares one to {MAX_LOSSES} recipes; {len(mend.recipes)} came.")
     for values in mend.recipes:
-        recipe(values)
+        if recipe(values).captioner and access.public():
+            raise ParameterError("A captioner cannot be named on a public page. Choose phrases or prompts.")
     if mend.model.name not in MODELS:
         raise ParameterError(f"There is no image-text model {mend.model.name!r}; choose from {', '.join(MODELS)}.")
     model = MODELS[mend.model.name]
@@ -85,6 +87,8 @@ def _check_mending(mend: MendChoice) -> None:
         raise ParameterError(reason)
     for name, (low, high) in _MENDING_RANGES.items():
         _check_range(name, getattr(mend, name), low, high)
+    for source in filter(None, (mend.scenes.source, mend.scenes.captions_from)):
+        _check_source(source)
     if mend.scenes.source == "drawn_scenes":
         from trainers.data.drawn_scenes import DrawnScenes
 
@@ -93,8 +97,18 @@ def _check_mending(mend: MendChoice) -> None:
         raise ParameterError("Mending needs photos: drawn_scenes, a folder or a Hub id; nothing came.")
 
 
+def _check_source(source: str) -> None:
+    """Where not everything may be opened, what may not be is refused before a run waits for its turn."""
+    from trainers.data import SOURCES, access
+    from trainers.data.captions import is_drawn
+    from trainers.data.origin import resolve
+
+    if access.restricted() and source not in SOURCES and not is_drawn(source):
+        resolve(source)
+
+
 def _check_range(name: str, value: object, low: float, high: float) -> None:
-    if not _is_number(value) or not low <= value <= high or (isinstance(low, int) and value != int(value)):  # type: ignore
+    if not is_number(value) or not low <= value <= high or (isinstance(low, int) and value != int(value)):  # type: ignore
         words = "a whole number" if isinstance(low, int) else "a number"
         raise ParameterError(f"{name.replace('_', ' ')} needs {words} from {low:g} to {high:g}; {value!r} came.")
 
@@ -104,10 +118,6 @@ def _check_budget(config: RunConfig) -> None:
         raise ParameterError("A run needs a budget: steps, minutes or epochs; none came.")
     for name, most in _MOST.items():
         value = getattr(config, name)
-        if value is not None and (not _is_number(value) or not 0 < value <= most):
+        if value is not None and (not is_number(value) or not 0 < value <= most):
             label = name.replace("_", " ")
             raise ParameterError(f"{label} needs a number above 0 and at most {most}; {value!r} came.")
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)

@@ -9,11 +9,12 @@ from typing import Any
 
 import gradio as gr
 
-from explorer.api import spoken
 from explorer.objects.fields import Fields
 from explorer.objects.service import CHOSEN, Objects
 from explorer.objects.sets import DRAWN
+from explorer.plain import typed
 from explorer.replies import RequestError
+from explorer.visitors import caller
 
 _LONGEST = 600.0
 """Seconds that a program waits for sentences to be read, or for a score."""
@@ -44,13 +45,12 @@ def add_object_api(objects: Objects) -> None:
             k: sentences per list.
             photos: the set whose photos are numbered, and whose sentences answer an image file.
         """
-        with spoken():
-            ref = _reference(objects, photo, photos)
-            chosen = models or [name for name in CHOSEN if objects.models.known(name).missing is None]
-            remove = _remove(objects, ref, object_class, box)
-            asked = {"photo": ref, "remove": remove, "fill": fill, "models": chosen, "k": k, "set": photos}
-            question = objects.answers.read(Fields(asked))
-            return objects.answers.answer(question, patience=_LONGEST, hurry=_LONGEST)
+        ref = _reference(objects, photo, photos)
+        chosen = models or [name for name in CHOSEN if objects.models.known(name).missing is None]
+        remove = _remove(objects, ref, object_class, box)
+        asked = {"photo": ref, "remove": remove, "fill": fill, "models": chosen, "k": k, "set": photos}
+        question = objects.answers.read(Fields(asked))
+        return objects.answers.answer(question, patience=_LONGEST, hurry=_LONGEST)
 
     def score_objects(
         models: list[str] | None = None,
@@ -59,6 +59,7 @@ def add_object_api(objects: Objects) -> None:
         queries: int = 200,
         every: bool = False,
         seed: int = 0,
+        request: gr.Request | None = None,
     ) -> dict[str, Any]:
         """ODmAP@k and recall of up to three models over a set; returns when they are done.
 
@@ -70,20 +71,19 @@ def add_object_api(objects: Objects) -> None:
             every: each allowed class of a photo in turn instead of one.
             seed: of the choice of photos and classes.
         """
-        with spoken():
-            chosen = models or [name for name in CHOSEN if objects.models.known(name).missing is None]
-            asked = {"set": photos, "models": chosen, "fill": fill, "queries": queries, "every": every, "seed": seed}
-            job = objects.jobs.add(objects.scorer.read(Fields(asked)))
-            end = time.monotonic() + _LONGEST
-            while job.phase in ("waiting", "running") and time.monotonic() < end:
-                time.sleep(0.1)
-            if job.phase != "done":
-                objects.jobs.stop(job.id)
-                raise RequestError(job.error or f"The score is not done after {_LONGEST:.0f} s. Ask for fewer queries.")
-            return job.result or {}
+        chosen = models or [name for name in CHOSEN if objects.models.known(name).missing is None]
+        asked = {"set": photos, "models": chosen, "fill": fill, "queries": queries, "every": every, "seed": seed}
+        job = objects.jobs.add(objects.scorer.read(Fields(asked)), caller(request))
+        end = time.monotonic() + _LONGEST
+        while job.phase in ("waiting", "running") and time.monotonic() < end:
+            time.sleep(0.1)
+        if job.phase != "done":
+            objects.jobs.stop(job.id)
+            raise RequestError(job.error or f"The score is not done after {_LONGEST:.0f} s. Ask for fewer queries.")
+        return job.result or {}
 
     for function in (remove_object, score_objects):
-        gr.api(function, api_name=function.__name__, concurrency_limit=_AT_ONCE)
+        gr.api(typed(function), api_name=function.__name__, concurrency_limit=_AT_ONCE)
 
 
 def _reference(objects: Objects, photo: str, group: str) -> str:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Mapping
 from typing import Any
 
+from explorer.plain import parse, seen
 from explorer.replies import RequestError
-
-_SHOWN = 60
 
 
 class Fields:
@@ -31,13 +29,7 @@ class Fields:
         Raises:
             RequestError: it is no JSON object.
         """
-        try:
-            values = json.loads(body or b"{}")
-        except (ValueError, RecursionError) as error:
-            raise RequestError("A JSON object was needed; what came cannot be read as JSON.") from error
-        if not isinstance(values, dict):
-            raise RequestError(f"A JSON object was needed; {_seen(values)} came.")
-        return cls(values)
+        return cls(parse(body))
 
     def has(self, name: str) -> bool:
         """Whether the value is there and not null."""
@@ -63,7 +55,7 @@ class Fields:
         value = self._values.get(name)
         if value is None:
             return default
-        fits = isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
+        fits = math.isfinite(number(value))
         if not fits or value != int(value) or not low <= value <= high:
             raise self._refused(name, f"a whole number from {low} to {high}", value)
         return int(value)
@@ -108,7 +100,7 @@ class Fields:
         return self._values.get(name)
 
     def _refused(self, name: str, needed: str, value: object) -> RequestError:
-        return RequestError(f"{self._where}{name} needs {needed}; {_seen(value)} came.")
+        return RequestError(f"{self._where}{name} needs {needed}; {seen(value)} came.")
 
 
 def number(value: object) -> float:
@@ -119,10 +111,3 @@ def number(value: object) -> float:
         return float(value)
     except OverflowError:
         return math.nan
-
-
-def _seen(value: object) -> str:
-    if value is None:
-        return "nothing"
-    text = json.dumps(value, ensure_ascii=False, default=str)
-    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]} …"

@@ -13,6 +13,7 @@ from queue import Full, Queue
 from typing import Any
 
 from explorer.replies import GoneError
+from explorer.visitors import NOBODY, Caller
 from trainers.errors import DataError, UserError
 
 WAITING = 8
@@ -32,12 +33,14 @@ class Job:
 
     Attributes:
         order: what is to be done.
+        caller: who asked for it.
         phase: waiting, running, done, failed or stopped.
         rows: lines of a table to take home.
     """
 
     id: str
     order: Any
+    caller: Caller = NOBODY
     phase: str = "waiting"
     message: str = "waiting for its turn"
     fraction: float = 0.0
@@ -72,23 +75,26 @@ class Jobs:
 
     Args:
         work: does one job and returns its result; may raise user errors.
+        each: jobs of one address or login that may wait or be worked on; None: any number.
     """
 
-    def __init__(self, work: Callable[[Job], dict[str, Any]]) -> None:
+    def __init__(self, work: Callable[[Job], dict[str, Any]], each: int | None = None) -> None:
         self._does = work
+        self._each = each
         self._jobs: OrderedDict[str, Job] = OrderedDict()
         self._queue: Queue[Job | None] = Queue(maxsize=WAITING)
         self._lock = threading.Lock()
         self._thread: threading.Thread | None = None
 
-    def add(self, order: Any) -> Job:
+    def add(self, order: Any, caller: Caller = NOBODY) -> Job:
         """Put an order in line; its id cannot be guessed.
 
         Raises:
-            DataError: too many wait.
+            DataError: too many wait, of all callers or of this one.
         """
-        job = Job(id=secrets.token_hex(12), order=order)
+        job = Job(id=secrets.token_hex(12), order=order, caller=caller)
         with self._lock:
+            self._check_share(caller)
             try:
                 self._queue.put_nowait(job)
             except Full:
@@ -132,6 +138,14 @@ class Jobs:
             self._queue.put_nowait(None)
         if self._thread is not None:
             self._thread.join(CLOSING)  # a thread inside torch must not outlive the interpreter
+
+    def _check_share(self, caller: Caller) -> None:
+        if self._each is None:
+            return
+        going = [job.caller.marks() for job in self._jobs.values() if job.phase in ("waiting", "running")]
+        for mark in caller.marks():
+            if sum(mark in marks for marks in going) >= self._each:
+                raise DataError(f"{self._each} of your scores wait or are worked on; stop one of them, or wait for it.")
 
     def _drop_old(self) -> None:
         for key in list(self._jobs):

@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from explorer.objects.fields import Fields
+from explorer.objects.fields import Fields, number
 from explorer.objects.models import Models
 from explorer.objects.sets import Sets
 from explorer.replies import RequestError
 from explorer.runs import Runs
+from explorer.visitors import NOBODY, Caller
 from explorer.wording import waiting
 from trainers.errors import UserError
 from trainers.mending.cli import WEIGHT_DECAY, learning_rate_of
@@ -18,6 +19,7 @@ from trainers.parameters import specs
 from trainers.types import MAX_LOSSES, MendChoice, ModelChoice, RunConfig, SceneChoice
 from trainers.validation import check
 
+_ACTS = ("pause", "resume", "stop")
 _RECIPE = tuple(spec.name for spec in specs(Recipe))
 
 
@@ -29,7 +31,7 @@ class Mending:
         self._sets = sets
         self._models = models
 
-    def perform(self, data: object) -> dict[str, Any]:
+    def perform(self, data: object, caller: Caller = NOBODY) -> dict[str, Any]:
         """Do what the page asks for: ``{id, said}`` of a new run, ``{said}``, or ``{error}`` with a sentence.
 
         The data come from a browser and may be anything.
@@ -38,12 +40,11 @@ class Mending:
             fields = Fields(data if isinstance(data, dict) else {})
             action, token = fields.text("action"), fields.text("token", "", longest=200)
             if action == "mend":
-                started = self._runs.start(self.config(fields), token)
+                started = self._runs.start(self.config(fields), token, caller)
                 return {"id": started, "said": waiting(self._runs.place(started)) or "It starts now."}
-            acts = {"pause": self._runs.pause, "resume": self._runs.resume, "stop": self._runs.stop}
-            if action not in acts:
+            if action not in _ACTS:
                 raise RequestError(f"A model can be mended, or a run paused, resumed or stopped; {action[:40]!r} came.")
-            return {"said": acts[action](fields.text("id", ""), token)}
+            return {"said": self._runs.acts(caller)[action](fields.text("id", ""), token)}
         except (UserError, OSError) as error:
             return {"error": str(error)}
 
@@ -89,6 +90,6 @@ def _number(fields: Fields, name: str) -> float | None:
     value = fields.plain(name)
     if value is None:
         return None
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
+    if isinstance(value, bool) or not math.isfinite(number(value)):
         raise RequestError(f"{name.replace('_', ' ')} needs a number; {str(value)[:40]!r} came.")
     return float(value)

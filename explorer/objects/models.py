@@ -7,7 +7,6 @@ import re
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
@@ -21,8 +20,9 @@ from explorer.wording import arm_titles, model_title
 from trainers.crossmodal.base import CrossModal, ModelDescriptor
 from trainers.crossmodal.encode import encode_photos, encode_texts, squash
 from trainers.crossmodal.models import MODELS
-from trainers.data.settings import folder_allowed
+from trainers.data import access
 from trainers.errors import DataError, RunError, UserError
+from trainers.foreign import is_folder
 from trainers.store.damage import reading
 
 LOADED = 3
@@ -236,11 +236,8 @@ class Models:
             DataError: this is a folder, and it may not be.
         """
         place = text.removeprefix("local-dir:")
-        if not text:
-            return
-        local = text.startswith("local-dir:") or place.startswith(("/", ".", "~", "\\")) or Path(place).exists()
-        if local and (self._public or not folder_allowed(Path(place).expanduser())):
-            raise DataError("Models from folders of this machine cannot be opened on this page.")
+        if place != text or (place and is_folder(place)):
+            access.place(place)
 
     def _arms(self, run: Run) -> list[Known]:
         """The models of a mending run, none if it is another kind of run or has no weights yet."""

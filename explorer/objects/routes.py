@@ -17,6 +17,7 @@ from explorer.objects.photos import SHOWN, about, jpeg, png
 from explorer.objects.score import table
 from explorer.objects.service import Objects
 from explorer.replies import Endpoint, RequestError, answering, json_reply
+from explorer.visitors import caller
 
 BODY = 256 * 1024
 UPLOAD = 30 * 1024 * 1024
@@ -146,10 +147,10 @@ class ObjectEndpoints:
         """Take something out and ask the models."""
         return json_reply(self._objects.answers.answer(self._objects.answers.read(Fields.parse(body))))
 
-    def score(self, _request: Request, body: bytes) -> Response:
+    def score(self, request: Request, body: bytes) -> Response:
         """Begin a score."""
         order = self._objects.scorer.read(Fields.parse(body))
-        return json_reply({"job": self._objects.jobs.add(order).id})
+        return json_reply({"job": self._objects.jobs.add(order, caller(request)).id})
 
     def stop(self, request: Request, _body: bytes) -> Response:
         """Stop a score."""

@@ -75,7 +75,7 @@ class Objects:
         self.answers = Answers(self.photos, self.fills, self.models, self.index)
         self.detecting = Detecting(self.photos, self.models)
         self.scorer = Scorer(self.sets, self.galleries, self.models, self.index, public=settings.public)
-        self.jobs = Jobs(self.scorer.score)
+        self.jobs = Jobs(self.scorer.score, settings.limits.scores if settings.public else None)
         self.nearby = Nearby(library, self.fills)
         self._first: tuple[str, str | None] | None = None
         self._lock = threading.Lock()

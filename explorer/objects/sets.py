@@ -85,7 +85,7 @@ class Sets:
     """Opens sets and keeps the last few.
 
     Args:
-        public: only sets of the Hub, and fewer photos of them.
+        public: fewer photos are read of each.
         load: reads a set; :func:`trainers.data.captions.load_scenes` in life.
         dropped: told the name of a set that was closed.
     """
@@ -158,9 +158,8 @@ class Sets:
         return made
 
     def _check(self, source: str) -> None:
-        # a folder that may not be opened here is refused by `resolve` itself
-        if self._public and not is_drawn(source) and resolve(source).hub is None:
-            raise DataError("Only sets of the Hub can be opened on a public page. Give an id such as owner/name.")
+        if not is_drawn(source):
+            resolve(source)  # refuses what may not be opened here
 
     def _keep(self, made: PhotoSet) -> None:
         gone = []

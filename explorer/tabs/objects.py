@@ -12,6 +12,7 @@ import json
 import gradio as gr
 
 from explorer.tabs.base import TabContext, TabDescriptor
+from explorer.visitors import caller
 
 _TEMPLATE = '<div class="rs-object"><p class="rs-loading">Opening the photos …</p></div>'
 _LOAD = """
@@ -43,8 +44,8 @@ def build(context: TabContext) -> None:
         public=context.settings.public,
     )
 
-    def act(event: gr.EventData) -> str:
-        return json.dumps(context.mending.perform(event._data))
+    def act(event: gr.EventData, request: gr.Request) -> str:
+        return json.dumps(context.mending.perform(event._data, caller(request)))
 
     host.act(act, None, said, api_visibility="private", show_progress="hidden").then(
         fn=None, inputs=[said], outputs=None, js=_REPLY

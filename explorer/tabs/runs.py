@@ -14,6 +14,7 @@ from explorer.inspection import failed
 from explorer.runs import Runs
 from explorer.sidebar import attempt
 from explorer.tabs.base import TabContext, TabDescriptor
+from explorer.visitors import NOBODY, Caller, caller
 
 _TEMPLATE = '<div class="rs-runs"><p class="rs-loading">Reading the runs …</p></div>'
 _LOAD = """
@@ -41,17 +42,16 @@ def build(context: TabContext) -> None:
         public=context.settings.public,
     )
 
-    def act(event: gr.EventData) -> str:
-        return perform(context.runs, event._data)
+    def act(event: gr.EventData, request: gr.Request) -> str:
+        return perform(context.runs, event._data, caller(request))
 
     listing.act(act, None, said, api_visibility="private", show_progress="hidden").then(fn=None, js=_CHANGED)
 
 
-def perform(runs: Runs, data: object) -> str:
+def perform(runs: Runs, data: object, asking: Caller = NOBODY) -> str:
     """Do what the list asks for; returns a sentence as HTML. The data come from a browser and may be anything."""
     asked = data if isinstance(data, dict) else {}
-    acts = {"pause": runs.pause, "resume": runs.resume, "stop": runs.stop, "delete": runs.delete}
-    act = acts.get(str(asked.get("action")))
+    act = runs.acts(asking).get(str(asked.get("action")))
     if act is None:
         return failed(f"A run can be paused, resumed, stopped or deleted; {json.dumps(asked)[:80]} came.")
     return attempt(act, str(asked.get("id") or ""), str(asked.get("token") or ""))

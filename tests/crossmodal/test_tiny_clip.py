@@ -12,7 +12,7 @@ from trainers.crossmodal import tokens
 from trainers.crossmodal.encode import encode_photos, encode_texts, squash
 from trainers.crossmodal.models import MODELS
 from trainers.crossmodal.models.tiny_clip import ASSETS, SIDE, WEIGHTS, TinyClip, load_weights, save_folder
-from trainers.errors import ParameterError, RunError
+from trainers.errors import DataError, RunError
 
 SENTENCES = ["a dog chasing a red frisbee on the grass", "one cat", "Größe & ⚽?"]
 
@@ -104,7 +104,7 @@ def test_missing_damaged_and_foreign_weights_are_said(tmp_path, folder):
 
 def test_a_folder_outside_the_allowed_ones_is_refused(monkeypatch, folder):
     monkeypatch.setenv("RANKSCOPE_FOLDERS", "off")
-    with pytest.raises(ParameterError, match="may not be opened"):
+    with pytest.raises(DataError, match="cannot be opened"):
         MODELS["tiny_clip"].build({"weights": str(folder[1])})
 
 

@@ -56,16 +56,16 @@ def test_folders_can_be_forbidden(tmp_path, monkeypatch):
     write_tree(tmp_path / "other", ["a", "b", "c", "d"])
     monkeypatch.setenv("RANKSCOPE_FOLDERS", str(tmp_path / "own"))
     assert load_data(DataChoice(source=str(tmp_path / "own"))).train
-    fails("Folders cannot be opened here", tmp_path / "other")
-    fails("Folders cannot be opened here", tmp_path / "own" / ".." / "other")
+    fails("Files and folders of this machine cannot be opened here", tmp_path / "other")
+    fails("Files and folders of this machine cannot be opened here", tmp_path / "own" / ".." / "other")
     (tmp_path / "own" / "link").symlink_to(tmp_path / "other")
-    fails("Folders cannot be opened here", tmp_path / "own" / "link")
+    fails("Files and folders of this machine cannot be opened here", tmp_path / "own" / "link")
     monkeypatch.setenv("RANKSCOPE_FOLDERS", "off")
-    fails("Folders cannot be opened here", tmp_path / "own")
-    fails("Folders cannot be opened here", "/no/such/folder")
+    fails("Files and folders of this machine cannot be opened here", tmp_path / "own")
+    fails("Files and folders of this machine cannot be opened here", "/no/such/folder")
     monkeypatch.delenv("RANKSCOPE_FOLDERS")
     monkeypatch.setenv("SPACE_ID", "someone/space")
-    fails("Folders cannot be opened here", tmp_path / "own")
+    fails("Files and folders of this machine cannot be opened here", tmp_path / "own")
 
 
 def test_a_hub_id_never_opens_a_folder_of_that_name_unasked(tmp_path, monkeypatch):
@@ -73,7 +73,8 @@ def test_a_hub_id_never_opens_a_folder_of_that_name_unasked(tmp_path, monkeypatc
     monkeypatch.chdir(tmp_path)
     assert load_data(DataChoice(source="owner/name")).train
     monkeypatch.setenv("RANKSCOPE_FOLDERS", "off")
-    fails("Folders cannot be opened here", "owner/name")
+    assert resolve("owner/name").hub == "owner/name", "a folder that may not be opened is not looked for"
+    monkeypatch.delenv("RANKSCOPE_FOLDERS")
     fails("is also a folder here", "hf://datasets/owner/name")
     assert resolve("some/other").hub == "some/other"
 

@@ -8,7 +8,7 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
-from trainers.data import settings
+from trainers.data import access, settings
 from trainers.data.base import Progress
 from trainers.data.bounds import check_files
 from trainers.data.faults import explain
@@ -35,7 +35,7 @@ def open_hub(name: str, subset: str | None, revision: str | None) -> Opened:
         raise DataError(f"{name!r} is a file format, not a set. Give a Hub id such as uoft-cs/cifar100.")
     connected = online()
     with nullcontext() if connected else offline():
-        builder = make_builder(name, subset, revision, None)
+        builder = make_builder(remote(name), subset, revision, None)
     check_files(builder, f"hf://datasets/{name}@", name)
     card = _card(name, revision) if connected else {}
     return Opened(
@@ -54,7 +54,7 @@ def sample(name: str, subset: str | None, revision: str | None, rows: int) -> Sp
     Raises:
         DataError: as :func:`open_hub`, or the rows cannot be streamed.
     """
-    builder = make_builder(name, subset, revision, None)
+    builder = make_builder(remote(name), subset, revision, None)
     check_files(builder, f"hf://datasets/{name}@", name)
     with quiet():
         try:
@@ -64,6 +64,11 @@ def sample(name: str, subset: str | None, revision: str | None, rows: int) -> Sp
             raise explain(error, name) from error
     notes = (f"Only the first {_MOST_SPLITS} of {len(streams)} splits were looked at.",) * (len(streams) > len(found))
     return Splits(tables={split: table for split, table in found.items() if table is not None}, notes=notes)
+
+
+def remote(name: str) -> str:
+    """The id as ``datasets`` takes it, said so that it never opens a folder of that name."""
+    return f"hf://datasets/{name}" if Path(name).exists() else name
 
 
 def _head(stream: Any, rows: int) -> ArrowTable | None:
@@ -148,7 +153,8 @@ def _listed_size(builder: Any, name: str) -> int:
     wanted = {path.partition("/")[2] for path in named}
     revision = next((path.partition("/")[0] for path in named), None)
     try:
-        siblings = HfApi().dataset_info(name, revision=revision, files_metadata=True).siblings or []
+        hub = HfApi(token=access.token())
+        siblings = hub.dataset_info(name, revision=revision, files_metadata=True).siblings or []
     except Exception as error:
         raise explain(error, name) from error
     sizes = {file.rfilename: file.size or 0 for file in siblings}
@@ -199,11 +205,12 @@ def _size_of(folder: Path) -> int:
 
 
 def _card(name: str, revision: str | None) -> dict[str, str]:
-    from huggingface_hub import DatasetCard
+    from huggingface_hub import hf_hub_download, metadata_load
 
     with quiet():
         try:
-            values = DatasetCard.load(name, ignore_metadata_errors=True).data.to_dict()
+            path = hf_hub_download(name, "README.md", repo_type="dataset", revision=revision, token=access.token())
+            values = metadata_load(path) or {}
         except Exception:  # a card is a courtesy; without one the licence is unknown
             values = {}
     licence = values.get("license")

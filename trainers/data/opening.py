@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from trainers.data import files, settings
+from trainers.data import access, files, settings
 from trainers.data.base import Progress
 from trainers.data.bounds import bound, check_files
 from trainers.data.faults import explain
@@ -86,10 +86,14 @@ def make_builder(path: str, subset: str | None, revision: str | None, cache: Pat
     with quiet():
         try:
             made = datasets.load_dataset_builder(
-                path, name=subset, revision=revision, cache_dir=None if cache is None else str(cache)
+                path,
+                name=subset,
+                revision=revision,
+                cache_dir=None if cache is None else str(cache),
+                token=access.token(),
             )
         except Exception as error:
-            raise explain(error, path) from error
+            raise explain(error, path.removeprefix("hf://datasets/")) from error
     return bound(made, path)
 
 

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from trainers.data import settings
+from trainers.data import access
 from trainers.errors import DataError
 
 _HUB_ID = re.compile(r"[A-Za-z0-9][\w.\-]{0,95}(/[A-Za-z0-9][\w.\-]{0,95})?")
@@ -34,18 +34,19 @@ def resolve(source: str) -> Origin:
         DataError: a folder that does not exist or may not be opened here, or text that is neither.
     """
     text = source.strip()
-    path = Path(text).expanduser() if text else None
-    if _is_path(text):
-        return _folder(path)
     hub = _HUB_PREFIX.sub("", text).rstrip("/")
-    # datasets itself would prefer a folder of that name in the working directory, so the question is settled here.
-    if hub == text and path is not None and _exists(path):
-        return _folder(path)
+    if hub == text and _is_path(text):
+        return _folder(text)
+    # datasets itself would prefer a folder of that name in the working directory, so the question is settled here;
+    # a folder that may not be opened is not looked for
+    here = [name for name in dict.fromkeys((text, hub)) if name and access.allowed(Path(name)) and _exists(Path(name))]
+    if text in here and hub == text:
+        return _folder(text)
     if not _HUB_ID.fullmatch(hub) or ".." in hub or "--" in hub or hub.endswith((".git", ".", "-")):
         raise DataError(
             f"A catalogue name, a folder or a Hub id such as uoft-cs/cifar100 was needed; {source[:120]!r} came."
         )
-    if _exists(Path(hub)):
+    if here:
         raise DataError(f"{hub!r} is also a folder here. Rename that folder, or give its full path to open it.")
     return Origin(hub=hub)
 
@@ -65,15 +66,15 @@ def check_reference(subset: str | None, revision: str | None) -> None:
 
 
 def _is_path(text: str) -> bool:
-    return text.startswith(("/", ".", "~", "\\")) or "\\" in text or bool(re.match(r"[A-Za-z]:", text))
+    return text.startswith(("/", ".", "~")) or "\\" in text or bool(re.match(r"[A-Za-z]:", text))
 
 
-def _folder(path: Path | None) -> Origin:
-    # The policy is asked before the disk, so that a refusal does not tell which paths exist.
-    if path is None or not settings.folder_allowed(path):
-        raise DataError("Folders cannot be opened here. Give a catalogue name or a Hub id such as uoft-cs/cifar100.")
+def _folder(text: str) -> Origin:
+    path = access.place(text)  # before the disk is asked, so that a refusal does not tell which paths exist
     if not _exists(path):
-        raise DataError(f"A folder or zip file of images was needed; {str(path)!r} does not exist.")
+        raise DataError(f"A folder or zip file of images was needed; {text[:200]!r} does not exist.")
+    if path.is_dir():
+        access.check_links(path)
     return Origin(folder=path)
 
 

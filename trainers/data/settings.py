@@ -1,4 +1,4 @@
-"""What the machine allows: where decoded images are kept, how much memory and disk they may take, which folders open.
+"""What the machine allows: where decoded images are kept, how much memory and disk they may take.
 
 Everything here comes from the environment, because it belongs to the machine and not to a run.
 
@@ -6,7 +6,7 @@ Everything here comes from the environment, because it belongs to the machine an
     RANKSCOPE_CACHE_GB      its bound, default 20
     RANKSCOPE_MEMORY_GB     decoded images held in memory, default min(4, half of what is free); above it: memory map
     RANKSCOPE_DOWNLOAD_GB   largest Hub set that is downloaded, default 20
-    RANKSCOPE_FOLDERS       ``on``, ``off``, or the folders that may be opened; default ``on``, on a Space ``off``
+    RANKSCOPE_RUN_GB        estimated memory of a run that strangers start, default 4; one's own runs are not limited
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from trainers.data import access
 from trainers.errors import DataError
 
 GB = 1_000_000_000
 _OFF = {"off", "0", "no", "none", "false"}
-_ON = {"", "on", "1", "yes", "true"}
 
 
 def cache_folder() -> Path | None:
@@ -39,6 +39,11 @@ def download_bytes() -> int:
     return int(_number("RANKSCOPE_DOWNLOAD_GB", 20.0) * GB)
 
 
+def run_bytes() -> int | None:
+    """Bytes of memory that a run may be estimated at; None: as many as it likes."""
+    return int(_number("RANKSCOPE_RUN_GB", 4.0) * GB) if access.public() else None
+
+
 def memory_bytes() -> int:
     """Bytes of decoded images that may stay in memory."""
     return int(_number("RANKSCOPE_MEMORY_GB", min(4.0, free_memory() / 2 / GB)) * GB)
@@ -56,20 +61,6 @@ def free_memory() -> int:
     if not found and hasattr(os, "sysconf"):
         found.append(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
     return min(found, default=8 * GB)
-
-
-def folder_allowed(path: Path) -> bool:
-    """Whether this folder or file may be opened; links are resolved first."""
-    value = os.environ.get("RANKSCOPE_FOLDERS")
-    if value is None:
-        return "SPACE_ID" not in os.environ
-    if value.strip().lower() in _OFF:
-        return False
-    if value.strip().lower() in _ON:
-        return True
-    real = path.resolve()
-    roots = [Path(root).expanduser().resolve() for root in value.split(os.pathsep) if root]
-    return any(real == root or root in real.parents for root in roots)
 
 
 def _number(name: str, default: float) -> float:

@@ -15,8 +15,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from trainers.data import access
 from trainers.data.quiet import offline, online
-from trainers.data.settings import folder_allowed
 from trainers.errors import UserError
 
 CONFIG = "open_clip_config.json"
@@ -71,7 +71,7 @@ def locate(model: str, pretrained: str) -> Source:
     """
     model = model.strip()
     if model.startswith(_FOLDER):
-        source = _folder(Path(model[len(_FOLDER) :]).expanduser())
+        source = _folder(access.place(model[len(_FOLDER) :]))
     elif model.startswith(_HUB):
         source = _repository(model[len(_HUB) :])
     else:
@@ -95,8 +95,6 @@ def missing(model: str, pretrained: str) -> str | None:
 
 
 def _folder(folder: Path) -> Source:
-    if not folder_allowed(folder):
-        raise UserError("Models may not be opened from that folder on this machine; RANKSCOPE_FOLDERS lists which may.")
     if not folder.is_dir():
         raise UserError(
             f"There is no folder {folder.name!r} to load a model from. Write local-dir: and its whole path."
@@ -108,8 +106,7 @@ def _folder(folder: Path) -> Source:
         raise UserError(
             f"The folder {folder.name!r} has no weights beside its {CONFIG}. Put open_clip_model.safetensors there."
         )
-    if not all(folder_allowed(path) for path in found):
-        raise UserError(f"The weights in {folder.name!r} are a link to a place that may not be opened. Copy them.")
+    access.check_links(folder)
     return Source(name=f"{_FOLDER}{folder}", pretrained=None, config=_config(folder / CONFIG), statistics={})
 
 
@@ -121,7 +118,7 @@ def _repository(repository: str) -> Source:
     name = f"{_HUB}{repository}"
     try:
         with nullcontext() if online() else offline():
-            path = huggingface_hub.hf_hub_download(repository, CONFIG)
+            path = huggingface_hub.hf_hub_download(repository, CONFIG, token=access.token())
     except Exception as error:  # the library passes on whatever its transport raises
         raise UserError(f"{_away(name)} ({brief(error)})") from error
     return Source(name=name, pretrained=None, config=_config(Path(path)), statistics={}, remote=True)
@@ -154,11 +151,11 @@ def _built_in(name: str, pretrained: str) -> Source:
 
 def _checkpoint(name: str, pretrained: str, tags: list[str]) -> None:
     """Check that weights for a built-in name lie at a path."""
-    path, choice = Path(pretrained).expanduser(), f"{', '.join(tags) or 'none'}"
-    if not pretrained or (path.suffix not in SUFFIXES and not path.exists()):
+    choice = f"{', '.join(tags) or 'none'}"
+    is_path = any(mark in pretrained for mark in "/\\~") or pretrained.endswith(SUFFIXES)
+    if not pretrained or (not is_path and not (access.allowed(Path(pretrained)) and Path(pretrained).exists())):
         raise UserError(f"{name} needs weights: a tag ({choice}) or the path of a checkpoint; {pretrained!r} came.")
-    if not folder_allowed(path):
-        raise UserError("Checkpoints may not be opened from there on this machine; RANKSCOPE_FOLDERS lists what may.")
+    path = access.place(pretrained)
     if not path.is_file():
         raise UserError(f"There is no checkpoint {path.name!r}. Give its whole path, or a tag ({choice}).")
     if path.suffix not in SUFFIXES:

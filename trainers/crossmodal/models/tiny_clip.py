@@ -26,8 +26,8 @@ from trainers.crossmodal.losses import (
     hardest_triplet_loss,
     siglip_loss,
 )
-from trainers.data.settings import folder_allowed
-from trainers.errors import ParameterError, RunError
+from trainers.data import access
+from trainers.errors import RunError
 from trainers.parameters import parameter
 from trainers.store.files import read_tensors, write_tensors
 
@@ -157,10 +157,7 @@ def _make(folder: str, parameters: TinyClipParameters) -> TinyClip:
 def _place(folder: str, parameters: TinyClipParameters) -> Path:
     if not parameters.weights:
         return ASSETS / folder
-    asked = Path(parameters.weights).expanduser()
-    if not folder_allowed(asked):
-        raise ParameterError(f"The folder {parameters.weights!r} may not be opened here.")
-    return asked
+    return access.place(parameters.weights)
 
 
 def _missing(folder: str, parameters: TinyClipParameters) -> str | None:

@@ -17,8 +17,8 @@ import torch
 from torch import Tensor, nn
 from torchvision.models import detection
 
-from trainers.data.settings import folder_allowed
-from trainers.errors import UserError
+from trainers.data import access
+from trainers.errors import DataError, UserError
 from trainers.parameters import parameter
 from trainers.removal.detect.base import DetectorDescriptor, Raw
 
@@ -40,7 +40,7 @@ def cached(weights: Any) -> Path:
 def missing(weights: Any, chosen: TorchvisionParameters) -> str | None:
     """Why a detector cannot be used now, or None; weights are not read."""
     if chosen.weights.strip():
-        return _file(Path(chosen.weights.strip()).expanduser())
+        return _file(chosen.weights.strip())
     if cached(weights).is_file() or _reachable(urlsplit(weights.url).hostname or "", int(time.time() // 60)):
         return None
     return (
@@ -49,9 +49,11 @@ def missing(weights: Any, chosen: TorchvisionParameters) -> str | None:
     )
 
 
-def _file(path: Path) -> str | None:
-    if not folder_allowed(path):
-        return "Weights may not be opened from there on this machine; RANKSCOPE_FOLDERS lists what may."
+def _file(text: str) -> str | None:
+    try:
+        path = access.place(text)
+    except DataError as error:
+        return str(error)
     if not path.is_file():
         return f"There is no weights file {path.name!r}. Give its whole path, or leave it empty."
     if path.suffix not in SUFFIXES:
@@ -82,8 +84,8 @@ def _read(weights: Any, chosen: TorchvisionParameters) -> dict[str, Tensor]:
     if path.endswith(".safetensors"):
         from safetensors.torch import load_file
 
-        return load_file(Path(path).expanduser())
-    found = torch.load(Path(path).expanduser(), map_location="cpu", weights_only=True)
+        return load_file(access.place(path))
+    found = torch.load(access.place(path), map_location="cpu", weights_only=True)
     return found.get("model", found)  # torchvision's own training script wraps them
 
 

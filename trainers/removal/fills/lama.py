@@ -23,7 +23,7 @@ def missing() -> str | None:
     if not given:
         return f"LaMa needs its TorchScript file (big-lama.pt, about 200 MB): set {VARIABLE} to where it lies."
     if not Path(given).is_file():
-        return f"{VARIABLE} names {given!r}, and there is no such file. Set it to where big-lama.pt lies."
+        return f"{VARIABLE} names {Path(given).name!r}, and there is no such file. Set it to where big-lama.pt lies."
     return None
 
 

@@ -1,0 +1,233 @@
+"""The one gate to the files of this machine, and whose name the Hub is asked in."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import ClassVar
+
+import pytest
+
+from tests.data.world import write_tree
+from trainers import foreign
+from trainers.data import access, inspect_data, load_data
+from trainers.data.captions import load_scenes
+from trainers.data.origin import resolve
+from trainers.errors import DataError, UserError
+from trainers.store import RunFolder
+from trainers.types import DataChoice, LossChoice, MendChoice, ModelChoice, RunConfig, SceneChoice
+from trainers.validation import check
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture
+def public(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(access.PUBLIC, "on")
+
+
+def said(source: str) -> str:
+    with pytest.raises(DataError) as caught:
+        resolve(source)
+    return str(caught.value)
+
+
+@pytest.mark.parametrize("setting", [None, "on", "off", "1"])
+def test_strangers_hear_the_same_of_what_exists_and_what_does_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, public: None, setting: str | None
+) -> None:
+    if setting is not None:
+        monkeypatch.setenv(access.FOLDERS, setting)
+    write_tree(tmp_path / "photos", ["a", "b", "c", "d"])
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    there = [str(tmp_path / "photos"), "./photos", "~/photos", "~root", "photos\\", f"{tmp_path}/x/../photos", "C:\\a"]
+    absent = [
+        str(tmp_path / "none"),
+        "./none",
+        "~/none",
+        "~nobody-at-all/x",
+        "none\\",
+        f"{tmp_path}/x/../none",
+        "C:\\b",
+    ]
+    assert {said(path) for path in there + absent} == {access.REFUSAL}
+    for choice in (DataChoice(source=there[0]), DataChoice(source=absent[0])):
+        with pytest.raises(DataError, match="RANKSCOPE_FOLDERS"):
+            inspect_data(choice)
+        with pytest.raises(DataError, match="RANKSCOPE_FOLDERS"):
+            load_data(choice)
+        with pytest.raises(DataError, match="RANKSCOPE_FOLDERS"):
+            load_scenes(choice.source)
+    assert said(f"file://{there[0]}").replace("photos", "none") == said(f"file://{absent[0]}")
+
+
+def test_a_bare_name_is_a_hub_id_to_strangers_whatever_lies_here(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, public: None
+) -> None:
+    write_tree(tmp_path / "owner" / "name", ["a", "b", "c", "d"])
+    monkeypatch.chdir(tmp_path)
+    assert (resolve("owner/name").hub, resolve("owner/none").hub) == ("owner/name", "owner/none")
+    sentences = []
+    for name in ("owner/name", "owner/none"):
+        with pytest.raises(DataError) as caught:
+            load_data(DataChoice(source=name))
+        sentences.append(str(caught.value).replace(name, "it"))
+    assert sentences[0] == sentences[1]
+    assert foreign.missing("owner/name") == (foreign.missing("owner/none") or "").replace("none", "name")
+
+
+def test_named_roots_open_and_nothing_beside_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, public: None
+) -> None:
+    for name in ("one", "two", "secret"):
+        write_tree(tmp_path / name, ["a", "b", "c", "d"])
+    monkeypatch.setenv(access.FOLDERS, os.pathsep.join([str(tmp_path / "one"), str(tmp_path / "two")]))
+    assert load_data(DataChoice(source=str(tmp_path / "one"))).train
+    assert resolve(str(tmp_path / "two" / ".." / "one")).folder
+    (tmp_path / "two" / "link").symlink_to(tmp_path / "secret")
+    (tmp_path / "two" / "nowhere").symlink_to(tmp_path / "absent")
+    (tmp_path / "two" / "loop").symlink_to(tmp_path / "two" / "loop")
+    for place in (
+        "secret",
+        "absent",
+        "one/../secret",
+        "one/../absent",
+        "two/link",
+        "two/nowhere",
+        "two/loop",
+        "onemore",
+    ):
+        assert said(str(tmp_path / place)) == access.REFUSAL, place
+    assert said(f"{tmp_path}/one\0") == access.REFUSAL
+
+
+@pytest.mark.parametrize("link", ["a/out.png", "e"])
+def test_a_folder_with_links_out_of_its_root_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, link: str
+) -> None:
+    write_tree(tmp_path / "own", ["a", "b", "c", "d"])
+    write_tree(tmp_path / "secret", ["x"])
+    (tmp_path / "own" / "b" / "inside.png").symlink_to(next((tmp_path / "own" / "a").iterdir()))
+    target = tmp_path / "secret" / "x"
+    monkeypatch.setenv(access.FOLDERS, str(tmp_path / "own"))
+    assert resolve(str(tmp_path / "own")).folder
+    (tmp_path / "own" / link).symlink_to(next(target.iterdir()) if link.endswith(".png") else target)
+    assert said(str(tmp_path / "own")) == access.LINKED
+
+
+def test_weights_are_behind_the_same_gate(tmp_path: Path, public: None) -> None:
+    from trainers.crossmodal.models import MODELS
+    from trainers.removal.detect import DETECTORS
+
+    (tmp_path / "there.pt").write_bytes(b"")
+    (tmp_path / "odd").write_bytes(b"")
+    for place in ("there.pt", "odd", "absent.pt", "absent"):
+        path = str(tmp_path / place)
+        asked = [
+            (MODELS["open_clip"], {"model": f"local-dir:{path}"}),
+            (MODELS["open_clip"], {"model": "ViT-B-32", "pretrained": path}),
+            (MODELS["tiny_clip"], {"weights": path}),
+            (DETECTORS["ssdlite"], {"weights": path}),
+        ]
+        for entry, values in asked:
+            with pytest.raises(UserError) as caught:
+                entry.build(values)
+            assert str(caught.value) == access.REFUSAL
+    assert foreign._folder(str(tmp_path)) == foreign._folder(str(tmp_path / "absent")) == access.REFUSAL
+
+
+def test_a_trainer_refuses_what_its_page_would(tmp_path: Path) -> None:
+    write_tree(tmp_path / "photos", ["a", "b", "c", "d"])
+    config = RunConfig(
+        data=DataChoice(source=str(tmp_path / "photos")), losses=(LossChoice(name="supcon"),), steps=1, minutes=None
+    )
+    folder = RunFolder.create(tmp_path / "runs", config)
+    env = {**os.environ, access.PUBLIC: "1", "PYTHONPATH": str(ROOT)}
+    subprocess.run([sys.executable, "-m", "trainers.worker", str(folder.path)], env=env, cwd=tmp_path, timeout=120)
+    assert folder.state().error == access.REFUSAL
+    folder.db.close()
+
+
+def test_no_captioner_is_taken_from_a_stranger(public: None) -> None:
+    values = {"text": "captioner", "captioner": "owner/captioner"}
+    mend = MendChoice(scenes=SceneChoice(source="drawn_scenes"), model=ModelChoice(name="tiny_clip"), recipes=(values,))
+    with pytest.raises(UserError, match="captioner cannot be named"):
+        check(RunConfig(losses=(), mend=mend, steps=1))
+
+
+class Hub(BaseHTTPRequestHandler):
+    """Answers that there is nothing, and keeps who asked."""
+
+    seen: ClassVar[list[tuple[str, str | None]]] = []
+
+    def do_GET(self) -> None:
+        self.seen.append((self.path, self.headers.get("Authorization")))
+        self.send_response(404)
+        self.send_header("X-Error-Code", "RepoNotFound")
+        self.send_header("Content-Length", "0")
+        self.end_headers()
+
+    do_HEAD = do_GET  # noqa: N815
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+@pytest.fixture
+def hub() -> Iterator[str]:
+    Hub.seen = []
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Hub)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield f"http://127.0.0.1:{server.server_port}"
+    server.shutdown()
+    server.server_close()
+
+
+ASKS = """
+import json, sys
+from trainers.data import access
+if "late" in sys.argv:
+    import huggingface_hub.constants
+if "public" in sys.argv:
+    access.serve_strangers()
+from trainers.crossmodal.models import MODELS
+from trainers.data import inspect_data, load_data
+from trainers.encoders import ENCODERS
+from trainers.errors import UserError
+from trainers.types import DataChoice
+from trainers.data.hub import sample
+asks = [
+    lambda: inspect_data(DataChoice(source="owner/private")),
+    lambda: load_data(DataChoice(source="owner/private")),
+    lambda: sample("owner/private", None, None, 5),
+    lambda: MODELS["open_clip"].build({"model": "hf-hub:owner/private"}),
+    lambda: ENCODERS["timm"].build(channels=3, side=32, dim=8, parameters={"model": "resnet18.a1_in1k"}),
+]
+for ask in asks:
+    try:
+        ask()
+    except UserError as error:
+        print(error)
+"""
+
+
+@pytest.mark.parametrize("words", [[], ["public"], ["public", "late"]])
+def test_only_ones_own_machine_shows_its_token(tmp_path: Path, hub: str, words: list[str]) -> None:
+    env = {name: value for name, value in os.environ.items() if not name.startswith("HF_")}
+    env |= {"HF_ENDPOINT": hub, "HF_HOME": str(tmp_path), "HF_TOKEN": "hf_secret", "PYTHONPATH": str(ROOT)}
+    env |= {"RANKSCOPE_CACHE": "off"}
+    done = subprocess.run(
+        [sys.executable, "-c", ASKS, *words], env=env, cwd=tmp_path, capture_output=True, text=True, timeout=300
+    )
+    assert done.returncode == 0, done.stderr
+    paths = " ".join(path for path, _ in Hub.seen)
+    assert "datasets/owner/private" in paths and "owner/private/resolve" in paths and "resnet18" in paths, paths
+    shown = {token for _, token in Hub.seen}
+    assert shown == {None} if words else "Bearer hf_secret" in shown, json.dumps(Hub.seen, indent=1)

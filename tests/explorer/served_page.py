@@ -1,0 +1,79 @@
+"""A real page on a real port, and a client of it."""
+
+from __future__ import annotations
+
+import gc
+import json
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx
+
+from explorer import Explorer, Settings, build
+from explorer.executor import ProcessExecutor
+
+PREFIX = "/gradio_api/rankscope"
+STAND_IN = Path(__file__).with_name("stand_in.py")
+
+
+def error(reply: httpx.Response) -> str:
+    """The sentence of a refusal."""
+    assert 400 <= reply.status_code < 500, f"{reply.status_code} {reply.text}"
+    return reply.json()["error"]
+
+
+@contextmanager
+def served(root: Path, **settings: Any) -> Iterator[Served]:
+    """A launched page whose trainers are stand-ins that train for a minute."""
+    executor = ProcessExecutor(command=lambda path: [sys.executable, str(STAND_IN), str(path), "60"])
+    made = build(Settings(runs=root / "runs", recorded=root / "recorded", **settings), executor)
+    made.scheduler.begin()
+    made.blocks.queue(default_concurrency_limit=8, max_size=64)
+    made.blocks.launch(prevent_thread_lock=True, quiet=True, server_name="127.0.0.1", **made.launch_options)
+    url = made.blocks.local_url.rstrip("/")
+    with httpx.Client(base_url=url, timeout=60) as client:
+        yield Served(made, client, url)
+    made.close()
+    gc.collect()  # Gradio leaves event loops behind; collected here, where the tests expect the warning
+
+
+class Served:
+    """The page, with the ways in which programs talk to it."""
+
+    def __init__(self, explorer: Explorer, client: httpx.Client, url: str) -> None:
+        self.explorer = explorer
+        self.client = client
+        self.url = url
+
+    def post(self, path: str, content: object, **headers: str) -> httpx.Response:
+        """JSON, as text if it is one."""
+        body = content if isinstance(content, str) else json.dumps(content)
+        return self.client.post(path, content=body.encode(), headers={"content-type": "application/json"} | headers)
+
+    def run(self, name: str, *data: object, **headers: str) -> httpx.Response:
+        """A public function, by the address that answers at once."""
+        return self.post(f"/gradio_api/run/{name}", {"data": list(data)}, **headers)
+
+    def start(
+        self, images: str = "drawn", token: str = "mine", training: object = None, **headers: str
+    ) -> httpx.Response:
+        """Start a run."""
+        losses = ["supcon"]
+        return self.run(
+            "start_run", losses, images, None, "small_conv", None, "m_per_class", training, token, **headers
+        )
+
+    def event(self, trigger: str, data: list[object], event_data: object = None) -> httpx.Response:
+        """An event of the page, by the label of the component that triggers it."""
+        config = self.explorer.blocks.config
+        ids = [
+            one["id"]
+            for one in config["components"]
+            if trigger in (one["props"].get("label"), one["props"].get("elem_id"), one["props"].get("value"))
+        ]
+        found = [one["id"] for one in config["dependencies"] if any(target[0] in ids for target in one["targets"])]
+        body = {"data": data, "fn_index": found[0], "session_hash": "visitor", "event_data": event_data}
+        return self.post("/gradio_api/run/event", body)

@@ -1,0 +1,159 @@
+"""What other sites, and requests that make no sense, may do to a page that is served to this machine alone."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+
+from explorer.guard import LARGEST, Rules
+from tests.explorer.served_page import PREFIX, Served, error, served
+
+# Gradio leaves event loops for the garbage collector and sets an option that newer pandas versions retire
+pytestmark = pytest.mark.filterwarnings(
+    "ignore:unclosed:ResourceWarning",
+    "ignore::pytest.PytestUnraisableExceptionWarning",
+    "ignore:.*no_silent_downcasting",
+)
+
+
+@pytest.fixture(scope="module")
+def local(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    with served(tmp_path_factory.mktemp("local")) as page:
+        yield page
+
+
+def test_gradios_upload_takes_nothing(local: Served) -> None:
+    folder = Path(local.explorer.blocks.GRADIO_CACHE)
+    before = set(folder.rglob("*"))
+    for address in ("/gradio_api/upload", "/gradio_api/upload/", "/gradio_api/upload?upload_id=1"):
+        reply = local.client.post(address, files={"files": ("a.bin", b"x" * 100_000)})
+        assert reply.status_code == 404
+    assert set(folder.rglob("*")) == before
+    for address in ("deep_link?session_hash=x", "proxy=http://127.0.0.1/", "process_recording", "component_server"):
+        assert local.client.get(f"/gradio_api/{address}").status_code == 404
+
+
+def test_a_request_has_an_end(local: Served) -> None:
+    def endless() -> Iterator[bytes]:
+        yield b'{"data": ["'
+        for _ in range(LARGEST // 2**20 + 1):
+            yield b"x" * 2**20
+
+    reply = local.client.post(
+        "/gradio_api/run/list_runs", content=endless(), headers={"content-type": "application/json"}
+    )
+    assert "At most" in error(reply)
+
+
+# ---------------------------------------------------------------------- other sites
+
+
+@pytest.mark.parametrize("path", ["/", "/config", "/gradio_api/info", f"{PREFIX}/runs", f"{PREFIX}/assets/shell.js"])
+def test_a_local_page_answers_under_its_own_names_only(local: Served, path: str) -> None:
+    port = httpx.URL(local.url).port
+    for host in ("evil.example", f"evil.example:{port}", "127.0.0.1.evil.example", "", "192.168.1.9"):
+        assert "served to this machine alone" in error(local.client.get(path, headers={"host": host})), host
+    for host in (f"127.0.0.1:{port}", f"localhost:{port}", f"[::1]:{port}", "LOCALHOST"):
+        assert local.client.get(path, headers={"host": host}).status_code == 200, host
+
+
+def test_other_names_are_known_where_they_are_given() -> None:
+    assert Rules(hosts=("lab.example",)).knows("lab.example:80")
+    wide = Rules(host="0.0.0.0")
+    assert wide.knows("192.168.1.9:7860") and not wide.knows("evil.example")
+
+
+def test_another_sites_page_changes_nothing(local: Served) -> None:
+    port = httpx.URL(local.url).port
+    event = {"data": [], "fn_index": 1, "session_hash": "a"}
+    posts = [
+        ("/gradio_api/queue/join", event),
+        ("/gradio_api/call/list_runs", {"data": []}),
+        (f"{PREFIX}/objects/score", {}),
+    ]
+    for path, body in posts:
+        for origin in ("https://evil.example", "null", f"http://localhost:{port + 1}"):
+            assert "Another site's page" in error(local.post(path, body, origin=origin)), origin
+        assert "Another site's page" in error(local.post(path, body, **{"sec-fetch-site": "cross-site"}))
+        for kind in ("text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x", ""):
+            assert "JSON was needed" in error(local.post(path, body, **{"content-type": kind})), kind
+    assert local.run("list_runs", origin=local.url).status_code == 200
+    assert local.client.post(f"{PREFIX}/objects/upload", content=b"x").status_code == 415
+
+
+def test_no_other_page_shows_it_in_a_frame(local: Served) -> None:
+    for path in ("/", f"{PREFIX}/runs"):
+        headers = local.client.get(path).headers
+        assert headers["content-security-policy"] == "frame-ancestors 'self'"
+        assert headers["x-frame-options"] == "SAMEORIGIN"
+
+
+# ------------------------------------------------------------------ malformed requests
+
+ODD = (
+    "1" + "0" * 400,
+    '"\\ud800"',
+    "1e999",
+    "NaN",
+    "-1",
+    "true",
+    "null",
+    "[]",
+    "{}",
+    '{"a": "\\udfff"}',
+    "[" * 200 + "]" * 200,
+    '"' + "x" * 3000 + '"',
+    '[1, "\\u0000"]',
+)
+
+
+def test_nothing_malformed_is_an_error_of_the_server(
+    local: Served, capfd: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
+) -> None:
+    statuses, asked = set(), 0
+    caplog.set_level(logging.ERROR)
+
+    def send(path: str, body: str) -> None:
+        nonlocal asked
+        reply = local.post(path, body)
+        statuses.add(reply.status_code)
+        asked += 1
+        assert reply.status_code < 500, f"{path} {body[:200]}: {reply.status_code} {reply.text[:300]}"
+
+    functions = local.client.get("/gradio_api/info").json()["named_endpoints"]
+    for name, about in functions.items():
+        usual = ['["nope"]' if one["parameter_name"] in ("losses", "models") else "null" for one in about["parameters"]]
+        for odd in ODD:
+            for place in range(len(usual)):
+                send(
+                    f"/gradio_api/run{name}",
+                    '{"data": [' + ", ".join([*usual[:place], odd, *usual[place + 1 :]]) + "]}",
+                )
+            for body in (odd, f'{{"data": {odd}}}', f'{{"data": [], "session_hash": {odd}, "fn_index": {odd}}}'):
+                for address in ("run", "call", "call/v2"):
+                    send(f"/gradio_api/{address}{name}", body)
+    for dependency in local.explorer.blocks.config["dependencies"]:
+        for odd in ODD:
+            values = ", ".join([odd] * len(dependency["inputs"]))
+            rest = f'"fn_index": {dependency["id"]}, "session_hash": "f", "event_data": {odd}'
+            send("/gradio_api/run/event", f'{{"data": [{values}], {rest}}}')
+    for route in ("open", "detect", "name", "ask", "score", "score/x/stop", "neighbours"):
+        for odd in ODD:
+            send(f"{PREFIX}/objects/{route}", odd)
+            for field in ("source", "photo", "box", "model", "models", "set", "k", "remove", "fill", "limit", "run"):
+                send(f"{PREFIX}/objects/{route}", f'{{"photo": "drawn_scenes.0", "{field}": {odd}}}')
+    assert asked > 1500 and statuses <= {200, 400, 404, 413, 422}
+    told = capfd.readouterr()
+    assert "Traceback" not in told.err + told.out
+    assert not [record for record in caplog.records if record.exc_info]
+
+
+def test_a_session_that_is_no_text_spoils_no_other(local: Served) -> None:
+    assert error(local.post("/gradio_api/queue/join", '{"data": [], "fn_index": 0, "session_hash": "\\ud800"}'))
+    assert "There is no loss" in error(
+        local.run("start_run", ["nope"], "drawn", None, "small_conv", None, "m_per_class", None, "")
+    )

@@ -1,0 +1,150 @@
+"""What strangers may do to a page that is served to them."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+
+from explorer import Settings, build
+from explorer.guard import PENDING
+from explorer.settings import Limits
+from explorer.visitors import Caller, address_of
+from tests.data.world import picture, write_tree
+from tests.explorer.served_page import PREFIX, Served, error, served
+from trainers.data import access
+
+# Gradio leaves event loops for the garbage collector and sets an option that newer pandas versions retire
+pytestmark = pytest.mark.filterwarnings(
+    "ignore:unclosed:ResourceWarning",
+    "ignore::pytest.PytestUnraisableExceptionWarning",
+    "ignore:.*no_silent_downcasting",
+)
+
+
+@pytest.fixture(scope="module")
+def public(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    with served(tmp_path_factory.mktemp("public"), public=True, limits=Limits(held=3)) as page:
+        yield page
+
+
+# ------------------------------------------------------------------------ folders
+
+
+def test_a_public_page_says_the_same_of_folders_that_are_there_and_that_are_not(public: Served, tmp_path: Path) -> None:
+    write_tree(tmp_path / "photos", ["a", "b", "c", "d"])
+    there, absent = str(tmp_path / "photos"), str(tmp_path / "none")
+    for path in (there, absent):
+        form = [path, "", None, [], None, None, None]
+        found = public.event("Subset", form).json()["data"][0]
+        assert "RANKSCOPE_FOLDERS" in str(found), "the sidebar's look"
+        assert error(public.post(f"{PREFIX}/objects/open", {"source": path})) == access.REFUSAL
+        joined = {"source": "somebody/photos", "captions_from": path}
+        assert error(public.post(f"{PREFIX}/objects/open", joined)) == access.REFUSAL
+    accepted = [error(public.start(path)) for path in (there, absent)]
+    assert accepted == [access.REFUSAL] * 2, "no run waits for its turn to be refused"
+
+
+# ------------------------------------------------------------------------ uploads
+
+
+# ------------------------------------------------------------------------- shares
+
+
+def test_addresses() -> None:
+    assert address_of("10.0.0.1", {"x-forwarded-for": "8.8.8.8"}, behind_proxy=False) == "10.0.0.1"
+    assert address_of("10.0.0.1", {"x-forwarded-for": "rubbish, 8.8.8.8"}, behind_proxy=True) == "8.8.8.8"
+    assert address_of("10.0.0.1", {"x-forwarded-for": "rubbish"}, behind_proxy=True) == "10.0.0.1"
+    homes = {address_of(f"2001:db8:1:2::{number}", {}, behind_proxy=False) for number in range(9)}
+    assert homes == {"2001:db8:1:2::/64"}
+    assert Caller(address="x", login="y").marks() == ("address x", "login y")
+
+
+@pytest.mark.parametrize(
+    ("training", "sentence"),
+    [
+        ({"classes_per_batch": 128, "images_per_class": 32}, "1,024 images per batch"),
+        ({"dim": 2048}, "512 numbers per embedding"),
+        ({"memory": 200_000}, "65,536 embeddings"),
+        ({"probe_size": 20_000}, "5,000 images on the maps"),
+    ],
+)
+def test_the_numbers_of_a_public_run_are_bounded(public: Served, training: dict, sentence: str) -> None:
+    assert sentence in error(public.start(training={"minutes": 1} | training))
+
+
+def test_their_product_is_held_against_the_memory(public: Served) -> None:
+    large = {"minutes": 1, "classes_per_batch": 64, "images_per_class": 16, "dim": 512, "memory": 65_536}
+    losses = ["xbm_contrastive", "supcon", "smooth_ap", "sup_ap"]
+    reply = public.run("start_run", losses, "drawn", None, "small_conv", {"width": 128}, "m_per_class", large, "x")
+    assert "GB of memory" in error(reply)
+    stop(public, public.start(training={"minutes": 1}), "mine")
+
+
+def test_the_gate_ends_with_the_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv(access.PUBLIC, raising=False)
+    monkeypatch.delenv(access.NO_TOKEN, raising=False)
+    before = dict(os.environ)
+    made = build(Settings(runs=tmp_path / "runs", public=True))
+    assert access.public() and access.token() is False
+    made.close()
+    assert dict(os.environ) == before and not access.public()
+
+
+def test_a_photo_of_ones_own_is_still_taken(public: Served) -> None:
+    for kind in ("application/octet-stream", "image/png"):
+        reply = public.client.post(f"{PREFIX}/objects/upload", content=picture(1), headers={"content-type": kind})
+        assert reply.json()["source"] == "upload"
+
+
+def test_tokens_that_are_made_up_bring_no_more_runs(public: Served) -> None:
+    replies = [public.start(token=f"made up {number}") for number in range(4)]
+    assert [reply.status_code for reply in replies] == [200, 200, 200, 400]
+    assert "3 runs from your address" in error(replies[3])
+    forged = public.start(token="another", **{"x-forwarded-for": "8.8.8.8"})
+    assert "3 runs from your address" in error(forged), "away from a Space the header is anybody's"
+    stop(public, replies[2], "made up 2")
+    replies[2] = public.start(token="made up 2")
+    for number, reply in enumerate(replies[:3]):
+        stop(public, reply, f"made up {number}")
+
+
+def test_a_visitor_holds_a_share_of_the_scores(public: Served) -> None:
+    order = {"set": "drawn_scenes", "models": ["tiny_clip"], "queries": 500}
+    jobs = [public.post(f"{PREFIX}/objects/score", order) for _ in range(3)]
+    assert [reply.status_code for reply in jobs] == [200, 200, 400] and "2 of your scores" in error(jobs[2])
+    for reply in jobs[:2]:
+        public.post(f"{PREFIX}/objects/score/{reply.json()['job']}/stop", {})
+
+
+def test_a_visitor_cannot_fill_gradios_queue(public: Served) -> None:
+    body = {"data": ["0", "", None, "telea", ["tiny_clip"], 5, "drawn_scenes"]}
+    statuses = [public.post("/gradio_api/call/remove_object", body).status_code for _ in range(PENDING + 8)]
+    assert set(statuses) == {200, 429} and statuses[0] == 200
+
+
+def test_behind_a_spaces_proxy_visitors_are_told_apart(tmp_path: Path) -> None:
+    with served(tmp_path, public=True, on_space=True, limits=Limits(held=1, hourly=2)) as page:
+        one, other = {"x-forwarded-for": "6.6.6.6, 8.8.8.8, 10.0.0.7"}, {"x-forwarded-for": "8.8.4.4"}
+        first = page.start(token="a", **one)
+        invented = {"x-forwarded-for": "7.7.7.7, 8.8.8.8, 10.0.0.7"}
+        assert "1 runs from your address" in error(page.start(token="b", **invented))
+        assert page.start(token="c", **other).status_code == 200
+        stop(page, first, "a")
+        stop(page, page.start(token="d", **one), "d")
+        assert "within an hour" in error(page.start(token="e", **one))
+        headers = page.client.get(f"{PREFIX}/runs").headers
+        assert headers["content-security-policy"] == "frame-ancestors 'self' https://huggingface.co https://*.hf.space"
+        assert "x-frame-options" not in headers
+
+
+def stop(page: Served, started: httpx.Response, token: str) -> None:
+    run = started.json()["data"][0]
+    end = time.monotonic() + 60
+    while page.explorer.scheduler.is_busy(run) and time.monotonic() < end:
+        page.run("stop_run", run, token)
+        time.sleep(0.05)
