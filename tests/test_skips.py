@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-TESTS = '''
+TESTS = """
 import pytest
 
 
@@ -23,7 +23,7 @@ def test_shared():
 
 def test_optional():
     pytest.importorskip("no_such_library", reason="no_such_library is not installed")
-'''
+"""
 
 
 def test_a_test_that_is_left_out_fails_where_nothing_may_be(tmp_path: Path) -> None:
