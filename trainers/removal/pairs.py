@@ -12,11 +12,11 @@ import numpy as np
 from trainers.data.scenes import Scene
 from trainers.errors import DataError, UserError
 from trainers.removal.fills import FillDescriptor, paint
+from trainers.removal.matching import Matcher, annotated
 from trainers.removal.picture import LONGEST, Picture, read_picture
 from trainers.removal.regions import Box, Regions, clean_boxes, pixel_mask
 from trainers.removal.rules import Judgement, Thresholds, choose, judge_all
 from trainers.removal.text import prompt, prompt_templates, remove_phrases
-from trainers.removal.words import WordTable
 
 TextSource = Literal["phrases", "prompts"]
 _DEFAULT = Thresholds()
@@ -130,7 +130,7 @@ def removals(
 
 def build_pairs(
     scenes: Sequence[Scene],
-    words: WordTable,
+    words: Matcher,
     fill: FillDescriptor,
     *,
     text: TextSource = "phrases",
@@ -144,7 +144,8 @@ def build_pairs(
 
     Args:
         scenes: photos of the training split.
-        words: the word table; classes it lacks stand for their own name and plural.
+        words: the word table; classes it lacks stand for their own name and plural. Sentences that are annotated are
+            read by their annotation.
         fill: what is painted over the object.
         text: ``phrases`` deletes noun phrases from the photo's own sentences and drops those that name nothing that is
             left; ``prompts`` fills one of 80 templates with the remaining classes.
@@ -155,7 +156,7 @@ def build_pairs(
         tally: counts what was left out, and why.
     """
     count = tally if tally is not None else Tally()
-    words = words.with_classes({name: None for scene in scenes for name in scene.classes})
+    words = annotated(scenes, words.with_words({name: () for scene in scenes for name in scene.classes}))
     for found in removals(scenes, fill, thresholds=thresholds, seed=seed, longest=longest, tally=count):
         texts = _texts(found, words, text, captions_each, seed, count)
         if texts:
@@ -193,7 +194,7 @@ def _judgements(regions: Regions, every: bool, seed: int, thresholds: Thresholds
     return [] if found is None else [found]
 
 
-def _texts(found: Removal, words: WordTable, text: TextSource, each: int, seed: int, count: Tally) -> tuple[str, ...]:
+def _texts(found: Removal, words: Matcher, text: TextSource, each: int, seed: int, count: Tally) -> tuple[str, ...]:
     scene, judgement = found.scene, found.judgement
     if text == "prompts":
         templates = prompt_templates()

@@ -11,7 +11,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from trainers.data.scenes import NamedPhrase
 from trainers.errors import DataError
+from trainers.removal.chunker import noun_phrases
 from trainers.removal.tokens import Token, forms, tokenise
 
 TABLE = Path(__file__).resolve().parents[2] / "assets" / "coco_words.json"
@@ -53,8 +55,29 @@ class WordTable:
 
     def with_classes(self, names: Iterable[str]) -> WordTable:
         """The same table and the names it lacks, each standing for itself and its plural."""
-        missing = {name: () for name in names if name not in self.words and tokenise(name)}
-        return WordTable({**self.words, **missing}) if missing else self
+        return self.with_words(dict.fromkeys(names, ()))
+
+    def with_words(self, words: Mapping[str, Sequence[str]]) -> WordTable:
+        """The same table and these classes; those that come without words stay as they are, if they are there."""
+        changed = {name: more for name, more in words.items() if (more or name not in self.words) and tokenise(name)}
+        return WordTable({**self.words, **changed}) if changed else self
+
+    def phrases(self, caption: str) -> tuple[NamedPhrase, ...]:
+        """The noun phrases of a sentence that hold a word of a class."""
+        found = []
+        for phrase in noun_phrases(caption):
+            named = frozenset().union(*(mention.classes for mention in self.mentions(phrase.tokens)))
+            if named:
+                found.append(_named(phrase.start, phrase.end, named))
+        return tuple(found)
+
+    def shown(self, caption: str) -> tuple[NamedPhrase, ...]:
+        """The words of classes inside the noun phrases of a sentence."""
+        return tuple(
+            _named(phrase.tokens[mention.first].start, phrase.tokens[mention.last - 1].end, mention.classes)
+            for phrase in noun_phrases(caption)
+            for mention in self.mentions(phrase.tokens)
+        )
 
     def mentions(self, tokens: Sequence[Token]) -> tuple[Mention, ...]:
         """What the tokens name, in order, without overlap."""
@@ -86,6 +109,10 @@ class WordTable:
                 key = tuple(form.split())
                 if key:
                     self._entries[key] = self._entries.get(key, frozenset()) | {name}
+
+
+def _named(start: int, end: int, classes: frozenset[str]) -> NamedPhrase:
+    return NamedPhrase(start=start, end=end, classes=tuple(sorted(classes)), annotated=False)
 
 
 def load_words(path: Path = TABLE) -> WordTable:
