@@ -148,7 +148,7 @@ def build_pairs(
             read by their annotation.
         fill: what is painted over the object.
         text: ``phrases`` deletes noun phrases from the photo's own sentences and drops those that name nothing that is
-            left; ``prompts`` fills one of 80 templates with the remaining classes.
+            left (our reading); ``prompts`` fills one of 80 templates with the remaining classes.
         captions_each: sentences per photo, taken in order from those that remain (the paper: 1 of 5).
         thresholds: of the removal rules.
         seed: of the choices of class and template.
