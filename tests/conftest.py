@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 
 import pytest
+
+MAY_BE_SKIPPED = ("needs a CUDA device", "shared/")
+"""How the reasons begin for which a test may be skipped where NO_SKIPS is set, as it is in continuous integration."""
 
 # set at import, before any test module imports a library that reads it
 os.environ.setdefault("GRADIO_ANALYTICS_ENABLED", "False")
@@ -20,3 +23,15 @@ def _cache_of_our_own() -> Iterator[None]:
     with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
         patch.setenv("RANKSCOPE_CACHE", folder)
         yield
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Where NO_SKIPS is set a test that is left out for any other reason has failed."""
+    report = yield
+    if report.skipped and os.environ.get("NO_SKIPS") and isinstance(report.longrepr, tuple):
+        reason = report.longrepr[2].removeprefix("Skipped: ")
+        if not reason.startswith(MAY_BE_SKIPPED):
+            report.outcome = "failed"
+            report.longrepr = f"Nothing may be skipped here for this reason: {reason}"
+    return report

@@ -159,7 +159,7 @@ def ranked(
         queries: float32 ``[2, D]``, original and painted.
     """
     kept, gone = judgement.kept, judgement.removed
-    columns = {name: column for column, name in enumerate(gallery.words.classes)}
+    columns = {name: column for column, name in enumerate(gallery.matcher.classes)}
     present = torch.zeros(2, len(columns), dtype=torch.bool)
     removed = torch.zeros_like(present)
     present[0, [columns[name] for name in (*kept, *gone)]] = True
@@ -177,7 +177,7 @@ def ranked(
                     "similarity": round(float(near), 4),
                     "verdict": verdict(int(code), original=row == 0),
                     "move": None,
-                    "parts": [part.json() for part in parts(gallery.texts[place], gallery.words, there, away)],
+                    "parts": [part.json() for part in parts(gallery.texts[place], gallery.matcher, there, away)],
                 }
                 for place, near, code in zip(found.top[row], similarity, found.verdicts[row], strict=True)
             ]
@@ -203,7 +203,7 @@ def model_notes(known: Known, loaded: Loaded, reading: Reading, photo: Photo) ->
 
 
 def _read_with(gallery: Gallery, judgement: Judgement, wanted: Wanted) -> Gallery:
-    """The gallery with every class of the photo in its word table."""
+    """The gallery with every class of the photo looked for."""
     for name in (*judgement.kept, *judgement.removed):
         gallery = gallery.naming(name, wanted.words if name == wanted.name else ())
     return gallery
@@ -218,7 +218,7 @@ def _notes(gallery: Gallery, k: int) -> list[str]:
 
 
 def _words(gallery: Gallery, judgement: Judgement) -> dict[str, list[str]]:
-    table = gallery.words.words
+    table = gallery.matcher.words
     return {name: [name, *table[name]] for name in (*judgement.removed, *judgement.kept)}
 
 

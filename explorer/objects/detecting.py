@@ -84,7 +84,8 @@ class Detecting:
         box = (x0 * width, y0 * height, x1 * width, y1 * height)
         known = self._models.known(fields.text("model"))
         loaded = self._models.get(known.name)
-        classes = photo.group.words.classes if photo.group is not None else load_words().classes
+        own = photo.group.matcher.classes if photo.group is not None else ()
+        classes = tuple(dict.fromkeys((*own, *load_words().classes)))
         key = (loaded.digest, classes)
         prompts = self._prompts.get(key, lambda: loaded.with_model(lambda model: class_embeddings(model, classes)))
         found = loaded.with_model(lambda model: name_box(model, picture.pixels, box, classes, prompts, top=NAMES))

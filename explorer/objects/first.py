@@ -5,6 +5,7 @@ from __future__ import annotations
 from explorer.objects.photos import Photos, judged
 from explorer.objects.sets import PhotoSet
 from trainers.errors import UserError
+from trainers.removal.text import classes_of
 
 OPENING, TAKEN = "test-000091", "car"
 """The drawn scene to open with, and what goes: a car under a traffic light, where the two shipped models differ (a
@@ -24,7 +25,7 @@ def instructive(group: PhotoSet, photos: Photos) -> tuple[str, str | None]:
             photo = photos.get(ref)
         except UserError:
             continue
-        named = [group.words.named(caption) for caption in photo.captions]
+        named = [classes_of(caption, group.matcher) for caption in photo.captions]
         for found in judged(photo):
             often = sum(found["class"] in names for names in named)
             if found["allowed"] and 0.005 <= found["share"] <= 0.15 and often > len(named) / 2:

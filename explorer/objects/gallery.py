@@ -13,9 +13,9 @@ import numpy as np
 from explorer.cache import Cache
 from explorer.objects.sets import PhotoSet, Sets
 from trainers.errors import DataError
+from trainers.removal.matching import Matcher
 from trainers.removal.text import language_note, mention_table
 from trainers.removal.tokens import forms, tokenise
-from trainers.removal.words import WordTable
 
 MOST = 20_000
 """Sentences of one gallery: every model has to read all of them."""
@@ -25,32 +25,32 @@ Progress = Callable[[str, float], None]
 
 @dataclass(frozen=True, kw_only=True)
 class Gallery:
-    """Sentences of one set, read with one word table.
+    """Sentences of one set, read by one matcher. Equal sentences of several photos are one (our reading).
 
     Attributes:
         name: of the set.
         texts: distinct captions, those of the shown split first.
-        words: the word table.
+        matcher: says which classes a sentence names, by a word table or by its annotation.
         notes: plain sentences.
         mentioned: says which classes each sentence names, piece by piece.
     """
 
     name: str
     texts: tuple[str, ...]
-    words: WordTable
+    matcher: Matcher
     notes: tuple[str, ...]
     mentioned: Mentions
 
     @classmethod
-    def of(cls, name: str, texts: Sequence[str], words: WordTable, notes: Sequence[str] = ()) -> Gallery:
+    def of(cls, name: str, texts: Sequence[str], matcher: Matcher, notes: Sequence[str] = ()) -> Gallery:
         """Nothing is read yet."""
         texts = tuple(texts)
-        mentioned = Mentions(texts, words)
-        return cls(name=name, texts=texts, words=words, notes=tuple(notes), mentioned=mentioned)
+        mentioned = Mentions(texts, matcher)
+        return cls(name=name, texts=texts, matcher=matcher, notes=tuple(notes), mentioned=mentioned)
 
     @property
     def mentions(self) -> np.ndarray:
-        """Bool ``[G, C]``, columns in the order of ``words.classes``; read now where that was not done before."""
+        """Bool ``[G, C]``, columns in the order of ``matcher.classes``; read now where that was not done before."""
         return self.mentioned.first(len(self.texts))
 
     @cached_property
@@ -73,36 +73,39 @@ class Gallery:
     def naming(self, name: str, further: Sequence[str] = ()) -> Gallery:
         """The same sentences read with one more class, or with other words for a class.
 
-        Only sentences that hold a word of the class, old or new, are read again.
+        Only sentences that named the class or hold a word of it, old or new, are read again.
 
         Args:
             name: the class.
-            further: words that stand for it beside its name; none: as the table has it.
+            further: words that stand for it beside its name; none: as the matcher has it.
 
         Raises:
             DataError: the name has no letters.
         """
-        if name in self.words.words and not further:
+        if name in self.matcher.classes and not further:
             return self
         if not tokenise(name):
             raise DataError(f"An object needs a name in letters; {name[:40]!r} came.")
-        words = WordTable({**self.words.words, name: tuple(further)})
-        touched = _first_words((name, *further, *self.words.words.get(name, ())))
-        rows = [row for row, text in enumerate(self.texts) if any(word in text.lower() for word in touched)]
-        table, before = np.zeros((len(self.texts), len(words.classes)), dtype=bool), self.mentions
+        before, matcher = self.mentions, self.matcher.with_words({name: tuple(further)})
+        words = (name, *self.matcher.words.get(name, ()), *matcher.words.get(name, ()))
+        touched = _first_words(words)
+        rows = np.array([_holds(text, touched) for text in self.texts], dtype=bool)
+        if name in self.matcher.classes:
+            rows |= before[:, self.matcher.classes.index(name)]
+        table = np.zeros((len(self.texts), len(matcher.classes)), dtype=bool)
         table[:, : before.shape[1]] = before
-        if rows:
-            table[rows] = mention_table([self.texts[row] for row in rows], words)
-        return replace(self, words=words, mentioned=Mentions(self.texts, words, table))
+        if rows.any():
+            table[rows] = mention_table([self.texts[row] for row in np.flatnonzero(rows)], matcher)
+        return replace(self, matcher=matcher, mentioned=Mentions(self.texts, matcher, table))
 
 
 class Mentions:
     """Which classes each of the sentences names, read as far as somebody wants to know; safe between threads."""
 
-    def __init__(self, texts: Sequence[str], words: WordTable, table: np.ndarray | None = None) -> None:
+    def __init__(self, texts: Sequence[str], matcher: Matcher, table: np.ndarray | None = None) -> None:
         self._texts = texts
-        self._words = words
-        self._table = np.zeros((0, len(words.classes)), dtype=bool) if table is None else table
+        self._matcher = matcher
+        self._table = np.zeros((0, len(matcher.classes)), dtype=bool) if table is None else table
         self._lock = threading.Lock()
 
     def first(self, count: int) -> np.ndarray:
@@ -110,7 +113,7 @@ class Mentions:
         with self._lock:
             known = len(self._table)
             if known < count:
-                more = mention_table(self._texts[known:count], self._words)
+                more = mention_table(self._texts[known:count], self._matcher)
                 self._table = np.concatenate([self._table, more])
             return self._table[:count]
 
@@ -150,10 +153,10 @@ def gather(group: PhotoSet, most: int = MOST) -> Gallery:
     if len(texts) > most:
         notes.append(f"{most:,} of its {len(texts):,} sentences are used, those of the {group.split} split first.")
         texts = texts[:most]
-    said = language_note(texts, group.words)
+    said = language_note(texts, group.matcher)
     if said is not None:
         notes.append(said)
-    return Gallery.of(group.name, texts, group.words, notes)
+    return Gallery.of(group.name, texts, group.matcher, notes)
 
 
 def _captions(group: PhotoSet) -> Iterable[str]:
@@ -161,6 +164,11 @@ def _captions(group: PhotoSet) -> Iterable[str]:
     for name in (group.split, *(other for other in splits if other != group.split)):
         for scene in splits.get(name, ()):
             yield from scene.captions
+
+
+def _holds(text: str, words: Iterable[str]) -> bool:
+    text = text.lower()
+    return any(word in text for word in words)
 
 
 def _first_words(entries: Iterable[str]) -> tuple[str, ...]:

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from trainers.metrics.bitmasks import CORRECT
-from trainers.removal.chunker import noun_phrases
-from trainers.removal.words import WordTable
+from trainers.removal.matching import Matcher
 
 VERDICTS = ("names removed", "names removed", "names nothing present", "correct")
 """Words for the codes of :mod:`trainers.metrics.bitmasks`, 0 to 3."""
@@ -27,19 +26,24 @@ class Part:
         return {"text": self.text, "kind": self.kind, "classes": list(self.classes)}
 
 
-def parts(text: str, words: WordTable, present: Collection[str], removed: Collection[str]) -> list[Part]:
-    """The sentence cut around every mention inside its noun phrases; together the parts are the sentence."""
+def parts(text: str, matcher: Matcher, present: Collection[str], removed: Collection[str]) -> list[Part]:
+    """The sentence cut around everything that names a class; together the parts are the sentence.
+
+    Where two overlap, what names a removed class is shown.
+    """
+    marks = [(_kind(phrase.classes, present, removed), phrase) for phrase in matcher.shown(text)]
+    taken: list[Part] = []
+    places: list[tuple[int, int]] = []
+    for kind, phrase in sorted(marks, key=lambda mark: (mark[0] != "removed", mark[1].start)):
+        if kind is not None and all(phrase.end <= start or end <= phrase.start for start, end in places):
+            places.append((phrase.start, phrase.end))
+            taken.append(Part(text=text[phrase.start : phrase.end], kind=kind, classes=tuple(sorted(phrase.classes))))
     found, last = [], 0
-    for phrase in noun_phrases(text):
-        for mention in words.mentions(phrase.tokens):
-            start, end = phrase.tokens[mention.first].start, phrase.tokens[mention.last - 1].end
-            kind = _kind(mention.classes, present, removed)
-            if kind is None:
-                continue
-            if start > last:
-                found.append(Part(text=text[last:start]))
-            found.append(Part(text=text[start:end], kind=kind, classes=tuple(sorted(mention.classes))))
-            last = end
+    for (start, end), part in sorted(zip(places, taken, strict=True), key=lambda mark: mark[0]):
+        if start > last:
+            found.append(Part(text=text[last:start]))
+        found.append(part)
+        last = end
     if last < len(text) or not found:
         found.append(Part(text=text[last:]))
     return found

@@ -16,8 +16,9 @@ from trainers.data.captions import is_drawn, load_scenes
 from trainers.data.origin import resolve
 from trainers.data.scenes import Scene, SceneSet
 from trainers.errors import DataError
+from trainers.removal.matching import Matcher, matcher_of
 from trainers.removal.text import language_note
-from trainers.removal.words import WordTable, load_words
+from trainers.removal.words import load_words
 
 DRAWN = "drawn_scenes"
 KEPT = 3
@@ -63,9 +64,9 @@ class PhotoSet:
         return self.data.splits.get(self.split, ())
 
     @cached_property
-    def words(self) -> WordTable:
-        """The word table with the set's own classes in it."""
-        return load_words().with_classes(self.data.classes)
+    def matcher(self) -> Matcher:
+        """Says which classes its sentences name: by their annotation, or by the word table with the set's classes."""
+        return matcher_of(self.data, load_words())
 
     def about(self) -> dict[str, Any]:
         """What the page is told."""
@@ -181,7 +182,7 @@ def _made(name: str, source: str, captions_from: str | None, limit: int, data: S
     if max(photos) >= limit:
         notes.append(f"At most {limit:,} photos of each split are read here.")
     made = PhotoSet(name=name, source=source, captions_from=captions_from, limit=limit, data=data, notes=tuple(notes))
-    said = language_note([caption for scene in made.scenes[:1000] for caption in scene.captions][:1000], made.words)
+    said = language_note([caption for scene in made.scenes[:1000] for caption in scene.captions][:1000], made.matcher)
     if said is None:
         return made
     return PhotoSet(name=name, source=source, captions_from=captions_from, limit=limit, data=data, notes=(*notes, said))

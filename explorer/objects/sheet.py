@@ -109,7 +109,7 @@ class Sheet:
 
     def _answer(self, row: int, found: Counterfactual) -> dict[str, Any]:
         judgement, text = self.done[row].judgement, self.gallery.texts[found.top[row, 0]]
-        named = parts(text, self.gallery.words, judgement.kept, judgement.removed)
+        named = parts(text, self.gallery.matcher, judgement.kept, judgement.removed)
         return {
             "photo": self.refs[row],
             "removed": list(judgement.removed),
@@ -149,7 +149,7 @@ def make_sheet(order: Order, group: PhotoSet, gallery: Gallery, sides: Sequence[
     whole, photos = _whole(done, scenes, sides, tell)
     number = {id(scene): place for place, scene in enumerate(whole)}
     own = [(text, place) for place, scene in enumerate(whole) for text in scene.captions]
-    present, removed = class_tables([found.judgement for found in done], gallery.words.classes)
+    present, removed = class_tables([found.judgement for found in done], gallery.matcher.classes)
     return Sheet(
         done=tuple(done),
         refs=tuple(f"{group.name}.{place_of[id(found.scene)]}" for found in done),

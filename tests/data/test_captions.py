@@ -10,6 +10,8 @@ import pytest
 from datasets import ClassLabel, Dataset, DatasetDict, Features, Image, List, Value
 from PIL import Image as Pillow
 
+from tests.entities import SIZE as SIZE_OF_ENTITIES
+from tests.entities import write_entities
 from tests.shared import needs
 from trainers.data.box_format import corners, decide
 from trainers.data.captions import load_scenes
@@ -177,26 +179,44 @@ def test_a_coco_folder(tmp_path):
 
 
 def test_a_flickr30k_entities_folder(tmp_path):
-    for name in ("Sentences", "Annotations", "images"):
-        (tmp_path / name).mkdir()
-    line = "[/EN#3/people A man] holds [/EN#4/instruments/other a red guitar] outside ."
-    assert parse_sentence(line) == (
-        "A man holds a red guitar outside .",
-        (("3", "A man", ("people",)), ("4", "a red guitar", ("instruments", "other"))),
+    found = load_scenes(str(write_entities(tmp_path)))
+    assert found.classes == ("people", "animals", "vehicles", "instruments")
+    assert {name: len(scenes) for name, scenes in found.splits.items()} == {"train": 12, "val": 2, "test": 9}
+    scene = found.splits["test"][0]
+    assert scene.captions[0] == "Two men play with a dog ." and (scene.width, scene.height) == SIZE_OF_ENTITIES
+    assert scene.classes == ("people", "people", "animals")
+    assert scene.boxes[0] == (0, 1, 20, 40)  # 1, 2, 20, 40 in the file: counted from 1, both corners inside the box
+    named = [(scene.captions[0][one.start : one.end], one.classes) for one in scene.phrases[0]]
+    assert named == [("Two men", ("people",)), ("a dog", ("animals",))]
+    assert scene.load() is not None and all(len(one.phrases) == len(one.captions) for one in found.splits["test"])
+    assert "annotated" in found.notes[0] and "our reading" in found.notes[0]
+    assert len(load_scenes(str(tmp_path), limit=3).splits["train"]) == 3
+
+
+def test_phrases_with_several_types_without_a_box_and_without_a_class():
+    text, chunks = parse_sentence(
+        " [/EN#3/people/clothing Men in kilts] and [/EN#0/people someone] hold [/EN#4/instruments/other  a bagpipe ] "
+        "by [/EN#5/scene the sea] , [/EN#6/other a toy dog] .\n"
     )
-    (tmp_path / "Sentences" / "12.txt").write_text(line + "\n")
-    box = "<bndbox><xmin>1</xmin><ymin>2</ymin><xmax>30</xmax><ymax>40</ymax></bndbox>"
-    (tmp_path / "Annotations" / "12.xml").write_text(
-        "<annotation><size><width>64</width><height>48</height></size>"
-        f"<object><name>3</name>{box}</object><object><name>9</name><scene>1</scene></object></annotation>"
-    )
-    (tmp_path / "images" / "12.jpg").write_bytes(photo())
-    (tmp_path / "test.txt").write_text("12\n")
-    (scene,) = load_scenes(str(tmp_path)).splits["test"]
-    assert scene.captions == ("A man holds a red guitar outside .",) and scene.load() == photo()
-    assert scene.boxes == ((1, 2, 30, 40),) and scene.classes == ("people",) and (scene.width, scene.height) == SIZE
-    (tmp_path / "Annotations" / "12.xml").write_text("<annotation>")
-    with pytest.raises(DataError, match="Flickr30k Entities"):
+    assert text == "Men in kilts and someone hold a bagpipe by the sea , a toy dog ."
+    assert [text[one.start : one.end] for one in chunks] == [
+        "Men in kilts",
+        "someone",
+        "a bagpipe",
+        "the sea",
+        "a toy dog",
+    ]
+    assert [one.types for one in chunks[:3]] == [("people", "clothing"), ("people",), ("instruments", "other")]
+    assert [one.chain for one in chunks] == ["3", "0", "4", "5", "6"]
+    assert parse_sentence("Nobody marked anything .") == ("Nobody marked anything .", ())
+
+
+@pytest.mark.parametrize("part", ["Sentences/2000.txt", "Annotations/2000.xml"])
+@pytest.mark.parametrize("content", [None, b"<annotation>\xff"])
+def test_a_damaged_flickr30k_entities_folder(tmp_path, part, content):
+    path = write_entities(tmp_path) / part
+    path.unlink() if content is None else path.write_bytes(content)
+    with pytest.raises(DataError, match=f"{path.name} is no .* of Flickr30k Entities"):
         load_scenes(str(tmp_path))
 
 

@@ -58,6 +58,17 @@ def test_the_start_says_what_there_is(tab: Tab) -> None:
     assert all(set(one) == {"name", "title", "sentence", "missing"} for one in start["fills"] + start["detectors"])
     assert [one["name"] for one in start["recipes"]] == ["phrases", "prompts", "captioner"]
     assert all(isinstance(one["values"]["recipes"], list) for one in start["presets"])
+    ours = " ".join(start["readings"])
+    for reading in (
+        "longest entry",
+        "Equal sentences",
+        "no pair to train on",
+        "cyclist",
+        "four classes",
+        "Telea",
+        "LaMa",
+    ):
+        assert reading in ours, reading
     first = tab.json(f"photo/{start['first']}")
     assert start["taken"] in [one["class"] for one in first["objects"] if one["allowed"]]
 

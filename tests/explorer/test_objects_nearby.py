@@ -159,7 +159,7 @@ def test_a_box_is_named(tab: Tab) -> None:
     asked = {"photo": "drawn_scenes.0", "box": [0.08, 0.5, 0.33, 0.87], "model": "tiny_clip"}
     names = tab.json("name", asked)["names"]
     assert len(names) == 5 and names[0]["score"] >= names[-1]["score"] > 0
-    assert {one["class"] for one in names} <= set(tab.objects.sets.drawn().words.classes)
+    assert {one["class"] for one in names} <= set(tab.objects.sets.drawn().matcher.classes)
     for wrong in ([0, 0, 1], [0.1, 0.1, 0.1, 0.1], [None] * 4, [0.1, 0.1, 0.101, 0.101]):
         reply = tab.post("name", asked | {"box": wrong})
         assert reply.status_code == 400 and reply.json()["error"]

@@ -183,8 +183,8 @@ def test_verdicts_of_the_page_are_the_metrics(tab: Tab) -> None:
             judgement = judge(regions, name)
             queries = torch.from_numpy(rng.normal(size=(2, 12)).astype(np.float32))
             _, after = ranked(gallery, vectors, queries / queries.norm(dim=1, keepdim=True), judgement, 30)
-            tables = class_tables([judgement], gallery.words.classes)
-            mentions = torch.from_numpy(mention_table(gallery.texts, gallery.words))
+            tables = class_tables([judgement], gallery.matcher.classes)
+            mentions = torch.from_numpy(mention_table(gallery.texts, gallery.matcher))
             found = counterfactual(queries[1:], vectors, mentions, *map(torch.from_numpy, tables), ks=(30,))
             assert [one["row"] for one in after] == found.top[0].tolist()
             assert [one["verdict"] for one in after] == [verdict(int(code)) for code in found.verdicts[0]]
@@ -215,8 +215,8 @@ def test_a_further_class_is_read_as_if_it_had_been_there(tab: Tab) -> None:
     gallery = gather(tab.objects.sets.drawn())
     for name, further in (("brown dog", ()), ("grass", ()), ("dog", ("field",)), ("Blue", ("air", "red frisbee"))):
         quick = gallery.naming(name, further)
-        assert np.array_equal(quick.mentions, mention_table(gallery.texts, quick.words)), name
-        assert quick.mentions.shape[1] == len(quick.words.classes)
+        assert np.array_equal(quick.mentions, mention_table(gallery.texts, quick.matcher)), name
+        assert quick.mentions.shape[1] == len(quick.matcher.classes)
 
 
 def test_a_gallery_is_read_piece_by_piece() -> None:

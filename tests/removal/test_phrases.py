@@ -28,7 +28,7 @@ from trainers.removal.text import (
     remove_phrases,
 )
 from trainers.removal.tokens import forms, tokenise
-from trainers.removal.words import WordTable, load_words
+from trainers.removal.words import TABLE, WordTable, added_words, load_words
 
 CHECKED = json.loads(Path(__file__).with_name("captions.json").read_text())
 WORDS = load_words()
@@ -89,6 +89,13 @@ def test_classes_of_captions_read_by_eye():
         ("the children's skis", {"person", "skis"}),
         ("a stop sign", {"stop sign"}),
         ("buses and benches", {"bus", "bench"}),
+        ("a cyclist", {"person"}),
+        ("two bicyclists cycling", {"person", "bicycle"}),
+        ("a biker on a bike", {"person", "bicycle"}),
+        ("a motorcyclist on a motorbike", {"person", "motorcycle"}),
+        ("skiers, snowboarders and skateboarders", {"person"}),
+        ("a surfer with a surfboard", {"person", "surfboard"}),
+        ("an equestrian", {"person"}),
     ],
 )
 def test_whole_tokens_and_longest_entry(text, classes):
@@ -119,6 +126,15 @@ def test_the_word_table_has_cocos_classes_and_can_be_replaced(tmp_path):
             load_words(own)
     with pytest.raises(DataError, match="no such file"):
         load_words(tmp_path / "none.json")
+
+
+def test_words_of_ours_stand_apart_from_the_papers_table():
+    published, added = load_words(TABLE), added_words()
+    assert published.classes == WORDS.classes and "cyclist" in added["person"] and not published.named("a cyclist")
+    for name, words in added.items():
+        assert (
+            words and not published.named(" ".join(words)) and WORDS.words[name] == published.words[name] + tuple(words)
+        )
 
 
 def test_a_class_the_table_does_not_know_stands_for_itself_and_its_plural():

@@ -2,13 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from trainers.errors import DataError
 
 Box = tuple[float, float, float, float]
 _ASK = ("test", "val", "dev")  # beginnings: COCO's own splits are called val2017 and train2017
+
+
+@dataclass(frozen=True, kw_only=True)
+class NamedPhrase:
+    """A noun phrase that names classes: ``caption[start:end]``.
+
+    Attributes:
+        start, end: in characters.
+        classes: the classes it names, at least one, in the set's order.
+        annotated: whether people marked it; else it was found by rule, and its edges may be off by a word.
+    """
+
+    start: int
+    end: int
+    classes: tuple[str, ...]
+    annotated: bool = True
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -21,6 +37,7 @@ class Scene:
         captions: sentences about it.
         boxes: x0, y0, x1, y1 in pixels of the upright original; corners as the set has them, not yet cleaned.
         classes: one name per box.
+        phrases: for each caption the phrases that are annotated with a class; empty: the captions are not annotated.
         width, height: of the original, 0 if the set does not say.
         without: PNG of the same scene without some classes; only drawn scenes can be drawn again.
     """
@@ -30,6 +47,7 @@ class Scene:
     captions: tuple[str, ...]
     boxes: tuple[Box, ...]
     classes: tuple[str, ...]
+    phrases: tuple[tuple[NamedPhrase, ...], ...] = ()
     width: int = 0
     height: int = 0
     without: Callable[[Sequence[str]], bytes] | None = None
@@ -44,6 +62,7 @@ class SceneSet:
         splits: split name to photos.
         classes: object class names in the set's order.
         notes: plain sentences about decisions and losses.
+        words: class to words, or to classes of the word table, that stand for it in sentences without annotation.
     """
 
     title: str
@@ -51,6 +70,7 @@ class SceneSet:
     splits: dict[str, tuple[Scene, ...]]
     classes: tuple[str, ...]
     notes: tuple[str, ...]
+    words: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     @property
     def test_split(self) -> str:

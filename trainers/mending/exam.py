@@ -21,9 +21,9 @@ from trainers.mending.photos import drawn_photos, longest_side, read_photos
 from trainers.metrics.counterfactual import Counterfactual, before_removal, counterfactual
 from trainers.metrics.crossmodal import numbered, recall_both_ways
 from trainers.removal.fills import FILLS
+from trainers.removal.matching import Matcher, matcher_of
 from trainers.removal.pairs import Removal, Tally, class_tables, removals
 from trainers.removal.text import mention_table
-from trainers.removal.words import WordTable
 
 KS = (1, 5, 10)
 
@@ -37,7 +37,7 @@ class Exam:
         queries: uint8 ``[Q, 3, S, S]``, an object painted over; origin: int64 ``[Q]``, their photos.
         rerendered: uint8 ``[Q, 3, S, S]``, the same drawn again without it; None for sets that cannot.
         present, removed: bool ``[Q, C]``, classes that stay and that are gone.
-        gallery: the G sentences of all splits; mentions: bool ``[G, C]``, classes each of them names.
+        gallery: the G sentences of all splits, equal ones once (our reading); mentions: bool ``[G, C]``, classes each of them names.
         scenes: the N photos as the set has them; removals: the Q removals, without pixels.
         tally: what was left out, and why.
     """
@@ -109,7 +109,7 @@ class Marks:
 
 def make_exam(
     found: SceneSet,
-    words: WordTable,
+    words: Matcher,
     side: int,
     *,
     fill: str = "telea",
@@ -122,7 +122,8 @@ def make_exam(
 
     Args:
         found: a set; its test split asks, the sentences of all splits answer (Kim et al. 2023, 3.2).
-        words: must have every class of the set, see :meth:`WordTable.with_classes`.
+        words: the word table; classes it lacks stand for their own name and plural. Sentences that are annotated are
+            read by their annotation.
         side: of the model's square photos.
         limit: at most so many removals.
         every: each allowed class of a photo in turn (ours) instead of one.
@@ -131,7 +132,7 @@ def make_exam(
     Raises:
         DataError: no photo, no sentence, or nothing that may be removed.
     """
-    scenes = found.splits[found.test_split]
+    scenes, words = found.splits[found.test_split], matcher_of(found, words)
     photos, kept = read_photos(scenes, side, progress)
     unreadable = len(scenes) - len(kept)
     scenes = tuple(scenes[place] for place in kept)

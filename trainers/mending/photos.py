@@ -19,9 +19,9 @@ from trainers.data.settings import GB, cache_folder, memory_bytes
 from trainers.errors import DataError
 from trainers.mending.recipes import Recipe
 from trainers.removal.fills import FILLS
+from trainers.removal.matching import Matcher
 from trainers.removal.pairs import Tally, build_pairs, removals
 from trainers.removal.picture import LONGEST, read_picture
-from trainers.removal.words import WordTable
 from trainers.store.files import read_tensors, write_tensors
 
 FORMAT = 2
@@ -97,7 +97,7 @@ def longest_side(scenes: Sequence[Scene], side: int) -> int:
 
 
 def removed_pairs(
-    scenes: Sequence[Scene], words: WordTable, recipe: Recipe, side: int, seed: int, tell: Progress
+    scenes: Sequence[Scene], words: Matcher, recipe: Recipe, side: int, seed: int, tell: Progress
 ) -> RemovedPairs:
     """D' of a recipe, from the cache when it was made before.
 
@@ -125,7 +125,7 @@ def removed_pairs(
 
 
 def _deleted(
-    scenes: Sequence[Scene], words: WordTable, recipe: Recipe, side: int, seed: int, tell: Progress
+    scenes: Sequence[Scene], words: Matcher, recipe: Recipe, side: int, seed: int, tell: Progress
 ) -> RemovedPairs:
     tally, images, texts, edited = Tally(), [], [], []
     found = build_pairs(
@@ -168,13 +168,14 @@ def _stack(images: list[Tensor], side: int) -> Tensor:
 # ------------------------------------------------------------------- cache
 
 
-def _key(scenes: Sequence[Scene], words: WordTable, recipe: Recipe, side: int, seed: int) -> str:
+def _key(scenes: Sequence[Scene], words: Matcher, recipe: Recipe, side: int, seed: int) -> str:
     """Digest of everything that decides the pairs; pixels stand behind ids, sentences and boxes."""
     about = {name: value for name, value in asdict(recipe).items() if name not in ("originals", "removed", "ratio")}
     digest = hashlib.sha256(json.dumps([FORMAT, about, side, seed, words.words], sort_keys=True).encode())
     digest.update(drawn_scenes.code_digest().encode() if drawn_scenes.are_drawn(scenes) else b"")
     for scene in scenes:
-        digest.update(repr((scene.image_id, scene.captions, scene.boxes, scene.classes, scene.width)).encode())
+        given = (scene.image_id, scene.captions, scene.phrases, scene.boxes, scene.classes, scene.width)
+        digest.update(repr(given).encode())
     return digest.hexdigest()[:32]
 
 

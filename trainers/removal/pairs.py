@@ -12,11 +12,11 @@ import numpy as np
 from trainers.data.scenes import Scene
 from trainers.errors import DataError, UserError
 from trainers.removal.fills import FillDescriptor, paint
+from trainers.removal.matching import Matcher, annotated
 from trainers.removal.picture import LONGEST, Picture, read_picture
 from trainers.removal.regions import Box, Regions, clean_boxes, pixel_mask
 from trainers.removal.rules import Judgement, Thresholds, choose, judge_all
 from trainers.removal.text import prompt, prompt_templates, remove_phrases
-from trainers.removal.words import WordTable
 
 TextSource = Literal["phrases", "prompts"]
 _DEFAULT = Thresholds()
@@ -133,7 +133,7 @@ def removals(
 
 def build_pairs(
     scenes: Sequence[Scene],
-    words: WordTable,
+    words: Matcher,
     fill: FillDescriptor,
     *,
     text: TextSource = "phrases",
@@ -148,10 +148,11 @@ def build_pairs(
 
     Args:
         scenes: photos of the training split.
-        words: the word table; classes it lacks stand for their own name and plural.
+        words: the word table; classes it lacks stand for their own name and plural. Sentences that are annotated are
+            read by their annotation.
         fill: what is painted over the object.
         text: ``phrases`` deletes noun phrases from the photo's own sentences and drops those that name nothing that is
-            left; ``prompts`` fills one of 80 templates with the remaining classes.
+            left (our reading); ``prompts`` fills one of 80 templates with the remaining classes.
         captions_each: sentences per photo at most (the paper: 1 of 5): those from which a phrase was deleted, then
             those that never named the object, each in their order. The paper deletes the phrases that name the object
             and does not say what becomes of a sentence without one; that edited ones come first is our reading.
@@ -163,7 +164,7 @@ def build_pairs(
         tally: counts what was left out, and why.
     """
     count = tally if tally is not None else Tally()
-    words = words.with_classes({name: None for scene in scenes for name in scene.classes})
+    words = annotated(scenes, words.with_words({name: () for scene in scenes for name in scene.classes}))
     for found in removals(scenes, fill, thresholds=thresholds, seed=seed, longest=longest, tally=count):
         if text == "prompts":
             said = [(sentence, False) for sentence in _prompts(found, captions_each, seed)]
@@ -217,7 +218,7 @@ def _prompts(found: Removal, each: int, seed: int) -> list[str]:
     return [prompt(found.judgement.kept, templates[int(rng.integers(len(templates)))]) for _ in range(each)]
 
 
-def _deleted(found: Removal, words: WordTable, only_edited: bool, count: Tally) -> list[tuple[str, bool]]:
+def _deleted(found: Removal, words: Matcher, only_edited: bool, count: Tally) -> list[tuple[str, bool]]:
     """Sentences that name something left, and whether they were edited; edited ones first."""
     judgement, kept = found.judgement, set(found.judgement.kept)
     read = [remove_phrases(caption, judgement.removed, words) for caption in found.scene.captions]

@@ -9,8 +9,7 @@ from functools import cache
 import numpy as np
 
 from trainers.errors import UserError
-from trainers.removal.chunker import noun_phrases
-from trainers.removal.words import WordTable
+from trainers.removal.matching import Matcher
 
 _DANGLING = ("of", "with", "and")
 _FOREIGN = 0.3  # share of letters outside ASCII from which a text is not taken for English
@@ -31,16 +30,12 @@ class Edited:
     kept: frozenset[str]
 
 
-def classes_of(caption: str, words: WordTable) -> frozenset[str]:
-    """Classes named inside the caption's noun phrases: match(c, n) of the paper for any phrase n."""
-    found: frozenset[str] = frozenset()
-    for phrase in noun_phrases(caption):
-        for mention in words.mentions(phrase.tokens):
-            found |= mention.classes
-    return found
+def classes_of(caption: str, words: Matcher) -> frozenset[str]:
+    """Classes that a sentence's noun phrases name: match(c, n) of the paper for any phrase n."""
+    return frozenset(name for phrase in words.phrases(caption) for name in phrase.classes)
 
 
-def mention_table(captions: Iterable[str], words: WordTable) -> np.ndarray:
+def mention_table(captions: Iterable[str], words: Matcher) -> np.ndarray:
     """Which classes every sentence names: bool ``[G, C]``, columns in the order of ``words.classes``.
 
     Equal sentences are read once.
@@ -60,30 +55,38 @@ def mention_table(captions: Iterable[str], words: WordTable) -> np.ndarray:
     return table[np.asarray(rows, dtype=np.int64)]
 
 
-def remove_phrases(caption: str, removed: Iterable[str], words: WordTable) -> Edited:
+def remove_phrases(caption: str, removed: Iterable[str], words: Matcher) -> Edited:
     """Delete every noun phrase that names a removed class. Plain deletion, as published: nothing is repaired.
 
-    Blanks are squeezed and a leading *of*, *with* or *and* is dropped (our reading).
+    Annotated phrases go to the letter. Where phrases were found by rule a leading *of*, *with* or *and* and leading
+    punctuation go as well (our reading). Blanks are squeezed in both cases.
     """
     gone, last = frozenset(removed), 0
-    parts, deleted, kept = [], [], frozenset()
-    for phrase in noun_phrases(caption):
-        named = frozenset().union(*(mention.classes for mention in words.mentions(phrase.tokens)))
-        if named & gone:
-            parts.append(caption[last : phrase.start])
-            deleted.append(phrase.text)
-            last = phrase.end
-        else:
-            kept |= named
+    parts, deleted, kept, exact = [], [], frozenset(), True
+    for phrase in sorted(words.phrases(caption), key=lambda phrase: phrase.start):
+        if gone.isdisjoint(phrase.classes):
+            kept |= frozenset(phrase.classes)
+            continue
+        parts.append(caption[last : max(last, phrase.start)])
+        deleted.append(caption[phrase.start : phrase.end])
+        last = max(last, phrase.end)
+        exact &= phrase.annotated
     if not deleted:
         return Edited(text=caption, deleted=(), kept=kept)
     left = " ".join("".join([*parts, caption[last:]]).split())
+    if not exact:
+        left = _trimmed(left)
+    return Edited(text=left if any(letter.isalnum() for letter in left) else "", deleted=tuple(deleted), kept=kept)
+
+
+def _trimmed(left: str) -> str:
+    """What is left after a phrase whose edges were found by rule."""
     for mark in (".", ",", ";"):
         left = left.replace(f" {mark}", mark)
     left = left.lstrip(",;. ")
     while left.split(" ")[0].lower() in _DANGLING:
         left = left.partition(" ")[2]
-    return Edited(text=left if any(letter.isalnum() for letter in left) else "", deleted=tuple(deleted), kept=kept)
+    return left
 
 
 @cache
@@ -111,7 +114,7 @@ def prompt(classes: Sequence[str], template: str) -> str:
     return template.replace("{}", " and ".join(classes))
 
 
-def language_note(captions: Sequence[str], words: WordTable) -> str | None:
+def language_note(captions: Sequence[str], words: Matcher) -> str | None:
     """A warning when the sentences do not look English, else None.
 
     Either many letters lie outside ASCII, or not one of at least 20 sentences names a class of the table. Nothing
@@ -119,7 +122,7 @@ def language_note(captions: Sequence[str], words: WordTable) -> str | None:
     """
     letters = [letter for caption in captions[:1000] for letter in caption if letter.isalpha()]
     foreign = sum(not letter.isascii() for letter in letters)
-    known = any(words.named(caption) for caption in captions[:1000])
+    known = any(words.phrases(caption) for caption in captions[:1000])
     if (letters and foreign > _FOREIGN * len(letters)) or (len(captions) >= 20 and letters and not known):
         return (
             "These sentences do not look English. The word table, the noun phrases and CLIP are English: load a word "

@@ -1,0 +1,75 @@
+"""Flickr30k Entities on the page: opened, asked, scored; its annotation says what a sentence names."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.entities import write_entities
+from tests.explorer.small_world import Tab, small_set
+from trainers.data.captions import load_scenes
+from trainers.data.scenes import SceneSet
+
+
+@pytest.fixture
+def tab(tmp_path: Path) -> Iterator[Tab]:
+    write_entities(tmp_path / "entities")
+
+    def load(source: str, **choices: object) -> SceneSet:
+        return small_set() if source == "drawn_scenes" else load_scenes(source, **choices)  # type: ignore[arg-type]
+
+    made = Tab(tmp_path, loading=load)
+    yield made
+    made.close()
+
+
+def test_the_annotation_judges_and_colours(tab: Tab, tmp_path: Path) -> None:
+    group = tab.json("open", {"source": str(tmp_path / "entities")})["set"]
+    assert group["classes"] == ["people", "animals", "vehicles", "instruments"] and group["photos"] == 9
+    assert any("annotated" in note for note in group["notes"]) and not any("English" in note for note in group["notes"])
+    photo = f"{group['name']}.0"
+    assert [one["class"] for one in tab.json(f"photo/{photo}")["objects"]] == ["people", "animals"]
+    reply = tab.ask(photo, remove={"classes": ["people"]}, fill="zero", k=50)
+    assert reply["removed"] == ["people"] and reply["kept"] == ["animals"] and reply["words"]["people"] == ["people"]
+    shown = {one["text"]: one for one in reply["models"][0]["removed"]}
+    men = shown["Two men play with a dog ."]
+    assert men["verdict"] == "names removed"
+    assert [(part["text"], part["kind"]) for part in men["parts"]] == [
+        ("Two men", "removed"),
+        (" play with ", None),
+        ("a dog", "present"),
+        (" .", None),
+    ]
+    assert shown["They are outside ."]["verdict"] == "names removed"
+    assert shown["A puppy and nothing else ."]["verdict"] == "correct"
+    toy = shown["The choir and a toy dog on a rickshaw ."]
+    assert toy["verdict"] == "names removed" and [p["text"] for p in toy["parts"] if p["kind"]] == ["The choir"]
+
+
+def test_what_is_drawn_over_is_named_by_words(tab: Tab, tmp_path: Path) -> None:
+    group = tab.json("open", {"source": str(tmp_path / "entities")})["set"]
+    drawn = {"class": "dog", "boxes": [[0.6, 0.5, 0.95, 0.95]]}
+    reply = tab.ask(f"{group['name']}.0", remove=drawn, fill="zero", k=50)
+    assert reply["removed"] == ["dog", "animals"] and reply["words"]["dog"] == ["dog", "puppy"]
+    shown = {one["text"]: one for one in reply["models"][0]["removed"]}
+    assert [p["text"] for p in shown["Two men play with a dog ."]["parts"] if p["kind"] == "removed"] == ["a dog"]
+    assert shown["The choir and a toy dog on a rickshaw ."]["verdict"] == "names removed"
+    own = tab.ask(f"{group['name']}.0", remove={**drawn, "class": "people", "words": ["outside"]}, fill="zero", k=50)
+    assert own["words"]["people"] == ["people", "outside"]
+
+
+def test_a_whole_set_is_scored(tab: Tab, tmp_path: Path) -> None:
+    group = tab.json("open", {"source": str(tmp_path / "entities")})["set"]
+    order = {"set": group["name"], "models": ["large"], "fill": "zero", "queries": 50, "every": True, "seed": 0}
+    job, end = tab.json("score", order)["job"], time.monotonic() + 60
+    while (state := tab.json(f"score/{job}"))["phase"] in ("waiting", "running") and time.monotonic() < end:
+        time.sleep(0.02)
+    result = state["result"]
+    assert state["phase"] == "done" and result["queries"] == 8
+    assert {"reason": "fewer than two classes", "count": 5} in result["skipped"]
+    for one in result["models"][0]["failing"]:
+        red = {name for part in one["parts"] if part["kind"] == "removed" for name in part["classes"]}
+        assert red and red <= {"people", "animals", "vehicles", "instruments"}
