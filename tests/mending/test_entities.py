@@ -30,10 +30,10 @@ def test_it_is_scored_on_the_command_line(folder, capsys):
 
 
 def test_a_model_is_mended_on_it(folder, tmp_path):
-    run = RunFolder.create(tmp_path, mend_config(folder, {}, steps=2))
+    run = RunFolder.create(tmp_path, mend_config(folder, {"ratio": None}, steps=2))
     assert Worker(run).run().phase == "finished"
     log = (run.path / "log.txt").read_text()
-    assert "12 originals, 12 object-removed photos" in log and "phrases that are annotated" in log
+    assert "36 original and 12 object-removed pairs" in log and "phrases that are annotated" in log
     tree = run.probe().hierarchy
     assert {name for one in tree.names[0] for name in one.split(" + ")} <= {
         "people",
