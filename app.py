@@ -33,7 +33,6 @@ def main() -> None:
     os.environ.setdefault("GRADIO_ANALYTICS_ENABLED", "False")  # the page calls nobody
     give_back_early()
     flags = arguments()
-    os.environ.setdefault("FORWARDED_ALLOW_IPS", "")  # who asks is told by the connection, not by a header of theirs
     settings = Settings(
         runs=flags.runs,
         public=flags.public or flags.share,

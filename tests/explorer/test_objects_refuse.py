@@ -249,7 +249,8 @@ def test_a_folder_is_told_to_nobody(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("source", ["/etc", "~/x", "./data", "../data", "C:\\photos"])
-def test_a_public_page_opens_no_folders(tmp_path: Path, source: str) -> None:
+def test_a_public_page_opens_no_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, source: str) -> None:
+    monkeypatch.setenv("RANKSCOPE_PUBLIC", "on")
     tab = Tab(tmp_path, public=True)
     reply = tab.post("open", {"source": source})
     assert reply.status_code == 400 and reply.json()["error"]
@@ -264,7 +265,7 @@ def test_a_public_page_opens_no_folders(tmp_path: Path, source: str) -> None:
 def test_folders_with_weights_open_only_where_folders_may(tab: Tab, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("RANKSCOPE_FOLDERS", "off")
     reply = tab.post("ask", tab.asked(models=["large:local-dir:weights"]))
-    assert reply.status_code == 400 and "folders of this machine" in reply.json()["error"]
+    assert reply.status_code == 400 and "folders of this machine cannot be opened" in reply.json()["error"]
     assert tab.objects.models.choice("large:7") == ("large", {"seed": "7"})
 
 

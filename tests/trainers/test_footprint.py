@@ -1,0 +1,113 @@
+"""What a run is estimated to take, held against what it takes."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from trainers.data import access
+from trainers.errors import UserError
+from trainers.footprint import PROGRAM, Shape, check_fits, footprint
+from trainers.store import RunFolder
+from trainers.types import DataChoice, LossChoice, MendChoice, ModelChoice, RunConfig
+
+ROOT = Path(__file__).resolve().parents[2]
+SHAPE = Shape(images=4000, channels=3, side=64, classes=100)
+SMALL = {
+    "steps": 3,
+    "minutes": None,
+    "threads": 1,
+    "probe_size": 100,
+    "data": DataChoice(source="drawn", image_size=32),
+}
+
+
+def config(*losses: str, **changes: object) -> RunConfig:
+    return RunConfig(losses=tuple(LossChoice(name=name) for name in losses), **changes)  # type: ignore[arg-type]
+
+
+def peak(command: list[str]) -> int:
+    """Largest resident size of a process in bytes."""
+    env = {**os.environ, "PYTHONPATH": str(ROOT), "RANKSCOPE_CACHE": "off"}
+    process = subprocess.Popen([sys.executable, *command], env=env)
+    _, status, used = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    assert process.returncode == 0
+    return used.ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        config("supcon", classes_per_batch=8, images_per_class=4, **SMALL),
+        config("smooth_ap", "supcon", classes_per_batch=64, images_per_class=16, **SMALL),
+        config("xbm_contrastive", "supcon", memory=65_536, dim=512, classes_per_batch=16, images_per_class=4, **SMALL),
+    ],
+    ids=["small", "batch", "memory"],
+)
+def test_a_run_takes_what_was_estimated(tmp_path: Path, asked: RunConfig) -> None:
+    folder = RunFolder.create(tmp_path, asked)
+    measured, estimated = peak(["-m", "trainers.worker", str(folder.path)]), footprint(asked).total
+    assert folder.state().phase == "finished"
+    folder.db.close()
+    assert estimated / 4 < measured < 1.5 * estimated
+
+
+STEP = """
+import sys, torch
+from trainers.losses import LOSSES
+from trainers.losses._memory import give_memory
+name, batch, ring, classes = sys.argv[1], *map(int, sys.argv[2:5])
+plain = LOSSES[name].build(num_classes=classes, dim=64)
+loss, _ = give_memory(plain, LOSSES[name], size=ring, after=0, dim=64, levels=1)
+loss.memory.push(torch.randn(ring, 64), torch.arange(ring) % classes)
+rows = torch.randn(batch, 64, requires_grad=True)
+if "idle" not in sys.argv:
+    loss(rows, torch.arange(batch)[:, None] % classes).backward()
+"""
+
+
+@pytest.mark.parametrize(("name", "ring"), [("smooth_ap", 8192), ("sup_ap", 16_384), ("xbm_contrastive", 16_384)])
+def test_a_full_memory_takes_what_was_estimated(name: str, ring: int) -> None:
+    batch, classes = 256, 16
+    words = [str(batch), str(ring), str(classes)]
+    idle = peak(["-c", STEP, name, *words, "idle"])
+    measured = peak(["-c", STEP, name, *words]) - idle
+    asked = config(name, memory=ring, classes_per_batch=16, images_per_class=16)
+    estimated = footprint(asked, dataclasses.replace(SHAPE, classes=classes)).pairs
+    assert estimated / 4 < measured < 1.5 * estimated, (measured, estimated)
+
+
+def test_every_number_counts() -> None:
+    least = footprint(config("supcon", classes_per_batch=8, images_per_class=4, dim=16), SHAPE)
+    assert least.total < 1.3 * PROGRAM
+    larger = {
+        "activations": config("supcon", classes_per_batch=64, images_per_class=16),
+        "memories": config("supcon", dim=512, memory=65_536),
+        "encoders": config("supcon", encoder_parameters={"width": 128}),
+        "evaluation": config("supcon", probe_size=5000),
+    }
+    for part, asked in larger.items():
+        assert getattr(footprint(asked, SHAPE), part) > 2 * getattr(least, part), part
+    one, four = (footprint(config(*["supcon"] * count, memory=65_536, dim=512), SHAPE) for count in (1, 4))
+    assert four.memories == 4 * one.memories and four.encoders == 4 * one.encoders
+    few = footprint(config("smooth_ap", memory=65_536), dataclasses.replace(SHAPE, classes=4))
+    assert few.total > 10e9 and "comparisons" in few.largest
+    large = footprint(RunConfig(losses=(), mend=MendChoice(model=ModelChoice(name="open_clip")), steps=1))
+    assert large.total > 4e9 > footprint(RunConfig(losses=(), mend=MendChoice(), steps=1)).total
+
+
+def test_a_trainer_that_strangers_started_minds_its_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = config("smooth_ap", memory=65_536)
+    few = dataclasses.replace(SHAPE, classes=4)
+    check_fits(asked, few)
+    monkeypatch.setenv(access.PUBLIC, "1")
+    with pytest.raises(UserError, match="GB of memory"):
+        check_fits(asked, few)
+    monkeypatch.setenv("RANKSCOPE_RUN_GB", "1000")
+    check_fits(asked, few)
