@@ -107,6 +107,37 @@ def test_a_hub_set_from_first_look_to_a_start_without_network(hub, tmp_path):
     assert away[2] == names
 
 
+LYING = """---
+dataset_info:
+  features:
+  - name: image
+    dtype: image
+  - name: label
+    dtype: int64
+  splits:
+  - name: train
+    num_bytes: 10
+    num_examples: 12
+  download_size: 10
+  dataset_size: 10
+---
+"""
+FOREIGN = "---\nconfigs:\n- config_name: default\n  data_files: {path}\n---\n"
+
+
+def test_sizes_come_from_the_files_and_files_from_the_set(hub, tmp_path):
+    root = hub.RequestHandlerClass.root
+    for name, card in (("lying", LYING), ("foreign", FOREIGN.format(path=root / "some" / "birds" / "data" / "*"))):
+        write_split(root / "some" / name, "train", {"label": [n // 2 for n in range(12)]})
+        (root / "some" / name / "README.md").write_text(card)
+    orders = [(do, "0.000001", {"source": "some/lying"}) for do in ("inspect", "load")]
+    orders += [(do, "1", {"source": "some/foreign"}) for do in ("inspect", "load")]
+    looked, loaded, *foreign = ask(tmp_path, hub.server_port, *orders)
+    assert "is a download of 0.0 GB; the limit here is 1e-06 GB" in loaded
+    assert looked[0] is True and looked[3] is None and looked[4] == [loaded]
+    assert all("names files that are not its own" in answer for answer in foreign)
+
+
 def test_no_server_is_no_network(monkeypatch):
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", False)
     monkeypatch.setattr("huggingface_hub.constants.ENDPOINT", "http://127.0.0.1:9")

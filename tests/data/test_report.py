@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import datasets
+import numpy as np
+import pytest
 
-from tests.data.world import write_split, write_tree
+from tests.data.world import encode, write_split, write_tree
+from trainers.cli import main
 from trainers.data import inspect_data, load_data
 from trainers.data.plan import level_names
+from trainers.errors import DataError
 from trainers.types import DataChoice
 
 
@@ -42,6 +46,66 @@ def test_what_is_wrong_can_be_mended(tmp_path):
     assert report.proposal is None and "choose it: caption, width" in report.problems[0]
     mended = inspect_data(DataChoice(source=str(tmp_path), label_columns=("width",)))
     assert mended.problems == () and mended.proposal.label_columns == ("width",)
+
+
+CLASSES = [0, 0, 1, 1, 2, 2, 3, 3]
+REFUSED = {
+    "a class too few": ({"label": [0, 0, 1, 1, 2, 2, 2, 2]}, {}, None),
+    "one image of each class": ({"label": list(range(8))}, {"label_columns": ("label",)}, None),
+    "no label": ({"caption": ["one thing", "two things"] * 4}, {}, None),
+    "no such label": ({"label": CLASSES}, {"label_columns": ("kind",)}, None),
+    "unlabelled": ({"label": [-1] * 8}, {"label_columns": ("label",)}, None),
+    "no image column": ({"label": CLASSES}, {"image_column": "photo"}, None),
+    "no such split": ({"label": CLASSES}, {"test_split": "val"}, None),
+    "nothing to decode": ({"label": CLASSES}, {}, [b"no picture"] * 8),
+    "a format that is not read": ({"label": CLASSES}, {}, [encode(np.zeros((9, 9, 3), np.uint8), "EPS")] * 8),
+    "a cap too low": ({"label": CLASSES}, {"max_images": 2}, None),
+    "a size out of range": ({"label": CLASSES}, {"image_size": 5000}, None),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_the_look_refuses_what_training_refuses(tmp_path, name):
+    columns, values, images = REFUSED[name]
+    types = {"label": datasets.ClassLabel(names=[f"n{n}" for n in range(8)])}
+    write_split(tmp_path, "train", columns, types, images=images)
+    choice = DataChoice(source=str(tmp_path), **values)
+    with pytest.raises(DataError) as refused:
+        load_data(choice)
+    report = inspect_data(choice)
+    assert report.proposal is None and report.problems[0] == str(refused.value)
+
+
+def test_a_cap_that_leaves_one_class_is_refused_by_both(tmp_path):
+    write_split(tmp_path, "train", {"label": [n % 4 for n in range(400)]})
+    choice = DataChoice(source=str(tmp_path), max_images=4)
+    report = inspect_data(choice)
+    assert report.problems == () and len(load_data(choice).train) == 4
+
+
+def test_a_set_without_room_is_refused_by_both(tmp_path, monkeypatch):
+    write_split(tmp_path, "train", {"label": CLASSES})
+    monkeypatch.setenv("RANKSCOPE_MEMORY_GB", "0.00001")
+    monkeypatch.setenv("RANKSCOPE_CACHE", "off")
+    choice = DataChoice(source=str(tmp_path), image_size=64)
+    with pytest.raises(DataError, match="no disk to put them on") as refused:
+        load_data(choice)
+    assert inspect_data(choice).problems == (str(refused.value),)
+
+
+def test_the_look_tells_what_training_would_tell(tmp_path):
+    for split in ("train", "test"):
+        write_split(tmp_path, split, {"label": [*CLASSES, 7]})
+    choice = DataChoice(source=str(tmp_path), max_images=4)
+    assert inspect_data(choice).notes == load_data(choice).notes
+
+
+def test_the_command_line_look_fails_where_training_would(tmp_path, capsys):
+    write_split(tmp_path / "good", "train", {"label": CLASSES})
+    write_split(tmp_path / "bad", "train", {"label": [0, 0, 1, 1, 1, 1, 1, 1]})
+    assert main(["inspect", str(tmp_path / "good")]) == 0 and capsys.readouterr().err == ""
+    assert main(["inspect", str(tmp_path / "bad")]) == 1
+    assert capsys.readouterr().err.startswith("rankscope: At least 4 classes were needed")
 
 
 def test_sources_of_the_catalogue_without_a_network():

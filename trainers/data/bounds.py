@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tarfile
 import zipfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -13,6 +12,8 @@ from trainers.data.table import MOST_ROWS
 from trainers.errors import DataError
 
 _ROWS_AT_ONCE = 200  # of a parquet file; `datasets` takes a whole row group, which can be all of a file
+_HANDED_ON = 16_000_000  # bytes that are gathered before they are written
+_PIECES = 50
 _READ = 1 << 20
 
 
@@ -98,15 +99,26 @@ def too_large(source: str, limit: int) -> DataError:
 
 
 def _tables(inner: Callable[..., Any], meter: _Meter) -> Callable[..., Iterator[Any]]:
+    import pyarrow
+
     def bounded(*args: Any, **kwargs: Any) -> Iterator[Any]:
         room = MOST_ROWS + 1
+        waiting: list[Any] = []  # handed on together: writing has a cost for every piece and column
+        held = 0
         for key, table in inner(*args, **kwargs):
             part = table.slice(0, room)
-            meter.take(part.nbytes)
-            yield key, part
+            size = part.nbytes
+            meter.take(size)
             room -= len(part)
+            waiting.append(part)
+            held += size
+            if held > _HANDED_ON or len(waiting) >= _PIECES or room <= 0:
+                yield key, pyarrow.concat_tables(waiting)
+                waiting, held = [], 0
             if room <= 0:
                 return
+        if waiting:
+            yield key, pyarrow.concat_tables(waiting)
 
     return bounded
 
@@ -140,13 +152,6 @@ def check_archive(path: Path, source: str, limit: int) -> int:
     if zipfile.is_zipfile(path):
         with zipfile.ZipFile(path) as archive:
             total = sum(member.file_size for member in archive.infolist())
-    elif path.is_file() and tarfile.is_tarfile(path):
-        total = 0
-        with tarfile.open(path) as archive:
-            for member in archive:  # packed tars are unpacked piece by piece to find the next name
-                total += member.size
-                if total > limit:
-                    break
     else:
         total = _unpacked_size(path, limit)
     if total > limit:

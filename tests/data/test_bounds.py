@@ -1,0 +1,344 @@
+"""What a set claims, names and hides: rows, columns, files and archives are bounded before they are read."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import stat
+import tarfile
+import zipfile
+import zlib
+from pathlib import Path
+
+import datasets
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from tests.data.world import picture, write_split, write_tree
+from trainers.data import bounds, columns, files, inspect_data, load_data, table
+from trainers.data.captions import load_scenes
+from trainers.data.image_file import LARGEST_FILE
+from trainers.data.opening import make_builder
+from trainers.data.resident import _chunks
+from trainers.data.table import ArrowTable
+from trainers.errors import DataError
+from trainers.types import DataChoice
+
+LABELS = {"label": [n // 2 for n in range(8)]}
+
+
+def repeated_rows(folder: Path, rows: int, caption: str) -> Path:
+    """A table of one photo and five sentences said again and again: kilobytes on the disk, one group of rows."""
+    image, said = {"bytes": picture(3), "path": None}, [caption] * 5
+    features = datasets.Features(
+        {
+            "image": datasets.Image(),
+            "captions": datasets.List(datasets.Value("string")),
+            "image_id": datasets.Value("int64"),
+        }
+    )
+    once = pa.table({"image": [image] * 100, "captions": [said] * 100, "image_id": list(range(100))})
+    path = folder / "data" / "train-00000-of-00001.parquet"
+    path.parent.mkdir(parents=True)
+    schema = features.arrow_schema
+    with pq.ParquetWriter(path, schema, compression="zstd") as writer:
+        writer.write_table(pa.concat_tables([once.cast(schema)] * (rows // 100)).combine_chunks(), row_group_size=rows)
+    return path
+
+
+class Listed:
+    """Counts the cells of columns that become Python values."""
+
+    def __init__(self, monkeypatch) -> None:
+        self.cells = 0
+        plain = ArrowTable._slices
+
+        def counted(inner, column, count):
+            for part in plain(inner, column, count):
+                self.cells += len(part)
+                yield part
+
+        monkeypatch.setattr(ArrowTable, "_slices", counted)
+
+
+# ---------------------------------------------------------------------------------------------------------------- rows
+
+
+def test_rows_are_cut_before_they_are_listed(tmp_path, monkeypatch):
+    path = repeated_rows(tmp_path / "set", 20_000, "a dog on a mat")
+    assert path.stat().st_size < 83_000
+    listed = Listed(monkeypatch)
+    scenes = load_scenes(str(tmp_path / "set"), limit=10).splits["train"]
+    assert len(scenes) == 10 and scenes[9].captions == ("a dog on a mat",) * 5
+    assert listed.cells == 2 * 10  # ids and sentences
+
+
+def test_a_group_of_rows_is_read_in_pieces(tmp_path):
+    repeated_rows(tmp_path / "set", 5_000, "a dog")
+    builder = make_builder(str(tmp_path / "set"), None, None, tmp_path / "cache")
+    assert builder.config.batch_size < 1000
+
+
+def test_equal_rows_that_unpack_to_too_much_are_refused(tmp_path, monkeypatch):
+    path = repeated_rows(tmp_path / "set", 2_000, "a dog on a mat " * 200)
+    monkeypatch.setenv("RANKSCOPE_DOWNLOAD_GB", "0.01")
+    assert path.stat().st_size < 20_000
+    with pytest.raises(DataError, match=r"unpacks to more than 0.01 GB.*RANKSCOPE_DOWNLOAD_GB"):
+        load_scenes(str(tmp_path / "set"), limit=10)
+
+
+def test_more_rows_than_are_read_are_said(tmp_path, monkeypatch):
+    for module in (table, bounds):
+        monkeypatch.setattr(module, "MOST_ROWS", 12)
+    write_split(tmp_path, "train", {"label": [n // 2 for n in range(40)]})
+    report = inspect_data(DataChoice(source=str(tmp_path)))
+    assert "Only the first 12 rows of 'train' are read." in report.notes
+    data = load_data(DataChoice(source=str(tmp_path)))
+    assert len(data.train) + len(data.test) == 12
+
+
+def test_a_column_of_long_texts_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr(table, "_MOST_LISTED", 10_000)
+    repeated_rows(tmp_path / "set", 200, "a long tale " * 20)
+    with pytest.raises(DataError, match="Column 'captions' takes more than"):
+        load_scenes(str(tmp_path / "set"))
+    assert load_scenes(str(tmp_path / "set"), limit=5).splits["train"]
+
+
+def test_sentences_of_other_photos_are_not_kept(tmp_path):
+    repeated_rows(tmp_path / "photos", 100, "here")
+    repeated_rows(tmp_path / "said", 400, "there")
+    found = load_scenes(str(tmp_path / "photos"), captions_from=str(tmp_path / "said"), limit=3)
+    assert [scene.captions for scene in found.splits["train"]] == [("there",) * 20] * 3
+
+
+# ------------------------------------------------------------------------------------------------------------- columns
+
+
+def test_many_columns_are_capped_and_read_once(tmp_path, monkeypatch):
+    rng = np.random.default_rng(0)
+    many = {f"note{n}": [int(v) for v in rng.integers(0, 4, 40)] for n in range(200)}
+    write_split(tmp_path, "train", {**many, "species": [n // 4 for n in range(40)]})
+    read = []
+    plain = ArrowTable._read_codes
+    monkeypatch.setattr(ArrowTable, "_read_codes", lambda self, name: read.append(name) or plain(self, name))
+    report = inspect_data(DataChoice(source=str(tmp_path)))
+    assert report.proposal.label_columns == ("species",)  # named like a label: looked at although it comes last
+    assert len(read) == len(set(read)) == columns.MOST_COLUMNS
+    assert len(report.labels) == columns.MOST_COLUMNS
+    assert "137 columns were not looked at" in report.notes[0]
+    chosen = inspect_data(DataChoice(source=str(tmp_path), label_columns=("note199",)))
+    assert chosen.proposal is not None or "note199" in chosen.problems[0]
+
+
+def test_columns_with_too_many_values_are_given_up(tmp_path, monkeypatch):
+    monkeypatch.setattr(table, "MOST_NAMES", 20)
+    write_split(tmp_path, "train", {"label": [n // 4 for n in range(48)], "kind": [f"k{n // 2}" for n in range(48)]})
+    report = inspect_data(DataChoice(source=str(tmp_path)))
+    assert report.proposal.label_columns == ("label",)
+    assert [column.reason for column in report.labels] == ["", "it has more than 20 values"]
+    with pytest.raises(DataError, match="'kind' was asked for; it has more than 20 values"):
+        load_data(DataChoice(source=str(tmp_path), label_columns=("kind",)))
+
+
+def test_sentences_name_the_first_columns_only():
+    assert columns.listed(str(n) for n in range(2000)).endswith("29 and 1,970 more")
+
+
+# -------------------------------------------------------------------------------------------------------------- images
+
+
+@pytest.fixture
+def opened(monkeypatch):
+    """Names of files that `datasets` decoded on its own."""
+    found = []
+    monkeypatch.setattr(datasets.Image, "decode_example", lambda self, value, **_: found.append(value))
+    return found
+
+
+NESTED = {
+    "list": (datasets.List(datasets.Image()), lambda cell: [cell, cell]),
+    "struct": ({"inner": datasets.Image()}, lambda cell: {"inner": cell}),
+    "list of structs": (datasets.List({"inner": datasets.Image()}), lambda cell: [{"inner": cell}]),
+    "large list": (datasets.LargeList(datasets.Image()), lambda cell: [cell]),
+}
+
+
+@pytest.mark.parametrize("shape", NESTED)
+def test_nested_images_are_never_opened(tmp_path, opened, shape):
+    secret = tmp_path / "secret.png"
+    secret.write_bytes(picture(5))
+    kind, wrap = NESTED[shape]
+    plain = datasets.Features(
+        {"image": datasets.Image(decode=False), "views": _undecoded(kind), "label": datasets.Value("int64")}
+    )
+    named = {"bytes": None, "path": str(secret)}
+    rows = {"image": [{"bytes": picture(n), "path": None} for n in range(8)], "views": [wrap(named)] * 8, **LABELS}
+    made = datasets.Dataset.from_dict(rows, features=plain)
+    decoding = datasets.Features({**plain, "image": datasets.Image(), "views": kind})
+    (tmp_path / "set" / "data").mkdir(parents=True)
+    arrow = made.data.table.replace_schema_metadata(decoding.arrow_schema.metadata)
+    pq.write_table(arrow, tmp_path / "set" / "data" / "train-00000-of-00001.parquet")
+    assert inspect_data(DataChoice(source=str(tmp_path / "set"))).problems == ()
+    assert len(load_data(DataChoice(source=str(tmp_path / "set"))).train) == 4
+    from trainers.data.hub import _head
+
+    builder = make_builder(str(tmp_path / "set"), None, None, tmp_path / "cache")
+    head = _head(builder.as_streaming_dataset()["train"], 3)
+    assert head is not None and len(head) == 3 and str(secret) in str(head.values("views"))
+    assert opened == []
+
+
+def _undecoded(kind):
+    if isinstance(kind, datasets.Image):
+        return datasets.Image(decode=False)
+    if isinstance(kind, dict):
+        return {name: _undecoded(inner) for name, inner in kind.items()}
+    return type(kind)(_undecoded(kind.feature))
+
+
+def test_encoded_images_are_measured_before_they_are_read():
+    cells = [b"x" * n for n in (10, 0, 30)]
+    made = datasets.Dataset.from_dict({"image": [{"bytes": b or None, "path": None} for b in cells]})
+    made = made.cast_column("image", datasets.Image(decode=False))
+    found = ArrowTable(made)
+    assert found.sizes("image", np.array([2, 0, 1])).tolist() == [30, 10, 0]
+    found._sizes["image"][2] = LARGEST_FILE + 1
+    assert found.pictures("image", np.arange(3)) == [cells[0], None, None]
+
+
+def test_chunks_are_bounded_by_bytes():
+    class Claims:
+        def sizes(self, rows):
+            return np.where(rows % 2 == 0, 50_000_000, 10)
+
+    chunks = list(_chunks(Claims(), 600))
+    assert np.concatenate(chunks).tolist() == list(range(600))
+    assert max(Claims().sizes(rows).sum() for rows in chunks) <= 128_000_000
+
+
+# ------------------------------------------------------------------------------------------------------- files and zips
+
+
+def zipped(path: Path, names: dict[str, bytes], **options) -> Path:
+    with zipfile.ZipFile(path, "w", **options) as archive:
+        for name, data in names.items():
+            archive.writestr(name, data)
+    return path
+
+
+CLASSES = {f"{'abcd'[n // 3]}/{n}.png": picture(n) for n in range(12)}
+
+
+@pytest.mark.parametrize(
+    "name", ["../e/1.png", "e/../../1.png", "/e/1.png", "C:/e/1.png", "\\e\\1.png", "e\\..\\1.png"]
+)
+def test_zips_with_names_that_lead_out_are_refused(tmp_path, name):
+    with pytest.raises(DataError, match="names that lead out of it"):
+        load_data(DataChoice(source=str(zipped(tmp_path / "own.zip", {**CLASSES, name: picture(1)}))))
+
+
+def test_links_in_zips_are_left_out(tmp_path):
+    zipped(tmp_path / "own.zip", CLASSES)
+    with zipfile.ZipFile(tmp_path / "own.zip", "a") as archive:
+        link = zipfile.ZipInfo("a/link.png")
+        link.external_attr = (stat.S_IFLNK | 0o777) << 16
+        archive.writestr(link, "/etc/hostname")
+    assert inspect_data(DataChoice(source=str(tmp_path / "own.zip"))).splits == {"all": 12}
+
+
+def test_a_zip_is_indexed_once(tmp_path, monkeypatch):
+    zipped(tmp_path / "own.zip", CLASSES)
+    counted = []
+    plain = zipfile.ZipFile._RealGetContents
+    monkeypatch.setattr(zipfile.ZipFile, "_RealGetContents", lambda self: counted.append(1) or plain(self))
+    load_data(DataChoice(source=str(tmp_path / "own.zip")))
+    assert len(counted) == 1
+
+
+def test_a_member_that_unpacks_to_more_than_it_states_is_not_unpacked_whole(tmp_path, monkeypatch):
+    zipped(tmp_path / "own.zip", {"a/bomb.png": bytes(40_000_000)}, compression=zipfile.ZIP_DEFLATED)
+    data = (tmp_path / "own.zip").read_bytes()
+    stated = (40_000_000).to_bytes(4, "little")
+    assert data.count(stated) == 2
+    (tmp_path / "own.zip").write_bytes(data.replace(stated, (1000).to_bytes(4, "little")))
+    asked = []
+    plain = zlib.decompressobj
+
+    class Watched:
+        def __init__(self, *arguments):
+            self._inner = plain(*arguments)
+
+        def decompress(self, part, most=0):
+            found = self._inner.decompress(part, most)
+            asked.append(len(found))
+            return found
+
+        def __getattr__(self, name):
+            return getattr(self._inner, name)
+
+    monkeypatch.setattr(zipfile.zlib, "decompressobj", Watched)
+    place, found = files.scan(tmp_path / "own.zip")
+    assert [file.size for file in found] == [1000] and place.read(found[0]) is None
+    assert asked and max(asked) <= 4096
+
+
+def test_unusual_packing_is_refused(tmp_path):
+    with pytest.raises(DataError, match="ordinary zip"):
+        load_data(DataChoice(source=str(zipped(tmp_path / "own.zip", CLASSES, compression=zipfile.ZIP_LZMA))))
+
+
+def test_a_file_too_large_for_an_image_is_not_read(tmp_path):
+    write_tree(tmp_path / "own", ["a", "b", "c", "d"])
+    with (tmp_path / "own" / "a" / "big.png").open("wb") as file:
+        file.truncate(LARGEST_FILE + 1)
+    data = load_data(DataChoice(source=str(tmp_path / "own")))
+    assert len(data.train) + len(data.test) == 12 and "1 images could not be read" in data.notes[-1]
+
+
+def test_links_in_folders_stay_among_the_folders_that_may_be_opened(tmp_path, monkeypatch):
+    write_tree(tmp_path / "own", ["a", "b", "c", "d"])
+    write_tree(tmp_path / "other", ["x"], 1)
+    (tmp_path / "own" / "a" / "link.png").symlink_to(tmp_path / "other" / "x" / "0.png")
+    assert inspect_data(DataChoice(source=str(tmp_path / "own"))).splits == {"all": 13}
+    monkeypatch.setenv("RANKSCOPE_FOLDERS", str(tmp_path / "own"))
+    assert inspect_data(DataChoice(source=str(tmp_path / "own"))).splits == {"all": 12}
+
+
+def test_a_card_cannot_name_files_of_the_machine(tmp_path):
+    write_split(tmp_path / "secret", "train", LABELS)
+    write_split(tmp_path / "set", "train", LABELS)
+    named = tmp_path / "secret" / "data" / "*.parquet"
+    for path in (named, "../secret/data/*.parquet"):
+        card = f"---\nconfigs:\n- config_name: default\n  data_files: {path}\n---\n"
+        (tmp_path / "set" / "README.md").write_text(card)
+        with pytest.raises(DataError, match="names files that are not its own"):
+            inspect_data(DataChoice(source=str(tmp_path / "set")))
+
+
+@pytest.mark.parametrize("kind", ["zip", "tar.gz", "gz"])
+def test_archives_are_measured_before_they_are_unpacked(tmp_path, kind):
+    path, much = tmp_path / f"x.{kind}", bytes(3_000_000)
+    if kind == "zip":
+        zipped(path, {"a.png": much}, compression=zipfile.ZIP_DEFLATED)
+    elif kind == "gz":
+        path.write_bytes(gzip.compress(much))
+    else:
+        with tarfile.open(path, "w:gz") as archive:
+            member = tarfile.TarInfo("a.png")
+            member.size = len(much)
+            archive.addfile(member, io.BytesIO(much))
+    assert path.stat().st_size < 10_000
+    assert 3_000_000 <= bounds.check_archive(path, "some/set", 4_000_000) < 3_020_000
+    with pytest.raises(DataError, match=r"'some/set' unpacks to more than 0\.002 GB"):
+        bounds.check_archive(path, "some/set", 2_000_000)
+
+
+def test_archives_of_a_set_are_measured(tmp_path, monkeypatch):
+    (tmp_path / "set").mkdir()
+    zipped(tmp_path / "set" / "train.zip", {**CLASSES, "a/x.png": bytes(3_000_000)}, compression=zipfile.ZIP_DEFLATED)
+    monkeypatch.setenv("RANKSCOPE_DOWNLOAD_GB", "0.002")
+    with pytest.raises(DataError, match=r"unpacks to more than 0\.002 GB"):
+        load_data(DataChoice(source=str(tmp_path / "set")))
