@@ -10,9 +10,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from explorer.library import Run
+from trainers.errors import RunError
 from trainers.store.regular import is_regular
 
 PACKED = frozenset({".webp", ".safetensors", ".png", ".jpg"})  # packing these again costs time and gains nothing
+MOST_BYTES = 2**36  # of one file; no checkpoint is larger, and a file with holes in it may be
 LEFT_OUT = frozenset({"ballast", "lock", "owner"})
 
 
@@ -35,6 +37,8 @@ def write_zip(run: Run, path: Path, *, weights: bool) -> None:
         for file in _files(run.folder.path, weights=weights):
             method = zipfile.ZIP_STORED if file.suffix in PACKED else zipfile.ZIP_DEFLATED
             with contextlib.suppress(FileNotFoundError):
+                if file.lstat().st_size > MOST_BYTES:
+                    raise RunError(f"The run {run.id} cannot be packed: {file.name} is larger than 64 GB.")
                 archive.write(file, f"{run.id}/{file.relative_to(run.folder.path).as_posix()}", method)
 
 

@@ -15,7 +15,9 @@ from explorer.layout.service import LayoutService
 from explorer.library import Library
 from explorer.objects.models import Models
 from explorer.objects.nearby import Nearby
-from explorer.objects.parts import Fills
+from explorer.objects.photos import Photos
+from explorer.objects.removal import Fills
+from explorer.objects.sets import Sets
 from explorer.runs import Runs
 from explorer.scheduler import Scheduler
 from explorer.settings import Settings
@@ -31,9 +33,9 @@ from trainers.store.regular import is_there
 STAND_IN = Path(__file__).with_name("stand_in.py")
 GONE = {"vanished"}
 ROUTES = (
-    "", "/poll", "/poll?after=0", "/frame/0", "/frame/1", "/frameinfo/0", "/frameinfo/1", "/frameinfo/77", "/frame/77",
-    "/sheet/0.webp", "/neighbours/1/3", "/download/run.zip", "/download/run.zip?weights=1", "/download/metrics.csv",
-    "/download/coordinates.parquet", "/download/embeddings.parquet",
+    "", "/poll", "/frame/1", "/frameinfo/1", "/frameinfo/77", "/sheet/0.webp", "/neighbours/1/3",
+    "/download/run.zip?weights=1", "/download/metrics.csv", "/download/coordinates.parquet",
+    "/download/embeddings.parquet",
 )  # fmt: skip
 
 
@@ -56,7 +58,8 @@ def ruins(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Page, dict
     ids = damaged_runs(place / "runs", "finished")
     good = make_run(place / "runs", points=48, frames=2)
     page = Page(place / "runs", place / "recorded", place / "assets")
-    yield page, ids, good.id
+    with page.client:  # one event loop for all requests
+        yield page, ids, good.id
     page.library.close()
 
 
@@ -113,7 +116,7 @@ def test_programs_are_told_about_each(
 
 def test_views_of_the_runs_pass_damaged_ones_over(ruins: tuple[Page, dict[str, str], str]) -> None:
     page, _, good = ruins
-    assert good in [run["id"] for run in Nearby(page.library, Fills()).runs()]
+    assert good in [run["id"] for run in Nearby(page.library, Fills(Photos(Sets()))).runs()]
     assert Models(page.library).listed()
 
 

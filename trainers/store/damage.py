@@ -63,12 +63,12 @@ def damaged(run_id: str, why: object) -> RunError:
     if locked or (isinstance(why, OSError) and why.errno in _SHORTAGE) or isinstance(why, MemoryError):
         return BusyError(f"The run {run_id} is busy; try again in a moment.")
     return RunError(
-        f"The run folder {run_id} is incomplete or damaged ({_words(why)}). "
+        f"The run folder {run_id} is incomplete or damaged ({words(why)}). "
         "Delete it, or restore the missing files from a download of the run."
     )
 
 
-def _words(why: object) -> str:
+def words(why: object) -> str:
     """The cause without places of this machine: the sentence is shown to any visitor."""
     if isinstance(why, OSError) and why.strerror:
         name = str(why.filename or "").replace("\\", "/").rsplit("/", 1)[-1]

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from trainers.errors import RunError
 from trainers.store import checked
-from trainers.store.damage import damaged, reading, reads
+from trainers.store.damage import damaged, reading, reads, words
 from trainers.store.database import Database
 from trainers.store.files import read_tensors
 from trainers.store.lock import is_locked
@@ -321,7 +321,7 @@ class RunReader:
             self._own(path)
             return read_tensors(path)
         except (OSError, SafetensorError, ValueError) as error:
-            raise RunError(f"The run {self.id} lacks {path.name} or it is damaged: {error}") from error
+            raise RunError(f"The run {self.id} lacks {path.name}, or it is damaged ({words(error)}).") from error
 
 
 def _number(key: object, value: object) -> tuple[str, float | None]:
