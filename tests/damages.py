@@ -1,7 +1,7 @@
-"""What can become of a run folder: truncated, overwritten, replaced and missing files, and worse.
+"""Everything that can be wrong with a run folder, as a table: a name, and what does the damage to a folder.
 
-Every entry of :data:`DAMAGES` changes one folder. What is random in it follows from the folder's name, so that the
-same run is always damaged in the same way.
+The folder is one of :func:`tests.synthetic.make_run` with its database closed. What is done stays below the folder or
+beside it under ``<id>.elsewhere``; nothing needs a special right.
 """
 
 from __future__ import annotations
@@ -9,174 +9,442 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import random
 import shutil
+import socket
 import sqlite3
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any
+
+import numpy as np
+from safetensors.numpy import load_file, save_file
 
 Damage = Callable[[Path], None]
-DEEP = "[" * 100_000
-NEVER = random.Random(0)  # for ways in which nothing is random
+FILES = (
+    "config.json",
+    "run.db",
+    "probe.safetensors",
+    "thumbs/000.webp",
+    "emb/000001.safetensors",
+    "layout/000001.safetensors",
+    "ckpt/last.safetensors",
+    "owner",
+    "lock",
+    "log.txt",
+    "output.txt",
+    "ballast",
+)
+HUGE = 10**400
 
 
-def _gone(path: Path, draws: random.Random = NEVER) -> None:
+def elsewhere(folder: Path) -> Path:
+    """A file outside of the folder, which links point to and nobody may read, change or remove."""
+    path = folder.parent / f"{folder.name}.elsewhere"
+    if not path.exists():
+        path.write_text("not of this run")
+    return path
+
+
+# ------------------------------------------------------------- what lies there
+
+
+def missing(path: Path) -> None:
     if path.is_dir() and not path.is_symlink():
         shutil.rmtree(path)
     else:
         path.unlink(missing_ok=True)
 
 
-def _truncated(path: Path, draws: random.Random) -> None:
-    content = path.read_bytes()
-    path.write_bytes(content[: draws.randrange(len(content) or 1)])
-
-
-def _flipped(path: Path, draws: random.Random) -> None:
-    content = bytearray(path.read_bytes()) or bytearray(1)
-    for _ in range(max(8, len(content) // 500)):
-        content[draws.randrange(len(content))] ^= 1 << draws.randrange(8)
-    path.write_bytes(content)
-
-
-def _empty(path: Path, draws: random.Random = NEVER) -> None:
+def empty(path: Path) -> None:
+    missing(path)
+    path.parent.mkdir(exist_ok=True)
     path.write_bytes(b"")
 
 
-def _noise(path: Path, draws: random.Random = NEVER) -> None:
-    _gone(path)
-    path.write_bytes(draws.randbytes(3000))
+def half(path: Path) -> None:
+    content = path.read_bytes() if path.is_file() else b"half of it"
+    path.parent.mkdir(exist_ok=True)
+    path.write_bytes(content[: len(content) // 2])
 
 
-def _loop(path: Path, draws: random.Random = NEVER) -> None:
-    _gone(path)
-    path.symlink_to(path.name)
+def garbage(path: Path) -> None:
+    path.parent.mkdir(exist_ok=True)
+    path.write_bytes(np.random.default_rng(0).bytes(4096))
 
 
-def _dangling(path: Path, draws: random.Random = NEVER) -> None:
-    _gone(path)
-    path.symlink_to("nowhere")
+def not_utf8(path: Path) -> None:
+    path.parent.mkdir(exist_ok=True)
+    path.write_bytes(b'{"data": "\xff\xfe\x80"}')
 
 
-def _pipe(path: Path, draws: random.Random = NEVER) -> None:
-    _gone(path)
+def huge(path: Path) -> None:
+    path.parent.mkdir(exist_ok=True)
+    with path.open("ab") as file:
+        file.truncate(2**40)
+
+
+def a_folder(path: Path) -> None:
+    missing(path)
+    path.mkdir(parents=True)
+    (path / "inside").write_text("x")
+
+
+def a_pipe(path: Path) -> None:
+    missing(path)
+    path.parent.mkdir(exist_ok=True)
     os.mkfifo(path)
 
 
-def _folder(path: Path, draws: random.Random = NEVER) -> None:
-    _gone(path)
-    path.mkdir()
-    (path / "inside").write_text("")
+def a_link_loop(path: Path) -> None:
+    missing(path)
+    path.parent.mkdir(exist_ok=True)
+    path.symlink_to(path.name)
 
 
-def _device(path: Path, draws: random.Random = NEVER) -> None:
-    _gone(path)
-    path.symlink_to("/dev/zero")
+def a_broken_link(path: Path) -> None:
+    missing(path)
+    path.parent.mkdir(exist_ok=True)
+    path.symlink_to("nowhere")
 
 
-WAYS: dict[str, Callable[[Path, random.Random], None]] = {
-    "is missing": _gone,
-    "is cut off": _truncated,
-    "has flipped bits": _flipped,
-    "is empty": _empty,
-    "is noise": _noise,
-    "links to itself": _loop,
-    "links to nothing": _dangling,
-    "is a pipe": _pipe,
-    "is a folder": _folder,
-    "is endless": _device,
-}
-FILES = {
-    "config.json": tuple(WAYS),
-    "owner": tuple(WAYS),
-    "run.db": tuple(WAYS),
-    "probe.safetensors": tuple(WAYS),
-    "thumbs/000.webp": tuple(WAYS),
-    "emb/000002.safetensors": tuple(WAYS),
-    "layout/000002.safetensors": tuple(WAYS),
-    "log.txt": ("is noise", "is a pipe", "is a folder", "links to itself"),
-    "lock": ("is a folder", "links to itself", "is a pipe", "is noise"),
-    "run.db-wal": ("is a folder", "is noise", "is a pipe", "links to itself"),
-    "run.db-shm": ("is a folder", "is noise", "is a pipe"),
-    "output.txt": ("is a folder", "is a pipe", "links to itself"),
-}
-FOLDERS = {name: ("is missing", "links to itself", "is noise", "is a pipe") for name in ("thumbs", "emb", "layout")}
-CONFIGS = {
-    "not UTF-8": b"\xff\xfe{\x00}",
-    "null": b"null",
-    "a list": b"[]",
-    "a number": b"1e999",
-    "nested a hundred thousand deep": DEEP.encode(),
-    "an unknown loss": json.dumps({"losses": [{"name": "no_such_loss", "parameters": {}}]}).encode(),
-    "losses of a wrong type": b'{"losses": 7}',
-    "no losses": b'{"losses": []}',
-    "a number for the images": b'{"data": 3}',
-    "a lone surrogate": b'{"data": {"source": "\\ud800"}}',
-    "a number too large for a float": b'{"minutes": 1' + b"0" * 400 + b"}",
-    "a field that nobody knows": b'{"colour": "blue"}',
-}
-STATEMENTS = {
-    "lacks the table of states": "DROP TABLE state",
-    "lacks the table of numbers": "DROP TABLE metrics",
-    "lacks the table of frames": "DROP TABLE frames",
-    "lacks the table of snapshots": "DROP TABLE snapshots",
-    "lacks the table of commands": "DROP TABLE control",
-    "has no state": "DELETE FROM state",
-    "has an unknown phase": "UPDATE state SET phase='asleep'",
-    "has no phase": "UPDATE state SET phase=NULL",
-    "has a phase of bytes": "UPDATE state SET phase=x'ff00'",
-    "has text for a step": "UPDATE state SET step='many', seconds='long', updated='then'",
-    "has null for its numbers": "UPDATE state SET step=NULL, seconds=NULL, updated=NULL",
-    "has infinite seconds": "UPDATE state SET seconds=9e999",
-    "has numbers of arms that are not there": "UPDATE metrics SET arm=arm+77",
-    "has text for numbers": "UPDATE metrics SET value='high'",
-    "has numbers without a key": "UPDATE metrics SET key=NULL",
-    "has text for frames": "UPDATE frames SET k='first' WHERE k=0",
-    "has frames of too many arms": 'INSERT INTO frames SELECT k, arm + 9, "limit", quality, drift, method FROM frames',
-    "has snapshots at negative steps": "UPDATE snapshots SET step=-5",
-    "is of another version": "PRAGMA user_version=99",
-    "is queued": "UPDATE state SET phase='queued'",
-    "claims to train": "UPDATE state SET phase='running'",
-}
+def a_socket(path: Path) -> None:
+    missing(path)
+    path.parent.mkdir(exist_ok=True)
+    with contextlib.closing(socket.socket(socket.AF_UNIX)) as made:
+        folder = os.open(path.parent, os.O_RDONLY)
+        made.bind(f"/proc/self/fd/{folder}/{path.name}" if Path("/proc/self/fd").is_dir() else str(path))
+        os.close(folder)
 
 
-def _in(name: str, way: Callable[[Path, random.Random], None]) -> Damage:
-    return lambda run: way(run / name, random.Random(run.name))
+def unreadable(path: Path) -> None:
+    if path.exists():
+        path.chmod(0)
 
 
-def _written(content: bytes) -> Damage:
-    return lambda run: (run / "config.json").write_bytes(content) and None
+KINDS = (missing, empty, half, garbage, not_utf8, a_folder, a_pipe, a_link_loop, a_broken_link, a_socket, unreadable)
 
 
-def _executed(sql: str) -> Damage:
-    def damage(run: Path) -> None:
-        with contextlib.closing(sqlite3.connect(run / "run.db")) as connection, connection:
-            connection.execute(sql)
+def _at(name: str, harm: Callable[[Path], None]) -> Damage:
+    def damage(folder: Path) -> None:
+        harm(folder / name)
+        if name == "config.json":  # what has none yet and is seconds old is being made
+            _age(folder)
 
     return damage
 
 
-def _queued(damage: Damage) -> Damage:
-    """The same to a run that waits for its turn."""
-
-    def both(run: Path) -> None:
-        _executed("UPDATE state SET phase='queued'")(run)
-        damage(run)
-
-    return both
+def _age(folder: Path) -> None:
+    long_ago = time.time() - 3600
+    os.utime(folder, (long_ago, long_ago))
 
 
-def _all() -> dict[str, Damage]:
-    found: dict[str, Damage] = {}
-    for table in (FILES, FOLDERS):
-        for name, ways in table.items():
-            found |= {f"{name} {way}": _in(name, WAYS[way]) for way in ways}
-    found |= {f"config.json is {what}": _written(content) for what, content in CONFIGS.items()}
-    found |= {f"run.db {what}": _executed(sql) for what, sql in STATEMENTS.items()}
-    found["owner is not UTF-8"] = lambda run: (run / "owner").write_bytes(b"\xff\xfe") and None
-    waiting = [name for name in found if name.startswith(("config.json", "owner", "lock"))]
-    return found | {f"while it waits, {name}": _queued(found[name]) for name in waiting}
+def _linked_outside(name: str) -> Damage:
+    def damage(folder: Path) -> None:
+        missing(folder / name)
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).symlink_to(elsewhere(folder))
+
+    return damage
 
 
-DAMAGES: dict[str, Damage] = _all()
-"""By what it does, in words."""
+# --------------------------------------------------------------- whole folders
+
+
+def vanished(folder: Path) -> None:
+    shutil.rmtree(folder)
+
+
+def emptied(folder: Path) -> None:
+    shutil.rmtree(folder)
+    folder.mkdir()
+    _age(folder)
+
+
+def folder_is_a_file(folder: Path) -> None:
+    shutil.rmtree(folder)
+    folder.write_text("no folder")
+
+
+def folder_is_a_link_loop(folder: Path) -> None:
+    shutil.rmtree(folder)
+    folder.symlink_to(folder.name)
+
+
+def folder_is_a_link_to_a_file(folder: Path) -> None:
+    shutil.rmtree(folder)
+    folder.symlink_to(elsewhere(folder))
+
+
+def folder_is_a_pipe(folder: Path) -> None:
+    shutil.rmtree(folder)
+    os.mkfifo(folder)
+
+
+def folder_is_a_link_to_a_run(folder: Path) -> None:
+    place = folder.parent / f"{folder.name}.moved"
+    folder.rename(place)
+    folder.symlink_to(place.name)
+
+
+def names_that_are_no_text(folder: Path) -> None:
+    Path(os.fsdecode(bytes(folder / "emb") + b"/\xff\xfe.safetensors")).write_bytes(b"x")
+
+
+def links_to_itself(folder: Path) -> None:
+    (folder / "again").symlink_to(".")
+
+
+def inner_folder_linked(name: str) -> Damage:
+    def damage(folder: Path) -> None:
+        place = folder.parent / f"{folder.name}.moved"
+        (folder / name).rename(place)
+        (folder / name).symlink_to(place)
+
+    return damage
+
+
+# ---------------------------------------------------------------- configuration
+
+
+def _config(change: Callable[[dict[str, Any]], object]) -> Damage:
+    def damage(folder: Path) -> None:
+        values = json.loads((folder / "config.json").read_text())
+        changed = change(values)
+        (folder / "config.json").write_text(json.dumps(values if changed is None else changed))
+
+    return damage
+
+
+def _config_text(text: str) -> Damage:
+    def damage(folder: Path) -> None:
+        (folder / "config.json").write_text(text)
+
+    return damage
+
+
+def _set(**values: object) -> Damage:
+    return _config(lambda config: config.update(values))
+
+
+CONFIGS: Mapping[str, Damage] = {
+    "config is a list": _config(lambda _: [1, 2]),
+    "config is a number": _config_text("7"),
+    "config is null": _config_text("null"),
+    "config is NaN": _config_text("NaN"),
+    "config is nested 100,000 deep": _config_text("[" * 100_000),
+    "config has a number of 5,000 digits": _config_text('{"dim": ' + "9" * 5000 + "}"),
+    "config is of another program": _config_text('{"name": "left-pad", "version": "1.3.0"}'),
+    "config lacks the data": _config(lambda config: config.pop("data") and None),
+    "config has an unknown setting": _set(wings=2),
+    "losses are text": _set(losses="smooth_ap"),
+    "losses are empty": _set(losses=[]),
+    "losses are numbers": _set(losses=[1, 2]),
+    "losses are a hundred": _set(losses=[{"name": "smooth_ap", "parameters": {}}] * 100),
+    "a loss has a number as its name": _set(losses=[{"name": 5, "parameters": {}}]),
+    "a loss has a list as its parameters": _set(losses=[{"name": "happier", "parameters": [1]}]),
+    "a loss parameter is NaN": _set(losses=[{"name": "happier", "parameters": {"alpha": float("nan")}}]),
+    "a loss parameter is 1e999": _config_text(
+        '{"data": {}, "losses": [{"name": "happier", "parameters": {"alpha": 1e999}}]}'
+    ),
+    "a loss is unknown": _set(losses=[{"name": "magic", "parameters": {}}] * 2),
+    "an encoder is unknown": _set(encoder="magic"),
+    "dim is text": _set(dim="64"),
+    "dim is true": _set(dim=True),
+    "steps are huge": _set(steps=HUGE),
+    "minutes are NaN": _set(minutes=float("nan")),
+    "minutes are infinite": _set(minutes=float("inf")),
+    "minutes are a list": _set(minutes=[3]),
+    "device is null": _set(device=None),
+    "data is a list": _set(data=[]),
+    "data has a number as its source": _set(data={"source": 5}),
+    "data has text as its label columns": _set(data={"label_columns": "ab"}),
+    "data has a lone surrogate in its source": _set(data={"source": "\ud800"}),
+    "mend is text": _set(mend="yes"),
+    "mend has unknown recipes": _set(
+        mend={"scenes": {}, "model": {"name": "tiny_clip"}, "recipes": [{"wings": 2}, {"wings": 3}]}
+    ),
+    "mend has no recipes": _set(mend={"scenes": {}, "model": {"name": "tiny_clip"}, "recipes": []}),
+    "one loss fewer than arms": _set(losses=[{"name": "smooth_ap", "parameters": {}}]),
+}
+
+
+# --------------------------------------------------------------------- database
+
+
+def _sql(*statements: str, values: tuple[object, ...] = ()) -> Damage:
+    def damage(folder: Path) -> None:
+        with contextlib.closing(sqlite3.connect(folder / "run.db")) as connection, connection:
+            for statement in statements:
+                connection.execute(statement, values)
+
+    return damage
+
+
+def _overwritten(start: int) -> Damage:
+    def damage(folder: Path) -> None:
+        with (folder / "run.db").open("r+b") as file:
+            file.seek(start)
+            file.write(np.random.default_rng(1).bytes(3000))
+
+    return damage
+
+
+def _beside(name: str, harm: Callable[[Path], None]) -> Damage:
+    return lambda folder: harm(folder / name)
+
+
+_STATE = "UPDATE state SET "
+_METRIC = "INSERT INTO metrics (arm, step, seconds, key, value)"
+_FRAME = "INSERT INTO frames VALUES (77, 0, 1, 1, 1, 'pca')"
+DATABASES: Mapping[str, Damage] = {
+    **{f"state: {column} is {shown}": _sql(f"{_STATE}{column} = ?", values=(value,)) for column, shown, value in (
+        ("phase", "null", None), ("phase", "unknown", "dancing"), ("phase", "bytes", b"\xff"), ("phase", "a number", 7),
+        ("step", "null", None), ("step", "text", "many"), ("step", "negative", -3), ("step", "2^62", 2**62),
+        ("step", "bytes", b"\x00"), ("step", "half", 1.5), ("seconds", "text", "long"), ("seconds", "null", None),
+        ("seconds", "infinite", float("inf")), ("planned_steps", "text", "many"),
+        ("planned_steps", "infinite", float("inf")),
+        ("message", "bytes", b"\xff\xfe"), ("message", "null", None), ("error", "bytes", b"\xff"),
+        ("error", "a number", 3),
+        ("updated", "text", "today"), ("updated", "infinite", float("-inf")), ("updated", "null", None),
+    )},
+    "state: text that is no UTF-8": _sql(f"{_STATE}message = CAST(x'fffe80' AS TEXT)"),
+    "state: no row": _sql("DELETE FROM state"),
+    **{f"no table {table}": _sql(f"DROP TABLE {table}") for table in (
+        "state", "metrics", "snapshots", "frames", "control")},
+    "a table lacks a column": _sql("ALTER TABLE state DROP COLUMN error"),
+    "a table without end": _sql(
+        "DROP TABLE metrics",
+        "CREATE VIEW metrics AS WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) "
+        "SELECT i AS id, 0 AS arm, 0 AS step, 0 AS seconds, 'loss' AS key, 1.0 AS value FROM n",
+    ),
+    "another version": _sql("PRAGMA user_version = 99"),
+    "an arm beyond the losses": _sql(f"{_METRIC} VALUES (9, 1, 1, 'R_at_1', 1)"),
+    "an arm below zero": _sql(f"{_METRIC} VALUES (-1, 1, 1, 'R_at_1', 1)"),
+    "an arm that is text": _sql(f"{_METRIC} VALUES ('x', 1, 1, 'R_at_1', 1)"),
+    "a value that is text": _sql("UPDATE metrics SET value = 'high'"),
+    "a value that is bytes": _sql("UPDATE metrics SET value = x'ff'"),
+    "a value that is infinite": _sql("UPDATE metrics SET value = ?", values=(float("inf"),)),
+    "values that are null": _sql("UPDATE metrics SET value = NULL"),
+    "a key that is bytes": _sql("UPDATE metrics SET key = x'ff00'"),
+    "a key that is null": _sql("UPDATE metrics SET key = NULL"),
+    "a step that is text": _sql("UPDATE metrics SET step = 'one'"),
+    "a snapshot whose step is text": _sql("UPDATE snapshots SET step = 'one'"),
+    "a snapshot whose seconds are null": _sql("UPDATE snapshots SET seconds = NULL"),
+    "no snapshots": _sql("DELETE FROM snapshots"),
+    "a frame whose limit is null": _sql('UPDATE frames SET "limit" = NULL'),
+    "a frame whose limit is zero": _sql('UPDATE frames SET "limit" = 0'),
+    "a frame whose limit is text": _sql("UPDATE frames SET \"limit\" = 'wide'"),
+    "a frame whose quality is text": _sql("UPDATE frames SET quality = 'good'"),
+    "a frame whose method is bytes": _sql("UPDATE frames SET method = x'ff'"),
+    "a frame whose arm is 7": _sql("UPDATE frames SET arm = 7 WHERE arm = 1"),
+    "a frame whose number is text": _sql("UPDATE frames SET k = 'k' || k"),
+    "a frame without a file": _sql("INSERT INTO snapshots VALUES (77, 7, 7)", _FRAME),
+    "a command that is bytes": _sql("INSERT INTO control (command, sent) VALUES (x'ff', 1)"),
+    "a database of another program": lambda folder: (missing(folder / "run.db"), _sql("CREATE TABLE t (a)")(folder))[0],
+    "a header overwritten": _overwritten(0),
+    "a schema overwritten": _overwritten(200),
+    "a page overwritten": _overwritten(4096),
+    "later pages overwritten": _overwritten(12_000),
+    "a log of garbage": _beside("run.db-wal", garbage),
+    "a log that is a pipe": _beside("run.db-wal", a_pipe),
+    "a log that is a folder": _beside("run.db-wal", a_folder),
+    "a log that is a link loop": _beside("run.db-wal", a_link_loop),
+    "an index that is a folder": _beside("run.db-shm", a_folder),
+    "an index that is a pipe": _beside("run.db-shm", a_pipe),
+    "a journal of garbage": _beside("run.db-journal", garbage),
+    "a journal that is a folder": _beside("run.db-journal", a_folder),
+}  # fmt: skip
+
+
+# ---------------------------------------------------------------------- tensors
+
+
+def _about(**changes: object) -> Damage:
+    """The probe's description, changed."""
+
+    def damage(folder: Path) -> None:
+        path = folder / "probe.safetensors"
+        size = int.from_bytes(path.read_bytes()[:8], "little")
+        about = json.loads(json.loads(path.read_bytes()[8 : 8 + size])["__metadata__"]["about"]) | changes
+        about = {name: value for name, value in about.items() if value is not ...}
+        save_file(load_file(path), path, {"about": json.dumps(about)})
+
+    return damage
+
+
+def _tensors(name: str, change: Callable[[dict[str, np.ndarray]], object], about: str | None = None) -> Damage:
+    def damage(folder: Path) -> None:
+        path = folder / name
+        content = path.read_bytes()
+        size = int.from_bytes(content[:8], "little")
+        metadata = json.loads(content[8 : 8 + size]).get("__metadata__", {})
+        tensors = load_file(path)
+        change(tensors)
+        save_file(tensors, path, metadata if about is None else {"about": about})
+
+    return damage
+
+
+def _header(folder: Path) -> None:
+    path = folder / "emb" / "000001.safetensors"
+    path.write_bytes((2**62).to_bytes(8, "little") + path.read_bytes()[8:])
+
+
+PROBE, EMB, MAP = "probe.safetensors", "emb/000001.safetensors", "layout/000001.safetensors"
+TENSORS: Mapping[str, Damage] = {
+    "probe: no description": _tensors(PROBE, lambda _: None, about="{}"),
+    "probe: a description that is no JSON": _tensors(PROBE, lambda _: None, about="{"),
+    "probe: a description that is a list": _tensors(PROBE, lambda _: None, about="[]"),
+    "probe: levels are a number": _about(levels=3),
+    "probe: names are numbers": _about(names=[[1, 2], [3], [4]]),
+    "probe: one level fewer": _about(levels=["product"]),
+    "probe: too few names": _about(names=[["a"], ["b"], ["c"]]),
+    "probe: the title is null": _about(data_title=None),
+    "probe: no title": _about(data_title=...),
+    "probe: notes are text": _about(notes="note"),
+    "probe: tiles of no size": _about(tile=0),
+    "probe: columns below zero": _about(columns=-4),
+    "probe: sheets are NaN": _about(sheets=float("nan")),
+    "probe: sheets are huge": _about(sheets=HUGE),
+    "probe: no labels": _tensors(PROBE, lambda t: t.pop("labels")),
+    "probe: labels of one dimension": _tensors(PROBE, lambda t: t.update(labels=t["labels"][:, 0].copy())),
+    "probe: labels are fractions": _tensors(PROBE, lambda t: t.update(labels=t["labels"].astype(np.float32))),
+    "probe: labels without names": _tensors(PROBE, lambda t: t.update(labels=t["labels"] + 999)),
+    "probe: labels below zero": _tensors(PROBE, lambda t: t.update(labels=t["labels"] - 5)),
+    "probe: half of the points": _tensors(PROBE, lambda t: t.update({k: v[:5].copy() for k, v in t.items()})),
+    "probe: no points": _tensors(PROBE, lambda t: t.update({k: v[:0].copy() for k, v in t.items()})),
+    "embeddings: a header of 4 exabytes": _header,
+    "embeddings: one arm": _tensors(EMB, lambda t: t.pop("arm1")),
+    "embeddings: other names": _tensors(EMB, lambda t: t.update(weights=t.pop("arm0"))),
+    "embeddings: one dimension": _tensors(EMB, lambda t: t.update(arm0=t["arm0"][0].copy())),
+    "embeddings: NaN": _tensors(EMB, lambda t: t["arm0"].fill(np.nan)),
+    "embeddings: half of the points": _tensors(EMB, lambda t: t.update({k: v[:5].copy() for k, v in t.items()})),
+    "map: one arm": _tensors(MAP, lambda t: t.pop("xy1")),
+    "map: three dimensions": _tensors(MAP, lambda t: t.update(xy0=np.zeros((48, 3), np.uint16))),
+    "map: fractions": _tensors(MAP, lambda t: t.update(xy0=t["xy0"].astype(np.float32))),
+    "map: neighbours beyond the points": _tensors(MAP, lambda t: t["nn0"].fill(60_000)),
+    "map: half of the points": _tensors(MAP, lambda t: t.update({k: (v % 5)[:5].copy() for k, v in t.items()})),
+}
+
+
+def _table() -> dict[str, Damage]:
+    table = {f"{name}: {kind.__name__.replace('_', ' ')}": _at(name, kind) for name in FILES for kind in KINDS}
+    table |= {f"{name}: a link outside": _linked_outside(name) for name in FILES}
+    table |= {f"{name}: huge": _at(name, huge) for name in ("config.json", "owner", "thumbs/000.webp", "log.txt")}
+    for name in ("thumbs", "emb", "layout", "ckpt"):
+        table |= {
+            f"{name}/: {kind.__name__.replace('_', ' ')}": _at(name, kind) for kind in (missing, a_pipe, a_link_loop)
+        }
+        table[f"{name}/: a file"] = _at(name, empty)
+    table |= {f"{name}/: a link": inner_folder_linked(name) for name in ("thumbs", "emb", "layout")}
+    whole = (
+        vanished, emptied, folder_is_a_file, folder_is_a_link_loop, folder_is_a_link_to_a_file, folder_is_a_pipe,
+        folder_is_a_link_to_a_run, names_that_are_no_text, links_to_itself, unreadable,
+    )  # fmt: skip
+    table |= {each.__name__.replace("_", " "): each for each in whole}
+    return table | CONFIGS | DATABASES | TENSORS
+
+
+DAMAGES: Mapping[str, Damage] = _table()
+"""Name of each kind of damage, and the function that does it to a run folder."""
