@@ -26,9 +26,11 @@ from trainers.removal.rules import judge_all
 
 SHOWN = 1024
 """Longest side of a photo on the page, pixels."""
-UPLOADS = 64
+KEPT = 96 * MEGABYTE
+"""Most that is kept of what cannot be made again: photos that visitors brought along, and painted pictures."""
+UPLOADS = 48
 _UPLOAD = "upload"
-_COST = 2 * MEGABYTE  # the least that an upload counts, so that at most UPLOADS are kept
+_COST = KEPT // UPLOADS  # the least that an upload counts, so that at most UPLOADS are kept
 _REF = re.compile(r"([A-Za-z0-9_-]{1,80})\.([0-9a-f]{32}|[0-9]{1,7})")
 _NUMBER = re.compile(r"[0-9]{1,7}")
 
@@ -85,13 +87,14 @@ class Photos:
     """Finds photos; decodes them when their pixels are needed. Nothing is written to disk.
 
     Args:
-        room: of what can be decoded again.
+        read_again: room for what can be decoded again.
+        kept: room for what visitors brought along.
     """
 
-    def __init__(self, sets: Sets, room: Room) -> None:
+    def __init__(self, sets: Sets, read_again: Room, kept: Room) -> None:
         self._sets = sets
-        self._uploads: Cache[Photo] = Cache(limit=UPLOADS * _COST, cost=_upload_bytes)
-        self._pictures: Cache[Picture] = Cache(limit=room, cost=lambda picture: picture.pixels.nbytes)
+        self._uploads: Cache[Photo] = Cache(limit=kept, cost=_upload_bytes)
+        self._pictures: Cache[Picture] = Cache(limit=read_again, cost=lambda picture: picture.pixels.nbytes)
 
     def get(self, ref: str) -> Photo:
         """One photo.

@@ -10,8 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from explorer.cache import Cache
-from explorer.library import MEGABYTE
+from explorer.cache import Cache, Room
 from explorer.objects.fields import Fields
 from explorer.objects.photos import Photo, Photos, png
 from explorer.objects.strokes import MOST_BOXES, Drawing, read_boxes, read_drawing
@@ -76,11 +75,15 @@ class Filled:
 
 
 class Fills:
-    """Paints, and keeps the last painted pictures for the page to fetch."""
+    """Paints, and keeps the last painted pictures for the page to fetch.
 
-    def __init__(self, photos: Photos, limit: int = 64 * MEGABYTE) -> None:
+    Args:
+        kept: room for them.
+    """
+
+    def __init__(self, photos: Photos, kept: Room) -> None:
         self._photos = photos
-        self._kept: Cache[bytes] = Cache(limit=limit, cost=len)
+        self._kept: Cache[bytes] = Cache(limit=kept, cost=len)
 
     def png(self, key: str) -> bytes:
         """A painted picture as a PNG file.

@@ -6,6 +6,7 @@ import threading
 from dataclasses import asdict
 from typing import Any
 
+from explorer.cache import Room
 from explorer.library import Library
 from explorer.objects.answers import Answers
 from explorer.objects.detecting import Detecting
@@ -15,7 +16,7 @@ from explorer.objects.index import Index
 from explorer.objects.jobs import Jobs
 from explorer.objects.models import Models
 from explorer.objects.nearby import Nearby
-from explorer.objects.photos import Photos
+from explorer.objects.photos import KEPT, Photos
 from explorer.objects.readings import READINGS
 from explorer.objects.removal import Fills
 from explorer.objects.score import Scorer
@@ -67,8 +68,9 @@ class Objects:
     ) -> None:
         self._library = library
         self.sets = Sets(public=settings.public, load=load, dropped=self._closed)
-        self.photos = Photos(self.sets, library.room)
-        self.fills = Fills(self.photos)
+        kept = Room(KEPT)
+        self.photos = Photos(self.sets, library.room, kept)
+        self.fills = Fills(self.photos, kept)
         self.models = models or Models(library, public=settings.public)
         self.galleries = Galleries(self.sets)
         self.index = Index(self.models, self.galleries)

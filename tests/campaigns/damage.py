@@ -1,8 +1,9 @@
 """Damaged run folders, each read by everything that reads run folders; the good run beside it must not notice.
 
-python -m tests.campaigns.damage --folders 300
+python -m tests.campaigns.damage --folders 450
 
-What is tried is the table of ``tests/damages.py``, again and again with other runs. A reply of 500, an exception
+What is tried is the table of ``tests/damages.py`` and what differs from run to run; one run in four waits for its turn
+when it is damaged. A reply of 500, an exception
 without a sentence, a dead scheduler, a read that never ends, or a damaged run that cannot be deleted is a failure.
 """
 
@@ -17,7 +18,7 @@ import shutil
 import sys
 import tempfile
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 from starlette.applications import Starlette
@@ -30,13 +31,15 @@ from explorer.routes import PREFIX, routes
 from explorer.runs import Runs
 from explorer.scheduler import Scheduler
 from explorer.settings import Settings
+from tests.campaigns._more_damages import MORE, queued
 from tests.campaigns._table import Tally, arguments, say
-from tests.damages import DAMAGES
+from tests.damages import DAMAGES, Damage
 from tests.synthetic import make_run
 from trainers import cli
 from trainers.errors import UserError
 from trainers.store import RunFolder, is_id, new_id
 
+WAITING = 0.25
 PATIENCE = 30.0  # seconds in which a folder must be read by everything
 LETTERS = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 
@@ -121,11 +124,12 @@ class Readers:
 
     def _deleted(self, runs: Runs) -> None:
         with self._guarded("delete"):
+            said = "nothing was said"
             try:
                 runs.delete(self._bad, "")
             except UserError as error:
-                self.failures.append(f"it cannot be deleted: {error}")
-            self._demand(not os.path.lexists(self._root / self._bad), "its folder is still there after deleting it")
+                said = str(error)
+            self._demand(not os.path.lexists(self._root / self._bad), f"it cannot be deleted: {said}")
 
     def _demand(self, holds: bool, sentence: str) -> None:
         if not holds:
@@ -143,7 +147,7 @@ class Readers:
             self.failures.append(f"{what}: {type(error).__name__}: {str(error)[:120]}")
 
 
-def trial(place: Path, models: tuple[RunFolder, RunFolder], damage: Callable[[Path], None], name: str) -> list[str]:
+def trial(place: Path, models: tuple[RunFolder, RunFolder], damage: Damage, name: str) -> list[str]:
     """Copy two runs, damage one, read them; sentences on what went wrong."""
     root = place / name / "runs"
     bad, good = root / name, root / models[1].id
@@ -174,7 +178,8 @@ def campaign(folders: int, seed: int) -> Tally:
     """So many damaged folders, in turn through the catalogue, in an order that the seed decides."""
     tally = Tally(name="damage", head="damaged")
     draws = random.Random(seed)
-    names = sorted(DAMAGES)
+    table = {**DAMAGES, **MORE}
+    names = sorted(table)
     draws.shuffle(names)
     logging.getLogger("explorer.replies").setLevel(logging.CRITICAL)  # what is wrong is told in the table
     with tempfile.TemporaryDirectory(prefix="damage-", ignore_cleanup_errors=True) as folder:
@@ -192,22 +197,33 @@ def campaign(folders: int, seed: int) -> Tally:
             name = names[number % len(names)]
             run_id = "0" + "".join(draws.choices(LETTERS, k=25))
             assert is_id(run_id)
-            failures = trial(place, models, DAMAGES[name], run_id)
-            tally.note(_kind(name), [f"{name}: {', '.join(failures)}"] if failures else [])
+            waits = draws.random() < WAITING
+            failures = trial(place, models, _twice(queued, table[name]) if waits else table[name], run_id)
+            tally.note(_kind(name, waits), [f"{name}: {', '.join(failures)}"] if failures else [])
             if failures:
-                say(f"{name}: {', '.join(failures)}")
+                say(f"{name}{' while it waits' * waits}: {', '.join(failures)}")
     return tally
 
 
-def _kind(name: str) -> str:
-    """The row of the table: which file was damaged."""
-    first = name.partition(" ")[0]
-    return "a run that waits" if first == "while" else first
+def _twice(first: Damage, second: Damage) -> Damage:
+    def both(run: Path) -> None:
+        first(run)
+        second(run)
+
+    return both
+
+
+def _kind(name: str, waits: bool) -> str:
+    """The row of the table."""
+    if waits:
+        return "anything, while it waits"
+    what, colon, _ = name.partition(":")
+    return what if colon else "contents of the configuration and the database"
 
 
 def main() -> int:
     """Exit status 1 if anything failed."""
-    given = arguments(__doc__, folders=(300, "damaged folders to read"))
+    given = arguments(__doc__, folders=(450, "damaged folders to read"))
     return campaign(given.folders, given.seed).end(given)
 
 
