@@ -32,6 +32,7 @@ def add_mend_flags(parser: argparse.ArgumentParser) -> None:
         metavar="PARAMETER=VALUE,...",
         help="one to four, e.g. removed=false fill=zero,ratio=0.2; `-` is the default recipe",
     )
+    parser.add_argument("--captioner", help="folder or Hub id of a BLIP captioner, for recipes with text=captioner")
     parser.add_argument("--steps", type=int, help=f"optimiser steps; {STEPS} if no minutes are given either")
     parser.add_argument("--minutes", type=float, help="minutes of training")
     parser.add_argument("--batch", type=int, default=MendChoice().batch, help="pairs of a photo and a sentence")
@@ -56,6 +57,9 @@ def mend_config(arguments: argparse.Namespace, parse: Parse) -> RunConfig:
     recipes = presets[arguments.preset or "mend"]
     if arguments.recipes:
         recipes = tuple(parse(f"recipe:{'' if text == '-' else text}")[1] for text in arguments.recipes)
+    if arguments.captioner:
+        own = {"captioner": arguments.captioner}
+        recipes = tuple({**values, **own} if values.get("text") == "captioner" else values for values in recipes)
     steps = arguments.steps or (None if arguments.minutes else STEPS)
     return RunConfig(
         losses=(),
