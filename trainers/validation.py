@@ -70,13 +70,20 @@ def check(config: RunConfig) -> None:
 def _check_mending(mend: MendChoice) -> None:
     from trainers.crossmodal.models import MODELS
     from trainers.data import access
-    from trainers.mending.recipes import recipe
+    from trainers.mending.recipes import recipe, title
+    from trainers.removal import captioner
 
     if not 1 <= len(mend.recipes) <= MAX_LOSSES:
         raise ParameterError(f"A run compares one to {MAX_LOSSES} recipes; {len(mend.recipes)} came.")
-    for values in mend.recipes:
-        if recipe(values).captioner and access.public():
+    for found in map(recipe, mend.recipes):
+        if found.captioner and access.public():
             raise ParameterError("A captioner cannot be named on a public page. Choose phrases or prompts.")
+        reason = captioner.missing(found.captioner) if found.removed and found.text == "captioner" else None
+        if reason is not None:
+            raise ParameterError(
+                f"No captioner can be had for the recipe {title(found)}: {reason} Another BLIP captioner can be named "
+                "in `captioner`, as a folder or a Hub id."
+            )
     if mend.model.name not in MODELS:
         raise ParameterError(f"There is no image-text model {mend.model.name!r}; choose from {', '.join(MODELS)}.")
     model = MODELS[mend.model.name]

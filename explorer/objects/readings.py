@@ -15,8 +15,8 @@ READINGS = (
     "Equal sentences of several photos are one sentence of the gallery.",
     "Words count whole and in their plural, and the longest entry of the word table wins: a hot dog is no dog.",
     f"Words that the paper's table lacks: {_ADDED}. Who rides something is a person, not what is ridden.",
-    "Flickr30k Entities: the paper's four classes are taken to be people, animals, vehicles and instruments. Their "
-    "annotated phrases are deleted to the letter; after phrases found by rule a leading “of”, “with” or “and” goes too.",
+    "Flickr30k Entities: the paper's four classes are taken to be people, animals, vehicles and instruments. Annotated "
+    "phrases are deleted to the letter; after phrases found by rule a leading “of”, “with” or “and” goes too.",
     "A sentence that names nothing that is left, once phrases are deleted, makes no pair to train on.",
     "AP@k is divided by k, or by the number of right sentences where there are fewer; photos without any are left out.",
     "Telea stands in for the paper's inpainting network; LaMa can be used from a file of your own.",

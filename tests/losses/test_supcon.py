@@ -101,6 +101,20 @@ def test_simclr_is_supcon_with_every_image_its_own_class():
     torch.testing.assert_close(got, want, rtol=1e-12, atol=1e-12)
 
 
+@pytest.mark.parametrize("name", ["supcon", "supcon_in", "simclr"])
+def test_one_base_temperature_for_all(name):
+    emb, labels = world(7)
+    bare = build(name, temperature=0.3, base_temperature=None)(emb, labels)
+    torch.testing.assert_close(build(name, temperature=0.3, base_temperature=0.3)(emb, labels), bare)
+    scaled = build(name, temperature=0.3, base_temperature=0.07)(emb, labels)
+    torch.testing.assert_close(scaled, bare * 0.3 / 0.07, rtol=1e-12, atol=1e-12)
+    if name == "simclr":
+        want = supcon(emb, torch.arange(len(emb)), 0.3, 0.07)
+        torch.testing.assert_close(scaled, want, rtol=1e-12, atol=1e-12)
+        torch.testing.assert_close(grad(scaled, emb), grad(want, emb), rtol=1e-9, atol=1e-12)
+        assert build(name, temperature=0.3)(emb, labels) == bare  # the paper has no factor
+
+
 @pytest.mark.parametrize("name", ["simclr", "infonce"])
 def test_view_losses_say_that_they_need_views(name):
     with pytest.raises(UserError, match="views"):

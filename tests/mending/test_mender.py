@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import torch
 
+from tests.crossmodal.blip import write_blip
 from tests.mending.world import mend_config, write_coco
 from trainers.cli import main
 from trainers.crossmodal.models.tiny_clip import WEIGHTS, TinyClip, load_weights, save_folder
@@ -134,6 +135,14 @@ def test_the_command_line_mends_and_scores(photos, tmp_path, capsys):
     assert "does not know photos" in said and "hallucination_at_1" in said and "[" in said
     assert main(["mend", *flags, "--preset", "table9", "--runs", str(tmp_path)]) == 1
     assert "no preset 'table9'" in capsys.readouterr().err
+
+
+def test_a_captioner_writes_the_sentences(photos, tmp_path):
+    words = write_blip(tmp_path / "blip", "BlipForConditionalGeneration")
+    recipes = {"removed": False}, {"text": "captioner", "captioner": str(words)}
+    folder = RunFolder.create(tmp_path, mend_config(photos, *recipes, steps=2))
+    assert Worker(folder).run().phase == "finished"
+    assert "D + D′ (captioner, telea): 24 originals, 24 object-removed" in (folder.path / "log.txt").read_text()
 
 
 def test_a_base_model_is_left_as_it_is(photos, tmp_path):

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import argparse
 import dataclasses
+import sys
 
 import pytest
 
+from tests.crossmodal.blip import write_blip
+from trainers.cli import parse_choice
 from trainers.errors import ParameterError
+from trainers.mending.cli import add_mend_flags, mend_config
 from trainers.mending.recipes import PRESETS, recipe, title, titles
 from trainers.types import MAX_LOSSES, MendChoice, ModelChoice, RunConfig, SceneChoice
 from trainers.validation import check
@@ -25,7 +30,29 @@ def test_every_preset_can_be_run_and_names_its_arms_apart(preset):
     assert 1 <= len(recipes) <= MAX_LOSSES
     names = titles(recipes)
     assert len(set(names)) == len(names)
-    check(changed(recipes=preset.recipes))
+    check(changed(recipes=[values for values in preset.recipes if values.get("text") != "captioner"]))
+
+
+def test_table_3_has_the_captioners_row_and_says_what_it_needs(tmp_path, monkeypatch):
+    (preset,) = (one for one in PRESETS if one.name == "table3_texts")
+    assert titles([recipe(values) for values in preset.recipes]) == [
+        "D",
+        "D + D′ (captioner, telea)",
+        "D + D′ (prompts, telea)",
+        "D + D′ (phrases, telea)",
+    ]
+    with pytest.raises(ParameterError, match=r"captioner, telea.*HF_HUB_OFFLINE.*`captioner`, as a folder or a Hub id"):
+        check(changed(recipes=preset.recipes))
+    command = argparse.ArgumentParser()
+    add_mend_flags(command)
+    folder = write_blip(tmp_path / "blip", "BlipForConditionalGeneration")
+    given = command.parse_args(["--preset", "table3_texts", "--captioner", str(folder)])
+    recipes = mend_config(given, parse_choice).mend.recipes
+    assert [values.get("captioner", "") for values in recipes] == ["", str(folder), "", ""]
+    check(changed(recipes=recipes))
+    monkeypatch.setitem(sys.modules, "transformers", None)
+    with pytest.raises(ParameterError, match="pip install transformers"):
+        check(changed(recipes=recipes))
 
 
 def test_titles_are_the_papers_words():

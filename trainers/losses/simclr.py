@@ -10,19 +10,19 @@ from torch import Tensor
 from trainers.errors import UserError
 from trainers.losses._inputs import flatten_views, refuse_gallery
 from trainers.losses.base import LossDescriptor, LossModule
-from trainers.losses.supcon import positive_cross_entropy
-from trainers.parameters import parameter
+from trainers.losses.supcon import Temperatures, positive_cross_entropy, temperature
 
 
 @dataclass(frozen=True, kw_only=True)
-class SimCLRParameters:
-    temperature: float = parameter(
-        0.5, low=0.005, high=2.0, log=True, help="Divides the similarities; lower makes the hardest pairs count more."
-    )
+class SimCLRParameters(Temperatures):
+    temperature: float = temperature(0.5)
 
 
 class SimCLR(LossModule):
-    """Mean over all views of the cross-entropy towards the other views of the same image. Labels are not looked at."""
+    """Mean over all views of the cross-entropy towards the other views of the same image. Labels are not looked at.
+
+    Times temperature / base_temperature if there is a base temperature; the paper has none.
+    """
 
     def __init__(
         self, parameters: SimCLRParameters, *, num_classes: int = 0, dim: int = 0, class_labels: Tensor | None = None
@@ -47,7 +47,8 @@ class SimCLR(LossModule):
         rows, _, image = flatten_views(embeddings, labels)
         itself = torch.eye(len(rows), dtype=torch.bool, device=rows.device)
         logits = rows @ rows.T / self.settings.temperature
-        return {"contrast": positive_cross_entropy(logits, image[:, None] == image[None], itself).mean()}
+        losses = positive_cross_entropy(logits, image[:, None] == image[None], itself)
+        return {"contrast": losses.mean() * self.settings.factor}
 
 
 DESCRIPTOR = LossDescriptor(
@@ -57,7 +58,10 @@ DESCRIPTOR = LossDescriptor(
     paper="A Simple Framework for Contrastive Learning of Visual Representations, Chen et al., ICML",
     year=2020,
     url="https://arxiv.org/abs/2002.05709",
-    equation=(r"\mathcal{L}=\frac{1}{2B}\sum_a-\log\frac{\exp(s_{a\,a'}/\tau)}{\sum_{b\neq a}\exp(s_{ab}/\tau)}"),
+    equation=(
+        r"\mathcal{L}=\frac{\tau}{\tau_0}\,\frac{1}{2B}\sum_a-\log\frac{\exp(s_{a\,a'}/\tau)}"
+        r"{\sum_{b\neq a}\exp(s_{ab}/\tau)},\quad \tau_0=\tau \text{ unless it is set}"
+    ),
     sentence="Each view picks out the other view of the same image from the rest of the batch; no labels needed.",
     parameters=SimCLRParameters,
     module=SimCLR,

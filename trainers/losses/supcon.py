@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -14,14 +15,34 @@ from trainers.losses.base import LossDescriptor, LossModule
 from trainers.parameters import parameter
 
 
+def temperature(default: float) -> Any:
+    """The parameter of that name."""
+    text = "Divides the similarities; lower makes the hardest pairs count more."
+    return parameter(default, low=0.005, high=2.0, log=True, help=text)
+
+
+def base_temperature(default: float | None) -> Any:
+    """The parameter of that name; None: the loss is not scaled."""
+    text = "The loss is scaled by temperature over this; empty: it is not scaled."
+    return parameter(default, low=0.005, high=2.0, log=True, help=text)
+
+
 @dataclass(frozen=True, kw_only=True)
-class SupConParameters:
-    temperature: float = parameter(
-        0.1, low=0.005, high=2.0, log=True, help="Divides the similarities; lower makes the hardest pairs count more."
-    )
-    base_temperature: float = parameter(
-        0.07, low=0.005, high=2.0, log=True, help="The loss is scaled by temperature over this."
-    )
+class Temperatures:
+    """What SupCon and SimCLR share: the authors' code of SupCon multiplies either loss by one factor."""
+
+    temperature: float = temperature(0.1)
+    base_temperature: float | None = base_temperature(None)
+
+    @property
+    def factor(self) -> float:
+        """temperature / base_temperature; 1 without a base temperature, as both papers have it."""
+        return 1.0 if self.base_temperature is None else self.temperature / self.base_temperature
+
+
+@dataclass(frozen=True, kw_only=True)
+class SupConParameters(Temperatures):
+    base_temperature: float | None = base_temperature(0.07)
     contrast_mode: str = parameter(
         "all", choices=("all", "one"), help="Which views are anchors: all of them, or the first of each image."
     )
@@ -60,7 +81,7 @@ class SupCon(LossModule):
         positive = row_labels[:anchors, None] == other_labels[None]
         logits = rows[:anchors] @ others.T / self.settings.temperature
         losses = positive_cross_entropy(logits, positive, absent, inside=self.inside)
-        return {"contrast": losses.mean() * (self.settings.temperature / self.settings.base_temperature)}
+        return {"contrast": losses.mean() * self.settings.factor}
 
 
 def positive_cross_entropy(

@@ -37,6 +37,7 @@ def add_mend_flags(parser: argparse.ArgumentParser) -> None:
         metavar="PARAMETER=VALUE,...",
         help="one to four, e.g. removed=false fill=zero,ratio=0.2; `-` is the default recipe",
     )
+    parser.add_argument("--captioner", help="folder or Hub id of a BLIP captioner, for recipes with text=captioner")
     add = _unset_by_default(parser)  # what is not given comes from the preset, the model or the defaults
     add("--steps", type=int, help=f"optimiser steps; {STEPS} without any budget")
     add("--minutes", type=float, help="minutes of training")
@@ -90,6 +91,9 @@ def mend_config(arguments: argparse.Namespace, parse: Parse) -> RunConfig:
     recipes = preset.recipes
     if arguments.recipes:
         recipes = tuple(parse(f"recipe:{'' if text == '-' else text}")[1] for text in arguments.recipes)
+    if arguments.captioner:
+        own = {"captioner": arguments.captioner}
+        recipes = tuple({**values, **own} if values.get("text") == "captioner" else values for values in recipes)
     training = training_of(preset)
     given = {name: getattr(arguments, name) for name in training if hasattr(arguments, name)}
     if any(name in given for name in BUDGET):

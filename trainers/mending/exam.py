@@ -37,7 +37,7 @@ class Exam:
         queries: uint8 ``[Q, 3, S, S]``, an object painted over; origin: int64 ``[Q]``, their photos.
         rerendered: uint8 ``[Q, 3, S, S]``, the same drawn again without it; None for sets that cannot.
         present, removed: bool ``[Q, C]``, classes that stay and that are gone.
-        gallery: the G sentences of all splits, equal ones once (our reading); mentions: bool ``[G, C]``, classes each of them names.
+        gallery: the G sentences of all splits, equal ones once (our reading); mentions: bool ``[G, C]``.
         scenes: the N photos as the set has them; removals: the Q removals, without pixels.
         tally: what was left out, and why.
     """

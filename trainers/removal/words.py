@@ -3,8 +3,8 @@
 The table is Kim et al. 2023, table 4 (``assets/coco_words.json``). These are our readings: a listed word counts as a
 whole token and in its plural; the longest entry wins, so that ``hot dog`` names no dog; and the words of
 ``assets/coco_words_added.json``. The table is silent about those who ride or stand on something (``cyclist``,
-``skier``): they name a person, as its ``biker``, ``rider`` and ``surfer`` do, and not what they ride. In figure 2 of the
-paper ``equestrian`` names a person too.
+``skier``): they name a person, as its ``biker``, ``rider`` and ``surfer`` do and as ``equestrian`` does in the paper's
+section 3.2, and not what they ride.
 
 Known crudeness, kept because the published table has it: ``board`` stands for three classes, ``glass`` and ``bag``
 for two, ``sign`` for any sign, ``orange`` also for the colour, ``trunk`` for a car.
