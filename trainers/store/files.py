@@ -13,7 +13,7 @@ from safetensors.torch import save_file
 from torch import Tensor
 
 from trainers.errors import DiskFullError
-from trainers.store.scratch import scratch
+from trainers.store.scratch import scratch, sweep
 
 
 def write_bytes(path: Path, content: bytes, *, home: Path | None = None, durable: bool = False) -> None:
@@ -73,6 +73,7 @@ def _beside(path: Path, home: Path | None, durable: bool) -> Iterator[Path]:
     try:
         if home is None:
             path.parent.mkdir(parents=True, exist_ok=True)
+            sweep(path.parent)  # nobody takes a cache over, so its writers clean it
         elif path.parent != home:
             path.parent.mkdir(exist_ok=True)
         with scratch(path.parent) as place:
