@@ -40,7 +40,7 @@ export class Mend {
     const short = (name, control) => field(name, control, { class: "rs-field rs-short" });
     const budget = el("div", { class: "rs-form" }, short("Steps", this.steps), short("Minutes at most", this.minutes), this.go, this.recorded);
     const more = [short("Epochs", this.epochs), short("Batch", this.batch), short("Optimiser", this.optimiser), short("Learning rate", this.rate), short("Halved every … epochs", this.halving), short("Weight decay", this.decay), short("Seed", this.seed)];
-    const rest = fold("Epochs, batch, optimiser, learning rate, seed", el("div", { class: "rs-form" }, ...more));
+    const rest = (this.rest = fold("Epochs, batch, optimiser, learning rate, seed", el("div", { class: "rs-form" }, ...more)));
     const head = el("header", { class: "rs-sechead" }, el("h2", { text: "Mend this model" }));
     const body = [head, el("p", { class: "rs-setabout", text: WHAT }), first, this.presetAbout, this.cards, this.more, budget, rest, this.said, this.problem.node, this.follow.node];
     this.node = el("section", { class: "rs-panel rs-stack", "aria-label": "Mend this model" }, ...body);
@@ -82,6 +82,7 @@ export class Mend {
   train(training) {
     if (!training) return;
     for (const [name, control] of Object.entries(this.controls)) control.value = training[name] ?? "";
+    if (training.epochs) this.rest.open = true; // else no budget is in sight
     if (training.steps) this.minutes.value = training.minutes ?? MINUTES;
   }
 
