@@ -17,6 +17,7 @@ pytestmark = pytest.mark.filterwarnings(
     "ignore:unclosed:ResourceWarning",
     "ignore::pytest.PytestUnraisableExceptionWarning",
     "ignore:.*no_silent_downcasting",
+    "ignore:The copy keyword is deprecated",
 )
 
 
