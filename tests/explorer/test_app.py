@@ -26,6 +26,7 @@ pytestmark = pytest.mark.filterwarnings(
     "ignore:unclosed:ResourceWarning",
     "ignore::pytest.PytestUnraisableExceptionWarning",
     "ignore:.*no_silent_downcasting",
+    "ignore:The copy keyword is deprecated",
 )
 PUBLIC = {"/start_run", "/run_status", "/stop_run", "/list_runs", "/remove_object", "/score_objects"}
 
