@@ -139,10 +139,13 @@ def test_the_command_line_mends_and_scores(photos, tmp_path, capsys):
 
 def test_a_captioner_writes_the_sentences(photos, tmp_path):
     words = write_blip(tmp_path / "blip", "BlipForConditionalGeneration")
-    recipes = {"removed": False}, {"text": "captioner", "captioner": str(words)}
+    recipes = {"removed": False}, {"text": "captioner", "ratio": None, "captioner": str(words)}
     folder = RunFolder.create(tmp_path, mend_config(photos, *recipes, steps=2))
     assert Worker(folder).run().phase == "finished"
-    assert "D + D′ (captioner, telea): 24 originals, 24 object-removed" in (folder.path / "log.txt").read_text()
+    assert (
+        "D + D′ (captioner, telea, all): 72 original and 24 object-removed pairs"
+        in (folder.path / "log.txt").read_text()
+    )
 
 
 def test_a_base_model_is_left_as_it_is(photos, tmp_path):

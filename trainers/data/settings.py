@@ -5,7 +5,7 @@ Everything here comes from the environment, because it belongs to the machine an
     RANKSCOPE_CACHE         folder for decoded images, or ``off``; default ``~/.cache/rankscope``
     RANKSCOPE_CACHE_GB      its bound, default 20
     RANKSCOPE_MEMORY_GB     decoded images held in memory, default min(4, half of what is free); above it: memory map
-    RANKSCOPE_DOWNLOAD_GB   largest Hub set that is downloaded, default 20
+    RANKSCOPE_DOWNLOAD_GB   largest Hub set that is downloaded, and the most that a set may unpack to, default 20
     RANKSCOPE_RUN_GB        estimated memory of a run that strangers start, default 4; one's own runs are not limited
 """
 

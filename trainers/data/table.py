@@ -79,6 +79,7 @@ class ArrowTable(Table):
         # and for that open whatever paths the cells name.
         self._rows = dataset.with_format("arrow")
         self._count = min(self.total, MOST_ROWS)
+        self._alone: dict[str, Any] = {}
         self._codes: dict[str, Codes] = {}
         self._sizes: dict[str, np.ndarray] = {}
 
@@ -126,7 +127,9 @@ class ArrowTable(Table):
         ordered = small[np.argsort(rows[small], kind="stable")]
         if not len(ordered):
             return found
-        cells = self._rows.select_columns([column])[rows[ordered]].column(column).to_pylist()
+        if column not in self._alone:
+            self._alone[column] = self._rows.select_columns([column])
+        cells = self._alone[column][rows[ordered]].column(column).to_pylist()
         for place, cell in zip(ordered, cells, strict=True):
             found[place] = self._bytes(cell)
         return found
@@ -140,9 +143,9 @@ class ArrowTable(Table):
 
     def _slices(self, column: str, count: int) -> Iterator[Any]:
         """The first cells of a column as Arrow arrays of bounded length."""
-        rows = self._rows.select_columns([column])
+        # Slices copy nothing, so all columns are sliced; choosing one first would copy what is known of every other.
         for start in range(0, count, _SLICE):
-            yield rows[start : min(start + _SLICE, count)].column(column)
+            yield self._rows[start : min(start + _SLICE, count)].column(column)
 
     def _read_codes(self, column: str) -> Codes:
         if self.kinds[column] == "class":
