@@ -166,9 +166,9 @@ class Scheduler:
             return
         for folder in folders:
             try:
+                folder.check()
                 phase = folder.db.state().phase
                 if phase == "queued" and folder.writable:
-                    folder.check()
                     self._waiting[folder.id] = folder
             except RunError as error:
                 _log.warning("passed over: %s", error)

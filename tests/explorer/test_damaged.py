@@ -46,6 +46,8 @@ def damaged_runs(root: Path, phase: str) -> dict[str, str]:
     root.mkdir()
     ids = {}
     for name, damage in DAMAGES.items():
+        if phase == "queued" and not _fits_a_waiting_run(name):
+            continue
         ids[name] = new_id()
         shutil.copytree(whole.path, root / ids[name])
         damage(root / ids[name])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -128,6 +129,57 @@ def test_a_waiting_run_can_be_taken_out(bench):
     assert "left the line" in b.runs.stop(second, "")
     assert b.phase(second) == "stopped"
     assert b.runs.position(second) is None
+
+
+def test_stop_after_the_end_is_no_stop(bench):
+    b = bench(how="0")
+    run = b.runs.start(RunConfig(), "")
+    b.scheduler.tick()
+    b.until(run, "finished", ticking=False)
+    folder = b.runs.find(run)
+    b.wait(lambda: not folder.is_alive(), ticking=False)
+    assert b.scheduler.is_busy(run)  # its end is not noted yet
+    with pytest.raises(RunError, match="this one is finished"):
+        b.runs.stop(run, "")
+    assert b.phase(run) == "finished"
+
+
+def test_ending_one_trainer_notes_the_end_of_the_others(bench):
+    b = bench(how="0", max_parallel=2)
+    first, second = (b.runs.start(RunConfig(), "") for _ in range(2))
+    b.scheduler.tick()
+    b.until(first, "finished", ticking=False)
+    b.until(second, "finished", ticking=False)
+    b.how = "30"
+    for run in (first, second):
+        b.wait(lambda run=run: not b.scheduler.is_busy(run))
+    third = b.runs.start(RunConfig(), "")
+    b.until(third, "running")
+
+
+def test_a_waiting_run_whose_folder_vanished_blocks_nobody(bench, caplog):
+    b = bench(how="0.1")
+    gone, kept = (b.runs.start(RunConfig(), "") for _ in range(2))
+    shutil.rmtree(b.settings.runs / gone)
+    b.until(kept, "finished")
+    assert not b.scheduler.is_busy(gone) and gone in caplog.text
+    assert not (b.settings.runs / gone).exists()
+
+
+def test_the_thread_of_the_queue_survives_whatever_happens(bench, monkeypatch, caplog):
+    b = bench(how="0.1")
+    real, failures = b.scheduler.tick, iter([ValueError("odd"), RuntimeError("odder")])
+
+    def tick():
+        for failure in failures:
+            raise failure
+        real()
+
+    monkeypatch.setattr(b.scheduler, "tick", tick)
+    run = b.runs.start(RunConfig(), "")
+    b.scheduler.begin()
+    b.until(run, "finished", ticking=False)
+    assert "odder" in caplog.text
 
 
 def test_a_trainer_that_dies_early_leaves_its_last_words(bench):

@@ -35,17 +35,17 @@ def supervisor(root: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[LayoutSu
     made.stop()
 
 
-# loading a library's shared objects lets no other thread run, so that an end in the midst of it is noticed late
-@pytest.mark.parametrize(("after", "most"), [(0.0, 5.0), (5.0, 2.0)], ids=["while it loads", "while it serves"])
-def test_it_ends_when_its_parent_is_gone(root: Path, after: float, most: float) -> None:
+# loading shared objects and compiling let no other thread run: then it is ended from outside
+@pytest.mark.parametrize("after", [0.5, 1.5, 3.0, 5.0], ids=lambda after: f"after {after} s")
+def test_it_ends_when_its_parent_is_gone(root: Path, after: float) -> None:
     process = _spawn(root)
     assert process.stdin is not None
     time.sleep(after)
     assert process.poll() is None
     begun = time.monotonic()
     process.stdin.close()
-    assert process.wait(timeout=10) == 0
-    assert time.monotonic() - begun < most
+    assert process.wait(timeout=10) in (0, -signal.SIGKILL)
+    assert time.monotonic() - begun < 2.0
 
 
 def test_it_survives_kill_and_never_shows_less(root: Path, supervisor: LayoutSupervisor) -> None:

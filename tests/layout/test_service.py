@@ -10,13 +10,16 @@ import numpy as np
 import pytest
 
 from explorer.layout import service as service_module
+from explorer.layout.align import unpack
 from explorer.layout.plan import MOST_FRAMES
+from explorer.layout.quality import drift
 from explorer.layout.service import WATCH_SECONDS, LayoutService
 from explorer.layout.session import Session
 from tests.layout.worlds import Always, extend, make_run, set_phase
 from trainers.errors import RunError
 from trainers.store import RunFolder
 from trainers.store.lock import RunLock
+from trainers.types import Frame
 
 
 def _exhaust(service: LayoutService) -> int:
@@ -268,3 +271,80 @@ def test_a_run_that_is_only_read_is_not_taken_for_one_that_trains(root: Path) ->
     assert not service.tick()
     assert folder.frames() == []
     folder.db.close()
+
+
+def test_what_was_passed_over_is_filled_in_once_training_has_ended(root: Path) -> None:
+    folder = make_run(root, 25, phase="running")
+    lock = RunLock(folder.path)
+    assert lock.acquire()
+    _exhaust(_service(root, folder))
+    extend(folder, 25, 33)
+    _exhaust(_service(root, folder))
+    assert folder.frames() == [0, 24, 32]
+    set_phase(folder, "finished")
+    lock.release()
+    service = _service(root, folder)
+    order = []
+    while service.tick():
+        order += [k for k in folder.frames() if k not in (0, 24, 32, *order)]
+    assert folder.frames() == list(range(33))
+    assert order == [k for k in range(33) if k not in (0, 24, 32)]
+    limits = [folder.frame(k).limit for k in folder.frames()]
+    assert limits == sorted(limits)
+
+
+def test_a_process_that_was_away_fills_in_while_training_goes_on_but_seldom(root: Path) -> None:
+    folder = make_run(root, 10, phase="running")
+    lock = RunLock(folder.path)
+    assert lock.acquire()
+    clock = [0.0]
+    session = Session(folder, now=lambda: clock[0])
+    for _ in range(6):
+        session.advance(Always("pca"))
+    assert folder.frames() == [0, 9]
+    for expected in ([0, 1, 9], [0, 1, 2, 9]):
+        clock[0] += 3.0
+        for _ in range(4):
+            session.advance(Always("pca"))
+        assert folder.frames() == expected
+    lock.release()
+
+
+@pytest.mark.usefixtures("umap_ready")
+def test_a_map_drawn_afterwards_lies_between_its_neighbours(root: Path) -> None:
+    folder = make_run(root, 9)
+    _exhaust(_service(root, folder, method="umap"))
+    folder.db.write("DELETE FROM frames WHERE k = 4")
+    (folder.path / "layout" / "000004.safetensors").unlink()
+    _exhaust(_service(root, folder, method="umap"))
+    assert folder.frames() == list(range(9))
+    before, middle, after = (folder.frame(k) for k in (3, 4, 5))
+    assert middle.arms[0].method == "umap" and before.limit <= middle.limit <= after.limit
+    away, whole = (drift(_xy(one), _xy(before)) for one in (middle, after))
+    assert away < 2 * max(whole, 0.2)
+
+
+def test_a_damaged_frame_does_not_keep_the_others_from_being_filled_in(root: Path) -> None:
+    folder = make_run(root, 6)
+    _exhaust(_service(root, folder))
+    (folder.path / "layout" / "000003.safetensors").write_bytes(b"no")
+    folder.db.write("DELETE FROM frames WHERE k IN (2, 4)")
+    _exhaust(_service(root, folder))
+    assert folder.frames() == list(range(6))
+
+
+@pytest.mark.parametrize("kind", ["a link", "a pipe"])
+def test_only_regular_files_are_read(root: Path, kind: str) -> None:
+    folder = make_run(root, 3)
+    path = folder.embeddings_path(1)
+    path.rename(root / "outside")
+    if kind == "a link":
+        path.symlink_to(root / "outside")
+    else:
+        os.mkfifo(path)
+    _exhaust(_service(root, folder))
+    assert folder.frames() == [0, 2]
+
+
+def _xy(frame: Frame) -> np.ndarray:
+    return unpack(frame.arms[0].xy, frame.limit)

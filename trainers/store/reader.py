@@ -100,6 +100,8 @@ class RunReader:
 
     def state(self) -> RunState:
         """The state; a run that says it is active without a living trainer is ``interrupted``."""
+        if not self.present:
+            self.check()  # the database of what is no run is left alone: SQLite makes files beside it
         state = self.db.state()
         if state.phase in ACTIVE and not self.is_alive():
             return dataclasses.replace(state, phase="interrupted", message="its trainer is gone; it can be resumed")
