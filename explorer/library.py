@@ -22,7 +22,7 @@ OPEN_RUNS = 64
 WATCHED_SECONDS = 15.0  # a page that shows a run asks for it at least every five
 SWEEP_SECONDS = 2.0
 MEGABYTE = 2**20
-READ_AGAIN = 96 * MEGABYTE
+READ_AGAIN = 64 * MEGABYTE
 """Most that is kept of what could be read again: maps, coordinates, embeddings, photos of sets."""
 MOVING = frozenset({"queued", *ACTIVE})
 Stamp = tuple[tuple[str, int, int], ...]

@@ -26,9 +26,9 @@ from trainers.removal.rules import judge_all
 
 SHOWN = 1024
 """Longest side of a photo on the page, pixels."""
-KEPT = 96 * MEGABYTE
+KEPT = 64 * MEGABYTE
 """Most that is kept of what cannot be made again: photos that visitors brought along, and painted pictures."""
-UPLOADS = 48
+UPLOADS = 32
 _UPLOAD = "upload"
 _COST = KEPT // UPLOADS  # the least that an upload counts, so that at most UPLOADS are kept
 _REF = re.compile(r"([A-Za-z0-9_-]{1,80})\.([0-9a-f]{32}|[0-9]{1,7})")

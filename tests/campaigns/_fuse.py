@@ -20,7 +20,10 @@ _connect = sqlite3.connect
 OFTEN = 0.05  # seconds between checkpoints, so that a run of a second has several
 
 _processes = multiprocessing.get_context("forkserver")
-_processes.set_forkserver_preload(["trainers.worker", "trainers.trainer", "trainers.losses", "trainers.data"])
+# torch._dynamo: torch imports it at an optimiser's first step, which takes longer than the whole run
+_processes.set_forkserver_preload(
+    ["trainers.worker", "trainers.trainer", "trainers.losses", "trainers.data", "torch._dynamo"]
+)
 
 
 def trainer(folder: Path, note: Path, fuse: int | None = None) -> ForkServerProcess:

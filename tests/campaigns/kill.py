@@ -138,6 +138,8 @@ def kill_trainers(tally: Tally, place: Path, kills: int, draws: random.Random) -
         tally.note(killed[-1], said)
         if said:
             say(f"{' and '.join(killed)}: {'; '.join(said)}")
+        elif done % 10 < len(killed):
+            say(f"{done} of {kills} kills")
         folder.db.close()
     for reference in references:
         _finish_twice(tally, place, reference)
