@@ -17,6 +17,7 @@ from tests.synthetic import make_run
 from trainers import scalars as windows
 from trainers.scalars import ScalarBuffer
 from trainers.store import RunFolder
+from trainers.store.files import write_tensors
 from trainers.store.scratch import scratch, sweep
 from trainers.types import Scalar
 
@@ -117,6 +118,14 @@ def test_unfinished_files_of_killed_writers_go_and_those_of_living_ones_stay(fol
         assert mine.is_dir() and not left.exists() and not old.exists()
     assert not mine.exists() and not list(folder.path.rglob("*.tmp"))
     assert {path for path in folder.path.rglob("*.safetensors")} == whole
+
+
+def test_a_cache_is_swept_by_the_next_writer(tmp_path: Path) -> None:
+    left = tmp_path / "features" / ".abc.tmp"
+    left.mkdir(parents=True)
+    (left / ".half").write_bytes(bytes(1000))
+    write_tensors(tmp_path / "features" / "a.safetensors", {"a": torch.zeros(2)})
+    assert [path.name for path in (tmp_path / "features").iterdir()] == ["a.safetensors"]
 
 
 def test_rewinding_removes_what_no_snapshot_announces(folder: RunFolder) -> None:
