@@ -254,7 +254,8 @@ def _list(arguments: argparse.Namespace) -> int:
         except UserError as error:
             print(f"{folder.id}  damaged: {error}")
             continue
-        print(f"{folder.id}  {state.phase:<12} step {state.step:<7} {_what(config)}")
+        what = _what(config).encode(errors="backslashreplace").decode()  # a name may hold what no terminal can print
+        print(f"{folder.id}  {state.phase:<12} step {state.step:<7} {what}")
     return 0
 
 
