@@ -295,6 +295,7 @@ def _beside(name: str, harm: Callable[[Path], None]) -> Damage:
 
 
 _STATE = "UPDATE state SET "
+_ANY_ROWS = "DROP INDEX metrics_once"  # as folders had it before numbers were unique
 _METRIC = "INSERT INTO metrics (arm, step, seconds, key, value)"
 _FRAME = "INSERT INTO frames VALUES (77, 0, 1, 1, 1, 'pca')"
 DATABASES: Mapping[str, Damage] = {
@@ -326,9 +327,9 @@ DATABASES: Mapping[str, Damage] = {
     "a value that is bytes": _sql("UPDATE metrics SET value = x'ff'"),
     "a value that is infinite": _sql("UPDATE metrics SET value = ?", values=(float("inf"),)),
     "values that are null": _sql("UPDATE metrics SET value = NULL"),
-    "a key that is bytes": _sql("UPDATE metrics SET key = x'ff00'"),
+    "a key that is bytes": _sql(_ANY_ROWS, "UPDATE metrics SET key = x'ff00'"),
     "a key that is null": _sql("UPDATE metrics SET key = NULL"),
-    "a step that is text": _sql("UPDATE metrics SET step = 'one'"),
+    "a step that is text": _sql(_ANY_ROWS, "UPDATE metrics SET step = 'one'"),
     "a snapshot whose step is text": _sql("UPDATE snapshots SET step = 'one'"),
     "a snapshot whose seconds are null": _sql("UPDATE snapshots SET seconds = NULL"),
     "no snapshots": _sql("DELETE FROM snapshots"),

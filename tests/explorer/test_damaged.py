@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from explorer.cache import Room
 from explorer.executor import ProcessExecutor
 from explorer.layout.service import LayoutService
 from explorer.library import Library
@@ -118,7 +119,8 @@ def test_programs_are_told_about_each(
 
 def test_views_of_the_runs_pass_damaged_ones_over(ruins: tuple[Page, dict[str, str], str]) -> None:
     page, _, good = ruins
-    assert good in [run["id"] for run in Nearby(page.library, Fills(Photos(Sets()))).runs()]
+    room = Room(1)
+    assert good in [run["id"] for run in Nearby(page.library, Fills(Photos(Sets(), room, room), room)).runs()]
     assert Models(page.library).listed()
 
 

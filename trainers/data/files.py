@@ -19,7 +19,6 @@ from typing import Literal, Protocol
 
 import numpy as np
 
-from trainers.data import settings
 from trainers.data.division import rank_as_test
 from trainers.data.image_file import LARGEST_FILE, SUFFIXES
 from trainers.data.table import Codes, Kind, Table, encode
@@ -86,14 +85,12 @@ class Folder:
     path: Path
 
     def files(self) -> Iterator[File]:
-        """Those below it, without hidden ones; links count where the files that they lead to may be opened."""
+        """Those below it, without hidden ones."""
         for folder, inner, names in os.walk(self.path):
             inner[:] = [name for name in inner if not _hidden(name)]
             for name in names:
                 path = Path(folder, name)
                 if path.suffix.lower() not in SUFFIXES or _hidden(name) or not path.is_file():
-                    continue
-                if path.is_symlink() and not settings.folder_allowed(path):
                     continue
                 state = path.stat()
                 yield File(parts=path.relative_to(self.path).parts, size=state.st_size, changed=state.st_mtime_ns)
