@@ -93,11 +93,11 @@ class Guard:
         client = (scope.get("client") or ("",))[0]
         scope[ADDRESS] = address_of(client, headers, self._rules.on_space)
         sent = _Sent(send, scope["path"], self._rules)
-        refusal = self._refusal(scope, headers)
-        if refusal is not None:
-            await refusal(scope, receive, sent)
-            return
         try:
+            refusal = self._refusal(scope, headers)
+            if refusal is not None:
+                await refusal(scope, receive, sent)
+                return
             bounded: Receive = _Bounded(receive)
             if scope["method"] not in _SAFE and scope["path"] != BYTES_ADDRESS:
                 bounded = await _readable(bounded)
@@ -219,7 +219,10 @@ def _foreign(headers: Mapping[str, str]) -> bool:
     if headers.get("sec-fetch-site", "").lower() in ("cross-site", "same-site"):
         return True
     origin = headers.get("origin")
-    return origin is not None and urlsplit(origin).netloc.lower() != headers.get("host", "").lower()
+    try:
+        return origin is not None and urlsplit(origin).netloc.lower() != headers.get("host", "").lower()
+    except ValueError:  # an origin that is no address is not ours
+        return True
 
 
 def _name(host: str) -> str:

@@ -206,6 +206,7 @@ class Malformed:
         ]
         places = ("/runs", "/start", f"/run/{self._run}/frame/0", "/assets/live.js", "/objects/start")
         if self._draws.random() < 0.3:
+            found += [("Content-Type", "application/json")] * (self._draws.random() < 0.5)
             return Asked(kind="headers", method="POST", path=f"{PREFIX}/objects/ask", headers=tuple(found), body=b"{}")
         return Asked(kind="headers", method="GET", path=PREFIX + self._draws.choice(places), headers=tuple(found))
 
@@ -239,8 +240,12 @@ class Malformed:
             b"<svg>",
         )
         body = self._draws.choice(starts) + self._draws.randbytes(self._draws.choice((0, 1, 40, 4000)))
-        name = (("x-rankscope-name", quote(self._text()[:300])),)
-        return Asked(kind="uploads", method="POST", path=f"{PREFIX}/objects/upload", headers=name, body=body)
+        kinds = ("application/octet-stream", "image/png", "image/jpeg", "image/svg+xml", "multipart/form-data", "")
+        headers = (
+            ("x-rankscope-name", quote(self._text()[:300])),
+            ("Content-Type", self._draws.choices(kinds, (8, 2, 2, 1, 1, 1))[0]),
+        )
+        return Asked(kind="uploads", method="POST", path=f"{PREFIX}/objects/upload", headers=headers, body=body)
 
     def call(self) -> Asked:
         """An endpoint of the API with odd, missing or additional arguments."""

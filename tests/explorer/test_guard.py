@@ -77,7 +77,7 @@ def test_another_sites_page_changes_nothing(local: Served) -> None:
         (f"{PREFIX}/objects/score", {}),
     ]
     for path, body in posts:
-        for origin in ("https://evil.example", "null", f"http://localhost:{port + 1}"):
+        for origin in ("https://evil.example", "null", "http://[", f"http://localhost:{port + 1}"):
             assert "Another site's page" in error(local.post(path, body, origin=origin)), origin
         assert "Another site's page" in error(local.post(path, body, **{"sec-fetch-site": "cross-site"}))
         for kind in ("text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x", ""):
