@@ -313,7 +313,7 @@ class Malformed:
         found = copy.deepcopy(whole)
         for _ in range(self._draws.randrange(1, 4)):
             if not isinstance(found, (dict, list)) or self._draws.random() < 0.04:
-                return self._draws.choice(VALUES)
+                return self._value()
             self._change(found)
         return found
 
@@ -321,9 +321,9 @@ class Malformed:
         keys = list(whole) if isinstance(whole, dict) else list(range(len(whole)))
         if not keys or self._draws.random() < 0.1:
             if isinstance(whole, dict):
-                whole[self._text()[:40]] = self._draws.choice(VALUES)
+                whole[self._text()[:40]] = self._value()
             else:
-                whole.append(self._draws.choice(VALUES))
+                whole.append(self._value())
             return
         key = self._draws.choice(keys)
         if isinstance(whole[key], (dict, list)) and whole[key] and self._draws.random() < 0.7:
@@ -331,7 +331,10 @@ class Malformed:
         elif self._draws.random() < 0.12:
             del whole[key]
         else:
-            whole[key] = self._draws.choice(VALUES)
+            whole[key] = self._value()
+
+    def _value(self) -> Any:
+        return copy.deepcopy(self._draws.choice(VALUES))  # it may be changed in its turn
 
     def _json(self, whole: Any) -> bytes:
         return json.dumps(whole).encode()
