@@ -29,6 +29,7 @@ class Opened:
     def __init__(self, path: Path, *, recording: bool = False) -> None:
         check_regular(path)
         self._path = path
+        self._file = self._identity()
         self._copy: tempfile.TemporaryDirectory[str] | None = None
         self._known: tuple[object, ...] | None = None
         if recording:
@@ -41,7 +42,13 @@ class Opened:
             self.connection = self._watching()
 
     def stale(self) -> bool:
-        """Whether the files are no longer those that were opened."""
+        """Whether the files are no longer those that were opened.
+
+        A database that was taken away must not be written through the old connection: SQLite may wait for its other
+        files without end.
+        """
+        if self._identity() != self._file:
+            return True
         return self._known is not None and self._known != self._signature()
 
     def close(self) -> None:
@@ -61,6 +68,13 @@ class Opened:
         for file in (self._path, log):
             shutil.copyfile(file, Path(self._copy.name) / file.name)
         return sqlite3.connect(Path(self._copy.name) / self._path.name, check_same_thread=False)
+
+    def _identity(self) -> tuple[int, int] | None:
+        try:
+            about = self._path.lstat()
+        except OSError:
+            return None
+        return about.st_dev, about.st_ino
 
     def _signature(self) -> tuple[object, ...]:
         found: list[object] = []
