@@ -1,4 +1,4 @@
-"""How much memory a run will take, in bytes, said before it starts; an estimate good to about a factor of two.
+"""How much memory a run will take, in bytes, said before it starts; an estimate on the safe side.
 
 total = program + images + encoders + activations + memories + pairs + evaluation
 
@@ -31,9 +31,9 @@ from trainers.types import RunConfig
 
 PROGRAM = 850_000_000
 """Measured: a trainer that has imported everything and loaded nothing."""
-PAIR_BYTES = 60
-"""Of one pair of a query and an item: similarity, slope, sorted copy, int64 order and masks, as float32."""
-BLOCK_BYTES = 16
+PAIR_BYTES = 24
+"""Of one pair of a query and an item: similarity, slope and what stands between them, as float32."""
+BLOCK_BYTES = 8
 """Of one (positive, item) pair of the sigmoid losses."""
 _BLOCK_PAIRS = 1 << 20
 _STATE = 4  # weights, gradients, two moments
