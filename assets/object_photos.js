@@ -115,7 +115,9 @@ export class Photos {
   reveal(node) {
     const [box, view] = [node.getBoundingClientRect(), this.list.getBoundingClientRect()];
     if (box.left >= view.left && box.right <= view.right) return;
-    this.list.scrollBy({ left: box.left - view.left - view.width / 2, behavior: reducedMotion() ? "auto" : "smooth" });
+    const left = box.left - view.left - view.width / 2;
+    const far = Math.abs(left) > 2 * view.width; // the photos passed on the way need not be drawn
+    this.list.scrollBy({ left, behavior: far || reducedMotion() ? "auto" : "smooth" });
   }
 
   /** Place of the shown photo in the set, from 0; -1 if it is a visitor's own. */
