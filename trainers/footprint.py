@@ -211,10 +211,7 @@ def _layers(net: nn.Module, images: torch.Tensor) -> list[int]:
 def _mending(config: RunConfig) -> Footprint:
     """A model, its copies and its batch; what a transformer's layers keep is taken from its size."""
     assert config.mend is not None
-    from trainers.crossmodal.models import MODELS
-
-    weights, side, kept = _SIZES.get(config.mend.model.name, _SIZES["open_clip"])
-    del MODELS
+    weights, side, kept = _SIZES.get(config.mend.model.name, _CLIP)
     arms, batch = len(config.mend.recipes), config.mend.batch
     photos = config.mend.scenes.limit or _PHOTOS
     return Footprint(
@@ -227,6 +224,6 @@ def _mending(config: RunConfig) -> Footprint:
 
 
 _PHOTOS = 5000
-_SIZES = {"tiny_clip": (2_800_000, 64, 1_500_000), "open_clip": (151_000_000, 224, 30_000_000)}
-"""Of image-text models: weights, side of the photos, numbers that a pair leaves behind."""
-_SIZES["tiny_clip_mended"] = _SIZES["tiny_clip"]
+_TINY, _CLIP = (2_800_000, 64, 1_500_000), (151_000_000, 224, 30_000_000)
+_SIZES = {"tiny_clip": _TINY, "tiny_clip_mended": _TINY}
+"""Of image-text models: weights, side of the photos, numbers that a pair leaves behind. All others count as CLIP."""

@@ -115,7 +115,7 @@ def _check_source(source: str) -> None:
 
 
 def _check_range(name: str, value: object, low: float, high: float) -> None:
-    if not is_number(value) or not low <= value <= high or (isinstance(low, int) and value != int(value)):  # type: ignore
+    if not is_number(value) or not low <= value <= high or (isinstance(low, int) and value != int(value)):
         words = "a whole number" if isinstance(low, int) else "a number"
         raise ParameterError(f"{name.replace('_', ' ')} needs {words} from {low:g} to {high:g}; {value!r} came.")
 
