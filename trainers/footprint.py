@@ -209,21 +209,22 @@ def _layers(net: nn.Module, images: torch.Tensor) -> list[int]:
 
 
 def _mending(config: RunConfig) -> Footprint:
-    """A model, its copies and its batch; what a transformer's layers keep is taken from its size."""
+    """A model, its copies and its batch, from the size that its descriptor states."""
     assert config.mend is not None
-    weights, side, kept = _SIZES.get(config.mend.model.name, _CLIP)
+    from trainers.crossmodal.models import MODELS
+
+    size = MODELS[config.mend.model.name].size
     arms, batch = len(config.mend.recipes), config.mend.batch
     photos = config.mend.scenes.limit or _PHOTOS
     return Footprint(
-        images=min((1 + arms) * photos * 3 * side**2, settings.memory_bytes()),
-        encoders=_FLOAT * (_STATE + 3) * (arms + 1) * weights,
-        activations=_FLOAT * batch * kept,
+        images=min((1 + arms) * photos * 3 * size.side**2, settings.memory_bytes()),
+        encoders=_FLOAT * (_STATE + 3) * (arms + 1) * size.weights,
+        activations=_FLOAT * batch * size.kept,
         pairs=PAIR_BYTES * batch * batch,
-        evaluation=_FLOAT * (config.mend.queries + config.mend.gallery) * 1024,
+        evaluation=_FLOAT * (config.mend.queries + config.mend.gallery) * _EMBEDDED,
     )
 
 
 _PHOTOS = 5000
-_TINY, _CLIP = (2_800_000, 64, 1_500_000), (151_000_000, 224, 30_000_000)
-_SIZES = {"tiny_clip": _TINY, "tiny_clip_mended": _TINY}
-"""Of image-text models: weights, side of the photos, numbers that a pair leaves behind. All others count as CLIP."""
+_EMBEDDED = 1024
+"""Numbers per embedding of an image-text model, at most."""

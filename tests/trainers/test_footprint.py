@@ -31,14 +31,25 @@ def config(*losses: str, **changes: object) -> RunConfig:
     return RunConfig(losses=tuple(LossChoice(name=name) for name in losses), **changes)  # type: ignore[arg-type]
 
 
+MEASURE = """
+import os, subprocess, sys
+process = subprocess.Popen(sys.argv[1:], stdout=sys.stderr)
+_, status, used = os.wait4(process.pid, 0)
+process.returncode = os.waitstatus_to_exitcode(status)
+print(process.returncode, used.ru_maxrss)
+"""
+
+
 def peak(command: list[str]) -> int:
-    """Largest resident size of a process in bytes."""
+    """Largest resident size of a process in bytes.
+
+    A small process starts it: what the starting process holds is counted as the peak of what it starts.
+    """
     env = {**os.environ, "PYTHONPATH": str(ROOT), "RANKSCOPE_CACHE": "off"}
-    process = subprocess.Popen([sys.executable, *command], env=env)
-    _, status, used = os.wait4(process.pid, 0)
-    process.returncode = os.waitstatus_to_exitcode(status)
-    assert process.returncode == 0
-    return used.ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+    line = [sys.executable, "-c", MEASURE, sys.executable, *command]
+    status, kilobytes = subprocess.run(line, env=env, check=True, stdout=subprocess.PIPE, text=True).stdout.split()
+    assert status == "0"
+    return int(kilobytes) * (1 if sys.platform == "darwin" else 1024)
 
 
 @pytest.mark.parametrize(
@@ -85,7 +96,7 @@ def test_a_full_memory_takes_what_was_estimated(name: str, ring: int) -> None:
 
 def test_every_number_counts() -> None:
     least = footprint(config("supcon", classes_per_batch=8, images_per_class=4, dim=16), SHAPE)
-    assert least.total < 1.3 * PROGRAM
+    assert least.total < 1.5 * PROGRAM
     larger = {
         "activations": config("supcon", classes_per_batch=64, images_per_class=16),
         "memories": config("supcon", dim=512, memory=65_536),
