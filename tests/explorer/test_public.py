@@ -50,9 +50,6 @@ def test_a_public_page_says_the_same_of_folders_that_are_there_and_that_are_not(
     assert accepted == [access.REFUSAL] * 2, "no run waits for its turn to be refused"
 
 
-# ------------------------------------------------------------------------ uploads
-
-
 # ------------------------------------------------------------------------- shares
 
 
