@@ -15,16 +15,10 @@ from explorer.guard import PENDING
 from explorer.settings import Limits
 from explorer.visitors import Caller, address_of
 from tests.data.world import picture, write_tree
-from tests.explorer.served_page import PREFIX, Served, error, served
+from tests.explorer.served_page import GRADIO_WARNINGS, PREFIX, Served, error, served
 from trainers.data import access
 
-# Gradio leaves event loops for the garbage collector and sets an option that newer pandas versions retire
-pytestmark = pytest.mark.filterwarnings(
-    "ignore:unclosed:ResourceWarning",
-    "ignore::pytest.PytestUnraisableExceptionWarning",
-    "ignore:.*no_silent_downcasting",
-    "ignore:The copy keyword is deprecated",
-)
+pytestmark = GRADIO_WARNINGS
 
 
 @pytest.fixture(scope="module")
