@@ -8,7 +8,8 @@ encoders     per loss: weights, gradients and Adam's two moments, 4 bytes each, 
 activations  per view of a batch: what every layer hands to the next, kept for the backward pass; losses take turns
 memories     per loss: K x D x 4 bytes and K x L x 8 of labels; twice while it is read, once more when checkpointed
 pairs        of one loss at a time: B x (B + K) similarities with their slopes, orders and masks; and for losses
-             that rank with sigmoids the block of one query, P x (B + K) with P its positives
+             that rank with sigmoids the block of one query, P x (B + K) with P its positives; the losses on triplets
+             look at all of them, B x (B + K) x (B + K)
 evaluation   P probe images as float, twice, and test embeddings
 """
 
@@ -33,6 +34,11 @@ PROGRAM = 850_000_000
 """Measured: a trainer that has imported everything and loaded nothing."""
 PAIR_BYTES = 60
 """Of one pair of a query and an item: similarity, slope, sorted copy, int64 order and masks, as float32."""
+WIDE_PAIRS = {"fastap": 270, "softbin_ap": 270, "contextual": 160, "multi_similarity": 170}
+"""The same of losses that keep more of a pair, measured: a histogram's bins, rank contexts, what is mined."""
+TRIPLETS = frozenset({"triplet", "triplet_semihard", "triplet_distance_weighted"})
+"""Losses whose mining lists triplets: a byte for every anchor, item and item, three int64 for those that are one."""
+_TRIPLET_BYTES = 24
 BLOCK_BYTES = 16
 """Of one (positive, item) pair of the sigmoid losses."""
 _BLOCK_PAIRS = 1 << 20
@@ -117,7 +123,9 @@ def footprint(config: RunConfig, shape: Shape | None = None) -> Footprint:
         encoders=_FLOAT * (_STATE + 3) * (arms * weights + proxies),
         activations=_FLOAT * batch * views * (kept + 3 * pixels),
         memories=sum(3 * ring * (_FLOAT * config.dim + 8 * _LEVELS) for ring in rings),
-        pairs=max(_pairs(batch * views, ring, known.classes) for ring in rings),
+        pairs=max(
+            _pairs(one.name, batch * views, ring, known.classes) for one, ring in zip(descriptors, rings, strict=True)
+        ),
         evaluation=_FLOAT * (2 * config.probe_size * pixels + known.images * config.dim + 2 * _EVALUATED * widest),
     )
 
@@ -158,11 +166,14 @@ def _guess(config: RunConfig) -> Shape:
     )
 
 
-def _pairs(batch: int, ring: int, classes: int) -> int:
+def _pairs(name: str, batch: int, ring: int, classes: int) -> int:
     items = batch + ring
     positives = max(1, items // max(classes, 1))
     block = max(_BLOCK_PAIRS, positives * items)
-    return PAIR_BYTES * batch * items + BLOCK_BYTES * block
+    needed = WIDE_PAIRS.get(name, PAIR_BYTES) * batch * items + BLOCK_BYTES * block
+    if name in TRIPLETS:
+        needed += batch * items * (items + _TRIPLET_BYTES * positives)
+    return needed
 
 
 @lru_cache(maxsize=64)

@@ -12,7 +12,8 @@ import pytest
 
 from trainers.data import access
 from trainers.errors import UserError
-from trainers.footprint import PROGRAM, Shape, check_fits, footprint
+from trainers.footprint import PROGRAM, TRIPLETS, WIDE_PAIRS, Shape, check_fits, footprint
+from trainers.losses import LOSSES
 from trainers.store import RunFolder
 from trainers.types import DataChoice, LossChoice, MendChoice, ModelChoice, RunConfig
 
@@ -81,6 +82,22 @@ def test_a_full_memory_takes_what_was_estimated(name: str, ring: int) -> None:
     asked = config(name, memory=ring, classes_per_batch=16, images_per_class=16)
     estimated = footprint(asked, dataclasses.replace(SHAPE, classes=classes)).pairs
     assert estimated / 4 < measured < 1.5 * estimated, (measured, estimated)
+
+
+@pytest.mark.parametrize("name", ["triplet", "triplet_distance_weighted", "softbin_ap", "multi_similarity"])
+def test_losses_that_keep_more_of_a_batch_take_what_was_estimated(name: str) -> None:
+    words = ["512", "1024", "32"]
+    idle = peak(["-c", STEP, name, *words, "idle"])
+    measured = peak(["-c", STEP, name, *words]) - idle
+    asked = config(name, memory=1024, classes_per_batch=32, images_per_class=16)
+    estimated = footprint(asked, dataclasses.replace(SHAPE, classes=32)).pairs
+    assert estimated / 4 < measured < 1.5 * estimated, (measured, estimated)
+
+
+def test_triplets_with_a_memory_are_refused_before_they_fill_the_machine() -> None:
+    assert set(WIDE_PAIRS) | TRIPLETS <= set(LOSSES)
+    asked = config("triplet", memory=8192, classes_per_batch=32, images_per_class=32)
+    assert footprint(asked, SHAPE).pairs > 50e9
 
 
 def test_every_number_counts() -> None:
