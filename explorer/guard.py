@@ -216,7 +216,12 @@ def _foreign(headers: Mapping[str, str]) -> bool:
     if headers.get("sec-fetch-site", "").lower() in ("cross-site", "same-site"):
         return True
     origin = headers.get("origin")
-    return origin is not None and urlsplit(origin).netloc.lower() != headers.get("host", "").lower()
+    if origin is None:
+        return False
+    try:
+        return urlsplit(origin).netloc.lower() != headers.get("host", "").lower()
+    except ValueError:  # no address at all, say an open bracket
+        return True
 
 
 def _name(host: str) -> str:

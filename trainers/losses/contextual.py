@@ -183,5 +183,6 @@ DESCRIPTOR = LossDescriptor(
     advice=advice,
     parameters=ContextualParameters,
     module=Contextual,
+    pair_bytes=160,
     order=300,
 )
