@@ -1,4 +1,4 @@
-"""How much memory a run will take, in bytes, said before it starts; an estimate good to about a factor of two.
+"""How much memory a run will take, in bytes, said before it starts; an estimate on the safe side.
 
 total = program + images + encoders + activations + memories + pairs + evaluation
 
@@ -32,14 +32,14 @@ from trainers.types import RunConfig
 
 PROGRAM = 850_000_000
 """Measured: a trainer that has imported everything and loaded nothing."""
-PAIR_BYTES = 60
-"""Of one pair of a query and an item: similarity, slope, sorted copy, int64 order and masks, as float32."""
+PAIR_BYTES = 24
+"""Of one pair of a query and an item: similarity, slope and what stands between them, as float32."""
 WIDE_PAIRS = {"fastap": 270, "softbin_ap": 270, "contextual": 160, "multi_similarity": 170}
 """The same of losses that keep more of a pair, measured: a histogram's bins, rank contexts, what is mined."""
 TRIPLETS = frozenset({"triplet", "triplet_semihard", "triplet_distance_weighted"})
 """Losses whose mining lists triplets: a byte for every anchor, item and item, three int64 for those that are one."""
 _TRIPLET_BYTES = 24
-BLOCK_BYTES = 16
+BLOCK_BYTES = 8
 """Of one (positive, item) pair of the sigmoid losses."""
 _BLOCK_PAIRS = 1 << 20
 _STATE = 4  # weights, gradients, two moments
@@ -220,24 +220,22 @@ def _layers(net: nn.Module, images: torch.Tensor) -> list[int]:
 
 
 def _mending(config: RunConfig) -> Footprint:
-    """A model, its copies and its batch; what a transformer's layers keep is taken from its size."""
+    """A model, its copies and its batch, from the size that its descriptor states."""
     assert config.mend is not None
     from trainers.crossmodal.models import MODELS
 
-    weights, side, kept = _SIZES.get(config.mend.model.name, _SIZES["open_clip"])
-    del MODELS
+    size = MODELS[config.mend.model.name].size
     arms, batch = len(config.mend.recipes), config.mend.batch
     photos = config.mend.scenes.limit or _PHOTOS
     return Footprint(
-        images=min((1 + arms) * photos * 3 * side**2, settings.memory_bytes()),
-        encoders=_FLOAT * (_STATE + 3) * (arms + 1) * weights,
-        activations=_FLOAT * batch * kept,
+        images=min((1 + arms) * photos * 3 * size.side**2, settings.memory_bytes()),
+        encoders=_FLOAT * (_STATE + 3) * (arms + 1) * size.weights,
+        activations=_FLOAT * batch * size.kept,
         pairs=PAIR_BYTES * batch * batch,
-        evaluation=_FLOAT * (config.mend.queries + config.mend.gallery) * 1024,
+        evaluation=_FLOAT * (config.mend.queries + config.mend.gallery) * _EMBEDDED,
     )
 
 
 _PHOTOS = 5000
-_SIZES = {"tiny_clip": (2_800_000, 64, 1_500_000), "open_clip": (151_000_000, 224, 30_000_000)}
-"""Of image-text models: weights, side of the photos, numbers that a pair leaves behind."""
-_SIZES["tiny_clip_mended"] = _SIZES["tiny_clip"]
+_EMBEDDED = 1024
+"""Numbers per embedding of an image-text model, at most."""

@@ -10,15 +10,9 @@ import httpx
 import pytest
 
 from explorer.guard import LARGEST, Rules
-from tests.explorer.served_page import PREFIX, Served, error, served
+from tests.explorer.served_page import GRADIO_WARNINGS, PREFIX, Served, error, served
 
-# Gradio leaves event loops for the garbage collector and sets an option that newer pandas versions retire
-pytestmark = pytest.mark.filterwarnings(
-    "ignore:unclosed:ResourceWarning",
-    "ignore::pytest.PytestUnraisableExceptionWarning",
-    "ignore:.*no_silent_downcasting",
-    "ignore:The copy keyword is deprecated",
-)
+pytestmark = GRADIO_WARNINGS
 
 
 @pytest.fixture(scope="module")
