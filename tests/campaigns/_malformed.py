@@ -206,6 +206,7 @@ class Malformed:
         ]
         places = ("/runs", "/start", f"/run/{self._run}/frame/0", "/assets/live.js", "/objects/start")
         if self._draws.random() < 0.3:
+            found += [("Content-Type", "application/json")] * (self._draws.random() < 0.5)
             return Asked(kind="headers", method="POST", path=f"{PREFIX}/objects/ask", headers=tuple(found), body=b"{}")
         return Asked(kind="headers", method="GET", path=PREFIX + self._draws.choice(places), headers=tuple(found))
 
@@ -239,8 +240,12 @@ class Malformed:
             b"<svg>",
         )
         body = self._draws.choice(starts) + self._draws.randbytes(self._draws.choice((0, 1, 40, 4000)))
-        name = (("x-rankscope-name", quote(self._text()[:300])),)
-        return Asked(kind="uploads", method="POST", path=f"{PREFIX}/objects/upload", headers=name, body=body)
+        kinds = ("application/octet-stream", "image/png", "image/jpeg", "image/svg+xml", "multipart/form-data", "")
+        headers = (
+            ("x-rankscope-name", quote(self._text()[:300])),
+            ("Content-Type", self._draws.choices(kinds, (8, 2, 2, 1, 1, 1))[0]),
+        )
+        return Asked(kind="uploads", method="POST", path=f"{PREFIX}/objects/upload", headers=headers, body=body)
 
     def call(self) -> Asked:
         """An endpoint of the API with odd, missing or additional arguments."""
@@ -308,7 +313,7 @@ class Malformed:
         found = copy.deepcopy(whole)
         for _ in range(self._draws.randrange(1, 4)):
             if not isinstance(found, (dict, list)) or self._draws.random() < 0.04:
-                return self._draws.choice(VALUES)
+                return self._value()
             self._change(found)
         return found
 
@@ -316,9 +321,9 @@ class Malformed:
         keys = list(whole) if isinstance(whole, dict) else list(range(len(whole)))
         if not keys or self._draws.random() < 0.1:
             if isinstance(whole, dict):
-                whole[self._text()[:40]] = self._draws.choice(VALUES)
+                whole[self._text()[:40]] = self._value()
             else:
-                whole.append(self._draws.choice(VALUES))
+                whole.append(self._value())
             return
         key = self._draws.choice(keys)
         if isinstance(whole[key], (dict, list)) and whole[key] and self._draws.random() < 0.7:
@@ -326,7 +331,10 @@ class Malformed:
         elif self._draws.random() < 0.12:
             del whole[key]
         else:
-            whole[key] = self._draws.choice(VALUES)
+            whole[key] = self._value()
+
+    def _value(self) -> Any:
+        return copy.deepcopy(self._draws.choice(VALUES))  # it may be changed in its turn
 
     def _json(self, whole: Any) -> bytes:
         return json.dumps(whole).encode()

@@ -193,7 +193,8 @@ class Viewer(threading.Thread):
     def _upload(self) -> None:
         draws = np.random.default_rng(self._draws.randrange(2**31))
         small = draws.integers(0, 256, (12, 16, 3), dtype=np.uint8)
-        reply = self._send("upload", "POST", f"{OBJECTS}/upload", content=encoded(small.repeat(60, 0).repeat(60, 1)))
+        photo, kind = encoded(small.repeat(60, 0).repeat(60, 1)), {"content-type": "image/png"}
+        reply = self._send("upload", "POST", f"{OBJECTS}/upload", content=photo, headers=kind)
         if reply is not None:
             self._get("photos", f"{OBJECTS}/photo/{reply.json()['ref']}/image?side=512")
 

@@ -202,6 +202,7 @@ def campaign(folders: int, seed: int) -> Tally:
             tally.note(_kind(name, waits), [f"{name}: {', '.join(failures)}"] if failures else [])
             if failures:
                 say(f"{name}{' while it waits' * waits}: {', '.join(failures)}")
+    tally.tried = dict(sorted(tally.tried.items()))
     return tally
 
 

@@ -127,10 +127,9 @@ def kill_trainers(tally: Tally, place: Path, kills: int, draws: random.Random) -
         if not killed:
             continue  # it was faster than the clock
         done += len(killed)
-        if folder.state().phase not in RESUMABLE:
-            said = [] if folder.state().phase == "finished" else [f"after the kill it is {folder.state().phase}"]
-        else:
-            said = []
+        # a trainer that dies before its first word leaves the run in the line; the page's scheduler takes it out
+        left = folder.state().phase
+        said = [] if left in {*RESUMABLE, "queued", "finished"} else [f"after the kill it is {left}"]
         trainer(folder.path, note).join(PATIENCE)
         said += reference.differences(folder)
         for moment in killed[:-1]:

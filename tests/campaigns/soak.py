@@ -98,6 +98,9 @@ class Soak:
                 held=sum(name.startswith(f"{self._runs}/") for name in open_files),
             )
         )
+        said = self.samples[-2].errors if len(self.samples) > 1 else 0
+        for error in dict.fromkeys(self.tally.errors[said:]):
+            say(f"failed: {error[:300]}")
         say(" | ".join(self.samples[-1].row()))
         return self.samples[-1]
 
