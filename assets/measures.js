@@ -6,6 +6,7 @@ const RATE = "rate"; // lives between 0 and 1
 const FREE = "free";
 
 const [WHOLE, BEFORE_CAP, PROBE, TRAIN] = ["test/images", "test/images_before_cap", "probe_images", "train_images"];
+const PHOTO_CAP = "test/photos_of_each_split";
 const many = (count) => (count ? `${grouped(count)} ` : ""); // older runs do not say how many
 
 /** numbers: [key, name, meaning] under a map, partTitle says of how many; whole: the same over all test images, under wholeTitle; panels and later: [key, name, kind, dashed companion]. */
@@ -43,9 +44,12 @@ const MENDING = {
     ["rerendered_ODmAP_at_1", "drawn again", "ODmAP@1 on photos drawn again without the object, where nothing was painted over."],
     ["i2t_R_at_5", "R@5", "Share of untouched photos with one of their own sentences among the first five."],
   ],
-  wholeTitle: (values) => `all ${many(values["test/queries"])}removals, all ${many(values["test/sentences"])}sentences`,
+  wholeTitle: (values) =>
+    values[PHOTO_CAP]
+      ? `${many(values["test/queries"])}removals, ${many(values["test/sentences"])}sentences, of ${grouped(values[PHOTO_CAP])} photos of each split at most`
+      : `all ${many(values["test/queries"])}removals, all ${many(values["test/sentences"])}sentences`,
   partTitle: (values) => (values.queries ? `on ${grouped(values.queries)} removals, ${grouped(values.sentences)} sentences` : ""),
-  counts: ["queries", "sentences", "test/queries", "test/sentences"],
+  counts: ["queries", "sentences", "test/queries", "test/sentences", PHOTO_CAP],
   whole: [["test/ODmAP_at_1", "ODmAP@1"], ["test/rerendered_ODmAP_at_1", "drawn again"], ["test/i2t_R_at_5", "R@5"]],
   panels: [
     ["ODmAP_at_1", "ODmAP@1", RATE, "rerendered_ODmAP_at_1"],

@@ -131,6 +131,7 @@ export class Draw {
     Object.assign(canvas, { width: width * ratio, height: height * ratio });
     const pen = canvas.getContext("2d");
     pen.scale(ratio, ratio);
+    pen.clearRect(0, 0, width, height); // Chromium keeps the old picture where the size stays and nothing is drawn
     const scale = ([x, y]) => [x * width, y * height];
     const across = Math.max(width, height);
     const ink = getComputedStyle(canvas).color;

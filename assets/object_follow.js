@@ -23,10 +23,10 @@ export class Follow {
     const control = (name, action) => button(name, () => this.control(action));
     this.buttons = { pause: control("Pause", "pause"), resume: control("Resume", "resume"), stop: control("Stop", "stop") };
     this.live = button("Watch its maps in Live", () => this.watch());
-    this.notes = el("ul", { class: "rs-setabout" });
     this.uses = el("div", { class: "rs-uses" });
     const acts = el("div", { class: "rs-drawing" }, ...Object.values(this.buttons), this.live);
-    this.node = el("div", { class: "rs-follow", hidden: true }, this.line, this.problem, this.plots, acts, fold("What it is trained on", this.notes), this.uses);
+    this.known = el("div", {});
+    this.node = el("div", { class: "rs-follow", hidden: true }, this.line, this.problem, this.plots, acts, this.known, this.uses);
     this.poll = new Poll(() => this.ask(), (error) => this.trouble(error), this.node);
   }
 
@@ -34,7 +34,7 @@ export class Follow {
     this.poll.stop();
     Object.assign(this, { id, row: 0, series: new Series(), run: null });
     this.node.hidden = false;
-    for (const part of [this.plots, this.notes, this.uses]) part.replaceChildren();
+    for (const part of [this.plots, this.known, this.uses]) part.replaceChildren();
     this.poll.start();
   }
 
@@ -73,7 +73,9 @@ export class Follow {
   remark(run) {
     if (run.id !== this.id) return;
     this.run.notes = run.notes;
-    this.notes.replaceChildren(...run.notes.map((note) => el("li", { text: note })));
+    if (!run.notes.length) return; // nothing to unfold before the photos are read
+    const notes = el("ul", { class: "rs-setabout" }, ...run.notes.map((note) => el("li", { text: note })));
+    this.known.replaceChildren(fold("What it is trained on", notes));
   }
 
   state(news) {

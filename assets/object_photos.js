@@ -6,6 +6,8 @@ import { button } from "./object_fields.js";
 
 const PAGE = 24;
 const SIDE = 128;
+const AT_ONCE = 200; // the server sends no more in one reply
+const FAR = 2000; // a photo further on is shown without its place in the strip
 
 /** `on`: {choose(ref), upload(file), fail(sentence)}. */
 export class Photos {
@@ -63,21 +65,31 @@ export class Photos {
     return this.list.scrollLeft + this.list.clientWidth * 2 > this.list.scrollWidth;
   }
 
-  async more(turn = this.turn) {
+  async more(turn = this.turn, count = PAGE) {
     if (this.reading || this.items.length >= this.total) return;
     this.reading = true;
+    let read = false;
     try {
-      const reply = await api.photos(this.set, this.items.length, PAGE);
+      const reply = await api.photos(this.set, this.items.length, count);
       if (turn !== this.turn) return;
       if (!this.items.length) this.list.replaceChildren();
       this.total = reply.photos.length ? reply.total : this.items.length;
       for (const photo of reply.photos) this.add(photo);
       this.mark(this.chosen);
+      read = true;
     } catch (error) {
       if (turn === this.turn) this.on.fail(error.message);
     } finally {
       if (turn === this.turn) this.reading = false;
     }
+    if (read) await this.reach(turn);
+  }
+
+  /** Read on until the shown photo is in the strip. */
+  async reach(turn = this.turn) {
+    const short = this.number + 1 - this.items.length;
+    if (!this.items.length || short <= 0 || this.number >= FAR) return;
+    await this.more(turn, Math.min(AT_ONCE, short + PAGE));
   }
 
   add(photo) {
@@ -94,14 +106,24 @@ export class Photos {
     this.items.forEach((item, i) => item.press.setAttribute("aria-pressed", String(i === at)));
     this.back.disabled = at === 0;
     this.forward.disabled = at === this.total - 1;
-    say(this.place, Number.isFinite(this.total) ? `${at < 0 ? "–" : (at + 1).toLocaleString("en-GB")} of ${this.total.toLocaleString("en-GB")}` : "");
+    const number = this.number + 1;
+    say(this.place, Number.isFinite(this.total) ? `${number ? number.toLocaleString("en-GB") : "–"} of ${this.total.toLocaleString("en-GB")}` : "");
     if (at >= 0) this.reveal(this.items[at].press);
+    else this.reach();
   }
 
   reveal(node) {
     const [box, view] = [node.getBoundingClientRect(), this.list.getBoundingClientRect()];
     if (box.left >= view.left && box.right <= view.right) return;
-    this.list.scrollBy({ left: box.left - view.left - view.width / 2, behavior: reducedMotion() ? "auto" : "smooth" });
+    const left = box.left - view.left - view.width / 2;
+    const far = Math.abs(left) > 2 * view.width; // the photos passed on the way need not be drawn
+    this.list.scrollBy({ left, behavior: far || reducedMotion() ? "auto" : "smooth" });
+  }
+
+  /** Place of the shown photo in the set, from 0; -1 if it is a visitor's own. */
+  get number() {
+    const own = `${this.set}.`;
+    return this.chosen?.startsWith(own) ? Number(this.chosen.slice(own.length)) : -1;
   }
 
   get at() {

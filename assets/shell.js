@@ -6,10 +6,13 @@ import { sentence } from "./status.js";
 const find = (id) => document.getElementById(id);
 const RESUMABLE = new Set(["paused", "stopped", "interrupted", "failed"]);
 const MOVING = new Set(["queued", "starting", "running", "paused"]);
+const WORKING = new Set(["starting", "running", "paused"]);
 let last = null;
 
 /** Only what the phase allows can be pressed; the status line says why the rest cannot. */
 function follow(state) {
+  // what a button said it would do is done, or was about another run
+  if (last && (last.id !== state.id || (last.phase !== state.phase && WORKING.has(last.phase)))) find("rs-said")?.classList.add("rs-away");
   last = state;
   const { phase, recorded } = state;
   const ours = !recorded;
@@ -44,6 +47,10 @@ function rest() {
 }
 
 window.addEventListener("rankscope:state", (event) => follow(event.detail));
+
+document.addEventListener("click", (event) => {
+  if (event.target.closest?.("#rs-controls")) find("rs-said")?.classList.remove("rs-away");
+}, { capture: true });
 
 /** The catalogue's links to its families: a new hash in the address would make Gradio build the page again. */
 document.addEventListener("click", (event) => {

@@ -30,7 +30,8 @@ export class Status {
 
 /** The state in plain words. */
 export function sentence({ phase, message, step, planned_steps: planned, seconds, queue_position: place, recorded }) {
-  const extra = message ? ` · ${message}` : "";
+  const more = message === phase ? "" : (message ?? "").replace(`${phase}; `, ""); // the phase has its own word
+  const extra = more ? ` · ${more}` : "";
   if (phase === "queued" && Number.isFinite(place)) return `${queue(place)}${extra}`;
   if (phase === "starting" || phase === "queued") return `Getting ready${extra}`;
   const of = planned ? `step ${grouped(step)} of ${grouped(planned)}` : `step ${grouped(step)}`;

@@ -51,7 +51,7 @@ def add_api(runs: Runs) -> None:
         return runs.start(form.config(), token, caller(request))
 
     def run_status(run_id: str) -> dict[str, Any]:
-        """Phase, progress, place in the line and the newest numbers of a run.
+        """Phase, progress, place in the line, the newest numbers of a run, and what its batches do not suit.
 
         Args:
             run_id: 26 letters and digits, as start_run returned it.

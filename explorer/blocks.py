@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import logging
-import traceback
 from typing import Any
 
 import gradio as gr
 
 from explorer import plain
-from explorer.replies import RequestError
+from explorer.replies import RequestError, in_a_line
 from explorer.visitors import ADDRESS
 from trainers.errors import UserError
 
@@ -55,8 +54,7 @@ def spoken(error: Exception) -> gr.Error:
     elif isinstance(error, (UserError, OSError)):
         sentence = str(error)
     else:
-        place = traceback.extract_tb(error.__traceback__)[-1]
-        _log.error("an event failed: %s: %s (%s:%s)", type(error).__name__, _brief(error), place.filename, place.lineno)
+        _log.error("an event failed: %s", in_a_line(error))
         _log.debug("in full", exc_info=error)
         sentence = _FAILED
     return gr.Error(sentence.encode("utf-8", "replace").decode(), print_exception=False)

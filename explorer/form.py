@@ -14,59 +14,45 @@ from trainers.errors import ParameterError
 from trainers.losses import LOSSES
 from trainers.parameters import parameter
 from trainers.types import DataChoice, LossChoice, RunConfig
-from trainers.validation import CLIP_NORM_RANGE, check
+from trainers.validation import RANGES, check
+
+_DEFAULT = RunConfig()
+
+
+def _setting(name: str, help: str, **narrower: Any) -> Any:
+    """A field of :class:`RunConfig` with its default and range; ``narrower``: what suits a slider better."""
+    low, high = RANGES[name]
+    return parameter(getattr(_DEFAULT, name), **{"low": low, "high": high, "help": help, **narrower})
 
 
 @dataclass(frozen=True, kw_only=True)
 class Training:
     """How to train; every loss of a comparison shares these."""
 
-    minutes: float | None = parameter(
-        3.0, low=0.05, high=10080, help="Training time; pauses and map drawing do not count."
+    minutes: float | None = _setting("minutes", "Training time; pauses and map drawing do not count.", low=0.05)
+    steps: int | None = _setting("steps", "Ends the run earlier than its minutes; empty for no limit.", low=1)
+    classes_per_batch: int = _setting(
+        "classes_per_batch", "More classes give each image more to be told from.", high=128
     )
-    steps: int | None = parameter(
-        None, low=1, high=10_000_000, help="Ends the run earlier than its minutes; empty for no limit."
+    images_per_class: int = _setting("images_per_class", "Ranking losses need several images of each class.", high=32)
+    learning_rate: float = _setting(
+        "learning_rate", "Size of the encoder's steps; lower it if the loss jumps.", low=1e-6, log=True
     )
-    classes_per_batch: int = parameter(32, low=2, high=128, help="More classes give each image more to be told from.")
-    images_per_class: int = parameter(4, low=2, high=32, help="Ranking losses need several images of each class.")
-    learning_rate: float = parameter(
-        4e-3, low=1e-6, high=1.0, log=True, help="Size of the encoder's steps; lower it if the loss jumps."
+    weight_decay: float = _setting("weight_decay", "Pull of the weights towards zero.")
+    clip_norm: float | None = _setting(
+        "clip_norm", "Longest gradient; it holds back some losses only. Empty: none is clipped."
     )
-    weight_decay: float = parameter(1e-4, low=0.0, high=1.0, help="Pull of the weights towards zero.")
-    clip_norm: float | None = parameter(
-        None,
-        low=CLIP_NORM_RANGE[0],
-        high=CLIP_NORM_RANGE[1],
-        help="Longest gradient; it holds back some losses only. Empty: none is clipped.",
+    dim: int = _setting("dim", "Numbers in each embedding.", high=2048, log=True)
+    memory: int = _setting(
+        "memory", "Embeddings of earlier batches to compare with too; 0 leaves it to the loss, mostly none."
     )
-    dim: int = parameter(64, low=2, high=2048, log=True, help="Numbers in each embedding.")
-    memory: int = parameter(
-        0,
-        low=0,
-        high=262_144,
-        help="Embeddings of earlier batches to compare with too; 0 leaves it to the loss, mostly none.",
-    )
-    memory_after: int = parameter(
-        300, low=0, high=10_000_000, help="Steps before the memory is used; early on, old embeddings mislead."
-    )
-    seed: int = parameter(0, low=0, high=2**31 - 1, help="Same seed, same weights, batches and augmentation.")
-    probe_size: int = parameter(1500, low=100, high=20_000, log=True, help="Test images shown on the maps.")
+    memory_after: int = _setting("memory_after", "Steps before the memory is used; early on, old embeddings mislead.")
+    seed: int = _setting("seed", "Same seed, same weights, batches and augmentation.")
+    probe_size: int = _setting("probe_size", "Test images shown on the maps.", low=100, high=20_000, log=True)
 
 
 MAIN = ("minutes",)
-MORE = (
-    "steps",
-    "classes_per_batch",
-    "images_per_class",
-    "learning_rate",
-    "weight_decay",
-    "clip_norm",
-    "dim",
-    "memory",
-    "memory_after",
-    "seed",
-    "probe_size",
-)
+MORE = tuple(field.name for field in dataclasses.fields(Training) if field.name not in MAIN)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -119,9 +105,9 @@ class Form:
     images: Images
     losses: Sequence[str]
     loss_parameters: Sequence[Mapping[str, Any]] = ()
-    encoder: str = "small_conv"
+    encoder: str = _DEFAULT.encoder
     encoder_parameters: Mapping[str, Any] = field(default_factory=dict)
-    sampler: str = "m_per_class"
+    sampler: str = _DEFAULT.sampler
     training: Mapping[str, Any] = field(default_factory=dict)
 
     def config(self) -> RunConfig:

@@ -10,7 +10,6 @@ import ipaddress
 import logging
 import re
 import socket
-import traceback
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from urllib.parse import urlsplit
@@ -21,7 +20,7 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from explorer import plain
-from explorer.replies import RequestError, json_reply
+from explorer.replies import RequestError, in_a_line, json_reply
 from explorer.visitors import ADDRESS, address_of
 
 API = "/gradio_api"
@@ -69,7 +68,7 @@ class Rules:
         if _is_loopback(self.host):
             return False
         own = socket.gethostname().lower()
-        return name in {own, f"{own}.local"} or _is_number(name)
+        return name in {own, f"{own}.local"} or _is_address(name)
 
     def frames(self) -> str:
         """Who may show the page in a frame."""
@@ -93,11 +92,11 @@ class Guard:
         client = (scope.get("client") or ("",))[0]
         scope[ADDRESS] = address_of(client, headers, self._rules.on_space)
         sent = _Sent(send, scope["path"], self._rules)
+        refusal = self._refusal(scope, headers)
+        if refusal is not None:
+            await refusal(scope, receive, sent)
+            return
         try:
-            refusal = self._refusal(scope, headers)
-            if refusal is not None:
-                await refusal(scope, receive, sent)
-                return
             bounded: Receive = _Bounded(receive)
             if scope["method"] not in _SAFE and scope["path"] != BYTES_ADDRESS:
                 bounded = await _readable(bounded)
@@ -107,9 +106,7 @@ class Guard:
         except RequestError as error:
             await _refused(400, str(error))(scope, receive, sent)
         except Exception as error:
-            place = traceback.extract_tb(error.__traceback__)[-1]
-            where = f"{place.filename}:{place.lineno}"
-            _log.error("%s: %s: %s (%s)", scope["path"], type(error).__name__, _line(error), where)
+            _log.error("%s: %s", scope["path"], in_a_line(error))
             if not sent.begun:
                 await _refused(400, "This request cannot be understood. Check its address and its values.")(
                     scope, receive, sent
@@ -219,9 +216,11 @@ def _foreign(headers: Mapping[str, str]) -> bool:
     if headers.get("sec-fetch-site", "").lower() in ("cross-site", "same-site"):
         return True
     origin = headers.get("origin")
+    if origin is None:
+        return False
     try:
-        return origin is not None and urlsplit(origin).netloc.lower() != headers.get("host", "").lower()
-    except ValueError:  # an origin that is no address is not ours
+        return urlsplit(origin).netloc.lower() != headers.get("host", "").lower()
+    except ValueError:  # no address at all, say an open bracket
         return True
 
 
@@ -232,7 +231,7 @@ def _name(host: str) -> str:
     return host.partition(":")[0].lower()
 
 
-def _is_number(name: str) -> bool:
+def _is_address(name: str) -> bool:
     try:
         ipaddress.ip_address(name)
     except ValueError:
@@ -241,8 +240,4 @@ def _is_number(name: str) -> bool:
 
 
 def _is_loopback(host: str) -> bool:
-    return host.lower() == "localhost" or (_is_number(host) and ipaddress.ip_address(host).is_loopback)
-
-
-def _line(error: Exception) -> str:
-    return " ".join(str(error).split())[:200].encode("ascii", "backslashreplace").decode()
+    return host.lower() == "localhost" or (_is_address(host) and ipaddress.ip_address(host).is_loopback)

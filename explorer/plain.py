@@ -6,6 +6,7 @@ import functools
 import inspect
 import json
 import math
+import re
 import typing
 from collections.abc import Callable
 from typing import Any
@@ -16,7 +17,11 @@ from explorer.replies import RequestError
 
 DEEPEST = 32
 LARGEST_WHOLE = 2**63
+MOST_MARKS = 100_000
+"""Commas and brackets of a request. A value takes a hundred times the memory of its two letters, and a look; the only
+long request is one long text."""
 _SHOWN = 60
+_HALF = re.compile("[\ud800-\udfff]")
 _STRICT = ConfigDict(strict=True)
 
 
@@ -26,6 +31,8 @@ def parse(body: bytes) -> dict[str, Any]:
     Raises:
         RequestError: it is none.
     """
+    if sum(map(body.count, (b",", b"[", b"{"))) > MOST_MARKS:
+        raise RequestError(f"A request may hold {MOST_MARKS:,} commas and brackets; more came.")
     try:
         values = json.loads(body or b"{}")
     except (ValueError, RecursionError) as error:
@@ -48,7 +55,7 @@ def check(value: Any) -> None:
         if depth > DEEPEST:
             raise RequestError(f"Values may be nested {DEEPEST} deep; deeper ones came.")
         if isinstance(one, str):
-            if not one.isascii() and any("\ud800" <= letter <= "\udfff" for letter in one):
+            if _HALF.search(one):
                 raise RequestError("A text holds half a character (a lone surrogate). Send whole ones.")
         elif isinstance(one, int):
             if not -LARGEST_WHOLE <= one < LARGEST_WHOLE:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import json
 import logging
+import traceback
 from collections.abc import Callable
 from typing import Any
 
@@ -54,6 +55,13 @@ def json_reply(content: dict[str, Any], status: int = 200) -> Response:
     # surrogates can come in through an odd file name; they must not break the reply
     body = text.encode("utf-8", "replace")
     return Response(body, status, headers={"Cache-Control": "no-store"}, media_type="application/json")
+
+
+def in_a_line(error: Exception) -> str:
+    """An error that nobody foresaw, and where it was raised, for the log."""
+    place = traceback.extract_tb(error.__traceback__)[-1]
+    said = " ".join(str(error).split())[:200].encode("ascii", "backslashreplace").decode()
+    return f"{type(error).__name__}: {said} ({place.filename}:{place.lineno})"
 
 
 def _safe(response: Response) -> Response:

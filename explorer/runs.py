@@ -16,7 +16,8 @@ from explorer.settings import Settings
 from explorer.shares import Shares, check_size
 from explorer.visitors import NOBODY, Caller
 from explorer.wording import arm_titles
-from trainers.errors import RunError
+from trainers.advice import advice
+from trainers.errors import ParameterError, RunError
 from trainers.store import RunFolder, is_id, list_runs
 from trainers.store.damage import reading
 from trainers.store.regular import is_there
@@ -36,6 +37,7 @@ class RunStatus:
         wait_minutes: estimated wait; None when it does not wait or nobody knows.
         losses: names of the losses (of a mending run: its recipes), in the order of ``metrics``.
         metrics: for each loss the newest value of every number.
+        advice: sentences about losses that the run's batches do not suit.
     """
 
     id: str
@@ -49,6 +51,7 @@ class RunStatus:
     wait_minutes: float | None
     losses: list[str]
     metrics: list[dict[str, float]]
+    advice: tuple[str, ...]
 
 
 class Runs:
@@ -132,7 +135,7 @@ class Runs:
         state = folder.state()
         place = self._scheduler.place(run_id)
         with reading(run_id):
-            names = _names(folder.config)
+            names, advised = _names(folder.config), _advice(folder.config)
             latest: list[dict[str, float]] = [{} for _ in names]
             for scalar in folder.scalars():
                 latest[scalar.arm][scalar.key] = scalar.value
@@ -149,6 +152,7 @@ class Runs:
             wait_minutes=place.minutes if place else None,
             losses=names,
             metrics=latest,
+            advice=advised,
         )
 
     def listing(self) -> list[dict[str, object]]:
@@ -235,6 +239,14 @@ def _names(config: RunConfig) -> list[str]:
 
 def _source(config: RunConfig) -> str:
     return config.data.source if config.mend is None else config.mend.scenes.source
+
+
+def _advice(config: RunConfig) -> tuple[str, ...]:
+    """Nothing about a run whose parameters this version does not know: it can still be looked at."""
+    try:
+        return advice(config)
+    except ParameterError:
+        return ()
 
 
 def status_json(status: RunStatus) -> dict[str, object]:

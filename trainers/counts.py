@@ -10,8 +10,9 @@ IMAGES = "images"  # of the final score
 BEFORE_CAP = "images_before_cap"  # test images that the set has, where a cap on images left some out
 QUERIES = "queries"  # object-removed photos
 SENTENCES = "sentences"  # that they are scored against
+PHOTO_CAP = "photos_of_each_split"  # most that were read, where a cap on photos was reached
 
-_ALL = frozenset({PROBE, TRAIN, IMAGES, BEFORE_CAP, QUERIES, SENTENCES})
+_ALL = frozenset({PROBE, TRAIN, IMAGES, BEFORE_CAP, QUERIES, SENTENCES, PHOTO_CAP})
 
 
 def is_count(key: str) -> bool:
@@ -26,6 +27,9 @@ def whole_test(found: Mapping[str, float]) -> str:
     Args:
         found: the final numbers by key, ``test/`` taken off; older runs have no counts among them.
     """
+    if QUERIES in found and PHOTO_CAP in found:
+        said = f"{found[QUERIES]:,.0f} removals against {found[SENTENCES]:,.0f} sentences"
+        return f"{said}, of {found[PHOTO_CAP]:,.0f} photos of each split at most"
     if QUERIES in found:
         return f"all {found[QUERIES]:,.0f} removals of the test set against all {found[SENTENCES]:,.0f} sentences"
     if BEFORE_CAP in found:

@@ -1,4 +1,4 @@
-"""How much memory a run will take, in bytes, said before it starts; an estimate good to about a factor of two.
+"""How much memory a run will take, in bytes, said before it starts; an estimate on the safe side.
 
 total = program + images + encoders + activations + memories + pairs + evaluation
 
@@ -8,7 +8,8 @@ encoders     per loss: weights, gradients and Adam's two moments, 4 bytes each, 
 activations  per view of a batch: what every layer hands to the next, kept for the backward pass; losses take turns
 memories     per loss: K x D x 4 bytes and K x L x 8 of labels; twice while it is read, once more when checkpointed
 pairs        of one loss at a time: B x (B + K) similarities with their slopes, orders and masks; and for losses
-             that rank with sigmoids the block of one query, P x (B + K) with P its positives
+             that rank with sigmoids the block of one query, P x (B + K) with P its positives; the losses on triplets
+             look at all of them, B x (B + K) x (B + K)
 evaluation   P probe images as float, twice, and test embeddings
 """
 
@@ -31,11 +32,10 @@ from trainers.types import RunConfig
 
 PROGRAM = 850_000_000
 """Measured: a trainer that has imported everything and loaded nothing."""
-PAIR_BYTES = 60
-"""Of one pair of a query and an item: similarity, slope, sorted copy, int64 order and masks, as float32."""
-BLOCK_BYTES = 16
+BLOCK_BYTES = 8
 """Of one (positive, item) pair of the sigmoid losses."""
 _BLOCK_PAIRS = 1 << 20
+_PAIR_BYTES = 60  # of a photo and a sentence
 _STATE = 4  # weights, gradients, two moments
 _LEVELS = 3
 _FLOAT = 4
@@ -117,7 +117,9 @@ def footprint(config: RunConfig, shape: Shape | None = None) -> Footprint:
         encoders=_FLOAT * (_STATE + 3) * (arms * weights + proxies),
         activations=_FLOAT * batch * views * (kept + 3 * pixels),
         memories=sum(3 * ring * (_FLOAT * config.dim + 8 * _LEVELS) for ring in rings),
-        pairs=max(_pairs(batch * views, ring, known.classes) for ring in rings),
+        pairs=max(
+            _pairs(one.name, batch * views, ring, known.classes) for one, ring in zip(descriptors, rings, strict=True)
+        ),
         evaluation=_FLOAT * (2 * config.probe_size * pixels + known.images * config.dim + 2 * _EVALUATED * widest),
     )
 
@@ -158,11 +160,15 @@ def _guess(config: RunConfig) -> Shape:
     )
 
 
-def _pairs(batch: int, ring: int, classes: int) -> int:
+def _pairs(name: str, batch: int, ring: int, classes: int) -> int:
     items = batch + ring
     positives = max(1, items // max(classes, 1))
     block = max(_BLOCK_PAIRS, positives * items)
-    return PAIR_BYTES * batch * items + BLOCK_BYTES * block
+    loss = LOSSES[name]
+    needed = loss.pair_bytes * batch * items + BLOCK_BYTES * block
+    if loss.lists_triplets:  # a byte for every anchor, item and item, three int64 for those that are one
+        needed += batch * items * (items + 24 * positives)
+    return needed
 
 
 @lru_cache(maxsize=64)
@@ -209,24 +215,22 @@ def _layers(net: nn.Module, images: torch.Tensor) -> list[int]:
 
 
 def _mending(config: RunConfig) -> Footprint:
-    """A model, its copies and its batch; what a transformer's layers keep is taken from its size."""
+    """A model, its copies and its batch, from the size that its descriptor states."""
     assert config.mend is not None
     from trainers.crossmodal.models import MODELS
 
-    weights, side, kept = _SIZES.get(config.mend.model.name, _SIZES["open_clip"])
-    del MODELS
+    size = MODELS[config.mend.model.name].size
     arms, batch = len(config.mend.recipes), config.mend.batch
     photos = config.mend.scenes.limit or _PHOTOS
     return Footprint(
-        images=min((1 + arms) * photos * 3 * side**2, settings.memory_bytes()),
-        encoders=_FLOAT * (_STATE + 3) * (arms + 1) * weights,
-        activations=_FLOAT * batch * kept,
-        pairs=PAIR_BYTES * batch * batch,
-        evaluation=_FLOAT * (config.mend.queries + config.mend.gallery) * 1024,
+        images=min((1 + arms) * photos * 3 * size.side**2, settings.memory_bytes()),
+        encoders=_FLOAT * (_STATE + 3) * (arms + 1) * size.weights,
+        activations=_FLOAT * batch * size.kept,
+        pairs=_PAIR_BYTES * batch * batch,
+        evaluation=_FLOAT * (config.mend.queries + config.mend.gallery) * _EMBEDDED,
     )
 
 
 _PHOTOS = 5000
-_SIZES = {"tiny_clip": (2_800_000, 64, 1_500_000), "open_clip": (151_000_000, 224, 30_000_000)}
-"""Of image-text models: weights, side of the photos, numbers that a pair leaves behind."""
-_SIZES["tiny_clip_mended"] = _SIZES["tiny_clip"]
+_EMBEDDED = 1024
+"""Numbers per embedding of an image-text model, at most."""

@@ -15,7 +15,7 @@ import types
 import typing
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeGuard
 
 from trainers.errors import ParameterError
 
@@ -99,7 +99,7 @@ def check(spec: Spec, value: Any, owner: str) -> Any:
     return _scalar(spec, value, spec.type, owner)
 
 
-def is_number(value: object) -> bool:
+def is_number(value: object) -> TypeGuard[int | float]:
     """Whether this is a number that can be computed with: finite, and no truth value."""
     try:
         return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-import math
 import types
 import typing
 from collections.abc import Mapping
 from typing import Any
+
+from trainers.parameters import is_number
 
 
 def check_types(value: object) -> None:
@@ -45,6 +46,5 @@ def _fits(value: object, hint: Any) -> bool:
     if dataclasses.is_dataclass(hint):
         return isinstance(value, hint) and check_types(value) is None
     if hint in (int, float):
-        number = isinstance(value, int if hint is int else (int, float)) and not isinstance(value, bool)
-        return number and math.isfinite(value)  # type: ignore[arg-type]
+        return is_number(value) and (hint is float or isinstance(value, int))
     return isinstance(value, hint)

@@ -6,7 +6,7 @@ from trainers.errors import ParameterError
 from trainers.parameters import is_number, make
 from trainers.types import MAX_LOSSES, OPTIMISERS, MendChoice, RunConfig
 
-_RANGES = {
+RANGES: dict[str, tuple[float, float]] = {
     "dim": (2, 4096),
     "classes_per_batch": (2, 2048),
     "images_per_class": (2, 256),
@@ -16,19 +16,16 @@ _RANGES = {
     "memory_after": (0, 10_000_000),
     "seed": (0, 2**31 - 1),
     "probe_size": (20, 50_000),
+    "clip_norm": (1e-3, 1e6),
+    "steps": (0, 10_000_000),
+    "minutes": (0, 7 * 24 * 60),
+    "epochs": (0, 100_000),
+    "halve_every": (0, 100_000),
+    "snapshot_steps": (0, 10_000_000),
 }
+"""Least and most of each setting, both included but the least of those of :data:`_ABOVE`."""
+_ABOVE = ("steps", "minutes", "epochs", "halve_every", "snapshot_steps")
 _MENDING_RANGES = {"batch": (8, 4096), "queries": (10, 100_000), "gallery": (100, 10_000_000)}
-CLIP_NORM_RANGE = (1e-3, 1e6)
-LONGEST_MINUTES = 7 * 24 * 60
-MOST_STEPS = 10_000_000
-MOST_EPOCHS = 100_000
-_MOST = {
-    "steps": MOST_STEPS,
-    "minutes": LONGEST_MINUTES,
-    "epochs": MOST_EPOCHS,
-    "halve_every": MOST_EPOCHS,
-    "snapshot_steps": MOST_STEPS,
-}
 
 
 def check(config: RunConfig) -> None:
@@ -42,11 +39,13 @@ def check(config: RunConfig) -> None:
     from trainers.losses import LOSSES
     from trainers.samplers import SAMPLERS
 
-    for name, (low, high) in _RANGES.items():
-        _check_range(name, getattr(config, name), low, high)
-    if config.clip_norm is not None:
-        _check_range("clip_norm", config.clip_norm, *CLIP_NORM_RANGE)
-    _check_budget(config)
+    if config.steps is None and config.minutes is None and config.epochs is None:
+        raise ParameterError("A run needs a budget: steps, minutes or epochs; none came.")
+    optional = (*_ABOVE, "clip_norm")
+    for name, (low, high) in RANGES.items():
+        value = getattr(config, name)
+        if value is not None or name not in optional:
+            _check_range(name, value, low, high, above=name in _ABOVE)
     if config.optimiser not in OPTIMISERS:
         raise ParameterError(f"There is no optimiser {config.optimiser!r}; choose from {', '.join(OPTIMISERS)}.")
     if config.mend is not None:
@@ -114,17 +113,11 @@ def _check_source(source: str) -> None:
         resolve(source)
 
 
-def _check_range(name: str, value: object, low: float, high: float) -> None:
-    if not is_number(value) or not low <= value <= high or (isinstance(low, int) and value != int(value)):  # type: ignore
+def _check_range(name: str, value: object, low: float, high: float, *, above: bool = False) -> None:
+    label = name.replace("_", " ")
+    if above:
+        if not is_number(value) or not low < value <= high:
+            raise ParameterError(f"{label} needs a number above {low:g} and at most {high}; {value!r} came.")
+    elif not is_number(value) or not low <= value <= high or (isinstance(low, int) and value != int(value)):
         words = "a whole number" if isinstance(low, int) else "a number"
-        raise ParameterError(f"{name.replace('_', ' ')} needs {words} from {low:g} to {high:g}; {value!r} came.")
-
-
-def _check_budget(config: RunConfig) -> None:
-    if config.steps is None and config.minutes is None and config.epochs is None:
-        raise ParameterError("A run needs a budget: steps, minutes or epochs; none came.")
-    for name, most in _MOST.items():
-        value = getattr(config, name)
-        if value is not None and (not is_number(value) or not 0 < value <= most):
-            label = name.replace("_", " ")
-            raise ParameterError(f"{label} needs a number above 0 and at most {most}; {value!r} came.")
+        raise ParameterError(f"{label} needs {words} from {low:g} to {high:g}; {value!r} came.")

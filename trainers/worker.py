@@ -71,13 +71,9 @@ class Worker:
         """Train until the end, a stop or a failure; returns the final state.
 
         Raises:
-            RunError: another process trains this run.
+            RunError: another process trains this run, or it is gone.
         """
-        try:
-            locked = self._lock.acquire()
-        except FileNotFoundError as error:
-            raise RunError(f"There is no run {self.folder.id}; it may have been deleted.") from error
-        if not locked:
+        if not self._lock.acquire():
             raise RunError(f"Run {self.folder.id} is being trained by another process; stop it there first.")
         try:
             self._run()

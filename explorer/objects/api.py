@@ -10,6 +10,7 @@ from typing import Any
 import gradio as gr
 
 from explorer.objects.fields import Fields
+from explorer.objects.photos import UPLOAD
 from explorer.objects.service import CHOSEN, Objects
 from explorer.objects.sets import DRAWN
 from explorer.plain import typed
@@ -18,7 +19,6 @@ from explorer.visitors import caller
 
 _LONGEST = 600.0
 """Seconds that a program waits for sentences to be read, or for a score."""
-_MOST = 30 * 1024 * 1024
 _AT_ONCE = 2
 
 
@@ -46,7 +46,7 @@ def add_object_api(objects: Objects) -> None:
             photos: the set whose photos are numbered, and whose sentences answer an image file.
         """
         ref = _reference(objects, photo, photos)
-        chosen = models or [name for name in CHOSEN if objects.models.known(name).missing is None]
+        chosen = models or _ready(objects)
         remove = _remove(objects, ref, object_class, box)
         asked = {"photo": ref, "remove": remove, "fill": fill, "models": chosen, "k": k, "set": photos}
         question = objects.answers.read(Fields(asked))
@@ -71,7 +71,7 @@ def add_object_api(objects: Objects) -> None:
             every: each allowed class of a photo in turn instead of one.
             seed: of the choice of photos and classes.
         """
-        chosen = models or [name for name in CHOSEN if objects.models.known(name).missing is None]
+        chosen = models or _ready(objects)
         asked = {"set": photos, "models": chosen, "fill": fill, "queries": queries, "every": every, "seed": seed}
         job = objects.jobs.add(objects.scorer.read(Fields(asked)), caller(request))
         end = time.monotonic() + _LONGEST
@@ -86,6 +86,11 @@ def add_object_api(objects: Objects) -> None:
         gr.api(typed(function), api_name=function.__name__, concurrency_limit=_AT_ONCE)
 
 
+def _ready(objects: Objects) -> list[str]:
+    """The models that are asked if none is named."""
+    return [name for name in CHOSEN if objects.models.known(name).missing is None]
+
+
 def _reference(objects: Objects, photo: str, group: str) -> str:
     """Reference of the photo that is meant; an image file becomes an upload."""
     text = str(photo).strip()
@@ -94,8 +99,8 @@ def _reference(objects: Objects, photo: str, group: str) -> str:
     if len(text) <= 200 and "." in text:
         return text
     data = text.partition(",")[2] if text.startswith("data:") else text
-    if len(data) > _MOST * 4 // 3:
-        raise RequestError(f"An image file of at most {_MOST // 2**20} MB was needed; a larger one came.")
+    if len(data) > UPLOAD * 4 // 3:
+        raise RequestError(f"An image file of at most {UPLOAD // 2**20} MB was needed; a larger one came.")
     try:
         content = base64.b64decode(data, validate=True)
     except (binascii.Error, ValueError) as error:

@@ -8,6 +8,7 @@ from typing import Any
 
 from explorer.plain import parse, seen
 from explorer.replies import RequestError
+from trainers.parameters import is_number
 
 
 class Fields:
@@ -55,8 +56,7 @@ class Fields:
         value = self._values.get(name)
         if value is None:
             return default
-        fits = math.isfinite(number(value))
-        if not fits or value != int(value) or not low <= value <= high:
+        if not is_number(value) or value != int(value) or not low <= value <= high:
             raise self._refused(name, f"a whole number from {low} to {high}", value)
         return int(value)
 
@@ -105,9 +105,4 @@ class Fields:
 
 def number(value: object) -> float:
     """A coordinate; NaN for null and whatever is no number. Browsers send what is not finite as null."""
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
-        return math.nan
-    try:
-        return float(value)
-    except OverflowError:
-        return math.nan
+    return float(value) if is_number(value) else math.nan

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
-from explorer.objects.fields import Fields, number
+from explorer.objects.fields import Fields
 from explorer.objects.models import Models
 from explorer.objects.sets import Sets
 from explorer.replies import RequestError
@@ -15,7 +14,7 @@ from explorer.wording import waiting
 from trainers.errors import UserError
 from trainers.mending.cli import WEIGHT_DECAY, learning_rate_of
 from trainers.mending.recipes import Recipe
-from trainers.parameters import specs
+from trainers.parameters import is_number, specs
 from trainers.types import MAX_LOSSES, MendChoice, ModelChoice, RunConfig, SceneChoice
 from trainers.validation import check
 
@@ -90,6 +89,6 @@ def _number(fields: Fields, name: str) -> float | None:
     value = fields.plain(name)
     if value is None:
         return None
-    if isinstance(value, bool) or not math.isfinite(number(value)):
+    if not is_number(value):
         raise RequestError(f"{name.replace('_', ' ')} needs a number; {str(value)[:40]!r} came.")
     return float(value)

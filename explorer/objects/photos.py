@@ -28,6 +28,8 @@ SHOWN = 1024
 """Longest side of a photo on the page, pixels."""
 KEPT = 64 * MEGABYTE
 """Most that is kept of what cannot be made again: photos that visitors brought along, and painted pictures."""
+UPLOAD = 30 * 1024 * 1024
+"""Most bytes of an image file that a visitor brings along."""
 UPLOADS = 32
 _UPLOAD = "upload"
 _COST = KEPT // UPLOADS  # the least that an upload counts, so that at most UPLOADS are kept

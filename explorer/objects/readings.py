@@ -17,6 +17,9 @@ READINGS = (
     f"Words that the paper's table lacks: {_ADDED}. Who rides something is a person, not what is ridden.",
     "Flickr30k Entities: the paper's four classes are taken to be people, animals, vehicles and instruments. Annotated "
     "phrases are deleted to the letter; after phrases found by rule a leading “of”, “with” or “and” goes too.",
+    "The phrases to delete are those of the removed class: the paper's example says so, where its formula prints the "
+    "classes that stay.",
+    "Sentences from which a phrase was deleted are trained on first, then those that never named the object.",
     "A sentence that names nothing that is left, once phrases are deleted, makes no pair to train on.",
     "AP@k is divided by k, or by the number of right sentences where there are fewer; photos without any are left out.",
     "Telea stands in for the paper's inpainting network; LaMa can be used from a file of your own.",

@@ -13,14 +13,13 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from explorer.objects.fields import Fields
-from explorer.objects.photos import SHOWN, about, jpeg, png
+from explorer.objects.photos import SHOWN, UPLOAD, about, jpeg, png
 from explorer.objects.score import table
 from explorer.objects.service import Objects
 from explorer.replies import Endpoint, RequestError, answering, json_reply
 from explorer.visitors import caller
 
 BODY = 256 * 1024
-UPLOAD = 30 * 1024 * 1024
 NAME_HEADER = "x-rankscope-name"
 SMALLEST = 16
 _AT_ONCE = 4

@@ -101,6 +101,7 @@ class Sets:
         self._drawn: PhotoSet | None = None
         self._lock = threading.Lock()
         self._reading = threading.Lock()
+        self._drawing = threading.Lock()  # its own: a set that takes minutes to open must not keep the drawn one away
 
     def get(self, name: str) -> PhotoSet:
         """An open set.
@@ -126,7 +127,7 @@ class Sets:
 
     def drawn(self) -> PhotoSet:
         """The drawn scenes, made when first asked for."""
-        with self._reading:
+        with self._drawing:
             if self._drawn is None:
                 data = self._load(DRAWN)
                 self._drawn = PhotoSet(

@@ -14,6 +14,7 @@ import pytest
 from tests.synthetic import make_run
 from trainers.store import RunFolder
 
+PATIENCE = 30_000  # ms; a busy machine draws WebGL in software
 NAMES = ("chromium", "chromium-browser", "google-chrome")
 # without SwiftShader a headless browser has no WebGL; most of the rest keeps it from calling home
 FLAGS = [
@@ -87,6 +88,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
 def browser() -> Iterator[object]:
     """One headless Chromium."""
     playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    playwright.expect.set_options(timeout=PATIENCE)
     with playwright.sync_playwright() as started:
         opened = started.chromium.launch(executable_path=chromium(), args=FLAGS)
         yield opened

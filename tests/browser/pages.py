@@ -8,11 +8,10 @@ from typing import Any
 
 from playwright.sync_api import Browser, BrowserContext, Page
 
-from tests.browser.conftest import Site
+from tests.browser.conftest import PATIENCE, Site
 
 WIDE = (1280, 900)
 PHONE = (390, 844)
-PATIENCE = 10_000  # ms; a busy machine draws WebGL in software
 _READY = "() => window.rankscope?.debug.state().k !== null && window.rankscope?.debug.state().k !== undefined"
 
 

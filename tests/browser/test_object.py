@@ -71,6 +71,8 @@ def test_the_tab_opens_with_something_already_removed(browser: Browser, site: Si
         expect(filled(page).locator("h3")).to_have_text(re.compile("^Without the [a-z]"))
         expect(filled(page).locator("header")).to_contain_text("% of the image filled")
         expect(original(page).locator(".rs-box[aria-pressed=true]").first).to_be_visible()
+        expect(page.locator(".rs-place")).to_have_text("92 of 1,000")
+        expect(page.locator(".rs-thumbs button[aria-pressed=true]")).to_be_in_viewport()
         loaded(original(page).locator(".rs-photo"))
         loaded(filled(page).locator(".rs-photo").first)
         tops = [card.locator(".rs-said").nth(3).bounding_box() for card in page.locator(".rs-saycard").all()]
@@ -160,6 +162,23 @@ def test_an_own_photo(browser: Browser, site: Site) -> None:
         with page.expect_download() as download:
             filled(page).get_by_role("button", name="Download the filled picture").click()
         assert download.value.suggested_filename == "rankscope-without-the-dog.png"
+
+
+def test_a_new_photo_begins_with_nothing_drawn(browser: Browser, site: Site) -> None:
+    inked = "(c) => c.getContext('2d').getImageData(0, 0, c.width, c.height).data.some((value) => value > 0)"
+    with tab(browser, site) as page:
+        for _ in range(2):
+            file = page.locator(".rs-object input[type=file]")
+            before = original(page).locator(".rs-photo").get_attribute("src") or ""
+            file.set_input_files({"name": "a.jpg", "mimeType": "image/jpeg", "buffer": jpeg()})
+            expect(original(page).locator(".rs-photo")).not_to_have_attribute("src", before)
+            canvas = original(page).get_by_role("application")
+            page.wait_for_function(f"(c) => !({inked})(c)", arg=canvas.element_handle())
+            original(page).get_by_text("Brush", exact=True).first.click()
+            original(page).get_by_label("What is drawn").fill("dog")
+            drag(page, canvas, (0.2, 0.5, 0.5, 0.8))
+            expect(filled(page).locator("h3")).to_have_text("Without the dog")
+            assert canvas.evaluate(inked)
 
 
 def test_a_broken_photo_is_refused_in_a_sentence(browser: Browser, site: Site) -> None:

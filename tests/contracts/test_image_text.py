@@ -29,6 +29,13 @@ def test_an_entry_says_what_it_is(name):
         assert spec.rule.help
 
 
+@pytest.mark.parametrize("name", HERE)
+def test_its_size_is_as_stated(name):
+    model, size = MODELS[name].build({}), MODELS[name].size
+    assert model.side == size.side
+    assert sum(weight.numel() for weight in model.parameters()) == pytest.approx(size.weights, rel=0.05)
+
+
 @pytest.mark.parametrize("name", MODELS)
 def test_parameters_are_checked_and_what_is_missing_is_a_sentence(name):
     model = MODELS[name]

@@ -231,3 +231,26 @@ def test_only_ones_own_machine_shows_its_token(tmp_path: Path, hub: str, words: 
     assert "datasets/owner/private" in paths and "owner/private/resolve" in paths and "resnet18" in paths, paths
     shown = {token for _, token in Hub.seen}
     assert shown == {None} if words else "Bearer hf_secret" in shown, json.dumps(Hub.seen, indent=1)
+
+
+@pytest.mark.parametrize("which", ["files", "splits"])
+def test_a_saved_set_reads_its_own_files_only(which: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import datasets
+
+    rows = {"image": [{"bytes": b"x", "path": None}] * 4, "caption": ["a dog"] * 4}
+    features = datasets.Features({"image": datasets.Image(), "caption": datasets.Value("string")})
+    made = datasets.DatasetDict({"train": datasets.Dataset.from_dict(rows, features=features)})
+    root, elsewhere = tmp_path / "root", tmp_path / "elsewhere"
+    made.save_to_disk(elsewhere)
+    made.save_to_disk(root / "set")
+    monkeypatch.setenv(access.FOLDERS, str(root))
+    assert load_scenes(str(root / "set")).splits["train"][0].load() == b"x"
+    if which == "splits":
+        (root / "set" / "dataset_dict.json").write_text(json.dumps({"splits": ["../../elsewhere/train"]}))
+    else:
+        state = json.loads((root / "set" / "train" / "state.json").read_text())
+        names = [f"../../../elsewhere/train/{one['filename']}" for one in state["_data_files"]]
+        state["_data_files"] = [{"filename": name} for name in names]
+        (root / "set" / "train" / "state.json").write_text(json.dumps(state))
+    with pytest.raises(DataError, match="not its own"):
+        load_scenes(str(root / "set"))

@@ -238,3 +238,22 @@ def test_which_split_asks_and_which_is_trained_on(names, test, train):
     assert (found.test_split, found.train_split) == (test, train)
     with pytest.raises(DataError, match="Set has no photo"):
         _ = SceneSet(title="Set", licence="", splits={"empty": ()}, classes=(), notes=()).test_split
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        {"annotations": [1], "images": []},
+        {"annotations": [], "images": [{"id": 1}]},
+        {"annotations": [{"image_id": 1, "caption": 5}], "images": []},
+        {"annotations": [], "images": 5},
+        {"annotations": [], "images": [{"id": "a", "file_name": "a.png"}, {"id": 1, "file_name": "a.png"}]},
+        {"annotations": [], "images": [{"id": 1, "file_name": "a.png", "width": "wide"}]},
+        {"annotations": [], "images": [{"id": 1, "file_name": "a\0b"}]},
+    ],
+)
+def test_annotations_that_are_not_cocos_are_said(tmp_path, content):
+    (tmp_path / "captions_val.json").write_text(json.dumps(content))
+    (tmp_path / "a.png").write_bytes(b"x")
+    with pytest.raises(DataError):
+        load_scenes(str(tmp_path))

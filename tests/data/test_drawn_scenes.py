@@ -9,7 +9,7 @@ import pytest
 from PIL import Image, ImageDraw
 
 from trainers.data.captions import load_scenes
-from trainers.data.drawn_scenes import DrawnScenes, are_drawn, drawing_of, drawn_scenes, pixels, render
+from trainers.data.drawn_scenes import DrawnScenes, are_drawn, build, drawing_of, drawn_scenes, pixels, render
 from trainers.data.drawn_scenes.shapes import draw_shape
 from trainers.data.drawn_scenes.world import CLASSES, COLOURS, PAIRS, SIZES, VARIANTS, WORN, make_layout
 from trainers.errors import DataError, ParameterError
@@ -226,3 +226,15 @@ def test_it_opens_with_settings_in_its_name():
     for wrong in ("drawn_scenes:bias", "drawn_scenes:bias=much", "drawn_scenes:bias=0.1", "drawn_scenes:colour=3"):
         with pytest.raises((DataError, ParameterError)):
             load_scenes(wrong)
+
+
+def test_scenes_above_the_limit_are_not_even_thought_out(monkeypatch):
+    made = []
+    make_scene = build._scene
+    monkeypatch.setattr(build, "_scene", lambda *args: made.append(args) or make_scene(*args))
+    few = load_scenes("drawn_scenes:train=90,val=60,test=20", limit=3).splits
+    assert len(made) == 9
+    whole = load_scenes("drawn_scenes:train=90,val=60,test=20").splits
+    for name, scenes in few.items():
+        assert [one.captions for one in scenes] == [one.captions for one in whole[name][:3]]
+        assert [one.load() for one in scenes] == [one.load() for one in whole[name][:3]]

@@ -11,11 +11,19 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+import pytest
 
 from explorer import Explorer, Settings, build
 from explorer.executor import ProcessExecutor
 
 PREFIX = "/gradio_api/rankscope"
+# Gradio leaves event loops for the garbage collector and sets an option that newer pandas versions retire
+GRADIO_WARNINGS = pytest.mark.filterwarnings(
+    "ignore:unclosed:ResourceWarning",
+    "ignore::pytest.PytestUnraisableExceptionWarning",
+    "ignore:.*no_silent_downcasting",
+    "ignore:The copy keyword is deprecated",
+)
 STAND_IN = Path(__file__).with_name("stand_in.py")
 
 

@@ -18,16 +18,11 @@ from gradio_client.exceptions import AppError
 
 from explorer import Explorer, Settings, build
 from explorer.executor import ProcessExecutor
+from tests.explorer.served_page import GRADIO_WARNINGS
 
 STAND_IN = Path(__file__).with_name("stand_in.py")
 ROOT = Path(__file__).resolve().parents[2]
-# Gradio leaves event loops for the garbage collector and sets an option that newer pandas versions retire
-pytestmark = pytest.mark.filterwarnings(
-    "ignore:unclosed:ResourceWarning",
-    "ignore::pytest.PytestUnraisableExceptionWarning",
-    "ignore:.*no_silent_downcasting",
-    "ignore:The copy keyword is deprecated",
-)
+pytestmark = GRADIO_WARNINGS
 PUBLIC = {"/start_run", "/run_status", "/stop_run", "/list_runs", "/remove_object", "/score_objects"}
 
 

@@ -10,15 +10,9 @@ import httpx
 import pytest
 
 from explorer.guard import LARGEST, Rules
-from tests.explorer.served_page import PREFIX, Served, error, served
+from tests.explorer.served_page import GRADIO_WARNINGS, PREFIX, Served, error, served
 
-# Gradio leaves event loops for the garbage collector and sets an option that newer pandas versions retire
-pytestmark = pytest.mark.filterwarnings(
-    "ignore:unclosed:ResourceWarning",
-    "ignore::pytest.PytestUnraisableExceptionWarning",
-    "ignore:.*no_silent_downcasting",
-    "ignore:The copy keyword is deprecated",
-)
+pytestmark = GRADIO_WARNINGS
 
 
 @pytest.fixture(scope="module")
@@ -50,6 +44,14 @@ def test_a_request_has_an_end(local: Served) -> None:
     assert "At most" in error(reply)
 
 
+def test_a_request_of_many_small_values_is_not_read(local: Served) -> None:
+    many = '{"data": [' + "[]," * 100_000 + "0]}"
+    for path in ("/gradio_api/run/list_runs", "/nowhere", f"{PREFIX}/objects/ask"):
+        assert "commas and brackets" in error(local.post(path, many))
+    long = {"data": ["," * 1000 + "x" * 2**20]}
+    assert local.post("/nowhere", long).status_code == 404
+
+
 # ---------------------------------------------------------------------- other sites
 
 
@@ -77,7 +79,7 @@ def test_another_sites_page_changes_nothing(local: Served) -> None:
         (f"{PREFIX}/objects/score", {}),
     ]
     for path, body in posts:
-        for origin in ("https://evil.example", "null", "http://[", f"http://localhost:{port + 1}"):
+        for origin in ("https://evil.example", "null", f"http://localhost:{port + 1}", "http://[::1", "//"):
             assert "Another site's page" in error(local.post(path, body, origin=origin)), origin
         assert "Another site's page" in error(local.post(path, body, **{"sec-fetch-site": "cross-site"}))
         for kind in ("text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x", ""):

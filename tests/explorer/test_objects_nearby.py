@@ -23,7 +23,7 @@ from tests.explorer.small_world import DOG, Tab, descriptor, load, paint_png
 from tests.synthetic import make_run
 from tests.tiny import tiny_config, write_images
 from trainers.crossmodal.models import MODELS
-from trainers.data import load_data
+from trainers.data import access, load_data
 from trainers.mending.cli import training_of
 from trainers.mending.recipes import PRESETS
 from trainers.observer import embed
@@ -180,7 +180,8 @@ class Nothing:
 
 
 @pytest.fixture
-def mending(tmp_path: Path) -> Iterator[tuple[Mending, Path]]:
+def mending(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Mending, Path]]:
+    monkeypatch.setenv(access.PUBLIC, "1")
     settings = Settings(runs=tmp_path / "runs", recorded=tmp_path / "recorded", public=True)
     scheduler = Scheduler(settings, Nothing())
     library = Library(settings.runs, settings.recorded)

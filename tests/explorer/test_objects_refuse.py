@@ -241,6 +241,29 @@ def test_only_the_last_sets_stay_open(tab: Tab) -> None:
     assert len(tab.json("start")["sets"]) == 1 + sets.KEPT
 
 
+def test_a_set_that_takes_long_keeps_nobody_from_the_drawn_scenes(tmp_path: Path) -> None:
+    begun, done = threading.Event(), threading.Event()
+
+    def slow(source: str, **options: object) -> SceneSet:
+        if source == "drawn_scenes":
+            return small_set("drawn")
+        begun.set()
+        assert done.wait(30)
+        return small_set("plain")
+
+    found = sets.Sets(load=slow)
+    opening = threading.Thread(target=found.open, args=("somebody/photos",))
+    opening.start()
+    assert begun.wait(30)
+    asking = threading.Thread(target=found.listed, daemon=True)
+    asking.start()
+    asking.join(10)
+    free = not asking.is_alive()
+    done.set()
+    opening.join(30)
+    assert free and not opening.is_alive()
+
+
 def test_a_folder_is_told_to_nobody(tmp_path: Path) -> None:
     tab = Tab(tmp_path, loading=lambda source, **_: small_set("plain"))
     found = tab.json("open", {"source": str(tmp_path)})["set"]

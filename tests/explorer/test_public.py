@@ -15,16 +15,10 @@ from explorer.guard import PENDING
 from explorer.settings import Limits
 from explorer.visitors import Caller, address_of
 from tests.data.world import picture, write_tree
-from tests.explorer.served_page import PREFIX, Served, error, served
+from tests.explorer.served_page import GRADIO_WARNINGS, PREFIX, Served, error, served
 from trainers.data import access
 
-# Gradio leaves event loops for the garbage collector and sets an option that newer pandas versions retire
-pytestmark = pytest.mark.filterwarnings(
-    "ignore:unclosed:ResourceWarning",
-    "ignore::pytest.PytestUnraisableExceptionWarning",
-    "ignore:.*no_silent_downcasting",
-    "ignore:The copy keyword is deprecated",
-)
+pytestmark = GRADIO_WARNINGS
 
 
 @pytest.fixture(scope="module")
@@ -48,9 +42,6 @@ def test_a_public_page_says_the_same_of_folders_that_are_there_and_that_are_not(
         assert error(public.post(f"{PREFIX}/objects/open", joined)) == access.REFUSAL
     accepted = [error(public.start(path)) for path in (there, absent)]
     assert accepted == [access.REFUSAL] * 2, "no run waits for its turn to be refused"
-
-
-# ------------------------------------------------------------------------ uploads
 
 
 # ------------------------------------------------------------------------- shares

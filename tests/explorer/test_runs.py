@@ -17,7 +17,7 @@ from explorer.scheduler import Scheduler
 from explorer.settings import Limits, Settings
 from trainers.errors import RunError
 from trainers.store import RunFolder
-from trainers.types import MendChoice, ModelChoice, RunConfig, RunState
+from trainers.types import LossChoice, MendChoice, ModelChoice, RunConfig, RunState
 
 STAND_IN = Path(__file__).with_name("stand_in.py")
 
@@ -326,3 +326,14 @@ def test_the_status_is_plain_json(bench):
     assert status["queue_position"] == 1
     assert status["losses"] == ["smooth_ap", "happier"]
     assert status["metrics"] == [{}, {}]
+
+
+def test_the_status_warns_of_batches_that_do_not_suit_a_loss(bench):
+    b = bench()
+    odd = LossChoice(name="contextual", parameters={"k": 5})
+    said = status_json(b.runs.status(b.runs.start(RunConfig(losses=(odd,)), "")))["advice"]
+    assert len(said) == 1 and "k is 5, with 4 images per class" in said[0]
+    for other in (LossChoice(name="of_another_version"), LossChoice(name="contextual", parameters={"gone": 1})):
+        folder = RunFolder.create(b.settings.runs, RunConfig(losses=(other,)))
+        folder.db.close()
+        assert status_json(b.runs.status(folder.id))["advice"] == []

@@ -7,7 +7,7 @@ import math
 import pytest
 
 from trainers.losses import LOSSES
-from trainers.losses._bound import BoundParameters, resolve
+from trainers.losses._bound import DIFFERS, BoundParameters, resolve
 from trainers.losses.sup_ap import SupAPParameters
 
 BOUNDED = [name for name, loss in LOSSES.items() if issubclass(loss.parameters, BoundParameters)]
@@ -36,6 +36,11 @@ def test_a_delta_that_is_set_stays() -> None:
 @pytest.mark.parametrize("name", BOUNDED)
 def test_every_loss_with_the_bound_lets_delta_follow(name: str) -> None:
     assert LOSSES[name].defaults()["delta"] is None
+
+
+@pytest.mark.parametrize("name", BOUNDED)
+def test_every_loss_with_the_bound_says_where_the_published_bounds_differ(name: str) -> None:
+    assert LOSSES[name].differs.endswith(DIFFERS)
 
 
 def test_happier_f_changes_alpha_alone() -> None:

@@ -37,9 +37,9 @@ def test_table_3_has_the_captioners_row_and_says_what_it_needs(tmp_path, monkeyp
     (preset,) = (one for one in PRESETS if one.name == "table3_texts")
     assert titles([recipe(values) for values in preset.recipes]) == [
         "D",
-        "D + D′ (captioner, telea)",
-        "D + D′ (prompts, telea)",
-        "D + D′ (phrases, telea)",
+        "D + D′ (captioner, telea, 0.08)",
+        "D + D′ (prompts, telea, 0.08)",
+        "D + D′ (phrases, telea, 0.08)",
     ]
     with pytest.raises(ParameterError, match=r"captioner, telea.*HF_HUB_OFFLINE.*`captioner`, as a folder or a Hub id"):
         check(changed(recipes=preset.recipes))

@@ -94,6 +94,7 @@ def test_classes_of_captions_read_by_eye():
         ("a biker on a bike", {"person", "bicycle"}),
         ("a motorcyclist on a motorbike", {"person", "motorcycle"}),
         ("skiers, snowboarders and skateboarders", {"person"}),
+        ("kitesurfers, wakeboarders and a paddleboarder", {"person"}),
         ("a surfer with a surfboard", {"person", "surfboard"}),
         ("an equestrian", {"person"}),
     ],

@@ -8,6 +8,9 @@ import threading
 import time
 from pathlib import Path
 
+import pytest
+
+from trainers.errors import RunError
 from trainers.store.lock import RunLock, is_locked
 
 HOLD = (
@@ -61,3 +64,8 @@ def test_asking_never_keeps_a_trainer_out(tmp_path: Path) -> None:
     for thread in threads:
         thread.join()
     assert tries > 3 and not wrong
+
+
+def test_a_run_that_is_gone_is_called_gone(tmp_path: Path) -> None:
+    with pytest.raises(RunError, match="There is no run deleted"):
+        RunLock(tmp_path / "deleted").acquire()

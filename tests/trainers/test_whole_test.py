@@ -102,6 +102,30 @@ def test_a_fine_tuning_says_how_many_removals_and_sentences(tmp_path: Path, caps
     assert said in capsys.readouterr().out
 
 
+@pytest.mark.parametrize(("limit", "reached"), [(10, True), (24, True), (25, False)])
+def test_a_fine_tuning_on_some_photos_of_a_set_says_so(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], limit: int, reached: bool
+) -> None:
+    from tests.mending.world import mend_config, write_coco
+
+    config = mend_config(write_coco(tmp_path / "coco", test=16), {"removed": False}, steps=1)
+    assert config.mend is not None
+    scenes = dataclasses.replace(config.mend.scenes, limit=limit)
+    config = dataclasses.replace(config, mend=dataclasses.replace(config.mend, scenes=scenes))
+    folder = RunFolder.create(tmp_path / "runs", config)
+    assert Worker(folder).run().phase == "finished"
+    found = {scalar.key: scalar.value for scalar in folder.scalars()}
+    assert main(["resume", folder.id, "--runs", str(tmp_path / "runs")]) == 0
+    told = capsys.readouterr().out
+    if reached:
+        assert found["test/photos_of_each_split"] == limit
+        assert f", of {limit} photos of each split at most:" in told and "all " not in told.partition(":")[0]
+    else:
+        assert "test/photos_of_each_split" not in found and " removals of the test set against all " in told
+    run = Library(tmp_path / "runs", tmp_path / "none").get(folder.id)
+    assert "photos_of_each_split" not in curve_panels(folder.scalars(), 1, run.probe)
+
+
 def test_stopped_while_it_scores_it_is_resumed_to_the_same_end(tmp_path: Path, images: Path) -> None:
     config = tiny_config(images, "supcon_out")
     whole = RunFolder.create(tmp_path, config)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import torch
@@ -67,6 +67,21 @@ def always(_parameters: Any) -> str | None:
 
 
 @dataclass(frozen=True, kw_only=True)
+class ModelSize:
+    """How large a model is, known before it is loaded; the plain values are those of CLIP ViT-B/32.
+
+    Attributes:
+        weights: number of them.
+        side: of its square photos, pixels.
+        kept: numbers that a pair of a photo and a sentence leaves behind for the backward pass, roughly.
+    """
+
+    weights: int = 151_000_000
+    side: int = 224
+    kept: int = 30_000_000
+
+
+@dataclass(frozen=True, kw_only=True)
 class ModelDescriptor:
     """One entry of the menu of image-text models.
 
@@ -83,6 +98,7 @@ class ModelDescriptor:
         photos: whether it was trained on photographs; false: it knows the drawn scenes only.
         trained: false: it starts from random weights, and knows nothing until it is trained here.
         learning_rate: a default for fine-tuning.
+        size: from which the memory of a run is estimated; of a model named by the user a guess.
         order: place in lists, smaller first.
     """
 
@@ -97,6 +113,7 @@ class ModelDescriptor:
     photos: bool = True
     trained: bool = True
     learning_rate: float = 2e-6
+    size: ModelSize = field(default_factory=ModelSize)
     order: int = 100
 
     def checked(self, parameters: Mapping[str, Any]) -> Any:

@@ -117,13 +117,6 @@ def store(key: str, data: LoadedData) -> None:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def entry_file(key: str, part: str) -> Path | None:
-    """The image file of a committed entry."""
-    root = _root()
-    path = None if root is None else root / key / f"{part}.safetensors"
-    return path if path is not None and path.is_file() else None
-
-
 def _root() -> Path | None:
     folder = settings.cache_folder()
     return None if folder is None else folder / "images"

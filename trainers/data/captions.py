@@ -58,7 +58,7 @@ def load_scenes(
     """
     report = progress or silent
     if is_drawn(source):
-        return _limited(drawn_scenes(_drawn_settings(source)), limit)
+        return drawn_scenes(_drawn_settings(source), limit)
     folder = resolve(source).folder
     if folder is not None and folder.is_dir():
         for is_it, read in ((is_coco, read_coco), (is_entities, read_entities)):
@@ -103,10 +103,6 @@ def _drawn_settings(source: str) -> DrawnScenes:
             raise DataError(f"Settings of the drawn scenes look like bias=0.7; {part[:40]!r} came.") from error
         values[name.strip()] = int(number) if number.is_integer() and name.strip() not in _SHARES else number
     return make(DrawnScenes, values, "Drawn scenes")
-
-
-def _limited(found: SceneSet, limit: int | None) -> SceneSet:
-    return replace(found, splits={name: scenes[:limit] for name, scenes in found.splits.items()})
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -29,6 +29,16 @@ def read_coco(folder: Path, limit: int | None = None) -> SceneSet:
     Raises:
         DataError: an annotation file is damaged or no image file is there.
     """
+    try:
+        return _joined(folder, limit)
+    except (KeyError, TypeError, ValueError, AttributeError, OverflowError, OSError) as error:
+        raise DataError(
+            f"The annotations of {folder.name!r} are not as COCO has them ({type(error).__name__}: {error}). Get the "
+            "files again."
+        ) from error
+
+
+def _joined(folder: Path, limit: int | None) -> SceneSet:
     splits, classes, notes = {}, {}, []
     for split, path in _files(folder, "captions").items():
         said = _read(path)

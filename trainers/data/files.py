@@ -238,9 +238,5 @@ def _common_depth(files: list[File]) -> int:
     return shared
 
 
-def _leads_out(name: str) -> bool:
-    return bool(re.match(r"[/\\]|[A-Za-z]:", name)) or ".." in re.split(r"[/\\]", name)
-
-
 def _hidden(name: str) -> bool:
     return name.startswith(".") or name == "__MACOSX"

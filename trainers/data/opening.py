@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -135,11 +136,35 @@ def _plain(place: files.Place, found: list[files.File]) -> Splits:
 def _saved(place: Path) -> Splits:
     import datasets
 
+    _check_saved(place)
     with quiet():
         try:
             return Splits(tables=arrow_tables(datasets.load_from_disk(str(place)), (place,)))
         except Exception as error:
             raise explain(error, str(place)) from error
+
+
+def _check_saved(place: Path) -> None:
+    """Refuse a saved set whose list of data files, or of splits, leads out of it.
+
+    Raises:
+        DataError: it does, or the list cannot be read.
+    """
+    home = place.resolve()
+    try:
+        splits = [place] if (place / "state.json").is_file() else []
+        if (place / "dataset_dict.json").is_file():
+            splits += [place / name for name in json.loads((place / "dataset_dict.json").read_text("utf-8"))["splits"]]
+        inside = all(path == place or home in path.resolve().parents for path in splits)
+        for split in splits if inside else ():  # what lies elsewhere is not even looked at
+            listed = json.loads((split / "state.json").read_text("utf-8"))["_data_files"]
+            inside = inside and all(home in (split / one["filename"]).resolve().parents for one in listed)
+    except (OSError, ValueError, KeyError, TypeError, RuntimeError) as error:
+        raise DataError(
+            f"The list of files of {place.name!r} cannot be read ({type(error).__name__}). Save the set again."
+        ) from error
+    if not inside:
+        raise DataError(f"{place.name!r} names files that are not its own, so it is not read. Choose another set.")
 
 
 def _saved_key(place: Path) -> str:

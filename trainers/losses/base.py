@@ -87,6 +87,8 @@ class LossDescriptor:
         memory: rows of the memory it trains with where a run asks for none; 0: without.
         equal_classes: the mathematics needs equal class sizes in a batch.
         proxy_learning_rate: learning rate of the proxies' own Adam; None: the encoder's.
+        pair_bytes: memory of one pair of a query and an item at the peak, measured, in float32.
+        lists_triplets: its mining lists every triplet of the batch and the memory, which is what takes most memory.
         alias_of: name of the entry that it equals; an alias can be asked for by name and is left out of menus.
         order: place in the menu, families by their first loss; 1000 puts a loss last in its family.
     """
@@ -111,6 +113,8 @@ class LossDescriptor:
     memory: int = 0
     equal_classes: bool = False
     proxy_learning_rate: float | None = None
+    pair_bytes: int = 30
+    lists_triplets: bool = False
     alias_of: str | None = None
     order: int = 1000
 

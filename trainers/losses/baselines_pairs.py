@@ -159,6 +159,7 @@ _TRIPLET = LossDescriptor(
     parameters=TripletParameters,
     module=_triplet("all", "Triplet"),
     gallery=True,
+    lists_triplets=True,
     order=501,
 )
 
@@ -183,6 +184,7 @@ DESCRIPTORS = (
         equation=r"\mathcal{L}=\operatorname{mean}_a\,[\,\max_p d_{ap}-\min_n d_{an}+m\,]_+",
         sentence="The triplet loss on each image's farthest positive and nearest negative in the batch.",
         module=_triplet("hard", "Triplet (hard)"),
+        lists_triplets=False,
         order=503,
     ),
     replace(
@@ -198,6 +200,8 @@ DESCRIPTORS = (
         ),
         sentence="The triplet loss on negatives drawn evenly over their distances, so that hard ones are not rare.",
         module=_triplet("distance_weighted", "Triplet (distance)"),
+        pair_bytes=170,
+        lists_triplets=False,
         order=504,
     ),
     LossDescriptor(
@@ -215,6 +219,7 @@ DESCRIPTORS = (
         parameters=MultiSimilarityParameters,
         module=_multi_similarity,
         gallery=True,
+        pair_bytes=170,
         order=500,
     ),
     LossDescriptor(

@@ -176,9 +176,13 @@ DESCRIPTOR = LossDescriptor(
         r"+\gamma\,(\bar{s}-\tilde{s})^2"
     ),
     sentence="Two images of a class should have the same nearest neighbours, not only be near each other.",
-    differs=("The terms add up as in the paper's Eq. 6; the two published codes each weigh them otherwise (`total`)."),
+    differs=(
+        "The terms add up as in the paper's Eq. 6; the two published codes each weigh them otherwise (`total`). The "
+        "contrastive term is a mean over the pairs still inside a hinge, as in both codes."
+    ),
     advice=advice,
     parameters=ContextualParameters,
     module=Contextual,
+    pair_bytes=160,
     order=300,
 )

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from torch import Tensor
 
+from trainers.losses._bound import DIFFERS
 from trainers.losses._hierarchical import HierarchicalRank
 from trainers.losses._proxies import PROXY_LEARNING_RATE
 from trainers.losses.base import LossDescriptor
@@ -61,7 +62,7 @@ DESCRIPTORS = (
         url=URL,
         equation=EQUATION,
         sentence="Orders results by how much of the label tree they share; a proxy per class keeps classes tight.",
-        differs=COUNTED,
+        differs=f"{COUNTED} {DIFFERS}",
         follows_code=True,
         parameters=HappierParameters,
         module=happier,
@@ -82,7 +83,7 @@ DESCRIPTORS = (
         sentence="HAPPIER leaning to the finest level: the exact class first, the rest of the tree second.",
         differs=(
             f"{COUNTED} alpha is the paper's for SOP (3 for iNaturalist) and all that is changed; the published "
-            "configuration of this name leaves alpha at 1 and sets both weights to 0.5 instead."
+            f"configuration of this name leaves alpha at 1 and sets both weights to 0.5 instead. {DIFFERS}"
         ),
         follows_code=True,
         parameters=HappierFParameters,

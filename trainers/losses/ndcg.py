@@ -116,6 +116,7 @@ DESCRIPTORS = (
             r"-\lambda\,\frac{1}{B}\sum_i\log\frac{\exp(x_i^\top p_{y_i}/T)}{\sum_z\exp(x_i^\top p_z/T)}"
         ),
         sentence="NDCG over the label tree, while a proxy per class keeps the finest classes together.",
+        differs=DIFFERS,
         parameters=RODNDCGParameters,
         module=rod_ndcg,
         hierarchy=True,

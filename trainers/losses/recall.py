@@ -161,7 +161,7 @@ DESCRIPTORS = (
         differs=(
             "Table II has a row with proxies, as here, and one with calibrated pairs (`terms`); the code weighs the "
             "two terms 0.5 and 0.5, and averages the calibration over the pairs still inside a hinge, where the paper "
-            "prints all pairs (`mean_over=all`)."
+            "prints all pairs (`mean_over=all`). " + DIFFERS
         ),
         parameters=RODRecallParameters,
         module=rod_recall,

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from torch import Tensor
 
-from trainers.losses._bound import resolve
+from trainers.losses._bound import DIFFERS, resolve
 from trainers.losses._decomposable import Decomposable, DecomposableParameters, Weights, described, weigh
 from trainers.losses._measures import AveragePrecision
 from trainers.losses._proxies import PROXY_LEARNING_RATE
@@ -60,7 +60,7 @@ DESCRIPTOR = LossDescriptor(
     differs=(
         "The tables of 2023 are trained with proxies, as here; the paper of 2021 had calibrated pairs in their place "
         "(`terms`), which its code weighs 1 and 1 where the paper says 0.5 and 0.5, and averages over the pairs still "
-        "inside a hinge, where the paper prints all pairs (`mean_over=all`)."
+        "inside a hinge, where the paper prints all pairs (`mean_over=all`). " + DIFFERS
     ),
     parameters=RoadmapParameters,
     module=roadmap,

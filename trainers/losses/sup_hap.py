@@ -141,6 +141,11 @@ DESCRIPTORS = (
             r"\frac{w_p}{|\bigcup_{q\ge p}\Omega^{(q)}|}"
         ),
         sentence="Sup-H-AP weighted so that it equals a chosen mixture of the average precisions of the single levels.",
+        differs=(
+            "The numerator is counted, without gradient, as in the published code; the paper of 2022 has a slope there "
+            f"for finer images, which Sup-H-AP has as an option. {DIFFERS}"
+        ),
+        follows_code=True,
         parameters=WeightedAPParameters,
         module=weighted_hap,
         hierarchy=True,

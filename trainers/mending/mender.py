@@ -67,7 +67,7 @@ class Mender(Loop):
                 f"scoring the whole test set, {arm.title}: " if len(self.arms) > 1 else "scoring the whole test set: "
             )
             marks = whole.ask(arm.model, lambda text, done, which=which: tell(f"{which}{text}, {done:.0%}", done))
-            found = numbers(marks) | sizes(self.exam)
+            found = numbers(marks) | sizes(self.exam) | self._cap
             self._scalars.now(arm.index, self.step, self.seconds, {f"test/{k}": v for k, v in found.items()})
 
     # ----------------------------------------------------------------- set-up
@@ -81,6 +81,7 @@ class Mender(Loop):
         found = open_scenes(config.mend.scenes, tell)
         for note in found.notes:
             self.folder.log(f"photos: {note}")
+        self._cap = photo_cap(found, config.mend.scenes.limit)
         words = load_words().with_classes(found.classes)
         recipes = [recipe(values) for values in config.mend.recipes]
         self._make_arms(model, recipes, found.splits[found.train_split], words, tell)
@@ -161,6 +162,12 @@ def numbers(marks: Marks) -> dict[str, float]:
 def sizes(exam: Exam) -> dict[str, float]:
     """How many removals are asked about and how many sentences answer."""
     return {counts.QUERIES: float(len(exam.queries)), counts.SENTENCES: float(len(exam.gallery))}
+
+
+def photo_cap(found: SceneSet, limit: int | None) -> dict[str, float]:
+    """The cap on the photos of a split, where one has as many and so may have lost some; else nothing."""
+    reached = limit is not None and any(len(scenes) == limit for scenes in found.splits.values())
+    return {counts.PHOTO_CAP: float(limit)} if limit is not None and reached else {}
 
 
 def load_model(choice: ModelChoice) -> CrossModal:

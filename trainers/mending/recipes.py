@@ -83,7 +83,7 @@ PRESETS = (
         name="paper",
         title="As published",
         sentence="With and without, trained as in the paper: ten epochs in batches of 256 by Adam, at the model's own "
-        "learning rate (CLIP 2e-6), halved every two epochs.",
+        "learning rate (CLIP 2e-6), halved every two epochs. Both take the same steps, so an epoch is one of D + D′.",
         recipes=(_D, {}),
         settings={"epochs": 10.0, "batch": 256, "optimiser": "adam", "halve_every": 2.0, "weight_decay": 0.0},
     ),

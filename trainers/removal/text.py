@@ -58,6 +58,9 @@ def mention_table(captions: Iterable[str], words: Matcher) -> np.ndarray:
 def remove_phrases(caption: str, removed: Iterable[str], words: Matcher) -> Edited:
     """Delete every noun phrase that names a removed class. Plain deletion, as published: nothing is repaired.
 
+    Kim et al. 2023, 3.3, print the classes that stay in the condition for the phrases to delete; their example deletes
+    those of the removed class, which must be meant.
+
     Annotated phrases go to the letter. Where phrases were found by rule a leading *of*, *with* or *and* and leading
     punctuation go as well (our reading). Blanks are squeezed in both cases.
     """

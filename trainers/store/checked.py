@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-import math
 from typing import Any
+
+from trainers.parameters import is_number
 
 MOST = 2**53  # beyond it a browser cannot count
 
@@ -26,7 +27,7 @@ def real(value: object, name: str) -> float:
     Raises:
         ValueError: it is none.
     """
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
+    if not is_number(value):
         raise ValueError(f"{name} needs a number; got {shown(value)}")
     return float(value)
 

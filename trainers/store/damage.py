@@ -68,6 +68,11 @@ def damaged(run_id: str, why: object) -> RunError:
     )
 
 
+def absent(run_id: str) -> RunError:
+    """The error that says that there is no such run."""
+    return RunError(f"There is no run {run_id}; it may have been deleted.")
+
+
 def words(why: object) -> str:
     """The cause without places of this machine: the sentence is shown to any visitor."""
     if isinstance(why, OSError) and why.strerror:

@@ -5,14 +5,14 @@ from __future__ import annotations
 import errno
 import fcntl
 import os
-import stat
 import time
 from pathlib import Path
 
 from trainers.errors import RunError
+from trainers.store.damage import absent, words
+from trainers.store.regular import open_handle
 
 ATTEMPTS, PAUSE = 20, 0.01
-_SAFELY = os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOFOLLOW  # a pipe or a link in its place must hold nobody up
 
 
 class RunLock:
@@ -26,16 +26,16 @@ class RunLock:
         """Take the lock; False when another process holds it. Child processes do not inherit it.
 
         Raises:
-            RunError: the lock is no file, or cannot be made.
+            RunError: the run is gone, or its lock is no file or cannot be made.
         """
+        run_id = self._path.parent.name
         try:
-            handle = os.open(self._path, os.O_RDWR | os.O_CREAT | _SAFELY, 0o644)
-            if not stat.S_ISREG(os.fstat(handle).st_mode):
-                os.close(handle)
-                raise OSError(errno.EINVAL, "it is no file")
+            handle = open_handle(self._path, os.O_RDWR | os.O_CREAT)
+        except FileNotFoundError as error:
+            raise absent(run_id) from error
         except OSError as error:
             raise RunError(
-                f"The lock of run {self._path.parent.name} cannot be taken ({error.strerror}). Delete the file `lock`."
+                f"The lock of run {run_id} cannot be taken ({words(error)}). Delete `lock` in its folder."
             ) from error
         for _ in range(ATTEMPTS):
             try:
@@ -69,12 +69,10 @@ class RunLock:
 def is_locked(folder: Path) -> bool:
     """Whether some process holds the folder's lock; what is no file nobody can hold. It never raises."""
     try:
-        handle = os.open(folder / "lock", os.O_RDONLY | _SAFELY)
+        handle = open_handle(folder / "lock", os.O_RDONLY)
     except (OSError, ValueError):
         return False
     try:
-        if not stat.S_ISREG(os.fstat(handle).st_mode):
-            return False
         # shared: any number may ask at the same time without taking each other for a trainer
         fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except OSError as error:

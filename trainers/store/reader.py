@@ -12,7 +12,7 @@ from torch import Tensor
 
 from trainers.errors import RunError
 from trainers.store import checked
-from trainers.store.damage import damaged, reading, reads, words
+from trainers.store.damage import absent, damaged, reading, reads, words
 from trainers.store.database import Database
 from trainers.store.files import read_tensors
 from trainers.store.lock import is_locked
@@ -46,7 +46,7 @@ class RunReader:
     def check(self) -> None:
         """Raise RunError if this is no run: gone, half-deleted, damaged or of another version."""
         if not is_there(self.path):
-            raise RunError(f"There is no run {self.id}; it may have been deleted.")
+            raise absent(self.id)
         config = self.path / "config.json"
         if self.path.is_dir() and not is_there(config):
             os.scandir(self.path).close()  # perhaps nobody may look into it: that is said instead

@@ -11,7 +11,7 @@ import stat
 from pathlib import Path
 from typing import BinaryIO, cast
 
-_SAFELY = os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOFOLLOW
+SAFELY = os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOFOLLOW  # a pipe or a link in its place must hold nobody up
 _APPEND = os.O_WRONLY | os.O_APPEND | os.O_CREAT
 _KINDS = (
     (stat.S_ISLNK, "a link"),
@@ -76,8 +76,14 @@ def open_regular(path: Path, flags: int = _APPEND) -> BinaryIO:
         IrregularError: it is something else.
         OSError: it is missing or may not be opened.
     """
+    handle = open_handle(path, flags)
+    return cast(BinaryIO, os.fdopen(handle, "rb" if flags == os.O_RDONLY else "ab", buffering=0))
+
+
+def open_handle(path: Path, flags: int) -> int:
+    """The same as a bare handle, which whoever opens it closes."""
     try:
-        handle = os.open(path, flags | _SAFELY, 0o644)
+        handle = os.open(path, flags | SAFELY, 0o644)
     except OSError as error:
         if error.errno in (errno.ELOOP, errno.ENXIO, errno.EISDIR, errno.EMLINK):
             check_regular(path)
@@ -86,7 +92,7 @@ def open_regular(path: Path, flags: int = _APPEND) -> BinaryIO:
         os.close(handle)
         check_regular(path)
         raise IrregularError(f"{path.name} is not a file")
-    return cast(BinaryIO, os.fdopen(handle, "rb" if flags == os.O_RDONLY else "ab", buffering=0))
+    return handle
 
 
 def _kind(mode: int) -> str:

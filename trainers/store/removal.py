@@ -9,6 +9,7 @@ import stat
 from pathlib import Path
 
 from trainers.errors import RunError
+from trainers.store.damage import absent
 from trainers.store.opening import can_write
 
 
@@ -28,7 +29,7 @@ def remove(path: Path) -> None:
         else:
             path.unlink()
     except FileNotFoundError as error:
-        raise RunError(f"There is no run {path.name}; it may have been deleted.") from error
+        raise absent(path.name) from error
     except OSError as error:
         raise RunError(f"The run {path.name} cannot be deleted: {error.strerror}. Delete it by hand.") from error
 

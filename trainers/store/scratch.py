@@ -11,9 +11,11 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+from trainers.store.regular import SAFELY
+
 _SUFFIX = ".tmp"
 _OLD = 60.0  # seconds; unfinished files of earlier versions have no lock, so their age must do
-_LOOK = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOFOLLOW
+_LOOK = os.O_RDONLY | SAFELY
 
 
 @contextlib.contextmanager

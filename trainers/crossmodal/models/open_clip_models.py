@@ -12,7 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from trainers.crossmodal import tokens
-from trainers.crossmodal.base import CrossModal, ModelDescriptor
+from trainers.crossmodal.base import CrossModal, ModelDescriptor, ModelSize
 from trainers.crossmodal.losses import LARGEST_LOG_SCALE, clip_loss, siglip_loss
 from trainers.crossmodal.models._open_clip_source import Source, brief, locate, missing
 from trainers.data.quiet import offline, online, quiet
@@ -181,6 +181,7 @@ DESCRIPTORS = (
         parameters=SigLipParameters,
         make=lambda chosen: load("ViT-B-16-SigLIP", chosen.pretrained),
         missing=lambda chosen: missing("ViT-B-16-SigLIP", chosen.pretrained),
+        size=ModelSize(weights=203_000_000, kept=110_000_000),  # 196 patches where B/32 has 49
         order=21,
     ),
     ModelDescriptor(

@@ -16,7 +16,7 @@ from safetensors import SafetensorError
 from torch import Tensor, nn
 
 from trainers.crossmodal import tokens
-from trainers.crossmodal.base import CrossModal, ModelDescriptor
+from trainers.crossmodal.base import CrossModal, ModelDescriptor, ModelSize
 from trainers.crossmodal.losses import (
     LARGEST_LOG_SCALE,
     MARGIN,
@@ -179,6 +179,7 @@ def _descriptor(name: str, title: str, sentence: str, order: int) -> ModelDescri
         missing=lambda parameters: _missing(name, parameters),
         photos=False,
         learning_rate=2e-4,
+        size=ModelSize(weights=2_800_000, side=64, kept=1_500_000),
         order=order,
     )
 

@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence
 
 from trainers.crossmodal import tokens
-from trainers.crossmodal.base import CrossModal, ModelDescriptor
+from trainers.crossmodal.base import CrossModal, ModelDescriptor, ModelSize
 from trainers.crossmodal.losses import MARGIN, hardest_triplet_loss
 from trainers.parameters import parameter
 
@@ -106,5 +106,6 @@ DESCRIPTOR = ModelDescriptor(
     photos=False,
     trained=False,
     learning_rate=1e-3,
+    size=ModelSize(weights=1_600_000, side=64, kept=1_500_000),
     order=10,
 )
