@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import subprocess
@@ -37,6 +38,7 @@ def explorer(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Explorer]:
     made.blocks.launch(prevent_thread_lock=True, quiet=True, server_port=None, **made.launch_options)
     yield made
     made.close()
+    gc.collect()  # Gradio leaves event loops behind; collected here, where the tests expect the warning
 
 
 @pytest.fixture

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import gc
 import subprocess
 import sys
 import threading
@@ -17,6 +18,7 @@ import explorer
 from explorer import Settings, build, library
 from tests.campaigns._page import call, descriptors, wait
 from tests.explorer.page import Page
+from tests.explorer.served_page import GRADIO_WARNINGS
 from tests.synthetic import make_run
 from trainers.store import RunFolder
 
@@ -120,13 +122,10 @@ def url(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[str, 
     _, address, _ = made.blocks.launch(prevent_thread_lock=True, quiet=True, **made.launch_options)
     yield address, made
     made.close()
+    gc.collect()  # as in tests.explorer.served_page
 
 
-@pytest.mark.filterwarnings(
-    "ignore:unclosed:ResourceWarning",
-    "ignore::pytest.PytestUnraisableExceptionWarning",
-    "ignore:.*no_silent_downcasting",
-)
+@GRADIO_WARNINGS
 def test_calls_of_the_api_do_not_pile_up(url: tuple[str, explorer.Explorer]) -> None:
     address, made = url
     with httpx.Client(base_url=address.rstrip("/"), trust_env=False, timeout=30) as client:
