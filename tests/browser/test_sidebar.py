@@ -83,7 +83,9 @@ def test_what_is_wrong_stands_under_the_button(page: Page):
 def test_batches_that_do_not_suit_a_loss_are_said_under_the_button(page: Page):
     choose(page, 0, "Contextual")
     page.get_by_role("button", name="Batch, learning rate and more").click()
-    images = page.get_by_label("Images per class").last
+    images = page.get_by_role("spinbutton", name="Images per class")
+    images.scroll_into_view_if_needed()
+    page.wait_for_timeout(500)  # Gradio mounts the fields of a fold late: nobody types that fast
     images.fill("5")
     images.press("Tab")
     page.locator("#rs-train").click()

@@ -181,7 +181,7 @@ DESCRIPTORS = (
         sentence="AP read off a histogram of squared distances, which gradients can pass through.",
         parameters=FastAPParameters,
         module=FastAP,
-        pair_bytes=270,
+        pair_bytes=500,
         order=107,
     ),
     LossDescriptor(
@@ -196,7 +196,7 @@ DESCRIPTORS = (
         parameters=SoftBinParameters,
         module=SoftBinAP,
         gallery=True,
-        pair_bytes=270,
+        pair_bytes=500,
         order=108,
     ),
     LossDescriptor(
