@@ -27,7 +27,7 @@ from torch import nn
 from trainers.data import settings
 from trainers.encoders import ENCODERS
 from trainers.errors import UserError
-from trainers.losses import LOSSES
+from trainers.losses import LOSSES, LossDescriptor
 from trainers.types import RunConfig
 
 PROGRAM = 850_000_000
@@ -118,7 +118,7 @@ def footprint(config: RunConfig, shape: Shape | None = None) -> Footprint:
         activations=_FLOAT * batch * views * (kept + 3 * pixels),
         memories=sum(3 * ring * (_FLOAT * config.dim + 8 * _LEVELS) for ring in rings),
         pairs=max(
-            _pairs(one.name, batch * views, ring, known.classes) for one, ring in zip(descriptors, rings, strict=True)
+            _pairs(one, batch * views, ring, known.classes) for one, ring in zip(descriptors, rings, strict=True)
         ),
         evaluation=_FLOAT * (2 * config.probe_size * pixels + known.images * config.dim + 2 * _EVALUATED * widest),
     )
@@ -160,11 +160,10 @@ def _guess(config: RunConfig) -> Shape:
     )
 
 
-def _pairs(name: str, batch: int, ring: int, classes: int) -> int:
+def _pairs(loss: LossDescriptor, batch: int, ring: int, classes: int) -> int:
     items = batch + ring
     positives = max(1, items // max(classes, 1))
     block = max(_BLOCK_PAIRS, positives * items)
-    loss = LOSSES[name]
     needed = loss.pair_bytes * batch * items + BLOCK_BYTES * block
     if loss.lists_triplets:  # a byte for every anchor, item and item, three int64 for those that are one
         needed += batch * items * (items + 24 * positives)
