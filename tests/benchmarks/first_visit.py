@@ -1,0 +1,143 @@
+"""A first visit to "Remove an object": from the click to the picture, to an answer, and to the whole of it.
+
+Every visit starts the app anew with empty caches and opens it in Chromium; the reference is a second page of the same
+app, for which everything is there already.
+
+python -m tests.benchmarks.first_visit --visits 3
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.request
+from pathlib import Path
+from statistics import median
+
+from playwright.sync_api import Browser, sync_playwright
+
+from tests.browser.conftest import FLAGS, chromium
+
+ROOT = Path(__file__).resolve().parents[2]
+PATIENCE = 180.0
+MARKS = ("picture", "filled", "answer", "whole")
+"""The photo is shown; so is the one without the object; both models' lists are there; they are of all sentences."""
+# looks at every frame, so that a mark is as true as the screen
+WATCH = """() => {
+  const marks = (window.firstVisit = {}), start = performance.now();
+  const shown = (image) => image?.complete && image.naturalWidth > 0;
+  const look = () => {
+    const host = document.querySelector(".rs-object");
+    const mark = (name, is) => { if (is && marks[name] === undefined) marks[name] = (performance.now() - start) / 1000; };
+    const cards = [...(host?.querySelectorAll(".rs-saycard") ?? [])];
+    const lists = cards.map((card) => card.querySelectorAll(".rs-saidlist:not(.rs-lefts) .rs-similarity").length);
+    const answered = lists.length === 2 && lists.every((count) => count === 5);
+    const filled = host?.querySelector(".rs-comparing .rs-photo:not(.rs-before)");
+    mark("picture", shown(host?.querySelector(".rs-side .rs-photo")));
+    mark("filled", shown(filled) && filled.src.includes("/filled/"));
+    mark("answer", answered);
+    mark("whole", answered && marks.filled !== undefined && cards.every((card) => card.textContent.includes("for the filled photo")));
+    if (Object.keys(marks).length < 4) requestAnimationFrame(look);
+  };
+  look();
+  [...document.querySelectorAll("button[role=tab]")].find((tab) => tab.textContent.trim() === "Remove an object").click();
+}"""
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--visits", type=int, default=3, help="starts of the app")
+    parser.add_argument("--pictures", type=Path, help="folder for screenshots 1 s and 3 s after the click")
+    given = parser.parse_args()
+    rows: list[dict[str, float]] = []
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium(), args=FLAGS)
+        for _ in range(given.visits):
+            rows.append(_start_and_visit(browser))
+            print(", ".join(f"{name} {value:.2f}" for name, value in rows[-1].items()), flush=True)
+        browser.close()
+    print(f"\nseconds, median of {given.visits}; load now {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores")
+    middle = {name: median(row[name] for row in rows) for name in rows[0]}
+    print(f"{'':<9}{'first visit':>13}{'second page':>13}{'ratio':>8}")
+    for name in MARKS:
+        first, second = middle[name], middle[f"again {name}"]
+        print(f"{name:<9}{first:>13.2f}{second:>13.2f}{first / second:>8.1f}")
+    print(f"start of the app {middle['start']:.1f} s, {middle['start cpu']:.1f} s of a processor")
+    print(f"processor of the server from the click to the whole answer {middle['visit cpu']:.1f} s")
+    print(f"memory of the server: started {middle['start MB']:.0f} MB, answered {middle['visit MB']:.0f} MB")
+
+
+def _start_and_visit(browser: Browser) -> dict[str, float]:
+    with tempfile.TemporaryDirectory() as scratch, socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+        free.close()
+        home = Path(scratch)
+        environment = os.environ | {"RANKSCOPE_CACHE": str(home / "cache"), "HF_HUB_OFFLINE": "1"}
+        command = [sys.executable, "app.py", "--port", str(port), "--runs", str(home / "runs")]
+        begun = time.perf_counter()
+        process = subprocess.Popen(command, cwd=ROOT, env=environment, stdout=subprocess.DEVNULL)
+        try:
+            server, url = process.pid, f"http://127.0.0.1:{port}/"
+            _wait_for(url, process)
+            found = {"start": time.perf_counter() - begun, "start cpu": _seconds(server), "start MB": _memory(server)}
+            return found | _visits(browser, url, server)
+        finally:
+            process.terminate()
+            process.wait(30)
+
+
+def _visits(browser: Browser, url: str, server: int) -> dict[str, float]:
+    before = None
+    found: dict[str, float] = {}
+    for which in ("", "again "):
+        context = browser.new_context(viewport={"width": 1280, "height": 900})
+        page = context.new_page()
+        page.goto(url)
+        page.get_by_role("tab", name="Remove an object").wait_for(timeout=1000 * PATIENCE)
+        page.wait_for_load_state("networkidle")
+        before = _seconds(server)
+        page.evaluate(WATCH)
+        page.wait_for_function("Object.keys(window.firstVisit).length === 4", timeout=1000 * PATIENCE)
+        marks = page.evaluate("window.firstVisit")
+        found |= {f"{which}{name}": marks[name] for name in MARKS}
+        if not which:
+            found |= {"visit cpu": _seconds(server) - before, "visit MB": _memory(server)}
+        context.close()
+    return found
+
+
+def _wait_for(url: str, process: subprocess.Popen[bytes]) -> None:
+    end = time.monotonic() + PATIENCE
+    while time.monotonic() < end and process.poll() is None:
+        try:
+            urllib.request.urlopen(url, timeout=5).close()
+            return
+        except OSError:
+            time.sleep(0.05)
+    raise SystemExit("The app did not start.")
+
+
+def _seconds(server: int) -> float:
+    """Processor seconds of a process so far; nan where the system does not say."""
+    stat = Path(f"/proc/{server}/stat")
+    if not stat.exists():
+        return float("nan")
+    return sum(map(int, stat.read_text().rpartition(")")[2].split()[11:13])) / os.sysconf("SC_CLK_TCK")
+
+
+def _memory(server: int) -> float:
+    """Resident memory of a process in MB; nan where the system does not say."""
+    status = Path(f"/proc/{server}/status")
+    if not status.exists():
+        return float("nan")
+    return int(status.read_text().partition("VmRSS:")[2].split()[0]) * 1024 / 1e6
+
+
+if __name__ == "__main__":
+    main()
