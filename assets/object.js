@@ -11,6 +11,7 @@ import { Mend } from "./object_mend.js";
 import { Nearby } from "./object_nearby.js";
 import { Original } from "./object_original.js";
 import { Photos } from "./object_photos.js";
+import { Reading } from "./object_reading.js";
 import { beside, suggestion, unfinished } from "./object_removal.js";
 import { Sentences } from "./object_sentences.js";
 import { Settings } from "./object_settings.js";
@@ -53,6 +54,8 @@ class RemoveAnObject {
     });
     this.filled = new Filled();
     this.sentences = new Sentences({ csv: () => save(new Blob([csv(this.reply)], { type: "text/csv" }), "rankscope-sentences.csv"), count: () => this.ask() });
+    this.reading = new Reading((names) => names.map((name) => this.settings.title(name)));
+    this.sentences.node.append(this.reading.node);
     this.measure = new Measure({ settings: this.settings, open: (ref, removed) => this.open(ref, removed, true) });
     this.mend = new Mend({ act, settings: this.settings, use: (name) => this.useMended(name) });
     this.nearby = new Nearby(this.settings);
@@ -180,6 +183,8 @@ class RemoveAnObject {
     this.sentences.show(reply);
     if (this.remove?.classes) this.original.mark(reply.removed);
     clearTimeout(this.later);
+    if (reply.recorded) this.reading.begin(reply.set, asked.models);
+    else this.reading.rest();
     if (unfinished(reply)) this.later = setTimeout(() => this.asking.ask(asked), LATE);
   }
 

@@ -32,6 +32,8 @@ export const photo = (ref) => ask(`photo/${part(ref)}`);
 export const detect = (ref, detector) => post("detect", { photo: ref, detector });
 export const nameIt = (ref, box, model) => post("name", { photo: ref, box, model });
 export const answers = (asked) => post("ask", asked);
+export const read = (set, models) => post("read", { set, models });
+export const reading = () => ask("reading");
 export const measure = (asked) => post("score", asked);
 export const job = (id) => ask(`score/${part(id)}`);
 export const stopJob = (id) => post(`score/${part(id)}/stop`, {});

@@ -10,11 +10,13 @@ from typing import Any
 import torch
 
 from explorer.objects.fields import Fields
+from explorer.objects.first import FILL, K
 from explorer.objects.gallery import Gallery
 from explorer.objects.index import Index, Reading
 from explorer.objects.models import STRANGER, UNTRAINED, Known, Loaded, Models
 from explorer.objects.parts import parts, verdict
 from explorer.objects.photos import Photo, Photos
+from explorer.objects.recorded import Recorded
 from explorer.objects.removal import Filled, Fills, Wanted, about, read_objects, read_wanted
 from explorer.objects.sets import DRAWN
 from trainers.metrics.counterfactual import counterfactual
@@ -44,11 +46,12 @@ class Question:
 class Answers:
     """Answers questions; everything that a reply needs is in the question."""
 
-    def __init__(self, photos: Photos, fills: Fills, models: Models, index: Index) -> None:
+    def __init__(self, photos: Photos, fills: Fills, models: Models, index: Index, recorded: Recorded) -> None:
         self._photos = photos
         self._fills = fills
         self._models = models
         self._index = index
+        self._recorded = recorded
 
     def read(self, fields: Fields) -> Question:
         """A question from the values of a request.
@@ -62,9 +65,9 @@ class Answers:
         return Question(
             photo=photo,
             wanted=read_wanted(fields.inner("remove")),
-            fill=fields.text("fill", "telea"),
+            fill=fields.text("fill", FILL),
             models=tuple(dict.fromkeys(fields.texts("models", MOST_MODELS))),
-            k=fields.whole("k", 5, 1, 10**9),
+            k=fields.whole("k", K, 1, 10**9),
             group=photo.group.name if photo.group is not None else fields.text("set", DRAWN),
         )
 
@@ -78,6 +81,9 @@ class Answers:
         Raises:
             UserError: it cannot be done, in a sentence.
         """
+        found = self._known(question)
+        if found is not None:
+            return found
         readings = [self._index.ask(name, question.group) for name in question.models]
         filled = self._fills.take_out(question.photo, question.wanted, question.fill)
         read = _enough(readings, patience, HURRY if hurry is None else hurry)
@@ -90,9 +96,15 @@ class Answers:
             gallery = _read_with(reading.gallery.first(read), filled.judgement, question.wanted)
             notes, words = _notes(gallery, question.k), _words(gallery, filled.judgement)
             models.append(self._one(known, reading, gallery, question, filled))
-        reply = about(filled)
-        reply["notes"] = [*reply["notes"], *notes]
-        return {"photo": question.photo.ref, "set": question.group, **reply, "words": words, "models": models}
+        return _reply(question, filled, {"notes": notes, "words": words, "models": models}, recorded=False)
+
+    def _known(self, question: Question) -> dict[str, Any] | None:
+        """The reply to the page's first question, as long as the sentences are not read; None to any other."""
+        if not self._recorded.is_about(question) or self._index.has(question.models, question.group):
+            return None
+        filled = self._fills.take_out(question.photo, question.wanted, question.fill)
+        told = self._recorded.told(filled)
+        return None if told is None else _reply(question, filled, told, recorded=True)
 
     def _one(
         self, known: Known, reading: Reading, gallery: Gallery, question: Question, filled: Filled
@@ -119,6 +131,13 @@ class Answers:
             "left": [rank for rank, row in enumerate(original) if row not in removed],
             "partial": partial,
         }
+
+
+def _reply(question: Question, filled: Filled, told: dict[str, Any], *, recorded: bool) -> dict[str, Any]:
+    """What was done to the photo and what is ``told`` about it."""
+    reply = about(filled)
+    notes = [*reply["notes"], *told["notes"]]
+    return {"photo": question.photo.ref, "set": question.group, **reply, **told, "notes": notes, "recorded": recorded}
 
 
 def _enough(readings: Sequence[Reading], patience: float, hurry: float) -> int:

@@ -10,8 +10,9 @@ from typing import Any
 import gradio as gr
 
 from explorer.objects.fields import Fields
+from explorer.objects.first import CHOSEN
 from explorer.objects.photos import UPLOAD
-from explorer.objects.service import CHOSEN, Objects
+from explorer.objects.service import Objects
 from explorer.objects.sets import DRAWN
 from explorer.plain import typed
 from explorer.replies import RequestError

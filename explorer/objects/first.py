@@ -1,4 +1,4 @@
-"""Which photo a visitor sees first, and what is taken out of it."""
+"""Which photo a visitor sees first, what is taken out of it, and who is asked."""
 
 from __future__ import annotations
 
@@ -10,6 +10,10 @@ from trainers.removal.text import classes_of
 OPENING, TAKEN = "test-000091", "car"
 """The drawn scene to open with, and what goes: a car under a traffic light, where the two shipped models differ (a
 test asks them)."""
+CHOSEN = ("tiny_clip", "tiny_clip_mended")
+FILL = "telea"
+K = 5
+"""Sentences of each model."""
 _LOOKED_AT = 48
 
 

@@ -1,6 +1,7 @@
 """Sentences as each model reads them: encoded once in the background, kept in memory and on disk.
 
-Readings that go on at the same time take turns, so that two models under comparison have read the same sentences.
+Readings that go on at the same time go piece by piece together, so that two models under comparison have read the same
+sentences, and these are cut into tokens once for both.
 """
 
 from __future__ import annotations
@@ -10,13 +11,15 @@ import hashlib
 import logging
 import threading
 from collections import OrderedDict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 from queue import Empty, Full, Queue
 
 import torch
 from safetensors import SafetensorError
+from threadpoolctl import threadpool_limits
 from torch import Tensor
 
 from explorer.library import MEGABYTE
@@ -30,9 +33,13 @@ KEPT_BYTES = 512 * MEGABYTE
 KEPT_FILES = 16
 WAITING = 8
 """Sentences of so many pairs of a model and a set may wait to be read."""
+AT_ONCE = 2
+"""Readings that go on at the same moment."""
+SMALL = 20_000_000
+"""Weights up to which a model reads on one core."""
 CLOSING = 10.0
 """Seconds that closing waits for a thread."""
-_FORMAT = "1"
+_FORMAT = "2"
 _log = logging.getLogger(__name__)
 
 
@@ -45,7 +52,7 @@ class Reading:
         message, fraction: how far it is.
         gallery: the sentences; None until they are gathered.
         pieces: float32 ``[n, D]`` each, unit rows, in the order of the sentences; they grow while it goes on.
-        cut: how many sentences are longer than the model reads, and the longest one's tokens.
+        cut: how many of the sentences read are longer than the model reads, and the longest one's tokens.
         error: why it ended without vectors.
         done: set at the end, good or bad.
     """
@@ -77,7 +84,7 @@ class Reading:
 
 
 class Index:
-    """Reads sentences one set and one model at a time, in a thread of its own.
+    """Reads the sentences of sets through models, in threads of its own.
 
     Args:
         models, galleries: what reads, and what is read.
@@ -121,6 +128,13 @@ class Index:
                 self._thread.start()
         return made
 
+    def has(self, models: Iterable[str], group: str) -> bool:
+        """Whether all of these models have read all sentences of a set."""
+        keys = [(model, group, self._models.version(model)) for model in models]
+        with self._lock:
+            found = [self._readings.get(key) for key in keys]
+        return all(one is not None and one.done.is_set() and one.error is None for one in found)
+
     def going(self) -> list[Reading]:
         """Readings that are not done."""
         with self._lock:
@@ -148,16 +162,18 @@ class Index:
             self._thread.join(CLOSING)  # a thread inside torch must not outlive the interpreter
 
     def _work(self) -> None:
-        """One piece of every reading in turn; new ones join as they come."""
+        """One piece of every reading, then the next of every one; new ones join as they come."""
         active: list[tuple[Reading, Iterator[None]]] = []
-        while not self._closed:
-            try:
-                while (new := self._queue.get(block=not active)) is not None:
-                    active.append((new, self._steps(new)))
-            except Empty:
-                active = [pair for pair in active if self._step(*pair)]
-                continue
-            return
+        with ThreadPoolExecutor(AT_ONCE, thread_name_prefix="sentences") as readers:
+            while not self._closed:
+                try:
+                    while (new := self._queue.get(block=not active)) is not None:
+                        active.append((new, self._steps(new)))
+                except Empty:
+                    goes_on = readers.map(lambda pair: self._step(*pair), active)
+                    active = [pair for pair, more in zip(active, goes_on, strict=True) if more]
+                    continue
+                return
 
     def _step(self, reading: Reading, steps: Iterator[None]) -> bool:
         """A little more of a reading; whether it goes on."""
@@ -180,15 +196,12 @@ class Index:
         gallery = reading.gallery = self._galleries.get(reading.group)
         reading.message = "loading the model"
         loaded = self._models.get(reading.model)
-        lengths = loaded.lengths(gallery.texts)
-        reading.cut = (sum(length > loaded.context for length in lengths), max(lengths, default=0))
         path, total = _path(loaded, gallery), len(gallery.texts)
         kept = _kept(path, total)
         if kept is not None:
-            reading.pieces = [kept]
+            reading.pieces, reading.cut = [kept[0]], kept[1]
         while reading.read < total:
-            start = reading.read
-            reading.pieces.append(loaded.texts(gallery.texts[start : start + PIECE]))
+            _read_on(reading, loaded, gallery.texts[reading.read : reading.read + PIECE])
             gallery.mentioned.first(reading.read)  # along the way, so that no answer has to wait for it
             reading.fraction = reading.read / total
             reading.message = f"reading sentences: {reading.read:,} of {total:,}"
@@ -196,7 +209,7 @@ class Index:
         gallery.mentioned.first(total)
         reading.pieces = [reading.first(total)]
         if kept is None:
-            _keep(path, reading.pieces[0])
+            _keep(path, reading.pieces[0], reading.cut)
         reading.fraction, reading.message = 1.0, ""
 
     def _trim(self) -> None:
@@ -212,6 +225,16 @@ class Index:
                     del self._readings[key]
 
 
+def _read_on(reading: Reading, loaded: Loaded, texts: Sequence[str]) -> None:
+    """Add the next sentences to a reading."""
+    lengths = loaded.lengths(texts)
+    over, longest = reading.cut
+    reading.cut = (over + sum(length > loaded.context for length in lengths), max(longest, *lengths))
+    # a small model's products are so short that a second core waits more than it works; the other reading can use it
+    with threadpool_limits(1, user_api="openmp") if loaded.weights < SMALL else contextlib.nullcontext():
+        reading.pieces.append(loaded.texts(texts))
+
+
 def _path(loaded: Loaded, gallery: Gallery) -> Path | None:
     folder = cache_folder()
     if folder is None:
@@ -220,26 +243,28 @@ def _path(loaded: Loaded, gallery: Gallery) -> Path | None:
     return folder / "sentences" / f"{mark}.safetensors"
 
 
-def _kept(path: Path | None, count: int) -> Tensor | None:
+def _kept(path: Path | None, count: int) -> tuple[Tensor, tuple[int, int]] | None:
+    """Vectors of a file and what was cut; None if they are not there, or damaged."""
     if path is None or not path.is_file():
         return None
     try:
-        vectors = read_tensors(path)[0]["vectors"]
-    except (OSError, KeyError, SafetensorError):
-        vectors = torch.zeros(0)
+        tensors, about = read_tensors(path)
+        vectors, over, longest = tensors["vectors"], int(about["over"]), int(about["longest"])
+    except (OSError, KeyError, ValueError, SafetensorError):
+        vectors, over, longest = torch.zeros(0), 0, 0
     if vectors.dim() != 2 or len(vectors) != count or not bool(torch.isfinite(vectors).all()):
         path.unlink(missing_ok=True)  # a damaged cache is made again
         return None
     with contextlib.suppress(OSError):
         path.touch()
-    return vectors.float()
+    return vectors.float(), (over, longest)
 
 
-def _keep(path: Path | None, vectors: Tensor) -> None:
+def _keep(path: Path | None, vectors: Tensor, cut: tuple[int, int]) -> None:
     if path is None:
         return
     with contextlib.suppress(OSError, UserError):  # a cache that cannot be written is done without
-        write_tensors(path, {"vectors": vectors})
+        write_tensors(path, {"vectors": vectors}, {"over": str(cut[0]), "longest": str(cut[1])})
         files = sorted(path.parent.glob("*.safetensors"), key=lambda file: file.stat().st_mtime, reverse=True)
         for old in files[KEPT_FILES:]:
             old.unlink(missing_ok=True)

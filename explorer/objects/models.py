@@ -7,6 +7,7 @@ import re
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
@@ -88,6 +89,11 @@ class Loaded:
     def side(self) -> int:
         """Side of the square photos it takes, pixels."""
         return self._model.side
+
+    @property
+    def weights(self) -> int:
+        """How many it has."""
+        return sum(weight.numel() for weight in self._model.parameters())
 
     @property
     def context(self) -> int:
@@ -207,6 +213,11 @@ class Models:
             raise DataError("A mended model cannot be mended again here. Choose the model that it came from.")
         descriptor, parameters = self._parsed(name)
         return descriptor.name, parameters
+
+    def shipped(self, name: str) -> Path | None:
+        """File of the weights that a model of the menu ships with; None: it does not, or is not on the menu."""
+        descriptor = self._menu.get(name)
+        return None if descriptor is None else descriptor.shipped
 
     def version(self, name: str) -> int:
         """A run that trains on writes other weights under the same name."""

@@ -49,6 +49,7 @@ def objects_routes(objects: Objects) -> list[Route]:
         "/objects/detect": (ends.detect, BODY),
         "/objects/name": (ends.name, BODY),
         "/objects/ask": (ends.ask, BODY),
+        "/objects/read": (ends.read, BODY),
         "/objects/score": (ends.score, BODY),
         "/objects/score/{job}/stop": (ends.stop, BODY),
         "/objects/neighbours": (ends.neighbours, BODY),
@@ -145,6 +146,10 @@ class ObjectEndpoints:
     def ask(self, _request: Request, body: bytes) -> Response:
         """Take something out and ask the models."""
         return json_reply(self._objects.answers.answer(self._objects.answers.read(Fields.parse(body))))
+
+    def read(self, _request: Request, body: bytes) -> Response:
+        """Have the sentences read that further questions need."""
+        return json_reply({"reading": self._objects.read(Fields.parse(body))})
 
     def score(self, request: Request, body: bytes) -> Response:
         """Begin a score."""

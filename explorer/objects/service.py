@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import threading
 from dataclasses import asdict
+from pathlib import Path
 from typing import Any
 
 from explorer.cache import Room
 from explorer.library import Library
-from explorer.objects.answers import Answers
+from explorer.objects.answers import MOST_MODELS, Answers
 from explorer.objects.detecting import Detecting
-from explorer.objects.first import instructive
+from explorer.objects.fields import Fields
+from explorer.objects.first import CHOSEN, FILL, instructive
 from explorer.objects.gallery import Galleries
 from explorer.objects.index import Index
 from explorer.objects.jobs import Jobs
@@ -18,20 +20,19 @@ from explorer.objects.models import Models
 from explorer.objects.nearby import Nearby
 from explorer.objects.photos import KEPT, Photos
 from explorer.objects.readings import READINGS
+from explorer.objects.recorded import RECORD, Recorded
 from explorer.objects.removal import Fills
 from explorer.objects.score import Scorer
 from explorer.objects.sets import DRAWN, Load, Sets
 from explorer.settings import Settings
 from trainers.data.captions import load_scenes
-from trainers.errors import RunError, UserError
+from trainers.errors import RunError
 from trainers.mending.cli import training_of
 from trainers.mending.recipes import PRESETS, Recipe, title
 from trainers.mending.recipes import recipe as read_recipe
 from trainers.removal.fills import FILLS
 from trainers.types import OPTIMISERS
 
-CHOSEN = ("tiny_clip", "tiny_clip_mended")
-FILL = "telea"
 SENTENCES = (
     {
         "name": "phrases",
@@ -61,10 +62,17 @@ class Objects:
         library: the runs.
         load: reads sets of photos.
         models: None for those of the menu.
+        record: the recorded answer to the first question; None: it is asked.
     """
 
     def __init__(
-        self, settings: Settings, library: Library, *, load: Load = load_scenes, models: Models | None = None
+        self,
+        settings: Settings,
+        library: Library,
+        *,
+        load: Load = load_scenes,
+        models: Models | None = None,
+        record: Path | None = RECORD,
     ) -> None:
         self._library = library
         self.sets = Sets(public=settings.public, load=load, dropped=self._closed)
@@ -74,7 +82,8 @@ class Objects:
         self.models = models or Models(library, public=settings.public)
         self.galleries = Galleries(self.sets)
         self.index = Index(self.models, self.galleries)
-        self.answers = Answers(self.photos, self.fills, self.models, self.index)
+        recorded = Recorded(self.models, record)
+        self.answers = Answers(self.photos, self.fills, self.models, self.index, recorded)
         self.detecting = Detecting(self.photos, self.models)
         self.scorer = Scorer(self.sets, self.galleries, self.models, self.index, public=settings.public)
         self.jobs = Jobs(self.scorer.score, settings.limits.scores if settings.public else None)
@@ -83,7 +92,7 @@ class Objects:
         self._lock = threading.Lock()
 
     def start(self) -> dict[str, Any]:
-        """What the page needs before anything is chosen; the default models begin to read in the background.
+        """What the page needs before anything is chosen; nothing is read for it.
 
         Raises:
             UserError: the drawn scenes cannot be had.
@@ -91,9 +100,7 @@ class Objects:
         models = self.models.listed()
         ready = {known.name for known in models if known.missing is None}
         chosen = [name for name in CHOSEN if name in ready] or [name for name in (models[0].name,) if models]
-        for name in chosen:
-            self._begin(name)
-        first, taken = self._opening()
+        first, taken = self.first()
         return {
             "sets": [group.about() for group in self.sets.listed()],
             "set": DRAWN,
@@ -123,6 +130,21 @@ class Objects:
             ],
         }
 
+    def read(self, fields: Fields) -> list[dict[str, Any]]:
+        """Have models read the sentences of a set, in the background and once for all visitors.
+
+        Returns:
+            What is being read.
+
+        Raises:
+            UserError: there is no such set or model, or too many wait.
+        """
+        group = self.sets.get(fields.text("set", DRAWN))
+        for name in dict.fromkeys(fields.texts("models", MOST_MODELS)):
+            self.models.known(name)
+            self.index.ask(name, group.name)
+        return self.reading()
+
     def reading(self) -> list[dict[str, Any]]:
         """Sentences that are being encoded."""
         return [
@@ -140,12 +162,6 @@ class Objects:
         self.jobs.close()
         self.index.close()
 
-    def _begin(self, name: str) -> None:
-        try:
-            self.index.ask(name, DRAWN)
-        except UserError:
-            return  # whoever asks this model is told why
-
     def _fills(self) -> list[dict[str, Any]]:
         return [
             {"name": one.name, "title": one.title, "sentence": one.sentence, "missing": one.missing()}
@@ -162,7 +178,7 @@ class Objects:
                 continue
         return None
 
-    def _opening(self) -> tuple[str, str | None]:
+    def first(self) -> tuple[str, str | None]:
         """The photo to open with and what goes from it, found once."""
         with self._lock:
             if self._first is None:

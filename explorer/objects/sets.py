@@ -6,7 +6,7 @@ import hashlib
 import re
 import threading
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -59,7 +59,7 @@ class PhotoSet:
         return self.data.test_split
 
     @cached_property
-    def scenes(self) -> tuple[Scene, ...]:
+    def scenes(self) -> Sequence[Scene]:
         """Its photos."""
         return self.data.splits.get(self.split, ())
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -99,6 +100,7 @@ class ModelDescriptor:
         trained: false: it starts from random weights, and knows nothing until it is trained here.
         learning_rate: a default for fine-tuning.
         size: from which the memory of a run is estimated; of a model named by the user a guess.
+        shipped: file of the weights that come with the program, if any.
         order: place in lists, smaller first.
     """
 
@@ -114,6 +116,7 @@ class ModelDescriptor:
     trained: bool = True
     learning_rate: float = 2e-6
     size: ModelSize = field(default_factory=ModelSize)
+    shipped: Path | None = None
     order: int = 100
 
     def checked(self, parameters: Mapping[str, Any]) -> Any:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import gzip
 import io
+import threading
 from collections.abc import Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+import torch
 from torch import Tensor
 
 if TYPE_CHECKING:
@@ -15,6 +17,8 @@ if TYPE_CHECKING:
 
 MERGES = 6000
 VOCABULARY = 512 + MERGES + 2  # bytes, bytes that end a word, merges, start and end
+_PIECE = 1024  # sentences; longer lists are not kept
+_ONE_READS = threading.Lock()
 
 
 @lru_cache(maxsize=4)
@@ -32,11 +36,33 @@ def small_tokeniser(context: int) -> SimpleTokenizer:
 
 
 def tokenise(texts: Sequence[str], context: int) -> Tensor:
-    """int64 ``[N, context]``; longer sentences are cut and keep their end token."""
-    return small_tokeniser(context)(list(texts))
+    """int64 ``[N, context]``, zeros after the end token; longer sentences are cut and keep their end token."""
+    start, end = VOCABULARY - 2, VOCABULARY - 1
+    found = torch.zeros(len(texts), context, dtype=torch.int64)
+    for row, ids in enumerate(_ids(texts, context)):
+        cut = (start, *ids, end)[:context]
+        found[row, : len(cut)] = torch.tensor(cut)
+        found[row, len(cut) - 1] = end
+    return found
 
 
 def lengths(texts: Sequence[str], context: int) -> list[int]:
     """Tokens that each sentence needs, start and end counted."""
+    return [len(ids) + 2 for ids in _ids(texts, context)]
+
+
+def _ids(texts: Sequence[str], context: int) -> tuple[list[int], ...]:
+    """Ids of the sentences without start and end, uncut. Those read last are kept: whoever reads a piece of a gallery
+    wants lengths and tokens, and the models under comparison read the same pieces in turn."""
+    if len(texts) > _PIECE:
+        return _read(texts, context)
+    with _ONE_READS:  # the others want the same piece, and find it read
+        return _read_before(tuple(texts), context)
+
+
+def _read(texts: Sequence[str], context: int) -> tuple[list[int], ...]:
     tokeniser = small_tokeniser(context)
-    return [len(tokeniser.encode(text)) + 2 for text in texts]
+    return tuple(tokeniser.encode(text) for text in texts)
+
+
+_read_before = lru_cache(maxsize=2)(_read)

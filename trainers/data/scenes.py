@@ -67,7 +67,7 @@ class SceneSet:
 
     title: str
     licence: str
-    splits: dict[str, tuple[Scene, ...]]
+    splits: Mapping[str, Sequence[Scene]]
     classes: tuple[str, ...]
     notes: tuple[str, ...]
     words: Mapping[str, tuple[str, ...]] = field(default_factory=dict)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import difflib
 import json
 import re
+import sys
 from collections.abc import Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass
@@ -24,6 +25,13 @@ WEIGHTS = ("open_clip_model.safetensors", "open_clip_pytorch_model.bin")  # what
 SUFFIXES = (".safetensors", ".bin", ".pth", ".pt")  # the last three are read as weights only, never as code
 INSTALL = "pip install transformers"
 _HUB, _FOLDER = "hf-hub:", "local-dir:"
+MENU: Mapping[tuple[str, str], tuple[str, bool]] = {
+    ("ViT-B-32", "openai"): ("timm/vit_base_patch32_clip_224.openai", False),
+    ("ViT-B-16-SigLIP", "webli"): ("timm/ViT-B-16-SigLIP", True),
+    ("ViT-B-32", "laion2b_s34b_b79k"): ("laion/CLIP-ViT-B-32-laion2B-s34B-b79K", False),
+}
+"""Where the weights of the menu's own choices lie, and whether transformers reads their sentences: so that listing them
+need not import open_clip, which takes seconds. A test compares it with what open_clip says."""
 _REPOSITORY = re.compile(r"\w[\w.-]*/\w[\w.-]*")
 _TOKENISER_CHOICES = {"clean", "strip_sep_token", "language"}  # others could name files or ask for foreign code
 
@@ -83,6 +91,11 @@ def locate(model: str, pretrained: str) -> Source:
 def missing(model: str, pretrained: str) -> str | None:
     """Why a model cannot be had now, or None; neither the network nor weights are touched."""
     name, forbidden = model.strip(), _forbidden()
+    if (name, pretrained) in MENU and "open_clip" not in sys.modules:
+        repository, foreign = MENU[name, pretrained]
+        if foreign and find_spec("transformers") is None:
+            return _without_transformers(name)
+        return _away(name) if forbidden and _cached(repository, WEIGHTS) is None else None
     hub = name.startswith(_HUB)
     if hub and _cached(name[len(_HUB) :], (CONFIG,)) is None:
         return _away(name) if forbidden else None
@@ -184,7 +197,7 @@ def _check(source: Source) -> None:
             f"{source.name} sets {extra[0]!r} for its tokeniser, which is not followed here. Remove it from {CONFIG}."
         )
     if (source.foreign_tokeniser or source.text.get("hf_model_name")) and find_spec("transformers") is None:
-        raise UserError(f"{source.name} reads its sentences with the transformers library: {INSTALL}")
+        raise UserError(_without_transformers(source.name))
 
 
 def _cached(repository: str, names: tuple[str, ...]) -> str | None:
@@ -213,6 +226,10 @@ def _forbidden() -> bool:
     from huggingface_hub import constants
 
     return bool(constants.HF_HUB_OFFLINE)
+
+
+def _without_transformers(name: str) -> str:
+    return f"{name} reads its sentences with the transformers library: {INSTALL}"
 
 
 def _away(name: str) -> str:

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
+from typing import overload
 
 import numpy as np
 from PIL import Image
@@ -42,15 +43,51 @@ class Drawing:
         return render(self.layout, size, removed)
 
 
-def drawn_scenes(settings: DrawnScenes, limit: int | None = None) -> SceneSet:
-    """The scenes of one world, split into ``train``, ``val`` and ``test``; nothing is drawn before it is looked at.
+class Split(Sequence[Scene]):
+    """The scenes of one split. Each is thought out when it is first asked for, and the same one ever after: all of a
+    world take a second, and a page shows a few of them. Safe between threads.
 
     Args:
-        limit: at most so many scenes of each split; the others are not thought out either.
+        first: number of its first scene in the world.
+        count: scenes.
     """
-    splits, first = {}, 0
+
+    def __init__(self, settings: DrawnScenes, name: str, first: int, count: int) -> None:
+        self._settings = settings
+        self._name = name
+        self._first = first
+        self._rows = range(count)
+        self._known: dict[int, Scene] = {}
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    @overload
+    def __getitem__(self, place: int) -> Scene: ...
+
+    @overload
+    def __getitem__(self, place: slice) -> tuple[Scene, ...]: ...
+
+    def __getitem__(self, place: int | slice) -> Scene | tuple[Scene, ...]:
+        if isinstance(place, slice):
+            return tuple(self[row] for row in self._rows[place])
+        row = self._rows[place]
+        found = self._known.get(row)
+        # of two threads that think out the same scene at once, both get the one that was first
+        return found or self._known.setdefault(row, _scene(self._settings, self._name, self._first + row, row))
+
+
+def drawn_scenes(settings: DrawnScenes, limit: int | None = None) -> SceneSet:
+    """The scenes of one world, split into ``train``, ``val`` and ``test``; nothing is thought out or drawn before it is
+    looked at.
+
+    Args:
+        limit: at most so many scenes of each split.
+    """
+    splits: dict[str, Sequence[Scene]] = {}
+    first = 0
     for name, count in (("train", settings.train), ("val", settings.val), ("test", settings.test)):
-        splits[name] = tuple(_scene(settings, name, first + row, row) for row in range(count)[:limit])
+        splits[name] = Split(settings, name, first, len(range(count)[:limit]))
         first += count
     note = (
         f"Twelve kinds of things; five of them keep one companion in {settings.bias:.0%} of their scenes, and a "
