@@ -74,7 +74,6 @@ class RemoveAnObject {
       this.problem.say(null);
       this.set = start.sets.find((set) => set.name === start.set);
       this.settings.load(start);
-      this.original.naming.detectors(start.detectors);
       this.original.know(this.set?.classes ?? []);
       this.mend.load(start);
       this.measure.load(start);
@@ -179,13 +178,27 @@ class RemoveAnObject {
 
   answered(reply, asked) {
     this.reply = reply;
-    this.filled.fill(reply, api.filledUrl(reply.filled));
+    const shown = this.filled.fill(reply, api.filledUrl(reply.filled));
     this.sentences.show(reply);
     if (this.remove?.classes) this.original.mark(reply.removed);
     clearTimeout(this.later);
-    if (reply.recorded) this.reading.begin(reply.set, asked.models);
-    else this.reading.rest();
+    if (!reply.recorded) this.reading.rest();
     if (unfinished(reply)) this.later = setTimeout(() => this.asking.ask(asked), LATE);
+    shown.then(() => this.afterwards(reply, asked)); // what takes long begins when the picture is there
+  }
+
+  /** What nobody waits for at a first visit. */
+  afterwards(reply, asked) {
+    if (reply.recorded && reply === this.reply) this.reading.begin(reply.set, asked.models);
+    if (this.finding) return;
+    this.finding = true;
+    api.detectors().then(({ detectors }) => {
+      this.original.naming.detectors(detectors, this.photo);
+      this.settings.found(detectors);
+    }, (error) => {
+      this.finding = false;
+      this.problem.say(error.message);
+    });
   }
 
   failed(error) {

@@ -29,6 +29,7 @@ export const start = () => ask("start");
 export const open = (source, captionsFrom) => post("open", captionsFrom ? { source, captions_from: captionsFrom } : { source });
 export const photos = (set, offset, count) => ask(`photos/${part(set)}?offset=${offset}&count=${count}`);
 export const photo = (ref) => ask(`photo/${part(ref)}`);
+export const detectors = () => ask("detectors");
 export const detect = (ref, detector) => post("detect", { photo: ref, detector });
 export const nameIt = (ref, box, model) => post("name", { photo: ref, box, model });
 export const answers = (asked) => post("ask", asked);

@@ -86,8 +86,14 @@ export class Settings {
     this.about.title = this.about.textContent;
   }
 
+  /** Finders of objects, which are told of later than the rest. */
+  found(detectors) {
+    this.start.detectors = detectors;
+    this.listMissing();
+  }
+
   listMissing() {
-    const { models, fills, detectors } = this.start;
+    const { models, fills, detectors = [] } = this.start;
     const waiting = [...models, ...fills, ...detectors].filter((entry) => entry.missing);
     const raw = models.filter((entry) => entry.ready && entry.trained === false);
     this.missing.hidden = waiting.length + raw.length === 0;

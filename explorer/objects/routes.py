@@ -34,6 +34,7 @@ def objects_routes(objects: Objects) -> list[Route]:
     reads: dict[str, Endpoint] = {
         "/objects/start": ends.start,
         "/objects/reading": ends.reading,
+        "/objects/detectors": ends.detectors,
         "/objects/photos/{set}": ends.photos,
         "/objects/photo/{ref}": ends.photo,
         "/objects/photo/{ref}/image": ends.image,
@@ -73,6 +74,10 @@ class ObjectEndpoints:
     def reading(self, _request: Request) -> Response:
         """Which models still read which sentences."""
         return json_reply({"reading": self._objects.reading()})
+
+    def detectors(self, _request: Request) -> Response:
+        """Finders of objects and what is missing for them: they take seconds to import, and may look for a server."""
+        return json_reply({"detectors": self._objects.detecting.listed()})
 
     def photos(self, request: Request) -> Response:
         """A page of a set's photos."""

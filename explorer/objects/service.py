@@ -108,7 +108,6 @@ class Objects:
             "chosen": chosen,
             "fills": self._fills(),
             "fill": FILL,
-            "detectors": self.detecting.listed(),
             "first": first,
             "taken": taken,
             "reading": self.reading(),
