@@ -26,7 +26,10 @@ const post = (path, content) => ask(path, { method: "POST", headers: { "content-
 const part = encodeURIComponent;
 
 export const start = () => ask("start");
-export const open = (source, captionsFrom) => post("open", captionsFrom ? { source, captions_from: captionsFrom } : { source });
+/** `ticket`: hexadecimal digits of one's own, under which `opening` tells how far it is and `leave` gives it up. */
+export const open = (source, captionsFrom, ticket) => post("open", { source, ticket, ...(captionsFrom && { captions_from: captionsFrom }) });
+export const opening = (ticket) => ask(`open/${ticket}`);
+export const leave = (ticket) => post(`open/${ticket}/leave`, {});
 export const photos = (set, offset, count) => ask(`photos/${part(set)}?offset=${offset}&count=${count}`);
 export const photo = (ref) => ask(`photo/${part(ref)}`);
 export const detectors = () => ask("detectors");

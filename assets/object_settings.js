@@ -4,6 +4,7 @@ import { el, say } from "./dom.js";
 import * as api from "./object_api.js";
 import { biasForm } from "./object_bias.js";
 import { button, choose, field, fold, Problem, select } from "./object_fields.js";
+import { Waiting } from "./object_waiting.js";
 import { ARM_NAMES } from "./palette.js";
 
 const RERENDER = "rerender"; // a fill for drawn scenes alone
@@ -111,6 +112,7 @@ export class Settings {
     this.captions = el("input", { class: "rs-input", type: "text", placeholder: "captions.json (optional)", autocomplete: "off", spellcheck: "false" });
     this.trouble = new Problem();
     this.found = el("p", { class: "rs-setabout", role: "status" });
+    this.waiting = new Waiting();
     this.openButton = button("Open", () => {});
     this.openButton.type = "submit";
     const form = el("form", { class: "rs-line" }, field("Hugging Face id or folder", this.source), field("Captions from", this.captions), this.openButton);
@@ -118,16 +120,16 @@ export class Settings {
       event.preventDefault();
       this.openSet();
     });
-    return [form, biasForm((source) => this.openSet(source, "")), this.trouble.node, this.found];
+    return [form, biasForm((source) => this.openSet(source, "")), this.trouble.node, this.waiting.node, this.found];
   }
 
   async openSet(source = this.source.value.trim(), captions = this.captions.value.trim()) {
     if (!source) return this.trouble.say("Write the id of a data set on Hugging Face or the path of a folder.");
     this.trouble.say(null);
     this.openButton.disabled = true;
-    say(this.found, "Reading photos, captions and boxes; large sets take a while …");
+    say(this.found, "");
     try {
-      const { set } = await api.open(source, captions);
+      const { set } = await this.waiting.open(source, captions);
       this.start.sets = [...this.start.sets.filter((one) => one.name !== set.name), set];
       choose(this.sets, this.start.sets, set.name);
       say(this.found, [`${set.title}: ${set.photos.toLocaleString("en-GB")} photos.`, ...(set.notes ?? [])].join(" "));

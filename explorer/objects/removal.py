@@ -22,13 +22,17 @@ from trainers.removal.fills import FILLS, FillDescriptor, paint
 from trainers.removal.pairs import scaled_mask
 from trainers.removal.picture import LONGEST, Picture, read_picture
 from trainers.removal.regions import Regions, pixel_mask
-from trainers.removal.rules import Judgement, Thresholds, judge
+from trainers.removal.rules import ONE_CLASS, Judgement, Thresholds, judge
 from trainers.removal.tokens import tokenise
 from trainers.removal.words import WordTable, load_words
 
 RERENDER = "rerender"
 RERENDER_TITLE = "Drawn again without it"
 LONGEST_NAME = 60
+NONE_MARKED = (
+    "No other object is marked in this photo, so no sentence counts as right: only those that name what was removed can "
+    "be told. Mark what stays with Find objects, or use a set with boxes."
+)
 _MOST_CLASSES = 20
 _MOST_OBJECTS = 100
 
@@ -270,6 +274,8 @@ def drawn(photo: Photo, picture: Picture, name: str, drawing: Drawing) -> tuple[
             masks.append(own)
             classes.append(known)
     judgement = judge(Regions.of_masks([mask, *masks], [name, *classes]), name)
+    if not photo.classes:  # what else is there nobody has said: it may be one class or ten
+        judgement = replace(judgement, problems=tuple(NONE_MARKED if one == ONE_CLASS else one for one in judgement.problems))
     left = float((same & ~mask).sum() / max(1, same.sum()))
     if left > 1 - Thresholds().tau2:
         said = f"{left:.0%} of what is marked as {name} in this photo lies outside the drawing and stays."

@@ -35,6 +35,7 @@ def objects_routes(objects: Objects) -> list[Route]:
         "/objects/start": ends.start,
         "/objects/reading": ends.reading,
         "/objects/detectors": ends.detectors,
+        "/objects/open/{ticket}": ends.opening,
         "/objects/photos/{set}": ends.photos,
         "/objects/photo/{ref}": ends.photo,
         "/objects/photo/{ref}/image": ends.image,
@@ -46,6 +47,7 @@ def objects_routes(objects: Objects) -> list[Route]:
     }
     posts: dict[str, tuple[Work, int]] = {
         "/objects/open": (ends.open, BODY),
+        "/objects/open/{ticket}/leave": (ends.leave, BODY),
         "/objects/upload": (ends.upload, UPLOAD),
         "/objects/detect": (ends.detect, BODY),
         "/objects/name": (ends.name, BODY),
@@ -127,13 +129,16 @@ class ObjectEndpoints:
 
     def open(self, _request: Request, body: bytes) -> Response:
         """Open a set."""
-        fields = Fields.parse(body)
-        group = self._objects.sets.open(
-            fields.text("source"),
-            fields.text("captions_from", "") or None,
-            fields.whole("limit", 0, 1, 10**7) if fields.has("limit") else None,
-        )
-        return json_reply({"set": group.about()})
+        return json_reply({"set": self._objects.openings.open(Fields.parse(body)).about()})
+
+    def opening(self, request: Request) -> Response:
+        """How far a set is that is being opened."""
+        return json_reply(self._objects.openings.get(request.path_params["ticket"]).json())
+
+    def leave(self, request: Request, _body: bytes) -> Response:
+        """Give up opening a set."""
+        self._objects.openings.get(request.path_params["ticket"]).stop.set()
+        return json_reply({})
 
     def upload(self, request: Request, body: bytes) -> Response:
         """Take a visitor's photo."""

@@ -18,6 +18,7 @@ from explorer.objects.index import Index
 from explorer.objects.jobs import Jobs
 from explorer.objects.models import Models
 from explorer.objects.nearby import Nearby
+from explorer.objects.openings import Openings
 from explorer.objects.photos import KEPT, Photos
 from explorer.objects.readings import READINGS
 from explorer.objects.recorded import RECORD, Recorded
@@ -77,6 +78,7 @@ class Objects:
         self._library = library
         self.sets = Sets(public=settings.public, load=load, dropped=self._closed)
         kept = Room(KEPT)
+        self.openings = Openings(self.sets)
         self.photos = Photos(self.sets, library.room, kept)
         self.fills = Fills(self.photos, kept)
         self.models = models or Models(library, public=settings.public)

@@ -12,6 +12,7 @@ from functools import cached_property
 from typing import Any
 
 from explorer.replies import GoneError
+from trainers.data.base import Progress, silent
 from trainers.data.captions import is_drawn, load_scenes
 from trainers.data.origin import resolve
 from trainers.data.scenes import Scene, SceneSet
@@ -135,8 +136,17 @@ class Sets:
                 )
             return self._drawn
 
-    def open(self, source: str, captions_from: str | None = None, limit: int | None = None) -> PhotoSet:
+    def open(
+        self,
+        source: str,
+        captions_from: str | None = None,
+        limit: int | None = None,
+        progress: Progress = silent,
+    ) -> PhotoSet:
         """Open a set of the Hub or of a folder; slow. The same one twice is read once.
+
+        Args:
+            progress: told what is being read; may raise to give it up.
 
         Raises:
             DataError: with the reason and what to do.
@@ -154,7 +164,9 @@ class Sets:
                 known = self._open.get(name)
             if known is not None:
                 return known
-            data = self._load(source, captions_from=captions_from, limit=limit)
+            progress("opening the set", 0.0)
+            data = self._load(source, captions_from=captions_from, limit=limit, progress=progress)
+            progress("looking at the sentences", 1.0)
             made = _made(name, source, captions_from, limit, data)
         self._keep(made)
         return made

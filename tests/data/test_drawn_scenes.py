@@ -228,11 +228,16 @@ def test_it_opens_with_settings_in_its_name():
             load_scenes(wrong)
 
 
-def test_scenes_above_the_limit_are_not_even_thought_out(monkeypatch):
+def test_scenes_are_thought_out_once_and_none_above_the_limit(monkeypatch):
     made = []
     make_scene = build._scene
     monkeypatch.setattr(build, "_scene", lambda *args: made.append(args) or make_scene(*args))
     few = load_scenes("drawn_scenes:train=90,val=60,test=20", limit=3).splits
+    assert not made, "nobody has looked yet"
+    assert few["val"][2] is few["val"][2] is few["val"][-1] is few["val"][:][2] and len(made) == 3
+    with pytest.raises(IndexError):
+        few["val"][3]
+    assert [len(list(scenes)) for scenes in few.values()] == [3, 3, 3]
     assert len(made) == 9
     whole = load_scenes("drawn_scenes:train=90,val=60,test=20").splits
     for name, scenes in few.items():

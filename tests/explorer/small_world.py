@@ -162,7 +162,9 @@ def sentences(found: SceneSet) -> list[str]:
 GALLERY = len(sentences(small_set()))
 
 
-def load(source: str, *, captions_from: str | None = None, limit: int | None = None) -> SceneSet:
+def load(
+    source: str, *, captions_from: str | None = None, limit: int | None = None, progress: object = None
+) -> SceneSet:
     return small_set(source, drawn=source == "drawn_scenes")
 
 

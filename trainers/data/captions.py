@@ -63,7 +63,7 @@ def load_scenes(
     if folder is not None and folder.is_dir():
         for is_it, read in ((is_coco, read_coco), (is_entities, read_entities)):
             if is_it(folder):
-                return read(folder, limit)
+                return read(folder, limit, report)
     report(f"Opening {source}", 0.0)
     opened, tables = _tables(source, report)
     columns = {name: find_columns(table) for name, table in tables.items()}
@@ -72,6 +72,7 @@ def load_scenes(
         report(f"Reading sentences of {captions_from}", 0.5)
         joined = _captions_by_id(captions_from, report, _ids(tables, columns, limit))
     _check(source, columns, joined if captions_from is not None else None)
+    report("reading captions and boxes", 0.9)
     parts = {
         name: list(_rows(table, columns[name], joined, _first(table, limit)))
         for name, table in tables.items()

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from trainers.data.base import Progress, silent
 from trainers.data.scenes import Scene, SceneSet
 from trainers.errors import DataError
 
@@ -19,18 +20,19 @@ def is_coco(folder: Path) -> bool:
     return bool(_files(folder, "captions"))
 
 
-def read_coco(folder: Path, limit: int | None = None) -> SceneSet:
+def read_coco(folder: Path, limit: int | None = None, progress: Progress = silent) -> SceneSet:
     """Join captions and boxes by image id; pixels are read when they are needed. Crowd regions count as objects.
 
     Args:
         folder: with ``annotations`` and image folders named like the splits (``val2017``) or as ``images/val2017``.
         limit: at most so many photos of each split.
+        progress: told which file is being read.
 
     Raises:
         DataError: an annotation file is damaged or no image file is there.
     """
     try:
-        return _joined(folder, limit)
+        return _joined(folder, limit, progress)
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError, OSError) as error:
         raise DataError(
             f"The annotations of {folder.name!r} are not as COCO has them ({type(error).__name__}: {error}). Get the "
@@ -38,11 +40,14 @@ def read_coco(folder: Path, limit: int | None = None) -> SceneSet:
         ) from error
 
 
-def _joined(folder: Path, limit: int | None) -> SceneSet:
+def _joined(folder: Path, limit: int | None, progress: Progress) -> SceneSet:
     splits, classes, notes = {}, {}, []
-    for split, path in _files(folder, "captions").items():
+    captioned, boxes_of = _files(folder, "captions"), _files(folder, "instances")
+    for place, (split, path) in enumerate(captioned.items()):
+        progress(f"reading the captions of {split}", place / len(captioned))
         said = _read(path)
-        boxed = _files(folder, "instances").get(split)
+        boxed = boxes_of.get(split)
+        progress(f"reading the boxes of {split}", (place + 0.5) / len(captioned))
         seen = _read(boxed) if boxed else {"annotations": [], "categories": []}
         names = {entry["id"]: entry["name"] for entry in seen.get("categories", ())}
         classes.update(dict.fromkeys(names.values()))

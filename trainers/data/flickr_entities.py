@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from trainers.data.coco_folder import file_loader
+from trainers.data.base import Progress, silent
 from trainers.data.scenes import Box, NamedPhrase, Scene, SceneSet
 from trainers.errors import DataError
 
@@ -34,6 +35,7 @@ WORDS = {
 _CHUNK = re.compile(r"\[/EN#(?P<chain>\d+)(?P<types>(?:/[^\s/\]]+)*)\s+(?P<words>[^\]]*)\]")
 _IMAGES = ("flickr30k-images", "flickr30k_images", "images", "Images")
 _SPLITS = ("train", "val", "test")
+_TELL = 64  # photos
 _UNSEEN = "0"  # the chain of phrases that are marked as naming nothing that can be boxed
 
 
@@ -52,13 +54,14 @@ def is_entities(folder: Path) -> bool:
     return (folder / "Sentences").is_dir() and (folder / "Annotations").is_dir()
 
 
-def read_entities(folder: Path, limit: int | None = None) -> SceneSet:
+def read_entities(folder: Path, limit: int | None = None, progress: Progress = silent) -> SceneSet:
     """Read sentences, phrases and boxes; pixels are read when they are needed.
 
     Args:
         folder: with ``Sentences``, ``Annotations``, the photos in ``flickr30k-images`` or ``images``, and
             ``train.txt``, ``val.txt``, ``test.txt`` with ids; without these lists all photos are one split ``all``.
         limit: at most so many photos of each split.
+        progress: told now and then.
 
     Raises:
         DataError: a sentence file or an annotation is missing or damaged.
@@ -67,7 +70,15 @@ def read_entities(folder: Path, limit: int | None = None) -> SceneSet:
     lists = {path.stem: path.read_text().split() for path in sorted(folder.glob("*.txt")) if path.stem in _SPLITS}
     if not lists:
         lists = {"all": sorted(path.stem for path in (folder / "Sentences").glob("*.txt"))}
-    splits = {name: tuple(_scene(folder, home, number) for number in ids[:limit]) for name, ids in lists.items()}
+    total, scenes = sum(len(ids[:limit]) for ids in lists.values()), {}
+    for name, ids in lists.items():
+        scenes[name] = []
+        for number in ids[:limit]:
+            done = sum(map(len, scenes.values()))
+            if done % _TELL == 0:
+                progress(f"reading captions and boxes: {done:,} of {total:,} photos", done / total)
+            scenes[name].append(_scene(folder, home, number))
+    splits = {name: tuple(found) for name, found in scenes.items()}
     notes = (
         "What names people, animals, vehicles or instruments are the phrases that are annotated so, not words of a "
         "table. The paper uses four classes without naming them; these are our reading.",

@@ -18,6 +18,7 @@ from trainers.data.base import Progress, silent
 from trainers.data.scenes import Scene, SceneSet
 from trainers.errors import DataError
 from trainers.mending.photos import drawn_photos, longest_side, read_photos
+from trainers.mending.stages import Stages
 from trainers.metrics.counterfactual import Counterfactual, before_removal, counterfactual
 from trainers.metrics.crossmodal import numbered, recall_both_ways
 from trainers.removal.fills import FILLS
@@ -133,14 +134,15 @@ def make_exam(
         DataError: no photo, no sentence, or nothing that may be removed.
     """
     scenes, words = found.splits[found.test_split], matcher_of(found, words)
-    photos, kept = read_photos(scenes, side, progress)
+    stages = Stages(progress, (1.0, 2.0, 1.0, 1.0))
+    photos, kept = read_photos(scenes, side, stages.next())
     unreadable = len(scenes) - len(kept)
     scenes = tuple(scenes[place] for place in kept)
     tally = Tally(photos=unreadable, unreadable=unreadable)
     asked = removals(scenes, FILLS[fill], every=every, seed=seed, longest=longest_side(scenes, side), tally=tally)
-    done, images = [], []
+    done, images, tell = [], [], stages.next()
     for removal in islice(asked, limit):
-        progress("painting over objects", tally.photos / (unreadable + len(scenes)))
+        tell("painting over objects", tally.photos / (unreadable + len(scenes)))
         images.append(squash(removal.pixels, side))
         done.append(removal.without_pixels())
     gallery = tuple(dict.fromkeys(text for part in found.splits.values() for scene in part for text in scene.captions))
@@ -154,14 +156,15 @@ def make_exam(
     present, removed = class_tables([removal.judgement for removal in done], words.classes)
     place = {id(scene): row for row, scene in enumerate(scenes)}
     owner = [row for row, scene in enumerate(scenes) for _ in scene.captions]
-    progress("reading what sentences name", 0.0)
+    rerendered = _drawn_again(done, side, stages.next())
+    stages.next()("reading what sentences name", 0.0)
     return Exam(
         photos=photos,
         captions=tuple(text for scene in scenes for text in scene.captions),
         owner=torch.tensor(owner, dtype=torch.int64),
         queries=torch.stack(images),
         origin=torch.tensor([place[id(removal.scene)] for removal in done], dtype=torch.int64),
-        rerendered=_drawn_again(done, side, progress),
+        rerendered=rerendered,
         present=torch.from_numpy(present),
         removed=torch.from_numpy(removed),
         gallery=gallery,
@@ -192,9 +195,11 @@ class Examiner:
     def ask(self, model: CrossModal, progress: Progress = silent) -> Marks:
         """Encode and score; the model's mode is restored."""
         exam = self.exam
-        photos = encode_photos(model, exam.photos, progress=progress)
-        queries = encode_photos(model, exam.queries, progress=progress)
-        gallery = encode_texts(model, self._gallery, progress=progress)
+        parts = (exam.photos, exam.queries, self._gallery, exam.captions)
+        stages = Stages(progress, [1.0 + len(part) for part in parts])
+        photos = encode_photos(model, exam.photos, progress=stages.next())
+        queries = encode_photos(model, exam.queries, progress=stages.next())
+        gallery = encode_texts(model, self._gallery, progress=stages.next())
         filled = self._score(queries, gallery)
         drawn = None if exam.rerendered is None else self._score(encode_photos(model, exam.rerendered), gallery)
         values = dict(filled.values)
@@ -202,7 +207,7 @@ class Examiner:
             values |= {f"rerendered_{name}": value for name, value in drawn.values.items()}
         values |= self._originals(photos, gallery)
         if self._captions is not None:
-            own = encode_texts(model, self._captions, progress=progress)
+            own = encode_texts(model, self._captions, progress=stages.next())
             values |= recall_both_ways(photos, own, exam.owner, ks=KS, texts=self._texts)
         return Marks(values=values, filled=filled, rerendered=drawn, embeddings=torch.cat([photos, queries]))
 

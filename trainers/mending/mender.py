@@ -24,6 +24,7 @@ from trainers.mending.examples import Examples, Pool
 from trainers.mending.mend_arm import MendArm
 from trainers.mending.photos import read_photos, removed_pairs
 from trainers.mending.recipes import Recipe, recipe, titles
+from trainers.mending.stages import Stages
 from trainers.parameters import make
 from trainers.removal.words import WordTable, load_words
 from trainers.stepper import under
@@ -62,11 +63,11 @@ class Mender(Loop):
 
     def _last_numbers(self, tell: Progress) -> None:
         whole = Examiner(self.exam, self.arms[0].model)
+        stages = Stages(lambda text, done: tell(f"{text}, {done:.0%}", done), [1.0] * len(self.arms))
         for arm in self.arms:
-            which = (
-                f"scoring the whole test set, {arm.title}: " if len(self.arms) > 1 else "scoring the whole test set: "
-            )
-            marks = whole.ask(arm.model, lambda text, done, which=which: tell(f"{which}{text}, {done:.0%}", done))
+            which = f"scoring the whole test set{f', {arm.title}' if len(self.arms) > 1 else ''}: "
+            part = stages.next()
+            marks = whole.ask(arm.model, lambda text, done, which=which, part=part: part(f"{which}{text}", done))
             found = numbers(marks) | sizes(self.exam) | self._cap
             self._scalars.now(arm.index, self.step, self.seconds, {f"test/{k}": v for k, v in found.items()})
 
@@ -78,16 +79,17 @@ class Mender(Loop):
         torch.manual_seed(config.seed)
         tell("loading the model", 0.0)
         model = load_model(config.mend.model)
-        found = open_scenes(config.mend.scenes, tell)
+        stages = Stages(tell, (1.0, 6.0, 3.0))  # about what opening, training photos and exam take
+        found = open_scenes(config.mend.scenes, stages.next())
         for note in found.notes:
             self.folder.log(f"photos: {note}")
         self._cap = photo_cap(found, config.mend.scenes.limit)
         words = load_words().with_classes(found.classes)
         recipes = [recipe(values) for values in config.mend.recipes]
-        self._make_arms(model, recipes, found.splits[found.train_split], words, tell)
+        self._make_arms(model, recipes, found.splits[found.train_split], words, stages.next())
         self._epoch = max(arm.examples.epoch for arm in self.arms)
         self.config = schedule.in_steps(config, self._epoch)
-        self.exam = make_exam(found, words, model.side, progress=tell)  # one exam for all seeds
+        self.exam = make_exam(found, words, model.side, progress=stages.next())  # one exam for all seeds
         self.folder.log(f"exam: {len(self.exam.queries)} removals, {len(self.exam.gallery)} sentences")
         tally = self.exam.tally
         self.folder.log(
@@ -104,17 +106,17 @@ class Mender(Loop):
         self, model: CrossModal, recipes: Sequence[Recipe], scenes: Sequence[Scene], words: WordTable, tell: Progress
     ) -> None:
         assert self.config.mend is not None
-        originals, left_out = _originals(model, scenes, tell)
+        stages = Stages(tell, (1.0, *(2.0 for _ in {key for key in map(_pool_key, recipes) if key})))
+        originals, left_out = _originals(model, scenes, stages.next())
         if left_out:
             self.folder.log(f"photos: {left_out} of {len(scenes)} to train on have no sentence or cannot be read")
         pools: dict[tuple[object, ...], Pool] = {}
         self.arms = []
         for index, (found, name) in enumerate(zip(recipes, titles(recipes), strict=True)):
-            removed = None
-            if found.removed or found.originals == "matched":
-                key = (found.text, found.fill, found.captions_each, found.only_edited, found.captioner)
+            removed, key = None, _pool_key(found)
+            if key is not None:
                 if key not in pools:
-                    made = removed_pairs(scenes, words, found, model.side, self.config.seed, tell)
+                    made = removed_pairs(scenes, words, found, model.side, self.config.seed, stages.next())
                     pools[key] = _pool(model, made.images, made.texts, made.edited)
                 removed = pools[key]
             examples = Examples(originals, removed, found, batch=self.config.mend.batch, seed=self.config.seed)
@@ -220,6 +222,13 @@ def probe_labels(exam: Exam, found: SceneSet) -> tuple[np.ndarray, Hierarchy]:
     columns = [[level.index(name) for name in of] for level, of in zip(levels, (names, mains), strict=True)]
     tree = Hierarchy(levels=("objects", "main object"), names=tuple(tuple(level) for level in levels))
     return np.array(columns, dtype=np.int32).T, tree
+
+
+def _pool_key(found: Recipe) -> tuple[object, ...] | None:
+    """Recipes with the same one share their object-removed pairs; None: it needs none."""
+    if not found.removed and found.originals != "matched":
+        return None
+    return (found.text, found.fill, found.captions_each, found.only_edited, found.captioner)
 
 
 def _originals(model: CrossModal, scenes: Sequence[Scene], tell: Progress) -> tuple[Pool, int]:

@@ -17,6 +17,9 @@ from trainers.parameters import parameter
 from trainers.removal.regions import Regions
 
 
+ONE_CLASS = "This photo has one class only: nothing is left to be named, so only hallucination can be shown."
+
+
 @dataclass(frozen=True, kw_only=True)
 class Thresholds:
     """Limits of the removal rules."""
@@ -90,7 +93,7 @@ def _problems(
 ) -> tuple[str, ...]:
     found = []
     if len(regions.classes) < 2:
-        found.append("This photo has one class only: nothing is left to be named, so only hallucination can be shown.")
+        found.append(ONE_CLASS)
     elif not lost:
         found.append(f"With {', '.join(removed)} gone no object is left.")
     for name, part in lost.items():
