@@ -3,7 +3,7 @@
 import { el, say } from "./dom.js";
 import { button, choose, field, fold, number, Problem, select } from "./object_fields.js";
 import { Follow } from "./object_follow.js";
-import { Recipe, recipesOf } from "./object_recipe.js";
+import { Recipe, recipesOf, tellApart } from "./object_recipe.js";
 import { toLive } from "./window.js";
 
 const MOST = 4;
@@ -107,6 +107,7 @@ export class Mend {
 
   explain() {
     this.recipes.forEach((recipe, arm) => recipe.place(arm, this.recipes.length));
+    tellApart(this.recipes);
     this.more.disabled = this.recipes.length >= MOST;
     say(this.more, this.recipes.length >= MOST ? "Four recipes are the most" : "Compare with another recipe");
   }

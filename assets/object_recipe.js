@@ -62,8 +62,27 @@ export class Recipe {
     this.editing.hidden = this.text.value !== "phrases";
     for (const control of [this.text, this.fill, this.each, this.edited, this.ratio.range]) control.disabled = !removed;
     const own = { all: "Originals", matched: "Some originals", none: "" }[this.originals.value];
-    say(this.name, [own, removed ? `${own ? "and" : "Only"} removed: ${(text?.title ?? "").toLowerCase()}` : ""].filter(Boolean).join(" ") || "Nothing");
+    this.title = [own, removed ? `${own ? "and" : "Only"} removed: ${(text?.title ?? "").toLowerCase()}` : ""].filter(Boolean).join(" ") || "Nothing";
+    this.named([]);
     say(this.about, !own && !removed ? "Nothing is left to train on: choose originals, removed photos or both." : removed ? (text?.sentence ?? "") : "Nothing is removed: the comparison that shows what removal teaches.");
+  }
+
+  /** The title, and in a few words what sets this recipe apart from others of the same title. */
+  named(apart) {
+    say(this.name, [this.title, ...apart].join(", "));
+  }
+
+  /** What removed photos may differ in, in words. */
+  get facts() {
+    if (!this.removed.checked) return [];
+    const share = this.ratio.value;
+    const each = Number(this.each.value);
+    return [
+      `filled with ${this.fill.selectedOptions[0]?.text ?? ""}`,
+      share > 1 ? "all pairs" : `${share.toFixed(2)} pairs for each original`,
+      each === 1 ? "one sentence each" : `${each} sentences each`,
+      this.edited.checked ? "edited sentences only" : "edited sentences first",
+    ];
   }
 
   get values() {
@@ -84,4 +103,14 @@ export class Recipe {
 /** Recipes of a preset: the paper's experiments have up to four. */
 export function recipesOf(preset) {
   return preset?.values.recipes ?? [{}];
+}
+
+/** Give every recipe a title of its own: those that would share one say what sets them apart. */
+export function tellApart(recipes) {
+  for (const recipe of recipes) {
+    const alike = recipes.filter((other) => other.title === recipe.title);
+    const apart = recipe.facts.filter((fact, i) => alike.some((other) => other.facts[i] !== fact));
+    const twins = alike.filter((other) => other.facts.join() === recipe.facts.join());
+    recipe.named(twins.length > 1 ? [...apart, `number ${twins.indexOf(recipe) + 1}`] : apart);
+  }
 }

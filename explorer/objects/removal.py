@@ -30,8 +30,8 @@ RERENDER = "rerender"
 RERENDER_TITLE = "Drawn again without it"
 LONGEST_NAME = 60
 NONE_MARKED = (
-    "No other object is marked in this photo, so no sentence counts as right: only those that name what was removed can "
-    "be told. Mark what stays with Find objects, or use a set with boxes."
+    "No other object is marked in this photo, so no sentence can count as right: only those that name what was removed "
+    "are told apart."
 )
 _MOST_CLASSES = 20
 _MOST_OBJECTS = 100
@@ -275,7 +275,8 @@ def drawn(photo: Photo, picture: Picture, name: str, drawing: Drawing) -> tuple[
             classes.append(known)
     judgement = judge(Regions.of_masks([mask, *masks], [name, *classes]), name)
     if not photo.classes:  # what else is there nobody has said: it may be one class or ten
-        judgement = replace(judgement, problems=tuple(NONE_MARKED if one == ONE_CLASS else one for one in judgement.problems))
+        problems = tuple(NONE_MARKED if one == ONE_CLASS else one for one in judgement.problems)
+        judgement = replace(judgement, problems=problems)
     left = float((same & ~mask).sum() / max(1, same.sum()))
     if left > 1 - Thresholds().tau2:
         said = f"{left:.0%} of what is marked as {name} in this photo lies outside the drawing and stays."

@@ -33,7 +33,7 @@ WATCH = """() => {
   const shown = (image) => image?.complete && image.naturalWidth > 0;
   const look = () => {
     const host = document.querySelector(".rs-object");
-    const mark = (name, is) => { if (is && marks[name] === undefined) marks[name] = (performance.now() - start) / 1000; };
+    const mark = (name, is) => is && (marks[name] ??= (performance.now() - start) / 1000);
     const cards = [...(host?.querySelectorAll(".rs-saycard") ?? [])];
     const lists = cards.map((card) => card.querySelectorAll(".rs-saidlist:not(.rs-lefts) .rs-similarity").length);
     const answered = lists.length === 2 && lists.every((count) => count === 5);
@@ -41,11 +41,13 @@ WATCH = """() => {
     mark("picture", shown(host?.querySelector(".rs-side .rs-photo")));
     mark("filled", shown(filled) && filled.src.includes("/filled/"));
     mark("answer", answered);
-    mark("whole", answered && marks.filled !== undefined && cards.every((card) => card.textContent.includes("for the filled photo")));
+    const ofAll = cards.every((card) => card.textContent.includes("for the filled photo"));
+    mark("whole", answered && ofAll && marks.filled !== undefined);
     if (Object.keys(marks).length < 4) requestAnimationFrame(look);
   };
   look();
-  [...document.querySelectorAll("button[role=tab]")].find((tab) => tab.textContent.trim() === "Remove an object").click();
+  const tabs = [...document.querySelectorAll("button[role=tab]")];
+  tabs.find((tab) => tab.textContent.trim() === "Remove an object").click();
 }"""
 
 

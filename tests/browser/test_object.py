@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import re
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Locator, Page, expect
+from playwright.sync_api import Browser, Locator, Page, Route, expect
 
+from explorer.objects.first import CHOSEN, FILL, TAKEN, K
+from explorer.objects.recorded import RECORD
 from tests.browser.conftest import Site
 from tests.browser.pages import PHONE, WIDE, visit
 from tests.browser.photo_folder import HOSTILE, jpeg, write_photos
@@ -77,6 +81,79 @@ def test_the_tab_opens_with_something_already_removed(browser: Browser, site: Si
         loaded(filled(page).locator(".rs-photo").first)
         tops = [card.locator(".rs-said").nth(3).bounding_box() for card in page.locator(".rs-saycard").all()]
         assert tops[0] and tops[1] and abs(tops[0]["y"] - tops[1]["y"]) < 1  # same rank, same row
+
+
+def test_the_recorded_answer_is_what_the_models_say(browser: Browser, site: Site) -> None:
+    """The page's first answer once more, by the models themselves over all sentences."""
+    with tab(browser, site) as page:
+        place = f"{site.url}/gradio_api/rankscope/objects"
+        first = page.request.get(f"{place}/start").json()["first"]
+        page.request.post(f"{place}/read", data={"models": list(CHOSEN)})
+        end = time.monotonic() + 2 * FIRST / 1000
+        while page.request.get(f"{place}/reading").json()["reading"] and time.monotonic() < end:
+            page.wait_for_timeout(200)
+        asked = {"photo": first, "remove": {"classes": [TAKEN]}, "fill": FILL, "models": list(CHOSEN), "k": K}
+        reply = page.request.post(f"{place}/ask", data=asked).json()
+        record = json.loads(RECORD.read_text(encoding="utf-8"))
+        assert reply["recorded"] is False and set(record["notes"]) <= set(reply["notes"])
+        for live, kept in zip(reply["models"], record["models"], strict=True):
+            for side in ("original", "removed"):
+                near = [one.pop("similarity") for one in kept[side]]
+                assert [one.pop("similarity") for one in live[side]] == pytest.approx(near, abs=2e-4)
+        assert (reply["models"], reply["words"]) == (record["models"], record["words"]), "make the record anew"
+
+
+def test_the_first_answer_says_what_goes_on_behind_it(browser: Browser, site: Site) -> None:
+    going = {"model": CHOSEN[0], "set": "drawn_scenes", "message": "reading sentences: 512 of 20,000", "fraction": 0.25}
+    lists = [[going, going | {"model": CHOSEN[1]}], [going | {"fraction": 0.5}], []]
+
+    def told(route: Route) -> None:
+        route.fulfill(json={"reading": lists.pop(0) if len(lists) > 1 else lists[0]})
+
+    recorded = json.loads(RECORD.read_text(encoding="utf-8"))
+
+    def answered(route: Route) -> None:
+        reply = route.fetch()
+        route.fulfill(json=reply.json() | {name: recorded[name] for name in ("models", "words")} | {"recorded": True})
+
+    with visit(browser, site, site.at(site.finished, "&__theme=light")) as page:
+        page.route("**/objects/read", told)
+        page.route("**/objects/reading", told)
+        page.route("**/objects/ask", answered)
+        page.get_by_role("tab", name="Remove an object").click()
+        line, bar = page.locator(".rs-reading [role=status]"), page.locator(".rs-reading progress")
+        expect(line).to_contain_text("Tiny CLIP and Tiny CLIP, mended: reading sentences: 512 of 20,000", timeout=FIRST)
+        expect(bar).to_have_js_property("value", 0.25)
+        expect(line).to_contain_text("background: Tiny CLIP: reading sentences", timeout=FIRST)
+        expect(bar).to_have_js_property("value", 0.75)
+        expect(line).to_contain_text("All sentences are read")
+        expect(bar).to_be_hidden()
+        assert _findings(page, "#object-view") == []
+
+
+def test_a_set_that_takes_long_says_so_and_can_be_left(browser: Browser, site: Site) -> None:
+    held: list[Route] = []
+    state = {"phase": "running", "message": "reading the captions of train2017", "fraction": 0.25}
+    left = False
+    with contextlib.suppress(AssertionError), tab(browser, site) as page:  # the browser logs the refusal as an error
+        page.route("**/objects/open", held.append)
+        page.route(re.compile(r"/objects/open/[0-9a-f]{32}$"), lambda route: route.fulfill(json=state))
+        page.route(re.compile(r"/objects/open/[0-9a-f]{32}/leave$"), lambda route: route.fulfill(json={}))
+        page.get_by_text("Open another set, add a model").click()
+        page.get_by_label("Hugging Face id or folder").fill("somebody/photos")
+        page.get_by_role("button", name="Open", exact=True).click()
+        line = page.locator(".rs-folds .rs-moving")
+        expect(line).to_contain_text("Reading the captions of train2017")
+        expect(line.locator("progress")).to_have_js_property("value", 0.25)
+        assert _findings(page, "#object-view") == []
+        line.get_by_role("button", name="Leave it").click()
+        expect(line).to_contain_text("Leaving it")
+        held[0].fulfill(status=400, json={"error": "The set was left before it was read; nothing was opened."})
+        expect(line).to_be_hidden()
+        expect(page.locator(".rs-folds .rs-alert").first).to_contain_text("nothing was opened")
+        expect(page.get_by_role("button", name="Open", exact=True)).to_be_enabled()
+        left = True
+    assert left
 
 
 def test_pressing_an_object_takes_it_out(browser: Browser, site: Site, tmp_path: Path) -> None:
@@ -246,7 +323,15 @@ def test_a_preset_says_how_it_trains_and_a_recipe_counts_pairs(browser: Browser,
         expect(card).to_have_count(4)
         for place, ratio in enumerate(("0.02", "0.08", "0.20", "0.40")):
             expect(card.nth(place)).to_contain_text(f"{ratio} for each original one")
+            expect(card.nth(place).locator("h3")).to_have_text(re.compile(f", {ratio} pairs for each original$"))
             expect(card.nth(place).get_by_label("Sentences each")).to_have_value("5")
+        for name in ("figure4", "table3_fills", "table3_texts", "appendix_b", "compare"):
+            section.get_by_label("Recipes").select_option(name)
+            titles = card.locator("h3").all_text_contents()
+            assert len(set(titles)) == len(titles), titles
+        section.get_by_role("button", name="Compare with another recipe").click()
+        section.get_by_role("button", name="Compare with another recipe").click()
+        assert len(set(card.locator("h3").all_text_contents())) == 4  # equal ones are numbered
         section.get_by_label("Recipes").select_option("paper")
         expect(section.get_by_label("Epochs", exact=True)).to_be_visible()
         for name, value in {"Steps": "", "Epochs": "10", "Batch": "256", "Weight decay": "0"}.items():

@@ -14,6 +14,7 @@ from safetensors.torch import save_file
 
 from trainers.crossmodal.encode import encode_photos, encode_texts
 from trainers.crossmodal.models import MODELS
+from trainers.crossmodal.models._open_clip_source import MENU, missing
 from trainers.errors import UserError
 
 TEXT = {"context_length": 20, "vocab_size": 49_408, "width": 16, "heads": 2, "layers": 1}
@@ -308,3 +309,35 @@ def test_unknown_weights_inside_a_file(tmp_path, builtin):
     torch.save([1, 2], tmp_path / "list.pt")
     with pytest.raises(UserError, match="could not be loaded"):
         build(builtin, str(tmp_path / "list.pt"))
+
+
+@pytest.mark.parametrize(("name", "tag"), list(MENU), ids="/".join)
+@pytest.mark.parametrize("transformers", [True, False], ids=["with transformers", "without"])
+def test_the_menu_is_told_without_open_clip_as_open_clip_would(name, tag, transformers, monkeypatch, tmp_path):
+    """Listing the models imports nothing that takes seconds, and says the same."""
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path))
+    if not transformers:
+        monkeypatch.setitem(sys.modules, "transformers", None)
+    repository, foreign = MENU[name, tag]
+    assert open_clip.get_pretrained_cfg(name, tag)["hf_hub"] == f"{repository}/"
+    assert foreign == bool(open_clip.get_model_config(name)["text_cfg"].get("hf_tokenizer_name"))
+    place = tmp_path / f"models--{repository.replace('/', '--')}"
+    for cached in (False, True):
+        if cached:
+            (place / "refs").mkdir(parents=True)
+            (place / "refs" / "main").write_text("0" * 40)
+            (place / "snapshots" / ("0" * 40)).mkdir(parents=True)
+            (place / "snapshots" / ("0" * 40) / "open_clip_model.safetensors").write_bytes(b"")
+        long = missing(name, tag)
+        with monkeypatch.context() as patch:
+            patch.delitem(sys.modules, "open_clip")
+            short = missing(name, tag)
+            assert "open_clip" not in sys.modules
+        assert short == long and (long is None) == (cached and (transformers or not foreign))
+
+
+def test_the_menu_has_every_choice_that_is_listed():
+    chosen = [entry.checked({}) for entry in MODELS.values()]
+    tags = {one.pretrained for one in chosen if hasattr(one, "pretrained")}
+    assert tags == {tag for _, tag in MENU}

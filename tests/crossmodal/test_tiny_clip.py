@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 
 import pytest
 import torch
@@ -11,7 +12,7 @@ import torch.nn.functional as F  # noqa: N812
 from trainers.crossmodal import tokens
 from trainers.crossmodal.encode import encode_photos, encode_texts, squash
 from trainers.crossmodal.models import MODELS
-from trainers.crossmodal.models.tiny_clip import ASSETS, SIDE, WEIGHTS, TinyClip, load_weights, save_folder
+from trainers.crossmodal.models.tiny_clip import ASSETS, CONTEXT, SIDE, WEIGHTS, TinyClip, load_weights, save_folder
 from trainers.errors import DataError, RunError
 
 SENTENCES = ["a dog chasing a red frisbee on the grass", "one cat", "Größe & ⚽?"]
@@ -124,3 +125,37 @@ def test_photos_are_squashed_whole():
     wide = np.zeros((40, 160, 3), np.uint8)
     wide[:, :8] = 255  # a crop to the middle would lose it
     assert squash(wide, 64)[:, :, :2].float().mean() > 200
+
+
+ODD = ["", "a dog", "A  DOG, and the man's dogs!", "héllo wörld 🙂", "x" * 300, "a " * 60, "<end_of_text> &amp; co"]
+
+
+@pytest.mark.parametrize("context", [5, 32, 77])
+def test_sentences_are_cut_into_tokens_as_open_clip_does(context):
+    for texts in (ODD, [], [" ".join(ODD)] * (tokens._PIECE + 1)):
+        own = tokens.tokenise(texts, context)
+        assert own.shape == (len(texts), context) and own.dtype == torch.int64
+        if texts:
+            assert torch.equal(own, tokens.small_tokeniser(context)(texts))
+            assert tokens.lengths(texts, context) == [
+                len(tokens.small_tokeniser(context).encode(text)) + 2 for text in texts
+            ]
+
+
+def test_a_piece_is_cut_into_tokens_once_for_all_models(monkeypatch):
+    texts, read = [f"piece number {number} of {id(object())}" for number in range(64)], []
+    tokeniser = tokens.small_tokeniser(CONTEXT)
+    encode = tokeniser.encode
+    monkeypatch.setattr(tokeniser, "encode", lambda text: read.append(text) or encode(text))
+    models = [MODELS[name].build({}) for name in ("tiny_clip", "tiny_clip_mended")]
+
+    def look(model):
+        model.lengths(texts)
+        model.tokenise(texts)
+
+    readers = [threading.Thread(target=look, args=(model,)) for model in models]
+    for reader in readers:
+        reader.start()
+    for reader in readers:
+        reader.join(20)
+    assert read == texts

@@ -178,6 +178,25 @@ def test_a_coco_folder(tmp_path):
         load_scenes(str(tmp_path / "coco"))
 
 
+def test_folders_as_their_authors_hand_them_out_tell_how_far_they_are(tmp_path):
+    """And whoever listens may end it, with an error of its own."""
+
+    class EnoughError(Exception):
+        pass
+
+    def enough(text, fraction):
+        raise EnoughError
+
+    told = []
+    for folder in (coco(tmp_path / "coco"), write_entities(tmp_path / "entities")):
+        told.clear()
+        load_scenes(str(folder), progress=lambda *one: told.append(one))
+        assert all("captions" in text or "boxes" in text for text, _ in told) and told[0][1] == 0
+        assert [done for _, done in told] == sorted(done for _, done in told) and told[-1][1] < 1
+        with pytest.raises(EnoughError):
+            load_scenes(str(folder), progress=enough)
+
+
 def test_a_flickr30k_entities_folder(tmp_path):
     found = load_scenes(str(write_entities(tmp_path)))
     assert found.classes == ("people", "animals", "vehicles", "instruments")

@@ -328,6 +328,34 @@ def test_nothing_read_yet_is_told_and_not_an_error(tmp_path: Path, monkeypatch: 
     assert reply["filled"]
 
 
+def test_a_photo_without_marks_is_not_said_to_have_one_class(tab: Tab) -> None:
+    """Nobody has said what else it shows; where something is marked, that is the class it has."""
+    drawn = {"class": "cat", "boxes": [[0.1, 0.5, 0.3, 0.9]]}
+    problems = tab.ask(upload(tab), remove=drawn)["problems"]
+    assert len(problems) == 1 and "No other object is marked" in problems[0]
+    objects = [{"class": "cat", "boxes": drawn["boxes"]}]
+    assert any("one class only" in one for one in tab.ask(upload(tab), remove=drawn, objects=objects)["problems"])
+    objects.append({"class": "dog", "boxes": [[0.6, 0.5, 0.8, 0.9]]})
+    assert tab.ask(upload(tab), remove=drawn, objects=objects)["problems"] == []
+
+
+def test_what_was_too_long_is_kept_with_the_vectors(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RANKSCOPE_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr(Words, "lengths", lambda _, texts: [len(text) for text in texts])
+    texts, found = sentences(small_set()), []
+    over, longest = sum(len(text) > 24 for text in texts), max(map(len, texts))
+    for turn in range(2):
+        if turn:
+            monkeypatch.setattr(Words, "lengths", lambda *_: pytest.fail("read again"))
+        tab = Tab(tmp_path)
+        reading = tab.objects.index.ask("large", "drawn_scenes")
+        assert reading.done.wait(20) and reading.error is None
+        found.append(reading.first(GALLERY))
+        assert reading.cut == (over, longest)
+        tab.close()
+    assert over > 0 and torch.equal(*found)
+
+
 def test_a_large_upload_is_shrunk(tab: Tab) -> None:
     photo = tab.post("upload", encoded(np.zeros((1500, 2000, 3), np.uint8), "JPEG")).json()
     assert (photo["width"], photo["height"]) == (2000, 1500)

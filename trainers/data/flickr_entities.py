@@ -15,8 +15,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from trainers.data.coco_folder import file_loader
 from trainers.data.base import Progress, silent
+from trainers.data.coco_folder import file_loader
 from trainers.data.scenes import Box, NamedPhrase, Scene, SceneSet
 from trainers.errors import DataError
 

@@ -16,7 +16,6 @@ from trainers.errors import UserError
 from trainers.parameters import parameter
 from trainers.removal.regions import Regions
 
-
 ONE_CLASS = "This photo has one class only: nothing is left to be named, so only hallucination can be shown."
 
 

@@ -1,0 +1,189 @@
+"""The page's first question: answered from a record that fits and from no other, with nothing loaded for it."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from explorer.library import Library
+from explorer.objects import recorded
+from explorer.objects.fields import Fields
+from explorer.objects.first import CHOSEN, FILL, OPENING, TAKEN, K
+from explorer.objects.recorded import RECORD, Recorded, ingredients, pixels_digest
+from explorer.objects.service import Objects
+from explorer.settings import Settings
+from tests.explorer.small_world import Tab
+from trainers.crossmodal.models import MODELS
+from trainers.errors import DataError
+
+ASKED = {"remove": {"classes": [TAKEN]}, "fill": FILL, "models": list(CHOSEN), "k": K}
+
+
+class Idle(Objects):
+    """The real scenes and the real models' files, whose sentences are never read."""
+
+    def __init__(self, root: Path, record: Path | None = RECORD) -> None:
+        settings = Settings(runs=root / "runs", recorded=root / "none")
+        super().__init__(settings, Library(settings.runs, settings.recorded), record=record)
+        self.asked: list[tuple[str, str]] = []
+        self.index.ask = self._refused  # type: ignore[method-assign]
+
+    def _refused(self, model: str, group: str) -> Any:
+        self.asked.append((model, group))
+        raise DataError("asked live")
+
+    def ask(self, **changes: object) -> dict[str, Any]:
+        asked = {"photo": self.first()[0], **ASKED} | changes
+        return self.answers.answer(self.answers.read(Fields(asked)))
+
+
+@pytest.fixture
+def objects(tmp_path: Path) -> Iterator[Idle]:
+    made = Idle(tmp_path)
+    yield made
+    made.close()
+
+
+def test_the_first_answer_comes_from_the_record(objects: Idle) -> None:
+    start = objects.start()
+    assert start["chosen"] == list(CHOSEN) and start["fill"] == FILL and start["taken"] == TAKEN
+    photo = objects.photos.get(start["first"])
+    assert photo.scene is not None and photo.scene.image_id == OPENING
+    reply = objects.ask()
+    record = json.loads(RECORD.read_text(encoding="utf-8"))
+    assert reply["recorded"] is True and not objects.asked and objects.reading() == []
+    assert reply["models"] == record["models"] and reply["words"] == record["words"]
+    assert reply["removed"] == [TAKEN] and objects.fills.png(reply["filled"])
+    for model in reply["models"]:
+        assert len(model["original"]) == len(model["removed"]) == K and model["partial"] is None
+        for one in (*model["original"], *model["removed"]):
+            assert "".join(part["text"] for part in one["parts"]) == one["text"]
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"remove": {"classes": ["traffic light"]}},
+        {"remove": {"class": TAKEN, "boxes": [[0.1, 0.1, 0.4, 0.4]]}},
+        {"fill": "mean"},
+        {"fill": "rerender"},
+        {"models": [CHOSEN[0]]},
+        {"models": [*CHOSEN[::-1]]},
+        {"k": K + 1},
+        {"photo": "drawn_scenes.0", "remove": {"classes": ["umbrella"]}},
+    ],
+    ids=repr,
+)
+def test_any_other_question_is_asked(objects: Idle, other: dict[str, Any]) -> None:
+    if other.get("photo"):
+        other = {**other, "remove": {"classes": [objects.photos.allowed(other["photo"])[0]]}}
+    with pytest.raises(DataError, match="asked live"):
+        objects.ask(**other)
+    assert objects.asked
+
+
+def changed(**values: object) -> str:
+    return json.dumps(json.loads(RECORD.read_text(encoding="utf-8")) | values)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [None, "", "{", "[]", '{"made_of": 1}', changed(made_of="0" * 32), changed(pixels="0" * 32)],
+    ids=["absent", "empty", "cut", "list", "bare", "made of others", "other pixels"],
+)
+def test_a_record_that_does_not_fit_is_passed_over(tmp_path: Path, content: str | None) -> None:
+    path = tmp_path / "record.json"
+    if content is not None:
+        path.write_text(content, encoding="utf-8")
+    objects = Idle(tmp_path, path)
+    with pytest.raises(DataError, match="asked live"):
+        objects.ask()
+    objects.close()
+
+
+def test_other_weights_words_or_scenes_are_other_ingredients(
+    objects: Idle, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    usual = ingredients(objects.models)
+    assert usual == json.loads(RECORD.read_text(encoding="utf-8"))["made_of"], (
+        "make the record anew, as its module says"
+    )
+    words = tmp_path / "words.json"
+    words.write_text("{}")
+    for name, value in (("TABLE", words), ("ADDED", words), ("code_digest", lambda: "other")):
+        with monkeypatch.context() as patch:
+            patch.setattr(recorded, name, value)
+            assert ingredients(objects.models) not in (usual, None)
+    weights = tmp_path / "weights"
+    weights.write_bytes(b"other")
+    for file, found in ((weights, "other"), (None, None), (tmp_path / "absent", None)):
+        menu = {**MODELS, CHOSEN[1]: dataclasses.replace(MODELS[CHOSEN[1]], shipped=file)}
+        objects.models._menu = menu
+        digest = ingredients(objects.models)
+        assert digest is None if found is None else digest not in (usual, None)
+
+
+def test_one_grey_level_is_another_picture(objects: Idle) -> None:
+    question = objects.answers.read(Fields({"photo": objects.first()[0], **ASKED}))
+    filled = objects.fills.take_out(question.photo, question.wanted, question.fill)
+    assert Recorded(objects.models).told(filled) is not None
+    for name in ("original", "pixels"):
+        other = np.array(getattr(filled, name))
+        other[3, 4, 1] ^= 1
+        touched = dataclasses.replace(filled, **{name: other})
+        assert pixels_digest(touched) != pixels_digest(filled) and Recorded(objects.models).told(touched) is None
+
+
+def test_models_of_others_are_asked_even_under_the_same_names(tab: Tab) -> None:
+    reply = tab.ask()
+    assert reply["recorded"] is False and {model["title"] for model in reply["models"]} == {
+        "Tiny_clip",
+        "Tiny_clip_mended",
+    }
+
+
+def test_sentences_are_read_when_asked_for(tab: Tab) -> None:
+    tab.json("start")
+    assert tab.json("reading")["reading"] == [] and tab.objects.index.bytes == 0
+    names = ["tiny_clip", "tiny_clip_mended"]
+    assert {one["model"] for one in tab.json("read", {"models": names})["reading"]} <= set(names)
+    for name in names:
+        assert tab.objects.index.ask(name, "drawn_scenes").done.wait(20)
+    assert tab.objects.index.has(names, "drawn_scenes") and tab.json("read", {"models": names})["reading"] == []
+    assert not tab.objects.index.has([*names, "large"], "drawn_scenes")
+    for wrong in ({"models": ["none"]}, {"models": names, "set": "closed"}, {"models": "tiny_clip"}, {}):
+        reply = tab.post("read", wrong)
+        assert 400 <= reply.status_code < 500 and reply.json()["error"]
+
+
+VISIT = """
+import sys, tempfile
+from pathlib import Path
+from explorer import Settings, build
+from explorer.objects.fields import Fields
+made = build(Settings(runs=Path(tempfile.mkdtemp())))
+start = made.objects.start()
+made.objects.photos.listing(start["set"], 0, 116)
+asked = {"photo": start["first"], "remove": {"classes": [start["taken"]]}, "models": start["chosen"]}
+answers = made.objects.answers
+reply = answers.answer(answers.read(Fields(asked)))
+made.objects.fills.png(reply["filled"])
+known = sum(len(part._known) for part in made.objects.sets.drawn().data.splits.values())
+print(reply["recorded"], known, *(name in sys.modules for name in ("open_clip", "torchvision", "transformers")))
+"""
+
+
+def test_a_first_visit_imports_no_model_and_thinks_out_few_scenes() -> None:
+    """What would take seconds of a processor: two libraries, and the 7,500 scenes of the drawn world."""
+    said = subprocess.run([sys.executable, "-c", VISIT], capture_output=True, text=True, timeout=240, check=True).stdout
+    first, known, *imported = said.split()[-5:]
+    assert (first, imported) == ("True", ["False"] * 3)
+    assert 92 <= int(known) <= 200

@@ -1,0 +1,102 @@
+"""Opening a set under a ticket: how far it is, leaving it, and what a ticket may be."""
+
+from __future__ import annotations
+
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.explorer.small_world import Tab, small_set
+from trainers.data.base import Progress
+from trainers.data.scenes import SceneSet
+
+TICKET = "0123456789abcdef0123"
+
+
+class Slow:
+    """Reads a set that tells how far it is and waits at each of two places."""
+
+    def __init__(self) -> None:
+        self.at = threading.Event()
+        self.go = threading.Event()
+        self.told = 0
+
+    def __call__(self, source: str, *, progress: Progress = lambda *_: None, **_: object) -> SceneSet:
+        if source == "drawn_scenes":
+            return small_set()
+        for text, fraction in (("reading the captions of train", 0.25), ("reading the boxes of train", 0.5)):
+            progress(text, fraction)
+            self.told += 1
+            self.at.set()
+            assert self.go.wait(20)
+        return small_set("plain", drawn=False)
+
+
+def opening(tab: Tab, ticket: str = TICKET) -> tuple[threading.Thread, list]:
+    replies: list = []
+    thread = threading.Thread(
+        target=lambda: replies.append(tab.post("open", {"source": "somebody/photos", "ticket": ticket}))
+    )
+    thread.start()
+    return thread, replies
+
+
+def test_a_set_tells_how_far_it_is_and_opens(tmp_path: Path) -> None:
+    slow = Slow()
+    tab = Tab(tmp_path, loading=slow)
+    thread, replies = opening(tab)
+    assert slow.at.wait(20)
+    state = tab.json(f"open/{TICKET}")
+    assert (state["message"], state["fraction"]) == ("reading the captions of train", 0.25)
+    again = tab.post("open", {"source": "somebody/photos", "ticket": TICKET})
+    assert again.status_code == 400 and "already" in again.json()["error"]
+    slow.go.set()
+    thread.join(20)
+    assert replies[0].status_code == 200 and replies[0].json()["set"]["photos"]
+    assert tab.get(f"open/{TICKET}").status_code == 404
+    tab.close()
+
+
+def test_a_set_can_be_left(tmp_path: Path) -> None:
+    slow = Slow()
+    tab = Tab(tmp_path, loading=slow)
+    thread, replies = opening(tab)
+    assert slow.at.wait(20)
+    assert tab.post(f"open/{TICKET}/leave", {}).status_code == 200
+    slow.go.set()
+    thread.join(20)
+    assert replies[0].status_code == 400 and "left" in replies[0].json()["error"] and slow.told == 1
+    assert [one["name"] for one in tab.json("start")["sets"]] == ["drawn_scenes"]
+    thread, replies = opening(tab)  # the next one may begin
+    thread.join(20)
+    assert replies[0].status_code == 200
+    tab.close()
+
+
+@pytest.mark.parametrize("ticket", ["short", "g" * 20, "a" * 65, "../../etc", "A" * 20, 7])
+def test_a_ticket_is_a_number(tab: Tab, ticket: object) -> None:
+    reply = tab.post("open", {"source": "somebody/photos", "ticket": ticket})
+    assert reply.status_code == 400 and reply.json()["error"]
+
+
+def test_nobody_waits_under_an_unknown_ticket(tab: Tab) -> None:
+    assert tab.get(f"open/{TICKET}").status_code == 404
+    assert tab.post(f"open/{TICKET}/leave", {}).status_code == 404
+
+
+def test_few_wait_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("explorer.objects.openings.MOST", 1)
+    slow = Slow()
+    tab = Tab(tmp_path, loading=slow)
+    thread, _ = opening(tab)
+    assert slow.at.wait(20)
+    reply = tab.post("open", {"source": "other/photos", "ticket": "f" * 16})
+    assert reply.status_code == 400 and "wait" in reply.json()["error"]
+    slow.go.set()
+    thread.join(20)
+    end = time.monotonic() + 10
+    while tab.get(f"open/{TICKET}").status_code == 200 and time.monotonic() < end:
+        time.sleep(0.01)
+    tab.close()
