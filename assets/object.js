@@ -194,7 +194,7 @@ class RemoveAnObject {
     this.finding = true;
     api.detectors().then(({ detectors }) => {
       this.original.naming.detectors(detectors, this.photo);
-      this.settings.found(detectors);
+      this.settings.finders(detectors);
     }, (error) => {
       this.finding = false;
       this.problem.say(error.message);

@@ -88,7 +88,7 @@ export class Settings {
   }
 
   /** Finders of objects, which are told of later than the rest. */
-  found(detectors) {
+  finders(detectors) {
     this.start.detectors = detectors;
     this.listMissing();
   }

@@ -136,7 +136,7 @@ def test_a_set_that_takes_long_says_so_and_can_be_left(browser: Browser, site: S
     state = {"phase": "running", "message": "reading the captions of train2017", "fraction": 0.25}
     left = False
     with contextlib.suppress(AssertionError), tab(browser, site) as page:  # the browser logs the refusal as an error
-        page.route("**/objects/open", held.append)
+        page.route("**/objects/open", lambda route: held.append(route))
         page.route(re.compile(r"/objects/open/[0-9a-f]{32}$"), lambda route: route.fulfill(json=state))
         page.route(re.compile(r"/objects/open/[0-9a-f]{32}/leave$"), lambda route: route.fulfill(json={}))
         page.get_by_text("Open another set, add a model").click()
