@@ -54,7 +54,6 @@ WATCH = """() => {
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--visits", type=int, default=3, help="starts of the app")
-    parser.add_argument("--pictures", type=Path, help="folder for screenshots 1 s and 3 s after the click")
     given = parser.parse_args()
     rows: list[dict[str, float]] = []
     with sync_playwright() as playwright:
