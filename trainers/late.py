@@ -64,7 +64,7 @@ def depth_for(device: torch.device) -> int:
 
 
 def to_device(values: Tensor, device: torch.device) -> Tensor:
-    """``values`` on ``device``, copied from pinned memory while the host goes on; unchanged if they are there already."""
+    """``values`` on ``device``, copied from pinned memory while the host goes on; unchanged if they are there."""
     if values.device.type == device.type:
         return values
     if device.type == "cuda":

@@ -98,10 +98,19 @@ class Stepper:
         self.clipping.load(tensors.pop("clipping", None))
         for name, value in tensors.items():
             number, _, key = name.partition("/")
-            state.setdefault(int(number), {})[key] = value
+            known = key != "step" and 0 <= int(number) < len(self._trained)
+            state.setdefault(int(number), {})[key] = _laid_out(value, self._trained[int(number)]) if known else value
         whole = self._optimiser.state_dict()
         whole["state"] = state
         self._optimiser.load_state_dict(whole)
+
+
+def _laid_out(value: Tensor, weight: Tensor) -> Tensor:
+    """``value`` in memory as its weight is: the fused optimisers walk through both side by side, whatever the strides.
+
+    A checkpoint holds every tensor in plain order, while the weights of convolutions are channels last.
+    """
+    return torch.empty_like(weight, dtype=value.dtype).copy_(value) if value.shape == weight.shape else value
 
 
 def under(tensors: Mapping[str, Tensor], prefix: str) -> dict[str, Tensor]:

@@ -89,4 +89,3 @@ def test_what_cannot_be_folded_stays_and_a_layer_used_twice_is_folded_twice() ->
     assert norms(odd) == 6 and norms(eyes) == 4
     with torch.no_grad():
         torch.testing.assert_close(eyes(images), copy.deepcopy(odd).eval()(images), rtol=0, atol=1e-5)
-
