@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 
 import torch
 import torch.nn.functional as F  # noqa: N812
@@ -63,9 +63,9 @@ class Observer:
             training: with the R@1 of training images, which it takes half as much work again to embed.
         """
         eyes = folded(encoder)
-        probe = HostCopy(_embedded(eyes, self._probe, self._device))
-        train = HostCopy(_embedded(eyes, self._train, self._device)) if training else None
-        return lambda: self._scored(probe.get(), None if train is None else train.get())
+        probe = [HostCopy(part) for part in _embedded(eyes, self._probe, self._device)]
+        train = [HostCopy(part) for part in _embedded(eyes, self._train, self._device)] if training else None
+        return lambda: self._scored(_joined(probe), None if train is None else _joined(train))
 
     def look_at_training(self, encoder: Encoder) -> dict[str, float]:
         """R@1 of training images alone, under its key."""
@@ -123,7 +123,7 @@ def left_out(count: float, what: str) -> str:
 
 
 def embed(
-    encoder: Encoder, images: Tensor, device: torch.device, progress: Callable[[int], None] | None = None
+    encoder: Encoder, images: Tensor, device: torch.device, progress: Callable[[int], None] = lambda _done: None
 ) -> Tensor:
     """Unit embeddings float32 ``[N, D]`` on the CPU, in evaluation mode; the encoder stays as it is.
 
@@ -131,16 +131,18 @@ def embed(
         images: uint8 ``[N, C, H, W]``, or frozen features ``[N, F]``.
         progress: told how many are done; it may raise to give up.
     """
-    return HostCopy(_embedded(folded(encoder), images, device, progress)).get()
+    found: list[HostCopy] = []
+    for part in _embedded(folded(encoder), images, device):
+        found.append(HostCopy(part))
+        done = found[-2:][0].get()  # one batch is on its way while the next is queued, and never more
+        progress(min(len(images), len(found) * len(done)))
+    return _joined(found)
 
 
 @torch.inference_mode()
-def _embedded(
-    encoder: nn.Module, images: Tensor, device: torch.device, progress: Callable[[int], None] | None = None
-) -> Tensor:
-    """Unit embeddings float32 ``[N, D]`` on the device; the host waits for it only to tell ``progress``."""
+def _embedded(encoder: nn.Module, images: Tensor, device: torch.device) -> Iterator[Tensor]:
+    """Unit embeddings float32 ``[n, D]`` on the device, batch by batch; the host waits for none of them."""
     rows = CPU_BATCH if device.type == "cpu" else DEVICE_BATCH
-    found = []
     for start in range(0, len(images), rows):
         part = to_device(images[start : start + rows], device)
         pixels = part.float().div_(255) if part.dtype == torch.uint8 else part.float()
@@ -148,10 +150,11 @@ def _embedded(
             pixels = pixels.contiguous(memory_format=torch.channels_last)
         with torch.autocast("cuda", torch.bfloat16, enabled=device.type == "cuda"):
             raw = encoder(pixels)
-        found.append(F.normalize(raw.float(), dim=1))
-        if progress is not None:
-            progress(start + len(part))
-    return torch.cat(found)
+        yield F.normalize(raw.float(), dim=1)
+
+
+def _joined(parts: Sequence[HostCopy]) -> Tensor:
+    return torch.cat([part.get() for part in parts])
 
 
 def _per_level(labels: Tensor) -> list[str]:
