@@ -10,7 +10,7 @@ CLOSEST_SECONDS = 1.0  # a map that moves about once a second looks continuous w
 WIDEST_SECONDS = 5.0  # with a step and the look on top, a map is never older than six seconds
 FIRST_FRAMES = 12  # so many come as close as they may: whoever has just pressed Start watches
 MOST_SHARE = 3.0  # a look never takes more than a quarter of the time: it waits three times what the last one took
-USUAL_SHARE = 8.0  # and a ninth after the first frames, unless the map would be too old
+USUAL_SHARE = 10.0  # and an eleventh after the first frames, unless the map would be too old
 STRIDE = 0.1  # mean 1 - cosine that one frame should show; at full learning rate it is 0.1 to 0.3 a second
 _QUICKEST, _SLOWEST = 0.5, 1.5  # most that one frame changes the distance to the next
 
