@@ -10,6 +10,7 @@ from torch import Tensor
 from trainers.batches import Batch
 from trainers.clipping import Clipping
 from trainers.encoders import Encoder
+from trainers.late import depth_for
 from trainers.losses import LossDescriptor, LossModule
 from trainers.stepper import Stepper, under
 
@@ -42,9 +43,9 @@ class Arm:
         if proxies:
             rate = descriptor.proxy_learning_rate or learning_rate
             groups.append({"params": proxies, "lr": rate, "weight_decay": 0.0})
-        self._stepper = Stepper(groups, optimiser=optimiser, clip_norm=clip_norm)
+        self._stepper = Stepper(groups, optimiser=optimiser, clip_norm=clip_norm, depth=depth_for(device))
 
-    def step(self, batch: Batch, factor: float) -> dict[str, float]:
+    def step(self, batch: Batch, factor: float) -> dict[str, Tensor]:
         """One optimiser step.
 
         Args:
@@ -52,10 +53,10 @@ class Arm:
             factor: the schedule's factor on the learning rates, 0..1.
 
         Returns:
-            ``loss`` and, for a loss of several parts, ``term/<name>``.
+            ``loss`` and, for a loss of several parts, ``term/<name>``: scalars on the device, to be read later.
 
         Raises:
-            NonFiniteLossError: before any weight changes.
+            NonFiniteLossError: this step, or on a GPU the one before, was bad; it changed no weight.
         """
         self.encoder.train()
         views = batch.views[: self.descriptor.views]
@@ -70,11 +71,20 @@ class Arm:
         with torch.autocast(self._device.type, enabled=False):
             terms = self.loss.terms(embeddings, batch.labels)
             loss = torch.stack(list(terms.values())).sum()
-        value = self._stepper.step(loss, factor, lambda value, norm: self._blame(batch, value, norm))
-        scalars = {"loss": value}
+        number, rows = batch.step, batch.rows
+        self._stepper.step(loss, factor, lambda value, norm: self._blame(number, rows, value, norm))
+        scalars = {"loss": loss.detach()}
         if len(terms) > 1:
-            scalars.update({f"term/{name}": term.item() for name, term in terms.items()})
+            scalars.update({f"term/{name}": term.detach() for name, term in terms.items()})
         return scalars
+
+    def settle(self) -> None:
+        """Wait for the steps taken so far.
+
+        Raises:
+            NonFiniteLossError: one of them was bad.
+        """
+        self._stepper.settle()
 
     @property
     def clipping(self) -> Clipping:
@@ -96,10 +106,10 @@ class Arm:
         self.loss.load_state_dict(under(own, "loss/"))
         self._stepper.load(under(own, "optimiser/"))
 
-    def _blame(self, batch: Batch, value: float, norm: float) -> str:
-        rows = ", ".join(str(row) for row in batch.rows[:6].tolist())
+    def _blame(self, step: int, rows: Tensor, value: float, norm: float) -> str:
+        first = ", ".join(str(row) for row in rows[:6].tolist())
         return (
-            f"{self.descriptor.title} stopped being a number (loss {value}, gradient {norm}). "
-            f"The batch held {len(batch.rows)} images, the first of them training rows {rows}. "
+            f"{self.descriptor.title} stopped being a number (loss {value}, gradient {norm}) in step {step + 1}. "
+            f"The batch held {len(rows)} images, the first of them training rows {first}. "
             "Try a smaller learning rate, or look at these images."
         )

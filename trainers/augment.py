@@ -51,14 +51,14 @@ def augment(images: Tensor, how: Augmentation, *, seed: int, step: int, view: in
     draws = torch.Generator().manual_seed((seed * 1_000_003 + step) * 8 + view)
     count = len(images)
     uniform = torch.rand(count, 7, generator=draws) * 2 - 1
-    theta = _affine(uniform, how).to(images.device)
+    theta = _affine(uniform, how).to(images.device, non_blocking=True)
     pixels = images.float().div_(255)
     grid = F.affine_grid(theta, list(pixels.shape), align_corners=False)
     pixels = F.grid_sample(pixels, grid, padding_mode="border", align_corners=False)
     if how.light:
         shape = (count, 1, 1, 1)
-        gain = (1 + how.light * uniform[:, 5]).reshape(shape).to(images.device)
-        offset = (how.light / 2 * uniform[:, 6]).reshape(shape).to(images.device)
+        gain = (1 + how.light * uniform[:, 5]).reshape(shape).to(images.device, non_blocking=True)
+        offset = (how.light / 2 * uniform[:, 6]).reshape(shape).to(images.device, non_blocking=True)
         pixels = (pixels - 0.5).mul_(gain).add_(0.5 + offset).clamp_(0, 1)
     return pixels
 

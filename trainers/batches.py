@@ -9,6 +9,7 @@ from torch import Tensor
 
 from trainers.augment import augment, for_channels
 from trainers.data.base import ImageSet
+from trainers.late import to_device
 from trainers.samplers import Sampler
 
 
@@ -18,13 +19,15 @@ class Batch:
 
     Attributes:
         views: one float tensor ``[B, C, H, W]`` in 0..1 per view (features ``[B, F]`` when the encoder is frozen).
-        labels: int64 ``[B, L]``, finest first.
-        rows: int64 ``[B]``, rows of the training set.
+        labels: int64 ``[B, L]``, finest first, on the CPU: what a loss plans from them needs no device.
+        rows: int64 ``[B]``, rows of the training set, on the CPU.
+        step: which batch of the run it is, from 0.
     """
 
     views: tuple[Tensor, ...]
     labels: Tensor
     rows: Tensor
+    step: int
 
 
 class Batches:
@@ -62,12 +65,19 @@ class Batches:
     def batch(self, step: int) -> Batch:
         """The batch of one step."""
         rows = self._sampler.batch(step)
-        picked = self._source[rows.to(self._source.device)].to(self._device, non_blocking=True)
-        labels = self._labels[rows].to(self._device)
-        if not self._augmented:
-            return Batch(views=(picked.float(),) * self._views, labels=labels, rows=rows)
-        views = tuple(augment(picked, self._how, seed=self._seed, step=step, view=view) for view in range(self._views))
-        return Batch(views=views, labels=labels, rows=rows)
+        picked = self._pick(rows)
+        if self._augmented:
+            every = range(self._views)
+            views = tuple(augment(picked, self._how, seed=self._seed, step=step, view=view) for view in every)
+        else:
+            views = (picked.float(),) * self._views
+        return Batch(views=views, labels=self._labels[rows], rows=rows, step=step)
+
+    def _pick(self, rows: Tensor) -> Tensor:
+        """The images or features of ``rows`` on the device; the host does not wait for them."""
+        if self._source.device.type == "cpu":
+            return to_device(self._source[rows], self._device)
+        return self._source[to_device(rows, self._device)]
 
 
 def _fits(source: Tensor, device: torch.device) -> bool:

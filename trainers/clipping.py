@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Sequence
 
 import torch
@@ -26,15 +25,16 @@ class Clipping:
         self.steps = 0
         self.clipped = 0
 
-    def apply(self, weights: Sequence[nn.Parameter]) -> float:
-        """Clip the gradients in place; returns their norm as it was before."""
-        norm = nn.utils.get_total_norm([weight.grad for weight in weights if weight.grad is not None])
-        value = norm.item()
-        if self.limit is not None and math.isfinite(value):
+    def shorten(self, weights: Sequence[nn.Parameter], norm: Tensor) -> None:
+        """Bring gradients of L2 norm ``norm`` (scalar, on their device) down to the limit, in place; reads nothing."""
+        if self.limit is not None:
             nn.utils.clip_grads_with_norm_(weights, self.limit, norm)
+
+    def count(self, norm: float) -> None:
+        """A step was taken whose gradient was ``norm`` long before it was shortened."""
+        if self.limit is not None:
             self.steps += 1
-            self.clipped += value > self.limit
-        return value
+            self.clipped += norm > self.limit
 
     def scalars(self) -> dict[str, float]:
         """``clipped_share``, 0..1 of all steps so far; nothing without a limit or before the first step."""

@@ -11,6 +11,7 @@ from torch import Tensor
 
 from trainers.data.settings import cache_folder
 from trainers.encoders import Encoder
+from trainers.late import HostCopy, to_device
 from trainers.store.files import read_tensors, write_tensors
 
 BATCH = 64
@@ -52,15 +53,16 @@ def frozen_features(
     return features
 
 
-@torch.no_grad()
+@torch.inference_mode()
 def _compute(encoder: Encoder, images: Tensor, device: torch.device, progress: Callable[[str, float], None]) -> Tensor:
     encoder.eval()
     found = []
     for start in range(0, len(images), BATCH):
         progress("computing frozen features", start / len(images))
-        pixels = images[start : start + BATCH].to(device).float() / 255
-        found.append(encoder.features(pixels).float().cpu().half())
-    return torch.cat(found)
+        pixels = to_device(images[start : start + BATCH], device).float().div_(255)
+        found.append(HostCopy(encoder.features(pixels).half()))
+        found[-2:][0].get()  # one batch is on its way while the next is queued, and never more
+    return torch.cat([part.get() for part in found])
 
 
 def _key(encoder: Encoder, fingerprint: str) -> str:

@@ -14,18 +14,19 @@ from trainers.clipping import Clipping
 from trainers.data.base import Progress, silent
 from trainers.device import choose
 from trainers.errors import RunError
+from trainers.looking import Finish, Look, Looker
+from trainers.pace import Pace
 from trainers.scalars import ScalarBuffer
 from trainers.store import RunFolder
 from trainers.types import Snapshot
 from trainers.validation import check
 
-SNAPSHOT_SECONDS = 1.0  # a map that moves about once a second looks continuous when points glide half a second
-SNAPSHOT_SHARE = 3.0  # a snapshot may cost a quarter of the time: it waits three times what the last one took
 CHECKPOINT_SECONDS = 5.0  # a killed run loses at most ten seconds: five, and a step and a snapshot on top
 
 
 class LoopArm(Protocol):
-    """What the loop knows of an arm: its place and title, its clipping, and what a checkpoint of it holds."""
+    """What the loop knows of an arm: its place and title, its clipping, its steps that a device still works on, and
+    what a checkpoint of it holds."""
 
     index: int
     title: str
@@ -33,6 +34,9 @@ class LoopArm(Protocol):
     @property
     def clipping(self) -> Clipping:
         """How often its gradient was clipped."""
+
+    def settle(self) -> None:
+        """Wait for the steps taken so far; raises what was wrong with one of them."""
 
     def tensors(self) -> dict[str, Tensor]:
         """Everything that resuming needs, by name."""
@@ -68,6 +72,9 @@ class Loop(ABC):
         self._device, reason = choose(self.config.device)
         folder.log(f"device: {self._device}, because {reason}")
         self._scalars = ScalarBuffer(folder)
+        self._pace = Pace()
+        self._looker = Looker(self._device)
+        self._look_begun: Look | None = None
         self._build(progress or silent)
         self._restore()
 
@@ -82,8 +89,8 @@ class Loop(ABC):
         """One optimiser step of every arm; counts :attr:`step` up."""
 
     @abstractmethod
-    def _look(self) -> list[Tensor]:
-        """The probe's unit embeddings float32 ``[P, D]`` of every arm, after writing the numbers beside the maps."""
+    def _look(self) -> Finish:
+        """Queue a look at every arm; what comes back ends it from copies on the host, in a thread if need be."""
 
     @abstractmethod
     def _last_numbers(self, tell: Progress) -> None:
@@ -119,13 +126,14 @@ class Loop(ABC):
             whether there is more to do.
 
         Raises:
-            NonFiniteLossError: the weights and the checkpoint are those of the last good step.
+            NonFiniteLossError: the checkpoint is that of a good step, and no weight has changed since the last one.
         """
         end = time.monotonic() + seconds
         if self._last_snapshot[0] < 0:
             self._timed(self.snapshot)
         while not self.done and time.monotonic() < end:
             self._timed(self._one_step)
+            self._timed(self._end_look)
             if self._snapshot_due():
                 self._timed(self.snapshot)
             if time.monotonic() - self._last_checkpoint > CHECKPOINT_SECONDS:
@@ -133,21 +141,27 @@ class Loop(ABC):
         return not self.done
 
     def snapshot(self) -> None:
-        """Embed and score the probe for every arm, and hand the embeddings to the maps."""
+        """Embed and score the probe for every arm, and hand the embeddings to the maps.
+
+        Where a device trains on meanwhile this only begins it; the next one, or a checkpoint, waits for its end.
+        """
         if self._last_snapshot[0] == self.step:
             return
+        self._settle()
         started = time.monotonic()
-        embeddings = self._look()
-        for arm in self.arms:
-            self._scalars.now(arm.index, self.step, self.seconds, arm.clipping.scalars())
-        self._scalars.flush()
-        snapshot = Snapshot(k=self._k, step=self.step, seconds=self.seconds, embeddings=tuple(embeddings))
-        self.folder.add_snapshot(snapshot)
-        self._k += 1
+        counted = [arm.clipping.scalars() for arm in self.arms]
+        found = self._looker.start(self._look())
+        self._look_begun = Look(step=self.step, seconds=self.seconds, counted=counted, found=found)
+        self._end_look()
         self._last_snapshot = (self.step, self.seconds, time.monotonic() - started)
 
     def checkpoint(self) -> None:
-        """Write everything that resuming needs, atomically."""
+        """Write everything that resuming needs, atomically.
+
+        Raises:
+            NonFiniteLossError: a step that a device worked on was bad; the checkpoint stays as it is.
+        """
+        self._settle()
         self._scalars.flush()
         tensors: dict[str, Tensor] = {}
         for arm in self.arms:
@@ -174,6 +188,27 @@ class Loop(ABC):
 
     # ---------------------------------------------------------------- private
 
+    def _settle(self) -> None:
+        """Wait for what a device still works on: the steps of every arm, and the look that has begun."""
+        for arm in self.arms:
+            arm.settle()
+        self._end_look(wait=True)
+
+    def _end_look(self, wait: bool = False) -> None:
+        """Write what the look that has begun found, if it has ended; ``wait``: until it has."""
+        look = self._look_begun
+        if look is None or not (wait or look.found.done()):
+            return
+        self._look_begun = None
+        found = look.found.result()
+        for arm, counted, seen in zip(self.arms, look.counted, found, strict=True):
+            self._scalars.now(arm.index, look.step, look.seconds, {**seen.numbers, **counted})
+        self._scalars.flush()
+        embeddings = tuple(seen.embeddings for seen in found)
+        self.folder.add_snapshot(Snapshot(k=self._k, step=look.step, seconds=look.seconds, embeddings=embeddings))
+        self._pace.saw(self._k, look.seconds, embeddings)
+        self._k += 1
+
     def _timed(self, work: Callable[[], None]) -> None:
         started = time.monotonic()
         work()
@@ -187,7 +222,7 @@ class Loop(ABC):
         step, seconds, cost = self._last_snapshot
         if self.config.snapshot_steps:
             return self.step - step >= self.config.snapshot_steps
-        return self.seconds - seconds >= max(SNAPSHOT_SECONDS, SNAPSHOT_SHARE * cost)
+        return self._pace.due(self.seconds - seconds, cost)
 
     def _restore(self) -> None:
         found = self.folder.read_checkpoint()

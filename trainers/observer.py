@@ -1,21 +1,26 @@
-"""Looks at the arms from outside: embeds the probe and scores it, and the training classes beside it."""
+"""Looks at the arms from outside: embeds the probe and scores it, and now and then the training classes beside it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 import torch
 import torch.nn.functional as F  # noqa: N812
-from torch import Tensor
+from torch import Tensor, nn
 
 from trainers import counts
 from trainers.data.base import Progress, silent
 from trainers.data.probe import choose_probe
 from trainers.encoders import Encoder
+from trainers.folding import folded
+from trainers.late import HostCopy, to_device
+from trainers.looking import Seen
 from trainers.metrics import evaluate
 
 TRAIN_PROBE = 800  # enough for a train R@1 good to about two points
-EMBED_BATCH = 256
+TRAIN_KEY = "train_R_at_1"
+CPU_BATCH = 128  # images embedded at a time: more fall out of the caches, a sixth slower with the small net
+DEVICE_BATCH = 512  # on a GPU, which wants more
 LEFT_OUT = "queries_without_positive"
 
 
@@ -42,23 +47,39 @@ class Observer:
         test_before_cap: int = 0,
     ) -> None:
         rows = choose_probe(train_labels, TRAIN_PROBE, seed=0)
-        self._train = train[rows]
+        self._train = to_device(train[rows], device)
         self._train_labels = train_labels[rows]
-        self._probe = test[probe]
+        self._probe = to_device(test[probe], device)
         self._probe_labels = test_labels[probe]
         self._test = test
         self._test_labels = test_labels
         self._test_before_cap = test_before_cap
         self._device = device
 
-    def look(self, encoder: Encoder) -> tuple[Tensor, dict[str, float]]:
-        """The probe's unit embeddings float32 ``[P, D]`` on the CPU, and the numbers shown beside a map."""
-        embeddings = embed(encoder, self._probe, self._device)
+    def look(self, encoder: Encoder, *, training: bool = True) -> Callable[[], Seen]:
+        """Begin a look: the embeddings are queued on the device; what comes back scores their copies on the host.
+
+        Args:
+            training: with the R@1 of training images, which it takes half as much work again to embed.
+        """
+        eyes = folded(encoder)
+        probe = [HostCopy(part) for part in _embedded(eyes, self._probe, self._device)]
+        train = [HostCopy(part) for part in _embedded(eyes, self._train, self._device)] if training else None
+        return lambda: self._scored(_joined(probe), None if train is None else _joined(train))
+
+    def look_at_training(self, encoder: Encoder) -> dict[str, float]:
+        """R@1 of training images alone, under its key."""
+        return self._train_score(embed(encoder, self._train, self._device))
+
+    def _scored(self, probe: Tensor, train: Tensor | None) -> Seen:
         names = ["R_at_1", "AP_at_R", "HAP", "NDCG", "ASI", *_per_level(self._probe_labels)]
-        scalars = _means(evaluate(embeddings, self._probe_labels, metrics=names), names)
-        seen = embed(encoder, self._train, self._device)
-        scalars["train_R_at_1"] = _means(evaluate(seen, self._train_labels, metrics=["R_at_1"]), ["R_at_1"])["R_at_1"]
-        return embeddings, scalars
+        numbers = _means(evaluate(probe, self._probe_labels, metrics=names), names)
+        if train is not None:
+            numbers |= self._train_score(train)
+        return Seen(embeddings=probe, numbers=numbers)
+
+    def _train_score(self, embeddings: Tensor) -> dict[str, float]:
+        return {TRAIN_KEY: float(evaluate(embeddings, self._train_labels, metrics=["R_at_1"])["R_at_1"])}  # type: ignore[arg-type]
 
     def whole_test(self, encoder: Encoder, progress: Progress = silent) -> dict[str, float]:
         """The same numbers over the whole test set, keyed ``test/<metric>``; with :data:`LEFT_OUT` and how many images.
@@ -85,7 +106,7 @@ class Observer:
         """Known before any training: ``floor_R_at_1``, the R@1 of raw pixels (or frozen features) on the probe,
         :data:`LEFT_OUT`, the probe's images that are no query at the finest level, and how many images are looked at.
         """
-        flat = F.normalize(self._probe.float().flatten(1), dim=1)
+        flat = F.normalize(self._probe.cpu().float().flatten(1), dim=1)
         found = evaluate(flat, self._probe_labels, metrics=["R_at_1"])
         sizes = {counts.PROBE: float(len(self._probe)), counts.TRAIN: float(len(self._train))}
         return {"floor_R_at_1": float(found["R_at_1"]), LEFT_OUT: float(found[LEFT_OUT])} | sizes  # type: ignore[arg-type]
@@ -101,31 +122,39 @@ def left_out(count: float, what: str) -> str:
     )
 
 
-@torch.no_grad()
 def embed(
     encoder: Encoder, images: Tensor, device: torch.device, progress: Callable[[int], None] = lambda _done: None
 ) -> Tensor:
-    """Unit embeddings float32 ``[N, D]`` on the CPU; the encoder's mode is restored, also when ``progress`` raises."""
-    was_training = encoder.training
-    encoder.eval()
-    try:
-        return torch.cat(list(_embedded(encoder, images, device, progress)))
-    finally:
-        encoder.train(was_training)
+    """Unit embeddings float32 ``[N, D]`` on the CPU, in evaluation mode; the encoder stays as it is.
+
+    Args:
+        images: uint8 ``[N, C, H, W]``, or frozen features ``[N, F]``.
+        progress: told how many are done; it may raise to give up.
+    """
+    found: list[HostCopy] = []
+    for part in _embedded(folded(encoder), images, device):
+        found.append(HostCopy(part))
+        done = found[-2:][0].get()  # one batch is on its way while the next is queued, and never more
+        progress(min(len(images), len(found) * len(done)))
+    return _joined(found)
 
 
-def _embedded(
-    encoder: Encoder, images: Tensor, device: torch.device, progress: Callable[[int], None]
-) -> Iterator[Tensor]:
-    for start in range(0, len(images), EMBED_BATCH):
-        part = images[start : start + EMBED_BATCH].to(device)
-        pixels = part.float() / 255 if part.dtype == torch.uint8 else part.float()
-        if pixels.ndim == 4:
+@torch.inference_mode()
+def _embedded(encoder: nn.Module, images: Tensor, device: torch.device) -> Iterator[Tensor]:
+    """Unit embeddings float32 ``[n, D]`` on the device, batch by batch; the host waits for none of them."""
+    rows = CPU_BATCH if device.type == "cpu" else DEVICE_BATCH
+    for start in range(0, len(images), rows):
+        part = to_device(images[start : start + rows], device)
+        pixels = part.float().div_(255) if part.dtype == torch.uint8 else part.float()
+        if pixels.ndim == 4 and device.type != "cpu":
             pixels = pixels.contiguous(memory_format=torch.channels_last)
         with torch.autocast("cuda", torch.bfloat16, enabled=device.type == "cuda"):
             raw = encoder(pixels)
-        yield F.normalize(raw.float(), dim=1).cpu()
-        progress(start + len(part))
+        yield F.normalize(raw.float(), dim=1)
+
+
+def _joined(parts: Sequence[HostCopy]) -> Tensor:
+    return torch.cat([part.get() for part in parts])
 
 
 def _per_level(labels: Tensor) -> list[str]:

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import time
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+
+import torch
+from torch import Tensor
 
 from trainers.store import RunFolder
 from trainers.types import Scalar
@@ -17,13 +20,16 @@ class ScalarBuffer:
 
     def __init__(self, folder: RunFolder) -> None:
         self._folder = folder
-        self._sums: dict[tuple[int, str], list[float]] = defaultdict(list)
+        self._sums: dict[tuple[int, str], list[float | Tensor]] = defaultdict(list)
         self._at = (0, 0.0)
         self._ready: list[Scalar] = []
         self._written = time.monotonic()
 
-    def add(self, arm: int, step: int, seconds: float, values: Mapping[str, float]) -> None:
-        """One step's values; they are averaged with their neighbours in time, for all arms over the same steps."""
+    def add(self, arm: int, step: int, seconds: float, values: Mapping[str, float | Tensor]) -> None:
+        """One step's values; they are averaged with their neighbours in time, for all arms over the same steps.
+
+        Those of a device are scalars without a graph; they are read when they are written.
+        """
         if step != self._at[0] and time.monotonic() - self._written > WINDOW_SECONDS:
             self.flush()
         self._at = (step, seconds)
@@ -44,7 +50,7 @@ class ScalarBuffer:
         """Write everything."""
         step, seconds = self._at
         means = [
-            Scalar(arm=arm, step=step, seconds=seconds, key=key, value=sum(values) / len(values))
+            Scalar(arm=arm, step=step, seconds=seconds, key=key, value=_mean(values))
             for (arm, key), values in self._sums.items()
         ]
         if means or self._ready:
@@ -52,3 +58,9 @@ class ScalarBuffer:
         self._sums.clear()
         self._ready.clear()
         self._written = time.monotonic()
+
+
+def _mean(values: Sequence[float | Tensor]) -> float:
+    """The mean, of all values of a device in one reading."""
+    numbers = torch.stack(values).tolist() if isinstance(values[0], Tensor) else values  # type: ignore[arg-type]
+    return sum(numbers) / len(numbers)

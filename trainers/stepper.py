@@ -1,4 +1,4 @@
-"""One optimiser over one model's weights; a step that is not a number is refused before it does harm."""
+"""One optimiser over one model's weights; a step that is not a number changes none of them."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from trainers.clipping import Clipping
 from trainers.errors import UserError
+from trainers.late import Late
 
 
 class NonFiniteLossError(UserError):
@@ -24,19 +25,28 @@ class Stepper:
         groups: parameter groups, each with ``params``, ``lr`` and ``weight_decay``.
         optimiser: one of :data:`trainers.types.OPTIMISERS`.
         clip_norm: the longest gradient; None: none is clipped.
+        depth: how many steps late a bad one is found, see :class:`trainers.late.Late`. Above 0 the device itself leaves
+            the weights and the optimiser's state as they are in a bad step.
     """
 
     def __init__(
-        self, groups: Sequence[Mapping[str, Any]], *, optimiser: str = "adamw", clip_norm: float | None = None
+        self,
+        groups: Sequence[Mapping[str, Any]],
+        *,
+        optimiser: str = "adamw",
+        clip_norm: float | None = None,
+        depth: int = 0,
     ) -> None:
         self.clipping = Clipping(clip_norm)
+        self._late = Late(depth)
         kind = {"adamw": torch.optim.AdamW, "adam": torch.optim.Adam}[optimiser]
-        self._optimiser = kind([dict(group) for group in groups])
+        # the fused form alone takes `found_inf`, a number on the device that tells it to change nothing
+        self._optimiser = kind([dict(group) for group in groups], fused=True if depth else None)
         self._rates = [group["lr"] for group in groups]
         self._trained = [weight for group in groups for weight in group["params"]]
 
-    def step(self, loss: Tensor, factor: float, blame: Callable[[float, float], str]) -> float:
-        """Descend once; returns the loss.
+    def step(self, loss: Tensor, factor: float, blame: Callable[[float, float], str]) -> None:
+        """Descend once.
 
         Args:
             loss: scalar with a graph.
@@ -44,22 +54,39 @@ class Stepper:
             blame: from loss and gradient norm to the sentence of the error.
 
         Raises:
-            NonFiniteLossError: before any weight changes.
+            NonFiniteLossError: this step (or, with a depth, an earlier one) was bad; it changed no weight.
         """
-        value, norm = loss.item(), math.nan
         self._optimiser.zero_grad(set_to_none=True)
-        if math.isfinite(value):
+        if self._late.depth or math.isfinite(loss.item()):
             loss.backward()
-            norm = self.clipping.apply(self._trained)
-        if not math.isfinite(norm):
-            raise NonFiniteLossError(blame(value, norm))
+            norm = nn.utils.get_total_norm([weight.grad for weight in self._trained if weight.grad is not None])
+        else:
+            norm = torch.full_like(loss, math.nan)
+        found = torch.stack([loss.detach(), norm.to(loss.dtype)])
+        self._late.read(found, lambda read: self._judge(read[0], read[1], blame))
+        self.clipping.shorten(self._trained, norm)
+        if self._late.depth:
+            self._optimiser.found_inf = (~torch.isfinite(found)).any().float()
         for group, rate in zip(self._optimiser.param_groups, self._rates, strict=True):
             group["lr"] = rate * factor
         self._optimiser.step()
-        return value
+
+    def settle(self) -> None:
+        """Wait for the steps taken so far.
+
+        Raises:
+            NonFiniteLossError: one of them was bad.
+        """
+        self._late.settle()
+
+    def _judge(self, loss: float, norm: float, blame: Callable[[float, float], str]) -> None:
+        norm = norm if math.isfinite(loss) else math.nan
+        if not math.isfinite(norm):
+            raise NonFiniteLossError(blame(loss, norm))
+        self.clipping.count(norm)
 
     def tensors(self, prefix: str) -> dict[str, Tensor]:
-        """The optimiser's state by name, for a checkpoint."""
+        """The optimiser's state by name, for a checkpoint; the steps must be settled."""
         states = self._optimiser.state_dict()["state"]
         found = {f"{prefix}{number}/{name}": value for number, state in states.items() for name, value in state.items()}
         return found | {f"{prefix}{name}": value for name, value in self.clipping.tensors().items()}
@@ -71,10 +98,19 @@ class Stepper:
         self.clipping.load(tensors.pop("clipping", None))
         for name, value in tensors.items():
             number, _, key = name.partition("/")
-            state.setdefault(int(number), {})[key] = value
+            known = key != "step" and 0 <= int(number) < len(self._trained)
+            state.setdefault(int(number), {})[key] = _laid_out(value, self._trained[int(number)]) if known else value
         whole = self._optimiser.state_dict()
         whole["state"] = state
         self._optimiser.load_state_dict(whole)
+
+
+def _laid_out(value: Tensor, weight: Tensor) -> Tensor:
+    """``value`` in memory as its weight is: the fused optimisers walk through both side by side, whatever the strides.
+
+    A checkpoint holds every tensor in plain order, while the weights of convolutions are channels last.
+    """
+    return torch.empty_like(weight, dtype=value.dtype).copy_(value) if value.shape == weight.shape else value
 
 
 def under(tensors: Mapping[str, Tensor], prefix: str) -> dict[str, Tensor]:

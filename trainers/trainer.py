@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import dataclasses
+import math
 import time
 
 import torch
@@ -19,6 +20,7 @@ from trainers.data.probe import choose_probe
 from trainers.encoders import ENCODERS, Encoder
 from trainers.features import frozen_features
 from trainers.footprint import Shape, check_fits
+from trainers.looking import Finish
 from trainers.loop import Loop
 from trainers.losses import LOSSES
 from trainers.losses._memory import give_memory
@@ -27,11 +29,14 @@ from trainers.samplers import SAMPLERS
 from trainers.thumbs import COLUMNS, sheets, tile_size
 from trainers.types import Probe
 
+TRAIN_SECONDS = 10.0  # of training between two measurements of train R@1, which moves slowly and costs half a look
+
 
 class Trainer(Loop):
     """Trains an encoder per loss; see :class:`trainers.loop.Loop`."""
 
     arms: list[Arm]
+    _train_seen = (-1, -math.inf)  # step and seconds of the last train R@1
 
     def _one_step(self) -> None:
         batch = self._batches.batch(self.step)
@@ -45,18 +50,23 @@ class Trainer(Loop):
             self._scalars.add(arm.index, self.step + 1, self.seconds, scalars)
         self.step += 1
 
-    def _look(self) -> list[Tensor]:
-        embeddings: list[Tensor] = []
-        for arm in self.arms:
-            if self.step == 0 and embeddings:  # equal weights: one look serves all
-                embedded = embeddings[0]
-            else:
-                embedded, scalars = self._observer.look(arm.encoder)
-            embeddings.append(embedded)
-            self._scalars.now(arm.index, self.step, self.seconds, scalars)
-        return embeddings
+    def _look(self) -> Finish:
+        training = self._train_due()
+        if training:
+            self._train_seen = (self.step, self.seconds)
+        looked_at = self.arms if self.step else self.arms[:1]  # equal weights at first: one look serves all
+        begun = [self._observer.look(arm.encoder, training=training) for arm in looked_at]
+        copies = len(self.arms) // len(looked_at)
+        return lambda: [finish() for finish in begun] * copies
+
+    def _train_due(self) -> bool:
+        """Whether this look takes in training images too: seldom, where looks come by time."""
+        return bool(self.config.snapshot_steps) or self.seconds - self._train_seen[1] >= TRAIN_SECONDS
 
     def _last_numbers(self, tell: Progress) -> None:
+        if self._train_seen[0] != self.step:
+            for arm in self.arms:
+                self._scalars.now(arm.index, self.step, self.seconds, self._observer.look_at_training(arm.encoder))
         for number, arm in enumerate(self.arms, start=1):
             which = f", {arm.title} ({number} of {len(self.arms)})" if len(self.arms) > 1 else ""
             found = self._observer.whole_test(arm.encoder, lambda text, done, which=which: tell(text + which, done))

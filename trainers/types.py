@@ -132,7 +132,7 @@ class RunConfig:
         memory: embeddings of earlier batches kept for the losses that take a gallery; 0: as each loss wants.
         memory_after: steps before the memory is used: while the encoder still moves fast, what it remembers misleads.
         probe_size: number of test images that the maps show.
-        snapshot_steps: steps between two frames; None: as often as a quarter of the time allows.
+        snapshot_steps: steps between two frames; None: as fast as the map moves, see :mod:`trainers.pace`.
         device: ``auto``, ``cpu``, ``cuda`` or ``cuda:N``.
         threads: CPU threads for torch; None leaves torch's choice.
     """

@@ -173,3 +173,34 @@ def test_frozen_features_are_computed_once(tmp_path: Path, images: Path, monkeyp
     stamps = [file.stat().st_mtime_ns for file in files]
     trainer(tmp_path, config)
     assert [file.stat().st_mtime_ns for file in files] == stamps
+
+
+def train_scores(run: Trainer) -> list[int]:
+    return [s.step for s in run.folder.scalars() if s.key == "train_R_at_1" and s.arm == 1]
+
+
+@pytest.mark.parametrize(("seconds", "expected"), [(1e9, [0, 6]), (0.0, [0, 2, 4, 6])])
+def test_training_images_are_scored_seldom_and_at_the_end(
+    tmp_path: Path, images: Path, monkeypatch: pytest.MonkeyPatch, seconds: float, expected: list[int]
+) -> None:
+    monkeypatch.setattr("trainers.trainer.TRAIN_SECONDS", seconds)
+    run = trainer(tmp_path, tiny_config(images))
+    monkeypatch.setattr(run._pace, "due", lambda _passed, _cost: run.step % 2 == 0)
+    run.advance(60)
+    run.finish()
+    assert [step for _, step, _ in run.folder.snapshots()] == [0, 2, 4, 6]
+    assert train_scores(run) == expected
+    again = trainer(tmp_path, tiny_config(images, snapshot_steps=3))
+    again.advance(60)
+    again.finish()
+    assert train_scores(again) == [0, 3, 6]  # frames by steps are the same on every machine
+
+
+def test_a_run_resumed_at_its_end_has_one_score_of_its_training_images(tmp_path: Path, images: Path) -> None:
+    run = trainer(tmp_path, tiny_config(images))
+    run.advance(60)
+    run.snapshot()
+    run.checkpoint()  # killed while the whole test set is scored
+    again = Trainer(RunFolder.open(tmp_path, run.folder.id))
+    again.finish()
+    assert train_scores(again).count(6) == 1

@@ -51,7 +51,7 @@ def test_a_large_test_set_is_not_cut() -> None:
     model = torch.nn.Flatten().train()
     with pytest.raises(EnoughError):
         observer(test, torch.arange(count)[:, None] // 2).whole_test(model, tell)
-    assert said[0] == "embedding the whole test set: 256 of 20,500"
+    assert said[0] == "embedding the whole test set: 128 of 20,500"
     assert said[-1] == "embedding the whole test set: 20,500 of 20,500"
     assert model.training
 

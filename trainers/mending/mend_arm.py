@@ -9,6 +9,7 @@ from torch import Tensor
 
 from trainers.clipping import Clipping
 from trainers.crossmodal.base import CrossModal
+from trainers.late import depth_for, to_device
 from trainers.mending.examples import Examples
 from trainers.stepper import Stepper, under
 
@@ -47,25 +48,39 @@ class MendArm:
             {"params": [w for w in weights if w.ndim < 2], "lr": learning_rate, "weight_decay": 0.0},
         ]
         self._stepper = Stepper(
-            [group for group in groups if group["params"]], optimiser=optimiser, clip_norm=clip_norm
+            [group for group in groups if group["params"]],
+            optimiser=optimiser,
+            clip_norm=clip_norm,
+            depth=depth_for(device),
         )
 
-    def step(self, step: int, factor: float) -> dict[str, float]:
+    def step(self, step: int, factor: float) -> dict[str, Tensor | float]:
         """One optimiser step on the batch of ``step``; ``factor`` is the schedule's, 0..1.
 
+        Returns:
+            ``loss``, a scalar on the device, and ``pairs``, how many the batch held.
+
         Raises:
-            NonFiniteLossError: before any weight changes.
+            NonFiniteLossError: this step, or on a GPU the one before, was bad; it changed no weight.
         """
         self.model.train()
         photos, tokens, rows = self.examples.at(step)
-        images = photos.to(self._device).float() / 255
+        images = to_device(photos, self._device).float() / 255
         with torch.autocast("cuda", torch.bfloat16, enabled=self._device.type == "cuda"):
-            seen, read = self.model.image_features(images), self.model.text_features(tokens.to(self._device))
+            seen, read = self.model.image_features(images), self.model.text_features(to_device(tokens, self._device))
         terms = self.model.terms(seen.float(), read.float())
         loss = torch.stack(list(terms.values())).sum()
-        value = self._stepper.step(loss, factor, lambda value, norm: self._blame(rows.tolist(), value, norm))
+        self._stepper.step(loss, factor, lambda value, norm: self._blame(step, rows.tolist(), value, norm))
         self.model.after_step()
-        return {"loss": value, "pairs": float(len(rows))}
+        return {"loss": loss.detach(), "pairs": float(len(rows))}
+
+    def settle(self) -> None:
+        """Wait for the steps taken so far.
+
+        Raises:
+            NonFiniteLossError: one of them was bad.
+        """
+        self._stepper.settle()
 
     @property
     def clipping(self) -> Clipping:
@@ -84,10 +99,10 @@ class MendArm:
         self.model.load_state_dict(under(own, "model/"))
         self._stepper.load(under(own, "optimiser/"))
 
-    def _blame(self, rows: list[int], value: float, norm: float) -> str:
+    def _blame(self, step: int, rows: list[int], value: float, norm: float) -> str:
         first = ", ".join(str(row) for row in rows[:6])
         return (
-            f"{self.title} stopped being a number (loss {value}, gradient {norm}). The batch held {len(rows)} pairs, "
-            f"the first of them rows {first} of the training pairs. The model is as it was before this step. Try a "
-            "smaller learning rate, or look at these photos."
+            f"{self.title} stopped being a number (loss {value}, gradient {norm}) in step {step + 1}. The batch held "
+            f"{len(rows)} pairs, the first of them rows {first} of the training pairs. The model is as it was before "
+            "this step. Try a smaller learning rate, or look at these photos."
         )

@@ -18,6 +18,7 @@ from trainers.data.captions import load_scenes
 from trainers.data.drawn_scenes import DrawnScenes, drawn_scenes
 from trainers.data.scenes import Scene, SceneSet
 from trainers.errors import RunError
+from trainers.looking import Finish, Seen
 from trainers.loop import Loop
 from trainers.mending.exam import Exam, Examiner, Marks, make_exam
 from trainers.mending.examples import Examples, Pool
@@ -52,14 +53,11 @@ class Mender(Loop):
             self._scalars.add(arm.index, self.step + 1, self.seconds, scalars)
         self.step += 1
 
-    def _look(self) -> list[Tensor]:
-        embeddings: list[Tensor] = []
-        for arm in self.arms:
-            if self.step or not embeddings:  # equal weights at first: one look serves all
-                marks = self._live.ask(arm.model)
-            embeddings.append(marks.embeddings)
-            self._scalars.now(arm.index, self.step, self.seconds, numbers(marks))
-        return embeddings
+    def _look(self) -> Finish:
+        looked_at = self.arms if self.step else self.arms[:1]  # equal weights at first: one look serves all
+        marks = [self._live.ask(arm.model) for arm in looked_at]
+        seen = [Seen(embeddings=one.embeddings, numbers=numbers(one)) for one in marks]
+        return lambda: seen * (len(self.arms) // len(looked_at))
 
     def _last_numbers(self, tell: Progress) -> None:
         whole = Examiner(self.exam, self.arms[0].model)

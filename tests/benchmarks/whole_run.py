@@ -1,0 +1,140 @@
+"""What a run costs beside its training: python -m tests.benchmarks.whole_run [--seconds 180] [--data DIR]
+
+The trainer as its worker drives it (frames, numbers, checkpoints, commands, state, all written into a run folder)
+against a bare loop over the same batches, encoder, loss and optimiser. The two take turns in one process, the bare loop
+a quarter as long as the run, so that a busy machine is busy for both. It prints images a second by the clock and by the
+processor's time, their ratios, the frames of the first 15 seconds and the longest wait for one. Reading the data before
+the first step and scoring the whole test set after the last are no part of it.
+
+Set OMP_WAIT_POLICY=PASSIVE when other work shares the cores.
+"""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+
+import torch
+
+from trainers import schedule
+from trainers.arm import Arm
+from trainers.store import RunFolder
+from trainers.trainer import Trainer
+from trainers.types import DataChoice, LossChoice, RunConfig
+from trainers.worker import SLICE_SECONDS, Worker
+
+TURN, BARE_TURN = 4.0, 1.0  # seconds of the run, then of the bare loop
+WARM_UP = 10  # steps of either that are not counted: the first ones allocate and choose kernels
+FIRST_SECONDS = 15.0
+
+
+@dataclass
+class Tally:
+    """Steps and the seconds they took, by the clock and by the processor (summed over threads)."""
+
+    steps: int = 0
+    clock: float = 0.0
+    processor: float = 0.0
+
+    def count(self, work: Callable[[], int]) -> None:
+        """Do ``work``, which returns the steps it took."""
+        clock, processor = time.perf_counter(), time.process_time()
+        self.steps += work()
+        self.clock += time.perf_counter() - clock
+        self.processor += time.process_time() - processor
+
+
+class Bare:
+    """Nothing but training, on the batches and from the weights of a run."""
+
+    def __init__(self, run: Trainer) -> None:
+        self._run, self._step = run, 0
+        twin = Trainer(RunFolder.create(run.folder.path.parent, run.folder.config))
+        self._arm: Arm = twin.arms[0]
+
+    def train(self, seconds: float) -> int:
+        """Steps taken in about ``seconds``; the schedule is that of the run."""
+        end, before = time.perf_counter() + seconds, self._step
+        while time.perf_counter() < end:
+            self.step()
+        return self._step - before
+
+    def step(self) -> None:
+        """One step."""
+        run = self._run
+        factor = schedule.factor_of(run.config, self._step, run.progress, 1)
+        torch.manual_seed(self._step)
+        self._arm.step(run._batches.batch(self._step), factor)
+        self._step += 1
+
+
+class Driven:
+    """The run, as its worker goes round: commands, a slice of training, state."""
+
+    def __init__(self, run: Trainer) -> None:
+        self._run, self._worker = run, Worker(run.folder)
+        self._worker._lock.acquire()
+
+    def train(self, seconds: float) -> int:
+        """Steps taken in about ``seconds``."""
+        run, end, before = self._run, time.perf_counter() + seconds, self._run.step
+        while time.perf_counter() < end and not run.done:
+            self._worker._listen()
+            run.advance(SLICE_SECONDS)
+            self._worker._show(run)
+        return run.step - before
+
+    def end(self) -> None:
+        """Let go of the folder."""
+        self._worker._lock.release()
+
+
+def measure(config: RunConfig, folder: Path) -> None:
+    """Train to the end and print."""
+    run = Trainer(RunFolder.create(folder, config))
+    bare, driven = Bare(run), Driven(run)
+    for _ in range(WARM_UP):
+        bare.step()
+    whole, plain = Tally(), Tally()
+    while not run.done:
+        whole.count(lambda: driven.train(TURN))
+        plain.count(lambda: bare.train(BARE_TURN))
+    driven.end()
+    images = config.classes_per_batch * config.images_per_class
+    for name, tally in (("bare loop", plain), ("whole run", whole)):
+        clock, processor = images * tally.steps / tally.clock, images * tally.steps / tally.processor
+        print(f"{name}  {clock:7.0f} images/s  {processor:7.0f} images per processor second  ({tally.steps} steps)")
+    clock = whole.steps / whole.clock / (plain.steps / plain.clock)
+    processor = whole.steps / whole.processor / (plain.steps / plain.processor)
+    print(f"ratio      {clock:7.3f} by the clock  {processor:7.3f} by the processor; at least 0.85 is wanted")
+    times = [seconds for _, _, seconds in run.folder.snapshots()]
+    waits = [later - earlier for earlier, later in pairwise([*times, run.seconds])]
+    first = sum(seconds <= FIRST_SECONDS for seconds in times)
+    print(f"frames     {len(times)}, {first} in the first {FIRST_SECONDS:.0f} s; longest wait {max(waits):.1f} s")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--seconds", type=float, default=180.0, help="of training, as the run counts it")
+    parser.add_argument("--data", default="drawn", help="as in `python -m trainers train --data`")
+    parser.add_argument("--loss", default="smooth_ap")
+    parser.add_argument("--threads", type=int, default=2)
+    given = parser.parse_args()
+    config = RunConfig(
+        data=DataChoice(source=given.data),
+        losses=(LossChoice(name=given.loss),),
+        minutes=given.seconds / 60,
+        device="cpu",
+        threads=given.threads,
+    )
+    with tempfile.TemporaryDirectory() as folder:
+        measure(config, Path(folder))
+
+
+if __name__ == "__main__":
+    main()

