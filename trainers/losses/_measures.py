@@ -25,7 +25,7 @@ class Measure(ABC):
         return found.to(dtype)
 
     @abstractmethod
-    def shares(self, rank: Tensor, above: Tensor, level: Tensor, valid: Tensor, counts: Tensor) -> Tensor:
+    def shares(self, rank: Tensor, above: Tensor, level: Tensor, valid: Tensor, counts: Tensor, size: int) -> Tensor:
         """The listed positives' share of each query's score, ``[b]``.
 
         Args:
@@ -34,7 +34,18 @@ class Measure(ABC):
             level: ``[b, R]`` int64 level counts.
             valid: ``[b, R]`` bool, False at fillers.
             counts: ``[b, L + 1]`` items of the gallery at each level.
+            size: items of the gallery, G.
         """
+
+    def slopes(
+        self, rank: Tensor, above: Tensor, level: Tensor, valid: Tensor, counts: Tensor, size: int
+    ) -> tuple[Tensor, Tensor, Tensor | None]:
+        """:meth:`shares`, and the derivatives of their sum by ``rank`` and ``above``; None: it does not depend on it."""
+        with torch.enable_grad():
+            rank, above = rank.detach().requires_grad_(), above.detach().requires_grad_()
+            share = self.shares(rank, above, level, valid, counts, size)
+            by_rank, by_above = torch.autograd.grad(share.sum(), (rank, above), allow_unused=True)
+        return share.detach(), by_rank, by_above
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,7 +62,7 @@ class AveragePrecision(Measure):
         level = torch.arange(depth + 1, device=counts.device, dtype=dtype) / depth
         return torch.where((counts > 0) & (level > 0), level**self.alpha / counts.clamp(min=1), 0.0)
 
-    def shares(self, rank: Tensor, above: Tensor, level: Tensor, valid: Tensor, counts: Tensor) -> Tensor:
+    def shares(self, rank: Tensor, above: Tensor, level: Tensor, valid: Tensor, counts: Tensor, size: int) -> Tensor:
         total = (self.relevance(counts, rank.dtype) * counts).sum(1)
         return (valid * above / rank).sum(1) / total
 
@@ -74,7 +85,9 @@ class WeightedAveragePrecision(AveragePrecision):
                 f"The weighted H-AP needs one weight per level: the labels have {depth}, {len(weights)} weights came."
             )
         at_least = counts.flip(1).cumsum(1).flip(1)
-        terms = torch.tensor((0.0, *weights), dtype=dtype, device=counts.device) / at_least.clamp(min=1)
+        room = at_least.clamp(min=1).to(dtype)
+        # Number by number: a tensor of the weights would have to be sent to the device.
+        terms = torch.stack([weight / room[:, v] for v, weight in enumerate((0.0, *weights))], dim=1)
         return torch.where(counts > 0, terms.cumsum(1), 0.0)
 
 
@@ -82,14 +95,14 @@ class WeightedAveragePrecision(AveragePrecision):
 class DiscountedGain(Measure):
     """NDCG with gain 2^l - 1 and discount log2(1 + rank)."""
 
-    def shares(self, rank: Tensor, above: Tensor, level: Tensor, valid: Tensor, counts: Tensor) -> Tensor:
+    def shares(self, rank: Tensor, above: Tensor, level: Tensor, valid: Tensor, counts: Tensor, size: int) -> Tensor:
         gain = valid * (torch.exp2(level.to(rank.dtype)) - 1.0)
-        return (gain / torch.log2(1.0 + rank)).sum(1) / self.ideal(counts, rank.dtype)
+        return (gain / torch.log2(1.0 + rank)).sum(1) / self.ideal(counts, rank.dtype, size)
 
     @staticmethod
-    def ideal(counts: Tensor, dtype: torch.dtype) -> Tensor:
+    def ideal(counts: Tensor, dtype: torch.dtype, size: int) -> Tensor:
         """DCG of the perfect order, ``[b]``: the finest level fills the first ranks, then the next."""
-        ranks = torch.arange(1, int(counts[0].sum()) + 1, device=counts.device, dtype=torch.float64)
+        ranks = torch.arange(1, size + 1, device=counts.device, dtype=torch.float64)
         discount = torch.cat([ranks.new_zeros(1), (1.0 / torch.log2(1.0 + ranks)).cumsum(0)])
         last = counts.flip(1).cumsum(1).flip(1)
         gain = torch.exp2(torch.arange(counts.shape[1], device=counts.device, dtype=torch.float64)) - 1.0
@@ -110,9 +123,8 @@ class Recall(Measure):
     temps: tuple[float, ...]
     clip: bool = False
 
-    def shares(self, rank: Tensor, above: Tensor, level: Tensor, valid: Tensor, counts: Tensor) -> Tensor:
+    def shares(self, rank: Tensor, above: Tensor, level: Tensor, valid: Tensor, counts: Tensor, size: int) -> Tensor:
         positives = counts[:, 1:].sum(1)
-        size = int(counts[0].sum())
         score = rank.new_zeros(len(rank))
         for k, temp in zip(self.at_k, self.temps, strict=True):
             k = min(k, size) if self.clip else k
