@@ -32,6 +32,11 @@ def compiled(**options: Any) -> Callable[[Callable], Callable]:
     return wrap
 
 
+def inner(**options: Any) -> Callable[[Callable], Callable]:
+    """The same for a function that only compiled ones call: it takes half the time to compile."""
+    return compiled(no_cpython_wrapper=True, no_cfunc_wrapper=True, **options)
+
+
 def is_private(folder: Path) -> bool:
     """Whether only this user and the system can put files there: what is kept is code, and loaded again."""
     if not hasattr(os, "geteuid"):

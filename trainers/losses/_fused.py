@@ -164,32 +164,29 @@ class _Work:
 
     def sup_ranks(self, lift: SmoothLift | None, relevance: np.ndarray) -> tuple[Tensor, Tensor]:
         """Ranks and H-ranks ``[A, P]``; one where there is no positive."""
-        rank, above = self._ones(), self._ones()
-        self._share(self._kernels.sup_ranks, *self._places, relevance, *self._numbers, *_step(lift), rank, above)
-        return torch.from_numpy(rank), torch.from_numpy(above)
+        return self._ranks(self._kernels.sup, relevance, *self._numbers, *_step(lift))
 
     def sup_slopes(self, lift: SmoothLift | None, relevance: np.ndarray, pull: Tensor, lead: Tensor) -> Tensor:
         """``[B, G]`` d loss / d similarity, from d loss / d rank and d loss / d H-rank ``[A, P]``."""
-        slope = np.zeros_like(self._table)
-        given = (relevance, *self._numbers, *_step(lift), pull.numpy(), lead.numpy(), slope)
-        self._share(self._kernels.sup_slopes, *self._places, *given)
-        return torch.from_numpy(slope)
+        return self._slopes(self._kernels.sup, relevance, *self._numbers, *_step(lift), pull=pull, lead=lead)
 
     def smooth_ranks(self, absent: np.ndarray, relevance: np.ndarray) -> tuple[Tensor, Tensor]:
         """As :meth:`sup_ranks`, with sigmoids alone."""
-        rank, above = self._ones(), self._ones()
-        self._share(self._kernels.smooth_ranks, *self._places, absent, relevance, *self._numbers, rank, above)
-        return torch.from_numpy(rank), torch.from_numpy(above)
+        return self._ranks(self._kernels.smooth, absent, relevance, *self._numbers)
 
     def smooth_slopes(self, absent: np.ndarray, relevance: np.ndarray, pull: Tensor, lead: Tensor) -> Tensor:
         """As :meth:`sup_slopes`, with sigmoids alone."""
-        slope = np.zeros_like(self._table)
-        given = (absent, relevance, *self._numbers, pull.numpy(), lead.numpy(), slope)
-        self._share(self._kernels.smooth_slopes, *self._places, *given)
-        return torch.from_numpy(slope)
+        return self._slopes(self._kernels.smooth, absent, relevance, *self._numbers, pull=pull, lead=lead)
 
-    def _ones(self) -> np.ndarray:
-        return np.ones((len(self._asking), self._width), dtype=self._table.dtype)
+    def _ranks(self, run: Callable, *given: object) -> tuple[Tensor, Tensor]:
+        rank, above = (np.ones((len(self._asking), self._width), dtype=self._table.dtype) for _ in range(2))
+        self._share(run, *self._places, *given, False, rank, above, self._table[:0])
+        return torch.from_numpy(rank), torch.from_numpy(above)
+
+    def _slopes(self, run: Callable, *given: object, pull: Tensor, lead: Tensor) -> Tensor:
+        slope = np.zeros_like(self._table)
+        self._share(run, *self._places, *given, True, pull.numpy(), lead.numpy(), slope)
+        return torch.from_numpy(slope)
 
     def _share(self, run: Callable, *given: object) -> None:
         """Every query once, shared between torch's number of threads; the threads end with the call."""

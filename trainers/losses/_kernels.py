@@ -15,7 +15,7 @@ import math
 
 import numpy as np
 
-from trainers.losses._compiled import compiled
+from trainers.losses._compiled import compiled, inner
 
 REACH = 20.0
 """Half the distance of two centres, in tau: the largest exponent of E."""
@@ -44,7 +44,7 @@ def exponential(dtype: np.dtype) -> tuple[tuple, np.ndarray]:
 _LN2_REST = 2.3190468138462996e-17  # ln 2 less its nearest double
 
 
-@compiled()
+@inner()
 def _powers(scores, centre, per_tau, numbers, bits, scratch, out):
     """exp((centre - s) / tau) for each score: 2^k times a series, k from the rounding of a sum. No reordering here."""
     inverse, magic, high, rest, limit = numbers[0], numbers[1], numbers[2], numbers[3], numbers[4]
@@ -62,11 +62,10 @@ def _powers(scores, centre, per_tau, numbers, bits, scratch, out):
     raised = scratch.view(bits.dtype)
     for j in range(len(scores)):
         raised[j] = (raised[j] << bits[0]) + bits[1]
-    for j in range(len(scores)):
         out[j] *= scratch[j]
 
 
-@compiled(fastmath=_SUMS)
+@inner(fastmath=_SUMS)
 def _total(scores, powers, s, power, bound):
     """Sum of the bound over the scores, seen from s."""
     one, start, delta, rho, offset = bound[0], bound[1], bound[2], bound[3], bound[4]
@@ -84,7 +83,7 @@ def _total(scores, powers, s, power, bound):
     return total
 
 
-@compiled(fastmath=_SUMS)
+@inner(fastmath=_SUMS)
 def _pull(scores, powers, s, power, bound, pull, slopes):
     """Add ``pull`` times the bound's slope to each score's slope; return the sum of the bound's slopes."""
     one, delta, rho, per_tau = bound[0], bound[2], bound[3], bound[5]
@@ -102,7 +101,7 @@ def _pull(scores, powers, s, power, bound, pull, slopes):
     return total
 
 
-@compiled(fastmath=_SUMS)
+@inner(fastmath=_SUMS)
 def _at_least(scores, s):
     """How many scores are s or more."""
     found = 0
@@ -111,7 +110,7 @@ def _at_least(scores, s):
     return found
 
 
-@compiled(fastmath=_SUMS)
+@inner(fastmath=_SUMS)
 def _lifted(scores, s, lift):
     """Sum of the smooth step over the scores, seen from s."""
     beta, leak, gamma = lift
@@ -122,7 +121,7 @@ def _lifted(scores, s, lift):
     return total
 
 
-@compiled(fastmath=_SUMS)
+@inner(fastmath=_SUMS)
 def _lift_pull(scores, s, lift, pull, slopes):
     """As :func:`_pull`, for the smooth step."""
     beta, leak, gamma = lift
@@ -135,7 +134,7 @@ def _lift_pull(scores, s, lift, pull, slopes):
     return total
 
 
-@compiled()
+@inner()
 def _next_cell(cells, after):
     """The smallest number above ``after``; infinity where there is none."""
     least = cells.dtype.type(np.inf)
@@ -145,7 +144,7 @@ def _next_cell(cells, after):
     return least
 
 
-@compiled()
+@inner()
 def _read(similarity, order, positives, width, scores, cells):
     """A query's scores in its order, and the number of each positive's centre."""
     for j in range(len(order)):
@@ -154,7 +153,7 @@ def _read(similarity, order, positives, width, scores, cells):
         cells[i] = np.rint(scores[i] / width)
 
 
-@compiled()
+@inner()
 def _count(scores, ends, relevance, smooth, lift, rank, above):
     """rank+ and H-rank of one query's positives: ties count as above, and each item counts itself."""
     depth = len(ends) - 1
@@ -172,82 +171,14 @@ def _count(scores, ends, relevance, smooth, lift, rank, above):
             above[i] = weighed
 
 
-@compiled()
-def sup_ranks(
-    first, last, similarity, order, asking, row, ends, relevance, bound, numbers, bits, smooth, lift, rank, above
-):
-    """Surrogate ranks and H-ranks of the positives of some queries.
-
-    Args:
-        first, last: the queries, as a range of ``asking``.
-        similarity: ``[B, G]``.
-        order: ``[U, G]``; ends: ``[U, L + 1]``; relevance: ``[A, L + 1]``, by level from 0.
-        asking: ``[A]`` queries with a positive; row: ``[A]`` their rows of ``order`` and ``ends``.
-        bound: 1, start, delta, rho, offset, 1 / tau, 2 ``REACH`` tau; numbers, bits: of :func:`exponential`.
-        smooth: whether finer items are counted above coarser ones by ``lift`` (beta, leak, gamma).
-        rank, above: ``[A, P]``, written.
-    """
-    size, depth, per_tau, width = order.shape[1], ends.shape[1] - 1, bound[5], bound[6]
-    scores, cells = np.empty(size, similarity.dtype), np.empty(size, similarity.dtype)
-    powers, scratch = np.empty(size, similarity.dtype), np.empty(size, similarity.dtype)
-    for a in range(first, last):
-        mark = ends[row[a]]
-        positives, finest = mark[depth - 1], mark[0]
-        _read(similarity[asking[a]], order[row[a]], positives, width, scores, cells)
-        _count(scores, mark, relevance[a], smooth, lift, rank[a], above[a])
-        cell = _next_cell(cells[:positives], -np.inf)
-        while cell < np.inf:
-            centre = cell * width
-            _powers(scores[finest:], centre, per_tau, numbers, bits, scratch[finest:], powers[finest:])
-            for mine in range(depth):
-                end = mark[mine]
-                for i in range(mark[mine - 1] if mine else 0, end):
-                    if cells[i] == cell:
-                        power = np.exp((scores[i] - centre) * per_tau)
-                        rank[a, i] += _total(scores[end:], powers[end:], scores[i], power, bound)
-            cell = _next_cell(cells[:positives], cell)
+@inner()
+def _write(slopes, order, to):
+    """A query's slopes, back in the gallery's order."""
+    for j in range(len(order)):
+        to[order[j]] = slopes[j]
 
 
-@compiled()
-def sup_slopes(
-    first, last, similarity, order, asking, row, ends, relevance, bound, numbers, bits, smooth, lift, pull, lead, slope
-):
-    """d loss / d similarity of some queries.
-
-    Args:
-        pull, lead: ``[A, P]`` d loss / d rank and d loss / d H-rank.
-        slope: ``[B, G]``, written in the rows of the queries.
-        rest: as for :func:`sup_ranks`.
-    """
-    size, depth, per_tau, width = order.shape[1], ends.shape[1] - 1, bound[5], bound[6]
-    scores, cells = np.empty(size, similarity.dtype), np.empty(size, similarity.dtype)
-    powers, scratch = np.empty(size, similarity.dtype), np.empty(size, similarity.dtype)
-    slopes = np.empty(size, similarity.dtype)
-    for a in range(first, last):
-        mark, q = ends[row[a]], asking[a]
-        positives, finest = mark[depth - 1], mark[0]
-        _read(similarity[q], order[row[a]], positives, width, scores, cells)
-        slopes[:] = 0.0
-        cell = _next_cell(cells[:positives], -np.inf)
-        while cell < np.inf:
-            centre = cell * width
-            _powers(scores[finest:], centre, per_tau, numbers, bits, scratch[finest:], powers[finest:])
-            for mine in range(depth):
-                end = mark[mine]
-                for i in range(mark[mine - 1] if mine else 0, end):
-                    if cells[i] == cell:
-                        power, s = np.exp((scores[i] - centre) * per_tau), scores[i]
-                        slopes[i] -= pull[a, i] * _pull(
-                            scores[end:], powers[end:], s, power, bound, pull[a, i], slopes[end:]
-                        )
-            cell = _next_cell(cells[:positives], cell)
-        if smooth:
-            _lift_slopes(scores, mark, relevance[a], lift, lead[a], slopes)
-        for j in range(size):
-            slope[q, order[row[a], j]] = slopes[j]
-
-
-@compiled()
+@inner()
 def _lift_slopes(scores, ends, relevance, lift, lead, slopes):
     """Add the slopes of the finer items counted above coarser ones."""
     depth = len(ends) - 1
@@ -259,83 +190,112 @@ def _lift_slopes(scores, ends, relevance, lift, lead, slopes):
                 slopes[i] -= weight * _lift_pull(scores[first:end], scores[i], lift, weight, slopes[first:end])
 
 
-@compiled()
-def smooth_ranks(first, last, similarity, order, asking, row, ends, own, relevance, bound, numbers, bits, rank, above):
-    """Ranks and H-ranks made of sigmoids alone, of the positives of some queries.
-
-    Args:
-        own: ``[A]``, the item that has no sigmoid in a query's ranks; -1: none.
-        rest: as for :func:`sup_ranks`.
-    """
-    size, depth, per_tau, width = order.shape[1], ends.shape[1] - 1, bound[5], bound[6]
-    scores, cells = np.empty(size, similarity.dtype), np.empty(size, similarity.dtype)
-    powers, scratch = np.empty(size, similarity.dtype), np.empty(size, similarity.dtype)
-    for a in range(first, last):
-        mark = ends[row[a]]
-        positives = mark[depth - 1]
-        _read(similarity[asking[a]], order[row[a]], positives, width, scores, cells)
-        for i in range(positives):  # an item's sigmoid against itself is a half
-            rank[a, i] = 0.5 if cells[i] == cells[i] else scores[i]
-        cell = _next_cell(cells[:positives], -np.inf)
-        while cell < np.inf:
-            centre = cell * width
-            _powers(scores, centre, per_tau, numbers, bits, scratch, powers)
-            _leave_out(own[a], order[row[a]], powers)
-            for mine in range(depth):
-                for i in range(mark[mine - 1] if mine else 0, mark[mine]):
-                    if cells[i] != cell:
-                        continue
-                    power, weighed = np.exp((scores[i] - centre) * per_tau), 0.5 * relevance[a, depth - mine]
-                    for theirs in range(depth + 1):
-                        start, end = mark[theirs - 1] if theirs else 0, mark[theirs]
-                        near = _total(scores[start:end], powers[start:end], scores[i], power, bound)
-                        rank[a, i] += near
-                        weighed += min(relevance[a, depth - mine], relevance[a, depth - theirs]) * near
-                    above[a, i] = weighed
-            cell = _next_cell(cells[:positives], cell)
-
-
-@compiled()
-def smooth_slopes(
-    first, last, similarity, order, asking, row, ends, own, relevance, bound, numbers, bits, pull, lead, slope
-):
-    """d loss / d similarity of some queries; as :func:`sup_slopes`, for the ranks of :func:`smooth_ranks`."""
-    size, depth, per_tau, width = order.shape[1], ends.shape[1] - 1, bound[5], bound[6]
-    scores, cells = np.empty(size, similarity.dtype), np.empty(size, similarity.dtype)
-    powers, scratch = np.empty(size, similarity.dtype), np.empty(size, similarity.dtype)
-    slopes, one = np.empty(size, similarity.dtype), bound[0]
-    for a in range(first, last):
-        mark, q = ends[row[a]], asking[a]
-        positives = mark[depth - 1]
-        _read(similarity[q], order[row[a]], positives, width, scores, cells)
-        slopes[:] = 0.0
-        cell = _next_cell(cells[:positives], -np.inf)
-        while cell < np.inf:
-            centre = cell * width
-            _powers(scores, centre, per_tau, numbers, bits, scratch, powers)
-            _leave_out(own[a], order[row[a]], powers)
-            for mine in range(depth):
-                for i in range(mark[mine - 1] if mine else 0, mark[mine]):
-                    if cells[i] != cell:
-                        continue
-                    power, s, back = np.exp((scores[i] - centre) * per_tau), scores[i], 0.0
-                    for theirs in range(depth + 1):
-                        start, end = mark[theirs - 1] if theirs else 0, mark[theirs]
-                        weight = min(relevance[a, depth - mine], relevance[a, depth - theirs])
-                        each = one * (pull[a, i] + weight * lead[a, i])
-                        back += each * _pull(
-                            scores[start:end], powers[start:end], s, power, bound, each, slopes[start:end]
-                        )
-                    slopes[i] -= back
-            cell = _next_cell(cells[:positives], cell)
-        for j in range(size):
-            slope[q, order[row[a], j]] = slopes[j]
-
-
-@compiled()
+@inner()
 def _leave_out(item, order, powers):
     """Give an item the power at which every sigmoid is zero."""
     if item >= 0:
         for j in range(len(order)):
             if order[j] == item:
                 powers[j] = np.inf
+
+
+@compiled()
+def sup(
+    first, last, similarity, order, asking, row, ends, relevance, bound, numbers, bits, smooth, lift, back, rank, above, slope
+):
+    """Surrogate ranks and H-ranks of some queries' positives; or, with ``back``, d loss / d similarity.
+
+    Args:
+        first, last: the queries, as a range of ``asking``.
+        similarity: ``[B, G]``.
+        order: ``[U, G]``; ends: ``[U, L + 1]``; relevance: ``[A, L + 1]``, by level from 0.
+        asking: ``[A]`` queries with a positive; row: ``[A]`` their rows of ``order`` and ``ends``.
+        bound: 1, start, delta, rho, offset, 1 / tau, 2 ``REACH`` tau; numbers, bits: of :func:`exponential`.
+        smooth: whether finer items are counted above coarser ones by ``lift`` (beta, leak, gamma).
+        back: False for the ranks, True for the slopes.
+        rank, above: ``[A, P]``, written; with ``back`` d loss / d rank and d loss / d H-rank, read.
+        slope: ``[B, G]``, written with ``back``, in the rows of the queries.
+    """
+    size, depth, per_tau, width = order.shape[1], ends.shape[1] - 1, bound[5], bound[6]
+    room = np.empty((5, size), similarity.dtype)
+    scores, cells, powers, scratch, slopes = room[0], room[1], room[2], room[3], room[4]
+    for a in range(first, last):
+        mark, q, mine = ends[row[a]], asking[a], order[row[a]]
+        positives, finest = mark[depth - 1], mark[0]
+        _read(similarity[q], mine, positives, width, scores, cells)
+        slopes[:] = 0.0
+        if not back:
+            _count(scores, mark, relevance[a], smooth, lift, rank[a], above[a])
+        cell = _next_cell(cells[:positives], -np.inf)
+        while cell < np.inf:
+            centre = cell * width
+            _powers(scores[finest:], centre, per_tau, numbers, bits, scratch, powers[finest:])
+            level = 0
+            for i in range(positives):
+                while i == mark[level]:
+                    level += 1
+                if cells[i] != cell:
+                    continue
+                s, power, end = scores[i], np.exp((scores[i] - centre) * per_tau), mark[level]
+                if back:
+                    pull = rank[a, i]
+                    slopes[i] -= pull * _pull(scores[end:], powers[end:], s, power, bound, pull, slopes[end:])
+                else:
+                    rank[a, i] += _total(scores[end:], powers[end:], s, power, bound)
+            cell = _next_cell(cells[:positives], cell)
+        if back:
+            if smooth:
+                _lift_slopes(scores, mark, relevance[a], lift, above[a], slopes)
+            _write(slopes, mine, slope[q])
+
+
+@compiled()
+def smooth(
+    first, last, similarity, order, asking, row, ends, own, relevance, bound, numbers, bits, back, rank, above, slope
+):
+    """As :func:`sup`, for ranks and H-ranks made of sigmoids alone.
+
+    Args:
+        own: ``[A]``, the item that has no sigmoid in a query's ranks; -1: none.
+        rest: as there.
+    """
+    size, depth, per_tau, width, one = order.shape[1], ends.shape[1] - 1, bound[5], bound[6], bound[0]
+    room = np.empty((5, size), similarity.dtype)
+    scores, cells, powers, scratch, slopes = room[0], room[1], room[2], room[3], room[4]
+    for a in range(first, last):
+        mark, q, mine = ends[row[a]], asking[a], order[row[a]]
+        positives = mark[depth - 1]
+        _read(similarity[q], mine, positives, width, scores, cells)
+        slopes[:] = 0.0
+        if not back:
+            rank[a, :positives] = cells[:positives]  # what is NaN has no centre and stays
+        cell = _next_cell(cells[:positives], -np.inf)
+        while cell < np.inf:
+            centre = cell * width
+            _powers(scores, centre, per_tau, numbers, bits, scratch, powers)
+            _leave_out(own[a], mine, powers)
+            level = 0
+            for i in range(positives):
+                while i == mark[level]:
+                    level += 1
+                if cells[i] != cell:
+                    continue
+                s, power, relevant = scores[i], np.exp((scores[i] - centre) * per_tau), relevance[a, depth - level]
+                ranked, weighed = 0.5, 0.5 * relevant  # an item's sigmoid against itself is a half
+                for theirs in range(depth + 1):
+                    start, end = mark[theirs - 1] if theirs else 0, mark[theirs]
+                    others, their = scores[start:end], powers[start:end]
+                    weight = min(relevant, relevance[a, depth - theirs])
+                    if back:
+                        pull = one * (rank[a, i] + weight * above[a, i])
+                        part = _pull(others, their, s, power, bound, pull, slopes[start:end])
+                        slopes[i] -= pull * part
+                    else:
+                        part = _total(others, their, s, power, bound)
+                        ranked += part
+                        weighed += weight * part
+                if not back:
+                    rank[a, i], above[a, i] = ranked, weighed
+            cell = _next_cell(cells[:positives], cell)
+        if back:
+            _write(slopes, mine, slope[q])
