@@ -35,7 +35,7 @@ def serves(similarity: Tensor) -> bool:
         similarity.device.type == "cpu"
         and type(similarity) is Tensor
         and similarity.dtype in (torch.float32, torch.float64)
-        and isinstance(_kernels(), ModuleType)
+        and isinstance(_kernels(similarity.dtype), ModuleType)
     )
 
 
@@ -43,22 +43,22 @@ def kernel(device: str | torch.device = "cpu") -> str:
     """Which form the rank losses take on a device, in one sentence for a log."""
     if torch.device(device).type != "cpu":
         return f"Rank losses: PyTorch operations on {torch.device(device).type}."
-    found = _kernels()
+    found = _kernels(torch.float32)
     if isinstance(found, ModuleType):
         return "Rank losses: compiled for this processor by numba."
     return f"Rank losses: PyTorch operations; numba cannot be used ({type(found).__name__}: {found})."
 
 
-@lru_cache(maxsize=1)
-def _kernels() -> ModuleType | Exception:
+@lru_cache(maxsize=2)
+def _kernels(dtype: torch.dtype) -> ModuleType | Exception:
     """The compiled functions, tried on two queries; what went wrong where they do not work."""
     try:
         from trainers.losses import _kernels as kernels
 
         plan = Layout(order=np.array([[0, 1]], dtype=np.int32), counts=np.array([[1, 1]]), row=np.array([0, 0]))
         bound = Bound(tau=1.0, rho=1.0, delta=1.0, start=0.0, offset=1.0)
-        worked = _Work(kernels, torch.eye(2), plan, np.array([0, 1]), bound)
-        worked.sup_ranks(None, np.ones((2, 2), dtype=np.float32))
+        trial = torch.eye(2, dtype=dtype)
+        _Work(kernels, trial, plan, np.array([0, 1]), bound).sup_ranks(None, np.ones_like(trial.numpy()))
     except Exception as error:  # whatever is wrong with a compiler must cost speed only
         return error
     return kernels
@@ -80,9 +80,9 @@ def sup(
     asking = np.flatnonzero(plan.positives[plan.row] > 0)
     if not len(asking):
         return similarity.new_zeros(()), torch.zeros_like(similarity)
-    work = _Work(_kernels(), similarity, plan, asking, bound)
+    work = _Work(_kernels(similarity.dtype), similarity, plan, asking, bound)
     counts = torch.from_numpy(plan.counts[work.row])
-    relevance = measure.relevance(counts, similarity.dtype).numpy()
+    relevance = measure.relevance(counts, similarity.dtype).contiguous().numpy()
     rank, above = work.sup_ranks(lift, relevance)
     loss, pull, lead = _measured(measure, rank, above, work.levels(), work.valid(None), counts, similarity.shape[1])
     return loss, work.sup_slopes(lift, relevance, pull, lead)
@@ -110,14 +110,14 @@ def smooth(
     if not len(asking):
         return similarity.new_zeros(()), torch.zeros_like(similarity)
     everywhere = Bound(tau=tau, rho=0.0, delta=float("inf"), start=0.0, offset=0.0)  # the sigmoid alone
-    work = _Work(_kernels(), similarity, plan, asking, everywhere)
+    work = _Work(_kernels(similarity.dtype), similarity, plan, asking, everywhere)
     counts = plan.counts[work.row]
     if own is not None:  # the query moves from the finest level to the items that match nothing
         moved = own[asking] >= 0
         counts[:, -1] -= moved
         counts[:, 0] += moved
     counts = torch.from_numpy(counts)
-    relevance = measure.relevance(counts, similarity.dtype).numpy()
+    relevance = measure.relevance(counts, similarity.dtype).contiguous().numpy()
     absent = np.full(len(asking), -1) if absent is None else absent[asking]
     rank, above = work.smooth_ranks(absent, relevance)
     loss, pull, lead = _measured(measure, rank, above, work.levels(), work.valid(own), counts, similarity.shape[1])
@@ -135,16 +135,14 @@ class _Work:
         bound: the bound's shape.
     """
 
-    def __init__(
-        self, kernels: ModuleType, similarity: Tensor, plan: Layout, asking: np.ndarray, bound: Bound
-    ) -> None:
+    def __init__(self, kernels: ModuleType, similarity: Tensor, plan: Layout, asking: np.ndarray, bound: Bound) -> None:
         self._kernels, self._plan, self.row = kernels, plan, plan.row[asking]
         table = similarity.detach().contiguous().numpy()
         kind = table.dtype.type
         shape = (1.0, bound.start, bound.delta, bound.rho, bound.offset, 1 / bound.tau, 2 * kernels.REACH * bound.tau)
         self._ends, self._asking, self._table = plan.ends, asking, table
         self._places = (table, plan.order, asking, self.row, self._ends)
-        self._numbers = (tuple(kind(number) for number in shape), *kernels.exponential(table.dtype))
+        self._shape = (tuple(kind(number) for number in shape), *kernels.exponential(table.dtype))
         self._width = int(plan.positives[self.row].max())
 
     def levels(self) -> Tensor:
@@ -164,28 +162,28 @@ class _Work:
 
     def sup_ranks(self, lift: SmoothLift | None, relevance: np.ndarray) -> tuple[Tensor, Tensor]:
         """Ranks and H-ranks ``[A, P]``; one where there is no positive."""
-        return self._ranks(self._kernels.sup, relevance, *self._numbers, *_step(lift))
+        return self._ranks(self._kernels.sup, relevance, self._shape, _step(lift))
 
     def sup_slopes(self, lift: SmoothLift | None, relevance: np.ndarray, pull: Tensor, lead: Tensor) -> Tensor:
         """``[B, G]`` d loss / d similarity, from d loss / d rank and d loss / d H-rank ``[A, P]``."""
-        return self._slopes(self._kernels.sup, relevance, *self._numbers, *_step(lift), pull=pull, lead=lead)
+        return self._slopes(self._kernels.sup, relevance, self._shape, _step(lift), pull=pull, lead=lead)
 
     def smooth_ranks(self, absent: np.ndarray, relevance: np.ndarray) -> tuple[Tensor, Tensor]:
         """As :meth:`sup_ranks`, with sigmoids alone."""
-        return self._ranks(self._kernels.smooth, absent, relevance, *self._numbers)
+        return self._ranks(self._kernels.smooth, relevance, self._shape, absent)
 
     def smooth_slopes(self, absent: np.ndarray, relevance: np.ndarray, pull: Tensor, lead: Tensor) -> Tensor:
         """As :meth:`sup_slopes`, with sigmoids alone."""
-        return self._slopes(self._kernels.smooth, absent, relevance, *self._numbers, pull=pull, lead=lead)
+        return self._slopes(self._kernels.smooth, relevance, self._shape, absent, pull=pull, lead=lead)
 
     def _ranks(self, run: Callable, *given: object) -> tuple[Tensor, Tensor]:
         rank, above = (np.ones((len(self._asking), self._width), dtype=self._table.dtype) for _ in range(2))
-        self._share(run, *self._places, *given, False, rank, above, self._table[:0])
+        self._share(run, self._places, *given, False, rank, above, self._table[:0])
         return torch.from_numpy(rank), torch.from_numpy(above)
 
     def _slopes(self, run: Callable, *given: object, pull: Tensor, lead: Tensor) -> Tensor:
         slope = np.zeros_like(self._table)
-        self._share(run, *self._places, *given, True, pull.numpy(), lead.numpy(), slope)
+        self._share(run, self._places, *given, True, pull.numpy(), lead.numpy(), slope)
         return torch.from_numpy(slope)
 
     def _share(self, run: Callable, *given: object) -> None:
@@ -211,7 +209,7 @@ def _measured(
     pull, lead, total = torch.empty_like(rank), torch.zeros_like(rank), rank.new_zeros(())
     for part in torch.arange(len(rank)).split(max(1, _MEASURED // rank.shape[1])):
         part = slice(int(part[0]), int(part[-1]) + 1)
-        share, pull[part], by_above = measure.slopes(
+        share, pull[part], by_above = measure.shares(
             rank[part], above[part], level[part], valid[part], counts[part], size
         )
         if by_above is not None:

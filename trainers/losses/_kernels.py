@@ -172,10 +172,10 @@ def _count(scores, ends, relevance, smooth, lift, rank, above):
 
 
 @inner()
-def _write(slopes, order, to):
-    """A query's slopes, back in the gallery's order."""
+def _write(scores, slopes, order, to):
+    """A query's slopes, back in the gallery's order; what is NaN has had no centre and stays."""
     for j in range(len(order)):
-        to[order[j]] = slopes[j]
+        to[order[j]] = slopes[j] if scores[j] == scores[j] else scores[j]
 
 
 @inner()
@@ -200,22 +200,23 @@ def _leave_out(item, order, powers):
 
 
 @compiled()
-def sup(
-    first, last, similarity, order, asking, row, ends, relevance, bound, numbers, bits, smooth, lift, back, rank, above, slope
-):
+def sup(first, last, places, relevance, shape, step, back, rank, above, slope):
     """Surrogate ranks and H-ranks of some queries' positives; or, with ``back``, d loss / d similarity.
 
     Args:
         first, last: the queries, as a range of ``asking``.
-        similarity: ``[B, G]``.
-        order: ``[U, G]``; ends: ``[U, L + 1]``; relevance: ``[A, L + 1]``, by level from 0.
-        asking: ``[A]`` queries with a positive; row: ``[A]`` their rows of ``order`` and ``ends``.
-        bound: 1, start, delta, rho, offset, 1 / tau, 2 ``REACH`` tau; numbers, bits: of :func:`exponential`.
-        smooth: whether finer items are counted above coarser ones by ``lift`` (beta, leak, gamma).
+        places: the similarities ``[B, G]``; the galleries' orders ``[U, G]``; ``asking``, the queries with a positive
+            ``[A]``; their rows of the orders ``[A]``; ``ends`` ``[U, L + 1]``.
+        relevance: ``[A, L + 1]``, by level from 0.
+        shape: the bound (1, start, delta, rho, offset, 1 / tau, 2 ``REACH`` tau), and what :func:`exponential` returns.
+        step: whether finer items are counted above coarser ones by a smooth step, and its beta, leak and gamma.
         back: False for the ranks, True for the slopes.
         rank, above: ``[A, P]``, written; with ``back`` d loss / d rank and d loss / d H-rank, read.
         slope: ``[B, G]``, written with ``back``, in the rows of the queries.
     """
+    similarity, order, asking, row, ends = places
+    bound, numbers, bits = shape
+    smooth, lift = step
     size, depth, per_tau, width = order.shape[1], ends.shape[1] - 1, bound[5], bound[6]
     room = np.empty((5, size), similarity.dtype)
     scores, cells, powers, scratch, slopes = room[0], room[1], room[2], room[3], room[4]
@@ -246,19 +247,19 @@ def sup(
         if back:
             if smooth:
                 _lift_slopes(scores, mark, relevance[a], lift, above[a], slopes)
-            _write(slopes, mine, slope[q])
+            _write(scores, slopes, mine, slope[q])
 
 
 @compiled()
-def smooth(
-    first, last, similarity, order, asking, row, ends, own, relevance, bound, numbers, bits, back, rank, above, slope
-):
+def smooth(first, last, places, relevance, shape, own, back, rank, above, slope):
     """As :func:`sup`, for ranks and H-ranks made of sigmoids alone.
 
     Args:
         own: ``[A]``, the item that has no sigmoid in a query's ranks; -1: none.
         rest: as there.
     """
+    similarity, order, asking, row, ends = places
+    bound, numbers, bits = shape
     size, depth, per_tau, width, one = order.shape[1], ends.shape[1] - 1, bound[5], bound[6], bound[0]
     room = np.empty((5, size), similarity.dtype)
     scores, cells, powers, scratch, slopes = room[0], room[1], room[2], room[3], room[4]
@@ -268,7 +269,7 @@ def smooth(
         _read(similarity[q], mine, positives, width, scores, cells)
         slopes[:] = 0.0
         if not back:
-            rank[a, :positives] = cells[:positives]  # what is NaN has no centre and stays
+            rank[a, :positives] = cells[:positives]  # NaN where there is no centre
         cell = _next_cell(cells[:positives], -np.inf)
         while cell < np.inf:
             centre = cell * width
@@ -281,7 +282,8 @@ def smooth(
                 if cells[i] != cell:
                     continue
                 s, power, relevant = scores[i], np.exp((scores[i] - centre) * per_tau), relevance[a, depth - level]
-                ranked, weighed = 0.5, 0.5 * relevant  # an item's sigmoid against itself is a half
+                ranked, weighed = 1.0, 1.0 * relevant
+                itself, powers[i] = powers[i], np.inf  # no item is compared with itself
                 for theirs in range(depth + 1):
                     start, end = mark[theirs - 1] if theirs else 0, mark[theirs]
                     others, their = scores[start:end], powers[start:end]
@@ -294,8 +296,9 @@ def smooth(
                         part = _total(others, their, s, power, bound)
                         ranked += part
                         weighed += weight * part
+                powers[i] = itself
                 if not back:
                     rank[a, i], above[a, i] = ranked, weighed
             cell = _next_cell(cells[:positives], cell)
         if back:
-            _write(slopes, mine, slope[q])
+            _write(scores, slopes, mine, slope[q])

@@ -33,7 +33,7 @@ class Layout:
     @property
     def ends(self) -> np.ndarray:
         """``[U, L + 1]`` int64, where each level ends in ``order``, finest level first."""
-        return self.counts[:, ::-1].cumsum(1)
+        return np.ascontiguousarray(self.counts[:, ::-1].cumsum(1))
 
     @property
     def positives(self) -> np.ndarray:
@@ -42,8 +42,8 @@ class Layout:
 
 
 def host(labels: Tensor) -> np.ndarray:
-    """The numbers of a tensor of labels, wherever it is."""
-    return labels.numpy() if labels.device.type == "cpu" else labels.cpu().numpy()
+    """The numbers of a tensor of labels, wherever it is; no operation of torch where they are here already."""
+    return np.from_dlpack(labels if labels.device.type == "cpu" else labels.cpu())
 
 
 def layout(labels: Tensor, gallery_labels: Tensor) -> Layout:
@@ -60,9 +60,16 @@ def layout(labels: Tensor, gallery_labels: Tensor) -> Layout:
     for column in range(depth):
         missing -= distinct[:, column, None] == columns[None, :, column]
     counts = np.stack([np.count_nonzero(missing == depth - v, axis=1) for v in range(depth + 1)], axis=1)
-    # Of small numbers numpy's stable sort is a counting sort.
-    order = missing.argsort(axis=1, kind="stable").astype(np.int32)
+    order = np.empty(missing.shape, dtype=np.int32)
+    for some, their in zip(_blocks(order), _blocks(missing), strict=True):
+        some[:] = their.argsort(axis=1, kind="stable")  # of small numbers a counting sort
     return Layout(order=order, counts=counts.astype(np.int64), row=row)
+
+
+def _blocks(table: np.ndarray) -> list[np.ndarray]:
+    """Views of some rows each, of about a million entries."""
+    step = max(1, (1 << 20) // max(1, table.shape[1]))
+    return [table[first : first + step] for first in range(0, len(table), step)]
 
 
 def _distinct(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -154,7 +161,7 @@ def send(plan: Layout, queries: np.ndarray, own: np.ndarray | None, device: torc
     mine = np.full(len(queries), -1) if own is None else own[queries]
     parts = (plan.order, plan.counts, queries, plan.row[queries], mine)
     packed = torch.from_numpy(np.concatenate([part.ravel().astype(np.int32, copy=False) for part in parts]))
-    if device.type == "cuda" and torch.cuda.is_available():
+    if device.type == "cuda" and torch.cuda.is_available() and type(packed) is Tensor:
         packed = packed.pin_memory()  # from other memory the copy would wait for the device
     there = packed.to(device, non_blocking=True).split([part.size for part in parts])
     order, counts, *rest = (piece.view(part.shape) for piece, part in zip(there, parts, strict=True))

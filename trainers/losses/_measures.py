@@ -6,6 +6,7 @@ normalisers come from level counts alone and carry no gradient.
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
@@ -25,8 +26,10 @@ class Measure(ABC):
         return found.to(dtype)
 
     @abstractmethod
-    def shares(self, rank: Tensor, above: Tensor, level: Tensor, valid: Tensor, counts: Tensor, size: int) -> Tensor:
-        """The listed positives' share of each query's score, ``[b]``.
+    def shares(
+        self, rank: Tensor, above: Tensor, level: Tensor, valid: Tensor, counts: Tensor, size: int
+    ) -> tuple[Tensor, Tensor, Tensor | None]:
+        """The listed positives' share of each query's score, and its derivatives; no autograd.
 
         Args:
             rank: ``[b, R]`` surrogate ranks.
@@ -35,17 +38,10 @@ class Measure(ABC):
             valid: ``[b, R]`` bool, False at fillers.
             counts: ``[b, L + 1]`` items of the gallery at each level.
             size: items of the gallery, G.
-        """
 
-    def slopes(
-        self, rank: Tensor, above: Tensor, level: Tensor, valid: Tensor, counts: Tensor, size: int
-    ) -> tuple[Tensor, Tensor, Tensor | None]:
-        """:meth:`shares`, and the derivatives of their sum by ``rank`` and ``above``; None: it does not depend on it."""
-        with torch.enable_grad():
-            rank, above = rank.detach().requires_grad_(), above.detach().requires_grad_()
-            share = self.shares(rank, above, level, valid, counts, size)
-            by_rank, by_above = torch.autograd.grad(share.sum(), (rank, above), allow_unused=True)
-        return share.detach(), by_rank, by_above
+        Returns:
+            ``[b]`` shares, and ``[b, R]`` d share / d rank and d share / d above; None: it does not depend on it.
+        """
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,9 +58,13 @@ class AveragePrecision(Measure):
         level = torch.arange(depth + 1, device=counts.device, dtype=dtype) / depth
         return torch.where((counts > 0) & (level > 0), level**self.alpha / counts.clamp(min=1), 0.0)
 
-    def shares(self, rank: Tensor, above: Tensor, level: Tensor, valid: Tensor, counts: Tensor, size: int) -> Tensor:
+    def shares(
+        self, rank: Tensor, above: Tensor, level: Tensor, valid: Tensor, counts: Tensor, size: int
+    ) -> tuple[Tensor, Tensor, Tensor | None]:
         total = (self.relevance(counts, rank.dtype) * counts).sum(1)
-        return (valid * above / rank).sum(1) / total
+        by_above = valid / (rank * total[:, None])
+        precision = above * by_above
+        return precision.sum(1), -precision / rank, by_above
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -95,9 +95,13 @@ class WeightedAveragePrecision(AveragePrecision):
 class DiscountedGain(Measure):
     """NDCG with gain 2^l - 1 and discount log2(1 + rank)."""
 
-    def shares(self, rank: Tensor, above: Tensor, level: Tensor, valid: Tensor, counts: Tensor, size: int) -> Tensor:
+    def shares(
+        self, rank: Tensor, above: Tensor, level: Tensor, valid: Tensor, counts: Tensor, size: int
+    ) -> tuple[Tensor, Tensor, Tensor | None]:
         gain = valid * (torch.exp2(level.to(rank.dtype)) - 1.0)
-        return (gain / torch.log2(1.0 + rank)).sum(1) / self.ideal(counts, rank.dtype, size)
+        discount = torch.log2(1.0 + rank)
+        parts = gain / (discount * self.ideal(counts, rank.dtype, size)[:, None])
+        return parts.sum(1), -parts / (discount * (1.0 + rank) * math.log(2.0)), None
 
     @staticmethod
     def ideal(counts: Tensor, dtype: torch.dtype, size: int) -> Tensor:
@@ -123,12 +127,16 @@ class Recall(Measure):
     temps: tuple[float, ...]
     clip: bool = False
 
-    def shares(self, rank: Tensor, above: Tensor, level: Tensor, valid: Tensor, counts: Tensor, size: int) -> Tensor:
+    def shares(
+        self, rank: Tensor, above: Tensor, level: Tensor, valid: Tensor, counts: Tensor, size: int
+    ) -> tuple[Tensor, Tensor, Tensor | None]:
         positives = counts[:, 1:].sum(1)
-        score = rank.new_zeros(len(rank))
+        score, by_rank = torch.zeros_like(rank[:, 0]), torch.zeros_like(rank)
         for k, temp in zip(self.at_k, self.temps, strict=True):
             k = min(k, size) if self.clip else k
-            found = (valid * torch.sigmoid((k - rank) / temp)).sum(1)
-            found = found.clamp(max=k) if self.clip else found
-            score = score + found / positives.clamp(max=k)
-        return score / len(self.at_k)
+            near = valid * torch.sigmoid((k - rank) / temp)
+            found, room = near.sum(1), len(self.at_k) * positives.clamp(max=k).to(rank.dtype)
+            free = (found <= k) / room if self.clip else 1.0 / room
+            score = score + (found.clamp(max=k) if self.clip else found) / room
+            by_rank = by_rank - free[:, None] * near * (1.0 - near) / temp
+        return score, by_rank, None

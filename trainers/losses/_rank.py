@@ -100,7 +100,7 @@ class SupRank:
 
             def pull(sums: Tensor, part: slice, rank=rank, above=above, fixed=fixed, by_above=by_above) -> Tensor:
                 parts = (t[:, part] for t in fixed)
-                share, slopes, lead = self.measure.slopes(
+                share, slopes, lead = self.measure.shares(
                     rank[:, part] + sums, above[:, part], *parts, counts, scores.shape[1]
                 )
                 total.add_(share)

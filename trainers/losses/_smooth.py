@@ -76,7 +76,7 @@ class SmoothRank:
         # An item's sigmoid against itself is a half: leave it out of the rank, make it whole in the count above.
         rank = 0.5 + near.sum(-1)
         above = 0.5 * relevance[:, :most] + (weight * near).sum(-1)
-        share, by_rank, by_above = self.measure.slopes(rank, above, level[:, :most], valid, counts, scores.shape[1])
+        share, by_rank, by_above = self.measure.shares(rank, above, level[:, :most], valid, counts, scores.shape[1])
         by_pair = by_rank[:, :, None]
         if by_above is not None:
             by_pair = weight.mul_(by_above[:, :, None]).add_(by_pair)
