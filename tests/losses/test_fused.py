@@ -12,8 +12,9 @@ import torch
 from torch import Tensor
 
 from tests.losses.batches import CORNERS, draw, tree_labels
-from trainers.losses import LOSSES, _compiled, _fused, kernel
+from trainers.losses import LOSSES, _compiled, _fused, kernel, ranks
 from trainers.losses._batch import PairBatch
+from trainers.losses._memory import give_memory
 from trainers.losses._rank import SupRank
 from trainers.losses._smooth import SmoothRank
 
@@ -182,6 +183,13 @@ def test_without_numba_the_loss_is_the_same_and_the_log_says_so(monkeypatch: pyt
         _fused._kernels.cache_clear()
     torch.testing.assert_close(loss, compiled[0], rtol=1e-12, atol=1e-13)
     torch.testing.assert_close(slope, compiled[1], rtol=1e-9, atol=1e-12)
+
+
+def test_a_run_says_which_form_its_rank_losses_take() -> None:
+    for name, expected in (("happier", True), ("smooth_ap", True), ("roadmap", True), ("supcon", False)):
+        loss = LOSSES[name].build(num_classes=4, dim=8)
+        remembered, _ = give_memory(loss, LOSSES[name], size=16, after=0, dim=8, levels=1)
+        assert ranks(loss) == ranks(remembered) == expected
 
 
 def test_compiled_code_is_kept_where_nobody_else_can_write(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from trainers.losses._bound import Bound
 from trainers.losses._levels import Layout
@@ -37,6 +37,11 @@ def serves(similarity: Tensor) -> bool:
         and similarity.dtype in (torch.float32, torch.float64)
         and isinstance(_kernels(similarity.dtype), ModuleType)
     )
+
+
+def ranks(module: nn.Module) -> bool:
+    """Whether a loss, or one inside it, is a rank loss that can take the compiled form."""
+    return any("ranker" in vars(part) for part in module.modules())
 
 
 def kernel(device: str | torch.device = "cpu") -> str:
