@@ -1,10 +1,14 @@
-"""Which gallery items match a query, and how finely: a layout shared by all queries of one label row."""
+"""Which gallery items match a query, and how finely: planned on the host, from labels alone.
+
+In numpy, so that a loss on a GPU waits for nothing: what a plan says goes to the device in one copy.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -17,18 +21,29 @@ class Layout:
     """Gallery items of every distinct query label row, finest match first.
 
     Attributes:
-        order: ``[U, G]`` int64 gallery indices; inside a level, in gallery order.
+        order: ``[U, G]`` int32 gallery indices; inside a level, in gallery order.
         counts: ``[U, L + 1]`` int64, items that agree on exactly v label columns.
         row: ``[B]`` int64, the label row of each query.
-        sizes: ``counts`` as Python numbers, for planning without waiting on a device.
-        rows: ``row`` as Python numbers.
     """
 
-    order: Tensor
-    counts: Tensor
-    row: Tensor
-    sizes: tuple[tuple[int, ...], ...]
-    rows: tuple[int, ...]
+    order: np.ndarray
+    counts: np.ndarray
+    row: np.ndarray
+
+    @property
+    def ends(self) -> np.ndarray:
+        """``[U, L + 1]`` int64, where each level ends in ``order``, finest level first."""
+        return np.ascontiguousarray(self.counts[:, ::-1].cumsum(1))
+
+    @property
+    def positives(self) -> np.ndarray:
+        """``[U]`` int64, items that agree on any label column."""
+        return self.counts[:, 1:].sum(1)
+
+
+def host(labels: Tensor) -> np.ndarray:
+    """The numbers of a tensor of labels, wherever it is; no operation of torch where they are here already."""
+    return np.from_dlpack(labels if labels.device.type == "cpu" else labels.cpu())
 
 
 def layout(labels: Tensor, gallery_labels: Tensor) -> Layout:
@@ -38,57 +53,76 @@ def layout(labels: Tensor, gallery_labels: Tensor) -> Layout:
         labels: ``[B, L]`` integers.
         gallery_labels: ``[G, L]`` integers.
     """
-    distinct, row = torch.unique(labels, dim=0, return_inverse=True)
-    depth = labels.shape[1]
-    levels = torch.zeros(len(distinct), len(gallery_labels), dtype=torch.uint8, device=labels.device)
+    rows, columns = host(labels), host(gallery_labels)
+    distinct, row = _distinct(rows)
+    depth = rows.shape[1]
+    missing = np.full((len(distinct), len(columns)), depth, dtype=np.uint8)
     for column in range(depth):
-        levels += distinct[:, column, None] == gallery_labels[None, :, column]
-    counts = torch.stack([(levels == v).sum(1) for v in range(depth + 1)], dim=1)
-    # A counting sort: position = items of finer levels + items of this level to the left.
-    place = torch.zeros(levels.shape, dtype=torch.int64, device=labels.device)
-    before = torch.zeros(len(distinct), 1, dtype=torch.int64, device=labels.device)
-    for v in range(depth, -1, -1):
-        here = levels == v
-        place = torch.where(here, here.cumsum(1) + (before - 1), place)
-        before = before + counts[:, v, None]
-    index = torch.arange(levels.shape[1], device=labels.device).expand_as(place)
-    order = torch.empty_like(place).scatter_(1, place, index)
-    sizes = tuple(tuple(line) for line in counts.tolist())
-    return Layout(order=order, counts=counts, row=row, sizes=sizes, rows=tuple(row.tolist()))
+        missing -= distinct[:, column, None] == columns[None, :, column]
+    counts = np.stack([np.count_nonzero(missing == depth - v, axis=1) for v in range(depth + 1)], axis=1)
+    order = np.empty(missing.shape, dtype=np.int32)
+    for some, their in zip(_blocks(order), _blocks(missing), strict=True):
+        some[:] = their.argsort(axis=1, kind="stable")  # of small numbers a counting sort
+    return Layout(order=order, counts=counts.astype(np.int64), row=row)
+
+
+def _blocks(table: np.ndarray) -> list[np.ndarray]:
+    """Views of some rows each, of about a million entries."""
+    step = max(1, (1 << 20) // max(1, table.shape[1]))
+    return [table[first : first + step] for first in range(0, len(table), step)]
+
+
+def _distinct(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The distinct rows ``[U, L]`` and the number of each row among them, ``[B]`` int64."""
+    turn = np.lexsort(rows.T[::-1])
+    new = np.ones(len(rows), dtype=bool)
+    new[1:] = (rows[turn[1:]] != rows[turn[:-1]]).any(1)
+    number = np.empty(len(rows), dtype=np.int64)
+    number[turn] = new.cumsum() - 1
+    return rows[turn[new]], number
 
 
 @dataclass(frozen=True, kw_only=True)
 class Chunk:
-    """Queries that are worked on together: their indices and the largest count of each level among them."""
+    """Queries that are worked on together, as a part of a list of queries, and the largest count of each level."""
 
-    queries: tuple[int, ...]
+    part: slice
     most: tuple[int, ...]
 
 
-def chunks(plan: Layout, budget: int, *, every: bool = False, least: Sequence[int] | None = None) -> Iterator[Chunk]:
+def chunks(
+    plan: Layout, budget: int, *, every: bool = False, least: np.ndarray | None = None
+) -> tuple[np.ndarray, list[Chunk]]:
     """Queries with enough positives, similar compositions together, as many as fit ``budget`` padded pairs.
 
     Args:
         plan: the layout of all queries.
         budget: pairs a chunk may hold; one query is always let through.
         every: pairs are (positive, any item) instead of (item, item of a lower level).
-        least: for each query the number of positives below which it is left out; None: one.
+        least: ``[B]``, the number of positives below which a query is left out; None: one.
+
+    Returns:
+        ``[A]`` int64 queries and the chunks, parts of it one after another.
     """
-    least = least or [1] * len(plan.rows)
-    with_positive = [q for q, row in enumerate(plan.rows) if sum(plan.sizes[row][1:]) >= least[q]]
-    with_positive.sort(key=lambda q: plan.sizes[plan.rows[q]])
-    held: list[int] = []
-    most: tuple[int, ...] = ()
-    for query in with_positive:
-        size = plan.sizes[plan.rows[query]]
-        grown = size if size == most or not held else tuple(max(pair) for pair in zip(most, size, strict=True))
-        if held and (len(held) + 1) * _pairs(grown, every) > budget:
-            yield Chunk(queries=tuple(held), most=most)
-            held, grown = [], size
-        held.append(query)
-        most = grown
-    if held:
-        yield Chunk(queries=tuple(held), most=most)
+    asking = np.flatnonzero(plan.positives[plan.row] >= (1 if least is None else least))
+    sizes = plan.counts[plan.row[asking]]
+    turn = np.lexsort(sizes.T[::-1])
+    return asking[turn], list(_cut([tuple(size) for size in sizes[turn].tolist()], budget, every))
+
+
+def _cut(sizes: Sequence[tuple[int, ...]], budget: int, every: bool) -> Iterator[Chunk]:
+    first, most, room = 0, (), 0
+    for place, size in enumerate(sizes):
+        grown, needed = most, room
+        if size != most:
+            grown = tuple(map(max, most, size)) if place > first else size
+            needed = _pairs(grown, every)
+        if place > first and (place + 1 - first) * needed > budget:
+            yield Chunk(part=slice(first, place), most=most)
+            first, grown, needed = place, size, _pairs(size, every)
+        most, room = grown, needed
+    if sizes:
+        yield Chunk(part=slice(first, len(sizes)), most=most)
 
 
 def _pairs(size: tuple[int, ...], every: bool) -> int:
@@ -96,6 +130,43 @@ def _pairs(size: tuple[int, ...], every: bool) -> int:
     if every:
         return max(1, sum(size[1:])) * sum(size)
     return max(sum(size), *(size[v] * sum(size[:v]) for v in range(1, len(size))))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sent:
+    """A plan where the similarities are: as :class:`Layout`, of a list of queries.
+
+    Attributes:
+        order: ``[U, G]`` int32; counts: ``[U, L + 1]`` int64.
+        queries: ``[A]`` int64; row: ``[A]`` int64, their label rows.
+        own: ``[A]`` int64, the gallery item that is the query itself, -1 where none is.
+    """
+
+    order: Tensor
+    counts: Tensor
+    queries: Tensor
+    row: Tensor
+    own: Tensor
+
+
+def send(plan: Layout, queries: np.ndarray, own: np.ndarray | None, device: torch.device) -> Sent:
+    """One copy to the device of all that the walk needs there; the host goes on without waiting for it.
+
+    Args:
+        plan: the layout of all queries.
+        queries: ``[A]`` int64.
+        own: ``[B]`` int64, as in :class:`trainers.losses._batch.PairBatch`; None: none is anywhere.
+        device: of the similarities.
+    """
+    mine = np.full(len(queries), -1) if own is None else own[queries]
+    parts = (plan.order, plan.counts, queries, plan.row[queries], mine)
+    packed = torch.from_numpy(np.concatenate([part.ravel().astype(np.int32, copy=False) for part in parts]))
+    if device.type == "cuda" and torch.cuda.is_available() and type(packed) is Tensor:
+        packed = packed.pin_memory()  # from other memory the copy would wait for the device
+    there = packed.to(device, non_blocking=True).split([part.size for part in parts])
+    order, counts, *rest = (piece.view(part.shape) for piece, part in zip(there, parts, strict=True))
+    queries, row, own = (piece.long() for piece in rest)
+    return Sent(order=order, counts=counts.long(), queries=queries, row=row, own=own)
 
 
 def segment(values: Tensor, start: Tensor, count: Tensor, width: int, filler: float) -> tuple[Tensor, Tensor]:

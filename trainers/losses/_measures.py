@@ -6,6 +6,7 @@ normalisers come from level counts alone and carry no gradient.
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
@@ -25,8 +26,10 @@ class Measure(ABC):
         return found.to(dtype)
 
     @abstractmethod
-    def shares(self, rank: Tensor, above: Tensor, level: Tensor, valid: Tensor, counts: Tensor) -> Tensor:
-        """The listed positives' share of each query's score, ``[b]``.
+    def shares(
+        self, rank: Tensor, above: Tensor, level: Tensor, valid: Tensor, counts: Tensor, size: int
+    ) -> tuple[Tensor, Tensor, Tensor | None]:
+        """The listed positives' share of each query's score, and its derivatives; no autograd.
 
         Args:
             rank: ``[b, R]`` surrogate ranks.
@@ -34,6 +37,10 @@ class Measure(ABC):
             level: ``[b, R]`` int64 level counts.
             valid: ``[b, R]`` bool, False at fillers.
             counts: ``[b, L + 1]`` items of the gallery at each level.
+            size: items of the gallery, G.
+
+        Returns:
+            ``[b]`` shares, and ``[b, R]`` d share / d rank and d share / d above; None: it does not depend on it.
         """
 
 
@@ -51,9 +58,13 @@ class AveragePrecision(Measure):
         level = torch.arange(depth + 1, device=counts.device, dtype=dtype) / depth
         return torch.where((counts > 0) & (level > 0), level**self.alpha / counts.clamp(min=1), 0.0)
 
-    def shares(self, rank: Tensor, above: Tensor, level: Tensor, valid: Tensor, counts: Tensor) -> Tensor:
+    def shares(
+        self, rank: Tensor, above: Tensor, level: Tensor, valid: Tensor, counts: Tensor, size: int
+    ) -> tuple[Tensor, Tensor, Tensor | None]:
         total = (self.relevance(counts, rank.dtype) * counts).sum(1)
-        return (valid * above / rank).sum(1) / total
+        by_above = valid / (rank * total[:, None])
+        precision = above * by_above
+        return precision.sum(1), -precision / rank, by_above
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,7 +85,9 @@ class WeightedAveragePrecision(AveragePrecision):
                 f"The weighted H-AP needs one weight per level: the labels have {depth}, {len(weights)} weights came."
             )
         at_least = counts.flip(1).cumsum(1).flip(1)
-        terms = torch.tensor((0.0, *weights), dtype=dtype, device=counts.device) / at_least.clamp(min=1)
+        room = at_least.clamp(min=1).to(dtype)
+        # Number by number: a tensor of the weights would have to be sent to the device.
+        terms = torch.stack([weight / room[:, v] for v, weight in enumerate((0.0, *weights))], dim=1)
         return torch.where(counts > 0, terms.cumsum(1), 0.0)
 
 
@@ -82,14 +95,18 @@ class WeightedAveragePrecision(AveragePrecision):
 class DiscountedGain(Measure):
     """NDCG with gain 2^l - 1 and discount log2(1 + rank)."""
 
-    def shares(self, rank: Tensor, above: Tensor, level: Tensor, valid: Tensor, counts: Tensor) -> Tensor:
+    def shares(
+        self, rank: Tensor, above: Tensor, level: Tensor, valid: Tensor, counts: Tensor, size: int
+    ) -> tuple[Tensor, Tensor, Tensor | None]:
         gain = valid * (torch.exp2(level.to(rank.dtype)) - 1.0)
-        return (gain / torch.log2(1.0 + rank)).sum(1) / self.ideal(counts, rank.dtype)
+        discount = torch.log2(1.0 + rank)
+        parts = gain / (discount * self.ideal(counts, rank.dtype, size)[:, None])
+        return parts.sum(1), -parts / (discount * (1.0 + rank) * math.log(2.0)), None
 
     @staticmethod
-    def ideal(counts: Tensor, dtype: torch.dtype) -> Tensor:
+    def ideal(counts: Tensor, dtype: torch.dtype, size: int) -> Tensor:
         """DCG of the perfect order, ``[b]``: the finest level fills the first ranks, then the next."""
-        ranks = torch.arange(1, int(counts[0].sum()) + 1, device=counts.device, dtype=torch.float64)
+        ranks = torch.arange(1, size + 1, device=counts.device, dtype=torch.float64)
         discount = torch.cat([ranks.new_zeros(1), (1.0 / torch.log2(1.0 + ranks)).cumsum(0)])
         last = counts.flip(1).cumsum(1).flip(1)
         gain = torch.exp2(torch.arange(counts.shape[1], device=counts.device, dtype=torch.float64)) - 1.0
@@ -110,13 +127,16 @@ class Recall(Measure):
     temps: tuple[float, ...]
     clip: bool = False
 
-    def shares(self, rank: Tensor, above: Tensor, level: Tensor, valid: Tensor, counts: Tensor) -> Tensor:
+    def shares(
+        self, rank: Tensor, above: Tensor, level: Tensor, valid: Tensor, counts: Tensor, size: int
+    ) -> tuple[Tensor, Tensor, Tensor | None]:
         positives = counts[:, 1:].sum(1)
-        size = int(counts[0].sum())
-        score = rank.new_zeros(len(rank))
+        score, by_rank = torch.zeros_like(rank[:, 0]), torch.zeros_like(rank)
         for k, temp in zip(self.at_k, self.temps, strict=True):
             k = min(k, size) if self.clip else k
-            found = (valid * torch.sigmoid((k - rank) / temp)).sum(1)
-            found = found.clamp(max=k) if self.clip else found
-            score = score + found / positives.clamp(max=k)
-        return score / len(self.at_k)
+            near = valid * torch.sigmoid((k - rank) / temp)
+            found, room = near.sum(1), len(self.at_k) * positives.clamp(max=k).to(rank.dtype)
+            free = (found <= k) / room if self.clip else 1.0 / room
+            score = score + (found.clamp(max=k) if self.clip else found) / room
+            by_rank = by_rank - free[:, None] * near * (1.0 - near) / temp
+        return score, by_rank, None

@@ -7,15 +7,17 @@ and d loss / d similarity is kept as one ``[B, G]`` matrix, so memory never hold
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
+from trainers.losses import _fused
 from trainers.losses._batch import PairBatch
 from trainers.losses._bound import Bound
-from trainers.losses._levels import FAR, Chunk, Layout, chunks, layout, segment
+from trainers.losses._levels import FAR, Layout, chunks, layout, segment, send
 from trainers.losses._measures import Measure
 from trainers.losses._pairs import bound_pull
 
@@ -52,7 +54,8 @@ class SupRank:
         bound: the upper bound on the step, for less relevant items.
         measure: the score of a query's ranks.
         lift: smooth form of the numerator's step for finer items; None: the true step, without gradient.
-        budget: pairs held at once; None: by device.
+        budget: pairs held at once, in chunks of queries; None: by device, and no pairs at all where the compiled form
+            (:mod:`trainers.losses._fused`) can be used.
     """
 
     bound: Bound
@@ -64,13 +67,13 @@ class SupRank:
         """Mean of 1 - score over the queries with a positive; zero, with zero gradient, when there is none."""
         return _Walk.apply(batch.similarity, layout(batch.labels, batch.gallery_labels), self)
 
-    def chunk(self, scores: Tensor, counts: Tensor, chunk: Chunk, budget: int) -> tuple[Tensor, Tensor]:
+    def chunk(self, scores: Tensor, counts: Tensor, most: Sequence[int], budget: int) -> tuple[Tensor, Tensor]:
         """Scores and their slopes for some queries.
 
         Args:
             scores: ``[b, G]`` similarities, finest match first.
             counts: ``[b, L + 1]`` items at each level.
-            chunk: the queries and their largest counts.
+            most: the largest count of each level among the queries.
             budget: pairs held at once.
 
         Returns:
@@ -80,13 +83,13 @@ class SupRank:
         first = counts.flip(1).cumsum(1).flip(1) - counts  # finer items come before
         pieces = {}
         for v in range(1, counts.shape[1]):
-            if chunk.most[v]:
-                values, at = segment(scores, first[:, v], counts[:, v], chunk.most[v], FAR)
+            if most[v]:
+                values, at = segment(scores, first[:, v], counts[:, v], most[v], FAR)
                 values, turn = values.sort(-1)
                 pieces[v] = (values, at.gather(1, turn))
         total, slope = scores.new_zeros(len(scores)), torch.zeros_like(scores)
         for v, (rows, at) in pieces.items():
-            columns, to = segment(scores, first[:, v] + counts[:, v], counts[:, :v].sum(1), _below(chunk, v), -FAR)
+            columns, to = segment(scores, first[:, v] + counts[:, v], counts[:, :v].sum(1), sum(most[:v]), -FAR)
             rank, above = _counted(rows, v, pieces, counts, relevance, smooth=self.lift is not None)
             finer = [(u, *pieces[u]) for u in pieces if u > v] if self.lift else []
             for u, others, _ in finer:
@@ -97,10 +100,11 @@ class SupRank:
 
             def pull(sums: Tensor, part: slice, rank=rank, above=above, fixed=fixed, by_above=by_above) -> Tensor:
                 parts = (t[:, part] for t in fixed)
-                share, slopes, by_above[:, part] = _slopes(
-                    self.measure, rank[:, part] + sums, above[:, part], *parts, counts
+                share, slopes, lead = self.measure.shares(
+                    rank[:, part] + sums, above[:, part], *parts, counts, scores.shape[1]
                 )
                 total.add_(share)
+                by_above[:, part] = 0.0 if lead is None else lead
                 return slopes
 
             to_rows, to_columns = bound_pull(rows, columns, self.bound, pull, budget)
@@ -114,25 +118,11 @@ class SupRank:
         return total, slope
 
 
-def _below(chunk: Chunk, v: int) -> int:
-    """Room for the items of all lower levels of any query of the chunk."""
-    return sum(chunk.most[:v])
-
-
 def _finer(rows: Tensor, others: Tensor, relevance: Tensor, u: int, v: int) -> tuple[Tensor, Tensor]:
     """Gaps ``[b, R, C]`` of level-u items over level-v rows, and their weights, zero at fillers."""
     gap = others[:, None, :] - rows[:, :, None]
     weight = torch.minimum(relevance[:, u], relevance[:, v])[:, None, None]
     return gap, weight * (others < FAR)[:, None, :] * (rows < FAR)[:, :, None]
-
-
-def _slopes(measure: Measure, rank: Tensor, above: Tensor, *rest: Tensor) -> tuple[Tensor, Tensor, Tensor | float]:
-    """The measure's shares ``[b]`` and their derivatives by rank and H-rank ``[b, R]``, by autograd."""
-    with torch.enable_grad():
-        rank, above = rank.detach().requires_grad_(), above.detach().requires_grad_()
-        share = measure.shares(rank, above, *rest)
-        slopes, by_above = torch.autograd.grad(share.sum(), (rank, above), allow_unused=True)
-    return share.detach(), slopes, 0.0 if by_above is None else by_above
 
 
 def _counted(
@@ -154,27 +144,36 @@ def _counted(
 
 
 class _Walk(torch.autograd.Function):
-    """Walks the chunks, adds up 1 - score and keeps d loss / d similarity for the backward pass."""
+    """The loss; keeps d loss / d similarity for the backward pass."""
 
     @staticmethod
     def forward(ctx, similarity: Tensor, plan: Layout, ranker: SupRank) -> Tensor:
-        budget = ranker.budget or (GPU_PAIRS if similarity.is_cuda else CPU_PAIRS)
-        slope = torch.zeros_like(similarity)
-        total, asked = similarity.new_zeros(()), 0
-        for chunk in chunks(plan, budget):
-            queries = torch.tensor(chunk.queries, device=similarity.device)
-            row = plan.row[queries]
-            order = plan.order[row]
-            scores = similarity[queries].gather(1, order)
-            share, pulled = ranker.chunk(scores, plan.counts[row], chunk, budget)
-            slope[queries] = torch.empty_like(pulled).scatter_(1, order, pulled)
-            total += (1.0 - share).sum()
-            asked += len(chunk.queries)
-        ctx.save_for_backward(slope.mul_(-1.0 / max(1, asked)))
-        return total / max(1, asked)
+        if ranker.budget is None and _fused.serves(similarity):
+            loss, slope = _fused.sup(similarity, plan, ranker.bound, ranker.measure, ranker.lift)
+        else:
+            loss, slope = _walk(similarity, plan, ranker)
+        ctx.save_for_backward(slope)
+        return loss
 
     @staticmethod
     @once_differentiable
     def backward(ctx, grad: Tensor) -> tuple[Tensor, None, None]:
         (slope,) = ctx.saved_tensors
         return slope * grad, None, None
+
+
+def _walk(similarity: Tensor, plan: Layout, ranker: SupRank) -> tuple[Tensor, Tensor]:
+    """The loss and d loss / d similarity ``[B, G]``, chunk by chunk."""
+    budget = ranker.budget or (GPU_PAIRS if similarity.is_cuda else CPU_PAIRS)
+    queries, parts = chunks(plan, budget)
+    there = send(plan, queries, None, similarity.device)
+    slope, total = torch.zeros_like(similarity), similarity.new_zeros(())
+    for chunk in parts:
+        asking, row = there.queries[chunk.part], there.row[chunk.part]
+        order = there.order.index_select(0, row).long()
+        scores = similarity.index_select(0, asking).gather(1, order)
+        share, pulled = ranker.chunk(scores, there.counts.index_select(0, row), chunk.most, budget)
+        slope.index_copy_(0, asking, torch.empty_like(pulled).scatter_(1, order, pulled))
+        total += (1.0 - share).sum()
+    asked = max(1, len(queries))
+    return total / asked, slope.mul_(-1.0 / asked)

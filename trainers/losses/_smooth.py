@@ -8,12 +8,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
 import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
+from trainers.losses import _fused
 from trainers.losses._batch import PairBatch
-from trainers.losses._levels import Layout, chunks, layout
+from trainers.losses._levels import Layout, chunks, host, layout, send
 from trainers.losses._measures import Measure
 from trainers.losses._rank import CPU_PAIRS, GPU_PAIRS
 
@@ -28,7 +30,7 @@ class SmoothRank:
         without_self: the query is no positive of itself, though it stays among the items that push positives down
             (the code of Patel et al.).
         self_in_rank: it does stay there; without it is out of the list altogether.
-        budget: pairs held at once; None: by device.
+        budget: as in :class:`trainers.losses._rank.SupRank`.
     """
 
     tau: float
@@ -40,7 +42,8 @@ class SmoothRank:
     def loss(self, batch: PairBatch) -> Tensor:
         """Mean of 1 - score over the queries with a positive; zero, with zero gradient, when there is none."""
         plan = layout(batch.labels, batch.gallery_labels)
-        return _Walk.apply(batch.similarity, plan, self, batch.itself if self.without_self else None)
+        own = host(batch.itself) if self.without_self and batch.itself is not None else None
+        return _Walk.apply(batch.similarity, plan, self, own)
 
     def chunk(self, scores: Tensor, counts: Tensor, own: Tensor, most: int) -> tuple[Tensor, Tensor]:
         """Scores and slopes of some queries.
@@ -59,7 +62,7 @@ class SmoothRank:
         place = torch.arange(scores.shape[1], device=scores.device).expand_as(scores)
         level = depth - torch.searchsorted(ends.contiguous(), place.contiguous(), right=True)
         valid = (level[:, :most] > 0) & ~own[:, :most]
-        if own.any():  # the query moves from the finest level to the items that match nothing
+        if self.without_self:  # the query moves from the finest level to the items that match nothing
             counts = counts.clone()
             counts[:, depth] -= own.sum(1)
             counts[:, 0] += own.sum(1)
@@ -73,43 +76,54 @@ class SmoothRank:
         # An item's sigmoid against itself is a half: leave it out of the rank, make it whole in the count above.
         rank = 0.5 + near.sum(-1)
         above = 0.5 * relevance[:, :most] + (weight * near).sum(-1)
-        with torch.enable_grad():
-            rank, above = rank.requires_grad_(), above.requires_grad_()
-            share = self.measure.shares(rank, above, level[:, :most], valid, counts)
-            by_rank, by_above = torch.autograd.grad(share.sum(), (rank, above), allow_unused=True)
+        share, by_rank, by_above = self.measure.shares(rank, above, level[:, :most], valid, counts, scores.shape[1])
         by_pair = by_rank[:, :, None]
         if by_above is not None:
             by_pair = weight.mul_(by_above[:, :, None]).add_(by_pair)
         pulled = near.addcmul_(near, near, value=-1).mul_(1.0 / self.tau).mul_(by_pair)
         slope = pulled.sum(1)
         slope[:, :most] -= pulled.sum(2)
-        return share.detach(), slope
+        return share, slope
 
 
 class _Walk(torch.autograd.Function):
     """As the Sup walk; kept apart because here all of a query's positives are ranked together."""
 
     @staticmethod
-    def forward(ctx, similarity: Tensor, plan: Layout, ranker: SmoothRank, itself: Tensor | None) -> Tensor:
-        budget = ranker.budget or (GPU_PAIRS if similarity.is_cuda else CPU_PAIRS)
-        slope = torch.zeros_like(similarity)
-        total, asked = similarity.new_zeros(()), 0
-        least = None if itself is None else (1 + (itself >= 0).long()).tolist()  # a query itself is no positive
-        for chunk in chunks(plan, budget, every=True, least=least):
-            queries = torch.tensor(chunk.queries, device=similarity.device)
-            row = plan.row[queries]
-            order = plan.order[row]
-            own = torch.zeros_like(order, dtype=torch.bool) if itself is None else order == itself[queries, None]
-            most = min(sum(chunk.most[1:]), order.shape[1])
-            share, pulled = ranker.chunk(similarity[queries].gather(1, order), plan.counts[row], own, most)
-            slope[queries] = torch.empty_like(pulled).scatter_(1, order, pulled)
-            total += (1.0 - share).sum()
-            asked += len(chunk.queries)
-        ctx.save_for_backward(slope.mul_(-1.0 / max(1, asked)))
-        return total / max(1, asked)
+    def forward(ctx, similarity: Tensor, plan: Layout, ranker: SmoothRank, own: np.ndarray | None) -> Tensor:
+        # a query itself is no positive
+        least = None if own is None else 1 + (own >= 0)
+        if ranker.budget is None and _fused.serves(similarity):
+            absent = own if not ranker.self_in_rank else None
+            loss, slope = _fused.smooth(similarity, plan, ranker.tau, ranker.measure, least, own, absent)
+        else:
+            loss, slope = _walk(similarity, plan, ranker, least, own)
+        ctx.save_for_backward(slope)
+        return loss
 
     @staticmethod
     @once_differentiable
     def backward(ctx, grad: Tensor) -> tuple[Tensor, None, None, None]:
         (slope,) = ctx.saved_tensors
         return slope * grad, None, None, None
+
+
+def _walk(
+    similarity: Tensor, plan: Layout, ranker: SmoothRank, least: np.ndarray | None, own: np.ndarray | None
+) -> tuple[Tensor, Tensor]:
+    """The loss and d loss / d similarity ``[B, G]``, chunk by chunk."""
+    budget = ranker.budget or (GPU_PAIRS if similarity.is_cuda else CPU_PAIRS)
+    queries, parts = chunks(plan, budget, every=True, least=least)
+    there = send(plan, queries, own, similarity.device)
+    slope, total = torch.zeros_like(similarity), similarity.new_zeros(())
+    for chunk in parts:
+        asking, row = there.queries[chunk.part], there.row[chunk.part]
+        order = there.order.index_select(0, row).long()
+        mine = order == there.own[chunk.part, None]
+        most = min(sum(chunk.most[1:]), order.shape[1])
+        scores = similarity.index_select(0, asking).gather(1, order)
+        share, pulled = ranker.chunk(scores, there.counts.index_select(0, row), mine, most)
+        slope.index_copy_(0, asking, torch.empty_like(pulled).scatter_(1, order, pulled))
+        total += (1.0 - share).sum()
+    asked = max(1, len(queries))
+    return total / asked, slope.mul_(-1.0 / asked)

@@ -1,0 +1,223 @@
+"""The rank losses on a processor, compiled: no pair is ever stored, so memory holds a few ``[B, G]`` matrices.
+
+Two passes over the queries, which the threads share: the ranks, then, once the measure has said what each rank is
+worth, the slopes. Equal to the walks in chunks (:mod:`trainers.losses._rank`, :mod:`trainers.losses._smooth`), which
+serve GPUs and machines without numba.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from functools import lru_cache
+from types import ModuleType
+from typing import TYPE_CHECKING
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from trainers.losses._bound import Bound
+from trainers.losses._levels import Layout
+from trainers.losses._measures import Measure
+
+if TYPE_CHECKING:
+    from trainers.losses._rank import SmoothLift
+
+_ALONE = 1 << 20  # pairs up to which one thread is faster than several
+_MEASURED = 1 << 20  # ranks that the measure is asked for at once
+_BLOCKS = 8  # of queries for each thread, so that none waits long for another
+
+
+def serves(similarity: Tensor) -> bool:
+    """Whether the compiled form can be used: on a CPU, where numba works; not on stand-ins for tensors."""
+    return (
+        similarity.device.type == "cpu"
+        and type(similarity) is Tensor
+        and similarity.dtype in (torch.float32, torch.float64)
+        and isinstance(_kernels(similarity.dtype), ModuleType)
+    )
+
+
+def ranks(module: nn.Module) -> bool:
+    """Whether a loss, or one inside it, is a rank loss that can take the compiled form."""
+    return any("ranker" in vars(part) for part in module.modules())
+
+
+def kernel(device: str | torch.device = "cpu") -> str:
+    """Which form the rank losses take on a device, in one sentence for a log."""
+    if torch.device(device).type != "cpu":
+        return f"Rank losses: PyTorch operations on {torch.device(device).type}."
+    found = _kernels(torch.float32)
+    if isinstance(found, ModuleType):
+        return "Rank losses: compiled for this processor by numba."
+    return f"Rank losses: PyTorch operations; numba cannot be used ({type(found).__name__}: {found})."
+
+
+@lru_cache(maxsize=2)
+def _kernels(dtype: torch.dtype) -> ModuleType | Exception:
+    """The compiled functions, tried on two queries; what went wrong where they do not work."""
+    try:
+        from trainers.losses import _kernels as kernels
+
+        plan = Layout(order=np.array([[0, 1]], dtype=np.int32), counts=np.array([[1, 1]]), row=np.array([0, 0]))
+        bound = Bound(tau=1.0, rho=1.0, delta=1.0, start=0.0, offset=1.0)
+        trial = torch.eye(2, dtype=dtype)
+        _Work(kernels, trial, plan, np.array([0, 1]), bound).sup_ranks(None, np.ones_like(trial.numpy()))
+    except Exception as error:  # whatever is wrong with a compiler must cost speed only
+        return error
+    return kernels
+
+
+def sup(
+    similarity: Tensor, plan: Layout, bound: Bound, measure: Measure, lift: SmoothLift | None
+) -> tuple[Tensor, Tensor]:
+    """The loss of :class:`trainers.losses._rank.SupRank` and d loss / d similarity.
+
+    Args:
+        similarity: ``[B, G]``, float32 or float64.
+        plan: the layout of the queries.
+        bound, measure, lift: of the loss.
+
+    Returns:
+        The scalar loss and its ``[B, G]`` slope.
+    """
+    asking = np.flatnonzero(plan.positives[plan.row] > 0)
+    if not len(asking):
+        return similarity.new_zeros(()), torch.zeros_like(similarity)
+    work = _Work(_kernels(similarity.dtype), similarity, plan, asking, bound)
+    counts = torch.from_numpy(plan.counts[work.row])
+    relevance = measure.relevance(counts, similarity.dtype).contiguous().numpy()
+    rank, above = work.sup_ranks(lift, relevance)
+    loss, pull, lead = _measured(measure, rank, above, work.levels(), work.valid(None), counts, similarity.shape[1])
+    return loss, work.sup_slopes(lift, relevance, pull, lead)
+
+
+def smooth(
+    similarity: Tensor,
+    plan: Layout,
+    tau: float,
+    measure: Measure,
+    least: np.ndarray | None,
+    own: np.ndarray | None,
+    absent: np.ndarray | None,
+) -> tuple[Tensor, Tensor]:
+    """The same for :class:`trainers.losses._smooth.SmoothRank`.
+
+    Args:
+        similarity, plan, measure: as for :func:`sup`.
+        tau: width of the sigmoid.
+        least: ``[B]`` positives below which a query is left out; None: one.
+        own: ``[B]`` the item that is the query and no positive of itself, -1 where none is; None: none is anywhere.
+        absent: ``[B]`` the item that is in no list of its own, likewise.
+    """
+    asking = np.flatnonzero(plan.positives[plan.row] >= (1 if least is None else least))
+    if not len(asking):
+        return similarity.new_zeros(()), torch.zeros_like(similarity)
+    everywhere = Bound(tau=tau, rho=0.0, delta=float("inf"), start=0.0, offset=0.0)  # the sigmoid alone
+    work = _Work(_kernels(similarity.dtype), similarity, plan, asking, everywhere)
+    counts = plan.counts[work.row]
+    if own is not None:  # the query moves from the finest level to the items that match nothing
+        moved = own[asking] >= 0
+        counts[:, -1] -= moved
+        counts[:, 0] += moved
+    counts = torch.from_numpy(counts)
+    relevance = measure.relevance(counts, similarity.dtype).contiguous().numpy()
+    absent = np.full(len(asking), -1) if absent is None else absent[asking]
+    rank, above = work.smooth_ranks(absent, relevance)
+    loss, pull, lead = _measured(measure, rank, above, work.levels(), work.valid(own), counts, similarity.shape[1])
+    return loss, work.smooth_slopes(absent, relevance, pull, lead)
+
+
+class _Work:
+    """The arrays that the kernels read, and the threads they run in.
+
+    Args:
+        kernels: :mod:`trainers.losses._kernels`.
+        similarity: ``[B, G]``.
+        plan: the layout of all queries.
+        asking: ``[A]`` int64, the queries with a positive.
+        bound: the bound's shape.
+    """
+
+    def __init__(self, kernels: ModuleType, similarity: Tensor, plan: Layout, asking: np.ndarray, bound: Bound) -> None:
+        self._kernels, self._plan, self.row = kernels, plan, plan.row[asking]
+        table = similarity.detach().contiguous().numpy()
+        kind = table.dtype.type
+        shape = (1.0, bound.start, bound.delta, bound.rho, bound.offset, 1 / bound.tau, 2 * kernels.REACH * bound.tau)
+        self._ends, self._asking, self._table = plan.ends, asking, table
+        self._places = (table, plan.order, asking, self.row, self._ends)
+        self._shape = (tuple(kind(number) for number in shape), *kernels.exponential(table.dtype))
+        self._width = int(plan.positives[self.row].max())
+
+    def levels(self) -> Tensor:
+        """``[A, P]`` int64 level counts of each query's positives, and of what follows them."""
+        place = np.arange(self._width)
+        level = np.zeros((len(self._ends), self._width), dtype=np.int64)
+        for end in self._ends.T:
+            level += place < end[:, None]
+        return torch.from_numpy((level - 1)[self.row])
+
+    def valid(self, own: np.ndarray | None) -> Tensor:
+        """``[A, P]`` bool, whether a positive stands there that is not the query itself."""
+        found = np.arange(self._width) < self._plan.positives[self.row, None]
+        if own is not None:
+            found &= self._plan.order[self.row, : self._width] != own[self._asking, None]
+        return torch.from_numpy(found)
+
+    def sup_ranks(self, lift: SmoothLift | None, relevance: np.ndarray) -> tuple[Tensor, Tensor]:
+        """Ranks and H-ranks ``[A, P]``; one where there is no positive."""
+        return self._ranks(self._kernels.sup, relevance, self._shape, _step(lift))
+
+    def sup_slopes(self, lift: SmoothLift | None, relevance: np.ndarray, pull: Tensor, lead: Tensor) -> Tensor:
+        """``[B, G]`` d loss / d similarity, from d loss / d rank and d loss / d H-rank ``[A, P]``."""
+        return self._slopes(self._kernels.sup, relevance, self._shape, _step(lift), pull=pull, lead=lead)
+
+    def smooth_ranks(self, absent: np.ndarray, relevance: np.ndarray) -> tuple[Tensor, Tensor]:
+        """As :meth:`sup_ranks`, with sigmoids alone."""
+        return self._ranks(self._kernels.smooth, relevance, self._shape, absent)
+
+    def smooth_slopes(self, absent: np.ndarray, relevance: np.ndarray, pull: Tensor, lead: Tensor) -> Tensor:
+        """As :meth:`sup_slopes`, with sigmoids alone."""
+        return self._slopes(self._kernels.smooth, relevance, self._shape, absent, pull=pull, lead=lead)
+
+    def _ranks(self, run: Callable, *given: object) -> tuple[Tensor, Tensor]:
+        rank, above = (np.ones((len(self._asking), self._width), dtype=self._table.dtype) for _ in range(2))
+        self._share(run, self._places, *given, False, rank, above, self._table[:0])
+        return torch.from_numpy(rank), torch.from_numpy(above)
+
+    def _slopes(self, run: Callable, *given: object, pull: Tensor, lead: Tensor) -> Tensor:
+        slope = np.zeros_like(self._table)
+        self._share(run, self._places, *given, True, pull.numpy(), lead.numpy(), slope)
+        return torch.from_numpy(slope)
+
+    def _share(self, run: Callable, *given: object) -> None:
+        """Every query once, shared between torch's number of threads; the threads end with the call."""
+        queries, workers = len(self._asking), torch.get_num_threads()
+        if workers == 1 or queries * self._width * self._table.shape[1] < _ALONE:
+            run(0, queries, *given)
+            return
+        step = -(-queries // (workers * _BLOCKS))
+        firsts = range(0, queries, step)
+        with ThreadPoolExecutor(workers) as pool:
+            list(pool.map(lambda first: run(first, min(first + step, queries), *given), firsts))
+
+
+def _step(lift: SmoothLift | None) -> tuple[bool, tuple[float, float, float]]:
+    return (False, (0.0, 0.0, 0.0)) if lift is None else (True, (lift.beta, lift.leak, lift.gamma))
+
+
+def _measured(
+    measure: Measure, rank: Tensor, above: Tensor, level: Tensor, valid: Tensor, counts: Tensor, size: int
+) -> tuple[Tensor, Tensor, Tensor]:
+    """The loss, d loss / d rank and d loss / d H-rank ``[A, P]``, some queries at a time."""
+    pull, lead, total = torch.empty_like(rank), torch.zeros_like(rank), rank.new_zeros(())
+    for part in torch.arange(len(rank)).split(max(1, _MEASURED // rank.shape[1])):
+        part = slice(int(part[0]), int(part[-1]) + 1)
+        share, pull[part], by_above = measure.shares(
+            rank[part], above[part], level[part], valid[part], counts[part], size
+        )
+        if by_above is not None:
+            lead[part] = by_above
+        total += (1.0 - share).sum()
+    return total / len(rank), pull.mul_(-1.0 / len(rank)), lead.mul_(-1.0 / len(rank))
