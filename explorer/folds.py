@@ -1,26 +1,49 @@
-"""The fold of parameters under a choice: its controls follow from the descriptor that is chosen."""
+"""Folds of the sidebar, and the one that holds the parameters of a choice.
+
+What a fold hides is on the page from the start and hidden by the style: Gradio mounts the fields of its own folds after
+they are opened, and a number typed before that is lost.
+"""
 
 from __future__ import annotations
 
+import html
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 import gradio as gr
+from gradio.components import Component
 
 from explorer.controls import control, raw
 from trainers.parameters import specs
 
 
-def parameter_fold(page: gr.Blocks, choice: gr.Dropdown, text: gr.Textbox, catalogue: Mapping[str, Any]) -> None:
+@contextmanager
+def fold(title: str) -> Iterator[None]:
+    """A line that opens what is built inside it; ``shell.js`` turns it."""
+    with gr.Column(elem_classes=["rs-fold"], min_width=80):
+        gr.HTML(
+            f'<button type="button" class="rs-foldhead" aria-expanded="false">{html.escape(title)}</button>',
+            apply_default_css=False,
+        )
+        with gr.Column(elem_classes=["rs-foldbody"], min_width=80):
+            yield
+
+
+def parameter_fold(choice: Component, text: gr.Textbox, drawn: gr.Textbox, catalogue: Mapping[str, Any]) -> None:
     """Draw the controls of the chosen entry and keep their values in ``text``.
 
     ``text`` is hidden and holds ``{entry: {parameter: value}}``; each control writes its value there in the browser, so
     that values survive a change of this or any other choice and the start needs no knowledge of what is drawn.
+
+    Args:
+        drawn: hidden; whoever writes ``text`` changes it too, and the controls are made anew. Its first change draws
+            them for the first time.
     """
 
-    @gr.render(inputs=[choice, text], triggers=[page.load, choice.change], show_progress="hidden")
-    def draw(name: str | None, stored: str) -> None:
+    @gr.render(inputs=[choice, text, drawn], triggers=[drawn.change, choice.change], show_progress="hidden")
+    def draw(name: str | None, stored: str, turn: str) -> None:
         descriptor = catalogue.get(name or "")
         if descriptor is None:
             return
@@ -31,7 +54,7 @@ def parameter_fold(page: gr.Blocks, choice: gr.Dropdown, text: gr.Textbox, catal
         values = stored_values(stored, descriptor.name)
         for spec in fields:
             shown = values.get(spec.name, raw(spec, spec.default))
-            made = control(spec, shown, key=(str(choice._id), descriptor.name, spec.name))
+            made = control(spec, shown, key=(str(choice._id), descriptor.name, spec.name, turn))
             made.change(fn=None, inputs=[made, text], outputs=[text], js=_keep(descriptor.name, spec.name))
 
 
