@@ -16,7 +16,7 @@ import gradio as gr
 from gradio.components import Component
 
 from explorer.controls import control, raw
-from trainers.parameters import specs
+from trainers.parameters import Spec, specs
 
 
 @contextmanager
@@ -55,7 +55,7 @@ def parameter_fold(choice: Component, text: gr.Textbox, drawn: gr.Textbox, catal
         for spec in fields:
             shown = values.get(spec.name, raw(spec, spec.default))
             made = control(spec, shown, key=(str(choice._id), descriptor.name, spec.name, turn))
-            made.change(fn=None, inputs=[made, text], outputs=[text], js=_keep(descriptor.name, spec.name))
+            made.change(fn=None, inputs=[made, text], outputs=[text], js=_keep(descriptor.name, spec))
 
 
 def stored_values(text: str | None, name: str) -> dict[str, Any]:
@@ -67,8 +67,12 @@ def stored_values(text: str | None, name: str) -> dict[str, Any]:
     return values if isinstance(values, dict) else {}
 
 
-def _keep(entry: str, parameter: str) -> str:
-    """JavaScript that files a control's value in the hidden text."""
-    where = f"(all[{json.dumps(entry)}] ??= {{}})[{json.dumps(parameter)}]"
-    body = f"const all = text ? JSON.parse(text) : {{}}; {where} = value; return JSON.stringify(all);"
-    return f"(value, text) => {{ {body} }}"
+def _keep(entry: str, spec: Spec) -> str:
+    """JavaScript that files a control's value in the hidden text; a default needs no place there."""
+    names, default = f"{json.dumps(entry)}, {json.dumps(spec.name)}", json.dumps(raw(spec, spec.default))
+    return f"""(value, text) => {{
+  const [entry, name] = [{names}];
+  const {{ [entry]: {{ [name]: before, ...own }} = {{}}, ...others }} = text ? JSON.parse(text) : {{}};
+  if (JSON.stringify(value) !== JSON.stringify({default})) own[name] = value;
+  return JSON.stringify(Object.keys(own).length ? {{ ...others, [entry]: own }} : others);
+}}"""

@@ -131,7 +131,9 @@ def _losses(kept: Mapping[str, Any]) -> Values:
     slots = []
     for field, text in zip(loss_names(), loss_texts(), strict=True):
         name = kept.get(field, first[field])
-        if isinstance(name, str) and name in shown:
+        if name is not None and not (isinstance(name, str) and name in shown):
+            name = first[field]
+        if name is not None:
             slots.append((name, _parameters(kept.get(text), LOSSES)))
     if not slots:
         return {}
