@@ -25,7 +25,10 @@ export class Chosen {
     this.run = run;
     this.ids = ids;
     this.node.hidden = ids.length === 0;
-    if (!ids.length) return;
+    if (!ids.length) {
+      for (const part of [this.title, this.counts, this.strip]) part.replaceChildren();
+      return;
+    }
     say(this.title, `${grouped(ids.length)} ${ids.length === 1 ? "image" : "images"} in the lasso`);
     say(this.counts, this.tally(level));
     const shown = ids.slice(0, MOST).map((i) => this.tile(i));

@@ -24,5 +24,6 @@ export class HoverCard {
 
   hide() {
     this.node.hidden = true;
+    for (const part of [this.name, this.path]) say(part, "");
   }
 }

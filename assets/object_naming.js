@@ -28,12 +28,12 @@ export class Naming {
     return this.text.value.trim();
   }
 
-  /** Detectors that can run; others wait for something to be installed. */
+  /** Detectors; the grey ones wait for something to be installed, see under the settings. */
   detectors(list) {
     const ready = list.filter((entry) => !entry.missing);
     this.ready = ready.length > 0;
-    choose(this.detector, ready, ready[0]?.name);
-    this.detector.hidden = ready.length < 2;
+    choose(this.detector, list.map((entry) => ({ ...entry, disabled: Boolean(entry.missing) })), ready[0]?.name);
+    this.detector.hidden = list.length < 2;
   }
 
   photo(photo, classes = []) {

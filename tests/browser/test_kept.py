@@ -27,10 +27,11 @@ def page(browser: Browser, site: Site) -> Iterator[Page]:
 
 @pytest.fixture(scope="module")
 def public(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
-    """A page for strangers, on a machine without timm."""
+    """A page for strangers, on a machine without timm and transformers."""
     root = tmp_path_factory.mktemp("public")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("trainers.encoders.timm_models.find_spec", lambda name: None)
+        for module in ("trainers.encoders.timm_models", "trainers.foreign"):
+            patch.setattr(f"{module}.find_spec", lambda name: None)
         with serve(root, make_run(root, points=60, frames=2), public=True) as served:
             yield served
 
@@ -210,3 +211,15 @@ def test_the_menu_of_encoders_obeys_the_keys(page: Page) -> None:
     page.get_by_role("combobox", name="Encoder").click()
     page.locator("#rs-title").click()
     expect(page.locator("#rs-encoder .rs-menupopup")).to_be_hidden()
+
+
+def test_models_of_photos_that_are_not_installed_are_grey_too(browser: Browser, public: Site) -> None:
+    with visit(browser, public, public.at(public.finished)) as page:
+        page.get_by_role("tab", name="Remove an object").first.click()
+        model = page.get_by_label("Model", exact=True).first
+        missing = model.locator("option", has_text="BLIP")
+        expect(missing.first).to_be_disabled()
+        how = page.locator(".rs-missing")
+        expect(how).to_be_hidden()
+        page.get_by_text("How to get what is grey").click()
+        expect(how).to_contain_text("pip install transformers")
