@@ -1,6 +1,7 @@
 // One card per loss: title, how faithful the map is, the map itself, four numbers.
 
 import { el, figure, say } from "./dom.js";
+import { brief, inFull } from "./names.js";
 import { ARM_NAMES } from "./palette.js";
 
 const CLIPPED = "clipped_share";
@@ -26,7 +27,7 @@ export class Card {
     this.arm = arm;
     this.about = about;
     this.colour = ARM_NAMES[arm];
-    this.title = el("h3", { text: title });
+    this.title = el("h3", { text: brief(title, 120), title: inFull(title) });
     this.fidelity = el("p", { class: "rs-fidelity" });
     this.plot = el("div", { class: "rs-plot", tabindex: "0", role: "application" });
     this.waiting = el("p", { class: "rs-waiting" });

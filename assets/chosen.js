@@ -1,7 +1,8 @@
 // A set of images drawn around with the lasso: counts per class, the images, their ids as a file.
 
 import { el, grouped, say } from "./dom.js";
-import { namesOf, picture, spoken } from "./pictures.js";
+import { brief } from "./names.js";
+import { namesOf, picture, spoken, tooltipOf } from "./pictures.js";
 import { save } from "./downloads.js";
 
 const MOST = 60;
@@ -24,7 +25,10 @@ export class Chosen {
     this.run = run;
     this.ids = ids;
     this.node.hidden = ids.length === 0;
-    if (!ids.length) return;
+    if (!ids.length) {
+      for (const part of [this.title, this.counts, this.strip]) part.replaceChildren();
+      return;
+    }
     say(this.title, `${grouped(ids.length)} ${ids.length === 1 ? "image" : "images"} in the lasso`);
     say(this.counts, this.tally(level));
     const shown = ids.slice(0, MOST).map((i) => this.tile(i));
@@ -39,14 +43,14 @@ export class Chosen {
       counts.set(name, (counts.get(name) ?? 0) + 1);
     }
     const sorted = [...counts].sort((a, b) => b[1] - a[1]);
-    const words = sorted.slice(0, 8).map(([name, count]) => `${name} ${count}`);
+    const words = sorted.slice(0, 8).map(([name, count]) => `${brief(name, 40)} ${count}`);
     if (sorted.length > 8) words.push(`${sorted.length - 8} more classes`);
     return words.join(" · ");
   }
 
   tile(i) {
     const image = picture(el("span", { class: "rs-picture" }), this.run, i);
-    const press = el("button", { type: "button", class: "rs-tile", "aria-label": spoken(this.run, i), title: namesOf(this.run, i).join(" › ") }, image);
+    const press = el("button", { type: "button", class: "rs-tile", "aria-label": spoken(this.run, i), title: tooltipOf(this.run, i) }, image);
     press.addEventListener("click", () => this.on.choose(i));
     press.addEventListener("pointerenter", () => this.on.hover(i));
     press.addEventListener("pointerleave", () => this.on.hover(null));

@@ -2,6 +2,7 @@
 
 import { el, grouped, say } from "./dom.js";
 import { measures } from "./measures.js";
+import { brief } from "./names.js";
 import { ARM_NAMES } from "./palette.js";
 
 const WIDTH = 300;
@@ -24,13 +25,19 @@ export class Curves {
     this.node = el("section", { class: "rs-curves", "aria-label": "Curves" }, this.first, this.key, this.rest, this.numbers);
   }
 
+  /** No numbers yet. */
+  empty() {
+    this.hovered = null;
+    this.step = undefined;
+    this.panels.clear();
+    for (const part of [this.first, this.later, this.table]) part.replaceChildren();
+    say(this.key, "");
+  }
+
   load(run, series) {
+    this.empty();
     this.run = run;
     this.series = series;
-    this.hovered = null;
-    this.panels.clear();
-    this.first.replaceChildren();
-    this.later.replaceChildren();
     for (const [key, name, kind, dashed] of measures(run).panels) this.panel(this.first, key, name, kind, dashed);
   }
 
@@ -52,7 +59,7 @@ export class Curves {
       if (this.panels.has(key)) continue;
       if (key.startsWith("term/")) this.panel(this.later, key, `Term: ${key.slice(5).replaceAll("_", " ")}`, "free");
       const level = /^AP_level(\d+)$/.exec(key);
-      if (level) this.panel(this.later, key, `AP, ${this.run.levels[Number(level[1])] ?? `level ${level[1]}`}`, RATE);
+      if (level) this.panel(this.later, key, `AP, ${brief(this.run.levels[Number(level[1])] ?? `level ${level[1]}`, 40)}`, RATE);
     }
     this.rest.hidden = !this.later.children.length;
   }

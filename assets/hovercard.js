@@ -1,7 +1,7 @@
 // The small card that floats beside the point under the cursor.
 
 import { el, say } from "./dom.js";
-import { namesOf, pathOf, picture } from "./pictures.js";
+import { pathOf, picture, shownNames } from "./pictures.js";
 
 export class HoverCard {
   constructor() {
@@ -14,7 +14,7 @@ export class HoverCard {
   /** Show image `i` beside `[x, y]`, in CSS pixels of a host `width` wide; stays inside it. */
   show(run, i, [x, y], width) {
     picture(this.image, run, i);
-    say(this.name, namesOf(run, i)[0]);
+    say(this.name, shownNames(run, i)[0]);
     say(this.path, pathOf(run, i));
     this.node.hidden = false;
     const own = this.node.offsetWidth;
@@ -24,5 +24,6 @@ export class HoverCard {
 
   hide() {
     this.node.hidden = true;
+    for (const part of [this.name, this.path]) say(part, "");
   }
 }

@@ -1,6 +1,7 @@
 // Which level colours the maps, and the classes of that level: counts, filter, search.
 
 import { el, grouped, say } from "./dom.js";
+import { brief, inFull } from "./names.js";
 import { chosenColour, classColours, css, GREY, path } from "./palette.js";
 
 const SHOWN = 12;
@@ -22,11 +23,22 @@ export class Legend {
     this.node = el("div", { class: "rs-legend" }, this.search, this.fewer, this.all, this.list);
   }
 
-  /** A new run: choose the finest level that stays readable. */
-  load(run, dark) {
-    this.run = run;
+  /** No run, or one whose images are not read yet. */
+  empty() {
+    this.run = null;
     this.only.clear();
     this.open = false;
+    this.search.value = "";
+    this.levels.replaceChildren();
+    this.list.replaceChildren();
+    this.levels.hidden = this.node.hidden = true;
+  }
+
+  /** A new run: choose the finest level that stays readable. */
+  load(run, dark) {
+    this.empty();
+    this.run = run;
+    this.node.hidden = false;
     const readable = run.levels.findIndex((_, level) => new Set(run.labels[level]).size <= 24);
     this.level = readable === -1 ? Math.max(run.levels.length - 1, 0) : readable;
     this.levels.replaceChildren(...run.levels.map((name, level) => this.segment(name, level)));
@@ -35,7 +47,7 @@ export class Legend {
   }
 
   segment(name, level) {
-    return el("button", { type: "button", text: name, "aria-pressed": "false", onclick: () => this.choose(level) });
+    return el("button", { type: "button", class: "rs-level", text: brief(name, 40), title: name.length > 40 ? inFull(name) : null, "aria-pressed": "false", onclick: () => this.choose(level) });
   }
 
   choose(level) {
@@ -92,9 +104,9 @@ export class Legend {
     const chosen = this.only.has(id);
     const press = el(
       "button",
-      { type: "button", "aria-pressed": String(chosen), "data-class": id, title: path(this.run, this.level, id).join(" › "), onclick: () => this.toggleClass(id) },
+      { type: "button", "aria-pressed": String(chosen), "data-class": id, title: path(this.run, this.level, id).map(inFull).join(" › "), onclick: () => this.toggleClass(id) },
       dot,
-      el("span", { class: "rs-name", text: name }),
+      el("span", { class: "rs-name", text: brief(name) }),
       count,
     );
     return el("li", { class: this.only.size && !chosen ? "rs-off" : null }, press);

@@ -10,6 +10,7 @@ import { Legend } from "./legend.js";
 import { Maps } from "./maps.js";
 import { marksOf, trailOf } from "./marks.js";
 import { measures } from "./measures.js";
+import { brief, inFull } from "./names.js";
 import { spoken } from "./pictures.js";
 import { severity } from "./palette.js";
 import { picturePage } from "./poster.js";
@@ -117,8 +118,8 @@ class Live {
     this.poll.stop();
     this.player.stop();
     if (!keepProblem) this.status.fail(null);
-    Object.assign(this, { run, row: 0, series: new Series(), chosen: null, hovered: null, lassoed: [] });
-    this.inLasso = null;
+    this.forget();
+    Object.assign(this, { run, row: 0, series: new Series() });
     this.address();
     this.maps.arrange(run.arms.map((arm) => arm.title), measures(run));
     this.maps.reset();
@@ -133,13 +134,24 @@ class Live {
     this.poll.start();
   }
 
+  /** Nothing on the page speaks of the run before: every part drops what it said about it. */
+  forget() {
+    Object.assign(this, { chosen: null, hovered: null, lassoed: [], inLasso: null });
+    clearTimeout(this.later);
+    this.card.hide();
+    this.legend.empty();
+    this.curves.empty();
+    this.lassoMode(false);
+    say(this.aloud, "");
+  }
+
   /** What depends on the probe, which arrives after the run has begun. */
   meet(run) {
     this.run = run;
-    say(this.title, run.title);
-    say(this.summary, run.summary ?? "");
+    say(this.title, brief(run.title, 160));
+    this.title.title = inFull(run.title);
+    say(this.summary, brief(run.summary, 300));
     this.badge.hidden = !run.recorded;
-    this.legend.node.hidden = run.points === 0;
     this.curves.run = run;
     this.strips.run = run;
     this.maps.run = run;

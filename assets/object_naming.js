@@ -28,12 +28,12 @@ export class Naming {
     return this.text.value.trim();
   }
 
-  /** Detectors that can run, for the photo that is shown too; others wait for something to be installed. */
+  /** Detectors, for the photo that is shown too; the grey ones wait for something to be installed. */
   detectors(list, photo) {
     const ready = list.filter((entry) => !entry.missing);
     this.ready = ready.length > 0;
-    choose(this.detector, ready, ready[0]?.name);
-    this.detector.hidden = ready.length < 2;
+    choose(this.detector, list.map((entry) => ({ ...entry, disabled: Boolean(entry.missing) })), ready[0]?.name);
+    this.detector.hidden = list.length < 2;
     this.finding.hidden = photo.source !== "upload" || !this.ready;
   }
 

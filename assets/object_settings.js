@@ -20,8 +20,9 @@ export class Settings {
     const models = this.models.map((node, arm) => field(arm ? "Compared with" : "Model", node, { class: `rs-field rs-armfield rs-${ARM_NAMES[arm]}` }));
     const row = el("div", { class: "rs-choices" }, field("Photos", this.sets), ...models, field("Fill", this.fills));
     this.missing = el("ul", { class: "rs-missing" });
-    this.more = fold("Open another set, add a model", el("div", { class: "rs-folds" }, ...this.opening(), this.adding(), this.missing));
-    this.node = el("section", { class: "rs-settings", "aria-label": "Photos, models and fill" }, row, el("div", { class: "rs-underchoices" }, this.about, this.more));
+    this.more = fold("Open another set, add a model", el("div", { class: "rs-folds" }, ...this.opening(), this.adding()));
+    this.lacking = el("div", { class: "rs-lacking" }, fold("How to get what is grey", this.missing));
+    this.node = el("section", { class: "rs-settings", "aria-label": "Photos, models and fill" }, row, el("div", { class: "rs-underchoices" }, this.about, this.lacking, this.more));
   }
 
   load(start) {

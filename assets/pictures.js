@@ -2,6 +2,7 @@
 
 import { sheetUrl } from "./api.js";
 import { el } from "./dom.js";
+import { brief, inFull } from "./names.js";
 
 /** Style a node so that it shows thumbnail `i` of the run, at whatever size the node has. */
 export function picture(node, run, i) {
@@ -20,11 +21,17 @@ export function picture(node, run, i) {
 
 export const frame = () => el("span", { class: "rs-picture" });
 
-/** Class names of point i, finest first. */
+/** Class names of point i as the data set has them, finest first. To be kept in a file; the page shows `shownNames`. */
 export const namesOf = (run, i) => run.levels.map((_, level) => run.names[level][run.labels[level][i]]);
 
+/** The same, each fit for a line. */
+export const shownNames = (run, i) => namesOf(run, i).map((name) => brief(name));
+
 /** The path above the finest class: "Juice › Packages". */
-export const pathOf = (run, i) => namesOf(run, i).slice(1).join(" › ");
+export const pathOf = (run, i) => shownNames(run, i).slice(1).join(" › ");
+
+/** For a tooltip: every name of point i, finest first, a line each. */
+export const tooltipOf = (run, i) => namesOf(run, i).map(inFull).join("\n");
 
 /** What a screen reader hears for point i. */
-export const spoken = (run, i) => `Image ${i + 1}: ${namesOf(run, i).join(", ")}`;
+export const spoken = (run, i) => `Image ${i + 1}: ${shownNames(run, i).join(", ")}`;

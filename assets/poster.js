@@ -1,6 +1,7 @@
 // The maps as one picture to keep: titles, step and the honest line included.
 
 import { el, grouped } from "./dom.js";
+import { brief } from "./names.js";
 import { armColour } from "./palette.js";
 
 const HEAD = 44;
@@ -17,7 +18,7 @@ export function picturePage(maps, run, step, dark) {
   pen.fillStyle = dark ? "#101218" : "#ffffff";
   pen.fillRect(0, 0, box.width, box.height + HEAD + FOOT);
   const [strong, soft] = dark ? ["#eceef4", "#a3a9b8"] : ["#14161d", "#565c6b"];
-  write(pen, `${run.title}${Number.isFinite(step) ? ` · step ${grouped(step)}` : ""}`, 16, 28, strong, 600, 16);
+  write(pen, `${brief(run.title, 90)}${Number.isFinite(step) ? ` · step ${grouped(step)}` : ""}`, 16, 28, strong, 600, 16);
   maps.cards.forEach((card, arm) => {
     const area = card.plot.getBoundingClientRect();
     const [x, y] = [area.left - box.left, area.top - box.top + HEAD];
@@ -26,7 +27,7 @@ export function picturePage(maps, run, step, dark) {
     write(pen, card.title.textContent, x + 30, y - 13, strong, 600, 14);
   });
   pen.drawImage(drawn, 0, HEAD, box.width, box.height);
-  write(pen, `${run.summary ?? ""} · 2-D maps lose most neighbours`, 16, box.height + HEAD + 20, soft, 400, 12);
+  write(pen, `${brief(run.summary, 120)} · 2-D maps lose most neighbours`, 16, box.height + HEAD + 20, soft, 400, 12);
   return page;
 }
 

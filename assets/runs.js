@@ -3,6 +3,7 @@
 import * as api from "./api.js";
 import { el, figure, grouped, icon, say } from "./dom.js";
 import { measures } from "./measures.js";
+import { brief, inFull } from "./names.js";
 import { toLive } from "./window.js";
 
 const EVERY = 4000;
@@ -107,13 +108,14 @@ class Card {
     if (text === this.text) return;
     this.text = text;
     this.run = run;
-    say(this.title, run.title);
+    say(this.title, brief(run.title, 160));
+    this.title.title = inFull(run.title);
     for (const [node, name] of [[this.openButton, "Open"], [this.resume, "Resume"], [this.stop, "Stop"], [this.remove, "Delete"]]) {
-      node.setAttribute("aria-label", `${name}: ${run.title}, ${when(run.created)}`);
+      node.setAttribute("aria-label", `${name}: ${brief(run.title, 160)}, ${when(run.created)}`);
     }
     say(this.phase, run.recorded ? "recorded run" : (WORDS[run.phase] ?? run.phase));
     this.phase.dataset.phase = run.recorded ? "recorded" : run.phase;
-    say(this.about, [run.summary || run.data, steps(run), place(run), size(run.bytes), run.recorded ? null : when(run.created), run.read_only && !run.recorded ? "in a read-only place" : null].filter(Boolean).join(" · "));
+    say(this.about, [brief(run.summary || run.data, 300), steps(run), place(run), size(run.bytes), run.recorded ? null : when(run.created), run.read_only && !run.recorded ? "in a read-only place" : null].filter(Boolean).join(" · "));
     say(this.trouble, run.error ?? "");
     this.trouble.hidden = !run.error;
     this.arms.replaceChildren(...run.losses.map((loss, arm) => row(loss, arm, run)));

@@ -13,6 +13,9 @@ let last = null;
 function follow(state) {
   // what a button said it would do is done, or was about another run
   if (last && (last.id !== state.id || (last.phase !== state.phase && WORKING.has(last.phase)))) find("rs-said")?.classList.add("rs-away");
+  // what was said at a start is about the run that was started
+  const note = find("rs-note");
+  if (note && last && last.id !== state.id) note.classList.toggle("rs-away", note.dataset.run !== state.id);
   last = state;
   const { phase, recorded } = state;
   const ours = !recorded;
@@ -50,7 +53,31 @@ window.addEventListener("rankscope:state", (event) => follow(event.detail));
 
 document.addEventListener("click", (event) => {
   if (event.target.closest?.("#rs-controls")) find("rs-said")?.classList.remove("rs-away");
+  if (event.target.closest?.("#rs-train")) find("rs-note")?.classList.remove("rs-away");
 }, { capture: true });
+
+/** The sidebar shows what the open tab starts: its settings, or a sentence about where that is done. */
+function show({ name, trains }) {
+  for (const id of ["rs-setup", "rs-go"]) find(id)?.classList.toggle("rs-away", !trains);
+  for (const aside of find("rs-aside")?.querySelectorAll("p") ?? []) aside.hidden = aside.dataset.tab !== name;
+}
+
+window.addEventListener("rankscope:tab", (event) => show(event.detail));
+
+/** Folds open and close here: their content is on the page all the time. */
+document.addEventListener("click", (event) => {
+  const head = event.target.closest?.(".rs-foldhead");
+  const open = head?.closest(".rs-fold")?.toggleAttribute("data-open");
+  if (head) head.setAttribute("aria-expanded", String(open));
+});
+
+/** The box of images says what it takes when it is empty too. */
+function invite() {
+  const [box, words] = [document.querySelector("#rs-source input"), find("rs-source-words")];
+  if (!box || !words || box.placeholder === words.textContent) return;
+  box.placeholder = words.textContent;
+  box.setAttribute("aria-description", words.textContent);
+}
 
 /** The catalogue's links to its families: a new hash in the address would make Gradio build the page again. */
 document.addEventListener("click", (event) => {
@@ -72,6 +99,7 @@ function reach() {
 // Gradio makes the sidebar piece by piece after this module has run.
 new MutationObserver(() => {
   reach();
+  invite();
   const parts = ["rs-pause", "rs-resume", "rs-stop", "rs-status"].map(find);
   if (parts.includes(null) || parts.every((part) => part.dataset.followed)) return;
   for (const part of parts) part.dataset.followed = "yes";

@@ -2,11 +2,13 @@
 
 import * as api from "./api.js";
 import { el, figure, say } from "./dom.js";
+import { brief } from "./names.js";
 import { ARM_NAMES, severity } from "./palette.js";
-import { namesOf, pathOf, picture, spoken } from "./pictures.js";
+import { pathOf, picture, shownNames, spoken, tooltipOf } from "./pictures.js";
 
 const RANKS = 10;
 const CANDIDATES = 8;
+const EMPTY = "Neighbours appear with the first frame.";
 
 /** `on`: {hover(i | null), choose(i)}. */
 export class Strips {
@@ -17,7 +19,7 @@ export class Strips {
     this.path = el("p", { class: "rs-path" });
     this.rows = el("div", { class: "rs-rows" });
     const about = el("div", { class: "rs-about" }, this.query, el("div", {}, this.name, this.path));
-    this.note = el("p", { class: "rs-note", text: "Neighbours appear with the first frame." });
+    this.note = el("p", { class: "rs-note", text: EMPTY });
     this.body = el("div", { class: "rs-neighbours", hidden: true }, about, this.rows);
     this.node = el("section", { class: "rs-panel", "aria-label": "Nearest neighbours" }, this.note, this.body);
   }
@@ -28,8 +30,15 @@ export class Strips {
     this.lists = [];
     this.arms = run.arms.map((arm, i) => this.row(arm.title, i));
     this.rows.replaceChildren(...this.arms.map((row) => row.node));
+    this.asked?.abort();
     this.body.hidden = true;
     this.note.hidden = false;
+    say(this.note, EMPTY);
+    say(this.name, "");
+    say(this.path, "");
+    this.name.removeAttribute("title");
+    this.query.removeAttribute("aria-label");
+    this.query.style.backgroundImage = "";
   }
 
   row(title, arm) {
@@ -63,9 +72,9 @@ export class Strips {
     const { run } = this;
     const about = () => {
       picture(this.query, run, index).setAttribute("aria-label", spoken(run, index));
-      const names = namesOf(run, index);
-      say(this.name, names[0]);
+      say(this.name, shownNames(run, index)[0]);
       say(this.path, pathOf(run, index));
+      this.name.title = tooltipOf(run, index);
       this.note.hidden = true;
       this.body.hidden = false;
     };
@@ -90,7 +99,7 @@ export class Strips {
     const { run } = this;
     const worst = severity(run, Math.min(...arm.shared));
     const values = arm.AP === null || arm.AP === undefined ? "" : `AP ${arm.AP.toFixed(2)} · H-AP ${arm.HAP.toFixed(2)} · `;
-    say(row.summary, `${values}worst of ten: ${worst.word}`);
+    say(row.summary, `${values}worst of ten: ${brief(worst.word)}`);
     row.tiles.forEach((tile, rank) => {
       const id = arm.ids[rank];
       tile.node.hidden = id === undefined;
@@ -100,11 +109,11 @@ export class Strips {
       tile.id = id;
       tile.press.dataset.severity = judged.kind;
       say(tile.mark, judged.mark);
-      say(tile.word, judged.word);
+      say(tile.word, brief(judged.word));
       const near = arm.similarity?.[rank];
       const close = Number.isFinite(near) ? `, similarity ${figure(near)}` : "";
-      tile.press.setAttribute("aria-label", `Rank ${rank + 1}, ${judged.word}: ${namesOf(run, id).join(", ")}${close}`);
-      tile.press.title = `${namesOf(run, id)[0]}\n${pathOf(run, id)}${close && `\n${close.slice(2)}`}`;
+      tile.press.setAttribute("aria-label", `Rank ${rank + 1}, ${brief(judged.word)}: ${shownNames(run, id).join(", ")}${close}`);
+      tile.press.title = `${tooltipOf(run, id)}${close && `\n${close.slice(2)}`}`;
     });
   }
 

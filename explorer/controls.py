@@ -15,6 +15,7 @@ from trainers.parameters import Spec, describe, make, specs
 
 SLIDER_STEPS = 100  # a linear slider moves in about this many steps, so that its values read as round numbers
 WIDEST_WHOLE = 300  # a slider over more whole numbers than this cannot be set with a mouse
+ABOVE_ZERO = 1e-6  # of its right end: the smallest number of a logarithmic slider that begins with 0
 
 
 def control(spec: Spec, value: Any, key: tuple[str, ...] | None = None, label: str | None = None) -> Component:
@@ -33,8 +34,12 @@ def control(spec: Spec, value: Any, key: tuple[str, ...] | None = None, label: s
         return gr.Textbox(value, placeholder=_blank(spec), max_lines=1, **common)
     ranged = rule.low is not None and rule.high is not None
     whole = spec.type is int
-    if ranged and rule.log and rule.low > 0:
-        return log_slider(value, low=rule.low, high=rule.high, whole=whole, label=label, info=rule.help, key=key)
+    if ranged and rule.log and rule.low >= 0:
+        zero = rule.low == 0
+        low = max(rule.high * ABOVE_ZERO, 1 if whole else 0) if zero else rule.low
+        return log_slider(
+            value, low=low, high=rule.high, zero=zero, whole=whole, label=label, info=rule.help, key=key
+        )  # fmt: skip
     if ranged and not (whole and rule.high - rule.low > WIDEST_WHOLE):
         step = 1 if whole else _step(rule.low, rule.high, spec.default)
         return gr.Slider(rule.low, rule.high, value, step=step, buttons=[], min_width=80, **common)

@@ -38,7 +38,7 @@ class Training:
     learning_rate: float = _setting(
         "learning_rate", "Size of the encoder's steps; lower it if the loss jumps.", low=1e-6, log=True
     )
-    weight_decay: float = _setting("weight_decay", "Pull of the weights towards zero.")
+    weight_decay: float = _setting("weight_decay", "Pull of the weights towards zero; 0 for none.", log=True)
     clip_norm: float | None = _setting(
         "clip_norm", "Longest gradient; it holds back some losses only. Empty: none is clipped."
     )

@@ -16,6 +16,7 @@ _SCRIPT = """
 const number = element.querySelector(".rs-log-number");
 const range = element.querySelector(".rs-log-range");
 const low = Math.log(props.low), span = Math.log(props.high) - low;
+const first = props.zero ? 1 : 0; // place of the smallest number: with a zero the left end is nothing else
 const tidy = (x) => props.whole ? Math.round(x) : Number(x.toPrecision(2));
 const write = () => {
   number.value = props.value ?? "";
@@ -23,11 +24,13 @@ const write = () => {
 };
 const slide = () => {
   const value = Number(props.value);
-  range.value = value > 0 ? Math.round(100 * (Math.log(value) - low) / span) : 0;
+  const part = value > 0 ? (Math.log(value) - low) / span : -1;
+  range.value = part < 0 ? (value > 0 ? first : 0) : Math.round(first + (100 - first) * part);
 };
+const at = (place) => place < first ? 0 : tidy(Math.exp(low + span * (place - first) / (100 - first)));
 const set = (value) => { props.value = value; write(); trigger("change"); };
 // the handle stays where it is put: moved to the rounded value it could never leave it by the arrow keys
-range.addEventListener("input", () => set(tidy(Math.exp(low + span * range.value / 100))));
+range.addEventListener("input", () => set(at(Number(range.value))));
 number.addEventListener("change", () => { set(number.value === "" ? null : Number(number.value)); slide(); });
 watch("value", () => { write(); slide(); });
 write();
@@ -43,11 +46,16 @@ def log_slider(
     whole: bool,
     label: str,
     info: str,
+    zero: bool = False,
     key: tuple[str, ...] | None = None,
 ) -> gr.HTML:
     """A logarithmic slider with a number field; its value is the number, not its logarithm.
 
     The number field takes what is typed as it stands: what is out of range is named when the run starts, not corrected.
+
+    Args:
+        low: smallest number that the slider reaches, above 0.
+        zero: its left end is exactly 0, and ``low`` the place beside it.
     """
     return gr.HTML(
         value,
@@ -59,6 +67,7 @@ def log_slider(
         key=key,
         low=low,
         high=high,
+        zero=zero,
         whole=whole,
         name=label,
         help=info,

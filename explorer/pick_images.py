@@ -2,25 +2,40 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import gradio as gr
 from gradio.components import Component
 
 from explorer import inspection
+from explorer.folds import fold
 from explorer.form import Images
-from trainers.data import SOURCES, inspect_data
+from trainers.data import SOURCES, access, inspect_data
 from trainers.errors import UserError
 from trainers.types import DataChoice
 
 LOOKS_AT_ONCE = 4  # a look may stream the first rows of a Hub set; more at once would only wait for the network
 
 
-def pick_images() -> list[Component]:
+@dataclass(frozen=True, kw_only=True)
+class ImageFields:
+    """The components whose values are the fields of :class:`explorer.form.Images`, and what is said about them.
+
+    Attributes:
+        fields: by name, in the order of the fields.
+        looked: what :func:`look_again` updates.
+    """
+
+    fields: dict[str, Component]
+    looked: list[Component]
+
+
+def pick_images(note: gr.HTML) -> ImageFields:
     """Build the choice, the lines that say what was found, and the fold that corrects it.
 
-    Returns:
-        The components whose values are the fields of :class:`explorer.form.Images`, in their order.
+    Args:
+        note: what was said at the last start; it is about other images once these change.
     """
     source = gr.Dropdown(
         [(descriptor.title, name) for name, descriptor in SOURCES.items()],
@@ -30,12 +45,10 @@ def pick_images() -> list[Component]:
         elem_id="rs-source",
         min_width=80,
     )
+    gr.HTML(_invitation(), apply_default_css=False, elem_classes=["rs-nothing"])
     found = gr.HTML(inspection.about(DataChoice().source), apply_default_css=False, elem_id="rs-found")
-    with gr.Accordion("How they are read", open=False, elem_classes=["rs-fold"]):
-        gr.HTML(
-            inspection.paragraph("Type a Hub id or a folder above. What is empty here is found out."),
-            apply_default_css=False,
-        )
+    with fold("How they are read"):
+        gr.HTML(inspection.paragraph("What is empty here is found out."), apply_default_css=False)
         image = _column("Image column")
         labels = gr.Dropdown(
             [],
@@ -51,25 +64,68 @@ def pick_images() -> list[Component]:
         most = gr.Number(
             DataChoice().max_images, label="Most images per split", info="A larger split is thinned.", precision=0
         )
-    fields: list[Component] = [source, subset, image, labels, train, test, most]
-    outputs: list[Component] = [found, image, labels, train, test]
+    fields: dict[str, Component] = {
+        "source": source,
+        "subset": subset,
+        "image_column": image,
+        "label_columns": labels,
+        "train_split": train,
+        "test_split": test,
+        "max_images": most,
+    }
+    made = ImageFields(fields=fields, looked=[found, image, labels, train, test])
+    _look_events(made, [subset, image, labels, train, test], note)
+    return made
+
+
+def typed_words() -> str:
+    """What may be typed into the box: a folder only where one may be opened."""
+    return "or type a Hub id, or a folder" if access.opens_folders() else "or type a Hub id"
+
+
+def look_again(*values: object) -> list[object]:
+    """What :func:`pick_images` shows of images that come back from an earlier visit."""
+    source, *corrections = values[:-1]
+    if source not in SOURCES or any(corrections):
+        return _look_at_others(*values)
+    return [inspection.about(str(source)), *(gr.update(choices=[]) for _ in range(4))]
+
+
+def _look_events(made: ImageFields, corrected: list[Component], note: gr.HTML) -> None:
+    found, fields = made.looked[0], list(made.fields.values())
     look: dict[str, Any] = {
-        "outputs": outputs,
+        "outputs": made.looked,
         "show_progress": "hidden",
         "api_visibility": "private",
         "concurrency_limit": LOOKS_AT_ONCE,
         "trigger_mode": "always_last",
     }
-    corrected = [subset, image, labels, train, test]
-    source.input(fn=None, outputs=[found, *corrected], js="() => ['Looking …', '', null, [], null, null]").then(
-        _look, fields, **look
-    )
+    made.fields["source"].input(
+        fn=None, outputs=[found, *corrected, note], js="() => ['Looking …', '', null, [], null, null, '']"
+    ).then(_look_at_others, fields, **look)
     gr.on([field.input for field in corrected], _look, fields, **look)
-    return fields
+
+
+def _invitation() -> str:
+    """A style that writes into the box what may be typed there, and the words for the box when it is empty.
+
+    Gradio's drop-down has neither; ``shell.js`` hands the words to the field itself.
+    """
+    words = typed_words()
+    return (
+        f'<style>#rs-source .container > .wrap::after {{ content: "{words}"; }}</style>'
+        f'<span id="rs-source-words" hidden>{words.removeprefix("or ").replace("type", "Type")}</span>'
+    )
 
 
 def _column(label: str) -> gr.Dropdown:
     return gr.Dropdown([], value=None, allow_custom_value=True, label=label, min_width=80)
+
+
+def _look_at_others(*values: object) -> list[object]:
+    """The same for images that were just chosen: what cannot be read leaves nothing of those before in the lists."""
+    found, *lists = _look(*values)
+    return [found, *({"choices": []} | one for one in lists)]  # type: ignore[operator]
 
 
 def _look(*values: object) -> list[object]:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import gradio as gr
+from gradio.components import Component
 
-from explorer.folds import parameter_fold
+from explorer.folds import fold, parameter_fold
 from explorer.inspection import paragraph
 from trainers.losses import FAMILIES, LOSSES
 from trainers.types import MAX_LOSSES, RunConfig
@@ -15,18 +17,26 @@ _SAME = "They share weights, batches and augmentation; only the loss differs."
 _ORDINALS = ("First loss", "Second loss", "Third loss", "Fourth loss")
 ADDED = ("supcon", "proxy_anchor", "roadmap", "smooth_ap")
 """What "Add a loss" proposes: the first of these, then of all, that is not chosen yet."""
+ANEW = "(...values) => [...values.slice(0, -1), String(performance.now())]"
+"""JavaScript for events that change folds' texts: a new word for the last input, see ``drawn`` of the folds."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class LossSlots:
-    """The components whose values make up the choice: names, and hidden texts with the parameters."""
+    """The components whose values make up the choice, and those that follow from it.
+
+    Attributes:
+        names, texts: menus of the losses, and hidden texts with their parameters.
+        shown: what :func:`visibility` updates.
+    """
 
     names: list[gr.Dropdown]
     texts: list[gr.Textbox]
+    shown: list[Component]
 
 
-def pick_losses(page: gr.Blocks) -> LossSlots:
-    """Build the slots; empty slots are hidden, filled ones come first."""
+def pick_losses(drawn: gr.Textbox) -> LossSlots:
+    """Build the slots; empty slots are hidden, filled ones come first. ``drawn``: see ``parameter_fold``."""
     groups, names, texts, removers = [], [], [], []
     starting = [loss.name for loss in RunConfig().losses if loss.name in LOSSES] or list(LOSSES)[:2]
     choices = [(loss.title, loss.name) for losses in FAMILIES.values() for loss in losses]
@@ -39,8 +49,8 @@ def pick_losses(page: gr.Blocks) -> LossSlots:
                 choices, value=value, label=_ORDINALS[index], show_label=False, elem_classes=["rs-loss"], min_width=80
             )
             text = gr.Textbox("{}", visible=False, label=f"{_ORDINALS[index]}, parameters")
-            with gr.Accordion("Parameters", open=False, elem_classes=["rs-fold"]):
-                parameter_fold(page, name, text, LOSSES)
+            with fold("Parameters"):
+                parameter_fold(name, text, drawn, LOSSES)
                 remover = gr.Button("Remove this loss", size="sm", visible=len(starting) > 1)
         groups.append(group)
         names.append(name)
@@ -48,14 +58,20 @@ def pick_losses(page: gr.Blocks) -> LossSlots:
         removers.append(remover)
     add = gr.Button("Add a loss", size="sm")
     gr.HTML(paragraph(_SAME), apply_default_css=False)
+    made = LossSlots(names=names, texts=texts, shown=[*groups, *removers, add])
+    _slot_events(made, drawn, add, removers)
+    return made
 
-    slots = [*names, *texts]
-    changed = [*slots, *groups, *removers, add]
-    quiet = {"show_progress": "hidden", "queue": False, "api_visibility": "private"}
-    add.click(lambda *values: _show(_added(_pairs(values))), slots, changed, **quiet)
+
+def _slot_events(made: LossSlots, drawn: gr.Textbox, add: gr.Button, removers: list[gr.Button]) -> None:
+    asked = [*made.names, *made.texts, drawn]
+    changed = [*asked, *made.shown]
+    quiet = {"show_progress": "hidden", "queue": False, "api_visibility": "private", "js": ANEW}
+    add.click(lambda *values: _show(_added(_pairs(values)), values[-1]), asked, changed, **quiet)
     for index, remover in enumerate(removers):
-        remover.click(lambda *values, at=index: _show(_removed(_pairs(values), at)), slots, changed, **quiet)
-    return LossSlots(names=names, texts=texts)
+        remover.click(
+            lambda *values, at=index: _show(_removed(_pairs(values), at), values[-1]), asked, changed, **quiet
+        )
 
 
 def _families() -> str:
@@ -71,9 +87,9 @@ def _families() -> str:
 Slots = list[tuple[str, str]]
 
 
-def _pairs(values: tuple[str | None, ...]) -> Slots:
+def _pairs(values: Sequence[str | None]) -> Slots:
     """Filled slots as ``(name, parameters text)``."""
-    pairs = zip(values[:MAX_LOSSES], values[MAX_LOSSES:], strict=True)
+    pairs = zip(values[:MAX_LOSSES], values[MAX_LOSSES : 2 * MAX_LOSSES], strict=True)
     return [(name, text or "{}") for name, text in pairs if name]
 
 
@@ -87,13 +103,15 @@ def _removed(slots: Slots, at: int) -> Slots:
     return slots[:at] + slots[at + 1 :] if len(slots) > 1 else slots
 
 
-def _show(slots: Slots) -> list[object]:
+def _show(slots: Slots, turn: object) -> list[object]:
     """Updates that put ``slots`` into the first places and hide the rest."""
-    filled = len(slots)
-    padded = [*slots, *((None, "{}") for _ in range(MAX_LOSSES - filled))]
+    padded = [*slots, *((None, "{}") for _ in range(MAX_LOSSES - len(slots)))]
+    return [*(name for name, _ in padded), *(text for _, text in padded), turn, *visibility(len(slots))]
+
+
+def visibility(filled: int) -> list[object]:
+    """Updates of ``LossSlots.shown`` for the first ``filled`` slots."""
     return [
-        *(name for name, _ in padded),
-        *(text for _, text in padded),
         *(gr.update(visible=index < filled) for index in range(MAX_LOSSES)),
         *(gr.update(visible=filled > 1) for _ in range(MAX_LOSSES)),
         gr.update(visible=filled < MAX_LOSSES),

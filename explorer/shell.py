@@ -11,7 +11,7 @@ from explorer.objects.mending import Mending
 from explorer.objects.service import Objects
 from explorer.runs import Runs
 from explorer.settings import Settings
-from explorer.sidebar import sidebar
+from explorer.sidebar import opened, sidebar
 from explorer.tabs import TABS, TabContext
 
 HEAD = """
@@ -31,11 +31,12 @@ def page(settings: Settings, runs: Runs, objects: Objects) -> Page:
     """Build the page."""
     mending = Mending(runs, objects.sets, objects.models)
     with Page(title="Rankscope", fill_width=True, analytics_enabled=False, delete_cache=(3600, 3600)) as blocks:
-        sidebar(blocks, runs)
+        sidebar(blocks, runs, TABS.values())
         with gr.Tabs(elem_id="rs-tabs"):
             for descriptor in TABS.values():
-                with gr.Tab(descriptor.title, id=descriptor.name):
+                with gr.Tab(descriptor.title, id=descriptor.name) as tab:
                     descriptor.build(TabContext(page=blocks, settings=settings, runs=runs, mending=mending))
+                tab.select(fn=None, js=opened(descriptor))
         add_api(runs)
         add_object_api(objects)
         blocks.load(fn=None, js=_NARROW)

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import html
+import json
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING, Any
 
 import gradio as gr
 from gradio.components import Component
 
 from explorer.controls import control, raw, title
-from explorer.folds import parameter_fold, stored_values
+from explorer.folds import fold, parameter_fold, stored_values
 from explorer.form import MAIN, MORE, Form, Images, Training, losses_of
 from explorer.inspection import failed, paragraph
-from explorer.pick_images import pick_images
-from explorer.pick_losses import pick_losses
-from explorer.runs import Act, Runs
+from explorer.menu import menu
+from explorer.pick_images import ImageFields, look_again, pick_images
+from explorer.pick_losses import LossSlots, pick_losses, visibility
+from explorer.remembered import KEY, defaults, keeping, loss_names, loss_texts, restored
+from explorer.run_buttons import run_buttons
+from explorer.runs import Runs
 from explorer.visitors import caller
 from explorer.wording import waiting
 from trainers.advice import advice
@@ -21,72 +27,109 @@ from trainers.encoders import ENCODERS
 from trainers.errors import UserError
 from trainers.parameters import specs
 from trainers.samplers import SAMPLERS
-from trainers.types import MAX_LOSSES, RunConfig
+from trainers.types import RunConfig
+
+if TYPE_CHECKING:
+    from explorer.tabs.base import TabDescriptor
 
 _TITLE = '<h1 id="rs-title">Rankscope</h1><p class="rs-sentence">See what a ranking loss learns</p>'
 _STATUS = '<p id="rs-status" role="status"></p>'
-_VIEWED = "() => [window.rankscope?.current?.() ?? '', window.rankscope?.token?.() ?? '']"
 _WITH_TOKEN = "(...values) => [...values.slice(0, -1), window.rankscope?.token?.() ?? '']"
 # on a phone the sidebar covers the page, so it makes way for the run that was asked for
 _OPEN = """(id) => {
+  const note = document.getElementById("rs-note");
+  if (note) note.dataset.run = id ?? "";
   if (!id) return [];
   window.rankscope?.open?.(id);
   document.querySelector("#rs-tabs button[role=tab]")?.click();
   if (window.innerWidth < 769) document.querySelector("#rs-sidebar.open .toggle-button")?.click();
   return [];
 }"""
+# storage may be switched off, and reading it then raises an error
+_KEPT = f"""() => {{
+  const now = String(performance.now());
+  try {{ return [localStorage.getItem("{KEY}") ?? "", now]; }} catch {{ return ["", now]; }}
+}}"""
+_FORGOTTEN = f"""() => {{
+  try {{ localStorage.removeItem("{KEY}"); }} catch {{ /* nothing was kept */ }}
+  return ["", String(performance.now())];
+}}"""
+_RESTORED = "() => { window.rankscopeRestored = true; return []; }"
 
 
-def sidebar(page: gr.Blocks, runs: Runs) -> None:
-    """Build the sidebar and its events inside ``page``."""
+def sidebar(page: gr.Blocks, runs: Runs, tabs: Iterable[TabDescriptor]) -> None:
+    """Build the sidebar and its events inside ``page``; ``tabs`` say what it shows while they are open."""
     with gr.Sidebar(label="Settings", width=288, elem_id="rs-sidebar"):
         gr.HTML(_TITLE, apply_default_css=False)
-        images = pick_images()
-        losses = pick_losses(page)
-        encoder, encoder_text = _pick_encoder(page)
-        training = {name: _training(name) for name in MAIN}
-        with gr.Accordion("Batch, learning rate and more", open=False, elem_classes=["rs-fold"]):
-            sampler = gr.Dropdown(
-                [(descriptor.title, name) for name, descriptor in SAMPLERS.items()],
-                value=RunConfig().sampler,
-                label="Classes of a batch",
-                info="How the classes that share a batch are drawn.",
-                filterable=False,
-                min_width=80,
-            )
-            training |= {name: _training(name) for name in MORE}
-        encoder.input(
-            lambda name: ENCODERS[name].learning_rate,
-            encoder,
-            training["learning_rate"],
-            queue=False,
-            show_progress="hidden",
-            api_visibility="private",
-        )
-        token = gr.Textbox(visible=False, label="Visitor's token")
+        gr.HTML(_asides(tabs), apply_default_css=False, elem_id="rs-aside")
+        drawn = gr.Textbox(visible=False, label="Turn of the folds")
         run_id = gr.Textbox(visible=False, label="Run")
-        fields = [
-            *images, *losses.names, *losses.texts, encoder, encoder_text, sampler, *training.values(), token
-        ]  # fmt: skip
+        token = gr.Textbox(visible=False, label="Visitor's token")
+        note = gr.HTML("", apply_default_css=False, elem_id="rs-note", render=False)
+        with gr.Column(elem_id="rs-setup", min_width=80):
+            images = pick_images(note)
+            losses = pick_losses(drawn)
+            encoder, encoder_text = _pick_encoder(drawn)
+            sampler, training = _pick_training(encoder)
+            reset = gr.Button("Reset to defaults", size="sm", elem_id="rs-reset")
+        fields: dict[str, Component] = {
+            **images.fields,
+            **dict(zip(loss_names(), losses.names, strict=True)),
+            **dict(zip(loss_texts(), losses.texts, strict=True)),
+            "encoder": encoder,
+            "encoder_parameters": encoder_text,
+            "sampler": sampler,
+            **training,
+        }
         with gr.Column(elem_id="rs-go", min_width=80):
             train = gr.Button("Train", variant="primary", elem_id="rs-train")
-            note = gr.HTML("", apply_default_css=False, elem_id="rs-note")
-            _start_event(train, fields, list(training), len(images), note, run_id, runs)
-            _control_buttons(runs, run_id, token)
+            note.render()
+            _start_event(train, fields, token, note, run_id, runs)
+            run_buttons(runs, run_id, token)
             gr.HTML(_STATUS, apply_default_css=False)
+        _remember(page, reset, fields, images, losses, drawn)
 
 
-def _pick_encoder(page: gr.Blocks) -> tuple[gr.Dropdown, gr.Textbox]:
-    encoder = gr.Dropdown(
-        [(descriptor.title, name) for name, descriptor in ENCODERS.items()],
-        value=RunConfig().encoder,
-        label="Encoder",
-        min_width=80,
+def _asides(tabs: Iterable[TabDescriptor]) -> str:
+    """What the sidebar says instead of the settings while a tab is open that they do not start anything in."""
+    return "".join(
+        f'<p class="rs-sentence" data-tab="{tab.name}" hidden>{html.escape(tab.aside)}</p>'
+        for tab in tabs
+        if not tab.trains
     )
+
+
+def _pick_encoder(drawn: gr.Textbox) -> tuple[gr.HTML, gr.Textbox]:
+    choices = [(name, descriptor.title, descriptor.lacking()) for name, descriptor in ENCODERS.items()]
+    encoder = menu(choices, value=RunConfig().encoder, label="Encoder", elem_id="rs-encoder")
     text = gr.Textbox("{}", visible=False, label="Encoder parameters")
-    with gr.Accordion("Parameters", open=False, elem_classes=["rs-fold"]):
-        parameter_fold(page, encoder, text, ENCODERS)
+    with fold("Parameters"):
+        parameter_fold(encoder, text, drawn, ENCODERS)
     return encoder, text
+
+
+def _pick_training(encoder: gr.HTML) -> tuple[gr.Dropdown, dict[str, Component]]:
+    """The budget, and the fold with the sampler and the other settings; in the order of :class:`Training`."""
+    made = {name: _training(name) for name in MAIN}
+    with fold("Batch, learning rate and more"):
+        sampler = gr.Dropdown(
+            [(descriptor.title, name) for name, descriptor in SAMPLERS.items()],
+            value=RunConfig().sampler,
+            label="Classes of a batch",
+            info="How the classes that share a batch are drawn.",
+            filterable=False,
+            min_width=80,
+        )
+        made |= {name: _training(name) for name in MORE}
+    encoder.picked(
+        lambda name: ENCODERS[name].learning_rate if name in ENCODERS else gr.skip(),
+        encoder,
+        made["learning_rate"],
+        queue=False,
+        show_progress="hidden",
+        api_visibility="private",
+    )
+    return sampler, {spec.name: made[spec.name] for spec in specs(Training)}
 
 
 def _training(name: str) -> Component:
@@ -103,11 +146,58 @@ def _training(name: str) -> Component:
     return control(spec, raw(spec, spec.default), label=labels.get(name, title(name)))
 
 
+def _remember(
+    page: gr.Blocks,
+    reset: gr.Button,
+    fields: dict[str, Component],
+    images: ImageFields,
+    losses: LossSlots,
+    drawn: gr.Textbox,
+) -> None:
+    """The visitor's browser keeps what they choose; it comes back with the page, or goes with the button."""
+    kept = gr.Textbox(visible=False, label="Kept settings")
+    changed = [*fields.values(), *losses.shown, drawn]
+    looked: dict[str, Any] = {"inputs": list(images.fields.values()), "outputs": images.looked}
+    quiet: dict[str, Any] = {"show_progress": "hidden", "api_visibility": "private"}
+    page.load(_restored(_differing), [kept, drawn], changed, js=_KEPT, queue=False, **quiet).then(
+        fn=None, js=_RESTORED
+    ).then(_look_if_kept, **looked, **quiet)
+    reset.click(_restored(_everything), [kept, drawn], changed, js=_FORGOTTEN, queue=False, **quiet).then(
+        look_again, **looked, **quiet
+    )
+    gr.on([field.change for field in fields.values()], fn=None, inputs=list(fields.values()), js=keeping())
+
+
+def _restored(updates: Callable[[Mapping[str, object]], list[object]]) -> Callable[[str, str], list[object]]:
+    def restore(text: str, turn: str) -> list[object]:
+        values = restored(text)
+        filled = sum(1 for name in loss_names() if values[name])
+        return [*updates(values), *visibility(filled), turn]
+
+    return restore
+
+
+def _differing(values: Mapping[str, object]) -> list[object]:
+    """Updates of the fields that are not as the page shows them at first; somebody may be typing into the others."""
+    first = defaults()
+    return [gr.skip() if value == first[name] else value for name, value in values.items()]
+
+
+def _everything(values: Mapping[str, object]) -> list[object]:
+    return list(values.values())
+
+
+def _look_if_kept(*values: object) -> list[object]:
+    """Look at images that came back from an earlier visit; the first ones are described already."""
+    first = list(defaults().values())[: len(values)]
+    same = all((value or None) == (before or None) for value, before in zip(values, first, strict=True))
+    return [gr.skip()] * 5 if same else look_again(*values)
+
+
 def _start_event(
     train: gr.Button,
-    fields: list[Component],
-    training: list[str],
-    image_fields: int,
+    fields: dict[str, Component],
+    token: gr.Textbox,
     note: gr.HTML,
     run_id: gr.Textbox,
     runs: Runs,
@@ -116,63 +206,35 @@ def _start_event(
 
     def start(request: gr.Request, *values: object) -> tuple[str, str]:
         try:
-            config = _form(list(values[:-1]), training, image_fields).config()
+            config = form_of(dict(zip(fields, values, strict=False))).config()
             started = runs.start(config, str(values[-1] or ""), caller(request))
             lines = [waiting(runs.place(started)), *advice(config)]
             return started, "".join(paragraph(line) for line in lines if line)
         except (UserError, OSError) as error:
             return "", failed(str(error))
 
-    train.click(start, fields, [run_id, note], js=_WITH_TOKEN, api_visibility="private", show_progress="hidden").then(
+    asked = [*fields.values(), token]
+    train.click(start, asked, [run_id, note], js=_WITH_TOKEN, api_visibility="private", show_progress="hidden").then(
         fn=None, inputs=[run_id], outputs=None, js=_OPEN
     )
 
 
-def _form(values: list[object], training: list[str], image_fields: int) -> Form:
-    """The values of the fields, in the order in which :func:`sidebar` lists them."""
-    images, rest = values[:image_fields], values[image_fields:]
-    names, texts, rest = rest[:MAX_LOSSES], rest[MAX_LOSSES : 2 * MAX_LOSSES], rest[2 * MAX_LOSSES :]
-    encoder, encoder_text, sampler, *numbers = rest
-    losses, parameters = losses_of(names, texts)
+def form_of(values: Mapping[str, object]) -> Form:
+    """What the fields hold, by the names of :func:`explorer.remembered.defaults`."""
+    losses, parameters = losses_of([values[name] for name in loss_names()], [values[text] for text in loss_texts()])
+    encoder = str(values["encoder"])
     return Form(
-        images=Images(**dict(zip(Images.__dataclass_fields__, images, strict=True))),
+        images=Images(**{name: values[name] for name in Images.__dataclass_fields__}),
         losses=losses,
         loss_parameters=parameters,
-        encoder=str(encoder),
-        encoder_parameters=stored_values(str(encoder_text), str(encoder)),
-        sampler=str(sampler),
-        training=dict(zip(training, numbers, strict=True)),
+        encoder=encoder,
+        encoder_parameters=stored_values(str(values["encoder_parameters"]), encoder),
+        sampler=str(values["sampler"]),
+        training={spec.name: values[spec.name] for spec in specs(Training)},
     )
 
 
-def _control_buttons(runs: Runs, run_id: gr.Textbox, token: gr.Textbox) -> None:
-    """Pause or Resume, and Stop, for the run that is being viewed; ``shell.js`` enables what its phase allows."""
-    with gr.Row(elem_id="rs-controls"):
-        pause = gr.Button("Pause", elem_id="rs-pause", min_width=60)
-        resume = gr.Button("Resume", elem_id="rs-resume", min_width=60)
-        stop = gr.Button("Stop", elem_id="rs-stop", min_width=60)
-    said = gr.HTML("", apply_default_css=False, elem_id="rs-said")
-    for button, act in ((pause, "pause"), (resume, "resume"), (stop, "stop")):
-        button.click(
-            _pressed(runs, act),
-            [run_id, token],
-            [said],
-            js=_VIEWED,
-            api_visibility="private",
-            show_progress="hidden",
-        )
-
-
-def _pressed(runs: Runs, act: str) -> Callable[..., str]:
-    def press(viewed: str, secret: str, request: gr.Request) -> str:
-        return attempt(runs.acts(caller(request))[act], viewed, secret)
-
-    return press
-
-
-def attempt(act: Act, run_id: str, token: str) -> str:
-    """Do it, or say why not; as HTML."""
-    try:
-        return paragraph(act(run_id or "", token or ""), role="status")
-    except (UserError, OSError) as error:
-        return failed(str(error))
+def opened(tab: TabDescriptor) -> str:
+    """JavaScript for the moment a tab is opened: ``shell.js`` shows of the sidebar what belongs to it."""
+    detail = json.dumps({"name": tab.name, "trains": tab.trains})
+    return f"() => {{ window.dispatchEvent(new CustomEvent('rankscope:tab', {{ detail: {detail} }})); return []; }}"

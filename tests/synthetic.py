@@ -134,7 +134,7 @@ def add_snapshot(folder: RunFolder, k: int, of: int = 8, layout: bool = True) ->
     for arm in range(count):
         folder.db.add_metrics(_scalars(arm, step, seconds, progress))
     if layout:
-        frame_arms = tuple(_map(vectors, k) for vectors in arms)
+        frame_arms = tuple(map_of(vectors, k) for vectors in arms)
         folder.add_frame(Frame(k=k, step=step, seconds=seconds, limit=LIMIT, arms=frame_arms))
 
 
@@ -161,7 +161,7 @@ def _scalars(arm: int, step: int, seconds: float, progress: float) -> list[Scala
     return [Scalar(arm=arm, step=step, seconds=seconds, key=key, value=value) for key, value in shares.items()]
 
 
-def _map(vectors: np.ndarray, k: int) -> FrameArm:
+def map_of(vectors: np.ndarray, k: int) -> FrameArm:
     """A linear picture on fixed axes, with exact neighbours in the full space."""
     axes = np.random.default_rng(7).normal(size=(DIM, 2))
     xy = vectors @ axes * (LIMIT / 3)

@@ -31,9 +31,14 @@ class TabDescriptor:
         title: as printed.
         order: place among the tabs, smaller first.
         build: adds the tab's content; called once inside the tab.
+        trains: the sidebar shows the settings of a comparison and Train while the tab is open, and the run it starts
+            belongs here.
+        aside: what the sidebar says instead, where it starts nothing: one or two sentences.
     """
 
     name: str
     title: str
     order: int
     build: Callable[[TabContext], None]
+    trains: bool = False
+    aside: str = ""

@@ -116,4 +116,10 @@ def _anchor(heading: str) -> str:
     return "catalogue-" + heading.lower().replace(" ", "-")
 
 
-DESCRIPTOR = TabDescriptor(name="catalogue", title="Catalogue", order=90, build=build)
+DESCRIPTOR = TabDescriptor(
+    name="catalogue",
+    title="Catalogue",
+    order=90,
+    build=build,
+    aside="Nothing is started here. The settings of a comparison stand in this place while Live or Runs is open.",
+)

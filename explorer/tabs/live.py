@@ -33,4 +33,4 @@ def build(_context: TabContext) -> None:
     live_view()
 
 
-DESCRIPTOR = TabDescriptor(name="live", title="Live", order=0, build=build)
+DESCRIPTOR = TabDescriptor(name="live", title="Live", order=0, build=build, trains=True)

@@ -52,4 +52,10 @@ def build(context: TabContext) -> None:
     )
 
 
-DESCRIPTOR = TabDescriptor(name="object", title="Remove an object", order=20, build=build)
+DESCRIPTOR = TabDescriptor(
+    name="object",
+    title="Remove an object",
+    order=20,
+    build=build,
+    aside="Photos, models and fill are chosen at the top of this tab, and training is started under Mend this model.",
+)

@@ -11,8 +11,8 @@ import json
 import gradio as gr
 
 from explorer.inspection import failed
+from explorer.run_buttons import attempt
 from explorer.runs import Runs
-from explorer.sidebar import attempt
 from explorer.tabs.base import TabContext, TabDescriptor
 from explorer.visitors import NOBODY, Caller, caller
 
@@ -57,4 +57,4 @@ def perform(runs: Runs, data: object, asking: Caller = NOBODY) -> str:
     return attempt(act, str(asked.get("id") or ""), str(asked.get("token") or ""))
 
 
-DESCRIPTOR = TabDescriptor(name="runs", title="Runs", order=80, build=build)
+DESCRIPTOR = TabDescriptor(name="runs", title="Runs", order=80, build=build, trains=True)

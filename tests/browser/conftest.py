@@ -6,8 +6,10 @@ import gc
 import os
 import shutil
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -68,20 +70,26 @@ class Site:
         return f"{self.url}/?run={folder.id}{more}"
 
 
-@pytest.fixture(scope="session")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+@contextmanager
+def serve(root: Path, finished: RunFolder, **settings: Any) -> Iterator[Site]:
     """The whole app over made-up runs; nothing trains and nothing is laid out."""
     from explorer import Settings, build
 
-    root = tmp_path_factory.mktemp("runs")
-    finished = make_run(root, points=600, frames=6)
-    explorer = build(Settings(runs=root, recorded=root / "none"))
+    explorer = build(Settings(runs=root, recorded=root / "none", **settings))
     launched = explorer.blocks.queue().launch(
         prevent_thread_lock=True, quiet=True, inbrowser=False, **explorer.launch_options
     )
     yield Site(url=launched[1].rstrip("/"), root=root, finished=finished)
     explorer.close()
     gc.collect()
+
+
+@pytest.fixture(scope="session")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    """One page for all tests of this folder."""
+    root = tmp_path_factory.mktemp("runs")
+    with serve(root, make_run(root, points=600, frames=6)) as served:
+        yield served
 
 
 @pytest.fixture(scope="session")

@@ -8,8 +8,9 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
+from explorer.tabs import TABS
 from tests.browser.conftest import Site
-from tests.browser.pages import PHONE, visit
+from tests.browser.pages import PHONE, WIDE, visit
 
 
 @pytest.fixture
@@ -72,6 +73,115 @@ def test_a_logarithmic_slider_obeys_the_arrow_keys(page: Page):
     assert slider.get_attribute("aria-valuetext") == number.input_value()
 
 
+def test_a_number_typed_the_instant_a_fold_opens_is_kept(page: Page, site: Site):
+    page.evaluate(
+        """() => {
+          [...document.querySelectorAll(".rs-foldhead")].at(-1).click();
+          const seed = document.querySelector("[aria-label='Seed']");
+          seed.value = "41";
+          seed.dispatchEvent(new InputEvent("input", { bubbles: true }));
+          document.querySelector("#rs-train").click();
+        }"""
+    )
+    page.wait_for_function(f"window.rankscope.current() !== '{site.finished.id}'")
+    config = json.loads((site.root / page.evaluate("window.rankscope.current()") / "config.json").read_text())
+    assert config["seed"] == 41
+    page.locator("#rs-stop").click()
+    expect(page.locator("#rs-said")).to_contain_text("It left the line.")
+
+
+def test_a_removed_loss_leaves_no_values_behind(page: Page):
+    choose(page, 1, "Smooth-AP")
+    fold(page, 0)
+    fold(page, 1)
+    for slot, value in ((0, "0.05"), (1, "0.2")):
+        number = page.locator(f".rs-slot-{slot} .rs-log-number").first
+        number.fill(value)
+        number.press("Tab")
+    page.locator(".rs-slot-0").get_by_role("button", name="Remove this loss").click()
+    expect(page.locator(".rs-slot-1")).to_be_hidden()
+    expect(page.locator(".rs-slot-0 .rs-log-number").first).to_have_value("0.2")
+
+
+def test_weight_decay_slides_to_exactly_nothing(page: Page, site: Site):
+    page.get_by_role("button", name="Batch, learning rate and more").click()
+    slider = page.get_by_role("slider", name="Weight decay, slider")
+    number = page.get_by_role("spinbutton", name="Weight decay")
+    assert (number.input_value(), slider.get_attribute("aria-valuetext")) == ("0.0001", "0.0001")
+    slider.press("Home")
+    assert (number.input_value(), slider.get_attribute("aria-valuetext")) == ("0", "0")
+    slider.press("ArrowRight")
+    assert float(number.input_value()) == 1e-6
+    slider.press("End")
+    assert number.input_value() == "1"
+    for typed, place in (("1e-4", 34), ("0", 0), ("2e-9", 1)):
+        number.fill(typed)
+        number.press("Tab")
+        assert float(number.input_value()) == float(typed)
+        assert int(slider.input_value()) == place
+    number.fill("0")
+    number.press("Tab")
+    page.locator("#rs-train").click()
+    page.wait_for_function(f"window.rankscope.current() !== '{site.finished.id}'")
+    config = json.loads((site.root / page.evaluate("window.rankscope.current()") / "config.json").read_text())
+    assert config["weight_decay"] == 0
+    page.locator("#rs-stop").click()
+    expect(page.locator("#rs-said")).to_contain_text("It left the line.")
+
+
+_CUT = """() => [...document.querySelectorAll("#rs-sidebar input[type=number]")].flatMap((box) => {
+  const style = getComputedStyle(box);
+  const pen = document.createElement("canvas").getContext("2d");
+  pen.font = `${style.fontWeight} ${style.fontSize} ${style.fontFamily}`;
+  const room = box.clientWidth - parseFloat(style.paddingLeft) - parseFloat(style.paddingRight);
+  const tall = box.clientHeight - parseFloat(style.paddingTop) - parseFloat(style.paddingBottom);
+  const frame = box.getBoundingClientRect();
+  let seen = true;
+  for (let outer = box.parentElement; outer && outer.id !== "rs-sidebar"; outer = outer.parentElement) {
+    if (getComputedStyle(outer).overflowX === "visible") continue;
+    const edge = outer.getBoundingClientRect();
+    if (frame.left < edge.left - 0.5 || frame.right > edge.right + 0.5) seen = false;
+  }
+  const wide = Math.max(...["0.0001", "1e-05", "100000", "1000000"].map((text) => pen.measureText(text).width));
+  const fits = seen && box.checkVisibility() && wide <= room && tall >= parseFloat(style.fontSize);
+  return fits ? [] : [`${box.ariaLabel}: ${wide} in ${room}, ${tall} tall`];
+})"""
+
+
+@pytest.mark.parametrize("size", [WIDE, PHONE], ids=["wide", "phone"])
+def test_no_number_is_cut_by_its_box(browser: Browser, site: Site, size: tuple[int, int]):
+    with visit(browser, site, site.at(site.finished), size=size, touch=size == PHONE) as page:
+        if size == PHONE:
+            page.get_by_role("button", name="Toggle Sidebar").tap()
+        expect(page.locator(".rs-slot-1 input[type=number]").first).to_be_attached()
+        page.evaluate("() => document.querySelectorAll('.rs-foldhead').forEach((head) => head.click())")
+        expect(page.get_by_role("spinbutton", name="Seed")).to_be_visible()
+        assert page.locator("#rs-sidebar input[type=number]").count() > 15
+        assert page.evaluate(_CUT) == []
+
+
+def test_the_box_of_images_says_what_it_takes(page: Page):
+    box = page.locator("#rs-source input")
+    assert box.get_attribute("placeholder") == "Type a Hub id, or a folder"
+    inside = page.locator("#rs-source .container > .wrap")
+    assert inside.evaluate("(node) => getComputedStyle(node, '::after').content") == '"or type a Hub id, or a folder"'
+    assert inside.evaluate("(node) => node.scrollHeight <= node.clientHeight + 1")
+
+
+def test_the_sidebar_shows_what_the_open_tab_starts(page: Page):
+    settings, go = page.locator("#rs-setup"), page.locator("#rs-go")
+    for name, trains in (("Remove an object", False), ("Runs", True), ("Catalogue", False), ("Live", True)):
+        page.get_by_role("tab", name=name).first.click()
+        expect(settings).to_be_visible(visible=trains)
+        expect(go).to_be_visible(visible=trains)
+        asides = page.locator("#rs-aside p:visible")
+        expect(asides).to_have_count(0 if trains else 1)
+    tabs = {tab.title: tab for tab in TABS.values()}
+    page.get_by_role("tab", name="Remove an object").first.click()
+    expect(page.locator("#rs-aside p:visible")).to_have_text(tabs["Remove an object"].aside)
+    assert "Losses" not in page.locator("#rs-sidebar").inner_text()
+
+
 def test_what_is_wrong_stands_under_the_button(page: Page):
     minutes = page.get_by_label("Budget in minutes")
     minutes.fill("-3")
@@ -84,8 +194,6 @@ def test_batches_that_do_not_suit_a_loss_are_said_under_the_button(page: Page):
     choose(page, 0, "Contextual")
     page.get_by_role("button", name="Batch, learning rate and more").click()
     images = page.get_by_role("spinbutton", name="Images per class")
-    images.scroll_into_view_if_needed()
-    page.wait_for_timeout(500)  # Gradio mounts the fields of a fold late: nobody types that fast
     images.fill("5")
     images.press("Tab")
     page.locator("#rs-train").click()

@@ -73,6 +73,11 @@ def restricted() -> bool:
     return _roots() is not None
 
 
+def opens_folders() -> bool:
+    """Whether any folder of this machine may be opened."""
+    return _roots() != []
+
+
 def allowed(path: Path) -> bool:
     """Whether this folder or file may be opened. Links are followed; nothing outside the roots is looked at."""
     roots = _roots()

@@ -59,6 +59,8 @@ class EncoderDescriptor:
         parameters: frozen dataclass of its parameters.
         make: called as ``make(parameters, channels=, side=, dim=)``; draws its weights from torch's global generator.
         learning_rate: a default that works with it.
+        missing: called with checked parameters; None if it can be used now, else a sentence with what to install.
+            Cheap: it loads nothing.
     """
 
     name: str
@@ -67,7 +69,12 @@ class EncoderDescriptor:
     parameters: type
     make: Callable[..., Encoder]
     learning_rate: float
+    missing: Callable[[Any], str | None] = lambda _parameters: None
     order: int = 100
+
+    def lacking(self) -> str | None:
+        """What to install before it can be used with its default parameters; None if it can be used now."""
+        return self.missing(make(self.parameters, {}, self.title))
 
     def build(self, *, channels: int, side: int, dim: int, parameters: Mapping[str, Any]) -> Encoder:
         """Make the encoder.

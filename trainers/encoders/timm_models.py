@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from importlib.util import find_spec
 
 import torch.nn.functional as F  # noqa: N812
 from torch import Tensor, nn
@@ -70,6 +71,10 @@ class FrozenTimm(Encoder):
         return self.head(images)
 
 
+def _missing(_parameters: TimmParameters | FrozenParameters) -> str | None:
+    return None if find_spec("timm") is not None else "This encoder needs the timm library: pip install timm"
+
+
 def _backbone(name: str, pretrained: bool) -> tuple[nn.Module, tuple[float, ...], tuple[float, ...], int | None]:
     """The model without its classifier, its pixel statistics, and the side it insists on (None: any)."""
     import timm
@@ -102,6 +107,7 @@ DESCRIPTORS = (
         parameters=FrozenParameters,
         make=lambda parameters, *, channels, side, dim: FrozenTimm(parameters, dim),
         learning_rate=1e-3,
+        missing=_missing,
         order=2,
     ),
     EncoderDescriptor(
@@ -111,6 +117,7 @@ DESCRIPTORS = (
         parameters=TimmParameters,
         make=lambda parameters, *, channels, side, dim: Timm(parameters, dim),
         learning_rate=1e-4,
+        missing=_missing,
         order=3,
     ),
 )
