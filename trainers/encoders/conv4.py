@@ -47,11 +47,12 @@ class Conv4(Encoder):
         self.body = nn.Sequential(*stages)
         # a coarse grid keeps where things are: mean pooling alone confuses mirrored and moved strokes
         self.pool = nn.AdaptiveAvgPool2d(2)
-        self.head = nn.Sequential(nn.Linear(4 * inputs, dim, bias=False), nn.BatchNorm1d(dim, affine=False))
+        self.head = nn.Linear(4 * inputs, dim, bias=False)
+        self.centred = nn.BatchNorm1d(dim, affine=False)
 
     def forward(self, images: Tensor) -> Tensor:
         """See :class:`Encoder`."""
-        return self.head(torch.flatten(self.pool(self.body(self.normalise(images))), 1))
+        return self.centred(self.head(torch.flatten(self.pool(self.body(self.normalise(images))), 1)))
 
 
 def _stage(inputs: int, outputs: int, stride: int) -> nn.Sequential:
