@@ -24,7 +24,7 @@ def parameter_fold(page: gr.Blocks, choice: gr.Dropdown, text: gr.Textbox, catal
         descriptor = catalogue.get(name or "")
         if descriptor is None:
             return
-        gr.Markdown(descriptor.sentence, elem_classes=["rs-sentence"])
+        gr.Markdown(f"{descriptor.sentence} {getattr(descriptor, 'slow', '')}".strip(), elem_classes=["rs-sentence"])
         fields = specs(descriptor.parameters)
         if not fields:
             gr.Markdown("It has no parameters.", elem_classes=["rs-sentence"])

@@ -145,9 +145,9 @@ Scores = Mapping[tuple[str, str, str], Result]
 def table(found: Scores, losses: Sequence[str], sets: Sequence[str], encoders: Sequence[str]) -> str:
     """A row per loss, a column per set and encoder: R@1, then the mean cosine; the mean and the worst below."""
     columns = [(data, encoder) for data in sets for encoder in encoders]
-    columns = [key for key in columns if any((key[0], loss, key[1]) in found for loss in losses)]
-    several = len(encoders) > 1
-    head = ["loss", *(f"{Path(data).name}, {encoder}" if several else Path(data).name for data, encoder in columns)]
+    spent = {(data, encoder): result["seconds"] for (data, _, encoder), result in found.items()}
+    named = ", {}" if len(encoders) > 1 else ""
+    head = ["loss", *(f"{Path(d).name}{named.format(e)} ({spent[d, e]:g} s)" for d, e in columns)]
     rows: list[list[str]] = []
     for loss in losses:
         cells = [found.get((data, loss, encoder)) for data, encoder in columns]
@@ -203,7 +203,13 @@ def _parser() -> argparse.ArgumentParser:
     there = [name for name in KITS if Path(_source(name)).exists()]
     parser.add_argument("--encoders", nargs="+", metavar="NAME[:PARAMETER=VALUE,...]", default=[RunConfig().encoder])
     parser.add_argument("--losses", nargs="+", choices=list(LOSSES), metavar="NAME", default=menu)
-    parser.add_argument("--data", nargs="+", default=["drawn", *there], help="kits, folders or catalogue names")
+    parser.add_argument(
+        "--data",
+        nargs="+",
+        metavar="NAME[=SECONDS]",
+        default=["drawn", *there],
+        help="kits, folders or catalogue names; with seconds where they differ from --seconds",
+    )
     parser.add_argument("--seconds", type=float, default=80.0, help="processor seconds of training for each")
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--seed", type=int, default=0)
@@ -219,10 +225,15 @@ def main() -> None:
     """Measure, print the table, and write it where that was asked for."""
     options = _parser().parse_args()
     torch.set_num_threads(options.threads)
-    same = (options.seconds, options.threads, options.seed, options.learning_rate, options.warm_up)
-    cases = [Case(data, encoder, loss, *same) for data in options.data
-             for loss in options.losses for encoder in options.encoders]  # fmt: skip
-    text = table(measure(cases, options.kept), options.losses, options.data, options.encoders)
+    sets = {name: float(own or options.seconds) for name, _, own in (text.partition("=") for text in options.data)}
+    same = (options.threads, options.seed, options.learning_rate, options.warm_up)
+    cases = [
+        Case(data, encoder, loss, seconds, *same)
+        for data, seconds in sets.items()
+        for loss in options.losses
+        for encoder in options.encoders
+    ]
+    text = table(measure(cases, options.kept), options.losses, list(sets), options.encoders)
     print(text)
     if options.write:
         page = options.write.read_text(encoding="utf-8")
