@@ -10,6 +10,7 @@ from explorer.form import Form, Images
 from explorer.plain import typed
 from explorer.runs import Runs, status_json
 from explorer.visitors import caller
+from trainers.types import RunConfig
 
 
 def add_api(runs: Runs) -> None:
@@ -19,7 +20,7 @@ def add_api(runs: Runs) -> None:
         losses: list[str],
         images: str = "drawn",
         loss_parameters: list[dict[str, Any]] | None = None,
-        encoder: str = "small_conv",
+        encoder: str = RunConfig().encoder,
         encoder_parameters: dict[str, Any] | None = None,
         sampler: str = "m_per_class",
         training: dict[str, Any] | None = None,

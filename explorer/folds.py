@@ -47,7 +47,7 @@ def parameter_fold(choice: Component, text: gr.Textbox, drawn: gr.Textbox, catal
         descriptor = catalogue.get(name or "")
         if descriptor is None:
             return
-        gr.Markdown(descriptor.sentence, elem_classes=["rs-sentence"])
+        gr.Markdown(f"{descriptor.sentence} {getattr(descriptor, 'slow', '')}".strip(), elem_classes=["rs-sentence"])
         fields = specs(descriptor.parameters)
         if not fields:
             gr.Markdown("It has no parameters.", elem_classes=["rs-sentence"])

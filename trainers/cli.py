@@ -324,8 +324,9 @@ def _encoders(_arguments: argparse.Namespace) -> int:
 
 def _describe(descriptor: Any, heading: str) -> None:
     print(f"{descriptor.name}: {heading}\n  {descriptor.sentence}")
-    if getattr(descriptor, "differs", ""):
-        print(f"  {descriptor.differs}")
+    for text in (getattr(descriptor, "slow", ""), getattr(descriptor, "differs", "")):
+        if text:
+            print(f"  {text}")
     for spec in specs(descriptor.parameters):
         print(f"    {spec.name} = {spec.default}  ({describe(spec)})  {spec.rule.help}")
 

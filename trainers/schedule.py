@@ -11,14 +11,15 @@ WARM_UP_STEPS = 30  # Adam's second moments are noise before about this many ste
 FLOOR = 0.02  # a run that outlives its estimate still moves
 
 
-def factor(step: int, progress: float) -> float:
+def factor(step: int, progress: float, warm_up: int = WARM_UP_STEPS) -> float:
     """Linear warm-up over the first steps, then a half cosine.
 
     Args:
         step: steps done so far.
         progress: share of the budget used, 0..1; by steps when the run has a number of them, else by time.
+        warm_up: how many the first steps are.
     """
-    warm = min(1.0, (step + 1) / WARM_UP_STEPS)
+    warm = min(1.0, (step + 1) / warm_up)
     return warm * max(FLOOR, 0.5 * (1 + math.cos(math.pi * min(1.0, progress))))
 
 

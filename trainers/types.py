@@ -139,7 +139,7 @@ class RunConfig:
 
     data: DataChoice = field(default_factory=DataChoice)
     losses: tuple[LossChoice, ...] = (LossChoice(name="smooth_ap"), LossChoice(name="happier"))
-    encoder: str = "small_conv"
+    encoder: str = "conv4"
     encoder_parameters: Mapping[str, Json] = field(default_factory=dict)
     dim: int = 64
     sampler: str = "m_per_class"

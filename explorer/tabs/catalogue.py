@@ -49,8 +49,7 @@ def loss_text(loss: LossDescriptor) -> str:
         f"[{loss.paper} {loss.year}]({loss.url})",
         " · ".join(facts),
     ]
-    if loss.differs:
-        lines.append(loss.differs)
+    lines += filter(None, (loss.slow, loss.differs))
     fields = specs(loss.parameters)
     if fields:
         count = "1 parameter" if len(fields) == 1 else f"{len(fields)} parameters"

@@ -7,8 +7,10 @@ import torch
 
 from trainers.encoders import ENCODERS
 from trainers.errors import ParameterError, UserError
+from trainers.types import RunConfig
 
-OFFLINE = {"small_conv": {}, "timm": {"pretrained": False}, "timm_frozen": {"pretrained": False}}
+SMALL = ("conv4", "small_conv")
+OFFLINE = {"timm": {"pretrained": False}, "timm_frozen": {"pretrained": False}}
 
 
 def build(name: str, channels: int, side: int = 32) -> torch.nn.Module:
@@ -40,14 +42,33 @@ def test_it_says_what_it_is(name: str) -> None:
         descriptor.build(channels=3, side=32, dim=8, parameters={"wings": 2})
 
 
-@pytest.mark.parametrize("side", [16, 28, 32, 64, 96, 128, 224])
-def test_the_small_net_takes_any_side(side: int) -> None:
-    assert build("small_conv", 3, side)(torch.rand(2, 3, side, side)).shape == (2, 12)
+@pytest.mark.parametrize("name", SMALL)
+@pytest.mark.parametrize("side", [16, 28, 32, 47, 64, 96, 128, 224])
+def test_the_small_nets_take_any_side(name: str, side: int) -> None:
+    assert build(name, 3, side)(torch.rand(2, 3, side, side)).shape == (2, 12)
 
 
-def test_equal_seeds_give_equal_weights() -> None:
-    first, second = build("small_conv", 3).state_dict(), build("small_conv", 3).state_dict()
-    assert all(torch.equal(first[name], second[name]) for name in first)
+@pytest.mark.parametrize("name", SMALL)
+def test_equal_seeds_give_equal_weights(name: str) -> None:
+    first, second = build(name, 3).state_dict(), build(name, 3).state_dict()
+    assert all(torch.equal(first[key], second[key]) for key in first)
+
+
+def test_the_default_is_the_first_of_the_menu_at_its_own_rate() -> None:
+    default = RunConfig()
+    assert default.encoder == next(iter(ENCODERS))
+    assert default.learning_rate == ENCODERS[default.encoder].learning_rate
+
+
+@pytest.mark.parametrize("channels", [1, 3])
+def test_embeddings_of_the_default_share_no_direction(channels: int) -> None:
+    """Nearly grey images look alike in pixels; a batch of them is still centred, with equal spread in every number."""
+    encoder = build(RunConfig().encoder, channels)
+    rows = encoder(0.5 + 0.05 * torch.rand(64, channels, 32, 32)).double()
+    torch.testing.assert_close(rows.mean(0), torch.zeros(12).double(), atol=1e-5, rtol=0)
+    torch.testing.assert_close(rows.var(0, unbiased=False), torch.ones(12).double(), atol=0.05, rtol=0)
+    unit = torch.nn.functional.normalize(rows, dim=1)
+    assert abs((unit @ unit.T).mean()) < 0.05
 
 
 @pytest.mark.parametrize("model", ["no_such_net", "hf-hub:somebody/something", "../resnet18"])

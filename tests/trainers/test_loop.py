@@ -121,7 +121,7 @@ def test_a_loss_that_is_no_number_changes_no_weight(tmp_path: Path, images: Path
     run.checkpoint()
     kept = weights(run)
     with torch.no_grad():
-        run.arms[0].encoder.head.bias.fill_(float("nan"))
+        run.arms[0].encoder.head.weight.fill_(float("nan"))
     with pytest.raises(NonFiniteLossError, match=r"stopped being a number.*training rows"):
         run._one_step()
     good = run.folder.read_checkpoint()

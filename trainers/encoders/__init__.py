@@ -1,7 +1,7 @@
 """The encoders: image batch in, raw embedding out. One family per file.
 
 from trainers.encoders import ENCODERS
-encoder = ENCODERS["small_conv"].build(channels=3, side=64, dim=64, parameters={})
+encoder = ENCODERS["conv4"].build(channels=3, side=64, dim=64, parameters={})
 """
 
 import sys

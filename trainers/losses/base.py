@@ -75,6 +75,8 @@ class LossDescriptor:
         equation: the formula in LaTeX, no dollar signs.
         sentence: what it does, one plain sentence.
         differs: where its paper and the published code part ways: what the default is, and how to get the other.
+        slow: why it scores less than half of the best loss after equal time on the default encoder, as measured in
+            ``docs/encoders.md``; empty for a loss that does not.
         follows_code: of what differs, the default is the code's in something, not the paper's.
         parameters: frozen dataclass of its parameters (see ``trainers.parameters``).
         module: called as ``module(parameters, num_classes=, dim=, class_labels=)``.
@@ -104,6 +106,7 @@ class LossDescriptor:
     parameters: type
     module: Callable[..., LossModule]
     differs: str = ""
+    slow: str = ""
     follows_code: bool = False
     advice: Callable[[Any, int, int], str] | None = None
     hierarchy: bool = False

@@ -78,6 +78,8 @@ DESCRIPTOR = LossDescriptor(
         r"{\exp(q_i\cdot k_i/\tau)+\sum_{k\in\mathrm{queue}}\exp(q_i\cdot k/\tau)}"
     ),
     sentence="One view of an image picks out the other view's key among other images' keys; no labels needed.",
+    slow="Two images of a class are pushed apart like any others, so in equal time far fewer of them are found than by "
+    "losses that see labels.",
     parameters=InfoNCEParameters,
     module=InfoNCE,
     views=2,

@@ -63,6 +63,8 @@ DESCRIPTOR = LossDescriptor(
         r"{\sum_{b\neq a}\exp(s_{ab}/\tau)},\quad \tau_0=\tau \text{ unless it is set}"
     ),
     sentence="Each view picks out the other view of the same image from the rest of the batch; no labels needed.",
+    slow="Two images of a class are pushed apart like any others, so in equal time far fewer of them are found than by "
+    "losses that see labels.",
     parameters=SimCLRParameters,
     module=SimCLR,
     views=2,

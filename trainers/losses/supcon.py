@@ -161,6 +161,8 @@ DESCRIPTORS = (
             r"\frac{\exp(s_{ap}/\tau)}{\sum_{b\neq a}\exp(s_{ab}/\tau)}"
         ),
         sentence="Each image picks out some image of its class from the rest of the batch; one close one is enough.",
+        slow="An image's other view is its closest positive and alone satisfies it, so at first it learns as SimCLR "
+        "does; two views also halve the steps that a given time allows.",
         module=_build(inside=True),
         order=402,
     ),

@@ -1,0 +1,244 @@
+"""Which losses learn on which encoder at equal time: python -m tests.benchmarks.encoders [--seconds 80] [--data drawn]
+
+Every loss of the menu trains every encoder from the same weights on the same batches, with the application's settings,
+for the same number of processor seconds (all threads together: 80 are 40 seconds on two cores). Only training counts:
+no looking, no loading, no first step. Then R@1 over the whole test set, the mean cosine between test images (near 1:
+everything looks alike), and for each encoder the mean and the worst over the losses.
+
+Results go to --kept as they come; what is there already is not trained again. Set OMP_WAIT_POLICY=PASSIVE.
+"""
+
+from __future__ import annotations
+
+import argparse
+import copy
+import dataclasses
+import json
+import statistics
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+
+from tests.campaigns._table import markdown, placed
+from tests.shared import SHARED
+from trainers import schedule
+from trainers.arm import Arm
+from trainers.batches import Batch, Batches
+from trainers.cli import parse_choice
+from trainers.data import load_data
+from trainers.data.base import LoadedData, silent
+from trainers.encoders import ENCODERS
+from trainers.losses import LOSSES
+from trainers.losses._memory import give_memory
+from trainers.metrics import evaluate
+from trainers.observer import embed
+from trainers.samplers import SAMPLERS
+from trainers.types import DataChoice, RunConfig
+
+KITS = ("omniglot", "cifar100", "grocery_store")
+PLAIN = ("omniglot",)
+"""Sets whose images are not augmented, but for losses that need views of them."""
+CPU = torch.device("cpu")
+Result = dict[str, object]
+
+
+@dataclass(frozen=True)
+class Case:
+    """One training: of a loss, on an encoder, on a set.
+
+    Attributes:
+        data, encoder, loss: as they are named on the command line.
+        seconds: of the processor, all threads together.
+        rate: highest learning rate; None: the encoder's.
+        warm_up: steps.
+    """
+
+    data: str
+    encoder: str
+    loss: str
+    seconds: float
+    threads: int
+    seed: int
+    rate: float | None
+    warm_up: int
+
+
+class Course:
+    """The batches of one case, and the arm that is stepped over them."""
+
+    def __init__(self, case: Case, data: LoadedData) -> None:
+        config = RunConfig()
+        classes, compact = torch.unique(data.train.labels[:, 0], return_inverse=True)
+        labels = torch.cat([compact[:, None], data.train.labels[:, 1:]], dim=1)
+        self.images, self.labels = data.train.images, labels
+        per_batch = min(config.classes_per_batch, len(classes))
+        self.sampler = SAMPLERS[config.sampler].build(labels, per_batch, config.images_per_class, case.seed)
+        self.arm = _arm(case, config, labels, self.images.shape)
+        views = self.arm.descriptor.views
+        self.plain = Path(case.data).name in PLAIN and views == 1
+        train = dataclasses.replace(data.train, labels=labels)
+        self.batches = Batches(train, self.sampler, features=None, views=views, seed=case.seed, device=CPU)
+
+    def batch(self, step: int) -> Batch:
+        """Batch ``step``, augmented unless this set is taken as it is."""
+        if not self.plain:
+            return self.batches.batch(step)
+        rows = self.sampler.batch(step)
+        return Batch(views=(self.images[rows].float().div_(255),), labels=self.labels[rows], rows=rows)
+
+
+def _arm(case: Case, config: RunConfig, labels: torch.Tensor, shape: Sequence[int]) -> Arm:
+    name, parameters = parse_choice(case.encoder)
+    torch.manual_seed(case.seed)
+    encoder = ENCODERS[name].build(channels=shape[1], side=shape[2], dim=config.dim, parameters=parameters)
+    descriptor = LOSSES[case.loss]
+    torch.manual_seed(case.seed + 1)
+    loss = descriptor.build(
+        num_classes=int(labels[:, 0].max()) + 1, dim=config.dim, class_labels=torch.unique(labels, dim=0)
+    )
+    memory = {"size": config.memory, "after": config.memory_after, "dim": config.dim, "levels": labels.shape[1]}
+    loss, _ = give_memory(loss, descriptor, **memory)
+    rate = case.rate or ENCODERS[name].learning_rate
+    return Arm(0, descriptor, loss, encoder, learning_rate=rate, weight_decay=config.weight_decay, device=CPU)
+
+
+def train(course: Course, case: Case) -> int:
+    """Train for the case's processor seconds; the steps done."""
+    _first_step(course)
+    used, step = 0.0, 0
+    while used < case.seconds:
+        started = time.process_time()
+        torch.manual_seed(case.seed * 1_000_003 + step)
+        course.arm.step(course.batch(step), schedule.factor(step, used / case.seconds, case.warm_up))
+        used, step = used + time.process_time() - started, step + 1
+    return step
+
+
+def _first_step(course: Course) -> None:
+    """Let the libraries choose their kernels for these shapes, on a copy that is thrown away."""
+    views = torch.cat(course.batch(0).views).contiguous(memory_format=torch.channels_last)
+    copy.deepcopy(course.arm.encoder)(views).square().sum().backward()
+
+
+def run(case: Case, data: LoadedData) -> Result:
+    """Train and score one case: R@1 and mean cosine over the whole test set, and the steps."""
+    course = Course(case, data)
+    steps = train(course, case)
+    rows = embed(course.arm.encoder, data.test.images, CPU)
+    score = float(evaluate(rows, data.test.labels, metrics=["R_at_1"])["R_at_1"])
+    count, total = len(rows), float(rows.double().sum(0).square().sum())
+    cosine = (total - count) / (count * (count - 1))
+    return {**dataclasses.asdict(case), "R_at_1": score, "cosine": cosine, "steps": steps}
+
+
+# ----------------------------------------------------------------- tables
+
+
+Scores = Mapping[tuple[str, str, str], Result]
+"""By data, loss and encoder."""
+
+
+def table(found: Scores, losses: Sequence[str], sets: Sequence[str], encoders: Sequence[str]) -> str:
+    """A row per loss, a column per set and encoder: R@1, then the mean cosine; the mean and the worst below."""
+    columns = [(data, encoder) for data in sets for encoder in encoders]
+    spent = {(data, encoder): result["seconds"] for (data, _, encoder), result in found.items()}
+    named = ", {}" if len(encoders) > 1 else ""
+    head = ["loss", *(f"{Path(d).name}{named.format(e)} ({spent[d, e]:g} s)" for d, e in columns)]
+    rows: list[list[str]] = []
+    for loss in losses:
+        cells = [found.get((data, loss, encoder)) for data, encoder in columns]
+        if any(cells):
+            rows.append([LOSSES[loss].title, *(_cell(cell) for cell in cells)])
+    scores = [[found[d, loss, e] for loss in losses if (d, loss, e) in found] for d, e in columns]
+    values = [[float(str(result["R_at_1"])) for result in column] for column in scores]
+    rows.append(["**mean**", *(f"{statistics.mean(column):.3f}" for column in values)])
+    rows.append(["**worst**", *(f"{min(column):.3f}" for column in values)])
+    rows.append(["**worst / best**", *(f"{min(column) / max(column):.2f}" for column in values)])
+    return markdown(head, rows)
+
+
+def _cell(result: Result | None) -> str:
+    return "" if result is None else f"{result['R_at_1']:.3f} ({result['cosine']:.2f})"
+
+
+# ----------------------------------------------------------------- the command
+
+
+def kept(path: Path) -> list[Result]:
+    """What was measured before."""
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()] if path.exists() else []
+
+
+def measure(cases: Sequence[Case], path: Path) -> Scores:
+    """Run the cases that are not kept yet, one after the other, and keep them."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    fields = [field.name for field in dataclasses.fields(Case)]
+    done = {tuple(result[name] for name in fields): result for result in kept(path)}
+    loaded: dict[str, LoadedData] = {}
+    for number, case in enumerate(cases, start=1):
+        key = dataclasses.astuple(case)
+        if key in done:
+            continue
+        if case.data not in loaded:
+            loaded[case.data] = load_data(DataChoice(source=_source(case.data)), silent)
+        done[key] = run(case, loaded[case.data])
+        with path.open("a", encoding="utf-8") as file:
+            file.write(json.dumps(done[key]) + "\n")
+        print(f"{number}/{len(cases)} {case.data} {case.encoder} {case.loss} {_cell(done[key])}", file=sys.stderr)
+    results = (done[dataclasses.astuple(case)] for case in cases)
+    return {(str(result["data"]), str(result["loss"]), str(result["encoder"])): result for result in results}
+
+
+def _source(name: str) -> str:
+    return str(SHARED / "data" / name) if name in KITS else name
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    menu = [name for name, loss in LOSSES.items() if loss.alias_of is None]
+    there = [name for name in KITS if Path(_source(name)).exists()]
+    parser.add_argument("--encoders", nargs="+", metavar="NAME[:PARAMETER=VALUE,...]", default=[RunConfig().encoder])
+    parser.add_argument("--losses", nargs="+", choices=list(LOSSES), metavar="NAME", default=menu)
+    parser.add_argument(
+        "--data",
+        nargs="+",
+        metavar="NAME[=SECONDS]",
+        default=["drawn", *there],
+        help="kits, folders or catalogue names; with seconds where they differ from --seconds",
+    )
+    parser.add_argument("--seconds", type=float, default=80.0, help="processor seconds of training for each")
+    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--learning-rate", type=float, help="in place of the encoder's own")
+    parser.add_argument("--warm-up", type=int, default=schedule.WARM_UP_STEPS, help="steps")
+    parser.add_argument("--kept", type=Path, default=Path("runs/encoders.jsonl"), help="results, one a line")
+    parser.add_argument("--write", type=Path, metavar="FILE", help="put the table between this page's markers")
+    parser.add_argument("--marker", default="encoders", help="name of those markers")
+    return parser
+
+
+def main() -> None:
+    """Measure, print the table, and write it where that was asked for."""
+    options = _parser().parse_args()
+    torch.set_num_threads(options.threads)
+    sets = {name: float(own or options.seconds) for name, _, own in (text.partition("=") for text in options.data)}
+    same = (options.threads, options.seed, options.learning_rate, options.warm_up)
+    cases = [
+        Case(data, encoder, loss, seconds, *same)
+        for data, seconds in sets.items()
+        for loss in options.losses
+        for encoder in options.encoders
+    ]
+    text = table(measure(cases, options.kept), options.losses, list(sets), options.encoders)
+    print(text)
+    if options.write:
+        page = options.write.read_text(encoding="utf-8")
+        options.write.write_text(placed(page, options.marker, text), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,81 @@
+"""Four convolutions and normalised embeddings: the default, on which every loss of the menu learns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+
+from trainers.encoders.base import Encoder, EncoderDescriptor
+from trainers.parameters import parameter
+
+COARSEST = 32
+"""Images are brought to about this side by the first convolution's stride."""
+WIDER = (1.0, 1.5, 2.0, 3.0)
+"""Channels of the four stages, relative to the first."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Conv4Parameters:
+    width: int = parameter(
+        32, low=8, high=128, help="Channels of the first convolution; the last has three times as many."
+    )
+
+
+class Conv4(Encoder):
+    """Four 3x3 convolutions, each with 2x2 max pooling, batch normalisation and ReLU; then a linear layer whose output
+    is normalised over the batch, without scale or shift of its own (Luo et al. 2019, "Bag of Tricks and a Strong
+    Baseline for Deep Person Re-identification", section 3.5, without the second feature).
+
+    The last normalisation keeps embeddings apart. Features behind a ReLU are positive, so they share a direction, and a
+    linear layer passes it on: the mean cosine between images begins at 0.4 to 0.8 and rises to 0.9 with the first
+    steps. Losses that compare neighbourhoods or class proxies then have next to nothing to tell images apart by.
+    Centred, the mean cosine of a batch is about 0, at the start and ever after; a term on the mean cosine, as the
+    contextual loss has, is therefore nearly constant.
+
+    Pooling comes before normalisation: the same where the normalisation's scale is positive, and a quarter of the work.
+    """
+
+    def __init__(self, channels: int, side: int, dim: int, width: int) -> None:
+        super().__init__(mean=(0.5,) * channels, std=(0.25,) * channels)
+        stages, inputs = [], channels
+        for stage, wider in enumerate(WIDER):
+            outputs = round(wider * width)
+            stages.append(_stage(inputs, outputs, stride=max(1, round(side / COARSEST)) if stage == 0 else 1))
+            inputs = outputs
+        self.body = nn.Sequential(*stages)
+        # a coarse grid keeps where things are: mean pooling alone confuses mirrored and moved strokes
+        self.pool = nn.AdaptiveAvgPool2d(2)
+        self.head = nn.Linear(4 * inputs, dim, bias=False)
+        self.centred = nn.BatchNorm1d(dim, affine=False)
+
+    def forward(self, images: Tensor) -> Tensor:
+        """See :class:`Encoder`."""
+        return self.centred(self.head(torch.flatten(self.pool(self.body(self.normalise(images))), 1)))
+
+
+def _stage(inputs: int, outputs: int, stride: int) -> nn.Sequential:
+    kernel = 3 if stride < 3 else stride + 1 - stride % 2
+    return nn.Sequential(
+        nn.Conv2d(inputs, outputs, kernel, stride=stride, padding=kernel // 2, bias=False),
+        nn.MaxPool2d(2, ceil_mode=True),
+        nn.BatchNorm2d(outputs),
+        nn.ReLU(inplace=True),
+    )
+
+
+def _make(parameters: Conv4Parameters, *, channels: int, side: int, dim: int) -> Conv4:
+    return Conv4(channels, side, dim, parameters.width)
+
+
+DESCRIPTOR = EncoderDescriptor(
+    name="conv4",
+    title="Conv-4",
+    sentence="Four convolutions and normalised embeddings, trained from scratch; two thousand images a second on two "
+    "CPU cores.",
+    parameters=Conv4Parameters,
+    make=_make,
+    learning_rate=4e-3,
+    order=1,
+)
