@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor
@@ -12,6 +12,9 @@ from trainers.errors import UserError
 from trainers.losses._inputs import one_view, refuse_gallery
 from trainers.losses.base import LossDescriptor, LossModule
 from trainers.parameters import parameter
+
+if TYPE_CHECKING:
+    from trainers.losses import _overlap
 
 TITLE = "Contextual"
 
@@ -115,15 +118,9 @@ class Contextual(LossModule):
                 f"Use more classes in a batch or a smaller k."
             )
         similarity = rows @ rows.T
-        same = row_labels[:, None] == row_labels[None]
-        other = ~torch.eye(len(rows), dtype=torch.bool, device=rows.device)
-        miss = same.to(rows.dtype) - contextual_similarity(similarity, k, p.eps, p.alpha)
-        return {
-            "context": miss.masked_fill(~other, 0.0).square().mean(),
-            "contrast": _active_mean(p.pos_margin - similarity, same & other)
-            + _active_mean(similarity - p.neg_margin, ~same),
-            "regulariser": (similarity.mean() - p.similarity_target).square(),
-        }
+        plan = listed(similarity, row_labels, k, p)
+        context, contrast, mean = plan.terms(similarity) if plan else whole(similarity, row_labels, k, p)
+        return {"context": context, "contrast": contrast, "regulariser": (mean - p.similarity_target).square()}
 
     def terms(
         self, embeddings: Tensor, labels: Tensor, gallery: Tensor | None = None, gallery_labels: Tensor | None = None
@@ -137,6 +134,45 @@ class Contextual(LossModule):
         }[p.total]
         weights = {"context": context, "contrast": contrast, "regulariser": p.gamma}
         return {name: weights[name] * value for name, value in parts.items()}
+
+
+def listed(
+    similarity: Tensor, labels: Tensor, k: int, parameters: ContextualParameters
+) -> _overlap.Neighbourhoods | None:
+    """The neighbours of a batch as lists; None where whole matrices are quicker: on a GPU, in small or dense batches.
+
+    Args:
+        similarity, labels, k, parameters: as for :func:`whole`.
+    """
+    if similarity.device.type != "cpu":
+        return None
+    from trainers.losses import _overlap  # its compiler is slow to import
+
+    p, margins = parameters, (parameters.pos_margin, parameters.neg_margin)
+    return _overlap.neighbourhoods(similarity, labels.numpy(), k=k, eps=p.eps, alpha=p.alpha, margins=margins)
+
+
+def whole(
+    similarity: Tensor, labels: Tensor, k: int, parameters: ContextualParameters
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Contextual term, contrastive term and mean cosine by products of whole matrices.
+
+    Args:
+        similarity: ``[n, n]``.
+        labels: int64 ``[n]``, on the CPU.
+        k: size of a neighbourhood.
+        parameters: the rest.
+    """
+    p, labels = parameters, labels.to(similarity.device, non_blocking=True)
+    same = labels[:, None] == labels[None]
+    other = ~torch.eye(len(labels), dtype=torch.bool, device=labels.device)
+    miss = same.to(similarity.dtype) - contextual_similarity(similarity, k, p.eps, p.alpha)
+    pull = _active_mean(p.pos_margin - similarity, same & other)
+    return (
+        miss.masked_fill(~other, 0.0).square().mean(),
+        pull + _active_mean(similarity - p.neg_margin, ~same),
+        similarity.mean(),
+    )
 
 
 def _images_per_class(labels: Tensor) -> int:
