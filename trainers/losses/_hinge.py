@@ -5,6 +5,7 @@ from __future__ import annotations
 from torch import Tensor
 
 from trainers.losses._batch import PairBatch, without_self
+from trainers.losses._host import equal
 
 MEAN_OVER = ("active", "all")
 MEAN_OVER_HELP = "active divides by the pairs still inside a hinge (as trained), all by every pair (as printed)."
@@ -26,10 +27,10 @@ def calibration(batch: PairBatch, pos_margin: float, neg_margin: float, mean_ove
         A scalar; a kind without (active) pairs adds zero, with zero gradient.
     """
     similarity = batch.similarity
-    same = batch.labels[:, None, 0] == batch.gallery_labels[None, :, 0]
+    same = equal(batch.labels, batch.gallery_labels, similarity.device)
     other = ~same
     same = without_self(same, batch.itself)
-    pull = (pos_margin - similarity[same]).clamp(min=0)
+    pull = (pos_margin - similarity).clamp(min=0) * same
     push = (similarity - neg_margin).clamp(min=0) * other
     pairs = ((pull > 0), (push > 0)) if mean_over == "active" else (same, other)
     return pull.sum() / pairs[0].sum().clamp(min=1) + push.sum() / pairs[1].sum().clamp(min=1)

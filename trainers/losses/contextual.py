@@ -9,7 +9,8 @@ import torch
 from torch import Tensor
 
 from trainers.errors import UserError
-from trainers.losses._inputs import one_view, refuse_gallery
+from trainers.losses._host import equal, host
+from trainers.losses._inputs import count_positives, one_view, refuse_gallery
 from trainers.losses.base import LossDescriptor, LossModule
 from trainers.parameters import parameter
 
@@ -149,7 +150,7 @@ def listed(
     from trainers.losses import _overlap  # its compiler is slow to import
 
     p, margins = parameters, (parameters.pos_margin, parameters.neg_margin)
-    return _overlap.neighbourhoods(similarity, labels.numpy(), k=k, eps=p.eps, alpha=p.alpha, margins=margins)
+    return _overlap.neighbourhoods(similarity, host(labels), k=k, eps=p.eps, alpha=p.alpha, margins=margins)
 
 
 def whole(
@@ -163,9 +164,8 @@ def whole(
         k: size of a neighbourhood.
         parameters: the rest.
     """
-    p, labels = parameters, labels.to(similarity.device, non_blocking=True)
-    same = labels[:, None] == labels[None]
-    other = ~torch.eye(len(labels), dtype=torch.bool, device=labels.device)
+    p, same = parameters, equal(labels, labels, similarity.device)
+    other = ~torch.eye(len(same), dtype=torch.bool, device=same.device)
     miss = same.to(similarity.dtype) - contextual_similarity(similarity, k, p.eps, p.alpha)
     pull = _active_mean(p.pos_margin - similarity, same & other)
     return (
@@ -177,8 +177,7 @@ def whole(
 
 def _images_per_class(labels: Tensor) -> int:
     """Images of an image's class, itself counted: the median over the batch, and at least the smallest k."""
-    _, row, counts = labels.unique(return_inverse=True, return_counts=True)
-    return max(2, int(counts[row].median()))
+    return max(2, sorted(count_positives(labels) + 1)[(len(labels) - 1) // 2])
 
 
 def advice(parameters: ContextualParameters, images_per_class: int, classes_per_batch: int) -> str:
