@@ -77,16 +77,13 @@ def pair_batch(
         )
     if finest:
         rows, columns = rows[:, :1], columns[:, :1]
-    if gallery is None:
-        itself = tensor(np.arange(len(queries)))
-    else:
-        itself = None if own is None else tensor(host(own))
+    own = tensor(np.arange(len(queries))) if gallery is None else own
     return PairBatch(
         queries=queries,
         similarity=queries @ others.T,
         labels=tensor(rows),
         gallery_labels=tensor(columns),
-        itself=itself,
+        itself=None if own is None else tensor(host(own)),
     )
 
 

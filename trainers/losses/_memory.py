@@ -160,7 +160,6 @@ class WithMemory(LossModule):
         own = self.memory.push(embeddings, labels)
         return *self.memory.contents(), own
 
-
     def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> WithMemory:
         return on_host(self, ("batches",), super()._apply, fn, recurse)
 
