@@ -64,7 +64,7 @@ class CrossBatchMemory(nn.Module):
         if embeddings.dim() == 3:
             known = known.repeat(embeddings.shape[1], axis=0)
             embeddings = embeddings.flatten(0, 1)
-        size, batch, before = len(self.rows), len(embeddings), int(self.pushed.numpy())
+        size, batch, before = len(self.rows), len(embeddings), int(host(self.pushed))
         kept = min(size, batch)  # of a batch larger than the ring only the last rows would survive
         place = (before + batch - kept + np.arange(kept)) % size
         until_end = min(kept, size - int(place[0])) if kept else 0
@@ -73,12 +73,12 @@ class CrossBatchMemory(nn.Module):
             if len(part):  # slices, so that no index has to travel
                 self.rows[int(part[0]) : int(part[-1]) + 1] = rows
         host(self.labels)[place] = known[batch - kept :]
-        self.pushed.numpy()[()] = before + batch
+        host(self.pushed)[()] = before + batch
         return tensor(np.concatenate([np.full(batch - kept, -1), place]).reshape(shape))
 
     def contents(self) -> tuple[Tensor, Tensor]:
         """Rows ``[K', D]`` and labels ``[K', L]`` held now, copied: a later push leaves them as they are."""
-        held = len(self.rows) if self.full_from_start else min(int(self.pushed.numpy()), len(self.rows))
+        held = len(self.rows) if self.full_from_start else min(int(host(self.pushed)), len(self.rows))
         return self.rows[:held].clone(), tensor(host(self.labels)[:held].copy())
 
     def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> CrossBatchMemory:
@@ -137,7 +137,7 @@ class WithMemory(LossModule):
         if gallery is not None:
             raise UserError("A loss with a memory has its gallery already; another came. Pass the batch alone.")
         rows, row_labels, own = self._exchange(embeddings, labels)
-        if int(self.batches.numpy()) <= self.after or len(rows) == 0:
+        if int(host(self.batches)) <= self.after or len(rows) == 0:
             return self.loss.terms(embeddings, labels)
         total = self.batch_factor + self.memory_factor
         found = {}
@@ -152,7 +152,7 @@ class WithMemory(LossModule):
         """Push the batch, in training; rows and labels to compare with, and the rows that are the batch's own."""
         if not self.training:
             return *self.memory.contents(), None
-        self.batches.numpy()[()] += 1
+        host(self.batches)[()] += 1
         if self.loss.queue:
             before = self.memory.contents()
             self.memory.push(embeddings[:, -1], labels)
