@@ -9,8 +9,8 @@ import torch
 from torch import Tensor, nn
 
 from trainers.errors import UserError
+from trainers.host import host, tensor
 from trainers.losses._batch import unit
-from trainers.losses._host import host, tensor
 from trainers.losses.base import LossDescriptor, LossModule
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from trainers.losses._host import send
+from trainers.host import send
 from trainers.losses._inputs import count_positives, refuse_gallery
 from trainers.losses._pairings import Pairings
 from trainers.losses.base import LossDescriptor, LossModule

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from trainers.errors import UserError
-from trainers.losses._host import equal, host
+from trainers.host import equal, host
 from trainers.losses._inputs import count_positives, one_view, refuse_gallery
 from trainers.losses.base import LossDescriptor, LossModule
 from trainers.parameters import parameter

@@ -10,8 +10,8 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from trainers.errors import UserError
+from trainers.host import host, send
 from trainers.losses._batch import unit
-from trainers.losses._host import host, send
 from trainers.losses._inputs import one_view, refuse_gallery
 from trainers.losses.base import LossDescriptor, LossModule
 from trainers.parameters import parameter
