@@ -10,9 +10,9 @@ import torch
 from torch import Tensor
 
 
-def host(labels: Tensor) -> np.ndarray:
-    """int64 numbers of a tensor of whole numbers; one on a GPU is waited for."""
-    return np.from_dlpack(labels if labels.device.type == "cpu" else labels.cpu()).astype(np.int64, copy=False)
+def host(numbers: Tensor, dtype: type = np.int64) -> np.ndarray:
+    """The whole numbers, or truths, of a tensor; one on a GPU is waited for."""
+    return np.from_dlpack(numbers if numbers.device.type == "cpu" else numbers.cpu()).astype(dtype, copy=False)
 
 
 def tensor(numbers: np.ndarray) -> Tensor:
@@ -35,3 +35,8 @@ def equal(labels: Tensor, others: Tensor, device: torch.device) -> Tensor:
     """Bool ``[A, N]`` on the device: whether the finest of ``labels [A]`` or ``[A, L]`` are those of ``others``."""
     rows = send(finest(labels), device)
     return rows[:, None] == (rows if others is labels else send(finest(others), device))[None]
+
+
+def read(numbers: Tensor) -> np.ndarray:
+    """Results on the host: where a GPU is waited for."""
+    return numbers.cpu().numpy()

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from trainers.errors import UserError
-from trainers.host import host
+from trainers.host import host, read
 from trainers.metrics import hierarchy
 from trainers.metrics.blocks import BLOCK, ranked_blocks
 from trainers.metrics.names import Metric, default_metrics, parse_all
@@ -173,11 +173,6 @@ def score_blocks(
     table = _checked(torch.cat(parts, 1) if parts else torch.zeros(len(metrics) + 2, 0, dtype=torch.float64), sides)
     values = {metric.name: column for metric, column in zip(metrics, table[2:], strict=True)}
     return Scores(values=values, finest=table[0].astype(np.int64), related=table[1].astype(np.int64))
-
-
-def read(numbers: Tensor) -> np.ndarray:
-    """The numbers, on the host: where a GPU is waited for."""
-    return numbers.cpu().numpy()
 
 
 def _checked(table: Tensor, sides: Sequence[Tensor]) -> np.ndarray:
