@@ -7,13 +7,20 @@ Backward passes need a device; they run on ``meta`` tensors, which have no value
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 import torch
 from torch import Tensor
 from torch._subclasses.fake_tensor import DataDependentOutputException, DynamicOutputShapeException, FakeTensorMode
 
+from trainers.encoders import ENCODERS
 from trainers.losses import LOSSES, LossDescriptor, LossModule
 from trainers.losses._memory import give_memory
+from trainers.metrics import METRICS, best, evaluate, scores
+from trainers.metrics.counterfactual import counterfactual
+from trainers.metrics.crossmodal import recall_both_ways
+from trainers.metrics.gap import decomposability_gap
+from trainers.observer import embed
 
 DIM, CLASSES = 16, 6
 TREE = torch.tensor([[0, 0, 0], [1, 0, 0], [2, 1, 0], [3, 1, 1], [4, 2, 1], [5, 2, 1]])
@@ -77,6 +84,73 @@ def test_its_gradient_asks_for_none(variant):
     torch.stack(list(module.terms(given, labels).values())).sum().backward()
     assert given.grad.shape == given.shape
     assert all(parameter.grad is not None for parameter in module.parameters())
+
+
+@pytest.fixture
+def reads(monkeypatch) -> list[tuple[int, ...]]:
+    """Shapes of what was read; everything read is 0."""
+    found: list[tuple[int, ...]] = []
+
+    def read(numbers: Tensor) -> np.ndarray:
+        assert numbers.device.type == "cuda"
+        found.append(tuple(numbers.shape))
+        return np.zeros(numbers.shape, np.int64 if numbers.dtype == torch.int64 else np.float64)
+
+    monkeypatch.setattr(scores, "read", read)
+    monkeypatch.setattr(best, "read", read)
+    return found
+
+
+def asked(depth: int) -> list[str]:
+    """Every metric of the menu by a name that :func:`evaluate` knows, at every level."""
+    names = [name.replace("_at_k", "_at_2") for name in METRICS]
+    known = ("AP", "R_at", "P_at", "true_R", "HAP", "NDCG", "ASI")
+    plain = [name for name in names if name.startswith(known) and not name.endswith("_level_l")]
+    return plain + [
+        f"{name}_level{level}" for name in plain if name[0] in "APRt" and name != "ASI" for level in range(depth)
+    ]
+
+
+CROSSED = torch.stack([torch.arange(16) % 4, torch.arange(16) // 4], 1)  # no tree
+
+
+@pytest.mark.parametrize("labels", [TREE[ANY_SIZES], CROSSED, ANY_SIZES], ids=["tree", "no tree", "one level"])
+@pytest.mark.parametrize("gallery", [False, True])
+def test_metrics_are_read_once(labels, gallery, reads):
+    names = asked(labels.shape[1] if labels.ndim == 2 else 1)
+    assert len(names) >= 9
+    with FakeTensorMode(allow_non_fake_inputs=True):
+        given = torch.empty(16, DIM, device="cuda")
+        other = (torch.empty(16, DIM, device="cuda"), labels) if gallery else ()
+        found = evaluate(given, labels, *other, metrics=names, per_query=True, rows=5)
+    assert len(reads) == 1 and set(found) == set(names)
+
+
+def test_the_gap_is_read_once_a_set(reads):
+    batches = torch.arange(16) % 3
+    with FakeTensorMode(allow_non_fake_inputs=True):
+        decomposability_gap(torch.empty(16, DIM, device="cuda"), ANY_SIZES, batches)
+    assert len(reads) == 4
+
+
+def test_photos_and_sentences_are_read_once_a_direction(reads):
+    tables = torch.eye(5, dtype=torch.bool)
+    gone, owner, texts = tables.flip(0) & ~tables, torch.arange(5), torch.tensor([0, 1, 1, 2, 3])
+    with FakeTensorMode(allow_non_fake_inputs=True):
+        photos, sentences = torch.empty(5, DIM, device="cuda"), torch.empty(5, DIM, device="cuda")
+        counterfactual(photos, sentences, tables, tables, gone, ks=(1, 3))
+        assert len(reads) == 1
+        recall_both_ways(photos, sentences, owner, ks=(1, 3), texts=texts)
+    assert len(reads) == 3
+
+
+@pytest.mark.filterwarnings("ignore:CUDA is not available")
+def test_an_embedding_comes_to_the_host_without_its_numbers_being_asked_for():
+    encoder = ENCODERS["small_conv"].build(channels=3, side=16, dim=DIM, parameters={})
+    images = torch.zeros(9, 3, 16, 16, dtype=torch.uint8)
+    with FakeTensorMode(allow_non_fake_inputs=True):
+        found = embed(encoder.to("cuda"), images, torch.device("cuda"))
+    assert found.shape == (9, DIM) and found.device.type == "cpu"
 
 
 def test_such_tensors_do_notice_a_question():

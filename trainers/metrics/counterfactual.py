@@ -57,14 +57,18 @@ def average_precision(hits: Tensor, k: int, relevant: Tensor | None = None) -> T
             for small galleries; the published values divide by k, which is the same on large ones.
 
     Returns:
-        float64 ``[Q]``; NaN where ``relevant`` is 0.
+        float64 ``[Q]`` on the CPU; NaN where ``relevant`` is 0.
     """
-    rel = hits[:, :k].double()
-    place = torch.arange(1, rel.shape[1] + 1, device=hits.device)
-    total = (rel.cumsum(1) / place * rel).sum(1)
+    known = None if relevant is None else host(relevant)
+    return torch.from_numpy(_average_precision(host(hits, np.bool_), k, known))
+
+
+def _average_precision(hits: np.ndarray, k: int, relevant: np.ndarray | None) -> np.ndarray:
+    rel = hits[:, :k].astype(np.float64)
+    total = (rel.cumsum(1) / np.arange(1, rel.shape[1] + 1) * rel).sum(1)
     if relevant is None:
         return total / k
-    return torch.where(relevant > 0, total / relevant.clamp(1, k), torch.nan)
+    return np.where(relevant > 0, total / relevant.clip(1, k), np.nan)
 
 
 def counterfactual(
@@ -108,7 +112,7 @@ def counterfactual(
         if k > len(gallery)
     )
     named, here, gone = (host(table, np.bool_) for table in (mentions, present, removed))
-    with torch.inference_mode(), torch.autocast(device_type=queries.device.type, enabled=False):
+    with torch.no_grad(), torch.autocast(device_type=queries.device.type, enabled=False):
         verdicts, top, right = _search(queries, gallery, Gallery.of(named), pack(here), pack(gone), asked[-1], reading)
     usable = gone.any(1), here.any(1), right > 0
     values = _values(verdicts, right, usable, asked, strict_k)
@@ -174,10 +178,9 @@ def _values(
 ) -> dict[str, np.ndarray]:
     removed, present, answerable = usable
     scored = removed & present & answerable
-    hits, relevant = torch.from_numpy(verdicts == CORRECT), None if strict_k else torch.from_numpy(right)
     found = {}
     for k in ks:
-        ap = average_precision(hits, k, relevant).numpy()
+        ap = _average_precision(verdicts == CORRECT, k, None if strict_k else right)
         found[f"ODmAP_at_{k}"] = np.where(scored, ap, np.nan)
         wrong = (verdicts[:, :k] < 2).mean(1)
         found[f"hallucination_at_{k}"] = np.where(removed, wrong, np.nan)

@@ -51,7 +51,7 @@ def recall_both_ways(
     if owners.min() < 0 or owners.max() >= count:
         raise UserError(f"Owners are photos 0 to {count - 1}; {owners.min()} to {owners.max()} came.")
     said, each = np.arange(len(owners)) if texts is None else host(texts), np.arange(count)
-    with torch.inference_mode():
+    with torch.no_grad():
         there = _recalls(photos, sentences, each, owners, said, said, ks)
         back = _recalls(sentences, photos, said, said, owners, each, ks)
     silent = np.ones(count, np.bool_)

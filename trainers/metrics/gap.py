@@ -47,7 +47,7 @@ def decomposability_gap(
     for batch in np.unique(batches_of):
         member = batches_of == batch
         own, rows = np.where(member, member.cumsum() - 1, -1), np.flatnonzero(member)
-        with torch.inference_mode():
+        with torch.no_grad():
             some = embeddings[send(rows, embeddings.device)]
             blocks = ranked_blocks(embeddings, columns, some, columns[rows], own, None)
             values = score_blocks(blocks, chosen, alpha=1.0, count_query=False).values[metric]

@@ -72,7 +72,7 @@ def evaluate(
         )
     chosen = parse_all(metrics, labels.shape[1])
     count_query = count_query and own is not None
-    with torch.inference_mode(), torch.autocast(device_type=embeddings.device.type, enabled=False):
+    with torch.no_grad(), torch.autocast(device_type=embeddings.device.type, enabled=False):
         blocks = ranked_blocks(embeddings, labels, gallery, gallery_labels, own, rows)
         told = blocks if progress is None else _telling(blocks, progress)
         scores = score_blocks(told, chosen, alpha=alpha, count_query=count_query, sides=(embeddings, gallery))
