@@ -243,3 +243,52 @@ def test_a_gallery_is_compared_with(name):
     value = build(name)(emb, LABELS, gallery, torch.tensor([0, 0, 1, 1, 2, 3, 4]))
     value.backward()
     assert torch.isfinite(emb.grad).all()
+
+
+def library(name: str):
+    """The same loss by pytorch-metric-learning, and its settings here."""
+    from pytorch_metric_learning import losses, miners
+
+    return {
+        "triplet": (losses.TripletMarginLoss(0.2), None, {}),
+        "triplet, swapped": (losses.TripletMarginLoss(0.3, swap=True), None, {"margin": 0.3, "swap": True}),
+        "triplet_semihard": (losses.TripletMarginLoss(0.2), miners.TripletMarginMiner(0.2, "semihard"), {}),
+        "triplet_hard": (losses.TripletMarginLoss(0.2, swap=True), miners.BatchHardMiner(), {"swap": True}),
+        "multi_similarity": (losses.MultiSimilarityLoss(2, 50, 0.5), miners.MultiSimilarityMiner(0.1), {}),
+        "contrastive": (losses.ContrastiveLoss(0.1, 0.9), None, {"pos_margin": 0.1, "neg_margin": 0.9}),
+        "fastap": (losses.FastAPLoss(10), None, {}),
+    }[name]
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["triplet", "triplet, swapped", "triplet_semihard", "triplet_hard", "multi_similarity", "contrastive", "fastap"],
+)
+@pytest.mark.parametrize("spread", [0.3, 1.0])
+def test_fixed_shapes_give_what_the_library_gives_from_lists(name, spread):
+    loss, miner, given = library(name)
+    torch.manual_seed(1)
+    labels = torch.randint(0, 9, (40,))
+    emb = torch.randn(9, 6, dtype=torch.float64)[labels] + spread * torch.randn(40, 6, dtype=torch.float64)
+    emb.requires_grad_()
+    want = loss(emb, labels, None if miner is None else miner(emb, labels))
+    got = build(name.split(",")[0], **given)(emb, labels)
+    torch.testing.assert_close(got, want, rtol=1e-9, atol=1e-9)
+    torch.testing.assert_close(grad(got, emb), grad(want, emb), rtol=1e-6, atol=1e-8)
+
+
+def test_weighted_negatives_are_drawn_as_often_as_their_weights_say():
+    from trainers.losses import _triplets
+    from trainers.losses._pairings import Pairings
+
+    emb = world(9)
+    pairs = Pairings.of("x", emb, LABELS, None, None, None)
+    d, dim = distances(emb.detach()), emb.shape[1]
+    for i in range(len(emb)):
+        want = []
+        for j in range(len(emb)):
+            far = max(float(d[i][j]), 0.5)
+            q = far ** (dim - 2) * (1 - far**2 / 4) ** ((dim - 3) / 2)
+            want.append(1 / q if LABELS[i] != LABELS[j] and d[i][j] < 1.4 else 0.0)
+        got, want = _triplets.negative_weights(pairs)[i], torch.tensor(want, dtype=torch.float64)
+        torch.testing.assert_close(got / got.sum().clamp(min=1e-300), want / want.sum().clamp(min=1e-300))

@@ -11,6 +11,7 @@ from tests.losses.slow_contrastive import contextual_parts, contextual_similarit
 from tests.oracle_cases import assert_loss, cases, load
 from trainers.errors import UserError
 from trainers.losses import LOSSES
+from trainers.losses import _overlap as lists
 from trainers.losses import contextual as module
 
 
@@ -218,3 +219,78 @@ def test_a_batch_no_larger_than_a_neighbourhood_is_refused():
         build()(torch.randn(4, 5), torch.zeros(4))
     with pytest.raises(UserError, match="gallery"):
         build()(torch.randn(9, 5), torch.zeros(9), torch.randn(9, 5), torch.zeros(9))
+
+
+def crowd(count: int, classes: int, spread: float, dtype: torch.dtype) -> tuple[torch.Tensor, torch.Tensor]:
+    """Cosines of a batch round its classes, with a copy among the images, and labels."""
+    torch.manual_seed(count)
+    labels = torch.arange(count) % classes
+    emb = torch.nn.functional.normalize(torch.randn(classes, 16)[labels] + spread * torch.randn(count, 16))
+    emb[1] = emb[0]
+    emb = torch.nn.functional.normalize(emb.to(dtype))
+    return (emb @ emb.T).requires_grad_(), labels
+
+
+def by_lists(similarity, labels, k, parameters, monkeypatch):
+    """The three terms by lists of neighbours, however small the batch and however many neighbours there are."""
+    monkeypatch.setattr(lists, "SMALL", 0)
+    monkeypatch.setattr(lists, "FULL", 2)
+    monkeypatch.setattr(lists, "WORK", 10)
+    return module.listed(similarity, labels, k, parameters).terms(similarity)
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32])
+@pytest.mark.parametrize(
+    ("count", "classes", "spread", "k", "eps"),
+    [
+        (40, 8, 0.5, 4, 0.05),
+        (60, 10, 1.5, 5, 0.0),
+        (33, 6, 2.0, 2, 0.2),
+        (30, 3, 0.02, 4, 0.05),
+        (30, 30, 1.0, 7, 1.0),
+        (25, 1, 1.0, 4, 0.1),
+        (380, 95, 1.0, 4, 0.05),
+        (400, 20, 1.0, 20, 0.3),
+    ],
+)
+def test_lists_of_neighbours_give_what_whole_matrices_give(count, classes, spread, k, eps, dtype, threads, monkeypatch):
+    """Value and gradient of every term, on small and on large neighbourhoods, classes tight and loose."""
+    monkeypatch.setattr(torch, "get_num_threads", lambda: threads)
+    similarity, labels = crowd(count, classes, spread, dtype)
+    given = module.ContextualParameters(eps=eps)
+    found = by_lists(similarity, labels, k, given, monkeypatch)
+    near = 1e-12 if dtype == torch.float64 else 2e-5
+    for got, want in zip(found, module.whole(similarity, labels, k, given), strict=True):
+        torch.testing.assert_close(got, want, rtol=near, atol=near / 10)
+        slope, expected = grad(got, similarity), grad(want, similarity)
+        # On the diagonal and between copies the distance is 0 or rounding: no gradient reaches the embeddings there.
+        apart = 2 - 2 * similarity.detach() > 1e-5
+        torch.testing.assert_close(slope * apart, expected * apart, rtol=near, atol=near * expected.abs().max().item())
+
+
+def test_the_number_of_threads_changes_no_bit(monkeypatch):
+    similarity, labels = crowd(400, 100, 1.0, torch.float32)
+    results = []
+    for threads in (1, 2, 3):
+        monkeypatch.setattr(torch, "get_num_threads", lambda threads=threads: threads)
+        loss = sum(by_lists(similarity, labels, 4, module.ContextualParameters(), monkeypatch))
+        results.append((loss.item(), grad(loss, similarity)))
+    assert all(value == results[0][0] and torch.equal(slope, results[0][1]) for value, slope in results)
+
+
+@pytest.mark.parametrize(("spread", "chosen"), [(1.0, True), (0.0001, False)])
+def test_a_collapsed_batch_is_left_to_whole_matrices(spread, chosen):
+    torch.manual_seed(0)
+    labels = torch.arange(200) // 4
+    emb = torch.nn.functional.normalize(torch.ones(200, 64) + 3 * spread * torch.randn(200, 64))
+    plan = module.listed(emb @ emb.T, labels, 4, module.ContextualParameters())
+    assert (plan is not None) == chosen
+
+
+@pytest.mark.parametrize("broken", [float("nan"), float("inf")])
+def test_what_is_no_number_stays_none(broken):
+    torch.manual_seed(0)
+    emb, labels = torch.randn(200, 8), torch.arange(200) // 4
+    emb[3, 2] = broken
+    assert not torch.isfinite(build()(emb, labels))

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
 import torch
 from torch import Tensor
 from torch.nn import functional
 
 from trainers.errors import UserError
+from trainers.host import host, send, tensor
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -18,7 +20,7 @@ class PairBatch:
     Attributes:
         queries: ``[B, D]`` unit rows, float32 or float64.
         similarity: ``[B, G]`` cosines, same dtype.
-        labels: ``[B, L]`` int64, finest level first.
+        labels: ``[B, L]`` int64, finest level first; on the CPU, wherever the similarities are, as the next two.
         gallery_labels: ``[G, L]`` int64.
         itself: ``[B]`` int64, the gallery item that is the query itself, -1 where none is; None: none is anywhere.
     """
@@ -51,7 +53,7 @@ def pair_batch(
 
     Args:
         embeddings: ``[B, D]`` raw.
-        labels: ``[B]`` or ``[B, L]`` integers.
+        labels: ``[B]`` or ``[B, L]`` integers; best on the CPU: those on a GPU are waited for.
         gallery: ``[G, D]`` raw; None: the batch itself.
         gallery_labels: ``[G]`` or ``[G, L]``.
         finest: keep the finest label column alone (losses that know only same or different).
@@ -75,9 +77,14 @@ def pair_batch(
         )
     if finest:
         rows, columns = rows[:, :1], columns[:, :1]
-    if gallery is None:
-        own = torch.arange(len(queries), device=queries.device)
-    return PairBatch(queries=queries, similarity=queries @ others.T, labels=rows, gallery_labels=columns, itself=own)
+    own = tensor(np.arange(len(queries))) if gallery is None else own
+    return PairBatch(
+        queries=queries,
+        similarity=queries @ others.T,
+        labels=tensor(rows),
+        gallery_labels=tensor(columns),
+        itself=None if own is None else tensor(host(own)),
+    )
 
 
 def without_self(pairs: Tensor, itself: Tensor | None) -> Tensor:
@@ -88,12 +95,14 @@ def without_self(pairs: Tensor, itself: Tensor | None) -> Tensor:
         itself: as in :class:`PairBatch`.
     """
     if itself is not None:
-        found = (itself >= 0).nonzero()[:, 0]
-        pairs[found, itself[found]] = False
+        column = host(itself)
+        found = np.flatnonzero(column >= 0)
+        row, column = send(np.stack([found, column[found]]), pairs.device)
+        pairs[row, column] = pairs.new_zeros(())
     return pairs
 
 
-def _labels(embeddings: Tensor, labels: Tensor, what: str) -> Tensor:
+def _labels(embeddings: Tensor, labels: Tensor, what: str) -> np.ndarray:
     if embeddings.ndim != 2:
         raise UserError(f"The {what} needs embeddings of shape [items, dimension]; {tuple(embeddings.shape)} came.")
     if labels.ndim not in (1, 2) or len(labels) != len(embeddings) or labels.is_floating_point():
@@ -101,13 +110,13 @@ def _labels(embeddings: Tensor, labels: Tensor, what: str) -> Tensor:
             f"The {what} needs whole-number labels [{len(embeddings)}] or [{len(embeddings)}, levels]; "
             f"{tuple(labels.shape)} of {labels.dtype} came."
         )
-    return labels.to(embeddings.device).reshape(len(labels), -1)
+    return host(labels).reshape(len(labels), -1)
 
 
 def query_rows(embeddings: Tensor, labels: Tensor) -> tuple[Tensor, Tensor]:
-    """Unit rows ``[B, D]`` and finest labels ``[B]``, for losses that compare with proxies alone.
+    """Unit rows ``[B, D]`` and finest labels ``[B]``, on the CPU, for losses that compare with proxies alone.
 
     Raises:
         UserError: shapes do not fit together.
     """
-    return unit(embeddings), _labels(embeddings, labels, "batch")[:, 0]
+    return unit(embeddings), tensor(_labels(embeddings, labels, "batch")[:, 0])

@@ -119,6 +119,6 @@ class Decomposable(LossModule):
             hinges = calibration(batch, given.pos_margin, given.neg_margin, given.mean_over)
             parts["calibration"] = weights.calibration * hinges
         if weights.proxy > 0:
-            loss = proxy_softmax(batch.queries, batch.labels[:, 0], self.proxies, given.temperature)
+            loss = proxy_softmax(batch.queries, batch.labels, self.proxies, given.temperature)
             parts["proxy"] = weights.proxy * loss
         return parts

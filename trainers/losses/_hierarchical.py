@@ -46,6 +46,6 @@ class HierarchicalRank(LossModule):
         batch = pair_batch(embeddings, labels, gallery, gallery_labels)
         parts = {self.name: self.weight_rank * self.ranker.loss(batch)}
         if self.weight_proxy > 0:
-            loss = proxy_softmax(batch.queries, batch.labels[:, 0], self.proxies, self.temperature)
+            loss = proxy_softmax(batch.queries, batch.labels, self.proxies, self.temperature)
             parts["proxy"] = self.weight_proxy * loss
         return parts

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from torch import Tensor
 
+from trainers.host import equal
 from trainers.losses._batch import PairBatch, without_self
 
 MEAN_OVER = ("active", "all")
@@ -26,10 +27,12 @@ def calibration(batch: PairBatch, pos_margin: float, neg_margin: float, mean_ove
         A scalar; a kind without (active) pairs adds zero, with zero gradient.
     """
     similarity = batch.similarity
-    same = batch.labels[:, None, 0] == batch.gallery_labels[None, :, 0]
+    same = equal(batch.labels, batch.gallery_labels, similarity.device)
     other = ~same
     same = without_self(same, batch.itself)
-    pull = (pos_margin - similarity[same]).clamp(min=0)
+    # The positives are few: picked out on a CPU; on a GPU, where that would be waited for, the others cost nothing.
+    near = similarity[same] if similarity.device.type == "cpu" else similarity.masked_fill(~same, pos_margin)
+    pull = (pos_margin - near).clamp(min=0)
     push = (similarity - neg_margin).clamp(min=0) * other
     pairs = ((pull > 0), (push > 0)) if mean_over == "active" else (same, other)
     return pull.sum() / pairs[0].sum().clamp(min=1) + push.sum() / pairs[1].sum().clamp(min=1)

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import torch
+import numpy as np
 from torch import Tensor
 
 from trainers.errors import UserError
+from trainers.host import finest, host, tensor
 from trainers.losses._batch import unit
-
-
-def finest(labels: Tensor) -> Tensor:
-    """``[N]`` labels of the finest level, from ``[N]`` or ``[N, L]``."""
-    return labels if labels.dim() == 1 else labels[:, 0]
 
 
 def flatten_views(embeddings: Tensor, labels: Tensor) -> tuple[Tensor, Tensor, Tensor]:
@@ -22,7 +18,8 @@ def flatten_views(embeddings: Tensor, labels: Tensor) -> tuple[Tensor, Tensor, T
         labels: ``[B]`` or ``[B, L]``.
 
     Returns:
-        ``[V * B, D]`` unit rows, their finest labels ``[V * B]`` and the image each comes from ``[V * B]``.
+        ``[V * B, D]`` unit rows, and on the CPU their finest labels ``[V * B]`` and the image each comes from
+        ``[V * B]``.
 
     Raises:
         UserError: shapes do not fit together.
@@ -36,8 +33,7 @@ def flatten_views(embeddings: Tensor, labels: Tensor) -> tuple[Tensor, Tensor, T
         )
     batch, views, dim = embeddings.shape
     rows = unit(embeddings).transpose(0, 1).reshape(views * batch, dim)
-    image = torch.arange(batch, device=embeddings.device).repeat(views)
-    return rows, finest(labels).repeat(views), image
+    return rows, tensor(np.tile(host(finest(labels)), views)), tensor(np.tile(np.arange(batch), views))
 
 
 def one_view(embeddings: Tensor, labels: Tensor) -> tuple[Tensor, Tensor]:
@@ -47,12 +43,12 @@ def one_view(embeddings: Tensor, labels: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def flatten_own(own: Tensor | None) -> Tensor | None:
-    """``own`` of :meth:`trainers.losses.base.LossModule.forward` in the order of :func:`flatten_views`."""
-    return own if own is None or own.dim() == 1 else own.T.reshape(-1)
+    """``own`` of :meth:`trainers.losses.base.LossModule.forward` in the order of :func:`flatten_views`, on the CPU."""
+    return None if own is None else tensor(host(own).T.reshape(-1))
 
 
 def contrast_set(gallery: Tensor, gallery_labels: Tensor | None) -> tuple[Tensor, Tensor]:
-    """Unit rows and finest labels of a separate gallery.
+    """Unit rows and finest labels, on the CPU, of a separate gallery.
 
     Raises:
         UserError: the gallery came without labels.
@@ -68,7 +64,7 @@ def refuse_gallery(title: str, gallery: Tensor | None) -> None:
         raise UserError(f"{title} compares images of one batch; a gallery came. Leave the memory out, or use SupCon.")
 
 
-def count_positives(labels: Tensor, gallery_labels: Tensor | None = None, own: Tensor | None = None) -> Tensor:
+def count_positives(labels: Tensor, gallery_labels: Tensor | None = None, own: Tensor | None = None) -> np.ndarray:
     """How many positives each image has, ``[N]`` int64, itself left out: in the batch, or in a gallery.
 
     Args:
@@ -76,12 +72,17 @@ def count_positives(labels: Tensor, gallery_labels: Tensor | None = None, own: T
         gallery_labels: ``[G]``; None: the batch's.
         own: ``[N]`` gallery row of each image's copy, -1 where none is; None: none is anywhere.
     """
-    others = labels if gallery_labels is None else gallery_labels
-    names, column = torch.cat([labels, others]).unique(return_inverse=True)
-    found = torch.bincount(column[len(labels) :], minlength=len(names))[column[: len(labels)]]
+    rows = host(labels)
+    others = np.sort(rows if gallery_labels is None else host(gallery_labels))
+    found = np.searchsorted(others, rows, side="right") - np.searchsorted(others, rows)
     if gallery_labels is None:
         return found - 1
-    return found if own is None else found - (own >= 0).long()
+    return found if own is None else found - (host(own) >= 0)
+
+
+def count_classes(*labels: Tensor) -> int:
+    """Different labels among all of these."""
+    return len(np.unique(np.concatenate([host(some) for some in labels])))
 
 
 def need_positives(title: str, labels: Tensor, gallery_labels: Tensor | None = None, own: Tensor | None = None) -> None:
@@ -90,11 +91,10 @@ def need_positives(title: str, labels: Tensor, gallery_labels: Tensor | None = N
     Raises:
         UserError: no two images share a class.
     """
-    found = bool((count_positives(labels, gallery_labels, own) > 0).any())
-    if not found:
+    if not (count_positives(labels, gallery_labels, own) > 0).any():
         raise UserError(
             f"{title} needs two images of at least one class in a batch; this one holds {len(labels)} images of "
-            f"{len(labels.unique())} classes. Use the m-per-class sampler with two or more images per class."
+            f"{count_classes(labels)} classes. Use the m-per-class sampler with two or more images per class."
         )
 
 
@@ -104,7 +104,7 @@ def need_negatives(title: str, labels: Tensor, gallery_labels: Tensor | None = N
     Raises:
         UserError: all images are of one class.
     """
-    if len(labels.unique() if gallery_labels is None else torch.cat([labels, gallery_labels]).unique()) < 2:
+    if count_classes(labels, *(() if gallery_labels is None else (gallery_labels,))) < 2:
         raise UserError(
             f"{title} needs images of two classes or more in a batch; all {len(labels)} are of one class. "
             f"Use the m-per-class sampler with two or more classes per batch."

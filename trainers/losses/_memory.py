@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
+import numpy as np
 import torch
 from torch import Tensor, nn
 
 from trainers.errors import UserError
+from trainers.host import host, tensor
 from trainers.losses._batch import unit
 from trainers.losses.base import LossDescriptor, LossModule
 
 
 class CrossBatchMemory(nn.Module):
     """A ring of the last ``size`` embeddings and labels: first in, first out. It is saved with the module's state.
+
+    Embeddings live where the module is moved to, labels and the count of rows on the CPU: places follow from it alone.
 
     Args:
         size: rows K kept.
@@ -42,34 +48,41 @@ class CrossBatchMemory(nn.Module):
             labels: ``[B]`` or ``[B, L]``.
 
         Returns:
-            ``[B]`` or ``[B, V]`` int64, the row of :meth:`contents` that each embedding now is; -1 for those that a
-            batch larger than the ring has no room for.
+            ``[B]`` or ``[B, V]`` int64 on the CPU, the row of :meth:`contents` that each embedding now is; -1 for those
+            that a batch larger than the ring has no room for.
 
         Raises:
             UserError: labels of another number of levels than the memory's.
         """
-        labels = labels.reshape(len(labels), -1)
-        if labels.shape[1] != self.labels.shape[1]:
+        known = host(labels).reshape(len(labels), -1)
+        if known.shape[1] != self.labels.shape[1]:
             raise UserError(
-                f"This memory keeps labels of {self.labels.shape[1]} level(s); {labels.shape[1]} came. "
-                f"Build it with levels={labels.shape[1]}."
+                f"This memory keeps labels of {self.labels.shape[1]} level(s); {known.shape[1]} came. "
+                f"Build it with levels={known.shape[1]}."
             )
         shape = embeddings.shape[:-1]
         if embeddings.dim() == 3:
-            labels = labels.repeat_interleave(embeddings.shape[1], 0)
+            known = known.repeat(embeddings.shape[1], axis=0)
             embeddings = embeddings.flatten(0, 1)
-        size, batch = len(self.rows), len(embeddings)
+        size, batch, before = len(self.rows), len(embeddings), int(host(self.pushed))
         kept = min(size, batch)  # of a batch larger than the ring only the last rows would survive
-        place = (int(self.pushed) + batch - kept + torch.arange(kept, device=self.rows.device)) % size
-        self.rows[place] = unit(embeddings[batch - kept :]).to(self.rows)
-        self.labels[place] = labels[batch - kept :].to(self.labels)
-        self.pushed += batch
-        return torch.cat([place.new_full((batch - kept,), -1), place]).reshape(shape)
+        place = (before + batch - kept + np.arange(kept)) % size
+        until_end = min(kept, size - int(place[0])) if kept else 0
+        new = unit(embeddings[batch - kept :]).to(self.rows)
+        for part, rows in ((place[:until_end], new[:until_end]), (place[until_end:], new[until_end:])):
+            if len(part):  # slices, so that no index has to travel
+                self.rows[int(part[0]) : int(part[-1]) + 1] = rows
+        host(self.labels)[place] = known[batch - kept :]
+        host(self.pushed)[()] = before + batch
+        return tensor(np.concatenate([np.full(batch - kept, -1), place]).reshape(shape))
 
     def contents(self) -> tuple[Tensor, Tensor]:
         """Rows ``[K', D]`` and labels ``[K', L]`` held now, copied: a later push leaves them as they are."""
-        held = len(self.rows) if self.full_from_start else min(int(self.pushed), len(self.rows))
-        return self.rows[:held].clone(), self.labels[:held].clone()
+        held = len(self.rows) if self.full_from_start else min(int(host(self.pushed)), len(self.rows))
+        return self.rows[:held].clone(), tensor(host(self.labels)[:held].copy())
+
+    def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> CrossBatchMemory:
+        return on_host(self, ("labels", "pushed"), super()._apply, fn, recurse)
 
 
 class WithMemory(LossModule):
@@ -124,29 +137,43 @@ class WithMemory(LossModule):
         if gallery is not None:
             raise UserError("A loss with a memory has its gallery already; another came. Pass the batch alone.")
         rows, row_labels, own = self._exchange(embeddings, labels)
-        if int(self.batches) <= self.after or len(rows) == 0:
+        if int(host(self.batches)) <= self.after or len(rows) == 0:
             return self.loss.terms(embeddings, labels)
         total = self.batch_factor + self.memory_factor
         found = {}
         if self.batch_factor:
             inner = self.loss.terms(embeddings, labels)
             found = {name: value * (self.batch_factor / total) for name, value in inner.items()}
-        held = (rows.to(embeddings.device), row_labels.to(embeddings.device))
-        known = {"own": own.to(embeddings.device)} if self.loss.leaves_self_out and own is not None else {}
-        outer = self.loss.terms(embeddings, labels, *held, **known)
+        known = {"own": own} if self.loss.leaves_self_out and own is not None else {}
+        outer = self.loss.terms(embeddings, labels, rows.to(embeddings.device), row_labels, **known)
         return found | {f"memory_{name}": value * (self.memory_factor / total) for name, value in outer.items()}
 
     def _exchange(self, embeddings: Tensor, labels: Tensor) -> tuple[Tensor, Tensor, Tensor | None]:
         """Push the batch, in training; rows and labels to compare with, and the rows that are the batch's own."""
         if not self.training:
             return *self.memory.contents(), None
-        self.batches += 1
+        host(self.batches)[()] += 1
         if self.loss.queue:
             before = self.memory.contents()
             self.memory.push(embeddings[:, -1], labels)
             return *before, None
         own = self.memory.push(embeddings, labels)
         return *self.memory.contents(), own
+
+    def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> WithMemory:
+        return on_host(self, ("batches",), super()._apply, fn, recurse)
+
+
+def on_host(
+    module: nn.Module, names: tuple[str, ...], move: Callable[..., nn.Module], fn: Callable, recurse: bool
+) -> nn.Module:
+    """Move a module, but for the buffers of these names, which stay as they are."""
+    kept = {name: module._buffers.pop(name) for name in names}
+    try:
+        return move(fn, recurse)
+    finally:
+        for name, buffer in kept.items():
+            module._buffers[name] = buffer
 
 
 def give_memory(

@@ -7,6 +7,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from trainers.errors import UserError
+from trainers.host import finest, host, send, tensor
 
 # Only a proxy's direction counts, so what matters is the angle moved per step. An Adam step of rate r is about
 # r * sqrt(D) long and nearly square to the proxy, whose length starts at 0.58: the angle starts at r * sqrt(D) / 0.58
@@ -22,6 +23,22 @@ def draw_proxies(count: int, dim: int) -> nn.Parameter:
     return nn.Parameter(torch.empty(count, dim).uniform_(-bound, bound))
 
 
+def known_classes(title: str, labels: Tensor, classes: int) -> Tensor:
+    """The finest labels ``[B]`` as int64 on the CPU, once each is known to have a proxy.
+
+    Raises:
+        UserError: a label is not in 0..classes - 1.
+    """
+    found = host(finest(labels))
+    strange = found[(found < 0) | (found >= classes)]
+    if len(strange):
+        raise UserError(
+            f"{title} has proxies for classes 0 to {classes - 1}; label {strange[0]} came. "
+            f"Build the loss with num_classes of the training set."
+        )
+    return tensor(found)
+
+
 def proxy_softmax(
     queries: Tensor,
     labels: Tensor,
@@ -34,7 +51,7 @@ def proxy_softmax(
 
     Args:
         queries: ``[B, D]`` unit rows.
-        labels: ``[B]`` int64 in 0..C-1.
+        labels: ``[B]`` or ``[B, L]`` int64, the finest in 0..C-1; best on the CPU.
         proxies: ``[C * num_centers, D]`` raw, rows grouped by class; normalised here.
         temperature: T.
         num_centers: centres per class, pooled by their own softmax-weighted mean.
@@ -44,14 +61,9 @@ def proxy_softmax(
         UserError: a label has no proxy.
     """
     classes = len(proxies) // num_centers
-    lowest, highest = torch.stack([labels.min(), labels.max()]).tolist()
-    if lowest < 0 or highest >= classes:
-        raise UserError(
-            f"Class proxies are numbered 0 to {classes - 1}; label {highest if highest >= classes else lowest} came. "
-            "Build the loss with num_classes of the training set."
-        )
+    own = known_classes("The proxy softmax", labels, classes)
     logits = queries @ functional.normalize(proxies.to(queries.dtype), dim=-1, eps=1e-12).T
     if num_centers > 1:
         centres = logits.unflatten(1, (classes, num_centers))
         logits = (centres * (centres / temperature_centers).softmax(-1)).sum(-1)
-    return functional.cross_entropy(logits / temperature, labels)
+    return functional.cross_entropy(logits / temperature, send(own, logits.device))

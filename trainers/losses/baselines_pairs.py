@@ -1,45 +1,36 @@
-"""The classic pair and triplet losses, computed by pytorch-metric-learning."""
+"""The classic pair and triplet losses."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 
-from torch import Tensor, nn
+import torch
+from torch import Tensor
 
-from trainers.losses._inputs import (
-    contrast_set,
-    count_positives,
-    flatten_own,
-    need_negatives,
-    need_positives,
-    one_view,
-)
+from trainers.losses import _triplets
+from trainers.losses._pairings import FAR, Pairings, active_mean
 from trainers.losses.base import LossDescriptor, LossModule
 from trainers.parameters import parameter
 
-Indices = tuple[Tensor, ...]  # (anchor, positive, negative), or (anchor, positive, anchor, negative)
 
-
-class MinedPairs(LossModule):
-    """A pair or triplet loss of pytorch-metric-learning, with a miner that chooses what it looks at (or None: all).
+class PairLoss(LossModule):
+    """A cost of the pairs of a batch.
 
     Args:
         title: for messages.
-        loss: called as ``loss(embeddings, labels, indices, ref_emb, ref_labels)``.
-        miner: called as ``miner(embeddings, labels, ref_emb, ref_labels)``.
-        triplets: the loss compares a positive with a negative, so a batch needs both.
-        positives: a batch without a positive pair is refused.
+        cost: from the pairs to a scalar.
+        positives, negatives: a batch without a pair of the kind is refused.
     """
 
     leaves_self_out = True
 
     def __init__(
-        self, title: str, loss: nn.Module, miner: nn.Module | None, *, triplets: bool = False, positives: bool = True
+        self, title: str, cost: Callable[[Pairings], Tensor], *, positives: bool = True, negatives: bool = False
     ) -> None:
         super().__init__()
-        self.title, self.loss, self.miner = title, loss, miner
-        self.triplets, self.positives = triplets, positives
+        self.title, self.cost, self.positives, self.negatives = title, cost, positives, negatives
 
     def terms(
         self,
@@ -54,38 +45,8 @@ class MinedPairs(LossModule):
         Raises:
             UserError: no two images share a class, or (triplets) all share one.
         """
-        rows, row_labels = one_view(embeddings, labels)
-        others, other_labels = (None, None) if gallery is None else contrast_set(gallery, gallery_labels)
-        itself = None if gallery is None else flatten_own(own)
-        if self.positives:
-            need_positives(self.title, row_labels, other_labels, itself)
-        if self.triplets:
-            need_negatives(self.title, row_labels, other_labels)
-        indices = None
-        if self.miner is not None:
-            # With separate arguments for the batch itself the library would treat each image as its own positive.
-            indices = self.miner(rows, row_labels, *(() if others is None else (others, other_labels)))
-        if itself is not None:
-            indices = self._without_self(indices, row_labels, other_labels, itself)
-        return {"pairs": self.loss(rows, row_labels, indices, others, other_labels)}
-
-    def _without_self(self, indices: Indices | None, labels: Tensor, gallery_labels: Tensor, itself: Tensor) -> Indices:
-        """Pairs or triplets, mined or all, less those whose positive is the anchor's own copy."""
-        from pytorch_metric_learning.utils import loss_and_miner_utils as library
-
-        if indices is None:
-            every = library.get_all_triplets_indices if self.triplets else library.get_all_pairs_indices
-            indices = every(labels, gallery_labels)
-        kept = indices[1] != itself[indices[0]]
-        if len(indices) == 3:
-            return tuple(index[kept] for index in indices)
-        anchors, negatives = indices[2:]
-        if (
-            self.miner is not None
-        ):  # it chose the negatives of an anchor by its positives: none are left of a lonely one
-            some = (count_positives(labels, gallery_labels, itself) > 0)[anchors]
-            anchors, negatives = anchors[some], negatives[some]
-        return indices[0][kept], indices[1][kept], anchors, negatives
+        given = (embeddings, labels, gallery, gallery_labels, own)
+        return {"pairs": self.cost(Pairings.of(self.title, *given, positives=self.positives, negatives=self.negatives))}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -94,20 +55,12 @@ class TripletParameters:
     swap: bool = parameter(False, help="Compare the negative with the nearer of anchor and positive.")
 
 
-def _triplet(mining: str, title: str) -> Callable[..., MinedPairs]:
+def _triplet(cost: Callable[..., Tensor], title: str) -> Callable[..., PairLoss]:
     def build(
         parameters: TripletParameters, *, num_classes: int, dim: int, class_labels: Tensor | None = None
-    ) -> MinedPairs:
-        from pytorch_metric_learning import losses, miners  # slow to import
-
-        loss = losses.TripletMarginLoss(margin=parameters.margin, swap=parameters.swap)
-        miner = {
-            "all": lambda: None,
-            "semihard": lambda: miners.TripletMarginMiner(margin=parameters.margin, type_of_triplets="semihard"),
-            "hard": lambda: miners.BatchHardMiner(),
-            "distance_weighted": lambda: miners.DistanceWeightedMiner(),
-        }[mining]()
-        return MinedPairs(title, loss, miner, triplets=True)
+    ) -> PairLoss:
+        given = partial(cost, margin=parameters.margin, swap=parameters.swap)
+        return PairLoss(title, given, negatives=True)
 
     return build
 
@@ -122,14 +75,32 @@ class MultiSimilarityParameters:
     )
 
 
+def multi_similarity(pairs: Pairings, given: MultiSimilarityParameters) -> Tensor:
+    """Mean over queries of both terms; a query without pairs of a kind adds 0 for it."""
+    similarity = pairs.rows @ pairs.others.T
+    positive, negative = pairs.positive, pairs.negative
+    if given.epsilon is not None:
+        known = similarity.detach()
+        rival = known.masked_fill(~negative, -FAR).amax(1, keepdim=True)
+        worst = known.masked_fill(~positive, FAR).amin(1, keepdim=True)
+        positive = positive & (known - given.epsilon < rival)
+        negative = negative & (known + given.epsilon > worst)
+    pull = _log_one_plus(given.alpha * (given.base - similarity), positive) / given.alpha
+    push = _log_one_plus(given.beta * (similarity - given.base), negative) / given.beta
+    return (pull + push).mean()
+
+
+def _log_one_plus(exponents: Tensor, chosen: Tensor) -> Tensor:
+    """``[Q]``: log(1 + sum of exp over what is chosen in each row)."""
+    one = exponents.new_zeros(len(exponents), 1)
+    return torch.cat([exponents.masked_fill(~chosen, -FAR), one], 1).logsumexp(1)
+
+
 def _multi_similarity(
     parameters: MultiSimilarityParameters, *, num_classes: int, dim: int, class_labels: Tensor | None = None
-) -> MinedPairs:
-    from pytorch_metric_learning import losses, miners
-
-    loss = losses.MultiSimilarityLoss(alpha=parameters.alpha, beta=parameters.beta, base=parameters.base)
-    miner = None if parameters.epsilon is None else miners.MultiSimilarityMiner(epsilon=parameters.epsilon)
-    return MinedPairs("Multi-Similarity", loss, miner, triplets=miner is not None)
+) -> PairLoss:
+    mined = parameters.epsilon is not None
+    return PairLoss("Multi-Similarity", partial(multi_similarity, given=parameters), negatives=mined)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -138,13 +109,16 @@ class ContrastiveParameters:
     neg_margin: float = parameter(0.5, low=0.0, high=2.0, help="Images of other classes are pushed out to this.")
 
 
+def contrastive(pairs: Pairings, given: ContrastiveParameters) -> Tensor:
+    """Both hinges, each a mean over the pairs inside it."""
+    pull = active_mean(pairs.distance - given.pos_margin, pairs.positive)
+    return pull + active_mean(given.neg_margin - pairs.distance, pairs.negative)
+
+
 def _contrastive(
     parameters: ContrastiveParameters, *, num_classes: int, dim: int, class_labels: Tensor | None = None
-) -> MinedPairs:
-    from pytorch_metric_learning import losses
-
-    loss = losses.ContrastiveLoss(pos_margin=parameters.pos_margin, neg_margin=parameters.neg_margin)
-    return MinedPairs("Contrastive", loss, None, positives=False)
+) -> PairLoss:
+    return PairLoss("Contrastive", partial(contrastive, given=parameters), positives=False)
 
 
 _TRIPLET = LossDescriptor(
@@ -157,7 +131,7 @@ _TRIPLET = LossDescriptor(
     equation=r"\mathcal{L}=\operatorname{mean}_{(a,p,n):\,>0}\,[\,d_{ap}-d_{an}+m\,]_+",
     sentence="Each image should be nearer to one of its class than to one of another class, by a margin.",
     parameters=TripletParameters,
-    module=_triplet("all", "Triplet"),
+    module=_triplet(_triplets.every, "Triplet"),
     gallery=True,
     lists_triplets=True,
     order=501,
@@ -171,7 +145,7 @@ DESCRIPTORS = (
         title="Triplet (semi-hard)",
         equation=r"\mathcal{L}=\operatorname{mean}_{d_{ap}<d_{an}\leq d_{ap}+m}\,[\,d_{ap}-d_{an}+m\,]_+",
         sentence="The triplet loss on negatives that are farther than the positive, but not by the margin yet.",
-        module=_triplet("semihard", "Triplet (semi-hard)"),
+        module=_triplet(partial(_triplets.every, semihard=True), "Triplet (semi-hard)"),
         order=502,
     ),
     replace(
@@ -183,7 +157,7 @@ DESCRIPTORS = (
         url="https://arxiv.org/abs/1703.07737",
         equation=r"\mathcal{L}=\operatorname{mean}_a\,[\,\max_p d_{ap}-\min_n d_{an}+m\,]_+",
         sentence="The triplet loss on each image's farthest positive and nearest negative in the batch.",
-        module=_triplet("hard", "Triplet (hard)"),
+        module=_triplet(_triplets.hardest, "Triplet (hard)"),
         lists_triplets=False,
         order=503,
     ),
@@ -199,7 +173,7 @@ DESCRIPTORS = (
             r"q(d)\propto d^{D-2}\big(1-\tfrac14d^2\big)^{(D-3)/2}"
         ),
         sentence="The triplet loss on negatives drawn evenly over their distances, so that hard ones are not rare.",
-        module=_triplet("distance_weighted", "Triplet (distance)"),
+        module=_triplet(_triplets.distance_weighted, "Triplet (distance)"),
         pair_bytes=170,
         lists_triplets=False,
         order=504,

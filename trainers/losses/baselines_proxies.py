@@ -1,58 +1,51 @@
-"""Proxy baselines: Proxy Anchor and ProxyNCA++ by pytorch-metric-learning, ArcFace."""
+"""Proxy baselines: Proxy Anchor, ProxyNCA++, ArcFace."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
+from typing import Any
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 from torch.nn import functional
 
-from trainers.errors import UserError
+from trainers.host import send
 from trainers.losses._batch import unit
-from trainers.losses._inputs import one_view, refuse_gallery
-from trainers.losses._proxies import PROXY_LEARNING_RATE, draw_proxies
+from trainers.losses._inputs import count_classes, one_view, refuse_gallery
+from trainers.losses._proxies import PROXY_LEARNING_RATE, draw_proxies, known_classes
 from trainers.losses.base import LossDescriptor, LossModule
 from trainers.parameters import parameter
 
 
-def known_classes(title: str, labels: Tensor, classes: int) -> Tensor:
-    """The labels as int64, once each is known to have a proxy.
+class ProxyLoss(LossModule):
+    """A loss of the cosines between a batch and one proxy per class, ``proxies [C, D]``.
 
-    Raises:
-        UserError: a label is not in 0..classes - 1.
+    Args:
+        title: for messages.
+        cost: from the cosines ``[B, C]`` and the classes ``[B]``, int64 on the CPU, to a scalar.
+        num_classes, dim: C and D.
     """
-    strange = labels[(labels < 0) | (labels >= classes)]
-    if len(strange):
-        raise UserError(
-            f"{title} has proxies for classes 0 to {classes - 1}; label {int(strange[0])} came. "
-            f"Build the loss with num_classes of the training set."
-        )
-    return labels.long()
 
-
-class ProxyPairs(LossModule):
-    """A proxy loss of pytorch-metric-learning that keeps its proxies as ``proxies [C, D]``."""
-
-    def __init__(self, title: str, loss: nn.Module, num_classes: int, dim: int) -> None:
+    def __init__(self, title: str, cost: Callable[[Tensor, Tensor], Tensor], num_classes: int, dim: int) -> None:
         super().__init__()
-        loss.proxies = draw_proxies(num_classes, dim)
-        self.title, self.loss = title, loss
-
-    @property
-    def proxies(self) -> Tensor:
-        """``[C, D]`` raw."""
-        return self.loss.proxies
+        self.title, self.cost = title, cost
+        self.proxies = draw_proxies(num_classes, dim)
 
     def terms(
         self, embeddings: Tensor, labels: Tensor, gallery: Tensor | None = None, gallery_labels: Tensor | None = None
     ) -> dict[str, Tensor]:
         refuse_gallery(self.title, gallery)
         rows, row_labels = one_view(embeddings, labels)
-        row_labels = known_classes(self.title, row_labels, len(self.proxies))
-        # The library would change the proxies' type to that of the rows.
-        return {"proxy": self.loss(rows.to(self.proxies.dtype), row_labels)}
+        classes = known_classes(self.title, row_labels, len(self.proxies))
+        return {"proxy": self.cost(rows @ unit(self.proxies).to(rows.dtype).T, classes)}
+
+    def _load_from_state_dict(self, state_dict: dict[str, Tensor], prefix: str, *rest: Any) -> None:
+        if f"{prefix}loss.proxies" in state_dict:  # as checkpoints named them while a library computed the loss
+            state_dict[f"{prefix}proxies"] = state_dict.pop(f"{prefix}loss.proxies")
+        super()._load_from_state_dict(state_dict, prefix, *rest)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,13 +54,19 @@ class ProxyAnchorParameters:
     alpha: float = parameter(32.0, low=1.0, high=128.0, log=True, help="Sharpness: how much the hardest images count.")
 
 
+def proxy_anchor(cosine: Tensor, classes: Tensor, given: ProxyAnchorParameters) -> Tensor:
+    """Both terms: the mean over the classes of the batch, and over all classes."""
+    own = send(classes, cosine.device)[:, None] == torch.arange(cosine.shape[1], device=cosine.device)
+    one = cosine.new_zeros(1, cosine.shape[1])  # under the logarithm, beside the sum
+    pull = torch.cat([(-given.alpha * (cosine - given.margin)).masked_fill(~own, -math.inf), one]).logsumexp(0)
+    push = torch.cat([(given.alpha * (cosine + given.margin)).masked_fill(own, -math.inf), one]).logsumexp(0)
+    return pull.sum() / count_classes(classes) + push.mean()
+
+
 def _proxy_anchor(
     parameters: ProxyAnchorParameters, *, num_classes: int, dim: int, class_labels: Tensor | None = None
-) -> ProxyPairs:
-    from pytorch_metric_learning import losses  # slow to import
-
-    loss = losses.ProxyAnchorLoss(num_classes, dim, margin=parameters.margin, alpha=parameters.alpha)
-    return ProxyPairs("Proxy Anchor", loss, num_classes, dim)
+) -> ProxyLoss:
+    return ProxyLoss("Proxy Anchor", partial(proxy_anchor, given=parameters), num_classes, dim)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,13 +76,15 @@ class ProxyNCAParameters:
     )
 
 
+def proxy_nca(cosine: Tensor, classes: Tensor, given: ProxyNCAParameters) -> Tensor:
+    """Cross-entropy over negative squared distances, 2 cosine - 2 of unit rows, by temperature."""
+    return functional.cross_entropy((2 * cosine - 2) / given.temperature, send(classes, cosine.device))
+
+
 def _proxy_nca(
     parameters: ProxyNCAParameters, *, num_classes: int, dim: int, class_labels: Tensor | None = None
-) -> ProxyPairs:
-    from pytorch_metric_learning import losses
-
-    loss = losses.ProxyNCALoss(num_classes, dim, softmax_scale=1 / parameters.temperature)
-    return ProxyPairs("ProxyNCA++", loss, num_classes, dim)
+) -> ProxyLoss:
+    return ProxyLoss("ProxyNCA++", partial(proxy_nca, given=parameters), num_classes, dim)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -110,7 +111,7 @@ class ArcFace(LossModule):
     ) -> dict[str, Tensor]:
         refuse_gallery("ArcFace", gallery)
         rows, row_labels = one_view(embeddings, labels)
-        row_labels = known_classes("ArcFace", row_labels, len(self.proxies))[:, None]
+        row_labels = send(known_classes("ArcFace", row_labels, len(self.proxies)), rows.device)[:, None]
         margin, cosine = self.settings.margin, rows @ unit(self.proxies).to(rows.dtype).T
         own = cosine.gather(1, row_labels)
         # The slope of the sine is infinite where image and proxy coincide; below the floor it is cut to 0.

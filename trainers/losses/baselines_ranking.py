@@ -5,11 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
-from trainers.losses._batch import without_self
-from trainers.losses._inputs import contrast_set, flatten_own, need_positives, one_view, refuse_gallery
+from trainers.host import send
+from trainers.losses._inputs import count_positives, refuse_gallery
+from trainers.losses._pairings import Pairings
 from trainers.losses.base import LossDescriptor, LossModule
 from trainers.parameters import parameter
 
@@ -33,15 +35,30 @@ class OwnRanking(LossModule):
         Raises:
             UserError: no query has one.
         """
-        rows, row_labels = one_view(embeddings, labels)
-        others, other_labels = (rows, row_labels) if gallery is None else contrast_set(gallery, gallery_labels)
-        itself = torch.arange(len(rows), device=rows.device) if gallery is None else flatten_own(own)
-        need_positives(self.title, row_labels, other_labels, itself)
-        candidate = torch.ones(len(rows), len(others), dtype=torch.bool, device=rows.device)
-        candidate = without_self(candidate, itself)
-        positive = candidate & (row_labels[:, None] == other_labels[None])
-        kept = positive.any(1)
-        return (rows @ others.to(rows.dtype).T)[kept], positive[kept], candidate[kept]
+        pairs = Pairings.of(self.title, embeddings, labels, gallery, gallery_labels, own)
+        found = np.flatnonzero(count_positives(pairs.labels, pairs.other_labels, pairs.itself) > 0)
+        kept = send(found, pairs.rows.device)
+        similarity, positive = pairs.rows[kept] @ pairs.others.T, pairs.positive[kept]
+        return similarity, positive, positive | pairs.negative[kept]
+
+
+def histogram_loss(values: Tensor, positive: Tensor, candidate: Tensor, centres: Tensor, width: float) -> Tensor:
+    """1 - AP of each list, with precision and recall at the edge of every bin; the mean.
+
+    Args:
+        values: ``[Q, G]``, of which each counts in the bins nearer than ``width``, the more the nearer.
+        positive, candidate: bool ``[Q, G]``; every list has a positive.
+        centres: ``[bins]``, best first.
+        width: distance between neighbouring centres.
+    """
+    found, hits = [], []
+    for centre in centres:  # one [Q, G] table at a time
+        inside = (1 - (values - centre).abs() / width).clamp(min=0)
+        found.append(inside.masked_fill(~candidate, 0.0).sum(1))
+        hits.append(inside.masked_fill(~positive, 0.0).sum(1))
+    in_bin, hit = torch.stack(found, 1), torch.stack(hits, 1)
+    precision = hit.cumsum(1) / in_bin.cumsum(1).clamp(min=1e-12)
+    return (1 - (precision * hit).sum(1) / positive.sum(1)).mean()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,24 +66,26 @@ class FastAPParameters:
     num_bins: int = parameter(10, low=2, high=100, help="Bins of the histogram of squared distances.")
 
 
-class FastAP(LossModule):
-    """Computed by pytorch-metric-learning."""
+class FastAP(OwnRanking):
+    """1 - AP read off a soft histogram of squared distances."""
+
+    title = "FastAP"
+    leaves_self_out = False  # it takes no gallery in which a copy could be
 
     def __init__(
         self, parameters: FastAPParameters, *, num_classes: int = 0, dim: int = 0, class_labels: Tensor | None = None
     ) -> None:
         super().__init__()
-        from pytorch_metric_learning import losses  # slow to import
-
-        self.loss = losses.FastAPLoss(num_bins=parameters.num_bins)
+        self.settings = parameters
 
     def terms(
         self, embeddings: Tensor, labels: Tensor, gallery: Tensor | None = None, gallery_labels: Tensor | None = None
     ) -> dict[str, Tensor]:
         refuse_gallery("FastAP", gallery)
-        rows, row_labels = one_view(embeddings, labels)
-        need_positives("FastAP", row_labels)
-        return {"ranking": self.loss(rows, row_labels)}
+        similarity, positive, candidate = self.lists(embeddings, labels, None, None, None)
+        bins = self.settings.num_bins
+        centres = torch.linspace(0, 4, bins + 1, dtype=similarity.dtype, device=similarity.device)
+        return {"ranking": histogram_loss(2 - 2 * similarity, positive, candidate, centres, 4 / bins)}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -96,14 +115,7 @@ class SoftBinAP(OwnRanking):
         similarity, positive, candidate = self.lists(embeddings, labels, gallery, gallery_labels, own)
         centres = torch.linspace(1, -1, self.settings.num_bins, dtype=similarity.dtype, device=similarity.device)
         width = 2 / (self.settings.num_bins - 1)
-        found, hits = [], []
-        for centre in centres:  # best bin first; one [Q, G] table at a time
-            inside = (1 - (similarity.clamp(-1, 1) - centre).abs() / width).clamp(min=0)
-            found.append(inside.masked_fill(~candidate, 0.0).sum(1))
-            hits.append(inside.masked_fill(~positive, 0.0).sum(1))
-        in_bin, hit = torch.stack(found, 1), torch.stack(hits, 1)
-        precision = hit.cumsum(1) / in_bin.cumsum(1).clamp(min=1e-12)
-        return {"ranking": (1 - (precision * hit).sum(1) / positive.sum(1)).mean()}
+        return {"ranking": histogram_loss(similarity.clamp(-1, 1), positive, candidate, centres, width)}
 
 
 class Rank(torch.autograd.Function):

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor
 
 from trainers.errors import UserError
-from trainers.losses._inputs import one_view, refuse_gallery
+from trainers.host import equal, host
+from trainers.losses._inputs import count_positives, one_view, refuse_gallery
 from trainers.losses.base import LossDescriptor, LossModule
 from trainers.parameters import parameter
+
+if TYPE_CHECKING:
+    from trainers.losses import _overlap
 
 TITLE = "Contextual"
 
@@ -115,15 +119,9 @@ class Contextual(LossModule):
                 f"Use more classes in a batch or a smaller k."
             )
         similarity = rows @ rows.T
-        same = row_labels[:, None] == row_labels[None]
-        other = ~torch.eye(len(rows), dtype=torch.bool, device=rows.device)
-        miss = same.to(rows.dtype) - contextual_similarity(similarity, k, p.eps, p.alpha)
-        return {
-            "context": miss.masked_fill(~other, 0.0).square().mean(),
-            "contrast": _active_mean(p.pos_margin - similarity, same & other)
-            + _active_mean(similarity - p.neg_margin, ~same),
-            "regulariser": (similarity.mean() - p.similarity_target).square(),
-        }
+        plan = listed(similarity, row_labels, k, p)
+        context, contrast, mean = plan.terms(similarity) if plan else whole(similarity, row_labels, k, p)
+        return {"context": context, "contrast": contrast, "regulariser": (mean - p.similarity_target).square()}
 
     def terms(
         self, embeddings: Tensor, labels: Tensor, gallery: Tensor | None = None, gallery_labels: Tensor | None = None
@@ -139,10 +137,47 @@ class Contextual(LossModule):
         return {name: weights[name] * value for name, value in parts.items()}
 
 
+def listed(
+    similarity: Tensor, labels: Tensor, k: int, parameters: ContextualParameters
+) -> _overlap.Neighbourhoods | None:
+    """The neighbours of a batch as lists; None where whole matrices are quicker: on a GPU, in small or dense batches.
+
+    Args:
+        similarity, labels, k, parameters: as for :func:`whole`.
+    """
+    if similarity.device.type != "cpu":
+        return None
+    from trainers.losses import _overlap  # its compiler is slow to import
+
+    p, margins = parameters, (parameters.pos_margin, parameters.neg_margin)
+    return _overlap.neighbourhoods(similarity, host(labels), k=k, eps=p.eps, alpha=p.alpha, margins=margins)
+
+
+def whole(
+    similarity: Tensor, labels: Tensor, k: int, parameters: ContextualParameters
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Contextual term, contrastive term and mean cosine by products of whole matrices.
+
+    Args:
+        similarity: ``[n, n]``.
+        labels: int64 ``[n]``, on the CPU.
+        k: size of a neighbourhood.
+        parameters: the rest.
+    """
+    p, same = parameters, equal(labels, labels, similarity.device)
+    other = ~torch.eye(len(same), dtype=torch.bool, device=same.device)
+    miss = same.to(similarity.dtype) - contextual_similarity(similarity, k, p.eps, p.alpha)
+    pull = _active_mean(p.pos_margin - similarity, same & other)
+    return (
+        miss.masked_fill(~other, 0.0).square().mean(),
+        pull + _active_mean(similarity - p.neg_margin, ~same),
+        similarity.mean(),
+    )
+
+
 def _images_per_class(labels: Tensor) -> int:
     """Images of an image's class, itself counted: the median over the batch, and at least the smallest k."""
-    _, row, counts = labels.unique(return_inverse=True, return_counts=True)
-    return max(2, int(counts[row].median()))
+    return max(2, sorted(count_positives(labels) + 1)[(len(labels) - 1) // 2])
 
 
 def advice(parameters: ContextualParameters, images_per_class: int, classes_per_batch: int) -> str:

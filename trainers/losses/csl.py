@@ -10,6 +10,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from trainers.errors import UserError
+from trainers.host import host, send
 from trainers.losses._batch import unit
 from trainers.losses._inputs import one_view, refuse_gallery
 from trainers.losses.base import LossDescriptor, LossModule
@@ -55,6 +56,7 @@ class CSL(LossModule):
         self.margins = _margins(parameters.margins_fine_to_coarse, class_labels.shape[1])
         self.proxies = nn.Parameter(torch.empty(num_classes, dim).uniform_(-1, 1) / math.sqrt(dim))
         self.register_buffer("proxy_labels", class_labels.long())
+        self._finest = host(class_labels)[:, 0].copy()  # on the host, where the labels of a batch are
 
     def terms(
         self, embeddings: Tensor, labels: Tensor, gallery: Tensor | None = None, gallery_labels: Tensor | None = None
@@ -66,11 +68,12 @@ class CSL(LossModule):
         """
         refuse_gallery("CSL", gallery)
         rows, row_labels = one_view(embeddings, labels)
-        own = row_labels[:, None] == self.proxy_labels[None, :, 0]
-        if not own.any(1).all():
-            stranger = int(row_labels[~own.any(1)][0])
+        named = host(row_labels)[:, None] == self._finest
+        if not named.any(1).all():
+            stranger = host(row_labels)[~named.any(1)][0]
             raise UserError(f"CSL has no proxy for class {stranger}; it was built for {len(self.proxies)} classes.")
-        full = self.proxy_labels[own.int().argmax(1)]
+        full = self.proxy_labels[send(named.argmax(1), rows.device)]
+        own = full[:, 0, None] == self.proxy_labels[None, :, 0]
         logits = self.settings.scale * (rows @ unit(self.proxies).to(rows.dtype).T)
         pull = (-logits).masked_fill(~own, -math.inf).logsumexp(1)
         share = 1.0 if self.settings.reduce_levels == "sum" else 1 / len(self.margins)

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
 import torch
 from torch import Tensor
 
 from trainers.errors import ParameterError
+from trainers.host import equal, finest, host, send, tensor
 from trainers.losses._batch import PairBatch, pair_batch
+from trainers.losses._inputs import count_positives
 from trainers.losses._measures import Recall
 from trainers.losses._smooth import SmoothRank
 from trainers.losses.base import LossDescriptor, LossModule
@@ -85,17 +88,18 @@ def mixed(batch: PairBatch) -> PairBatch:
     Virtual items are queries and gallery items like the others. They are not renormalised, so that every similarity
     with them is the same mixture of similarities, as SiMix asks. Draws from torch's global generator.
     """
-    finest = batch.labels[:, 0]
-    same = (finest[:, None] == finest[None, :]).fill_diagonal_(False)
-    able = same.any(1).nonzero()[:, 0]
+    labels, rows = host(batch.labels), batch.queries
+    able = np.flatnonzero(count_positives(finest(batch.labels)) > 0)
     if len(able) == 0:
         return batch
-    mate = torch.multinomial(same[able].float(), 1)[:, 0]
-    share = torch.rand(len(able), 1, dtype=batch.queries.dtype, device=batch.queries.device)
-    rows = batch.queries
-    rows = torch.cat([rows, share * rows[able] + (1.0 - share) * rows[mate]])
-    labels = torch.cat([batch.labels, batch.labels[able]])
-    itself = torch.arange(len(rows), device=rows.device)
+    taken = send(able, rows.device)
+    same = equal(batch.labels, batch.labels, rows.device).fill_diagonal_(False)[taken]
+    # One classmate each, as torch.multinomial draws it, which waits for the device to look at the weights first.
+    mate = (same.float() / torch.empty(same.shape, device=rows.device).exponential_()).argmax(1)
+    share = torch.rand(len(able), 1, dtype=rows.dtype, device=rows.device)
+    rows = torch.cat([rows, share * rows[taken] + (1.0 - share) * rows[mate]])
+    labels = tensor(np.concatenate([labels, labels[able]]))
+    itself = tensor(np.arange(len(labels)))
     return PairBatch(queries=rows, similarity=rows @ rows.T, labels=labels, gallery_labels=labels, itself=itself)
 
 

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from trainers.errors import UserError
+from trainers.host import equal
 from trainers.losses._inputs import flatten_views, refuse_gallery
 from trainers.losses.base import LossDescriptor, LossModule
 from trainers.losses.supcon import Temperatures, positive_cross_entropy, temperature
@@ -47,7 +48,7 @@ class SimCLR(LossModule):
         rows, _, image = flatten_views(embeddings, labels)
         itself = torch.eye(len(rows), dtype=torch.bool, device=rows.device)
         logits = rows @ rows.T / self.settings.temperature
-        losses = positive_cross_entropy(logits, image[:, None] == image[None], itself)
+        losses = positive_cross_entropy(logits, equal(image, image, rows.device), itself)
         return {"contrast": losses.mean() * self.settings.factor}
 
 

@@ -7,9 +7,11 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
+from trainers.host import equal, send, tensor
 from trainers.losses._inputs import contrast_set, flatten_own, flatten_views
 from trainers.losses.base import LossDescriptor, LossModule
 from trainers.parameters import parameter
@@ -74,11 +76,11 @@ class SupCon(LossModule):
         rows, row_labels, _ = flatten_views(embeddings, labels)
         anchors = len(embeddings) if self.settings.contrast_mode == "one" else len(rows)
         others, other_labels = (rows, row_labels) if gallery is None else contrast_set(gallery, gallery_labels)
-        itself = torch.arange(len(rows), device=rows.device) if gallery is None else flatten_own(own)
+        itself = tensor(np.arange(len(rows))) if gallery is None else flatten_own(own)
         absent = None
         if itself is not None:
-            absent = itself[:anchors, None] == torch.arange(len(others), device=rows.device)
-        positive = row_labels[:anchors, None] == other_labels[None]
+            absent = send(itself, rows.device)[:anchors, None] == torch.arange(len(others), device=rows.device)
+        positive = equal(row_labels, other_labels, rows.device)[:anchors]
         logits = rows[:anchors] @ others.T / self.settings.temperature
         losses = positive_cross_entropy(logits, positive, absent, inside=self.inside)
         return {"contrast": losses.mean() * self.settings.factor}

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import torch
+import numpy as np
 from torch import Tensor
 
+from trainers.host import equal, tensor
 from trainers.losses._batch import without_self
 from trainers.losses._inputs import contrast_set, flatten_own, one_view
 from trainers.losses.base import LossDescriptor, LossModule
@@ -56,9 +57,9 @@ class XBMContrastive(LossModule):
     ) -> dict[str, Tensor]:
         rows, row_labels = one_view(embeddings, labels)
         others, other_labels = (rows, row_labels) if gallery is None else contrast_set(gallery, gallery_labels)
-        itself = torch.arange(len(rows), device=rows.device) if gallery is None else flatten_own(own)
+        itself = tensor(np.arange(len(rows))) if gallery is None else flatten_own(own)
         similarity = rows @ others.to(rows.dtype).T
-        same = row_labels[:, None] == other_labels[None]
+        same = equal(row_labels, other_labels, rows.device)
         pull = without_self(same & (similarity < self.settings.positive_cutoff), itself)
         push = ~same & (similarity > self.settings.margin)
         cost = similarity if self.settings.negatives == "similarity" else similarity - self.settings.margin

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import numpy as np
 import torch
 from torch import Tensor
 
 from trainers.errors import UserError
+from trainers.host import read
 from trainers.metrics.blocks import EXACT, GRID, KEY
 
 BLOCK = 2**24  # keys held at once
@@ -93,12 +95,30 @@ def norms(gallery: Tensor, dtype: torch.dtype, what: str) -> Tensor:
     """Euclidean norms ``[G]``, at least 1e-12, made in slices so that no second gallery is needed.
 
     Raises:
-        UserError: a row holds NaN, infinity or numbers whose squares overflow; ``what`` names the rows.
+        UserError: a row on the CPU holds NaN, infinity or numbers whose squares overflow; ``what`` names the rows. Of
+            rows on a GPU :func:`read_checked` asks later.
     """
     step = max(1, EXACT // max(gallery.shape[1], 1))
     parts = [part.to(dtype).norm(dim=1) for part in gallery.split(step)]
     found = torch.cat(parts)
-    if not bool(torch.isfinite(found).all()):
-        bad = int((~torch.isfinite(found)).sum())
-        raise UserError(f"The {what} need finite numbers; {bad} of {len(found)} rows hold NaN or infinity.")
+    if found.device.type == "cpu":
+        _refuse(int((~torch.isfinite(found)).sum()), len(found), what)
     return found.clamp_min(1e-12)
+
+
+def read_checked(table: Tensor, **lengths: Tensor) -> np.ndarray:
+    """A table of whole numbers on the host, in one read with how many of the lengths are not finite.
+
+    Raises:
+        UserError: one is not; the argument's name names the rows.
+    """
+    bad = [(~torch.isfinite(length)).sum()[None] for length in lengths.values()]
+    found = read(torch.cat([table.long().reshape(-1), *bad]))
+    for (what, length), count in zip(lengths.items(), found[table.numel() :], strict=True):
+        _refuse(int(count), len(length), what)
+    return found[: table.numel()].reshape(table.shape)
+
+
+def _refuse(bad: int, count: int, what: str) -> None:
+    if bad:
+        raise UserError(f"The {what} need finite numbers; {bad} of {count} rows hold NaN or infinity.")

@@ -11,15 +11,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from itertools import combinations
 
+import numpy as np
 import torch
 from torch import Tensor
 from torch.nn import functional
 
 from trainers.errors import UserError
+from trainers.host import send
 from trainers.metrics.ranked import Codes, RankedBlock
 
 BLOCK = 2**23  # similarities held at once
+SHALLOW = 6  # levels of a label table without a tree up to which relevant items are counted by inclusion-exclusion
 ITEMS = 2**18  # relevant items scored at once: their columns stay in the processor's cache
 EXACT = 2**23  # up to so many pairs the product is done in float64, which then costs little
 GRID = {torch.float32: 2.0**24, torch.float64: 2.0**44}
@@ -27,14 +31,15 @@ KEY = {torch.float32: torch.int32, torch.float64: torch.int64}
 SPARE = {torch.float32: 6, torch.float64: 18}  # bits left for the code
 
 
-def legend(labels: Tensor, gallery_labels: Tensor) -> Codes:
+def legend(labels: np.ndarray, gallery_labels: np.ndarray, device: torch.device) -> Codes:
     """Choose the codes: the level itself for a tree, else one code per combination of equal columns.
 
     Args:
         labels: ``[Q, L]``; gallery_labels: ``[G, L]``.
+        device: where the codes will be looked up.
     """
-    depth, device = labels.shape[1], labels.device
-    if _is_tree(torch.cat([labels, gallery_labels])):
+    depth = labels.shape[1]
+    if _is_tree(np.concatenate([labels, gallery_labels])):
         level = torch.arange(depth + 1, device=device)
         match = level[None] >= depth - torch.arange(depth, device=device)[:, None]
         return Codes(level=level, match=match, bits=int(depth).bit_length(), tree=True)
@@ -51,39 +56,76 @@ def legend(labels: Tensor, gallery_labels: Tensor) -> Codes:
 
 
 def ranked_blocks(
-    queries: Tensor, labels: Tensor, gallery: Tensor, gallery_labels: Tensor, own: Tensor | None, rows: int | None
+    queries: Tensor,
+    labels: np.ndarray,
+    gallery: Tensor,
+    gallery_labels: np.ndarray,
+    own: np.ndarray | None,
+    rows: int | None,
 ) -> Iterator[tuple[slice, RankedBlock]]:
-    """Rank the gallery for each query, a block of queries at a time.
+    """Rank the gallery for each query, a block of queries at a time. A GPU is waited for nowhere.
 
     Args:
-        queries: ``[Q, D]`` raw; gallery: ``[G, D]`` raw.
+        queries: ``[Q, D]`` raw; gallery: ``[G, D]`` raw, on the same device.
         labels: ``[Q, L]``, finest first; gallery_labels: ``[G, L]``.
         own: int64 ``[Q]``, where each query stands in the gallery, -1 for nowhere; None: nowhere. It is taken out
             by index: it goes to the end of its list as an irrelevant item, which no metric notices.
         rows: queries in a block; None: as many as ``BLOCK`` similarities allow.
     """
-    codes = legend(labels, gallery_labels)
+    device = queries.device
+    codes = legend(labels, gallery_labels, device)
     dtype = _dtype(queries, gallery, codes.bits)
     unit = functional.normalize(gallery.to(dtype), dim=1, eps=1e-12)
     rows = rows or max(1, BLOCK // max(len(gallery), 1))
     labels, gallery_labels = _renumber(labels, gallery_labels)
-    gallery_labels = gallery_labels.T.contiguous()
+    sizes = relevant(labels, gallery_labels, own, tree=codes.tree)
+    asked, columns = send(labels, device), send(gallery_labels.T, device)
     for first in range(0, len(queries), rows):
         part = slice(first, first + rows)
         # A power of two scales without rounding, so the product comes out in grid units, most similar first.
         scaled = functional.normalize(queries[part].to(dtype), dim=1, eps=1e-12) * -GRID[dtype]
         keys = (scaled @ unit.T).round_().to(KEY[dtype])
         keys <<= codes.bits
-        keys |= _pair_codes(labels[part], gallery_labels, codes)
+        keys |= _pair_codes(asked[part], columns, codes)
         if own is not None:
-            there = (own[part] >= 0).nonzero()[:, 0]
+            there = np.flatnonzero(own[part] >= 0)
+            row, column = send(np.stack([there, own[part][there]]), device)
             last = torch.iinfo(keys.dtype).max >> codes.bits << codes.bits
-            keys[there, own[part][there]] = last
+            keys[row, column] = keys.new_full((), last)
         ranked = sort_rows(keys).bitwise_and_(2**codes.bits - 1)
-        step = -(-len(ranked) // max(1, int(ranked.count_nonzero()) // ITEMS))
+        found = ranked.count_nonzero(dim=1).cpu().numpy() if sizes is None else sizes[part]
+        step = -(-len(ranked) // max(1, int(found.sum()) // ITEMS))
         for few in ranked.split(step):
-            yield slice(first, first + len(few)), RankedBlock.of(few, codes)
+            begin = first - part.start
+            yield slice(first, first + len(few)), RankedBlock.of(few, codes, found[begin : begin + len(few)])
             first += len(few)
+
+
+def relevant(
+    labels: np.ndarray, gallery_labels: np.ndarray, own: np.ndarray | None, *, tree: bool
+) -> np.ndarray | None:
+    """How many gallery items share any label column with each query, itself left out: int64 ``[Q]``.
+
+    In a tree those that share the coarsest one; else by inclusion-exclusion over sets of columns, and None where that
+    would be too many sets.
+
+    Args:
+        labels: ``[Q, L]``; gallery_labels: ``[G, L]``, both with small numbers.
+        own: as for :func:`ranked_blocks`; the query's own labels are those of its place.
+    """
+    depth = labels.shape[1]
+    if not tree and depth > SHALLOW:
+        return None
+    found = np.zeros(len(labels), np.int64)
+    chosen = [(depth - 1,)] if tree else [s for k in range(1, depth + 1) for s in combinations(range(depth), k)]
+    for columns in chosen:
+        name = np.zeros(len(labels) + len(gallery_labels), np.int64)
+        for column in columns:
+            values = np.concatenate([labels[:, column], gallery_labels[:, column]])
+            name = np.unique(name * (values.max(initial=0) + 1) + values, return_inverse=True)[1]
+        count = np.bincount(name[len(labels) :], minlength=name.max(initial=0) + 1)
+        found += (-1) ** (len(columns) + 1) * count[name[: len(labels)]]
+    return found if own is None else found - (own >= 0)
 
 
 def sort_rows(keys: Tensor) -> Tensor:
@@ -111,7 +153,9 @@ def _pair_codes(labels: Tensor, columns: Tensor, codes: Codes) -> Tensor:
         return total
     weight = 1 << torch.arange(codes.depth, device=labels.device)
     code_of = torch.empty(codes.match.shape[1], dtype=torch.int32, device=labels.device)
-    code_of[(codes.match * weight[:, None]).sum(0)] = torch.arange(len(code_of), dtype=torch.int32).to(labels.device)
+    code_of[(codes.match * weight[:, None]).sum(0)] = torch.arange(
+        len(code_of), dtype=torch.int32, device=labels.device
+    )
     return code_of[total.long()]
 
 
@@ -122,16 +166,20 @@ def _dtype(queries: Tensor, gallery: Tensor, bits: int) -> torch.dtype:
     return torch.float64 if asked or cheap or bits > SPARE[torch.float32] else torch.float32
 
 
-def _renumber(labels: Tensor, gallery_labels: Tensor) -> tuple[Tensor, Tensor]:
+def _renumber(labels: np.ndarray, gallery_labels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The same classes as small int32 numbers, column by column: ids may be of any size."""
-    columns = torch.cat([labels, gallery_labels])
-    small = [column.unique(return_inverse=True)[1].int() for column in columns.T]
-    return torch.stack(small, 1).split([len(labels), len(gallery_labels)])
+    columns = np.concatenate([labels, gallery_labels])
+    small = np.empty(columns.shape, np.int32)
+    for level, column in enumerate(columns.T):
+        small[:, level] = np.unique(column, return_inverse=True)[1].reshape(-1)
+    return small[: len(labels)], small[len(labels) :]
 
 
-def _is_tree(labels: Tensor) -> bool:
+def _is_tree(labels: np.ndarray) -> bool:
     """Whether every class lies under one parent."""
     for level in range(labels.shape[1] - 1):
-        if len(labels[:, level : level + 2].unique(dim=0)) > len(labels[:, level].unique()):
+        order = np.lexsort((labels[:, level + 1], labels[:, level]))
+        child, parent = labels[order, level], labels[order, level + 1]
+        if ((child[1:] == child[:-1]) & (parent[1:] != parent[:-1])).any():
             return False
     return True

@@ -11,7 +11,8 @@ from torch import Tensor
 from torch.nn import functional
 
 from trainers.errors import UserError
-from trainers.metrics.best import best_keys, norms, precision, query_blocks
+from trainers.host import host, send
+from trainers.metrics.best import best_keys, norms, precision, query_blocks, read_checked
 from trainers.metrics.bitmasks import CORRECT, Gallery, Present, pack
 from trainers.metrics.bootstrap import Interval, bootstrap
 
@@ -56,14 +57,18 @@ def average_precision(hits: Tensor, k: int, relevant: Tensor | None = None) -> T
             for small galleries; the published values divide by k, which is the same on large ones.
 
     Returns:
-        float64 ``[Q]``; NaN where ``relevant`` is 0.
+        float64 ``[Q]`` on the CPU; NaN where ``relevant`` is 0.
     """
-    rel = hits[:, :k].double()
-    place = torch.arange(1, rel.shape[1] + 1, device=hits.device)
-    total = (rel.cumsum(1) / place * rel).sum(1)
+    known = None if relevant is None else host(relevant)
+    return torch.from_numpy(_average_precision(host(hits, np.bool_), k, known))
+
+
+def _average_precision(hits: np.ndarray, k: int, relevant: np.ndarray | None) -> np.ndarray:
+    rel = hits[:, :k].astype(np.float64)
+    total = (rel.cumsum(1) / np.arange(1, rel.shape[1] + 1) * rel).sum(1)
     if relevant is None:
         return total / k
-    return torch.where(relevant > 0, total / relevant.clamp(1, k), torch.nan)
+    return np.where(relevant > 0, total / relevant.clip(1, k), np.nan)
 
 
 def counterfactual(
@@ -85,9 +90,10 @@ def counterfactual(
     by blocks; besides the inputs it takes a few hundred MB whatever their size.
 
     Args:
-        queries: ``[Q, D]`` floating, raw, the photos without the object.
+        queries: ``[Q, D]`` floating, raw, the photos without the object; CPU or CUDA, which is waited for once, at the
+            end.
         gallery: ``[G, D]`` floating, raw, the sentences; may be float16.
-        mentions: bool ``[G, C]``, classes each sentence names.
+        mentions: bool ``[G, C]``, classes each sentence names; best on the CPU, as the next two.
         present, removed: bool ``[Q, C]``, classes left in the photo and classes taken out (all of them: our reading,
             the formula names one).
         ks: cut-offs; larger than G are cut to G, with a note.
@@ -105,18 +111,18 @@ def counterfactual(
         for k in sorted(set(ks))
         if k > len(gallery)
     )
-    with torch.inference_mode(), torch.autocast(device_type=queries.device.type, enabled=False):
-        verdicts, top, right = _search(queries, gallery, Gallery.of(mentions), present, removed, asked[-1], reading)
-    usable = removed.any(1), present.any(1), right > 0
+    named, here, gone = (host(table, np.bool_) for table in (mentions, present, removed))
+    with torch.no_grad(), torch.autocast(device_type=queries.device.type, enabled=False):
+        verdicts, top, right = _search(queries, gallery, Gallery.of(named), pack(here), pack(gone), asked[-1], reading)
+    usable = gone.any(1), here.any(1), right > 0
     values = _values(verdicts, right, usable, asked, strict_k)
     counts = _counts(usable, right, asked[-1])
-    first = top[:, 0].cpu() if texts is None else texts.cpu()[top[:, 0].cpu()]
-    counts["distinct_top1"] = len(first.unique())
+    counts["distinct_top1"] = len(np.unique(top[:, 0] if texts is None else host(texts)[top[:, 0]]))
     return Counterfactual(
-        values={name: value.cpu().numpy() for name, value in values.items()},
-        top=top.cpu().numpy(),
-        verdicts=verdicts.cpu().numpy(),
-        correct=right.cpu().numpy(),
+        values=values,
+        top=top,
+        verdicts=verdicts,
+        correct=right,
         counts=counts,
         notes=notes,
     )
@@ -141,37 +147,49 @@ def before_removal(found: Counterfactual) -> dict[str, np.ndarray]:
 
 
 def _search(
-    queries: Tensor, gallery: Tensor, sentences: Gallery, present: Tensor, removed: Tensor, k: int, reading: Present
-) -> tuple[Tensor, ...]:
-    """Verdicts uint8 and places int64 ``[Q, k]`` of the best sentences, and correct ones in the gallery ``[Q]``."""
-    dtype, parts = precision(queries, gallery), []
-    norms(queries, dtype, "queries")
-    length, here, gone = norms(gallery, dtype, "sentences"), pack(present), pack(removed)
+    queries: Tensor,
+    gallery: Tensor,
+    sentences: Gallery,
+    here: np.ndarray,
+    gone: np.ndarray,
+    k: int,
+    reading: Present,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Verdicts uint8 and places int64 ``[Q, k]`` of the best sentences, and correct ones in the gallery ``[Q]``.
+
+    Args:
+        here, gone: int64 ``[Q, W]``, the masks of what is present and of what was removed.
+    """
+    dtype, device, parts = precision(queries, gallery), queries.device, []
+    asking, length = norms(queries, dtype, "queries"), norms(gallery, dtype, "sentences")
+    kind, counts = send(sentences.kind, device), send(sentences.counts, device)
     for part in query_blocks(len(queries), len(sentences.masks)):
         unit = functional.normalize(queries[part].to(dtype), dim=1, eps=1e-12)
-        table = sentences.verdicts(here[part], gone[part], reading)
-        right = ((table == CORRECT) * sentences.counts[:, None]).sum(0)
-        parts.append((*best_keys(unit, gallery, length, sentences.kind, table, k), right))
-    return tuple(torch.cat(column) for column in zip(*parts, strict=True))
+        table = sentences.verdicts(here[part], gone[part], reading, device)
+        right = ((table == CORRECT) * counts[:, None]).sum(0)
+        verdicts, top = best_keys(unit, gallery, length, kind, table, k)
+        parts.append(torch.cat([verdicts.long(), top, right[:, None]], 1))
+    found = read_checked(torch.cat(parts), queries=asking, sentences=length)
+    return found[:, :k].astype(np.uint8), found[:, k:-1].copy(), found[:, -1].copy()
 
 
 def _values(
-    verdicts: Tensor, right: Tensor, usable: tuple[Tensor, ...], ks: tuple[int, ...], strict_k: bool
-) -> dict[str, Tensor]:
+    verdicts: np.ndarray, right: np.ndarray, usable: tuple[np.ndarray, ...], ks: tuple[int, ...], strict_k: bool
+) -> dict[str, np.ndarray]:
     removed, present, answerable = usable
     scored = removed & present & answerable
     found = {}
     for k in ks:
-        ap = average_precision(verdicts == CORRECT, k, None if strict_k else right)
-        found[f"ODmAP_at_{k}"] = torch.where(scored, ap, torch.nan)
-        wrong = (verdicts[:, :k] < 2).double().mean(1)
-        found[f"hallucination_at_{k}"] = torch.where(removed, wrong, torch.nan)
-        fits = (verdicts[:, :k] % 2 == 1).double().mean(1)
-        found[f"present_at_{k}"] = torch.where(present, fits, torch.nan)
+        ap = _average_precision(verdicts == CORRECT, k, None if strict_k else right)
+        found[f"ODmAP_at_{k}"] = np.where(scored, ap, np.nan)
+        wrong = (verdicts[:, :k] < 2).mean(1)
+        found[f"hallucination_at_{k}"] = np.where(removed, wrong, np.nan)
+        fits = (verdicts[:, :k] % 2 == 1).mean(1)
+        found[f"present_at_{k}"] = np.where(present, fits, np.nan)
     return found
 
 
-def _counts(usable: tuple[Tensor, ...], right: Tensor, k: int) -> dict[str, int]:
+def _counts(usable: tuple[np.ndarray, ...], right: np.ndarray, k: int) -> dict[str, int]:
     removed, present, answerable = usable
     return {
         "queries": len(right),
@@ -206,5 +224,5 @@ def _check(
         raise UserError(f"Cut-offs of 1 or more were needed; {list(ks)} came.")
     if reading not in ("any", "all"):
         raise UserError(f"reading is 'any' or 'all'; {reading!r} came.")
-    if bool((present & removed).any()):
+    if (host(present, np.bool_) & host(removed, np.bool_)).any():
         raise UserError("A class cannot be both present and removed; take the removed classes out of `present`.")

@@ -10,7 +10,8 @@ from torch import Tensor
 from torch.nn import functional
 
 from trainers.errors import UserError
-from trainers.metrics.best import best_keys, norms, precision, query_blocks
+from trainers.host import host, send
+from trainers.metrics.best import best_keys, norms, precision, query_blocks, read_checked
 from trainers.metrics.bitmasks import CORRECT
 
 
@@ -46,13 +47,15 @@ def recall_both_ways(
             f"Photos [N, D], sentences [M, D], one owner per sentence and cut-offs from 1 were needed; "
             f"{list(photos.shape)}, {list(sentences.shape)}, {list(owner.shape)} and {list(ks)} came."
         )
-    if int(owner.min()) < 0 or int(owner.max()) >= count:
-        raise UserError(f"Owners are photos 0 to {count - 1}; {int(owner.min())} to {int(owner.max())} came.")
-    said = torch.arange(len(owner), device=owner.device) if texts is None else texts
-    with torch.inference_mode():
-        there = _recalls(photos, sentences, torch.arange(count, device=owner.device), owner, said, said, ks)
-        back = _recalls(sentences, photos, said, said, owner, torch.arange(count, device=owner.device), ks)
-    silent = torch.ones(count, dtype=torch.bool, device=owner.device).index_fill_(0, owner, False).cpu().numpy()
+    owners = host(owner)
+    if owners.min() < 0 or owners.max() >= count:
+        raise UserError(f"Owners are photos 0 to {count - 1}; {owners.min()} to {owners.max()} came.")
+    said, each = np.arange(len(owners)) if texts is None else host(texts), np.arange(count)
+    with torch.no_grad():
+        there = _recalls(photos, sentences, each, owners, said, said, ks)
+        back = _recalls(sentences, photos, said, said, owners, each, ks)
+    silent = np.ones(count, np.bool_)
+    silent[owners] = False
     found = {f"i2t_R_at_{k}": np.where(silent, np.nan, value) for k, value in there.items()}
     return {**found, **{f"t2i_R_at_{k}": value for k, value in back.items()}}
 
@@ -64,20 +67,26 @@ def numbered(texts: Sequence[str]) -> Tensor:
 
 
 def _recalls(
-    queries: Tensor, gallery: Tensor, asker: Tensor, left: Tensor, right: Tensor, kind: Tensor, ks: Sequence[int]
+    queries: Tensor,
+    gallery: Tensor,
+    asker: np.ndarray,
+    left: np.ndarray,
+    right: np.ndarray,
+    kind: np.ndarray,
+    ks: Sequence[int],
 ) -> dict[int, np.ndarray]:
     """Recall@k of each query. Asker ``a`` is answered by kind ``b`` where some pair ``(left, right)`` is ``(a, b)``."""
-    dtype, kinds, hits = precision(queries, gallery), int(max(kind.max(), right.max())) + 1, []
-    norms(queries, dtype, "queries")
-    length, most = norms(gallery, dtype, "answers"), min(max(ks), len(gallery))
+    dtype, device, kinds = precision(queries, gallery), queries.device, int(max(kind.max(), right.max())) + 1
+    asking, length = norms(queries, dtype, "queries"), norms(gallery, dtype, "answers")
+    most, sent, hits = min(max(ks), len(gallery)), send(kind, device), []
     for part in query_blocks(len(queries), kinds):
-        distinct, column = asker[part].unique(return_inverse=True)
-        place = torch.searchsorted(distinct, left).clamp_max(len(distinct) - 1)
+        distinct, column = np.unique(asker[part], return_inverse=True)
+        place = np.searchsorted(distinct, left).clip(max=len(distinct) - 1)
         asked = distinct[place] == left
-        table = torch.zeros(kinds, len(distinct), dtype=torch.uint8, device=queries.device)
+        table = np.zeros((kinds, len(distinct)), np.uint8)
         table[right[asked], place[asked]] = CORRECT
         unit = functional.normalize(queries[part].to(dtype), dim=1, eps=1e-12)
-        verdicts, _ = best_keys(unit, gallery, length, kind, table[:, column], most)
+        verdicts, _ = best_keys(unit, gallery, length, sent, send(table, device)[:, send(column, device)], most)
         hits.append(verdicts == CORRECT)
-    found = torch.cat(hits)
-    return {k: found[:, :k].any(1).double().cpu().numpy() for k in sorted(set(ks))}
+    found = read_checked(torch.cat(hits), queries=asking, answers=length).astype(np.bool_)
+    return {k: found[:, :k].any(1).astype(np.float64) for k in sorted(set(ks))}

@@ -7,6 +7,7 @@ import torch
 from torch import Tensor
 
 from trainers.errors import UserError
+from trainers.host import host, send
 from trainers.metrics.blocks import ranked_blocks
 from trainers.metrics.names import parse
 from trainers.metrics.scores import evaluate, score_blocks
@@ -33,22 +34,23 @@ def decomposability_gap(
     Raises:
         UserError: shapes do not fit or the metric is unknown.
     """
-    batch_id = torch.as_tensor(batch_id, device=embeddings.device)
+    batch_id = torch.as_tensor(batch_id)
     if batch_id.shape != (len(embeddings),):
         raise UserError(
             f"The decomposability gap needs one batch number per embedding, [{len(embeddings)}]; "
             f"{list(batch_id.shape)} came."
         )
     whole = evaluate(embeddings, labels, metrics=[metric], per_query=True)[metric]
-    columns = torch.as_tensor(labels, device=embeddings.device).reshape(len(embeddings), -1)
+    columns, batches_of = host(torch.as_tensor(labels)).reshape(len(embeddings), -1), host(batch_id)
     chosen = (parse(metric, columns.shape[1]),)
     total, batches = np.zeros(len(whole)), np.zeros(len(whole))
-    for batch in batch_id.unique():
-        member = batch_id == batch
-        own = torch.where(member, member.cumsum(0) - 1, -1)
-        with torch.inference_mode():
-            blocks = ranked_blocks(embeddings, columns, embeddings[member], columns[member], own, None)
-            values = score_blocks(blocks, len(whole), chosen, alpha=1.0, count_query=False).values[metric]
+    for batch in np.unique(batches_of):
+        member = batches_of == batch
+        own, rows = np.where(member, member.cumsum() - 1, -1), np.flatnonzero(member)
+        with torch.no_grad():
+            some = embeddings[send(rows, embeddings.device)]
+            blocks = ranked_blocks(embeddings, columns, some, columns[rows], own, None)
+            values = score_blocks(blocks, chosen, alpha=1.0, count_query=False).values[metric]
         total += np.nan_to_num(values)
         batches += ~np.isnan(values)
     inside = np.divide(total, batches, out=np.full(len(whole), np.nan), where=batches > 0)

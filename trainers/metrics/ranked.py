@@ -5,8 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
+import numpy as np
 import torch
 from torch import Tensor
+
+from trainers.host import send
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,12 +56,18 @@ class RankedBlock:
     size: Tensor
 
     @classmethod
-    def of(cls, codes: Tensor, legend: Codes) -> RankedBlock:
-        """From codes ``[b, G]`` in ranked order."""
-        flat = codes.reshape(-1)
-        place = flat.nonzero()[:, 0]
-        size = codes.count_nonzero(dim=1)
-        row = torch.arange(len(codes), device=codes.device).repeat_interleave(size)
+    def of(cls, codes: Tensor, legend: Codes, sizes: np.ndarray | None = None) -> RankedBlock:
+        """From codes ``[b, G]`` in ranked order.
+
+        Args:
+            sizes: int64 ``[b]``, relevant items of each list where labels told it; None: they are counted, which waits
+                for a GPU.
+        """
+        sizes = codes.count_nonzero(dim=1).cpu().numpy() if sizes is None else sizes
+        flat, total, size = codes.reshape(-1), int(sizes.sum()), send(sizes, codes.device)
+        place = flat.nonzero() if flat.device.type == "cpu" else torch.nonzero_static(flat, size=total)
+        place = place[:, 0]
+        row = torch.arange(len(codes), device=codes.device).repeat_interleave(size, output_size=total)
         return cls(
             codes=codes,
             legend=legend,

@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from trainers.errors import UserError
+from trainers.host import host, read
 from trainers.metrics import hierarchy
 from trainers.metrics.blocks import BLOCK, ranked_blocks
 from trainers.metrics.names import Metric, default_metrics, parse_all
@@ -39,8 +40,8 @@ def evaluate(
     positive are left out of a mean and counted. Equal similarities: the less relevant item comes first.
 
     Args:
-        embeddings: ``[Q, D]`` floating, raw; CPU or CUDA.
-        labels: ``[Q]`` or ``[Q, L]`` integers, finest level first.
+        embeddings: ``[Q, D]`` floating, raw; CPU or CUDA. A GPU is waited for once, at the end.
+        labels: ``[Q]`` or ``[Q, L]`` integers, finest level first; best on the CPU.
         gallery, gallery_labels: ``[G, D]``, ``[G]`` or ``[G, L]``; None: the embeddings themselves.
         metrics: names, see :data:`trainers.metrics.METRICS`; None: :func:`default_metrics`.
         per_query: return float64 arrays ``[Q]``, NaN where the query has no positive, instead of means.
@@ -59,7 +60,7 @@ def evaluate(
     labels, own = _columns(embeddings, labels, "The embeddings"), None
     if gallery is None:
         gallery, gallery_labels = embeddings, labels
-        own = torch.arange(len(embeddings), device=embeddings.device)
+        own = np.arange(len(embeddings))
     elif gallery_labels is None:
         raise UserError(f"A gallery needs its labels; {len(gallery)} embeddings came without. Pass gallery_labels.")
     else:
@@ -71,10 +72,10 @@ def evaluate(
         )
     chosen = parse_all(metrics, labels.shape[1])
     count_query = count_query and own is not None
-    with torch.inference_mode(), torch.autocast(device_type=embeddings.device.type, enabled=False):
+    with torch.no_grad(), torch.autocast(device_type=embeddings.device.type, enabled=False):
         blocks = ranked_blocks(embeddings, labels, gallery, gallery_labels, own, rows)
         told = blocks if progress is None else _telling(blocks, progress)
-        scores = score_blocks(told, len(embeddings), chosen, alpha=alpha, count_query=count_query)
+        scores = score_blocks(told, chosen, alpha=alpha, count_query=count_query, sides=(embeddings, gallery))
     return scores.values if per_query else scores.means(labels.shape[1])
 
 
@@ -111,7 +112,7 @@ def ranked_metrics(
     rows = max(1, BLOCK // max(ranked_levels.shape[1], 1))
     parts = [slice(first, first + rows) for first in range(0, len(ranked_levels), rows)]
     blocks = ((part, RankedBlock.of(ranked_levels[part], legend)) for part in parts)
-    scores = score_blocks(blocks, len(ranked_levels), chosen, alpha=alpha, count_query=count_query)
+    scores = score_blocks(blocks, chosen, alpha=alpha, count_query=count_query)
     return scores.values if per_query else scores.means(levels)
 
 
@@ -141,18 +142,25 @@ class Scores:
 
 def score_blocks(
     blocks: Iterator[tuple[slice, RankedBlock]],
-    queries: int,
     metrics: Sequence[Metric],
     *,
     alpha: float,
     count_query: bool,
+    sides: Sequence[Tensor] = (),
 ) -> Scores:
-    """Every metric of every query from its ranked list."""
-    values = {metric.name: np.full(queries, np.nan) for metric in metrics}
-    finest, related = np.zeros(queries, np.int64), np.zeros(queries, np.int64)
+    """Every metric of every query from its ranked list, block after block from the first query on.
+
+    Args:
+        sides: embeddings that the blocks were made from, to be checked where they are on a GPU.
+
+    Raises:
+        UserError: some of them are not finite.
+    """
+    parts = []
     columns = {0} | {metric.level for metric in metrics if metric.level is not None}
-    for part, block in blocks:
+    for _, block in blocks:
         binary = {level: BinaryScores(block, level) for level in columns}
+        found = [binary[0].relevant, block.size.double()]
         for metric in metrics:
             if metric.kind == "HAP":
                 score = hierarchy.hierarchical_ap(block, alpha=alpha, count_query=count_query)
@@ -160,9 +168,26 @@ def score_blocks(
                 score = {"NDCG": hierarchy.ndcg, "ASI": hierarchy.asi}[metric.kind](block)
             else:
                 score = binary[metric.level].score(metric)
-            values[metric.name][part] = score.cpu().numpy()
-        finest[part], related[part] = binary[0].relevant.cpu().numpy(), block.size.cpu().numpy()
-    return Scores(values=values, finest=finest, related=related)
+            found.append(score)
+        parts.append(torch.stack(found))
+    table = _checked(torch.cat(parts, 1) if parts else torch.zeros(len(metrics) + 2, 0, dtype=torch.float64), sides)
+    values = {metric.name: column for metric, column in zip(metrics, table[2:], strict=True)}
+    return Scores(values=values, finest=table[0].astype(np.int64), related=table[1].astype(np.int64))
+
+
+def _checked(table: Tensor, sides: Sequence[Tensor]) -> np.ndarray:
+    """The table on the host, in one read with how many rows of the sides are not finite."""
+    known = [side for side in sides if side.device.type != "cpu"]  # those on the CPU were checked before
+    bad = [(~torch.isfinite(side).all(1)).sum()[None].double() for side in known]
+    found = read(torch.cat([table.reshape(-1), *bad]))
+    for side, count in zip(known, found[table.numel() :], strict=True):
+        _refuse(int(count), len(side), "The embeddings and the gallery")
+    return found[: table.numel()].reshape(table.shape)
+
+
+def _refuse(bad: int, count: int, what: str) -> None:
+    if bad:
+        raise UserError(f"{what} need finite numbers; {bad} of {count} rows hold NaN or infinity.")
 
 
 def _telling(
@@ -173,9 +198,9 @@ def _telling(
         progress(part.stop)
 
 
-def _columns(embeddings: Tensor, labels: Tensor | None, what: str) -> Tensor:
-    """Labels as ``[N, L]`` beside their embeddings, both checked."""
-    labels = torch.as_tensor(labels, device=embeddings.device)
+def _columns(embeddings: Tensor, labels: Tensor | None, what: str) -> np.ndarray:
+    """Labels as int64 ``[N, L]`` on the host, checked, and their embeddings too where these are on the CPU."""
+    labels = torch.as_tensor(labels)
     if embeddings.dim() != 2 or not embeddings.is_floating_point():
         raise UserError(f"{what} need a floating table [N, D]; {embeddings.dtype} {list(embeddings.shape)} came.")
     if labels.dim() not in (1, 2) or len(labels) != len(embeddings) or labels.is_floating_point():
@@ -183,7 +208,6 @@ def _columns(embeddings: Tensor, labels: Tensor | None, what: str) -> Tensor:
             f"{what} need whole-number labels, [{len(embeddings)}] or [{len(embeddings)}, L]; "
             f"{labels.dtype} {list(labels.shape)} came."
         )
-    if not torch.isfinite(embeddings).all():
-        bad = int((~torch.isfinite(embeddings).all(1)).sum())
-        raise UserError(f"{what} need finite numbers; {bad} of {len(embeddings)} rows hold NaN or infinity.")
-    return labels[:, None] if labels.dim() == 1 else labels
+    if embeddings.device.type == "cpu" and not torch.isfinite(embeddings).all():
+        _refuse(int((~torch.isfinite(embeddings).all(1)).sum()), len(embeddings), what)
+    return host(labels).reshape(len(labels), *(labels.shape[1:] or (1,)))

@@ -1,0 +1,42 @@
+"""Labels stay on the host: what follows from them alone is planned there, in numpy, while a GPU still works.
+
+Arrays and tensors are exchanged by DLPack: both see the same memory, and no operation of torch is involved.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+from torch import Tensor
+
+
+def host(numbers: Tensor, dtype: type = np.int64) -> np.ndarray:
+    """The whole numbers, or truths, of a tensor; one on a GPU is waited for."""
+    return np.from_dlpack(numbers if numbers.device.type == "cpu" else numbers.cpu()).astype(dtype, copy=False)
+
+
+def tensor(numbers: np.ndarray) -> Tensor:
+    """The same on the CPU as a tensor."""
+    return torch.from_dlpack(np.require(numbers, requirements=("C", "W")))
+
+
+def send(numbers: np.ndarray | Tensor, device: torch.device) -> Tensor:
+    """A copy on the device, which nobody waits for."""
+    found = numbers if isinstance(numbers, Tensor) else tensor(numbers)
+    return found.to(device, non_blocking=True)
+
+
+def finest(labels: Tensor) -> Tensor:
+    """``[N]`` labels of the finest level on the CPU, from ``[N]`` or ``[N, L]``."""
+    return tensor(host(labels).reshape(len(labels), -1)[:, 0])
+
+
+def equal(labels: Tensor, others: Tensor, device: torch.device) -> Tensor:
+    """Bool ``[A, N]`` on the device: whether the finest of ``labels [A]`` or ``[A, L]`` are those of ``others``."""
+    rows = send(finest(labels), device)
+    return rows[:, None] == (rows if others is labels else send(finest(others), device))[None]
+
+
+def read(numbers: Tensor) -> np.ndarray:
+    """Results on the host: where a GPU is waited for."""
+    return numbers.cpu().numpy()

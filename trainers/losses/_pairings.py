@@ -1,0 +1,106 @@
+"""Who is a positive and who a negative of whom, and means over those of them that still cost something."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from trainers.host import equal, host, send, tensor
+from trainers.losses._batch import without_self
+from trainers.losses._inputs import contrast_set, flatten_own, need_negatives, need_positives, one_view
+
+FAR = torch.inf
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pairings:
+    """Queries against the batch or a gallery. Every shape follows from labels, which are on the host.
+
+    Attributes:
+        rows: ``[Q, D]`` unit; others: ``[G, D]`` unit, of the same type.
+        labels: int64 ``[Q]``; other_labels: ``[G]``; on the CPU.
+        itself: int64 ``[Q]``, on the CPU: where each query is among the others, -1 for nowhere; None: nowhere.
+        positive, negative: bool ``[Q, G]`` on the device; a query is neither of itself.
+    """
+
+    rows: Tensor
+    others: Tensor
+    labels: Tensor
+    other_labels: Tensor
+    itself: Tensor | None
+    positive: Tensor
+    negative: Tensor
+
+    @classmethod
+    def of(
+        cls,
+        title: str,
+        embeddings: Tensor,
+        labels: Tensor,
+        gallery: Tensor | None,
+        gallery_labels: Tensor | None,
+        own: Tensor | None,
+        *,
+        positives: bool = True,
+        negatives: bool = False,
+    ) -> Pairings:
+        """From what a loss is given.
+
+        Args:
+            title: for messages.
+            embeddings, labels, gallery, gallery_labels, own: as for :meth:`trainers.losses.base.LossModule.forward`.
+            positives, negatives: a batch without a pair of the kind is refused.
+
+        Raises:
+            UserError: it is.
+        """
+        rows, row_labels = one_view(embeddings, labels)
+        others, other_labels = (rows, row_labels) if gallery is None else contrast_set(gallery, gallery_labels)
+        itself = tensor(np.arange(len(rows))) if gallery is None else flatten_own(own)
+        if positives:
+            need_positives(title, row_labels, other_labels, itself)
+        if negatives:
+            need_negatives(title, row_labels, other_labels)
+        same = equal(row_labels, other_labels, rows.device)
+        return cls(
+            rows=rows,
+            others=others.to(rows.dtype),
+            labels=row_labels,
+            other_labels=other_labels,
+            itself=itself,
+            negative=~same,
+            positive=without_self(same, itself),
+        )
+
+    @cached_property
+    def distance(self) -> Tensor:
+        """Euclidean distances ``[Q, G]``."""
+        return torch.cdist(self.rows, self.others)
+
+    @cached_property
+    def listed(self) -> tuple[Tensor, Tensor]:
+        """Each query's positives as columns ``[Q, P]``, int64, filled up with column 0, and which are none, bool."""
+        labels, others = host(self.labels), host(self.other_labels)
+        order = np.argsort(others, kind="stable")
+        first, last = (np.searchsorted(others[order], labels, side=side) for side in ("left", "right"))
+        place = first[:, None] + np.arange(max((last - first).max(), 1))
+        inside = place < last[:, None]
+        column = order[np.where(inside, place, 0)]
+        if self.itself is not None:
+            inside &= column != host(self.itself)[:, None]
+        # Positives to the front, so that the first numbers count them.
+        turn = np.argsort(~inside, axis=1, kind="stable")
+        inside, column = (np.take_along_axis(table, turn, 1) for table in (inside, column))
+        width = max(inside.sum(1).max(), 1)
+        found = send(np.where(inside, column, 0)[:, :width], self.rows.device)
+        return found, send((~inside[:, :width]).astype(np.int64), self.rows.device).bool()
+
+
+def active_mean(hinge: Tensor, pairs: Tensor) -> Tensor:
+    """Mean of the strictly positive hinges among ``pairs``; 0 when there is none."""
+    active = pairs & (hinge > 0)
+    return hinge.masked_fill(~active, 0.0).sum() / active.sum().clamp(min=1)
