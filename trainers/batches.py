@@ -9,7 +9,7 @@ from torch import Tensor
 
 from trainers.augment import augment, for_channels
 from trainers.data.base import ImageSet
-from trainers.late import to_device
+from trainers.host import send
 from trainers.samplers import Sampler
 
 
@@ -76,8 +76,8 @@ class Batches:
     def _pick(self, rows: Tensor) -> Tensor:
         """The images or features of ``rows`` on the device; the host does not wait for them."""
         if self._source.device.type == "cpu":
-            return to_device(self._source[rows], self._device)
-        return self._source[to_device(rows, self._device)]
+            return send(self._source[rows], self._device)
+        return self._source[send(rows, self._device)]
 
 
 def _fits(source: Tensor, device: torch.device) -> bool:

@@ -11,7 +11,8 @@ from torch import Tensor
 
 from trainers.data.settings import cache_folder
 from trainers.encoders import Encoder
-from trainers.late import HostCopy, to_device
+from trainers.host import send
+from trainers.late import HostCopy
 from trainers.store.files import read_tensors, write_tensors
 
 BATCH = 64
@@ -59,7 +60,7 @@ def _compute(encoder: Encoder, images: Tensor, device: torch.device, progress: C
     found = []
     for start in range(0, len(images), BATCH):
         progress("computing frozen features", start / len(images))
-        pixels = to_device(images[start : start + BATCH], device).float().div_(255)
+        pixels = send(images[start : start + BATCH], device).float().div_(255)
         found.append(HostCopy(encoder.features(pixels).half()))
         found[-2:][0].get()  # one batch is on its way while the next is queued, and never more
     return torch.cat([part.get() for part in found])

@@ -63,18 +63,9 @@ def depth_for(device: torch.device) -> int:
     return 0 if device.type == "cpu" else 1
 
 
-def to_device(values: Tensor, device: torch.device) -> Tensor:
-    """``values`` on ``device``, copied from pinned memory while the host goes on; unchanged if they are there."""
-    if values.device.type == device.type:
-        return values
-    if device.type == "cuda":
-        values = values.pin_memory()
-    return values.to(device, non_blocking=True)
-
-
 def _mark(device: torch.device) -> torch.cuda.Event | None:
     """An event behind everything queued on the device so far; None where nothing is queued."""
-    if device.type != "cuda":
+    if device.type != "cuda" or not torch.cuda.is_available():
         return None
     event = torch.cuda.Event()
     event.record(torch.cuda.current_stream(device))

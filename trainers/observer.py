@@ -13,7 +13,8 @@ from trainers.data.base import Progress, silent
 from trainers.data.probe import choose_probe
 from trainers.encoders import Encoder
 from trainers.folding import folded
-from trainers.late import HostCopy, to_device
+from trainers.host import send
+from trainers.late import HostCopy
 from trainers.looking import Seen
 from trainers.metrics import evaluate
 
@@ -47,9 +48,9 @@ class Observer:
         test_before_cap: int = 0,
     ) -> None:
         rows = choose_probe(train_labels, TRAIN_PROBE, seed=0)
-        self._train = to_device(train[rows], device)
+        self._train = send(train[rows], device)
         self._train_labels = train_labels[rows]
-        self._probe = to_device(test[probe], device)
+        self._probe = send(test[probe], device)
         self._probe_labels = test_labels[probe]
         self._test = test
         self._test_labels = test_labels
@@ -144,7 +145,7 @@ def _embedded(encoder: nn.Module, images: Tensor, device: torch.device) -> Itera
     """Unit embeddings float32 ``[n, D]`` on the device, batch by batch; the host waits for none of them."""
     rows = CPU_BATCH if device.type == "cpu" else DEVICE_BATCH
     for start in range(0, len(images), rows):
-        part = to_device(images[start : start + rows], device)
+        part = send(images[start : start + rows], device)
         pixels = part.float().div_(255) if part.dtype == torch.uint8 else part.float()
         if pixels.ndim == 4 and device.type != "cpu":
             pixels = pixels.contiguous(memory_format=torch.channels_last)

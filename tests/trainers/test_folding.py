@@ -23,8 +23,9 @@ def lived_in(module: nn.Module) -> nn.Module:
         if isinstance(part, nn.modules.batchnorm._BatchNorm) and part.running_mean is not None:
             part.running_mean.copy_(torch.randn(part.num_features, generator=draws) * 0.3)
             part.running_var.copy_(torch.rand(part.num_features, generator=draws) + 0.5)
-            part.weight.data.copy_(torch.rand(part.num_features, generator=draws) + 0.5)
-            part.bias.data.copy_(torch.randn(part.num_features, generator=draws) * 0.3)
+            if part.affine:
+                part.weight.data.copy_(torch.rand(part.num_features, generator=draws) + 0.5)
+                part.bias.data.copy_(torch.randn(part.num_features, generator=draws) * 0.3)
     return module
 
 

@@ -12,6 +12,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from trainers.host import host, send
+
 # Similarities lie in [-1, 1]; a filler this far away has a sigmoid of exactly zero at any allowed temperature.
 FAR = 1e4
 
@@ -39,11 +41,6 @@ class Layout:
     def positives(self) -> np.ndarray:
         """``[U]`` int64, items that agree on any label column."""
         return self.counts[:, 1:].sum(1)
-
-
-def host(labels: Tensor) -> np.ndarray:
-    """The numbers of a tensor of labels, wherever it is; no operation of torch where they are here already."""
-    return np.from_dlpack(labels if labels.device.type == "cpu" else labels.cpu())
 
 
 def layout(labels: Tensor, gallery_labels: Tensor) -> Layout:
@@ -149,7 +146,7 @@ class Sent:
     own: Tensor
 
 
-def send(plan: Layout, queries: np.ndarray, own: np.ndarray | None, device: torch.device) -> Sent:
+def send_plan(plan: Layout, queries: np.ndarray, own: np.ndarray | None, device: torch.device) -> Sent:
     """One copy to the device of all that the walk needs there; the host goes on without waiting for it.
 
     Args:
@@ -161,9 +158,7 @@ def send(plan: Layout, queries: np.ndarray, own: np.ndarray | None, device: torc
     mine = np.full(len(queries), -1) if own is None else own[queries]
     parts = (plan.order, plan.counts, queries, plan.row[queries], mine)
     packed = torch.from_numpy(np.concatenate([part.ravel().astype(np.int32, copy=False) for part in parts]))
-    if device.type == "cuda" and torch.cuda.is_available() and type(packed) is Tensor:
-        packed = packed.pin_memory()  # from other memory the copy would wait for the device
-    there = packed.to(device, non_blocking=True).split([part.size for part in parts])
+    there = send(packed, device).split([part.size for part in parts])
     order, counts, *rest = (piece.view(part.shape) for piece, part in zip(there, parts, strict=True))
     queries, row, own = (piece.long() for piece in rest)
     return Sent(order=order, counts=counts.long(), queries=queries, row=row, own=own)

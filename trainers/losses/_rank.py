@@ -17,7 +17,7 @@ from torch.autograd.function import once_differentiable
 from trainers.losses import _fused
 from trainers.losses._batch import PairBatch
 from trainers.losses._bound import Bound
-from trainers.losses._levels import FAR, Layout, chunks, layout, segment, send
+from trainers.losses._levels import FAR, Layout, chunks, layout, segment, send_plan
 from trainers.losses._measures import Measure
 from trainers.losses._pairs import bound_pull
 
@@ -166,7 +166,7 @@ def _walk(similarity: Tensor, plan: Layout, ranker: SupRank) -> tuple[Tensor, Te
     """The loss and d loss / d similarity ``[B, G]``, chunk by chunk."""
     budget = ranker.budget or (GPU_PAIRS if similarity.is_cuda else CPU_PAIRS)
     queries, parts = chunks(plan, budget)
-    there = send(plan, queries, None, similarity.device)
+    there = send_plan(plan, queries, None, similarity.device)
     slope, total = torch.zeros_like(similarity), similarity.new_zeros(())
     for chunk in parts:
         asking, row = there.queries[chunk.part], there.row[chunk.part]

@@ -13,9 +13,10 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
+from trainers.host import host
 from trainers.losses import _fused
 from trainers.losses._batch import PairBatch
-from trainers.losses._levels import Layout, chunks, host, layout, send
+from trainers.losses._levels import Layout, chunks, layout, send_plan
 from trainers.losses._measures import Measure
 from trainers.losses._rank import CPU_PAIRS, GPU_PAIRS
 
@@ -114,7 +115,7 @@ def _walk(
     """The loss and d loss / d similarity ``[B, G]``, chunk by chunk."""
     budget = ranker.budget or (GPU_PAIRS if similarity.is_cuda else CPU_PAIRS)
     queries, parts = chunks(plan, budget, every=True, least=least)
-    there = send(plan, queries, own, similarity.device)
+    there = send_plan(plan, queries, own, similarity.device)
     slope, total = torch.zeros_like(similarity), similarity.new_zeros(())
     for chunk in parts:
         asking, row = there.queries[chunk.part], there.row[chunk.part]

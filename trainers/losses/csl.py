@@ -48,7 +48,6 @@ class CSL(LossModule):
                 "CSL needs the label tree, one row of labels for each finest class; none came. "
                 "Choose a dataset with label levels, or a loss without hierarchy."
             )
-        class_labels = torch.as_tensor(class_labels)
         if len(class_labels) != num_classes:
             raise UserError(f"CSL needs a label row for each of {num_classes} classes; {len(class_labels)} came.")
         class_labels = class_labels.reshape(num_classes, -1)

@@ -9,7 +9,8 @@ from torch import Tensor
 
 from trainers.clipping import Clipping
 from trainers.crossmodal.base import CrossModal
-from trainers.late import depth_for, to_device
+from trainers.host import send
+from trainers.late import depth_for
 from trainers.mending.examples import Examples
 from trainers.stepper import Stepper, under
 
@@ -65,9 +66,9 @@ class MendArm:
         """
         self.model.train()
         photos, tokens, rows = self.examples.at(step)
-        images = to_device(photos, self._device).float() / 255
+        images = send(photos, self._device).float() / 255
         with torch.autocast("cuda", torch.bfloat16, enabled=self._device.type == "cuda"):
-            seen, read = self.model.image_features(images), self.model.text_features(to_device(tokens, self._device))
+            seen, read = self.model.image_features(images), self.model.text_features(send(tokens, self._device))
         terms = self.model.terms(seen.float(), read.float())
         loss = torch.stack(list(terms.values())).sum()
         self._stepper.step(loss, factor, lambda value, norm: self._blame(step, rows.tolist(), value, norm))
