@@ -145,6 +145,8 @@ Scores = Mapping[tuple[str, str, str], Result]
 def table(found: Scores, losses: Sequence[str], sets: Sequence[str], encoders: Sequence[str]) -> str:
     """A row per loss, a column per set and encoder: R@1, then the mean cosine; the mean and the worst below."""
     columns = [(data, encoder) for data in sets for encoder in encoders]
+    measured = {(data, encoder) for data, _, encoder in found}
+    columns = [column for column in columns if column in measured]
     spent = {(data, encoder): result["seconds"] for (data, _, encoder), result in found.items()}
     named = ", {}" if len(encoders) > 1 else ""
     head = ["loss", *(f"{Path(d).name}{named.format(e)} ({spent[d, e]:g} s)" for d, e in columns)]
@@ -173,15 +175,15 @@ def kept(path: Path) -> list[Result]:
     return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()] if path.exists() else []
 
 
-def measure(cases: Sequence[Case], path: Path) -> Scores:
-    """Run the cases that are not kept yet, one after the other, and keep them."""
+def measure(cases: Sequence[Case], path: Path, *, training: bool = True) -> Scores:
+    """Run the cases that are not kept yet, one after the other, and keep them; without training leave them out."""
     path.parent.mkdir(parents=True, exist_ok=True)
     fields = [field.name for field in dataclasses.fields(Case)]
     done = {tuple(result[name] for name in fields): result for result in kept(path)}
     loaded: dict[str, LoadedData] = {}
     for number, case in enumerate(cases, start=1):
         key = dataclasses.astuple(case)
-        if key in done:
+        if key in done or not training:
             continue
         if case.data not in loaded:
             loaded[case.data] = load_data(DataChoice(source=_source(case.data)), silent)
@@ -189,7 +191,7 @@ def measure(cases: Sequence[Case], path: Path) -> Scores:
         with path.open("a", encoding="utf-8") as file:
             file.write(json.dumps(done[key]) + "\n")
         print(f"{number}/{len(cases)} {case.data} {case.encoder} {case.loss} {_cell(done[key])}", file=sys.stderr)
-    results = (done[dataclasses.astuple(case)] for case in cases)
+    results = [done[key] for key in map(dataclasses.astuple, cases) if key in done]
     return {(str(result["data"]), str(result["loss"]), str(result["encoder"])): result for result in results}
 
 
@@ -216,6 +218,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--learning-rate", type=float, help="in place of the encoder's own")
     parser.add_argument("--warm-up", type=int, default=schedule.WARM_UP_STEPS, help="steps")
     parser.add_argument("--kept", type=Path, default=Path("runs/encoders.jsonl"), help="results, one a line")
+    parser.add_argument("--no-training", action="store_true", help="print what is kept")
     parser.add_argument("--write", type=Path, metavar="FILE", help="put the table between this page's markers")
     parser.add_argument("--marker", default="encoders", help="name of those markers")
     return parser
@@ -233,7 +236,9 @@ def main() -> None:
         for loss in options.losses
         for encoder in options.encoders
     ]
-    text = table(measure(cases, options.kept), options.losses, list(sets), options.encoders)
+    text = table(
+        measure(cases, options.kept, training=not options.no_training), options.losses, list(sets), options.encoders
+    )
     print(text)
     if options.write:
         page = options.write.read_text(encoding="utf-8")
