@@ -118,7 +118,7 @@ def test_a_bad_step_is_found_before_anything_of_it_is_written(
     run._one_step()
     kept = weights(run)
     with torch.no_grad():
-        run.arms[1].encoder.head.bias.fill_(math.nan)
+        run.arms[1].encoder.head.weight.fill_(math.nan)
     run._one_step()  # nobody knows yet
     find = {"the next step": run._one_step, "a look": run.snapshot, "a checkpoint": run.checkpoint}[found_by]
     words = r"SupCon.*\(loss nan, gradient nan\) in step 2\. .*training rows"
