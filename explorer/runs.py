@@ -6,6 +6,7 @@ import functools
 import json
 import secrets
 import threading
+import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 
@@ -22,6 +23,8 @@ from trainers.store import RunFolder, is_id, list_runs
 from trainers.store.damage import reading
 from trainers.store.regular import is_there
 from trainers.types import ACTIVE, RESUMABLE, RunConfig
+
+FIRST_WORD_SECONDS = 5.0  # between taking a run and saying so a trainer does next to nothing
 
 Act = Callable[[str, str], str]
 """Something done to a run by the holder of a token: id and token to a sentence."""
@@ -101,7 +104,7 @@ class Runs:
         folder = self._controlled(run_id, token)
         if self._scheduler.take_out(run_id):
             return "It left the line."
-        phase = folder.state().phase
+        phase = _phase_once_begun(folder)
         if phase not in ACTIVE:
             raise RunError(f"Only a run that waits or trains can be stopped; this one is {phase}.")
         folder.send("stop")
@@ -225,6 +228,14 @@ class Runs:
             )
         self._shares.check(caller)
         check_size(config, limits)
+
+
+def _phase_once_begun(folder: RunFolder) -> str:
+    """The phase; a trainer that has just taken the run is waited for, since it hears nothing before its first word."""
+    end = time.monotonic() + FIRST_WORD_SECONDS
+    while (phase := folder.state().phase) == "queued" and folder.is_alive() and time.monotonic() < end:
+        time.sleep(0.02)
+    return phase
 
 
 def _entry(folder: RunFolder) -> dict[str, object]:
