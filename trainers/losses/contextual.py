@@ -177,7 +177,8 @@ def whole(
 
 def _images_per_class(labels: Tensor) -> int:
     """Images of an image's class, itself counted: the median over the batch, and at least the smallest k."""
-    return max(2, sorted(count_positives(labels) + 1)[(len(labels) - 1) // 2])
+    sizes = sorted(count_positives(labels) + 1) or [0]
+    return max(2, sizes[(len(labels) - 1) // 2])
 
 
 def advice(parameters: ContextualParameters, images_per_class: int, classes_per_batch: int) -> str:
