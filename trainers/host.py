@@ -11,7 +11,10 @@ from torch import Tensor
 
 
 def host(numbers: Tensor, dtype: type = np.int64) -> np.ndarray:
-    """The whole numbers, or truths, of a tensor; one on a GPU is waited for."""
+    """The whole numbers, or truths, of a tensor, to be read alone; one on a GPU is waited for.
+
+    The array may share the tensor's memory. torch before 2.9 and numpy before 2.1 refuse writing to it.
+    """
     return np.from_dlpack(numbers if numbers.device.type == "cpu" else numbers.cpu()).astype(dtype, copy=False)
 
 
@@ -30,9 +33,15 @@ def send(numbers: np.ndarray | Tensor, device: torch.device) -> Tensor:
     return found.to(device, non_blocking=True)
 
 
+def columns(labels: Tensor) -> np.ndarray:
+    """``[N, L]`` labels, finest level first, from ``[N]`` or ``[N, L]``."""
+    found = host(labels)
+    return found[:, None] if found.ndim == 1 else found
+
+
 def finest(labels: Tensor) -> Tensor:
     """``[N]`` labels of the finest level on the CPU, from ``[N]`` or ``[N, L]``."""
-    return tensor(host(labels).reshape(len(labels), -1)[:, 0])
+    return tensor(columns(labels)[:, 0])
 
 
 def equal(labels: Tensor, others: Tensor, device: torch.device) -> Tensor:

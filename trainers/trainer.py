@@ -22,7 +22,7 @@ from trainers.features import frozen_features
 from trainers.footprint import Shape, check_fits
 from trainers.looking import Finish
 from trainers.loop import Loop
-from trainers.losses import LOSSES, kernel, ranks
+from trainers.losses import LOSSES, forms, kernel
 from trainers.losses._memory import give_memory
 from trainers.observer import LEFT_OUT, Observer, left_out
 from trainers.samplers import SAMPLERS
@@ -103,8 +103,8 @@ class Trainer(Loop):
         if encoder.frozen:
             train, test = (self._features(encoder, data, part, tell) for part in ("train", "test"))
         self.arms = self._make_arms(encoder, labels, len(classes))
-        if any(ranks(arm.loss) for arm in self.arms):
-            self.folder.log(kernel(self._device))
+        if ranked := set().union(*(forms(arm.loss) for arm in self.arms)):
+            self.folder.log(kernel(self._device, ranked))  # compiles here, before the first step is timed
         sampler = SAMPLERS[config.sampler].build(labels, per_batch, config.images_per_class, config.seed)
         views = max(arm.descriptor.views for arm in self.arms)
         self._batches = Batches(

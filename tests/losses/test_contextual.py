@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 
 import pytest
 import torch
@@ -294,3 +295,20 @@ def test_what_is_no_number_stays_none(broken):
     emb, labels = torch.randn(200, 8), torch.arange(200) // 4
     emb[3, 2] = broken
     assert not torch.isfinite(build()(emb, labels))
+
+
+def test_without_numba_whole_matrices_give_the_same(monkeypatch):
+    torch.manual_seed(0)
+    emb, labels = torch.randn(200, 8), torch.arange(200) // 4
+    by_lists = build()(emb, labels)
+    similarity = torch.nn.functional.normalize(emb) @ torch.nn.functional.normalize(emb).T
+    module._lists.cache_clear()
+    try:
+        with monkeypatch.context() as patch:
+            patch.setitem(sys.modules, "trainers.losses._overlap", None)
+            patch.delattr("trainers.losses._overlap", raising=False)
+            assert module.listed(similarity, labels, 4, module.ContextualParameters()) is None
+            torch.testing.assert_close(build()(emb, labels), by_lists)
+    finally:
+        module._lists.cache_clear()
+    assert module.listed(similarity, labels, 4, module.ContextualParameters()) is not None

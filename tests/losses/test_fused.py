@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import importlib
 import sys
 from pathlib import Path
 
@@ -12,7 +13,7 @@ import torch
 from torch import Tensor
 
 from tests.losses.batches import CORNERS, draw, tree_labels
-from trainers.losses import LOSSES, _compiled, _fused, kernel, ranks
+from trainers.losses import LOSSES, _compiled, _fused, forms, kernel
 from trainers.losses._batch import PairBatch
 from trainers.losses._memory import give_memory
 from trainers.losses._rank import SupRank
@@ -44,7 +45,7 @@ def solved(ranks: Ranker, batch: PairBatch) -> tuple[Tensor, Tensor]:
 
 
 def agree(ranks: Ranker, batch: PairBatch, tolerance: float | None = None) -> None:
-    assert _fused.serves(batch.similarity)
+    assert _fused.serves(batch.similarity, ranks.form)
     tolerance = tolerance or EPS[batch.similarity.dtype]
     loss, slope = solved(ranks, batch)
     slow, slow_slope = solved(dataclasses.replace(ranks, budget=CHUNKED), batch)
@@ -176,7 +177,7 @@ def test_without_numba_the_loss_is_the_same_and_the_log_says_so(monkeypatch: pyt
         with monkeypatch.context() as patch:
             patch.setitem(sys.modules, "trainers.losses._kernels", None)
             patch.delattr("trainers.losses._kernels", raising=False)
-            assert not _fused.serves(given.similarity)
+            assert not _fused.serves(given.similarity, "sup")
             assert "numba cannot be used" in kernel()
             loss, slope = solved(RANKERS["sup_hap"], given)
     finally:
@@ -185,11 +186,37 @@ def test_without_numba_the_loss_is_the_same_and_the_log_says_so(monkeypatch: pyt
     torch.testing.assert_close(slope, compiled[1], rtol=1e-9, atol=1e-12)
 
 
+def test_what_one_form_cannot_compile_costs_the_other_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_given) -> None:
+        raise RuntimeError("no code for this processor")
+
+    batch = CORNERS["two levels"]
+    given = pairs(cosines(batch), batch.labels)
+    compiled = solved(RANKERS["smooth_hap"], given)
+    _fused._kernels.cache_clear()
+    try:
+        with monkeypatch.context() as patch:
+            patch.setattr("trainers.losses._kernels.smooth", broken)
+            assert kernel("cpu", {"sup"}) == "Rank losses: compiled for this processor by numba."
+            assert "no code for this processor" in kernel("cpu", {"sup", "smooth"})
+            loss, slope = solved(RANKERS["smooth_hap"], given)
+    finally:
+        _fused._kernels.cache_clear()
+    torch.testing.assert_close(loss, compiled[0], rtol=1e-12, atol=1e-13)
+    torch.testing.assert_close(slope, compiled[1], rtol=1e-9, atol=1e-12)
+
+
+def test_without_compilation_the_loops_are_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(numba.config, "DISABLE_JIT", 1)
+    with pytest.raises(ImportError, match="NUMBA_DISABLE_JIT"):
+        importlib.reload(_compiled)
+
+
 def test_a_run_says_which_form_its_rank_losses_take() -> None:
-    for name, expected in (("happier", True), ("smooth_ap", True), ("roadmap", True), ("supcon", False)):
+    for name, expected in (("happier", {"sup"}), ("smooth_ap", {"smooth"}), ("roadmap", {"sup"}), ("supcon", set())):
         loss = LOSSES[name].build(num_classes=4, dim=8)
         remembered, _ = give_memory(loss, LOSSES[name], size=16, after=0, dim=8, levels=1)
-        assert ranks(loss) == ranks(remembered) == expected
+        assert forms(loss) == forms(remembered) == expected
 
 
 def test_compiled_code_is_kept_where_nobody_else_can_write(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 import torch
 from torch import Tensor
@@ -137,3 +138,31 @@ def test_a_memory_without_room_for_the_batch_says_which_rows_it_kept() -> None:
         assert (own.flatten()[:11] == -1).all() and sorted(own.flatten()[11:].tolist()) == list(range(5)), step
         rows = torch.nn.functional.normalize(emb, dim=-1).flatten(0, 1)[11:]
         torch.testing.assert_close(ring.contents()[0][own.flatten()[11:]], rows)
+
+
+def test_a_memory_works_where_numpy_may_only_read_a_tensor(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As with torch before 2.9 or numpy before 2.1."""
+    shared = np.from_dlpack
+
+    def only_read(tensor: Tensor) -> np.ndarray:
+        found = shared(tensor)
+        found.flags.writeable = False
+        return found
+
+    monkeypatch.setattr(np, "from_dlpack", only_read)
+    loss, free = memory("supcon", 19), memory("supcon", 19)
+    for step in range(4):
+        got = loss(world(2, step), LABELS)
+        with monkeypatch.context() as patch:
+            patch.setattr(np, "from_dlpack", shared)
+            assert got == free(world(2, step), LABELS)
+    assert int(loss.batches) == 4 and int(loss.memory.pushed) == 4 * 2 * BATCH
+
+
+def test_what_a_memory_holds_now_does_not_change_with_the_next_batch() -> None:
+    ring = CrossBatchMemory(size=BATCH, dim=DIM)
+    ring.push(world(1, 0)[:, 0], LABELS)
+    rows, labels = ring.contents()
+    before = rows.clone(), labels.clone()
+    ring.push(world(1, 1)[:, 0], LABELS + 1)
+    assert torch.equal(rows, before[0]) and torch.equal(labels, before[1])

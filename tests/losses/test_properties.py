@@ -214,3 +214,17 @@ def test_what_does_not_fit_is_said(call, words: str) -> None:
     batch = CORNERS["two levels"]
     with pytest.raises(UserError, match=words):
         call(batch.embeddings, batch.labels)
+
+
+@pytest.mark.parametrize("name", ["triplet", "multi_similarity", "fastap", "softbin_ap", "blackbox_ap", "contextual"])
+@pytest.mark.parametrize("levels", [(), (2,)], ids=["flat", "two levels"])
+def test_a_batch_without_images_is_refused_in_words(name: str, levels: tuple[int, ...]) -> None:
+    loss = LOSSES[name].build(num_classes=4, dim=8)
+    with pytest.raises(UserError, match="in a batch"):
+        loss(torch.empty(0, 8), torch.empty(0, *levels, dtype=torch.int64))
+
+
+@pytest.mark.parametrize("name", ["sup_ap", "smooth_ap", "calibration"])
+def test_a_batch_without_images_costs_nothing(name: str) -> None:
+    loss = LOSSES[name].build(num_classes=4, dim=8)
+    assert loss(torch.empty(0, 8), torch.empty(0, dtype=torch.int64)) == 0

@@ -9,10 +9,10 @@ import sys
 
 from trainers.catalogue import load
 from trainers.losses._families import by_family
-from trainers.losses._fused import kernel, ranks
+from trainers.losses._fused import forms, kernel
 from trainers.losses.base import LossDescriptor, LossModule
 
 LOSSES = load(sys.modules[__name__])
 FAMILIES = by_family(LOSSES)
 
-__all__ = ["FAMILIES", "LOSSES", "LossDescriptor", "LossModule", "kernel", "ranks"]
+__all__ = ["FAMILIES", "LOSSES", "LossDescriptor", "LossModule", "forms", "kernel"]

@@ -10,7 +10,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from trainers.errors import UserError
-from trainers.host import host, send, tensor
+from trainers.host import columns, host, send, tensor
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -110,7 +110,7 @@ def _labels(embeddings: Tensor, labels: Tensor, what: str) -> np.ndarray:
             f"The {what} needs whole-number labels [{len(embeddings)}] or [{len(embeddings)}, levels]; "
             f"{tuple(labels.shape)} of {labels.dtype} came."
         )
-    return host(labels).reshape(len(labels), -1)
+    return columns(labels)
 
 
 def query_rows(embeddings: Tensor, labels: Tensor) -> tuple[Tensor, Tensor]:

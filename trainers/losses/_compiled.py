@@ -10,6 +10,9 @@ from typing import Any
 
 import numba
 
+if numba.config.DISABLE_JIT:
+    raise ImportError("NUMBA_DISABLE_JIT is set")  # uncompiled, these loops are slower than torch's operations
+
 
 def compiled(**options: Any) -> Callable[[Callable], Callable]:
     """Decorate a function to be compiled, for the types it is first called with.

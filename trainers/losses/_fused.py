@@ -7,7 +7,7 @@ serve GPUs and machines without numba.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache
 from types import ModuleType
@@ -29,33 +29,39 @@ _MEASURED = 1 << 20  # ranks that the measure is asked for at once
 _BLOCKS = 8  # of queries for each thread, so that none waits long for another
 
 
-def serves(similarity: Tensor) -> bool:
-    """Whether the compiled form can be used: on a CPU, where numba works; not on stand-ins for tensors."""
+def serves(similarity: Tensor, form: str) -> bool:
+    """Whether the compiled form can be used: on a CPU, where numba works; not on stand-ins for tensors.
+
+    Args:
+        similarity: of any device and type.
+        form: ``sup`` or ``smooth``.
+    """
     return (
         similarity.device.type == "cpu"
         and type(similarity) is Tensor
         and similarity.dtype in (torch.float32, torch.float64)
-        and isinstance(_kernels(similarity.dtype), ModuleType)
+        and isinstance(_kernels(similarity.dtype, form), ModuleType)
     )
 
 
-def ranks(module: nn.Module) -> bool:
-    """Whether a loss, or one inside it, is a rank loss that can take the compiled form."""
-    return any("ranker" in vars(part) for part in module.modules())
+def forms(module: nn.Module) -> set[str]:
+    """Which of ``sup`` and ``smooth`` a loss, or one inside it, is; empty where it is no rank loss."""
+    return {part.ranker.form for part in module.modules() if "ranker" in vars(part)}
 
 
-def kernel(device: str | torch.device = "cpu") -> str:
-    """Which form the rank losses take on a device, in one sentence for a log."""
+def kernel(device: str | torch.device = "cpu", which: Collection[str] = ("sup", "smooth")) -> str:
+    """Whether rank losses of these forms run compiled on a device, in one sentence for a log."""
     if torch.device(device).type != "cpu":
         return f"Rank losses: PyTorch operations on {torch.device(device).type}."
-    found = _kernels(torch.float32)
-    if isinstance(found, ModuleType):
-        return "Rank losses: compiled for this processor by numba."
-    return f"Rank losses: PyTorch operations; numba cannot be used ({type(found).__name__}: {found})."
+    for form in sorted(which):
+        found = _kernels(torch.float32, form)
+        if not isinstance(found, ModuleType):
+            return f"Rank losses: PyTorch operations; numba cannot be used ({type(found).__name__}: {found})."
+    return "Rank losses: compiled for this processor by numba."
 
 
-@lru_cache(maxsize=2)
-def _kernels(dtype: torch.dtype) -> ModuleType | Exception:
+@lru_cache(maxsize=4)
+def _kernels(dtype: torch.dtype, form: str) -> ModuleType | Exception:
     """The compiled functions, tried on two queries; what went wrong where they do not work."""
     try:
         from trainers.losses import _kernels as kernels
@@ -63,7 +69,8 @@ def _kernels(dtype: torch.dtype) -> ModuleType | Exception:
         plan = Layout(order=np.array([[0, 1]], dtype=np.int32), counts=np.array([[1, 1]]), row=np.array([0, 0]))
         bound = Bound(tau=1.0, rho=1.0, delta=1.0, start=0.0, offset=1.0)
         trial = torch.eye(2, dtype=dtype)
-        _Work(kernels, trial, plan, np.array([0, 1]), bound).sup_ranks(None, np.ones_like(trial.numpy()))
+        work, relevance = _Work(kernels, trial, plan, np.array([0, 1]), bound), np.ones_like(trial.numpy())
+        work.sup_ranks(None, relevance) if form == "sup" else work.smooth_ranks(np.array([-1, -1]), relevance)
     except Exception as error:  # whatever is wrong with a compiler must cost speed only
         return error
     return kernels
@@ -85,7 +92,7 @@ def sup(
     asking = np.flatnonzero(plan.positives[plan.row] > 0)
     if not len(asking):
         return similarity.new_zeros(()), torch.zeros_like(similarity)
-    work = _Work(_kernels(similarity.dtype), similarity, plan, asking, bound)
+    work = _Work(_kernels(similarity.dtype, "sup"), similarity, plan, asking, bound)
     counts = torch.from_numpy(plan.counts[work.row])
     relevance = measure.relevance(counts, similarity.dtype).contiguous().numpy()
     rank, above = work.sup_ranks(lift, relevance)
@@ -115,7 +122,7 @@ def smooth(
     if not len(asking):
         return similarity.new_zeros(()), torch.zeros_like(similarity)
     everywhere = Bound(tau=tau, rho=0.0, delta=float("inf"), start=0.0, offset=0.0)  # the sigmoid alone
-    work = _Work(_kernels(similarity.dtype), similarity, plan, asking, everywhere)
+    work = _Work(_kernels(similarity.dtype, "smooth"), similarity, plan, asking, everywhere)
     counts = plan.counts[work.row]
     if own is not None:  # the query moves from the finest level to the items that match nothing
         moved = own[asking] >= 0

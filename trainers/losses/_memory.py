@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from trainers.errors import UserError
-from trainers.host import host, tensor
+from trainers.host import columns, host, tensor
 from trainers.losses._batch import unit
 from trainers.losses.base import LossDescriptor, LossModule
 
@@ -54,7 +54,7 @@ class CrossBatchMemory(nn.Module):
         Raises:
             UserError: labels of another number of levels than the memory's.
         """
-        known = host(labels).reshape(len(labels), -1)
+        known = columns(labels)
         if known.shape[1] != self.labels.shape[1]:
             raise UserError(
                 f"This memory keeps labels of {self.labels.shape[1]} level(s); {known.shape[1]} came. "
@@ -72,14 +72,15 @@ class CrossBatchMemory(nn.Module):
         for part, rows in ((place[:until_end], new[:until_end]), (place[until_end:], new[until_end:])):
             if len(part):  # slices, so that no index has to travel
                 self.rows[int(part[0]) : int(part[-1]) + 1] = rows
-        host(self.labels)[place] = known[batch - kept :]
-        host(self.pushed)[()] = before + batch
+        held = host(self.labels).copy()
+        held[place] = known[batch - kept :]
+        self.labels, self.pushed = tensor(held), tensor(np.array(before + batch))
         return tensor(np.concatenate([np.full(batch - kept, -1), place]).reshape(shape))
 
     def contents(self) -> tuple[Tensor, Tensor]:
         """Rows ``[K', D]`` and labels ``[K', L]`` held now, copied: a later push leaves them as they are."""
         held = len(self.rows) if self.full_from_start else min(int(host(self.pushed)), len(self.rows))
-        return self.rows[:held].clone(), tensor(host(self.labels)[:held].copy())
+        return self.rows[:held].clone(), tensor(host(self.labels)[:held])
 
     def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> CrossBatchMemory:
         return on_host(self, ("labels", "pushed"), super()._apply, fn, recurse)
@@ -152,7 +153,7 @@ class WithMemory(LossModule):
         """Push the batch, in training; rows and labels to compare with, and the rows that are the batch's own."""
         if not self.training:
             return *self.memory.contents(), None
-        host(self.batches)[()] += 1
+        self.batches = tensor(host(self.batches) + 1)
         if self.loss.queue:
             before = self.memory.contents()
             self.memory.push(embeddings[:, -1], labels)

@@ -13,8 +13,6 @@ from trainers.host import equal, host, send, tensor
 from trainers.losses._batch import without_self
 from trainers.losses._inputs import contrast_set, flatten_own, need_negatives, need_positives, one_view
 
-FAR = torch.inf
-
 
 @dataclass(frozen=True, kw_only=True)
 class Pairings:

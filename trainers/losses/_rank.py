@@ -7,9 +7,11 @@ and d loss / d similarity is kept as one ``[B, G]`` matrix, so memory never hold
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
+import numpy as np
 import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
@@ -62,17 +64,26 @@ class SupRank:
     measure: Measure
     lift: SmoothLift | None = None
     budget: int | None = None
+    form: ClassVar = "sup"
 
     def loss(self, batch: PairBatch) -> Tensor:
         """Mean of 1 - score over the queries with a positive; zero, with zero gradient, when there is none."""
-        return _Walk.apply(batch.similarity, layout(batch.labels, batch.gallery_labels), self)
+        similarity, plan = batch.similarity.detach(), layout(batch.labels, batch.gallery_labels)
+        if self.budget is None and _fused.serves(similarity, self.form):
+            found = _fused.sup(similarity, plan, self.bound, self.measure, self.lift)
+        else:
+            found = walk(similarity, plan, self.chunk, self.budget)
+        return WithSlope.apply(batch.similarity, *found)
 
-    def chunk(self, scores: Tensor, counts: Tensor, most: Sequence[int], budget: int) -> tuple[Tensor, Tensor]:
+    def chunk(
+        self, scores: Tensor, counts: Tensor, own: Tensor | None, most: Sequence[int], budget: int
+    ) -> tuple[Tensor, Tensor]:
         """Scores and their slopes for some queries.
 
         Args:
             scores: ``[b, G]`` similarities, finest match first.
             counts: ``[b, L + 1]`` items at each level.
+            own: None; these losses count a query among its positives.
             most: the largest count of each level among the queries.
             budget: pairs held at once.
 
@@ -143,17 +154,13 @@ def _counted(
     return rank.clamp_(min=1.0), above
 
 
-class _Walk(torch.autograd.Function):
-    """The loss; keeps d loss / d similarity for the backward pass."""
+class WithSlope(torch.autograd.Function):
+    """A loss whose derivative by the similarities was formed beside it: ``apply(similarity, loss, slope)``."""
 
     @staticmethod
-    def forward(ctx, similarity: Tensor, plan: Layout, ranker: SupRank) -> Tensor:
-        if ranker.budget is None and _fused.serves(similarity):
-            loss, slope = _fused.sup(similarity, plan, ranker.bound, ranker.measure, ranker.lift)
-        else:
-            loss, slope = _walk(similarity, plan, ranker)
+    def forward(ctx, similarity: Tensor, loss: Tensor, slope: Tensor) -> Tensor:
         ctx.save_for_backward(slope)
-        return loss
+        return loss.clone()
 
     @staticmethod
     @once_differentiable
@@ -162,17 +169,36 @@ class _Walk(torch.autograd.Function):
         return slope * grad, None, None
 
 
-def _walk(similarity: Tensor, plan: Layout, ranker: SupRank) -> tuple[Tensor, Tensor]:
-    """The loss and d loss / d similarity ``[B, G]``, chunk by chunk."""
-    budget = ranker.budget or (GPU_PAIRS if similarity.is_cuda else CPU_PAIRS)
-    queries, parts = chunks(plan, budget)
-    there = send_plan(plan, queries, None, similarity.device)
+def walk(
+    similarity: Tensor,
+    plan: Layout,
+    chunk: Callable[..., tuple[Tensor, Tensor]],
+    budget: int | None,
+    *,
+    every: bool = False,
+    least: np.ndarray | None = None,
+    own: np.ndarray | None = None,
+) -> tuple[Tensor, Tensor]:
+    """The loss and d loss / d similarity ``[B, G]``, some queries at a time.
+
+    Args:
+        similarity: ``[B, G]``, without a graph.
+        plan: the layout of all queries.
+        chunk: scores and slopes of some queries, see :meth:`SupRank.chunk`.
+        budget: pairs held at once; None: by device.
+        every, least: as for :func:`trainers.losses._levels.chunks`.
+        own: ``[B]``, the item that is the query and no positive of itself, -1 where none is; None: none is anywhere.
+    """
+    budget = budget or (GPU_PAIRS if similarity.is_cuda else CPU_PAIRS)
+    queries, parts = chunks(plan, budget, every=every, least=least)
+    there = send_plan(plan, queries, own, similarity.device)
     slope, total = torch.zeros_like(similarity), similarity.new_zeros(())
-    for chunk in parts:
-        asking, row = there.queries[chunk.part], there.row[chunk.part]
+    for some in parts:
+        asking, row = there.queries[some.part], there.row[some.part]
         order = there.order.index_select(0, row).long()
+        mine = None if own is None else order == there.own[some.part, None]
         scores = similarity.index_select(0, asking).gather(1, order)
-        share, pulled = ranker.chunk(scores, there.counts.index_select(0, row), chunk.most, budget)
+        share, pulled = chunk(scores, there.counts.index_select(0, row), mine, some.most, budget)
         slope.index_copy_(0, asking, torch.empty_like(pulled).scatter_(1, order, pulled))
         total += (1.0 - share).sum()
     asked = max(1, len(queries))

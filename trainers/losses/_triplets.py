@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import torch
 from torch import Tensor
 
-from trainers.losses._pairings import FAR, Pairings, active_mean
+from trainers.losses._pairings import Pairings, active_mean
 
 HELD = 2**22  # triplets held at once
 CLOSEST, FARTHEST = 0.5, 1.4  # distances between which weighted negatives are drawn (Wu et al. 2017)
@@ -43,8 +43,8 @@ def every(pairs: Pairings, margin: float, swap: bool, *, semihard: bool = False)
 
 def hardest(pairs: Pairings, margin: float, swap: bool) -> Tensor:
     """The same of each anchor's farthest positive and nearest negative, where it has both."""
-    worst = pairs.distance.detach().masked_fill(~pairs.positive, -FAR).argmax(1)
-    rival = pairs.distance.detach().masked_fill(~pairs.negative, FAR).argmin(1)
+    worst = pairs.distance.detach().masked_fill(~pairs.positive, -torch.inf).argmax(1)
+    rival = pairs.distance.detach().masked_fill(~pairs.negative, torch.inf).argmin(1)
     there = pairs.positive.any(1) & pairs.negative.any(1)
     return _chosen(pairs, worst[:, None], rival[:, None], there[:, None], margin, swap)
 
@@ -75,9 +75,9 @@ def negative_weights(pairs: Pairings) -> Tensor:
     spread = distance.clamp(min=CLOSEST)
     log_weight = (2.0 - dim) * spread.log() - ((dim - 3) / 2) * (1.0 - 0.25 * spread.square()).log()
     allowed = pairs.negative & log_weight.isfinite() & (distance < FARTHEST)
-    log_weight = log_weight.masked_fill(~allowed, -FAR)
+    log_weight = log_weight.masked_fill(~allowed, -torch.inf)
     most = log_weight.amax(1, keepdim=True)
-    return (log_weight - most.masked_fill(most == -FAR, 0.0)).exp()
+    return (log_weight - most.masked_fill(most == -torch.inf, 0.0)).exp()
 
 
 def _chosen(pairs: Pairings, positive: Tensor, negative: Tensor, there: Tensor, margin: float, swap: bool) -> Tensor:

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from trainers.losses import _triplets
-from trainers.losses._pairings import FAR, Pairings, active_mean
+from trainers.losses._pairings import Pairings, active_mean
 from trainers.losses.base import LossDescriptor, LossModule
 from trainers.parameters import parameter
 
@@ -81,8 +81,8 @@ def multi_similarity(pairs: Pairings, given: MultiSimilarityParameters) -> Tenso
     positive, negative = pairs.positive, pairs.negative
     if given.epsilon is not None:
         known = similarity.detach()
-        rival = known.masked_fill(~negative, -FAR).amax(1, keepdim=True)
-        worst = known.masked_fill(~positive, FAR).amin(1, keepdim=True)
+        rival = known.masked_fill(~negative, -torch.inf).amax(1, keepdim=True)
+        worst = known.masked_fill(~positive, torch.inf).amin(1, keepdim=True)
         positive = positive & (known - given.epsilon < rival)
         negative = negative & (known + given.epsilon > worst)
     pull = _log_one_plus(given.alpha * (given.base - similarity), positive) / given.alpha
@@ -93,7 +93,7 @@ def multi_similarity(pairs: Pairings, given: MultiSimilarityParameters) -> Tenso
 def _log_one_plus(exponents: Tensor, chosen: Tensor) -> Tensor:
     """``[Q]``: log(1 + sum of exp over what is chosen in each row)."""
     one = exponents.new_zeros(len(exponents), 1)
-    return torch.cat([exponents.masked_fill(~chosen, -FAR), one], 1).logsumexp(1)
+    return torch.cat([exponents.masked_fill(~chosen, -torch.inf), one], 1).logsumexp(1)
 
 
 def _multi_similarity(

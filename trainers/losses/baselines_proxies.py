@@ -93,33 +93,24 @@ class ArcFaceParameters:
     scale: float = parameter(64.0, low=1.0, high=256.0, log=True, help="Sharpness: multiplies the cosines.")
 
 
-class ArcFace(LossModule):
+def arcface(cosine: Tensor, classes: Tensor, given: ArcFaceParameters) -> Tensor:
     """Softmax over scaled cosines to the proxies, with an angle added to the true class's.
 
     Beyond pi - margin, where cos(theta + margin) would rise again, the target is cos(theta) - margin sin(margin).
     """
+    classes = send(classes, cosine.device)[:, None]
+    own = cosine.gather(1, classes)
+    # The slope of the sine is infinite where image and proxy coincide; below the floor it is cut to 0.
+    sine = (1 - own.square()).clamp(min=1e-7).sqrt()
+    moved = own * math.cos(given.margin) - sine * math.sin(given.margin)
+    moved = torch.where(own >= -math.cos(given.margin), moved, own - given.margin * math.sin(given.margin))
+    return functional.cross_entropy(given.scale * cosine.scatter(1, classes, moved), classes[:, 0])
 
-    def __init__(
-        self, parameters: ArcFaceParameters, *, num_classes: int, dim: int, class_labels: Tensor | None = None
-    ) -> None:
-        super().__init__()
-        self.settings = parameters
-        self.proxies = draw_proxies(num_classes, dim)
 
-    def terms(
-        self, embeddings: Tensor, labels: Tensor, gallery: Tensor | None = None, gallery_labels: Tensor | None = None
-    ) -> dict[str, Tensor]:
-        refuse_gallery("ArcFace", gallery)
-        rows, row_labels = one_view(embeddings, labels)
-        row_labels = send(known_classes("ArcFace", row_labels, len(self.proxies)), rows.device)[:, None]
-        margin, cosine = self.settings.margin, rows @ unit(self.proxies).to(rows.dtype).T
-        own = cosine.gather(1, row_labels)
-        # The slope of the sine is infinite where image and proxy coincide; below the floor it is cut to 0.
-        sine = (1 - own.square()).clamp(min=1e-7).sqrt()
-        moved = own * math.cos(margin) - sine * math.sin(margin)
-        moved = torch.where(own >= -math.cos(margin), moved, own - margin * math.sin(margin))
-        logits = self.settings.scale * cosine.scatter(1, row_labels, moved)
-        return {"proxy": functional.cross_entropy(logits, row_labels[:, 0])}
+def _arcface(
+    parameters: ArcFaceParameters, *, num_classes: int, dim: int, class_labels: Tensor | None = None
+) -> ProxyLoss:
+    return ProxyLoss("ArcFace", partial(arcface, given=parameters), num_classes, dim)
 
 
 DESCRIPTORS = (
@@ -169,7 +160,7 @@ DESCRIPTORS = (
         ),
         sentence="A softmax over class directions that asks for an extra angle between an image and its own class.",
         parameters=ArcFaceParameters,
-        module=ArcFace,
+        module=_arcface,
         proxies=True,
         proxy_learning_rate=PROXY_LEARNING_RATE,
         order=602,

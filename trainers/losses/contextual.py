@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -11,6 +13,7 @@ from torch import Tensor
 from trainers.errors import UserError
 from trainers.host import equal, host
 from trainers.losses._inputs import count_positives, one_view, refuse_gallery
+from trainers.losses._pairings import active_mean
 from trainers.losses.base import LossDescriptor, LossModule
 from trainers.parameters import parameter
 
@@ -140,17 +143,27 @@ class Contextual(LossModule):
 def listed(
     similarity: Tensor, labels: Tensor, k: int, parameters: ContextualParameters
 ) -> _overlap.Neighbourhoods | None:
-    """The neighbours of a batch as lists; None where whole matrices are quicker: on a GPU, in small or dense batches.
+    """The neighbours of a batch as lists; None where whole matrices are quicker, on a GPU and in small or dense
+    batches, and where numba cannot be used.
 
     Args:
         similarity, labels, k, parameters: as for :func:`whole`.
     """
-    if similarity.device.type != "cpu":
+    lists = _lists() if similarity.device.type == "cpu" else None
+    if lists is None:
         return None
-    from trainers.losses import _overlap  # its compiler is slow to import
-
     p, margins = parameters, (parameters.pos_margin, parameters.neg_margin)
-    return _overlap.neighbourhoods(similarity, host(labels), k=k, eps=p.eps, alpha=p.alpha, margins=margins)
+    return lists.neighbourhoods(similarity, host(labels), k=k, eps=p.eps, alpha=p.alpha, margins=margins)
+
+
+@lru_cache(maxsize=1)
+def _lists() -> ModuleType | None:
+    """:mod:`trainers.losses._overlap`, imported late because numba takes long; None where numba cannot be used."""
+    try:
+        from trainers.losses import _overlap
+    except Exception:  # numba may fail in many ways, none of which is worth more than speed
+        return None
+    return _overlap
 
 
 def whole(
@@ -167,17 +180,18 @@ def whole(
     p, same = parameters, equal(labels, labels, similarity.device)
     other = ~torch.eye(len(same), dtype=torch.bool, device=same.device)
     miss = same.to(similarity.dtype) - contextual_similarity(similarity, k, p.eps, p.alpha)
-    pull = _active_mean(p.pos_margin - similarity, same & other)
+    pull = active_mean(p.pos_margin - similarity, same & other)
     return (
         miss.masked_fill(~other, 0.0).square().mean(),
-        pull + _active_mean(similarity - p.neg_margin, ~same),
+        pull + active_mean(similarity - p.neg_margin, ~same),
         similarity.mean(),
     )
 
 
 def _images_per_class(labels: Tensor) -> int:
     """Images of an image's class, itself counted: the median over the batch, and at least the smallest k."""
-    return max(2, sorted(count_positives(labels) + 1)[(len(labels) - 1) // 2])
+    sizes = sorted(count_positives(labels) + 1) or [0]
+    return max(2, sizes[(len(labels) - 1) // 2])
 
 
 def advice(parameters: ContextualParameters, images_per_class: int, classes_per_batch: int) -> str:
@@ -191,12 +205,6 @@ def advice(parameters: ContextualParameters, images_per_class: int, classes_per_
         f"{classes_per_batch} classes. "
         "Leave k empty and choose 4, 6 or 8 images per class."
     )
-
-
-def _active_mean(hinge: Tensor, pairs: Tensor) -> Tensor:
-    """Mean of the strictly positive hinges among ``pairs``; 0 when there is none."""
-    active = pairs & (hinge > 0)
-    return hinge.masked_fill(~active, 0.0).sum() / active.sum().clamp(min=1)
 
 
 DESCRIPTOR = LossDescriptor(

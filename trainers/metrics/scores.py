@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from trainers.errors import UserError
-from trainers.host import host, read
+from trainers.host import columns, read
 from trainers.metrics import hierarchy
 from trainers.metrics.blocks import BLOCK, ranked_blocks
 from trainers.metrics.names import Metric, default_metrics, parse_all
@@ -210,4 +210,4 @@ def _columns(embeddings: Tensor, labels: Tensor | None, what: str) -> np.ndarray
         )
     if embeddings.device.type == "cpu" and not torch.isfinite(embeddings).all():
         _refuse(int((~torch.isfinite(embeddings).all(1)).sum()), len(embeddings), what)
-    return host(labels).reshape(len(labels), *(labels.shape[1:] or (1,)))
+    return columns(labels)
