@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 
 import pytest
 import torch
@@ -294,3 +295,18 @@ def test_what_is_no_number_stays_none(broken):
     emb, labels = torch.randn(200, 8), torch.arange(200) // 4
     emb[3, 2] = broken
     assert not torch.isfinite(build()(emb, labels))
+
+
+def test_without_a_compiler_whole_matrices_are_used(monkeypatch):
+    similarity, labels = crowd(380, 95, 1.0, torch.float64)
+    assert module.listed(similarity, labels, 4, build().settings) is not None
+    module._lists.cache_clear()
+    try:
+        with monkeypatch.context() as patch:
+            patch.setitem(sys.modules, "trainers.losses._overlap", None)
+            patch.delattr("trainers.losses._overlap")
+            assert module.listed(similarity, labels, 4, build().settings) is None
+            torch.manual_seed(0)
+            assert sum(build().terms(torch.randn(380, 8), labels).values()).isfinite()
+    finally:
+        module._lists.cache_clear()

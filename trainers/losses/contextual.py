@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -145,12 +148,23 @@ def listed(
     Args:
         similarity, labels, k, parameters: as for :func:`whole`.
     """
-    if similarity.device.type != "cpu":
+    lists = _lists(similarity.dtype) if similarity.device.type == "cpu" else None
+    if lists is None:
         return None
-    from trainers.losses import _overlap  # its compiler is slow to import
-
     p, margins = parameters, (parameters.pos_margin, parameters.neg_margin)
-    return _overlap.neighbourhoods(similarity, host(labels), k=k, eps=p.eps, alpha=p.alpha, margins=margins)
+    return lists.neighbourhoods(similarity, host(labels), k=k, eps=p.eps, alpha=p.alpha, margins=margins)
+
+
+@lru_cache(maxsize=2)
+def _lists(dtype: torch.dtype) -> ModuleType | None:
+    """What works with lists of neighbours, tried on three images; None where its compiler does not work."""
+    try:
+        from trainers.losses import _overlap  # its compiler is slow to import
+
+        _overlap.survey(torch.eye(3, dtype=dtype).numpy(), np.arange(3), k=2, eps=0.0, margins=(0.0, 0.0))
+    except Exception:  # whatever is wrong with a compiler must cost speed only
+        return None
+    return _overlap
 
 
 def whole(
