@@ -31,16 +31,22 @@ export class Waiting {
   }
 
   async look() {
+    if (this.stop.disabled) return this.give(); // what had not begun when it was left may have by now
     const { message, fraction } = await api.opening(this.ticket).catch(() => ({}));
-    if (!message || this.stop.disabled) return;
+    if (!message || this.stop.disabled) return undefined;
     say(this.said, `${message[0].toUpperCase()}${message.slice(1)} …`);
     this.bar.value = Math.max(this.bar.value, fraction); // parts of the work count from 0 each
+    return undefined;
   }
 
   leave() {
     this.stop.disabled = true;
     say(this.said, "Leaving it …");
-    api.leave(this.ticket).catch(() => {}); // read in the meantime: the set opens
+    this.give();
+  }
+
+  give() {
+    return api.leave(this.ticket).catch(() => {}); // read in the meantime: the set opens
   }
 }
 

@@ -7,6 +7,7 @@ be old or made up: every value passes the check of a start, and what does not pa
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -28,6 +29,7 @@ KEY = "rankscope-settings"
 LONGEST = 50_000  # letters of what is kept; the page itself writes a fifth of that at most
 _TEXT = 300  # letters of one text
 _COLUMNS = 8
+_UNSENT = re.compile(r"[\0\ud800-\udfff]")
 _CORRECTIONS = ("image_column", "train_split", "test_split")
 
 Values = dict[str, Any]
@@ -147,7 +149,11 @@ def _encoder(kept: Mapping[str, Any]) -> Values:
 
 
 def _training(kept: Mapping[str, Any]) -> Values:
-    return _fields(Training, kept)
+    """The settings; without any budget the minutes are the default again."""
+    found = _fields(Training, kept)
+    if not found.get("minutes", True) and not found.get("steps"):
+        del found["minutes"]
+    return found
 
 
 def _choice(kept: Mapping[str, Any], field: str, catalogue: Mapping[str, Any]) -> Values:
@@ -173,7 +179,7 @@ def _fields(parameters: type, values: Mapping[str, Any]) -> Values:
     found: Values = {}
     for spec in specs(parameters):
         value = values.get(spec.name)
-        if value is None or (isinstance(value, str) and len(value) > _TEXT):
+        if value is None or (isinstance(value, str) and not _text(value)):
             continue
         try:
             found |= {name: raw(spec, one) for name, one in read(parameters, {spec.name: value}, "Kept").items()}
@@ -191,4 +197,5 @@ def _accepted(check: Callable[[], object]) -> bool:
 
 
 def _text(value: object) -> bool:
-    return isinstance(value, str) and len(value) <= _TEXT and "\0" not in value
+    """Whether it is a text of a length to be typed; halves of letters would break the reply that carries them."""
+    return isinstance(value, str) and len(value) <= _TEXT and not _UNSENT.search(value)

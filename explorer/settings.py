@@ -18,6 +18,7 @@ class Limits:
         held: runs of one address or login that may wait or train, whatever tokens they came with.
         hourly: runs that one address or login may start in an hour.
         scores: scores of one address or login that may wait or be worked on.
+        openings: sets of photos that one address or login may wait for.
         batch, dim, memory, probe: largest images per batch, embedding size, memory of embeddings, images on the maps.
         minutes: longest training budget of a run.
         wall_minutes: longest time a run may hold a slot, pauses counted in.
@@ -29,6 +30,7 @@ class Limits:
     held: int = 4
     hourly: int = 20
     scores: int = 2
+    openings: int = 4
     batch: int = 1024
     dim: int = 512
     memory: int = 65_536

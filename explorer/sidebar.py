@@ -17,7 +17,7 @@ from explorer.inspection import failed, paragraph
 from explorer.menu import menu
 from explorer.pick_images import ImageFields, look_again, pick_images
 from explorer.pick_losses import LossSlots, pick_losses, visibility
-from explorer.remembered import KEY, defaults, keeping, loss_names, loss_texts, restored
+from explorer.remembered import KEY, LONGEST, defaults, keeping, loss_names, loss_texts, restored
 from explorer.run_buttons import run_buttons
 from explorer.runs import Runs
 from explorer.visitors import caller
@@ -45,10 +45,13 @@ _OPEN = """(id) => {
   if (window.innerWidth < 769) document.querySelector("#rs-sidebar.open .toggle-button")?.click();
   return [];
 }"""
-# storage may be switched off, and reading it then raises an error
+# storage may be switched off, and reading it then raises an error; what is too long to be ours is not sent
 _KEPT = f"""() => {{
   const now = String(performance.now());
-  try {{ return [localStorage.getItem("{KEY}") ?? "", now]; }} catch {{ return ["", now]; }}
+  try {{
+    const kept = localStorage.getItem("{KEY}") ?? "";
+    return [kept.length > {LONGEST} ? "" : kept, now];
+  }} catch {{ return ["", now]; }}
 }}"""
 _FORGOTTEN = f"""() => {{
   try {{ localStorage.removeItem("{KEY}"); }} catch {{ /* nothing was kept */ }}

@@ -2,8 +2,8 @@
 sentences.
 
 The photo is drawn and painted over anew at every visit; what the models say about exactly these pixels is read from
-``assets/first_answer.json``. It holds a digest of everything it was made of: where one thing differs, the record is
-passed over and the models are asked. A test asks them, too.
+``assets/first_answer.json``. It holds digests of everything it was made of and of what it tells: where one thing
+differs, the record is passed over and the models are asked. A test asks them, too.
 
 python -m explorer.objects.recorded    # makes the record anew: after a change to the models, scenes, words or ranking
 """
@@ -14,6 +14,7 @@ import hashlib
 import json
 import tempfile
 import threading
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -77,10 +78,12 @@ class Recorded:
         made_of = ingredients(self._models)
         try:
             record = json.loads((self._path or Path()).read_text(encoding="utf-8"))
-        except (OSError, ValueError):
+        except (OSError, ValueError, RecursionError):
             return None
-        whole = isinstance(record, dict) and {"made_of", "pixels", *TOLD} <= record.keys()
-        return record if whole and made_of is not None and record["made_of"] == made_of else None
+        whole = isinstance(record, dict) and {"made_of", "pixels", "digest", *TOLD} <= record.keys()
+        if not whole or record["digest"] != told_digest(record):
+            return None
+        return record if made_of is not None and record["made_of"] == made_of else None
 
 
 def ingredients(models: Models) -> str | None:
@@ -105,6 +108,12 @@ def pixels_digest(filled: Filled) -> str:
     return mark.hexdigest()
 
 
+def told_digest(record: Mapping[str, Any]) -> str:
+    """Of what is told: a reply is passed on as it is, so not a letter of it may be another."""
+    told = json.dumps([record[name] for name in TOLD], sort_keys=True)
+    return hashlib.blake2b(told.encode(), digest_size=16).hexdigest()
+
+
 def record() -> dict[str, Any]:
     """Ask the models, which takes some seconds, and return what is to be recorded."""
     from explorer.library import Library
@@ -122,7 +131,8 @@ def record() -> dict[str, Any]:
             reply = objects.answers.answer(question, patience=600.0, hurry=600.0)
             filled = objects.fills.take_out(question.photo, question.wanted, question.fill)
             told = {name: reply[name] for name in TOLD}
-            return {"made_of": ingredients(objects.models), "pixels": pixels_digest(filled), **told}
+            made_of, pixels = ingredients(objects.models), pixels_digest(filled)
+            return {"made_of": made_of, "pixels": pixels, "digest": told_digest(told), **told}
         finally:
             objects.close()
 

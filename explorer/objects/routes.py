@@ -13,6 +13,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from explorer.objects.fields import Fields
+from explorer.objects.openings import MOST
 from explorer.objects.photos import SHOWN, UPLOAD, about, jpeg, png
 from explorer.objects.score import table
 from explorer.objects.service import Objects
@@ -24,6 +25,8 @@ NAME_HEADER = "x-rankscope-name"
 SMALLEST = 16
 _AT_ONCE = 4
 """Requests to one address that are worked on at the same time; the others wait."""
+_OPENINGS = MOST + _AT_ONCE
+"""The same of requests to open a set: they wait where they can be followed and left, and those too many are refused."""
 _KEEP = "private, max-age=3600"
 Work = Callable[[Request, bytes], Response]
 
@@ -57,9 +60,11 @@ def objects_routes(objects: Objects) -> list[Route]:
         "/objects/score/{job}/stop": (ends.stop, BODY),
         "/objects/neighbours": (ends.neighbours, BODY),
     }
+    at_once = {"/objects/open": _OPENINGS}
+    ends_of = {path: _posted(work, most, at_once.get(path, _AT_ONCE)) for path, (work, most) in posts.items()}
     return [
         *(Route(path, answering(end, 400), methods=["GET"]) for path, end in reads.items()),
-        *(Route(path, answering(_posted(work, most), 400), methods=["POST"]) for path, (work, most) in posts.items()),
+        *(Route(path, answering(end, 400), methods=["POST"]) for path, end in ends_of.items()),
     ]
 
 
@@ -127,9 +132,9 @@ class ObjectEndpoints:
         pixels = self._objects.nearby.photo(request.path_params["run"], int(index), side)
         return Response(jpeg(pixels), media_type="image/jpeg", headers={"Cache-Control": _KEEP})
 
-    def open(self, _request: Request, body: bytes) -> Response:
+    def open(self, request: Request, body: bytes) -> Response:
         """Open a set."""
-        return json_reply({"set": self._objects.openings.open(Fields.parse(body)).about()})
+        return json_reply({"set": self._objects.openings.open(Fields.parse(body), caller(request)).about()})
 
     def opening(self, request: Request) -> Response:
         """How far a set is that is being opened."""
@@ -176,10 +181,10 @@ class ObjectEndpoints:
         return json_reply(self._objects.nearby.neighbours(Fields.parse(body)))
 
 
-def _posted(work: Work, most: int) -> Endpoint:
-    """An endpoint that reads at most ``most`` bytes and then works in a thread."""
+def _posted(work: Work, most: int, at_once: int) -> Endpoint:
+    """An endpoint that reads at most ``most`` bytes and then works in one of ``at_once`` threads."""
     # a pool of its own: what takes minutes (opening a set) holds up no questions, and readers' threads stay free
-    pool = ThreadPoolExecutor(_AT_ONCE, thread_name_prefix=work.__name__)
+    pool = ThreadPoolExecutor(at_once, thread_name_prefix=work.__name__)
 
     async def end(request: Request) -> Any:
         body = await _body(request, most)

@@ -78,7 +78,7 @@ class Objects:
         self._library = library
         self.sets = Sets(public=settings.public, load=load, dropped=self._closed)
         kept = Room(KEPT)
-        self.openings = Openings(self.sets)
+        self.openings = Openings(self.sets, settings.limits.openings if settings.public else None)
         self.photos = Photos(self.sets, library.room, kept)
         self.fills = Fills(self.photos, kept)
         self.models = models or Models(library, public=settings.public)
@@ -160,6 +160,7 @@ class Objects:
 
     def close(self) -> None:
         """End the threads."""
+        self.openings.close()
         self.jobs.close()
         self.index.close()
 

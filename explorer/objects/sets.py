@@ -6,7 +6,8 @@ import hashlib
 import re
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -27,6 +28,8 @@ KEPT = 3
 MOST_PHOTOS = 5000
 PUBLIC_PHOTOS = 1000
 """Photos of each split that are read, on one's own machine and on a public page."""
+WAITING = "waiting until another set is read"
+_TURN = 0.2  # seconds between two looks at whether whoever waits has left
 _ODD = re.compile(r"[^A-Za-z0-9]+")
 Load = Callable[..., SceneSet]
 
@@ -159,7 +162,7 @@ class Sets:
         most = PUBLIC_PHOTOS if self._public else MOST_PHOTOS
         limit = min(limit or most, most)
         name = _name(source, captions_from, limit)
-        with self._reading:  # one at a time: reading takes memory, and two visitors often want the same
+        with self._turn(progress):
             with self._lock:
                 known = self._open.get(name)
             if known is not None:
@@ -170,6 +173,16 @@ class Sets:
             made = _made(name, source, captions_from, limit, data)
         self._keep(made)
         return made
+
+    @contextmanager
+    def _turn(self, progress: Progress) -> Iterator[None]:
+        """One at a time: reading takes memory, and two visitors often want the same. ``progress`` may end the wait."""
+        while not self._reading.acquire(timeout=_TURN):
+            progress(WAITING, 0.0)
+        try:
+            yield
+        finally:
+            self._reading.release()
 
     def _check(self, source: str) -> None:
         if not is_drawn(source):

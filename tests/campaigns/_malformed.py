@@ -68,8 +68,9 @@ METHODS = ("POST", "PUT", "DELETE", "PATCH", "OPTIONS", "HEAD", "TRACE", "PROPFI
 RUN_PATHS = ("", "/poll", "/frame/{}", "/frameinfo/{}", "/sheet/{}.webp", "/neighbours/{}/{}", "/download/{}", "/{}")
 TOP_PATHS = ("/runs", "/start", "/assets/{}", "/{}", "/run/{}", "/objects/start", "/objects/reading", "/objects/runs")
 OBJECT_PATHS = ("/objects/photos/{}", "/objects/photo/{}", "/objects/photo/{}/image", "/objects/filled/{}")
-MORE_PATHS = ("/objects/score/{}", "/objects/score/{}/csv", "/objects/runphoto/{}/{}")
-PATHS = (*TOP_PATHS, *OBJECT_PATHS, *MORE_PATHS)
+MORE_PATHS = ("/objects/score/{}", "/objects/score/{}/csv", "/objects/runphoto/{}/{}", "/objects/open/{}")
+LAST_PATHS = ("/objects/detectors", "/objects/open/{}/leave")
+PATHS = (*TOP_PATHS, *OBJECT_PATHS, *MORE_PATHS, *LAST_PATHS)
 QUERIES = ("after", "row", "offset", "count", "side", "weights")
 REMOVE = {"class": "dog", "boxes": [[0.2, 0.2, 0.6, 0.6]], "strokes": [{"radius": 0.1, "points": [[0.5, 0.5]]}]}
 ASK = {
@@ -81,7 +82,9 @@ ASK = {
     "set": "drawn_scenes",
 }
 BODIES: dict[str, dict[str, Any]] = {
-    "open": {"source": "no_such_set", "captions_from": "", "limit": 5},
+    "open": {"source": "no_such_set", "captions_from": "", "limit": 5, "ticket": "0123456789abcdef"},
+    "open/0123456789abcdef/leave": {},
+    "read": {"models": ["tiny_clip"], "set": "drawn_scenes"},
     "detect": {"photo": "drawn_scenes.0", "detector": "none"},
     "name": {"photo": "drawn_scenes.0", "box": [0.1, 0.1, 0.5, 0.5], "model": "tiny_clip"},
     "ask": ASK,

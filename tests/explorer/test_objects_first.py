@@ -96,8 +96,16 @@ def changed(**values: object) -> str:
 
 @pytest.mark.parametrize(
     "content",
-    [None, "", "{", "[]", '{"made_of": 1}', changed(made_of="0" * 32), changed(pixels="0" * 32)],
-    ids=["absent", "empty", "cut", "list", "bare", "made of others", "other pixels"],
+    [
+        *(None, "", "{", "[" * 100_000, "[]", '{"made_of": 1}'),
+        *(changed(made_of="0" * 32), changed(pixels="0" * 32), changed(pixels=["0"])),
+        *(changed(notes=5), changed(models={"name": float("nan")}), changed(words=[[[]]]), changed(digest=None)),
+        RECORD.read_text(encoding="utf-8").replace("car", "cat", 1),
+    ],
+    ids=[
+        *("absent", "empty", "cut", "deep", "list", "bare", "made of others", "other pixels", "pixels of another type"),
+        *("notes of another type", "no number", "words of another type", "no digest", "other letters"),
+    ],
 )
 def test_a_record_that_does_not_fit_is_passed_over(tmp_path: Path, content: str | None) -> None:
     path = tmp_path / "record.json"

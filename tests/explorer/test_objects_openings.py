@@ -4,10 +4,16 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from explorer.objects.fields import Fields
+from explorer.objects.openings import Openings
+from explorer.objects.sets import Sets
+from explorer.replies import RequestError
+from explorer.visitors import Caller
 from tests.explorer.small_world import Tab, small_set
 from trainers.data.base import Progress
 from trainers.data.scenes import SceneSet
@@ -100,3 +106,64 @@ def test_few_wait_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     while tab.get(f"open/{TICKET}").status_code == 200 and time.monotonic() < end:
         time.sleep(0.01)
     tab.close()
+
+
+def until(check: Callable[[], object]) -> bool:
+    end = time.monotonic() + 20
+    while not check() and time.monotonic() < end:
+        time.sleep(0.01)
+    return bool(check())
+
+
+def test_those_who_wait_for_their_turn_can_be_followed_and_leave_at_once(tmp_path: Path) -> None:
+    slow = Slow()
+    tab = Tab(tmp_path, loading=slow)
+    first, _ = opening(tab)
+    assert slow.at.wait(20)
+    tickets = [f"{number:016x}" for number in range(12)]
+    waiting = [opening(tab, ticket) for ticket in tickets]
+    for ticket in tickets:
+        assert until(lambda ticket=ticket: tab.get(f"open/{ticket}").status_code == 200)
+        assert "another set" in tab.json(f"open/{ticket}")["message"]
+    for _ in range(2):  # who leaves twice, leaves
+        assert tab.post(f"open/{tickets[0]}/leave", {}).status_code in (200, 404)
+    thread, replies = waiting[0]
+    thread.join(20)
+    assert not slow.go.is_set() and replies[0].status_code == 400 and "left" in replies[0].json()["error"]
+    assert tab.get(f"open/{tickets[1]}").status_code == 200, "nobody else has left"
+    tab.objects.openings.close()
+    slow.go.set()
+    for thread, replies in (*waiting[1:], (first, [])):
+        thread.join(20)
+        assert all(reply.status_code == 400 for reply in replies)
+    tab.close()
+
+
+def test_without_a_ticket_one_waits_as_everybody_does(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("explorer.objects.openings.MOST", 1)
+    slow = Slow()
+    tab = Tab(tmp_path, loading=slow)
+    thread, _ = opening(tab, "")
+    assert slow.at.wait(20)
+    reply = tab.post("open", {"source": "other/photos"})
+    assert reply.status_code == 400 and "wait" in reply.json()["error"]
+    slow.go.set()
+    thread.join(20)
+    tab.close()
+
+
+def test_one_visitor_of_a_public_page_waits_for_few(tmp_path: Path) -> None:
+    slow = Slow()
+    openings = Openings(Sets(load=slow), each=2)
+    ada, eve = Caller(address="192.0.2.1"), Caller(address="192.0.2.2", login="eve")
+    asked = Fields({"source": "somebody/photos"})
+    threads = [threading.Thread(target=openings.open, args=(asked, one)) for one in (ada, ada, eve)]
+    for thread in threads:
+        thread.start()
+    assert until(lambda: len(openings._going) == 3)
+    with pytest.raises(RequestError, match="2 sets already"):
+        openings.open(asked, ada)
+    slow.go.set()
+    for thread in threads:
+        thread.join(20)
+    assert openings.open(asked, ada).scenes and not openings._going

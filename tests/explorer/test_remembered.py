@@ -109,6 +109,7 @@ def test_a_text_of_another_kind_is_forgotten(text: object) -> None:
         {"learning_rate": float("inf")},
         {"learning_rate": 10**400},
         {"minutes": "soon"},
+        {"minutes": ""},
         {"minutes": "1e999"},
         {"max_images": 3},
         {"max_images": "many"},
@@ -118,6 +119,10 @@ def test_a_text_of_another_kind_is_forgotten(text: object) -> None:
         {"source": "/nowhere/at/all"},
         {"source": "owner/name\0"},
         {"source": "<img src=x onerror=alert(1)>"},
+        {"source": "owner/name\ud800"},
+        {"subset": "\udfff"},
+        {"label_columns": ["fine", "\ud800"]},
+        {"encoder_parameters": json.dumps({"timm": {"model": "\ud800"}})},
         {"subset": "../.."},
         {"label_columns": "fine"},
         {"label_columns": ["fine"] * 9},
@@ -168,3 +173,7 @@ def test_whatever_comes_the_sidebar_can_show_it_and_start_it(values: dict[str, A
 def test_nothing_is_kept_before_it_was_restored_and_defaults_never() -> None:
     script = keeping()
     assert "rankscopeRestored" in script and json.dumps(defaults()) in script
+
+
+def test_steps_alone_are_a_budget() -> None:
+    assert changed(kept(minutes="", steps="40")) == {"minutes": "", "steps": "40"}

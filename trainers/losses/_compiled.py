@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import stat
 from collections.abc import Callable
@@ -9,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import numba
+from numba.core import sigutils
 
 if numba.config.DISABLE_JIT:
     raise ImportError("NUMBA_DISABLE_JIT is set")  # uncompiled, these loops are slower than torch's operations
@@ -21,18 +23,59 @@ def compiled(**options: Any) -> Callable[[Callable], Callable]:
 
     Args:
         options: more options of ``numba.njit``.
+
+    Raises:
+        RuntimeError: numba is told to compile nothing; the loops would take minutes in the interpreter.
     """
+    if numba.config.DISABLE_JIT:
+        raise RuntimeError("NUMBA_DISABLE_JIT is set")
 
     def wrap(function: Callable) -> Callable:
         make = lambda **more: numba.njit(nogil=True, error_model="numpy", **options, **more)(function)  # noqa: E731
         try:
             kept = make(cache=True)
-        except RuntimeError:  # no folder can be written
+            where = kept.stats.cache_path
+            private = where is not None and is_private(Path(where))
+        except (RuntimeError, OSError):  # no folder can be written
             return make()
-        where = kept.stats.cache_path
-        return kept if where is not None and is_private(Path(where)) else make()
+        if not private:
+            return make()
+        kept._cache = Careful(kept._cache)
+        return kept
 
     return wrap
+
+
+class Careful:
+    """numba's cache of one function, by numba's names: what cannot be read is compiled again and takes its place, what
+    cannot be written is done without.
+
+    numba itself lets the call fail in both cases, and again at every later one.
+
+    Args:
+        cache: numba's.
+    """
+
+    def __init__(self, cache: Any) -> None:
+        self._cache = cache
+        self.cache_path = cache.cache_path
+        self.enable, self.disable, self.flush = cache.enable, cache.disable, cache.flush
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        """The compiled function for these types; None if it is not kept."""
+        with contextlib.suppress(Exception):
+            found = self._cache.load_overload(sig, target_context)
+            # two programs that compile at once may file the one's function under the types of the other's
+            if found is None or tuple(found.signature.args) == tuple(sigutils.normalize_signature(sig)[0]):
+                return found
+        with contextlib.suppress(Exception):
+            self._cache.flush()
+        return None
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        """Keep a compiled function."""
+        with contextlib.suppress(Exception):
+            self._cache.save_overload(sig, data)
 
 
 def inner(**options: Any) -> Callable[[Callable], Callable]:
@@ -48,7 +91,23 @@ def is_private(folder: Path) -> bool:
     trusted = {0, os.geteuid()}
     for place in (folder, *folder.parents):
         found = place.stat()
-        shared = found.st_mode & stat.S_IWOTH and (place == folder or not found.st_mode & stat.S_ISVTX)
+        shared = _others_write(found) and (place == folder or not found.st_mode & stat.S_ISVTX)
         if shared or found.st_uid not in trusted:
             return False
     return True
+
+
+def _others_write(found: os.stat_result) -> bool:
+    """Whether the mode lets others write: everybody, or a group that is neither the system's nor this user's alone."""
+    if found.st_mode & stat.S_IWOTH:
+        return True
+    if not found.st_mode & stat.S_IWGRP or found.st_gid == 0:
+        return False
+    import grp  # on Windows there is none
+    import pwd
+
+    try:
+        group, user = grp.getgrgid(found.st_gid), pwd.getpwuid(os.geteuid())
+    except KeyError:
+        return True
+    return group.gr_name != user.pw_name or group.gr_gid != user.pw_gid or not {user.pw_name}.issuperset(group.gr_mem)

@@ -85,9 +85,8 @@ def neighbourhoods(
         return None
     s = similarity.detach().contiguous().numpy()
     n, number = len(s), s.dtype.type
-    radii, sizes, sums = np.empty((2, n), s.dtype), np.empty((2, n), np.int64), np.empty((n, 5))
     margins = number(margins[0]), number(margins[1])
-    _rows(loops.survey, n, s, labels, k, k // 2, (number(eps), *margins), radii, sizes, sums)
+    radii, sizes, sums = survey(s, labels, k=k, eps=eps, margins=margins)
     alone = ~(np.maximum(2 - 2 * s.diagonal(), 0) <= radii[1])  # no number, or rounding puts a copy before itself
     if sizes[0].sum() > FULL * n * n or alone.any():
         return None
@@ -107,6 +106,17 @@ def neighbourhoods(
         margins=margins,
         alpha=alpha,
     )
+
+
+def survey(
+    s: ndarray, labels: ndarray, *, k: int, eps: float, margins: tuple[float, float]
+) -> tuple[ndarray, ndarray, ndarray]:
+    """Radii ``[2, n]``, sizes ``[2, n]`` and sums ``[n, 5]`` of :func:`trainers.losses._neighbours.survey`."""
+    n, number = len(s), s.dtype.type
+    radii, sizes, sums = np.empty((2, n), s.dtype), np.empty((2, n), np.int64), np.empty((n, 5))
+    numbers = number(eps), number(margins[0]), number(margins[1])
+    _rows(loops.survey, n, s, labels, k, k // 2, numbers, radii, sizes, sums)
+    return radii, sizes, sums
 
 
 class _Terms(torch.autograd.Function):

@@ -7,6 +7,7 @@ from functools import lru_cache
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -149,19 +150,21 @@ def listed(
     Args:
         similarity, labels, k, parameters: as for :func:`whole`.
     """
-    lists = _lists() if similarity.device.type == "cpu" else None
+    lists = _lists(similarity.dtype) if similarity.device.type == "cpu" else None
     if lists is None:
         return None
     p, margins = parameters, (parameters.pos_margin, parameters.neg_margin)
     return lists.neighbourhoods(similarity, host(labels), k=k, eps=p.eps, alpha=p.alpha, margins=margins)
 
 
-@lru_cache(maxsize=1)
-def _lists() -> ModuleType | None:
-    """:mod:`trainers.losses._overlap`, imported late because numba takes long; None where numba cannot be used."""
+@lru_cache(maxsize=2)
+def _lists(dtype: torch.dtype) -> ModuleType | None:
+    """What works with lists of neighbours, tried on three images; None where its compiler does not work."""
     try:
-        from trainers.losses import _overlap
-    except Exception:  # numba may fail in many ways, none of which is worth more than speed
+        from trainers.losses import _overlap  # its compiler is slow to import
+
+        _overlap.survey(torch.eye(3, dtype=dtype).numpy(), np.arange(3), k=2, eps=0.0, margins=(0.0, 0.0))
+    except Exception:  # whatever is wrong with a compiler must cost speed only
         return None
     return _overlap
 
