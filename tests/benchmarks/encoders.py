@@ -88,7 +88,7 @@ class Course:
         if not self.plain:
             return self.batches.batch(step)
         rows = self.sampler.batch(step)
-        return Batch(views=(self.images[rows].float().div_(255),), labels=self.labels[rows], rows=rows)
+        return Batch(views=(self.images[rows].float().div_(255),), labels=self.labels[rows], rows=rows, step=step)
 
 
 def _arm(case: Case, config: RunConfig, labels: torch.Tensor, shape: Sequence[int]) -> Arm:
@@ -119,9 +119,8 @@ def train(course: Course, case: Case) -> int:
 
 
 def _first_step(course: Course) -> None:
-    """Let the libraries choose their kernels for these shapes, on a copy that is thrown away."""
-    views = torch.cat(course.batch(0).views).contiguous(memory_format=torch.channels_last)
-    copy.deepcopy(course.arm.encoder)(views).square().sum().backward()
+    """Let the libraries compile and choose their kernels for these shapes, on a copy that is thrown away."""
+    copy.deepcopy(course.arm).step(course.batch(0), 0.0)
 
 
 def run(case: Case, data: LoadedData) -> Result:
