@@ -230,7 +230,9 @@ class Live {
   numbers() {
     const step = this.step;
     this.maps.cards.forEach((card, arm) => {
-      card.show(Object.fromEntries(card.keys.map((key) => [key, this.series.at(key, arm, step)])));
+      const [trained, tested] = ["train_R_at_1", "R_at_1"].map((key) => this.series.point(key, arm, step)?.[0]);
+      const values = Object.fromEntries(card.keys.map((key) => [key, this.series.at(key, arm, step)]));
+      card.show({ ...values, trained: trained < tested ? trained : null }); // it is measured more rarely
     });
     this.curves.update(step);
   }

@@ -18,7 +18,7 @@ const RANKING = {
     ["train_R_at_1", "train R@1", "R@1 on the training images; far above R@1 means the loss learns them by heart."],
   ],
   wholeTitle: (values) => (values[BEFORE_CAP] ? `${grouped(values[WHOLE])} of ${grouped(values[BEFORE_CAP])} test images` : `all ${many(values[WHOLE])}test images`),
-  partTitle: (values) => (values[PROBE] ? `on ${grouped(values[PROBE])} test images; train R@1 on ${grouped(values[TRAIN])} training images` : ""),
+  partTitle: (values) => (values[PROBE] ? `on ${grouped(values[PROBE])} test images; train R@1${values.trained === null ? "" : ` of step ${grouped(values.trained)}`} on ${grouped(values[TRAIN])} training images` : ""),
   counts: [WHOLE, BEFORE_CAP, PROBE, TRAIN],
   whole: [["test/R_at_1", "R@1"], ["test/AP_at_R", "mAP@R"], ["test/HAP", "H-AP"]],
   panels: [

@@ -19,6 +19,7 @@ import { csv } from "./object_table.js";
 
 const SIDE = 768;
 const AGAIN = 3000;
+const PATIENCE = 1; // s: the picture waits no longer for sentences that are still read
 const LATE = 1200; // a model that still reads the sentences is asked again
 
 /** `act(action, payload)` asks the server to change something; `public`: only a run's owner may change it. */
@@ -170,10 +171,11 @@ class RemoveAnObject {
     if (!this.remove) return;
     clearTimeout(this.later);
     this.problem.say(null);
+    this.reading.rest();
     this.filled.rest(false);
     this.filled.wait(this.remove.classes ?? [this.remove.class]);
     this.sentences.busy(true);
-    this.asking.ask({ photo: this.photo.ref, remove: this.remove, ...beside(this.photo, this.set?.name), fill: this.settings.fill, models: this.settings.chosen, k: this.sentences.k });
+    this.asking.ask({ photo: this.photo.ref, remove: this.remove, ...beside(this.photo, this.set?.name), fill: this.settings.fill, models: this.settings.chosen, k: this.sentences.k, patience: PATIENCE });
   }
 
   answered(reply, asked) {
@@ -182,7 +184,6 @@ class RemoveAnObject {
     this.sentences.show(reply);
     if (this.remove?.classes) this.original.mark(reply.removed);
     clearTimeout(this.later);
-    if (!reply.recorded) this.reading.rest();
     if (unfinished(reply)) this.later = setTimeout(() => this.asking.ask(asked), LATE);
     shown.then(() => this.afterwards(reply, asked)); // what takes long begins when the picture is there
   }

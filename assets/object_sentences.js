@@ -27,6 +27,7 @@ export class Sentences {
     const { k } = this;
     this.grid.style.setProperty("--rows", k + 3);
     this.reply = null;
+    say(this.notes, "");
     if (titles.join("\n") !== this.cards.map((card) => card.title.textContent).join("\n")) {
       this.cards = titles.map((title, arm) => new Card(title, arm));
       this.grid.replaceChildren(...this.cards.map((card) => card.node));
@@ -55,14 +56,14 @@ export class Sentences {
     this.reply = reply;
     this.csv.disabled = false;
     if (this.cards.length !== reply.models.length) this.wait(reply.models.map((model) => model.title));
-    this.grid.style.setProperty("--rows", Math.max(...reply.models.flatMap((model) => [model.removed.length, model.original.length])) + 3);
+    this.grid.style.setProperty("--rows", Math.max(...reply.models.flatMap((model) => (model.waiting ? [this.k] : [model.removed.length, model.original.length]))) + 3);
     say(this.notes, reply.notes.join(" "));
     this.draw();
     this.busy(false);
   }
 
   draw() {
-    if (this.reply) this.cards.forEach((card, i) => card.show(this.reply.models[i], this.switcher.value));
+    if (this.reply) this.cards.forEach((card, i) => card.show(this.reply.models[i], this.switcher.value, this.k));
   }
 }
 
@@ -80,19 +81,21 @@ class Card {
   }
 
   /** The model still reads the sentences that it chooses from. */
-  late({ message, fraction }) {
+  late({ message, fraction }, k) {
+    this.bones(k); // what stood there was said about another picture
     say(this.about, `${message}, ${Math.round(fraction * 100)} %`);
   }
 
   bones(k) {
+    for (const line of [this.about, this.note]) say(line, "");
     const bone = (_, i) => el("li", { class: "rs-said" }, el("span", { class: "rs-bone rs-boneline", style: `width: ${78 - ((i * 17) % 30)}%` }));
     this.rows.replaceChildren(...Array.from({ length: k }, bone));
     this.change.replaceChildren("…");
     this.fold.hidden = false;
   }
 
-  show(model, side) {
-    if (model.waiting) return this.late(model.waiting);
+  show(model, side, k) {
+    if (model.waiting) return this.late(model.waiting, k);
     const original = side === "original";
     const { partial } = model;
     say(this.title, model.title);

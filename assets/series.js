@@ -35,6 +35,11 @@ export class Series {
 
   /** The value known at `step`: the last one not later than it; null when there is none. */
   at(key, arm, step) {
+    return this.point(key, arm, step)?.[1] ?? null;
+  }
+
+  /** The same with its own step: [step, value], or null. */
+  point(key, arm, step) {
     const line = this.all.get(key)?.[arm];
     if (!line?.length) return null;
     let [low, high] = [0, line.length];
@@ -43,7 +48,7 @@ export class Series {
       if (line[middle][0] <= step) low = middle + 1;
       else high = middle;
     }
-    return low ? line[low - 1][1] : null;
+    return low ? line[low - 1] : null;
   }
 
   lastStep() {

@@ -78,10 +78,9 @@ def summary(run: Run) -> str:
             f"seed {config.seed}",
         ]
         return ", ".join(part for part in parts if part)
-    encoder = ENCODERS[config.encoder].title if config.encoder in ENCODERS else config.encoder
     parts = [
         data_title(run),
-        encoder[:1].lower() + encoder[1:],
+        ENCODERS[config.encoder].title if config.encoder in ENCODERS else config.encoder,
         f"{config.classes_per_batch} classes x {config.images_per_class} images",
         _clipped(config),
         _budget(config),

@@ -24,8 +24,8 @@ from trainers.removal.rules import Judgement
 
 MOST_K = 50
 MOST_MODELS = 2
-PATIENCE = 20.0
-"""Seconds that a question waits for its sentences; after that it says how far they are."""
+PATIENCE = 20
+"""Seconds that a question waits for its sentences unless it says how many; after that it says how far they are."""
 HURRY = 0.5
 """After so many seconds it is answered from what is read, if that is at least ENOUGH sentences."""
 ENOUGH = 512

@@ -12,6 +12,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from explorer.objects.answers import PATIENCE
 from explorer.objects.fields import Fields
 from explorer.objects.openings import MOST
 from explorer.objects.photos import SHOWN, UPLOAD, about, jpeg, png
@@ -160,7 +161,8 @@ class ObjectEndpoints:
 
     def ask(self, _request: Request, body: bytes) -> Response:
         """Take something out and ask the models."""
-        return json_reply(self._objects.answers.answer(self._objects.answers.read(Fields.parse(body))))
+        fields, answers = Fields.parse(body), self._objects.answers
+        return json_reply(answers.answer(answers.read(fields), fields.whole("patience", PATIENCE, 0, PATIENCE)))
 
     def read(self, _request: Request, body: bytes) -> Response:
         """Have the sentences read that further questions need."""

@@ -231,6 +231,11 @@ def test_on_a_phone_the_maps_stack_and_nothing_overflows(browser: Browser, site:
               .map((b) => [b.textContent || b.ariaLabel, b.getBoundingClientRect().height]).filter(([, h]) => h < 44)"""
         )
         assert small == []
+        card, track = page.locator(".rs-card").first.bounding_box(), page.locator(".rs-range").first.bounding_box()
+        lasso = page.get_by_role("button", name="Lasso").bounding_box()
+        assert card and track and lasso
+        assert track["width"] == pytest.approx(card["width"], abs=1)
+        assert lasso["x"] == pytest.approx(card["x"], abs=1)
 
 
 def test_thumbnails_of_the_last_sheet_are_cut_at_its_own_rows(browser: Browser, site: Site):

@@ -174,6 +174,41 @@ def test_pressing_an_object_takes_it_out(browser: Browser, site: Site, tmp_path:
         expect(page.locator(".rs-saycard header").first).to_contain_text("for the original photo")
 
 
+def test_the_name_of_an_object_is_pressed_like_its_box(browser: Browser, site: Site) -> None:
+    with tab(browser, site) as page:
+        name = original(page).locator(".rs-box:not([aria-pressed=true]) .rs-boxname").first
+        told = name.inner_text()
+        name.click()
+        expect(filled(page).locator("h3")).to_have_text(f"Without the {told}")
+
+
+def test_the_picture_does_not_wait_for_sentences_that_are_still_read(browser: Browser, site: Site) -> None:
+    late = {"waiting": {"message": "loading the model", "fraction": 0.25}, "original": [], "removed": []}
+    held = []
+
+    def told(route: Route) -> None:
+        assert json.loads(route.request.post_data or "")["patience"] == 1
+        reply = route.fetch(timeout=FIRST).json()
+        held.append(reply["removed"][0])
+        models = reply["models"] if len(held) > 1 else [model | late for model in reply["models"]]
+        route.fulfill(json=reply | {"models": models})
+
+    with tab(browser, site) as page:
+        page.route("**/objects/ask", told)
+        before = filled(page).locator(".rs-photo").first.get_attribute("src")
+        original(page).locator(".rs-box:not([aria-pressed=true])").first.click()
+        page.wait_for_function("() => document.querySelectorAll('.rs-saycard .rs-boneline').length === 10")
+        heights = [bone.bounding_box()["height"] for bone in page.locator(".rs-said:has(.rs-boneline)").all()]
+        assert min(heights) > 20, "each line of what is to come has its place"
+        assert "loading the model, 25 %" in page.locator(".rs-saycard header").first.inner_text()
+        assert page.locator(".rs-saidlist .rs-words:visible").count() == 0, "those were about another picture"
+        expect(filled(page).locator("h3")).to_have_text(f"Without the {held[0]}")
+        expect(filled(page).locator("header")).to_contain_text("of the image filled")
+        expect(filled(page).locator(".rs-photo").first).not_to_have_attribute("src", before or "")
+        expect(page.locator(".rs-saycard header").first).to_contain_text("for the filled photo", timeout=FIRST)
+        expect(page.locator(".rs-boneline")).to_have_count(0)
+
+
 def test_hostile_sentences_stay_text(browser: Browser, site: Site, tmp_path: Path) -> None:
     with tab(browser, site) as page:
         open_folder(page, write_photos(tmp_path / "photos"))

@@ -80,6 +80,7 @@ ASK = {
     "models": ["tiny_clip"],
     "k": 5,
     "set": "drawn_scenes",
+    "patience": 1,
 }
 BODIES: dict[str, dict[str, Any]] = {
     "open": {"source": "no_such_set", "captions_from": "", "limit": 5, "ticket": "0123456789abcdef"},

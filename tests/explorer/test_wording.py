@@ -45,7 +45,7 @@ def test_images_have_a_name_before_they_are_read(tmp_path: Path, source: str, ti
 )
 def test_the_summary_names_the_budget(tmp_path: Path, steps: int, minutes: float, budget: str) -> None:
     run = _run(tmp_path, RunConfig(steps=steps, minutes=minutes))
-    assert summary(run) == f"Drawn world, conv-4, 32 classes x 4 images, {budget}, seed 0"
+    assert summary(run) == f"Drawn world, Conv-4, 32 classes x 4 images, {budget}, seed 0"
 
 
 def test_severity_runs_from_unrelated_to_the_finest_level() -> None:
