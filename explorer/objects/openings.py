@@ -9,7 +9,7 @@ import threading
 from explorer.objects.fields import Fields
 from explorer.objects.jobs import Job, StoppedError
 from explorer.objects.sets import WAITING, PhotoSet, Sets
-from explorer.replies import GoneError, RequestError
+from explorer.replies import RequestError
 from explorer.visitors import NOBODY, Caller
 from trainers.errors import DataError
 
@@ -50,17 +50,10 @@ class Openings:
             with self._lock:
                 del self._going[job.id]
 
-    def get(self, ticket: str) -> Job:
-        """How far a set is.
-
-        Raises:
-            GoneError: no set is being opened under this ticket.
-        """
+    def find(self, ticket: str) -> Job | None:
+        """How far a set is; None where none is being opened under this ticket, not yet or no longer."""
         with self._lock:
-            found = self._going.get(ticket)
-        if found is None:
-            raise GoneError("This set is not being opened, or no longer.")
-        return found
+            return self._going.get(ticket)
 
     def close(self) -> None:
         """Leave them all."""

@@ -138,12 +138,15 @@ class ObjectEndpoints:
         return json_reply({"set": self._objects.openings.open(Fields.parse(body), caller(request)).about()})
 
     def opening(self, request: Request) -> Response:
-        """How far a set is that is being opened."""
-        return json_reply(self._objects.openings.get(request.path_params["ticket"]).json())
+        """How far a set is that is being opened; nothing where none is, since the page may ask before it begins."""
+        job = self._objects.openings.find(request.path_params["ticket"])
+        return json_reply(job.json() if job else {})
 
     def leave(self, request: Request, _body: bytes) -> Response:
-        """Give up opening a set."""
-        self._objects.openings.get(request.path_params["ticket"]).stop.set()
+        """Give up opening a set, if it is being opened."""
+        job = self._objects.openings.find(request.path_params["ticket"])
+        if job:
+            job.stop.set()
         return json_reply({})
 
     def upload(self, request: Request, body: bytes) -> Response:
