@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import torch
 from safetensors import SafetensorError
@@ -12,7 +12,7 @@ from torch import Tensor
 from trainers.data.settings import cache_folder
 from trainers.encoders import Encoder
 from trainers.host import send
-from trainers.late import HostCopy
+from trainers.late import arriving
 from trainers.store.files import read_tensors, write_tensors
 
 BATCH = 64
@@ -57,13 +57,14 @@ def frozen_features(
 @torch.inference_mode()
 def _compute(encoder: Encoder, images: Tensor, device: torch.device, progress: Callable[[str, float], None]) -> Tensor:
     encoder.eval()
-    found = []
-    for start in range(0, len(images), BATCH):
-        progress("computing frozen features", start / len(images))
-        pixels = send(images[start : start + BATCH], device).float().div_(255)
-        found.append(HostCopy(encoder.features(pixels).half()))
-        found[-2:][0].get()  # one batch is on its way while the next is queued, and never more
-    return torch.cat([part.get() for part in found])
+
+    def computed() -> Iterator[Tensor]:
+        for start in range(0, len(images), BATCH):
+            progress("computing frozen features", start / len(images))
+            pixels = send(images[start : start + BATCH], device).float().div_(255)
+            yield encoder.features(pixels).half()
+
+    return torch.cat(list(arriving(computed())))
 
 
 def _key(encoder: Encoder, fingerprint: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 
 import torch
 from torch import Tensor
@@ -25,6 +25,18 @@ class HostCopy:
         if self._arrived is not None:
             self._arrived.synchronize()
         return self._values
+
+
+def arriving(parts: Iterable[Tensor]) -> Iterator[Tensor]:
+    """The parts on the host, in order: one is on its way while the next is queued, and never more."""
+    before: HostCopy | None = None
+    for part in parts:
+        copy = HostCopy(part)
+        if before is not None:
+            yield before.get()
+        before = copy
+    if before is not None:
+        yield before.get()
 
 
 class Late:

@@ -14,7 +14,7 @@ from trainers.data.probe import choose_probe
 from trainers.encoders import Encoder
 from trainers.folding import folded
 from trainers.host import send
-from trainers.late import HostCopy
+from trainers.late import HostCopy, arriving
 from trainers.looking import Seen
 from trainers.metrics import evaluate
 
@@ -132,12 +132,12 @@ def embed(
         images: uint8 ``[N, C, H, W]``, or frozen features ``[N, F]``.
         progress: told how many are done; it may raise to give up.
     """
-    found: list[HostCopy] = []
-    for part in _embedded(folded(encoder), images, device):
-        found.append(HostCopy(part))
-        done = found[-2:][0].get()  # one batch is on its way while the next is queued, and never more
-        progress(min(len(images), len(found) * len(done)))
-    return _joined(found)
+    found, done = [], 0
+    for part in arriving(_embedded(folded(encoder), images, device)):
+        found.append(part)
+        done += len(part)
+        progress(done)
+    return torch.cat(found)
 
 
 @torch.inference_mode()
