@@ -5,13 +5,15 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator
 from typing import Any
+from weakref import WeakKeyDictionary
 
-from playwright.sync_api import Browser, BrowserContext, Page
+from playwright.sync_api import Browser, BrowserContext, Page, Request
 
 from tests.browser.conftest import PATIENCE, Site
 
 WIDE = (1280, 900)
 PHONE = (390, 844)
+_EVENTS: WeakKeyDictionary[Page, set[Request]] = WeakKeyDictionary()  # Gradio's, under way
 _READY = "() => window.rankscope?.debug.state().k !== null && window.rankscope?.debug.state().k !== undefined"
 
 
@@ -47,12 +49,30 @@ def open_page(context: BrowserContext, site: Site, url: str, ready: bool = True)
     trouble: list[str] = []
     page.on("console", lambda message: message.type == "error" and trouble.append(message.text))
     page.on("pageerror", lambda error: trouble.append(str(error)))
+    _follow(page)
     page.on("request", lambda request: _local(request.url, site) or trouble.append(f"called {request.url}"))
     page.goto(url)
     if ready:
         page.wait_for_function(_READY)
     yield page
     assert not trouble, trouble
+
+
+def settle_events(page: Page) -> None:
+    """Wait until no event of Gradio's is under way: it logs an error when a reload cuts one off."""
+    for _ in range(PATIENCE // 100):
+        page.wait_for_timeout(100)
+        if not _EVENTS[page]:
+            return
+    raise TimeoutError(f"Still under way: {[request.url for request in _EVENTS[page]]}")
+
+
+def _follow(page: Page) -> None:
+    events: set[Request] = set()
+    _EVENTS[page] = events
+    page.on("request", lambda request: events.add(request) if "/queue/" in request.url else None)
+    page.on("requestfinished", lambda request: events.discard(request))
+    page.on("requestfailed", lambda request: events.discard(request))
 
 
 def _local(url: str, site: Site) -> bool:

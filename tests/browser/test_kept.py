@@ -11,7 +11,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from explorer.remembered import KEY, VERSION
 from tests.browser.conftest import Site, serve
-from tests.browser.pages import visit
+from tests.browser.pages import settle_events, visit
 from tests.synthetic import make_run
 from tests.tiny import write_images
 
@@ -43,7 +43,7 @@ def settled(page: Page) -> None:
 
 
 def again(page: Page) -> None:
-    page.wait_for_load_state("networkidle")  # Gradio logs an error when a reload cuts off its events
+    settle_events(page)
     page.reload()
     settled(page)
 

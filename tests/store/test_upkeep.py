@@ -120,6 +120,17 @@ def test_unfinished_files_of_killed_writers_go_and_those_of_living_ones_stay(fol
     assert {path for path in folder.path.rglob("*.safetensors")} == whole
 
 
+def test_a_checkpoint_whose_writer_was_killed_half_way_leaves_no_link(folder: RunFolder) -> None:
+    weights = {"w": torch.zeros(2)}
+    for step in (1, 2):
+        folder.write_checkpoint(weights, {"step": step})
+    last, previous = (folder.path / "ckpt" / f"{name}.safetensors" for name in ("last", "previous"))
+    previous.unlink()
+    os.link(last, previous)  # a writer killed before the new weights took the name: two names of one file
+    folder.write_checkpoint(weights, {"step": 3})
+    assert sorted(path.name for path in (folder.path / "ckpt").iterdir()) == [last.name, previous.name]
+
+
 def test_a_cache_is_swept_by_the_next_writer(tmp_path: Path) -> None:
     left = tmp_path / "features" / ".abc.tmp"
     left.mkdir(parents=True)

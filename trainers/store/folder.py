@@ -197,6 +197,8 @@ class RunFolder(RunReader):
             spare.unlink(missing_ok=True)
             os.link(last, spare)
             spare.replace(previous)
+            # a trainer killed at this point leaves both names on one file, and renaming one to the other does nothing
+            spare.unlink(missing_ok=True)
         write_tensors(last, tensors, {"about": json.dumps(about)}, home=self.path, durable=True)
 
     def read_checkpoint(self) -> tuple[dict[str, Tensor], dict[str, object]] | None:
