@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 
 from explorer import Settings, build
-from explorer.allocator import give_back_early
+from explorer.server.allocator import give_back_early
 
 ON_SPACE = os.environ.get("SYSTEM") == "spaces"
 
@@ -44,9 +44,9 @@ def main() -> None:
     )
     explorer = build(settings)
     explorer.start()
-    explorer.blocks.queue(default_concurrency_limit=8, max_size=64)
+    explorer.page.blocks.queue(default_concurrency_limit=8, max_size=64)
     try:
-        explorer.blocks.launch(
+        explorer.page.blocks.launch(
             server_name=flags.host, server_port=flags.port, share=flags.share, **explorer.launch_options
         )
     finally:

@@ -12,9 +12,9 @@ if TYPE_CHECKING:
     import gradio as gr
 
     from explorer.layout.supervisor import LayoutSupervisor
-    from explorer.library import Library
-    from explorer.objects.service import Objects
-    from explorer.scheduler import Executor, Scheduler
+    from explorer.object_removal.service import Objects
+    from explorer.server.library import Library
+    from explorer.server.scheduler import Executor, Scheduler
 
 SESSIONS = 128
 """Visits that Gradio remembers. Each call of the API is one more; each takes a third of a megabyte."""
@@ -64,18 +64,18 @@ def build(settings: Settings, executor: Executor | None = None) -> Explorer:
     # here and not above: the maps' process imports this package too, and needs none of it
     from starlette.middleware import Middleware
 
-    from explorer.devices import gpus
-    from explorer.executor import ProcessExecutor
-    from explorer.guard import Guard, Rules
     from explorer.layout.supervisor import LayoutSupervisor
-    from explorer.library import Library
-    from explorer.objects.routes import objects_routes
-    from explorer.objects.service import Objects
-    from explorer.routes import routes
-    from explorer.runs import Runs
-    from explorer.scheduler import Scheduler
-    from explorer.shell import HEAD, page
-    from explorer.theme import theme
+    from explorer.object_removal.routes import objects_routes
+    from explorer.object_removal.service import Objects
+    from explorer.page.shell import HEAD, page
+    from explorer.page.theme import theme
+    from explorer.server.devices import gpus
+    from explorer.server.executor import ProcessExecutor
+    from explorer.server.guard import Guard, Rules
+    from explorer.server.library import Library
+    from explorer.server.routes import routes
+    from explorer.server.runs import Runs
+    from explorer.server.scheduler import Scheduler
     from trainers.data import access
 
     released = access.serve_strangers() if settings.public else lambda: None
@@ -94,7 +94,7 @@ def build(settings: Settings, executor: Executor | None = None) -> Explorer:
     )
     options = {
         "theme": theme(),
-        "css_paths": [ASSETS / "shell.css"],  # style.css is linked, see shell.HEAD
+        "css_paths": [ASSETS / "page" / "shell.css"],  # style.css is linked, see shell.HEAD
         "head": HEAD,
         "app_kwargs": {
             "routes": routes(library, layout, runs, more=objects_routes(objects)),

@@ -11,20 +11,11 @@ from pathlib import Path
 import numpy as np
 from PIL import Image, ImageDraw
 
-from trainers.store import RunFolder
-from trainers.store.lock import RunLock
-from trainers.types import (
-    DataChoice,
-    Frame,
-    FrameArm,
-    Hierarchy,
-    LossChoice,
-    Probe,
-    RunConfig,
-    RunState,
-    Scalar,
-    Snapshot,
-)
+from trainers.config import DataChoice, LossChoice, RunConfig
+from trainers.hierarchy import Hierarchy
+from trainers.runs import RunFolder
+from trainers.runs.lock import RunLock
+from trainers.runs.records import Frame, FrameArm, Probe, RunState, Scalar, Snapshot
 
 AISLES, KINDS, PRODUCTS = 3, 2, 4  # aisles, kinds per aisle, products per kind
 DIM, NEIGHBOURS, TILE, COLUMNS, LIMIT = 16, 20, 32, 12, 10.0

@@ -38,8 +38,10 @@ def test_explorer_does_not_import_the_app_or_another_tab(path: Path) -> None:
     names = set(imported(path))
     assert "app" not in {name.split(".")[0] for name in names}
     if path.parent.name == "tabs" and path.stem != "__init__":
-        tabs = {f"explorer.tabs.{other.stem}" for other in path.parent.glob("*.py")} - {"explorer.tabs.__init__"}
-        assert not names & (tabs - {"explorer.tabs.base"})
+        tabs = {f"explorer.page.tabs.{other.stem}" for other in path.parent.glob("*.py")} - {
+            "explorer.page.tabs.__init__"
+        }
+        assert not names & (tabs - {"explorer.page.tabs.base"})
 
 
 def test_no_machine_paths_in_the_repository() -> None:

@@ -14,13 +14,13 @@ from torch import Tensor
 from torch._subclasses.fake_tensor import DataDependentOutputException, DynamicOutputShapeException, FakeTensorMode
 
 from trainers.encoders import ENCODERS
+from trainers.kinds.metric_learning.evaluation import embed
 from trainers.losses import LOSSES, LossDescriptor, LossModule
 from trainers.losses._memory import give_memory
-from trainers.metrics import METRICS, best, evaluate, scores
+from trainers.metrics import METRICS, evaluate, scores, topk
 from trainers.metrics.counterfactual import counterfactual
-from trainers.metrics.crossmodal import recall_both_ways
 from trainers.metrics.gap import decomposability_gap
-from trainers.observer import embed
+from trainers.metrics.image_text import recall_both_ways
 
 DIM, CLASSES = 16, 6
 TREE = torch.tensor([[0, 0, 0], [1, 0, 0], [2, 1, 0], [3, 1, 1], [4, 2, 1], [5, 2, 1]])
@@ -97,7 +97,7 @@ def reads(monkeypatch) -> list[tuple[int, ...]]:
         return np.zeros(numbers.shape, np.int64 if numbers.dtype == torch.int64 else np.float64)
 
     monkeypatch.setattr(scores, "read", read)
-    monkeypatch.setattr(best, "read", read)
+    monkeypatch.setattr(topk, "read", read)
     return found
 
 

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from trainers.cli.readme_tables import losses_table, metrics_table, models_table
 from trainers.losses import LOSSES
 from trainers.metrics import CROSSMODAL_METRICS, METRICS
-from trainers.tables import losses_table, metrics_table, models_table
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")

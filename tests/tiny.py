@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 from PIL import Image
 
-from trainers.types import DataChoice, LossChoice, RunConfig
+from trainers.config import DataChoice, LossChoice, RunConfig
 
 SIDE = 24
 

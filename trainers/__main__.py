@@ -8,7 +8,7 @@ import sys
 # before torch: with two busy cores, spinning OpenMP threads cost more than the work
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
-from trainers.cli import main
+from trainers.cli.main import main
 
 if __name__ == "__main__":
     try:

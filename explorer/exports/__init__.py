@@ -10,7 +10,7 @@ from types import MappingProxyType
 from explorer.exports.archive import write_zip
 from explorer.exports.pages import write_curves, write_replay
 from explorer.exports.tables import write_coordinates, write_embeddings, write_metrics
-from explorer.library import Library, Run
+from explorer.server.library import Library, Run
 
 
 @dataclass(frozen=True, kw_only=True)

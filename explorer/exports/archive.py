@@ -9,9 +9,9 @@ import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from explorer.library import Run
+from explorer.server.library import Run
 from trainers.errors import RunError
-from trainers.store.regular import is_regular
+from trainers.runs.regular import is_regular
 
 PACKED = frozenset({".webp", ".safetensors", ".png", ".jpg"})  # packing these again costs time and gains nothing
 MOST_BYTES = 2**36  # of one file; no checkpoint is larger, and a file with holes in it may be

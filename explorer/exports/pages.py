@@ -11,16 +11,16 @@ from pathlib import Path
 import numpy as np
 import plotly.graph_objects as go
 
-from explorer import figures
+from explorer.exports import figures
+from explorer.exports.palette import palette
 from explorer.exports.tables import decoded, stored_frames
 from explorer.layout.plan import thin
-from explorer.library import Library, Run
-from explorer.palette import palette
-from explorer.wording import arm_titles, run_title, summary
-from trainers.counts import is_count, whole_test
+from explorer.server.library import Library, Run
+from explorer.titles import arm_titles, run_title, summary
 from trainers.errors import RunError
-from trainers.observer import LEFT_OUT
-from trainers.types import Frame, Probe, Scalar
+from trainers.kinds.metric_learning.evaluation import LEFT_OUT
+from trainers.metrics.counts import is_count, whole_test
+from trainers.runs.records import Frame, Probe, Scalar
 
 MOST_FRAMES = 30
 _HEADINGS = {

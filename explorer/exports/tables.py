@@ -10,11 +10,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from explorer.library import Library, Run
-from explorer.wording import arm_titles
+from explorer.server.library import Library, Run
+from explorer.titles import arm_titles
 from trainers.errors import RunError
-from trainers.store.regular import is_there
-from trainers.types import Frame, Probe
+from trainers.runs.records import Frame, Probe
+from trainers.runs.regular import is_there
 
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 

@@ -13,7 +13,7 @@ from explorer.layout.neighbours import Neighbours, nearest, overlap
 from explorer.layout.pca import pca
 from explorer.layout.quality import NEAREST, drift, kept_neighbours
 from explorer.layout.umap_step import step
-from trainers.types import Frame, FrameArm, Snapshot
+from trainers.runs.records import Frame, FrameArm, Snapshot
 
 STORED_NEIGHBOURS = 20
 SMALLEST_LIMIT = 8.0  # an untrained map is a small ball; the box leaves room for the clusters that come out of it

@@ -19,7 +19,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from explorer.layout.environment import environment
-from trainers import leash
+from trainers.training import parent_watch
 
 IDLE_SECONDS = 0.2  # between two looks when there was nothing to do
 GRACE_SECONDS = 0.7  # for a frame in the making when the process is told to end
@@ -38,7 +38,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         os.environ.setdefault(key, value)
     if given.fill is not None:
         return _fill(given.root, given.fill)
-    leash.hold(LEASH_SECONDS)
+    parent_watch.hold(LEASH_SECONDS)
     with contextlib.suppress(OSError, AttributeError):
         os.nice(5)  # training comes first
     stop = threading.Event()
@@ -73,7 +73,7 @@ def _fill(root: Path, run_id: str) -> int:
     from explorer.layout.session import Session
     from explorer.layout.warm import Warmth
     from trainers.errors import UserError
-    from trainers.store import RunFolder
+    from trainers.runs import RunFolder
 
     warmth = Warmth()
     warmth.start()
@@ -114,4 +114,4 @@ class _Reader(threading.Thread):
 
 if __name__ == "__main__":
     # not sys.exit: a compiler may still be at work in the background, and nobody waits for it
-    leash.leave(main())
+    parent_watch.leave(main())

@@ -10,7 +10,7 @@ from pathlib import Path
 from explorer.layout.session import Session
 from explorer.layout.warm import Warmth
 from trainers.errors import RunError
-from trainers.store import RunFolder, list_runs
+from trainers.runs import RunFolder, list_runs
 
 _log = logging.getLogger(__name__)
 

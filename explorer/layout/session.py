@@ -11,9 +11,9 @@ from explorer.layout.frames import Layouter
 from explorer.layout.plan import LATE, missing, next_snapshot
 from explorer.layout.warm import Warmth
 from trainers.errors import RunError
-from trainers.store import RunFolder
-from trainers.store.opening import can_write
-from trainers.types import ACTIVE, Frame, Snapshot
+from trainers.runs import RunFolder
+from trainers.runs.opening import can_write
+from trainers.runs.records import ACTIVE, Frame, Snapshot
 
 _log = logging.getLogger(__name__)
 

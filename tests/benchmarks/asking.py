@@ -15,13 +15,13 @@ from typing import Any
 
 import numpy as np
 
-from explorer.library import Library
-from explorer.objects.fields import Fields
-from explorer.objects.photos import about
-from explorer.objects.service import Objects
+from explorer.object_removal.fields import Fields
+from explorer.object_removal.images import about
+from explorer.object_removal.service import Objects
+from explorer.server.library import Library
 from explorer.settings import Settings
-from trainers.data.captions import load_scenes
-from trainers.data.scenes import SceneSet
+from trainers.data.captioned.loader import load_scenes
+from trainers.data.captioned.scenes import SceneSet
 from trainers.errors import UserError
 
 

@@ -25,19 +25,19 @@ import torch
 
 from tests.campaigns._table import markdown, placed
 from tests.shared import SHARED
-from trainers import schedule
-from trainers.arm import Arm
-from trainers.batches import Batch, Batches
-from trainers.cli import parse_choice
+from trainers.cli.main import parse_choice
+from trainers.config import DataChoice, RunConfig
 from trainers.data import load_data
 from trainers.data.base import LoadedData, silent
 from trainers.encoders import ENCODERS
+from trainers.kinds.metric_learning.arm import Arm
+from trainers.kinds.metric_learning.batches import Batch, Batches
+from trainers.kinds.metric_learning.evaluation import embed
 from trainers.losses import LOSSES
 from trainers.losses._memory import give_memory
 from trainers.metrics import evaluate
-from trainers.observer import embed
 from trainers.samplers import SAMPLERS
-from trainers.types import DataChoice, RunConfig
+from trainers.training import schedule
 
 KITS = ("omniglot", "cifar100", "grocery_store")
 PLAIN = ("omniglot",)

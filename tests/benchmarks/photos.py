@@ -15,15 +15,15 @@ from typing import Any
 
 import torch
 
-from trainers.cli import parse_choice
-from trainers.crossmodal.encode import encode_photos, encode_texts
-from trainers.crossmodal.models import MODELS
-from trainers.data.captions import load_scenes
-from trainers.mending.exam import Examiner, make_exam
-from trainers.mending.mender import Mender
-from trainers.removal.words import load_words
-from trainers.store import RunFolder
-from trainers.types import MendChoice, ModelChoice, RunConfig, SceneChoice
+from trainers.cli.main import parse_choice
+from trainers.config import MendChoice, ModelChoice, RunConfig, SceneChoice
+from trainers.data.captioned.loader import load_scenes
+from trainers.image_text.encoding import encode_photos, encode_texts
+from trainers.image_text.models import MODELS
+from trainers.kinds.finetuning.loop import Mender
+from trainers.object_removal.benchmark import Examiner, make_exam
+from trainers.object_removal.vocabulary import load_words
+from trainers.runs import RunFolder
 
 
 def main() -> None:

@@ -10,15 +10,15 @@ import time
 
 import numpy as np
 
-from trainers.data.captions import load_scenes
+from trainers.data.captioned.loader import load_scenes
 from trainers.errors import DataError
-from trainers.removal.fills import FILLS, paint
-from trainers.removal.pairs import Tally, build_pairs, objects, scaled_mask
-from trainers.removal.picture import read_picture
-from trainers.removal.regions import Regions
-from trainers.removal.rules import judge_all
-from trainers.removal.text import remove_phrases
-from trainers.removal.words import load_words
+from trainers.object_removal.captions import remove_phrases
+from trainers.object_removal.fills import FILLS, paint
+from trainers.object_removal.image import read_picture
+from trainers.object_removal.overlap import judge_all
+from trainers.object_removal.pairs import Tally, build_pairs, objects, scaled_mask
+from trainers.object_removal.regions import Regions
+from trainers.object_removal.vocabulary import load_words
 
 
 def main() -> None:

@@ -21,12 +21,12 @@ from pathlib import Path
 
 import torch
 
-from trainers import schedule
-from trainers.arm import Arm
-from trainers.store import RunFolder
-from trainers.trainer import Trainer
-from trainers.types import DataChoice, LossChoice, RunConfig
-from trainers.worker import SLICE_SECONDS, Worker
+from trainers.config import DataChoice, LossChoice, RunConfig
+from trainers.kinds.metric_learning.arm import Arm
+from trainers.kinds.metric_learning.loop import Trainer
+from trainers.runs import RunFolder
+from trainers.training import schedule
+from trainers.training.worker import SLICE_SECONDS, Worker
 
 TURN, BARE_TURN = 4.0, 1.0  # seconds of the run, then of the bare loop
 WARM_UP = 10  # steps of either that are not counted: the first ones allocate and choose kernels

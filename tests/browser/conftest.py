@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from tests.synthetic import make_run
-from trainers.store import RunFolder
+from trainers.runs import RunFolder
 
 PATIENCE = 30_000  # ms; a busy machine draws WebGL in software
 NAMES = ("chromium", "chromium-browser", "google-chrome")
@@ -76,7 +76,7 @@ def serve(root: Path, finished: RunFolder, **settings: Any) -> Iterator[Site]:
     from explorer import Settings, build
 
     explorer = build(Settings(runs=root, recorded=root / "none", **settings))
-    launched = explorer.blocks.queue().launch(
+    launched = explorer.page.blocks.queue().launch(
         prevent_thread_lock=True, quiet=True, inbrowser=False, **explorer.launch_options
     )
     yield Site(url=launched[1].rstrip("/"), root=root, finished=finished)

@@ -8,9 +8,10 @@ import datasets
 
 from tests.synthetic import map_of
 from tests.tiny import tiny_config, write_images
-from trainers.store import RunFolder
-from trainers.trainer import Trainer
-from trainers.types import DataChoice, Frame, RunConfig, RunState
+from trainers.config import DataChoice, RunConfig
+from trainers.kinds.metric_learning.loop import Trainer
+from trainers.runs import RunFolder
+from trainers.runs.records import Frame, RunState
 
 LONG = "Extraordinarily" * 333 + "long."  # 5,000 letters without a space
 HOSTILE = '<img src=x onerror="window.hacked=1"><script>window.hacked=1</script>' + "b" * 300

@@ -14,7 +14,7 @@ from tests.browser.named_folder import train_on
 from tests.browser.pages import place, rest, state, until, visit
 from tests.synthetic import make_run
 from tests.tiny import write_images
-from trainers.store import RunFolder
+from trainers.runs import RunFolder
 
 FIRST = re.compile(r"made-up|product|aisle|\bkind\b|first_set", re.IGNORECASE)
 """Words that only the first set brings: its name, its levels, its classes."""

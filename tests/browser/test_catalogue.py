@@ -7,7 +7,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from tests.browser.conftest import Site
 from tests.browser.pages import PHONE, WIDE, visit
-from trainers.crossmodal.models import MODELS
+from trainers.image_text.models import MODELS
 from trainers.losses import FAMILIES
 from trainers.metrics import CROSSMODAL_METRICS, METRICS
 

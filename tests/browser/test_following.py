@@ -11,7 +11,7 @@ from playwright.sync_api import Browser
 from tests.browser.conftest import Site
 from tests.browser.pages import open_page, rest, state, until, visit
 from tests.synthetic import add_snapshot, alive, make_run
-from trainers.store import RunFolder
+from trainers.runs import RunFolder
 
 POINTS = 400
 SECONDS = float(os.environ.get("RANKSCOPE_HEAP_SECONDS", "12"))

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from explorer.remembered import KEY, VERSION
+from explorer.page.remembered import KEY, VERSION
 from tests.browser.conftest import Site, serve
 from tests.browser.pages import settle_events, visit
 from tests.synthetic import make_run
@@ -30,7 +30,7 @@ def public(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     """A page for strangers, on a machine without timm and transformers."""
     root = tmp_path_factory.mktemp("public")
     with pytest.MonkeyPatch.context() as patch:
-        for module in ("trainers.encoders.timm_models", "trainers.foreign"):
+        for module in ("trainers.encoders.timm_models", "trainers.hf_transformers"):
             patch.setattr(f"{module}.find_spec", lambda name: None)
         with serve(root, make_run(root, points=60, frames=2), public=True) as served:
             yield served

@@ -10,7 +10,7 @@ from playwright.sync_api import Browser, Page, expect
 from tests.browser.conftest import Site
 from tests.browser.named_folder import GROUPS, LONG, NAMES, named_choice, train_on, write_named
 from tests.browser.pages import PHONE, WIDE, place, rest, visit
-from trainers.store import RunFolder
+from trainers.runs import RunFolder
 
 
 @pytest.fixture(scope="module")

@@ -12,13 +12,13 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Locator, Page, Route, expect
 
-from explorer.objects.first import CHOSEN, FILL, TAKEN, K
-from explorer.objects.recorded import RECORD
+from explorer.object_removal.first import CHOSEN, FILL, TAKEN, K
+from explorer.object_removal.recorded import RECORD
 from tests.browser.conftest import Site
 from tests.browser.pages import PHONE, WIDE, visit
 from tests.browser.photo_folder import HOSTILE, jpeg, write_photos
 from tests.browser.test_access import _findings
-from trainers.types import RunConfig
+from trainers.config import RunConfig
 
 FIRST = 60_000  # ms; the models are loaded and read the first sentences
 

@@ -20,8 +20,8 @@ from tests.browser.conftest import Site
 from tests.browser.pages import state, until, visit
 from tests.synthetic import make_run
 from tests.tiny import write_images
-from trainers.store import RunFolder, list_runs
-from trainers.store.lock import is_locked
+from trainers.runs import RunFolder, list_runs
+from trainers.runs.lock import is_locked
 
 ROOT = Path(__file__).resolve().parents[2]
 

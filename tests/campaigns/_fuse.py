@@ -22,7 +22,13 @@ OFTEN = 0.05  # seconds between checkpoints, so that a run of a second has sever
 _processes = multiprocessing.get_context("forkserver")
 # torch._dynamo: torch imports it at an optimiser's first step, which takes longer than the whole run
 _processes.set_forkserver_preload(
-    ["trainers.worker", "trainers.trainer", "trainers.losses", "trainers.data", "torch._dynamo"]
+    [
+        "trainers.training.worker",
+        "trainers.kinds.metric_learning.loop",
+        "trainers.losses",
+        "trainers.data",
+        "torch._dynamo",
+    ]
 )
 
 
@@ -97,7 +103,7 @@ class Fuse:
 
 
 def _train(folder: str, note: str, number: int | None) -> None:
-    from trainers import loop, worker
+    from trainers.training import loop, worker
 
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)  # nobody holds the other end: a pipe would end it
     os.dup2(os.open(f"{note}.txt", os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o644), 2)  # its last words

@@ -11,7 +11,7 @@ from typing import Any
 from urllib.parse import quote, quote_from_bytes
 
 from explorer.exports import EXPORTS
-from explorer.routes import PREFIX
+from explorer.server.routes import PREFIX
 
 NESTED: list[Any] = []
 for _ in range(150):

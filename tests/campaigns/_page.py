@@ -17,7 +17,7 @@ from typing import Any
 
 import httpx
 
-from explorer.routes import PREFIX
+from explorer.server.routes import PREFIX
 
 ROOT = Path(__file__).parents[2]
 APP = ROOT / "app.py"

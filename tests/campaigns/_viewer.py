@@ -12,11 +12,11 @@ import httpx
 import numpy as np
 
 from explorer.exports import EXPORTS
-from explorer.routes import PREFIX
+from explorer.server.routes import PREFIX
 from tests.campaigns._page import call
 from tests.explorer.small_world import encoded
 
-POLL_SECONDS = 1.0  # as assets/poll.js does while a run moves
+POLL_SECONDS = 1.0  # as assets/common/poll.js does while a run moves
 OBJECTS = f"{PREFIX}/objects"
 GONE = 404  # a run that was deleted, a frame that was rewound, a photo no longer kept: said in a sentence, no error
 

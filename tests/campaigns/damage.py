@@ -24,20 +24,20 @@ from pathlib import Path
 from starlette.applications import Starlette
 from starlette.testclient import TestClient
 
-from explorer.executor import Ended
 from explorer.exports import EXPORTS
-from explorer.library import Library
-from explorer.routes import PREFIX, routes
-from explorer.runs import Runs
-from explorer.scheduler import Scheduler
+from explorer.server.executor import Ended
+from explorer.server.library import Library
+from explorer.server.routes import PREFIX, routes
+from explorer.server.runs import Runs
+from explorer.server.scheduler import Scheduler
 from explorer.settings import Settings
 from tests.campaigns._more_damages import MORE, queued
 from tests.campaigns._table import Tally, arguments, say
 from tests.damages import DAMAGES, Damage
 from tests.synthetic import make_run
-from trainers import cli
+from trainers.cli import main as command_line
 from trainers.errors import UserError
-from trainers.store import RunFolder, is_id, new_id
+from trainers.runs import RunFolder, is_id, new_id
 
 WAITING = 0.25
 PATIENCE = 30.0  # seconds in which a folder must be read by everything
@@ -75,7 +75,7 @@ class Readers:
         with self._guarded("the scheduler's start"):
             self._served(settings, Scheduler(settings, Nobody()))
         with self._guarded("the command line's list"), contextlib.redirect_stdout(io.StringIO()) as out:
-            cli.main(["list", "--runs", str(self._root)])
+            command_line.main(["list", "--runs", str(self._root)])
             self._demand(self._good in out.getvalue(), "the command line's list lacks the good run")
 
     def _served(self, settings: Settings, scheduler: Scheduler) -> None:
@@ -181,7 +181,7 @@ def campaign(folders: int, seed: int) -> Tally:
     table = {**DAMAGES, **MORE}
     names = sorted(table)
     draws.shuffle(names)
-    logging.getLogger("explorer.replies").setLevel(logging.CRITICAL)  # what is wrong is told in the table
+    logging.getLogger("explorer.server.http").setLevel(logging.CRITICAL)  # what is wrong is told in the table
     with tempfile.TemporaryDirectory(prefix="damage-", ignore_cleanup_errors=True) as folder:
         place = Path(folder).resolve()
         models = (

@@ -20,7 +20,7 @@ from pathlib import Path
 
 import httpx
 
-from explorer.routes import PREFIX
+from explorer.server.routes import PREFIX
 from tests.campaigns._malformed import Asked, Malformed
 from tests.campaigns._page import API, LivePage, call
 from tests.campaigns._table import Tally, arguments, say

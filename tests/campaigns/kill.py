@@ -33,8 +33,9 @@ from tests.campaigns._table import Tally, arguments, say
 from tests.layout.worlds import make_run, set_phase
 from tests.synthetic import alive
 from tests.tiny import tiny_config, write_images
-from trainers.store import RunFolder
-from trainers.types import RESUMABLE, RunConfig
+from trainers.config import RunConfig
+from trainers.runs import RunFolder
+from trainers.runs.records import RESUMABLE
 
 STEPS, EVERY = 24, 8  # of a run, and between its snapshots
 ONCE_MORE = 0.3  # share of the runs that are killed again while they resume
@@ -183,9 +184,9 @@ def kill_pages(tally: Tally, place: Path, times: int, port: int, draws: random.R
         ):
             training = {"minutes": 3.0, "steps": 40 if number % 2 else 100_000}
             call(client, "start_run", ["smooth_ap"], "drawn", None, "small_conv", None, "m_per_class", training, "")
-            wait(lambda page=page: bool(page.children("trainers.worker")), 20, "the trainer starts")
+            wait(lambda page=page: bool(page.children("trainers.training.worker")), 20, "the trainer starts")
             time.sleep(delay)
-            below = page.children("trainers.worker") + page.children("explorer.layout.process")
+            below = page.children("trainers.training.worker") + page.children("explorer.layout.process")
             page.process.kill()
             page.process.wait()
             begun = time.monotonic()

@@ -24,7 +24,7 @@ import httpx
 from tests.campaigns._page import LivePage, call, descriptors, memory, wait
 from tests.campaigns._table import arguments, markdown, report, say
 from tests.campaigns._viewer import Tally, Viewer
-from trainers.store import list_runs
+from trainers.runs import list_runs
 
 SETTLED_MINUTES, SHARE = 10.0, 0.05
 LEFT_SECONDS = 120.0  # the most between the last viewer's leaving and the closing of the last file
@@ -152,7 +152,7 @@ class Soak:
 
     def _quiet(self) -> bool:
         layouts = self._page.children("explorer.layout.process")
-        busy = self._page.children("trainers.worker")
+        busy = self._page.children("trainers.training.worker")
         names = [name for pid in (self._page.pid, *layouts) for name in descriptors(pid)]
         return not busy and not any(name.startswith(f"{self._runs}/") for name in names)
 

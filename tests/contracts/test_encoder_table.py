@@ -9,8 +9,8 @@ import pytest
 
 from tests.benchmarks.encoders import Case, kept, measure, table
 from tests.tiny import write_images
+from trainers.config import RunConfig
 from trainers.losses import LOSSES
-from trainers.types import RunConfig
 
 PAGE = (Path(__file__).parents[2] / "docs" / "encoders.md").read_text(encoding="utf-8")
 MENU = {loss.title: loss for loss in LOSSES.values() if loss.alias_of is None}

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 import torch
 
+from trainers.config import RunConfig
 from trainers.encoders import ENCODERS
 from trainers.errors import ParameterError, UserError
-from trainers.types import RunConfig
 
 SMALL = ("conv4", "small_conv")
 OFFLINE = {"timm": {"pretrained": False}, "timm_frozen": {"pretrained": False}}

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 import torch
 
-from trainers.crossmodal.encode import encode_photos, encode_texts
-from trainers.crossmodal.models import MODELS
 from trainers.errors import ParameterError, UserError
+from trainers.image_text.encoding import encode_photos, encode_texts
+from trainers.image_text.models import MODELS
+from trainers.object_removal.detectors import DETECTORS
+from trainers.object_removal.fills import FILLS, paint
 from trainers.parameters import specs
-from trainers.removal.detect import DETECTORS
-from trainers.removal.fills import FILLS, paint
 
 MENUS = {**MODELS, **DETECTORS, **FILLS}
 HERE = [name for name, model in MODELS.items() if name.startswith("tiny") or name == "vsepp"]

@@ -9,9 +9,9 @@ import pytest
 import torch
 
 from tests.tiny import tiny_config, write_images
+from trainers.kinds.metric_learning.loop import Trainer
 from trainers.losses import LOSSES
-from trainers.store import RunFolder
-from trainers.trainer import Trainer
+from trainers.runs import RunFolder
 
 STEPS, CUT = 5, 3
 GALLERY = [name for name, loss in LOSSES.items() if loss.gallery]

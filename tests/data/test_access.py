@@ -15,14 +15,14 @@ from typing import ClassVar
 import pytest
 
 from tests.data.world import write_tree
-from trainers import foreign
+from trainers import hf_transformers
+from trainers.config import DataChoice, LossChoice, MendChoice, ModelChoice, RunConfig, SceneChoice
 from trainers.data import access, inspect_data, load_data
-from trainers.data.captions import load_scenes
-from trainers.data.origin import resolve
+from trainers.data.captioned.loader import load_scenes
+from trainers.data.sources import resolve
 from trainers.errors import DataError, UserError
-from trainers.store import RunFolder
-from trainers.types import DataChoice, LossChoice, MendChoice, ModelChoice, RunConfig, SceneChoice
-from trainers.validation import check
+from trainers.runs import RunFolder
+from trainers.training.validation import check
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -80,7 +80,9 @@ def test_a_bare_name_is_a_hub_id_to_strangers_whatever_lies_here(
             load_data(DataChoice(source=name))
         sentences.append(str(caught.value).replace(name, "it"))
     assert sentences[0] == sentences[1]
-    assert foreign.missing("owner/name") == (foreign.missing("owner/none") or "").replace("none", "name")
+    assert hf_transformers.missing("owner/name") == (hf_transformers.missing("owner/none") or "").replace(
+        "none", "name"
+    )
 
 
 def test_named_roots_open_and_nothing_beside_them(
@@ -123,8 +125,8 @@ def test_a_folder_with_links_out_of_its_root_is_refused(
 
 
 def test_weights_are_behind_the_same_gate(tmp_path: Path, public: None) -> None:
-    from trainers.crossmodal.models import MODELS
-    from trainers.removal.detect import DETECTORS
+    from trainers.image_text.models import MODELS
+    from trainers.object_removal.detectors import DETECTORS
 
     (tmp_path / "there.pt").write_bytes(b"")
     (tmp_path / "odd").write_bytes(b"")
@@ -140,7 +142,7 @@ def test_weights_are_behind_the_same_gate(tmp_path: Path, public: None) -> None:
             with pytest.raises(UserError) as caught:
                 entry.build(values)
             assert str(caught.value) == access.REFUSAL
-    assert foreign._folder(str(tmp_path)) == foreign._folder(str(tmp_path / "absent")) == access.REFUSAL
+    assert hf_transformers._folder(str(tmp_path)) == hf_transformers._folder(str(tmp_path / "absent")) == access.REFUSAL
 
 
 def test_a_trainer_refuses_what_its_page_would(tmp_path: Path) -> None:
@@ -150,7 +152,9 @@ def test_a_trainer_refuses_what_its_page_would(tmp_path: Path) -> None:
     )
     folder = RunFolder.create(tmp_path / "runs", config)
     env = {**os.environ, access.PUBLIC: "1", "PYTHONPATH": str(ROOT)}
-    subprocess.run([sys.executable, "-m", "trainers.worker", str(folder.path)], env=env, cwd=tmp_path, timeout=120)
+    subprocess.run(
+        [sys.executable, "-m", "trainers.training.worker", str(folder.path)], env=env, cwd=tmp_path, timeout=120
+    )
     assert folder.state().error == access.REFUSAL
     folder.db.close()
 
@@ -197,11 +201,11 @@ if "late" in sys.argv:
     import huggingface_hub.constants
 if "public" in sys.argv:
     access.serve_strangers()
-from trainers.crossmodal.models import MODELS
+from trainers.image_text.models import MODELS
 from trainers.data import inspect_data, load_data
 from trainers.encoders import ENCODERS
 from trainers.errors import UserError
-from trainers.types import DataChoice
+from trainers.config import DataChoice
 from trainers.data.hub import sample
 asks = [
     lambda: inspect_data(DataChoice(source="owner/private")),

@@ -17,14 +17,15 @@ import pyarrow.parquet as pq
 import pytest
 
 from tests.data.world import picture, write_split, write_tree
-from trainers.data import bounds, columns, files, inspect_data, load_data, table
-from trainers.data.captions import load_scenes
+from trainers.config import DataChoice
+from trainers.data import bounds, inspect_data, load_data
+from trainers.data.captioned.loader import load_scenes
 from trainers.data.image_file import LARGEST_FILE
-from trainers.data.opening import make_builder
-from trainers.data.resident import _chunks
-from trainers.data.table import ArrowTable
+from trainers.data.labelled import columns, files, table
+from trainers.data.labelled.image_store import _chunks
+from trainers.data.labelled.opening import make_builder
+from trainers.data.labelled.table import ArrowTable
 from trainers.errors import DataError
-from trainers.types import DataChoice
 
 LABELS = {"label": [n // 2 for n in range(8)]}
 

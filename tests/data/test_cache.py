@@ -10,9 +10,10 @@ import torch
 from safetensors.torch import load_file
 
 from tests.data.world import picture, write_tree
-from trainers.data import generic, load_data, resident
+from trainers.config import DataChoice
+from trainers.data import load_data
+from trainers.data.labelled import image_store, loader
 from trainers.errors import DataError
-from trainers.types import DataChoice
 
 
 @pytest.fixture
@@ -33,13 +34,13 @@ def entries(tmp_path):
 def decodes(monkeypatch):
     """How often a split was decoded."""
     calls = []
-    real = generic.decode_all
+    real = loader.decode_all
 
     def counted(*arguments):
         calls.append(1)
         return real(*arguments)
 
-    monkeypatch.setattr(generic, "decode_all", counted)
+    monkeypatch.setattr(loader, "decode_all", counted)
     return calls
 
 
@@ -96,7 +97,7 @@ def test_a_full_disk_is_noted(own, tmp_path, monkeypatch):
     def full(*_arguments):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    monkeypatch.setattr(resident.os, "posix_fallocate", full)
+    monkeypatch.setattr(image_store.os, "posix_fallocate", full)
     data = load(own)
     assert len(data.train) == 8
     assert data.notes[-1] == "The decoded images could not be kept on disk (No space left on device)."

@@ -13,11 +13,11 @@ from PIL import Image as Pillow
 from tests.entities import SIZE as SIZE_OF_ENTITIES
 from tests.entities import write_entities
 from tests.shared import needs
-from trainers.data.box_format import corners, decide
-from trainers.data.captions import load_scenes
-from trainers.data.coco_folder import file_loader
-from trainers.data.flickr_entities import parse_sentence
-from trainers.data.scenes import Scene, SceneSet
+from trainers.data.captioned.box_format import corners, decide
+from trainers.data.captioned.coco_folder import file_loader
+from trainers.data.captioned.flickr_entities import parse_sentence
+from trainers.data.captioned.loader import load_scenes
+from trainers.data.captioned.scenes import Scene, SceneSet
 from trainers.errors import DataError
 
 SIZE = (64, 48)

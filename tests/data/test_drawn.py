@@ -13,12 +13,14 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from trainers.data import _drawn_chance, _drawn_math, _drawn_wares, drawn
-from trainers.data._drawn_forms import SHELVES, Form, relief
-from trainers.data._drawn_motifs import MOTIFS
+from trainers.config import DataChoice
 from trainers.data.base import LoadedData
+from trainers.data.labelled.datasets import drawn
+from trainers.data.synthetic import exact_math, rng
+from trainers.data.synthetic.pottery import classes
+from trainers.data.synthetic.pottery.motifs import MOTIFS
+from trainers.data.synthetic.pottery.silhouettes import SHELVES, Form, relief
 from trainers.errors import DataError
-from trainers.types import DataChoice
 
 SMALL = DataChoice(image_size=16, max_images=192)
 
@@ -96,9 +98,9 @@ def test_every_platform_draws_the_same_bytes(small_world: LoadedData) -> None:
 
 
 def test_another_seed_draws_another_world(world: LoadedData) -> None:
-    pots, other_pots = (sum(_drawn_wares.make_pots(seed), ()) for seed in (0, 1))
+    pots, other_pots = (sum(classes.make_pots(seed), ()) for seed in (0, 1))
     assert tuple(pot.name for pot in pots) == world.hierarchy.names[0]
-    other = _drawn_wares.hierarchy(other_pots)
+    other = classes.hierarchy(other_pots)
     assert other.names[0] != world.hierarchy.names[0]
     assert other.names[1:] == world.hierarchy.names[1:]
     ours, theirs = (drawn.draw_one(pots[0], 0, 0, 32, seed, {}) for seed in (0, 1))
@@ -106,7 +108,7 @@ def test_another_seed_draws_another_world(world: LoadedData) -> None:
 
 
 def test_an_image_does_not_depend_on_what_was_drawn_before(world: LoadedData) -> None:
-    train, test = _drawn_wares.make_pots(0)
+    train, test = classes.make_pots(0)
     for pot_id, number in ((0, 4), (95, 0), (40, 2)):
         alone = drawn.draw_one(train[pot_id], pot_id, number, 64, 0, {})
         assert np.array_equal(world.train.images[5 * pot_id + number].numpy(), alone)
@@ -115,7 +117,7 @@ def test_an_image_does_not_depend_on_what_was_drawn_before(world: LoadedData) ->
 
 @pytest.mark.parametrize("size", [32, 64, 96])
 def test_sizes_show_the_same_picture(size: int) -> None:
-    pot = _drawn_wares.make_pots(0)[0][0]
+    pot = classes.make_pots(0)[0][0]
     reference = drawn.draw_one(pot, 0, 0, 32, 0, {}).astype(np.float32)
     image = drawn.draw_one(pot, 0, 0, size, 0, {})
     assert image.shape == (3, size, size)
@@ -138,7 +140,7 @@ def test_progress_rises_from_zero_to_the_end(small_world: LoadedData, told: list
 
 
 def test_paint_tells_a_pot_but_no_shelf() -> None:
-    train, test = _drawn_wares.make_pots(3)
+    train, test = classes.make_pots(3)
     pots = train + test
     assert len({(pot.glaze, pot.motif, pot.ink) for pot in pots}) == len(pots)
     for trait in ("glaze", "motif", "ink"):
@@ -168,25 +170,25 @@ def test_every_form_stands_within_its_map(form: Form) -> None:
 def test_own_functions_agree_with_the_library() -> None:
     angle = np.linspace(-0.4999, 0.4999, 4001)
     s, c = np.sin(2 * np.pi * angle), np.cos(2 * np.pi * angle)
-    assert np.abs(_drawn_math.turn(s.astype(np.float32), c.astype(np.float32)) - angle).max() < 1e-4
-    own = np.array([_drawn_math.cos_sin(a) for a in np.linspace(-2, 2, 1001)])
+    assert np.abs(exact_math.turn(s.astype(np.float32), c.astype(np.float32)) - angle).max() < 1e-4
+    own = np.array([exact_math.cos_sin(a) for a in np.linspace(-2, 2, 1001)])
     turns = 2 * np.pi * np.linspace(-2, 2, 1001)
     assert np.abs(own - np.stack((np.cos(turns), np.sin(turns)), axis=1)).max() < 1e-7
 
 
 def test_chance_is_even() -> None:
-    chance = _drawn_chance.Chance(0, "test")
+    chance = rng.Chance(0, "test")
     draws = np.array([chance.unit() for _ in range(20_000)])
     assert abs(draws.mean() - 0.5) < 0.01
     counts = np.bincount([chance.below(7) for _ in range(14_000)], minlength=7)
     assert counts.min() > 1800
     assert sorted(chance.shuffled(range(50))) == list(range(50))
-    assert _drawn_chance.Chance(0, "a", 1).bits() != _drawn_chance.Chance(0, "a", 2).bits()
+    assert rng.Chance(0, "a", 1).bits() != rng.Chance(0, "a", 2).bits()
 
 
 def test_the_stream_of_chance_is_pinned() -> None:
     # splitmix64 of state 0, as its reference implementation gives it.
-    chance = _drawn_chance.Chance()
+    chance = rng.Chance()
     assert chance.bits() == 0xE220A8397B1DCDAF
     assert chance.bits() == 0x6E789E6AA1B965F4
 

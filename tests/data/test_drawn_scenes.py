@@ -8,19 +8,19 @@ import numpy as np
 import pytest
 from PIL import Image, ImageDraw
 
-from trainers.data.captions import load_scenes
-from trainers.data.drawn_scenes import DrawnScenes, are_drawn, build, drawing_of, drawn_scenes, pixels, render
-from trainers.data.drawn_scenes.shapes import draw_shape
-from trainers.data.drawn_scenes.world import CLASSES, COLOURS, PAIRS, SIZES, VARIANTS, WORN, make_layout
+from trainers.data.captioned.loader import load_scenes
+from trainers.data.synthetic.scenes import DrawnScenes, are_drawn, build, drawing_of, drawn_scenes, pixels, render
+from trainers.data.synthetic.scenes.scene import CLASSES, COLOURS, PAIRS, SIZES, VARIANTS, WORN, make_layout
+from trainers.data.synthetic.scenes.shapes import draw_shape
 from trainers.errors import DataError, ParameterError
+from trainers.object_removal.captions import classes_of
+from trainers.object_removal.fills import FILLS
+from trainers.object_removal.image import read_picture
+from trainers.object_removal.overlap import judge_all
+from trainers.object_removal.pairs import Tally, objects, removals
+from trainers.object_removal.regions import Regions, pixel_mask
+from trainers.object_removal.vocabulary import load_words
 from trainers.parameters import make
-from trainers.removal.fills import FILLS
-from trainers.removal.pairs import Tally, objects, removals
-from trainers.removal.picture import read_picture
-from trainers.removal.regions import Regions, pixel_mask
-from trainers.removal.rules import judge_all
-from trainers.removal.text import classes_of
-from trainers.removal.words import load_words
 
 WORDS = load_words()
 

@@ -9,11 +9,11 @@ import pytest
 
 from tests.data.world import picture, write_split, write_tree
 from tests.shared import needs
+from trainers.config import DataChoice
 from trainers.data import SOURCES, inspect_data, load_data
-from trainers.data.faults import explain
-from trainers.data.origin import resolve
+from trainers.data.hf_errors import explain
+from trainers.data.sources import resolve
 from trainers.errors import DataError
-from trainers.types import DataChoice
 
 
 def fails(match: str, source: object, **values: object) -> str:

@@ -13,13 +13,13 @@ import pytest
 
 from tests.data.hub_server import serve
 from tests.data.world import write_split
-from trainers.data.quiet import online
+from trainers.data.hf_logging import online
 
 PROGRAM = """
 import json, os, sys
 from trainers.data import inspect_data, load_data
 from trainers.errors import DataError
-from trainers.types import DataChoice
+from trainers.config import DataChoice
 
 answers = []
 for do, limit, choice in json.loads(sys.argv[1]):

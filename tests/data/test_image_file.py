@@ -13,7 +13,7 @@ from tests.data.world import claimed, encode
 from trainers.data import image_file
 from trainers.data.decode import header, square
 from trainers.data.image_file import BUDGET, FORMATS, ByteBudget, UndecodableError, open_header, unpacked_bytes
-from trainers.removal.picture import read_picture
+from trainers.object_removal.image import read_picture
 
 ROOT = Path(__file__).resolve().parents[2]
 NOISE = np.random.default_rng(0).integers(0, 255, (64, 96, 3), np.uint8)

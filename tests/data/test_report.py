@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 from tests.data.world import encode, write_split, write_tree
-from trainers.cli import main
+from trainers.cli.main import main
+from trainers.config import DataChoice
 from trainers.data import inspect_data, load_data
-from trainers.data.plan import level_names
+from trainers.data.labelled.plan import level_names
 from trainers.errors import DataError
-from trainers.types import DataChoice
 
 
 def test_a_table_is_described_and_its_proposal_loads(tmp_path):

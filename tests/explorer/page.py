@@ -8,8 +8,8 @@ import httpx
 from starlette.applications import Starlette
 from starlette.testclient import TestClient
 
-from explorer.library import Library
-from explorer.routes import PREFIX, routes
+from explorer.server.library import Library
+from explorer.server.routes import PREFIX, routes
 
 
 class Line:

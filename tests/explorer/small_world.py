@@ -16,14 +16,14 @@ from starlette.applications import Starlette
 from starlette.testclient import TestClient
 from torch import Tensor, nn
 
-from explorer.library import Library
-from explorer.objects.models import Models
-from explorer.objects.routes import objects_routes
-from explorer.objects.service import Objects
-from explorer.routes import PREFIX, routes
+from explorer.object_removal.models import Models
+from explorer.object_removal.routes import objects_routes
+from explorer.object_removal.service import Objects
+from explorer.server.library import Library
+from explorer.server.routes import PREFIX, routes
 from explorer.settings import Settings
-from trainers.crossmodal.base import CrossModal, ModelDescriptor
-from trainers.data.scenes import Box, Scene, SceneSet
+from trainers.data.captioned.scenes import Box, Scene, SceneSet
+from trainers.image_text.base import CrossModal, ModelDescriptor
 from trainers.parameters import parameter
 
 COLOURS = {"dog": (160, 100, 40), "frisbee": (220, 30, 40), "person": (40, 60, 200), "cat": (20, 20, 20)}

@@ -6,7 +6,7 @@ import threading
 
 import pytest
 
-from explorer.cache import Cache, Room
+from explorer.server.cache import Cache, Room
 
 
 def test_a_value_is_made_once() -> None:

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import gradio as gr
 import pytest
 
-from explorer.controls import control, raw, read, title
-from explorer.form import Training
+from explorer.page.controls import control, raw, read, title
+from explorer.page.form import Training
 from trainers.encoders import ENCODERS
 from trainers.errors import ParameterError
 from trainers.losses import LOSSES

@@ -10,26 +10,26 @@ from pathlib import Path
 
 import pytest
 
-from explorer.cache import Room
-from explorer.executor import ProcessExecutor
 from explorer.layout.service import LayoutService
-from explorer.library import Library
-from explorer.objects.models import Models
-from explorer.objects.nearby import Nearby
-from explorer.objects.photos import Photos
-from explorer.objects.removal import Fills
-from explorer.objects.sets import Sets
-from explorer.runs import Runs
-from explorer.scheduler import Scheduler
+from explorer.object_removal.datasets import Sets
+from explorer.object_removal.images import Photos
+from explorer.object_removal.models import Models
+from explorer.object_removal.neighbour_shift import Nearby
+from explorer.object_removal.removal import Fills
+from explorer.server.cache import Room
+from explorer.server.executor import ProcessExecutor
+from explorer.server.library import Library
+from explorer.server.runs import Runs
+from explorer.server.scheduler import Scheduler
 from explorer.settings import Settings
 from tests.damages import DAMAGES, elsewhere
 from tests.explorer.page import Page
 from tests.layout.worlds import Always
 from tests.synthetic import make_run
-from trainers.cli import main
+from trainers.cli.main import main
 from trainers.errors import RunError
-from trainers.store import RunFolder, list_runs, new_id
-from trainers.store.regular import is_there
+from trainers.runs import RunFolder, list_runs, new_id
+from trainers.runs.regular import is_there
 
 STAND_IN = Path(__file__).with_name("stand_in.py")
 GONE = {"vanished"}
@@ -198,8 +198,8 @@ def test_each_can_be_deleted_and_nothing_else_is(tmp_path: Path) -> None:
 
 
 def test_only_its_owner_deletes_a_damaged_run_on_a_public_page(tmp_path: Path) -> None:
-    from explorer.owner import digest
-    from trainers.types import RunConfig
+    from explorer.server.ownership import digest
+    from trainers.config import RunConfig
 
     settings = Settings(runs=tmp_path / "runs", recorded=tmp_path / "recorded", public=True)
     runs = Runs(settings, Scheduler(settings, ProcessExecutor()))

@@ -19,12 +19,14 @@ from explorer.exports import EXPORTS
 from explorer.exports.pages import curve_panels, heading
 from explorer.exports.tables import plain_cell
 from explorer.layout.plan import thin
-from explorer.library import Library
-from explorer.routes import PREFIX, routes
+from explorer.server.library import Library
+from explorer.server.routes import PREFIX, routes
 from tests.synthetic import alive, hierarchy, labels_of, make_run
-from trainers.store import RunFolder
-from trainers.store.files import write_bytes
-from trainers.types import Hierarchy, LossChoice, Scalar
+from trainers.config import LossChoice
+from trainers.hierarchy import Hierarchy
+from trainers.runs import RunFolder
+from trainers.runs.files import write_bytes
+from trainers.runs.records import Scalar
 
 HOSTILE = "</script><script>alert(1)</script><img src=x onerror=alert(2)>"
 

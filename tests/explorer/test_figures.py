@@ -6,8 +6,8 @@ import re
 
 import numpy as np
 
-from explorer import figures
-from explorer.palette import GREY, MAX_HUES, oklch, palette
+from explorer.exports import figures
+from explorer.exports.palette import GREY, MAX_HUES, oklch, palette
 
 
 def _labels(coarse: int, children: int) -> np.ndarray:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from explorer.folds import stored_values
-from explorer.form import Form, Images, losses_of
+from explorer.page.form import Form, Images, losses_of
+from explorer.page.parameter_panel import stored_values
+from trainers.config import LossChoice, RunConfig
 from trainers.errors import ParameterError
-from trainers.types import LossChoice, RunConfig
 
 DRAWN = Images(source="drawn")
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from explorer.guard import LARGEST, Rules
+from explorer.server.guard import LARGEST, Rules
 from tests.explorer.served_page import GRADIO_WARNINGS, PREFIX, Served, error, served
 
 pytestmark = GRADIO_WARNINGS

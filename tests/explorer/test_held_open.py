@@ -15,12 +15,13 @@ import httpx
 import pytest
 
 import explorer
-from explorer import Settings, build, library
+from explorer import Settings, build
+from explorer.server import library
 from tests.campaigns._page import call, descriptors, wait
 from tests.explorer.page import Page
 from tests.explorer.served_page import GRADIO_WARNINGS
 from tests.synthetic import make_run
-from trainers.store import RunFolder
+from trainers.runs import RunFolder
 
 
 def held(folder: RunFolder) -> list[str]:
@@ -88,7 +89,7 @@ def test_a_list_shows_what_was_written_since(root: Path, page: Page) -> None:
 def test_threads_share_few_arenas_and_give_large_blocks_back() -> None:
     code = """
 import ctypes, re, threading, tempfile
-from explorer.allocator import give_back_early
+from explorer.server.allocator import give_back_early
 assert give_back_early()
 def work():
     for _ in range(50):

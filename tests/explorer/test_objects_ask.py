@@ -13,10 +13,10 @@ import pytest
 import torch
 from PIL import Image
 
-from explorer.library import Library
-from explorer.objects.fields import Fields
-from explorer.objects.models import Loaded
-from explorer.objects.service import Objects
+from explorer.object_removal.fields import Fields
+from explorer.object_removal.models import Loaded
+from explorer.object_removal.service import Objects
+from explorer.server.library import Library
 from explorer.settings import ASSETS, Settings
 from tests.explorer.small_world import (
     DOG,
@@ -31,11 +31,11 @@ from tests.explorer.small_world import (
     sentences,
     small_set,
 )
-from trainers.crossmodal.encode import encode_photos, encode_texts, squash
-from trainers.data.scenes import SceneSet
-from trainers.removal.fills import FILLS, paint
-from trainers.removal.text import classes_of
-from trainers.removal.words import load_words
+from trainers.data.captioned.scenes import SceneSet
+from trainers.image_text.encoding import encode_photos, encode_texts, squash
+from trainers.object_removal.captions import classes_of
+from trainers.object_removal.fills import FILLS, paint
+from trainers.object_removal.vocabulary import load_words
 
 
 def picture(content: bytes) -> np.ndarray:
@@ -277,9 +277,9 @@ VISITS = ((0, "frisbee"), (1, "dog"), (2, "cat"), (8, "person"), (7, "dog"))
 
 
 def test_what_is_read_so_far_answers_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("explorer.objects.answers.HURRY", 0.0)
-    monkeypatch.setattr("explorer.objects.answers.ENOUGH", 8)
-    monkeypatch.setattr("explorer.objects.index.PIECE", 8)
+    monkeypatch.setattr("explorer.object_removal.query.HURRY", 0.0)
+    monkeypatch.setattr("explorer.object_removal.query.ENOUGH", 8)
+    monkeypatch.setattr("explorer.object_removal.caption_index.PIECE", 8)
     go, read, counted = threading.Event(), Loaded.texts, []
 
     def slow(self: Loaded, texts: Sequence[str]) -> torch.Tensor:

@@ -10,8 +10,8 @@ import pytest
 
 from tests.entities import write_entities
 from tests.explorer.small_world import Tab, small_set
-from trainers.data.captions import load_scenes
-from trainers.data.scenes import SceneSet
+from trainers.data.captioned.loader import load_scenes
+from trainers.data.captioned.scenes import SceneSet
 
 
 @pytest.fixture

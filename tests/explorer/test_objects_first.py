@@ -13,16 +13,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from explorer.library import Library
-from explorer.objects import recorded
-from explorer.objects.fields import Fields
-from explorer.objects.first import CHOSEN, FILL, OPENING, TAKEN, K
-from explorer.objects.recorded import RECORD, Recorded, ingredients, pixels_digest
-from explorer.objects.service import Objects
+from explorer.object_removal import recorded
+from explorer.object_removal.fields import Fields
+from explorer.object_removal.first import CHOSEN, FILL, OPENING, TAKEN, K
+from explorer.object_removal.recorded import RECORD, Recorded, ingredients, pixels_digest
+from explorer.object_removal.service import Objects
+from explorer.server.library import Library
 from explorer.settings import Settings
 from tests.explorer.small_world import Tab
-from trainers.crossmodal.models import MODELS
 from trainers.errors import DataError
+from trainers.image_text.models import MODELS
 
 ASKED = {"remove": {"classes": [TAKEN]}, "fill": FILL, "models": list(CHOSEN), "k": K}
 
@@ -176,7 +176,7 @@ VISIT = """
 import sys, tempfile
 from pathlib import Path
 from explorer import Settings, build
-from explorer.objects.fields import Fields
+from explorer.object_removal.fields import Fields
 made = build(Settings(runs=Path(tempfile.mkdtemp())))
 start = made.objects.start()
 made.objects.photos.listing(start["set"], 0, 116)

@@ -11,27 +11,28 @@ import pytest
 import torch
 from PIL import Image
 
-from explorer.library import Library
-from explorer.objects.fields import Fields
-from explorer.objects.mending import Mending
-from explorer.objects.service import Objects
-from explorer.routes import PREFIX
-from explorer.runs import Runs
-from explorer.scheduler import Scheduler
+from explorer.object_removal.fields import Fields
+from explorer.object_removal.finetune import Mending
+from explorer.object_removal.service import Objects
+from explorer.server.library import Library
+from explorer.server.routes import PREFIX
+from explorer.server.runs import Runs
+from explorer.server.scheduler import Scheduler
 from explorer.settings import Settings
 from tests.explorer.small_world import DOG, Tab, descriptor, load, paint_png
 from tests.synthetic import make_run
 from tests.tiny import tiny_config, write_images
-from trainers.crossmodal.models import MODELS
+from trainers.cli.finetune import training_of
+from trainers.config import RunConfig
 from trainers.data import access, load_data
-from trainers.mending.cli import training_of
-from trainers.mending.recipes import PRESETS
-from trainers.observer import embed
-from trainers.removal.detect import DETECTORS, Found
-from trainers.removal.fills import FILLS, paint
-from trainers.store import RunFolder
-from trainers.trainer import Trainer
-from trainers.types import RunConfig, RunState
+from trainers.image_text.models import MODELS
+from trainers.kinds.finetuning.recipes import PRESETS
+from trainers.kinds.metric_learning.evaluation import embed
+from trainers.kinds.metric_learning.loop import Trainer
+from trainers.object_removal.detectors import DETECTORS, Found
+from trainers.object_removal.fills import FILLS, paint
+from trainers.runs import RunFolder
+from trainers.runs.records import RunState
 
 BOX = {"boxes": [[0.3, 0.3, 0.8, 0.9]]}
 
@@ -272,8 +273,8 @@ def test_anything_may_come_from_a_browser(mending: tuple[Mending, Path], data: o
 
 def test_a_mended_arm_answers_by_name(tmp_path: Path) -> None:
     """Its checkpoint stands in for a run that was trained: the weights decide, whoever made them."""
-    from trainers.crossmodal.models import MODELS
-    from trainers.types import MendChoice, ModelChoice
+    from trainers.config import MendChoice, ModelChoice
+    from trainers.image_text.models import MODELS
 
     parameters = {"dim": 16, "width": 4, "words": 16, "side": 32}
     choice = ModelChoice(name="vsepp", parameters=parameters)

@@ -9,14 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from explorer.objects.fields import Fields
-from explorer.objects.openings import Openings
-from explorer.objects.sets import Sets
-from explorer.replies import RequestError
-from explorer.visitors import Caller
+from explorer.object_removal.datasets import Sets
+from explorer.object_removal.fields import Fields
+from explorer.object_removal.openings import Openings
+from explorer.server.http import RequestError
+from explorer.server.visitors import Caller
 from tests.explorer.small_world import Tab, small_set
 from trainers.data.base import Progress
-from trainers.data.scenes import SceneSet
+from trainers.data.captioned.scenes import SceneSet
 
 TICKET = "0123456789abcdef0123"
 
@@ -93,7 +93,7 @@ def test_nobody_waits_under_an_unknown_ticket(tab: Tab) -> None:
 
 
 def test_few_wait_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("explorer.objects.openings.MOST", 1)
+    monkeypatch.setattr("explorer.object_removal.openings.MOST", 1)
     slow = Slow()
     tab = Tab(tmp_path, loading=slow)
     thread, _ = opening(tab)
@@ -140,7 +140,7 @@ def test_those_who_wait_for_their_turn_can_be_followed_and_leave_at_once(tmp_pat
 
 
 def test_without_a_ticket_one_waits_as_everybody_does(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("explorer.objects.openings.MOST", 1)
+    monkeypatch.setattr("explorer.object_removal.openings.MOST", 1)
     slow = Slow()
     tab = Tab(tmp_path, loading=slow)
     thread, _ = opening(tab, "")

@@ -11,13 +11,13 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from explorer.objects import photos, sets
-from explorer.objects.index import Index
-from explorer.objects.strokes import read_boxes
-from explorer.routes import PREFIX
+from explorer.object_removal import datasets, images
+from explorer.object_removal.caption_index import Index
+from explorer.object_removal.strokes import read_boxes
+from explorer.server.routes import PREFIX
 from tests.data.world import claimed
 from tests.explorer.small_world import GALLERY, PHOTO, Tab, encoded, load, small_set
-from trainers.data.scenes import Scene, SceneSet
+from trainers.data.captioned.scenes import Scene, SceneSet
 from trainers.errors import DataError
 
 BOX = {"class": "dog", "boxes": [[0.1, 0.1, 0.4, 0.5]]}
@@ -172,7 +172,7 @@ def test_a_name_from_a_header_is_only_text(tab: Tab) -> None:
 
 def test_uploads_make_way_for_newer_ones(tab: Tab, monkeypatch: pytest.MonkeyPatch) -> None:
     small = encoded(np.zeros((20, 20, 3), np.uint8))
-    refs = [tab.objects.photos.add(small).ref for _ in range(photos.UPLOADS + 3)]
+    refs = [tab.objects.photos.add(small).ref for _ in range(images.UPLOADS + 3)]
     assert len(set(refs)) == len(refs)
     assert [tab.get(f"photo/{ref}").status_code for ref in refs[:4]] == [404, 404, 404, 200]
     assert tab.get(f"photo/{refs[-1]}").status_code == 200
@@ -234,11 +234,11 @@ def test_a_set_is_opened_by_name_and_read_once(tmp_path: Path) -> None:
 
 
 def test_only_the_last_sets_stay_open(tab: Tab) -> None:
-    names = [tab.json("open", {"source": f"somebody/set{i}"})["set"]["name"] for i in range(sets.KEPT + 1)]
+    names = [tab.json("open", {"source": f"somebody/set{i}"})["set"]["name"] for i in range(datasets.KEPT + 1)]
     tab.ask(f"{names[-1]}.0")
     assert tab.get(f"photos/{names[0]}").status_code == 404
     assert tab.get(f"photos/{names[-1]}").status_code == 200
-    assert len(tab.json("start")["sets"]) == 1 + sets.KEPT
+    assert len(tab.json("start")["sets"]) == 1 + datasets.KEPT
 
 
 def test_a_set_that_takes_long_keeps_nobody_from_the_drawn_scenes(tmp_path: Path) -> None:
@@ -251,7 +251,7 @@ def test_a_set_that_takes_long_keeps_nobody_from_the_drawn_scenes(tmp_path: Path
         assert done.wait(30)
         return small_set("plain")
 
-    found = sets.Sets(load=slow)
+    found = datasets.Sets(load=slow)
     opening = threading.Thread(target=found.open, args=("somebody/photos",))
     opening.start()
     assert begun.wait(30)
@@ -302,7 +302,7 @@ def test_a_public_page_reads_fewer_photos(tmp_path: Path) -> None:
     tab = Tab(tmp_path, public=True, loading=limited)
     tab.json("open", {"source": "somebody/photos", "limit": 10**6})
     tab.close()
-    assert limits == [sets.PUBLIC_PHOTOS]
+    assert limits == [datasets.PUBLIC_PHOTOS]
 
 
 def test_what_cannot_be_opened_says_why(tmp_path: Path) -> None:

@@ -12,23 +12,23 @@ import numpy as np
 import pytest
 import torch
 
-from explorer.objects.answers import ranked
-from explorer.objects.gallery import Gallery, gather
-from explorer.objects.models import Loaded
-from explorer.objects.parts import parts, verdict
+from explorer.object_removal.gallery import Gallery, gather
+from explorer.object_removal.models import Loaded
+from explorer.object_removal.parts import parts, verdict
+from explorer.object_removal.query import ranked
 from tests.explorer.small_world import GALLERY, Tab, Words, load, sentences, small_set
-from trainers.crossmodal.encode import encode_photos, encode_texts, squash
-from trainers.data.scenes import SceneSet
+from trainers.data.captioned.scenes import SceneSet
+from trainers.image_text.encoding import encode_photos, encode_texts, squash
 from trainers.metrics.bitmasks import CORRECT
 from trainers.metrics.counterfactual import counterfactual
-from trainers.metrics.crossmodal import recall_both_ways
-from trainers.removal.fills import FILLS
-from trainers.removal.pairs import class_tables, removals
-from trainers.removal.picture import read_picture
-from trainers.removal.regions import Regions
-from trainers.removal.rules import judge
-from trainers.removal.text import mention_table
-from trainers.removal.words import load_words
+from trainers.metrics.image_text import recall_both_ways
+from trainers.object_removal.captions import mention_table
+from trainers.object_removal.fills import FILLS
+from trainers.object_removal.image import read_picture
+from trainers.object_removal.overlap import judge
+from trainers.object_removal.pairs import class_tables, removals
+from trainers.object_removal.regions import Regions
+from trainers.object_removal.vocabulary import load_words
 
 ORDER = {"set": "drawn_scenes", "models": ["tiny_clip"], "fill": "telea", "queries": 500, "every": True, "seed": 3}
 

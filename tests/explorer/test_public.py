@@ -11,9 +11,9 @@ import httpx
 import pytest
 
 from explorer import Settings, build
-from explorer.guard import PENDING
+from explorer.server.guard import PENDING
+from explorer.server.visitors import Caller, address_of
 from explorer.settings import Limits
-from explorer.visitors import Caller, address_of
 from tests.data.world import picture, write_tree
 from tests.explorer.served_page import GRADIO_WARNINGS, PREFIX, Served, error, served
 from trainers.data import access

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from explorer.queue import Job, line, next_up, place
+from explorer.server.queue import Job, line, next_up, place
 
 
 def jobs(*owners: str, minutes: float | None = 2.0) -> list[Job]:

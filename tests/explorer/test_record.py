@@ -8,12 +8,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from explorer.library import Library
-from explorer.record import KEPT_NEIGHBOURS, record
+from explorer.make.record import KEPT_NEIGHBOURS, record
+from explorer.server.library import Library
+from explorer.server.view import start
 from explorer.settings import ASSETS
-from explorer.view import start
-from trainers.store import RunFolder, list_runs
-from trainers.types import DataChoice
+from trainers.config import DataChoice
+from trainers.runs import RunFolder, list_runs
 
 RECORDED = list_runs(ASSETS / "recorded", read_only=True)
 SHIPPED = [folder for folder in RECORDED if folder.config.mend is None]

@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from explorer.remembered import LONGEST, VERSION, defaults, keeping, restored
-from explorer.sidebar import form_of
+from explorer.page.remembered import LONGEST, VERSION, defaults, keeping, restored
+from explorer.page.sidebar import form_of
+from trainers.config import RunConfig
 from trainers.data import access
 from trainers.encoders import ENCODERS
-from trainers.types import RunConfig
 
 
 def kept(**values: Any) -> str:

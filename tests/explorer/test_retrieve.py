@@ -8,11 +8,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from explorer.library import Library
-from explorer.retrieve import neighbours
+from explorer.server.library import Library
+from explorer.server.retrieve import neighbours
 from tests.synthetic import make_run
 from trainers.errors import RunError
-from trainers.types import Snapshot
+from trainers.runs.records import Snapshot
 
 
 @pytest.fixture

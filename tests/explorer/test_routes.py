@@ -10,13 +10,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from explorer import view
-from explorer.owner import digest
+from explorer.server import view
+from explorer.server.ownership import digest
 from tests.explorer.page import Page
 from tests.synthetic import add_snapshot, alive, make_run
-from trainers.store import RunFolder
-from trainers.store.files import write_bytes
-from trainers.types import PHASES, Frame, FrameArm, RunState, Scalar
+from trainers.runs import RunFolder
+from trainers.runs.files import write_bytes
+from trainers.runs.records import PHASES, Frame, FrameArm, RunState, Scalar
 
 
 def test_an_empty_place_has_no_runs(page: Page) -> None:
@@ -152,9 +152,9 @@ def test_sheets_are_pictures(page: Page, root: Path) -> None:
 
 def test_assets_are_revalidated(page: Page, tmp_path: Path) -> None:
     write_bytes(tmp_path / "assets" / "map.js", b"export const one = 1;\n")
-    first = page.get("assets/map.js")
+    first = page.get("assets/live/webgl_renderer.js")
     assert first.headers["content-type"].startswith("text/javascript") and first.headers["cache-control"] == "no-cache"
-    again = page.get("assets/map.js", **{"If-None-Match": first.headers["etag"]})
+    again = page.get("assets/live/webgl_renderer.js", **{"If-None-Match": first.headers["etag"]})
     assert again.status_code == 304 and again.content == b""
 
 

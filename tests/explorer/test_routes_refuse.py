@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from explorer.routes import PREFIX
+from explorer.server.routes import PREFIX
 from tests.explorer.page import Page
 from tests.synthetic import make_run
 

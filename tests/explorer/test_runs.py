@@ -10,14 +10,15 @@ from pathlib import Path
 
 import pytest
 
-from explorer.executor import ProcessExecutor
-from explorer.owner import digest
-from explorer.runs import Runs, status_json
-from explorer.scheduler import Scheduler
+from explorer.server.executor import ProcessExecutor
+from explorer.server.ownership import digest
+from explorer.server.runs import Runs, status_json
+from explorer.server.scheduler import Scheduler
 from explorer.settings import Limits, Settings
+from trainers.config import LossChoice, MendChoice, ModelChoice, RunConfig
 from trainers.errors import RunError
-from trainers.store import RunFolder
-from trainers.types import LossChoice, MendChoice, ModelChoice, RunConfig, RunState
+from trainers.runs import RunFolder
+from trainers.runs.records import RunState
 
 STAND_IN = Path(__file__).with_name("stand_in.py")
 

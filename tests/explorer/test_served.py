@@ -12,10 +12,10 @@ import gradio as gr
 import httpx
 import pytest
 
-from explorer.library import Library
-from explorer.routes import PREFIX, routes
+from explorer.server.library import Library
+from explorer.server.routes import PREFIX, routes
 from tests.synthetic import make_run
-from trainers.store import RunFolder
+from trainers.runs import RunFolder
 
 # Gradio leaves event loops for the garbage collector while it builds a page; that is not ours to mend
 pytestmark = pytest.mark.filterwarnings(

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from explorer.library import Run
-from explorer.wording import arm_titles, data_title, severity_words, summary
+from explorer.server.library import Run
+from explorer.titles import arm_titles, data_title, severity_words, summary
 from tests.synthetic import hierarchy
-from trainers.store import RunFolder
-from trainers.types import DataChoice, LossChoice, RunConfig
+from trainers.config import DataChoice, LossChoice, RunConfig
+from trainers.runs import RunFolder
 
 
 def _run(tmp_path: Path, config: RunConfig) -> Run:

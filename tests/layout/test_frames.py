@@ -14,7 +14,7 @@ from explorer.layout.pca import pca
 from explorer.layout.quality import kept_neighbours
 from explorer.layout.umap_step import CURVE, step
 from tests.layout.worlds import clusters, snapshot
-from trainers.types import Frame
+from trainers.runs.records import Frame
 
 pytestmark = pytest.mark.usefixtures("umap_ready")
 

@@ -17,9 +17,9 @@ from explorer.layout.service import WATCH_SECONDS, LayoutService
 from explorer.layout.session import Session
 from tests.layout.worlds import Always, extend, make_run, set_phase
 from trainers.errors import RunError
-from trainers.store import RunFolder
-from trainers.store.lock import RunLock
-from trainers.types import Frame
+from trainers.runs import RunFolder
+from trainers.runs.lock import RunLock
+from trainers.runs.records import Frame
 
 
 def _exhaust(service: LayoutService) -> int:

@@ -9,8 +9,9 @@ from pathlib import Path
 import numpy as np
 
 from explorer.layout.warm import Warmth
-from trainers.store import RunFolder
-from trainers.types import RunConfig, Snapshot
+from trainers.config import RunConfig
+from trainers.runs import RunFolder
+from trainers.runs.records import Snapshot
 
 
 class Always(Warmth):

@@ -88,9 +88,9 @@ def test_blocks_change_nothing(dtype, monkeypatch):
     queries, gallery = torch.randn(21, 16).to(dtype), torch.randn(1000, 16).to(dtype)
     _, mentions, present, removed = (torch.as_tensor(table) for table in world(3, 21, 1000, 70))
     want = counterfactual(queries, gallery, mentions, present, removed)
-    monkeypatch.setattr("trainers.metrics.best.BLOCK", 64 * 21)
-    monkeypatch.setattr("trainers.metrics.best.TILE", 100)
-    monkeypatch.setattr("trainers.metrics.best._QUERIES", 5)
+    monkeypatch.setattr("trainers.metrics.topk.BLOCK", 64 * 21)
+    monkeypatch.setattr("trainers.metrics.topk.TILE", 100)
+    monkeypatch.setattr("trainers.metrics.topk._QUERIES", 5)
     got = counterfactual(queries, gallery, mentions, present, removed)
     for name, value in want.values.items():
         np.testing.assert_array_equal(got.values[name], value)

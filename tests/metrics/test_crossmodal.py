@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from trainers.errors import UserError
-from trainers.metrics.crossmodal import recall_both_ways
+from trainers.metrics.image_text import recall_both_ways
 
 
 def slow(photos, sentences, owner, texts, k):
@@ -34,7 +34,7 @@ def test_against_loops(seed, doubles, monkeypatch):
     torch.manual_seed(seed)
     photos, sentences, owner = torch.randn(11, 6).double(), torch.randn(40, 6).double(), torch.randint(0, 10, (40,))
     texts = torch.randint(0, 25, (40,)) if doubles else None
-    monkeypatch.setattr("trainers.metrics.best._QUERIES", 7)
+    monkeypatch.setattr("trainers.metrics.topk._QUERIES", 7)
     found = recall_both_ways(photos, sentences, owner, ks=(1, 4, 99), texts=texts)
     for k in (1, 4, 99):
         there, back = slow(photos, sentences, owner, texts, k)

@@ -4,17 +4,13 @@ from trainers.data import SOURCES, inspect_data, load_data
 data = load_data(DataChoice(source="uoft-cs/cifar100"))
 """
 
-import sys
-
-from trainers.catalogue import load
+from trainers.config import DataChoice
 from trainers.data.base import ImageSet, LoadedData, Progress, SourceDescriptor
-from trainers.data.columns import LabelColumn
-from trainers.data.generic import load_source
+from trainers.data.labelled.columns import LabelColumn
+from trainers.data.labelled.datasets import SOURCES
+from trainers.data.labelled.loader import load_source
+from trainers.data.labelled.report import DataReport, inspect_source
 from trainers.data.probe import choose_probe
-from trainers.data.report import DataReport, inspect_source
-from trainers.types import DataChoice
-
-SOURCES = load(sys.modules[__name__])
 
 
 def load_data(choice: DataChoice, progress: Progress | None = None) -> LoadedData:

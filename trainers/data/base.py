@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 from torch import Tensor
 
-from trainers.types import DataChoice, Hierarchy
+from trainers.config import DataChoice
+from trainers.hierarchy import Hierarchy
 
 Progress = Callable[[str, float], None]
 """Called with a sentence and the fraction done, 0 to 1. It may raise to stop the loading."""

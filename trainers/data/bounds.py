@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from trainers.data import settings
-from trainers.data.table import MOST_ROWS
+from trainers.data.labelled.table import MOST_ROWS
 from trainers.errors import DataError
 
 _ROWS_AT_ONCE = 200  # of a parquet file; `datasets` takes a whole row group, which can be all of a file
@@ -20,8 +20,8 @@ _READ = 1 << 20
 def bound(builder: Any, source: str) -> Any:
     """The same builder, made to read a bounded number of rows at a time, rows in all, and bytes in all.
 
-    Rows beyond :data:`trainers.data.table.MOST_ROWS` of a split are not read; whoever looks sees that there were more.
-    More bytes than the largest download raise a DataError while they are read.
+    Rows beyond :data:`trainers.data.labelled.table.MOST_ROWS` of a split are not read; whoever looks sees that there
+    were more. More bytes than the largest download raise a DataError while they are read.
     """
     if getattr(builder.config, "batch_size", _ROWS_AT_ONCE) is None:
         builder.config.batch_size = _ROWS_AT_ONCE

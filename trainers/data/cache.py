@@ -18,8 +18,8 @@ from torch import Tensor
 
 from trainers.data import settings
 from trainers.data.base import ImageSet, LoadedData
-from trainers.data.resident import allocate, read_images, seal
-from trainers.types import Hierarchy
+from trainers.data.labelled.image_store import allocate, read_images, seal
+from trainers.hierarchy import Hierarchy
 
 FORMAT = 2
 _ENTRY_FILES = ("train.safetensors", "test.safetensors", "labels.safetensors", "about.json")

@@ -11,10 +11,10 @@ from typing import Any
 from trainers.data import access, settings
 from trainers.data.base import Progress
 from trainers.data.bounds import check_files
-from trainers.data.faults import explain
-from trainers.data.opening import Opened, Splits, arrow_tables, full_splits, make_builder
-from trainers.data.quiet import offline, online, quiet
-from trainers.data.table import ArrowTable
+from trainers.data.hf_errors import explain
+from trainers.data.hf_logging import offline, online, quiet
+from trainers.data.labelled.opening import Opened, Splits, arrow_tables, full_splits, make_builder
+from trainers.data.labelled.table import ArrowTable
 from trainers.errors import DataError
 
 _POLL_SECONDS = 0.5

@@ -6,7 +6,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from trainers.data.division import repeated
+from trainers.data.labelled.splits import repeated
 
 _PER_CLASS = 4
 

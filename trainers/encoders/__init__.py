@@ -6,8 +6,8 @@ encoder = ENCODERS["conv4"].build(channels=3, side=64, dim=64, parameters={})
 
 import sys
 
-from trainers.catalogue import load
 from trainers.encoders.base import Encoder, EncoderDescriptor
+from trainers.registry import load
 
 ENCODERS = load(sys.modules[__name__])
 

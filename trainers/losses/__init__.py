@@ -7,10 +7,10 @@ loss = module(embeddings, labels)
 
 import sys
 
-from trainers.catalogue import load
 from trainers.losses._families import by_family
 from trainers.losses._fused import forms, kernel
 from trainers.losses.base import LossDescriptor, LossModule
+from trainers.registry import load
 
 LOSSES = load(sys.modules[__name__])
 FAMILIES = by_family(LOSSES)

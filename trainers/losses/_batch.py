@@ -10,7 +10,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from trainers.errors import UserError
-from trainers.host import columns, host, send, tensor
+from trainers.training.host import columns, host, send, tensor
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from torch import Tensor
 
-from trainers.host import equal
 from trainers.losses._batch import PairBatch, without_self
+from trainers.training.host import equal
 
 MEAN_OVER = ("active", "all")
 MEAN_OVER_HELP = "active divides by the pairs still inside a hinge (as trained), all by every pair (as printed)."

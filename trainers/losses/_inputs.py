@@ -6,8 +6,8 @@ import numpy as np
 from torch import Tensor
 
 from trainers.errors import UserError
-from trainers.host import finest, host, tensor
 from trainers.losses._batch import unit
+from trainers.training.host import finest, host, tensor
 
 
 def flatten_views(embeddings: Tensor, labels: Tensor) -> tuple[Tensor, Tensor, Tensor]:

@@ -12,7 +12,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from trainers.host import host, send
+from trainers.training.host import host, send
 
 # Similarities lie in [-1, 1]; a filler this far away has a sigmoid of exactly zero at any allowed temperature.
 FAR = 1e4

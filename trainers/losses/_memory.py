@@ -9,9 +9,9 @@ import torch
 from torch import Tensor, nn
 
 from trainers.errors import UserError
-from trainers.host import columns, host, tensor
 from trainers.losses._batch import unit
 from trainers.losses.base import LossDescriptor, LossModule
+from trainers.training.host import columns, host, tensor
 
 
 class CrossBatchMemory(nn.Module):

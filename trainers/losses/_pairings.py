@@ -9,9 +9,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from trainers.host import equal, host, send, tensor
 from trainers.losses._batch import without_self
 from trainers.losses._inputs import contrast_set, flatten_own, need_negatives, need_positives, one_view
+from trainers.training.host import equal, host, send, tensor
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -13,12 +13,12 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
-from trainers.host import host
 from trainers.losses import _fused
 from trainers.losses._batch import PairBatch
 from trainers.losses._levels import layout
 from trainers.losses._measures import Measure
 from trainers.losses._rank import WithSlope, walk
+from trainers.training.host import host
 
 
 @dataclass(frozen=True, kw_only=True)

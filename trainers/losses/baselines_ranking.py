@@ -9,11 +9,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from trainers.host import send
 from trainers.losses._inputs import count_positives, refuse_gallery
 from trainers.losses._pairings import Pairings
 from trainers.losses.base import LossDescriptor, LossModule
 from trainers.parameters import parameter
+from trainers.training.host import send
 
 
 class OwnRanking(LossModule):

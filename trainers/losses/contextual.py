@@ -12,11 +12,11 @@ import torch
 from torch import Tensor
 
 from trainers.errors import UserError
-from trainers.host import equal, host
 from trainers.losses._inputs import count_positives, one_view, refuse_gallery
 from trainers.losses._pairings import active_mean
 from trainers.losses.base import LossDescriptor, LossModule
 from trainers.parameters import parameter
+from trainers.training.host import equal, host
 
 if TYPE_CHECKING:
     from trainers.losses import _overlap

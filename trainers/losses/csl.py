@@ -10,11 +10,11 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from trainers.errors import UserError
-from trainers.host import host, send
 from trainers.losses._batch import unit
 from trainers.losses._inputs import one_view, refuse_gallery
 from trainers.losses.base import LossDescriptor, LossModule
 from trainers.parameters import parameter
+from trainers.training.host import host, send
 
 
 @dataclass(frozen=True, kw_only=True)

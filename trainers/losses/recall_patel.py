@@ -9,13 +9,13 @@ import torch
 from torch import Tensor
 
 from trainers.errors import ParameterError
-from trainers.host import equal, finest, host, send, tensor
 from trainers.losses._batch import PairBatch, pair_batch
 from trainers.losses._inputs import count_positives
 from trainers.losses._measures import Recall
 from trainers.losses._smooth import SmoothRank
 from trainers.losses.base import LossDescriptor, LossModule
 from trainers.parameters import parameter
+from trainers.training.host import equal, finest, host, send, tensor
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -8,10 +8,10 @@ import torch
 from torch import Tensor
 
 from trainers.errors import UserError
-from trainers.host import equal
 from trainers.losses._inputs import flatten_views, refuse_gallery
 from trainers.losses.base import LossDescriptor, LossModule
 from trainers.losses.supcon import Temperatures, positive_cross_entropy, temperature
+from trainers.training.host import equal
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -11,10 +11,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from trainers.host import equal, send, tensor
 from trainers.losses._inputs import contrast_set, flatten_own, flatten_views
 from trainers.losses.base import LossDescriptor, LossModule
 from trainers.parameters import parameter
+from trainers.training.host import equal, send, tensor
 
 
 def temperature(default: float) -> Any:

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 from torch import Tensor
 
-from trainers.host import equal, tensor
 from trainers.losses._batch import without_self
 from trainers.losses._inputs import contrast_set, flatten_own, one_view
 from trainers.losses.base import LossDescriptor, LossModule
 from trainers.parameters import parameter
+from trainers.training.host import equal, tensor
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -5,9 +5,9 @@ scores = evaluate(embeddings, labels)
 scores["R_at_1"], scores["HAP"]
 """
 
-from trainers.metrics.crossmodal_menu import CROSSMODAL_METRICS
 from trainers.metrics.gap import decomposability_gap
-from trainers.metrics.menu import METRICS, MetricDescriptor, describe
+from trainers.metrics.image_text_registry import CROSSMODAL_METRICS
+from trainers.metrics.registry import METRICS, MetricDescriptor, describe
 from trainers.metrics.scores import default_metrics, evaluate, ranked_metrics
 
 __all__ = [

@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from trainers.host import send
+from trainers.training.host import send
 
 Present = Literal["any", "all"]
 BITS = 63  # the sign bit stays clear

@@ -19,8 +19,8 @@ from torch import Tensor
 from torch.nn import functional
 
 from trainers.errors import UserError
-from trainers.host import send
-from trainers.metrics.ranked import Codes, RankedBlock
+from trainers.metrics.ranked_lists import Codes, RankedBlock
+from trainers.training.host import send
 
 BLOCK = 2**23  # similarities held at once
 SHALLOW = 6  # levels of a label table without a tree up to which relevant items are counted by inclusion-exclusion

@@ -11,10 +11,10 @@ from torch import Tensor
 from torch.nn import functional
 
 from trainers.errors import UserError
-from trainers.host import host, send
-from trainers.metrics.best import best_keys, norms, precision, query_blocks, read_checked
 from trainers.metrics.bitmasks import CORRECT, Gallery, Present, pack
 from trainers.metrics.bootstrap import Interval, bootstrap
+from trainers.metrics.topk import best_keys, norms, precision, query_blocks, read_checked
+from trainers.training.host import host, send
 
 
 @dataclass(frozen=True, kw_only=True)

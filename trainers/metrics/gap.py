@@ -7,10 +7,10 @@ import torch
 from torch import Tensor
 
 from trainers.errors import UserError
-from trainers.host import host, send
 from trainers.metrics.blocks import ranked_blocks
 from trainers.metrics.names import parse
 from trainers.metrics.scores import evaluate, score_blocks
+from trainers.training.host import host, send
 
 
 def decomposability_gap(

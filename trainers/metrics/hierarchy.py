@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from trainers.metrics.ranked import RankedBlock
+from trainers.metrics.ranked_lists import RankedBlock
 
 
 def hierarchical_ap(block: RankedBlock, *, alpha: float = 1.0, count_query: bool = False) -> Tensor:

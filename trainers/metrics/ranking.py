@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from trainers.metrics.names import Metric
-from trainers.metrics.ranked import RankedBlock
+from trainers.metrics.ranked_lists import RankedBlock
 
 
 class BinaryScores:

@@ -11,12 +11,12 @@ import torch
 from torch import Tensor
 
 from trainers.errors import UserError
-from trainers.host import columns, read
 from trainers.metrics import hierarchy
 from trainers.metrics.blocks import BLOCK, ranked_blocks
 from trainers.metrics.names import Metric, default_metrics, parse_all
-from trainers.metrics.ranked import Codes, RankedBlock
+from trainers.metrics.ranked_lists import Codes, RankedBlock
 from trainers.metrics.ranking import BinaryScores
+from trainers.training.host import columns, read
 
 __all__ = ["default_metrics", "evaluate", "ranked_metrics"]
 

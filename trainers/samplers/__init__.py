@@ -7,7 +7,7 @@ rows = sampler.batch(step)
 
 import sys
 
-from trainers.catalogue import load
+from trainers.registry import load
 from trainers.samplers.base import Sampler, SamplerDescriptor
 
 SAMPLERS = load(sys.modules[__name__])

@@ -1,0 +1,200 @@
+// Small multiples: one panel per number, one colour per run, one cursor for all of them and the scrubber.
+
+import { el, grouped, say } from "../common/dom.js";
+import { measures } from "../common/measures.js";
+import { brief } from "../common/names.js";
+import { ARM_NAMES } from "../common/palette.js";
+
+const WIDTH = 300;
+const HEIGHT = 110;
+const RATE = "rate";
+
+/** `on`: {seek(step)} when a panel is clicked. */
+export class Curves {
+  constructor(on) {
+    this.on = on;
+    this.panels = new Map();
+    this.first = el("div", { class: "rs-panels" });
+    this.later = el("div", { class: "rs-panels" });
+    this.rest = fold("More curves: loss terms, levels, speed", this.later);
+    this.table = el("table", { class: "rs-table" });
+    this.numbers = fold("Numbers as a table", el("div", { class: "rs-tablebox", tabindex: "0", role: "region", "aria-label": "Numbers as a table" }, this.table));
+    this.numbers.addEventListener("toggle", () => this.tabulate());
+    this.rest.addEventListener("toggle", () => this.draw());
+    this.key = el("p", { class: "rs-key" });
+    this.node = el("section", { class: "rs-curves", "aria-label": "Curves" }, this.first, this.key, this.rest, this.numbers);
+  }
+
+  /** No numbers yet. */
+  empty() {
+    this.hovered = null;
+    this.step = undefined;
+    this.panels.clear();
+    for (const part of [this.first, this.later, this.table]) part.replaceChildren();
+    say(this.key, "");
+  }
+
+  load(run, series) {
+    this.empty();
+    this.run = run;
+    this.series = series;
+    for (const [key, name, kind, dashed] of measures(run).panels) this.panel(this.first, key, name, kind, dashed);
+  }
+
+  panel(host, key, name, kind, dashed = null) {
+    const panel = new Panel(this.run, key, name, kind, dashed, {
+      hover: (step) => this.hover(step),
+      seek: (step) => this.on.seek(step),
+    });
+    this.panels.set(key, panel);
+    host.append(panel.node);
+  }
+
+  /** Panels for keys that have turned up: named terms, levels, speed. */
+  discover() {
+    for (const [key, name, kind] of measures(this.run).later) {
+      if (!this.panels.has(key) && this.series.arms(key).length) this.panel(this.later, key, name, kind);
+    }
+    for (const key of this.series.keys) {
+      if (this.panels.has(key)) continue;
+      if (key.startsWith("term/")) this.panel(this.later, key, `Term: ${key.slice(5).replaceAll("_", " ")}`, "free");
+      const level = /^AP_level(\d+)$/.exec(key);
+      if (level) this.panel(this.later, key, `AP, ${brief(this.run.levels[Number(level[1])] ?? `level ${level[1]}`, 40)}`, RATE);
+    }
+    this.rest.hidden = !this.later.children.length;
+  }
+
+  update(step) {
+    this.step = step;
+    this.discover();
+    this.draw();
+    if (this.numbers.open) this.tabulate();
+  }
+
+  draw() {
+    const last = Math.max(this.series.lastStep(), 1);
+    say(this.key, `steps 0 to ${grouped(last)} · ${measures(this.run).key}`);
+    for (const panel of this.panels.values()) {
+      if (panel.node.parentNode === this.later && !this.rest.open) continue;
+      panel.draw(this.series, last);
+      panel.cursor(this.series, this.hovered ?? this.step, last);
+    }
+  }
+
+  hover(step) {
+    this.hovered = step;
+    const last = Math.max(this.series.lastStep(), 1);
+    for (const panel of this.panels.values()) panel.cursor(this.series, step ?? this.step, last);
+  }
+
+  tabulate() {
+    if (!this.numbers.open) return;
+    const titles = this.run.arms.map((arm) => arm.title);
+    const head = el("tr", {}, el("th", { scope: "col", text: `At step ${grouped(this.step)}` }), ...titles.map((text) => el("th", { scope: "col", text })));
+    const rows = this.series.keys.map((key) =>
+      el("tr", {}, el("th", { scope: "row", text: readable(key) }), ...titles.map((_, arm) => el("td", { text: short(this.series.at(key, arm, this.step)) }))),
+    );
+    this.table.replaceChildren(el("thead", {}, head), el("tbody", {}, ...rows));
+  }
+}
+
+export class Panel {
+  constructor(run, key, name, kind, dashed, on) {
+    Object.assign(this, { run, key, kind, dashed });
+    this.lines = el("g", {});
+    this.rule = el("line", { class: "rs-cursor", y1: 0, y2: HEIGHT });
+    this.svg = el("svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, preserveAspectRatio: "none", role: "img", "aria-label": name }, this.lines, this.rule);
+    this.readings = run.arms.map((_, arm) => el("span", { class: `rs-reading rs-ink-${ARM_NAMES[arm]}` }));
+    this.high = el("span", { class: "rs-tick rs-high" });
+    this.low = el("span", { class: "rs-tick rs-low" });
+    const box = el("div", { class: "rs-plotbox" }, this.svg, this.high, this.low);
+    this.node = el("figure", { class: "rs-curve" }, el("figcaption", {}, el("span", { text: name }), ...this.readings), box);
+    const step = (event) => {
+      const area = this.svg.getBoundingClientRect();
+      return ((event.clientX - area.left) / area.width) * this.last;
+    };
+    box.addEventListener("pointermove", (event) => on.hover(step(event)));
+    box.addEventListener("pointerleave", () => on.hover(null));
+    box.addEventListener("click", (event) => on.seek(step(event)));
+  }
+
+  draw(series, last) {
+    this.last = last;
+    const sets = [[this.key, false], [this.dashed, true]].filter(([key]) => key);
+    const values = sets.flatMap(([key]) => series.arms(key).flatMap((line) => line.map(([, value]) => value)));
+    this.domain = domain(values, this.kind);
+    say(this.high, values.length ? tick(this.domain[1]) : "");
+    say(this.low, values.length ? tick(this.domain[0]) : "");
+    const paths = sets.flatMap(([key, dash]) => series.arms(key).map((line, arm) => this.path(line, arm, dash)));
+    this.lines.replaceChildren(...paths);
+  }
+
+  path(line, arm, dash) {
+    const d = sparse(line).map(([step, value], i) => `${i ? "L" : "M"}${this.x(step).toFixed(2)} ${this.y(value).toFixed(2)}`);
+    return el("path", { d: d.join(""), class: `rs-line rs-stroke-${ARM_NAMES[arm]}${dash ? " rs-dashed" : ""}` });
+  }
+
+  x(step) {
+    return (step / this.last) * WIDTH;
+  }
+
+  y(value) {
+    const [low, high] = this.domain;
+    return HEIGHT - 3 - ((value - low) / (high - low)) * (HEIGHT - 6);
+  }
+
+  cursor(series, step, last) {
+    if (step === undefined || step === null) return;
+    this.last = last;
+    this.rule.style.visibility = series.arms(this.key).length ? "visible" : "hidden";
+    this.rule.setAttribute("x1", this.x(step));
+    this.rule.setAttribute("x2", this.x(step));
+    const words = this.readings.map((node, arm) => {
+      const value = short(series.at(this.key, arm, step));
+      say(node, value);
+      return `${this.run.arms[arm].title} ${value}`;
+    });
+    this.svg.setAttribute("aria-label", `${this.node.querySelector("figcaption span").textContent} at step ${Math.round(step)}: ${words.join(", ")}`);
+  }
+}
+
+/** Round limits that hold the values; rates stay within 0 and 1. */
+function domain(values, kind) {
+  if (!values.length) return [0, 1];
+  let [low, high] = [Infinity, -Infinity];
+  for (const value of values) [low, high] = [Math.min(low, value), Math.max(high, value)];
+  if (kind === RATE) {
+    low = Math.max(0, Math.floor(low * 10) / 10);
+    return [low, Math.max(Math.min(1, Math.ceil(high * 10) / 10), low + 0.1)];
+  }
+  if (low > 0 && low < high * 0.5) low = 0;
+  return high > low ? [low, high] : [low - 0.5, high + 0.5];
+}
+
+/** At most 300 points of a line; a bin keeps its mean, so that the eye sees the trend and not the ink. */
+function sparse(line) {
+  const size = Math.ceil(line.length / 300);
+  if (size <= 1) return line;
+  const out = [];
+  for (let i = 0; i < line.length; i += size) {
+    const bin = line.slice(i, i + size);
+    out.push([bin.at(-1)[0], bin.reduce((sum, [, value]) => sum + value, 0) / bin.length]);
+  }
+  return out;
+}
+
+function short(value) {
+  if (value === null || value === undefined) return "–";
+  if (Math.abs(value) >= 100) return grouped(value);
+  return Math.abs(value) >= 10 ? value.toFixed(1) : value.toFixed(3);
+}
+
+const tick = (value) => (Math.abs(value) >= 100 ? grouped(value) : String(Number(value.toFixed(2))));
+
+const NAMES = { R_at_1: "R@1", train_R_at_1: "train R@1", AP_at_R: "mAP@R", HAP: "H-AP", images_per_s: "images per second", loss: "loss", probe_images: "test images on the map", train_images: "training images behind train R@1", queries: "removals asked about", sentences: "sentences that answer" };
+
+const readable = (key) => NAMES[key] ?? key.replace("test/", "whole test set: ").replace("term/", "term: ").replaceAll("_", " ");
+
+function fold(title, body) {
+  return el("details", { class: "rs-unfold" }, el("summary", { text: title }), body);
+}

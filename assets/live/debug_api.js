@@ -1,0 +1,74 @@
+// What other parts of the page may ask of the Live view, and what tests may look at.
+
+import * as api from "../common/api.js";
+
+export function expose(live) {
+  api.token(); // made now, not at the first use: two tabs that ask at the same moment would each make their own
+  window.rankscope = {
+    current: () => live.run?.id ?? "",
+    token: api.token,
+    open: (id) => live.open(id).catch((error) => live.status.fail(error.message)),
+    debug: debug(live),
+  };
+}
+
+function debug(live) {
+  const { maps, player } = live;
+  return {
+    state: () => ({
+      run: live.run?.id ?? null,
+      phase: live.phase ?? null,
+      k: player.k,
+      frames: player.frames.length,
+      following: player.following ?? false,
+      playing: player.busy,
+      moving: maps.scene.moving(performance.now()),
+      chosen: live.chosen,
+      hovered: live.hovered,
+      lassoed: live.lassoed.length,
+      zoom: maps.scene.zoom,
+      centre: [...maps.scene.centre],
+      level: live.legend.level,
+      renderer: maps.renderer.kind,
+      drawn: maps.drawn,
+      neighbours: live.strips.shown,
+      suggested: live.chosen !== null && !live.chosenByHand,
+    }),
+    traffic: () => ({ ...api.traffic }),
+    /** Where point i is, in CSS pixels of the viewport. */
+    place: (arm, i) => {
+      const now = performance.now();
+      const box = maps.cards[arm].plot.getBoundingClientRect();
+      const [x, y] = maps.scene.toScreen(maps.scene.at(arm, i, now), box.width, box.height, now);
+      return [x + box.left, y + box.top];
+    },
+    /** Share of a map's pixels that are painted with an alpha above `least`. */
+    painted: (arm, least = 8) => painted(maps, arm, least),
+    /** Colour [r, g, b, a] under a viewport pixel, as drawn. */
+    pixel: (x, y) => {
+      const box = maps.canvas.getBoundingClientRect();
+      const ratio = maps.canvas.width / box.width;
+      const copy = maps.snapshot().getContext("2d");
+      return [...copy.getImageData((x - box.left) * ratio, (y - box.top) * ratio, 1, 1).data];
+    },
+    lose: () => maps.renderer.gl?.getExtension("WEBGL_lose_context"),
+  };
+}
+
+function painted(maps, arm, least) {
+  const box = maps.canvas.getBoundingClientRect();
+  const area = maps.cards[arm].plot.getBoundingClientRect();
+  const ratio = maps.canvas.width / box.width;
+  const [x, y, w, h] = [area.left - box.left, area.top - box.top, area.width, area.height].map((v) => Math.round(v * ratio));
+  const { data } = maps.snapshot().getContext("2d").getImageData(x, y, w, h);
+  let count = 0;
+  for (let i = 3; i < data.length; i += 4) count += data[i] > least;
+  return count / (w * h);
+}
+
+/** Show a run in the Live tab, from its top. */
+export function toLive(id) {
+  window.rankscope?.open(id);
+  document.querySelector("#rs-tabs button[role=tab]")?.click();
+  window.scrollTo({ top: 0 });
+}

@@ -1,0 +1,29 @@
+// The small card that floats beside the point under the cursor.
+
+import { el, say } from "../common/dom.js";
+import { pathOf, picture, shownNames } from "../common/thumbnails.js";
+
+export class HoverCard {
+  constructor() {
+    this.image = el("span", { class: "rs-picture" });
+    this.name = el("strong", {});
+    this.path = el("span", {});
+    this.node = el("div", { class: "rs-hover", "aria-hidden": "true", hidden: true }, this.image, el("div", {}, this.name, this.path));
+  }
+
+  /** Show image `i` beside `[x, y]`, in CSS pixels of a host `width` wide; stays inside it. */
+  show(run, i, [x, y], width) {
+    picture(this.image, run, i);
+    say(this.name, shownNames(run, i)[0]);
+    say(this.path, pathOf(run, i));
+    this.node.hidden = false;
+    const own = this.node.offsetWidth;
+    const left = x + 16 + own > width ? x - 16 - own : x + 16;
+    this.node.style.transform = `translate(${Math.max(4, left)}px, ${Math.max(4, y - this.node.offsetHeight / 2)}px)`;
+  }
+
+  hide() {
+    this.node.hidden = true;
+    for (const part of [this.name, this.path]) say(part, "");
+  }
+}

@@ -1,0 +1,68 @@
+// A set of images drawn around with the lasso: counts per class, the images, their ids as a file.
+
+import { el, grouped, say } from "../common/dom.js";
+import { brief } from "../common/names.js";
+import { namesOf, picture, spoken, tooltipOf } from "../common/thumbnails.js";
+import { save } from "./downloads.js";
+
+const MOST = 60;
+
+/** `on`: {hover(i | null), choose(i), clear()}. */
+export class Chosen {
+  constructor(on) {
+    this.on = on;
+    this.ids = [];
+    this.title = el("h3", {});
+    this.counts = el("p", { class: "rs-path" });
+    this.strip = el("ol", { class: "rs-strip rs-small", tabindex: "0", "aria-label": "Images in the lasso" });
+    const csv = el("button", { type: "button", class: "rs-quiet", text: "Download ids (CSV)", onclick: () => this.download() });
+    const clear = el("button", { type: "button", class: "rs-quiet", text: "Clear", onclick: () => on.clear() });
+    const head = el("div", { class: "rs-chosenhead" }, this.title, csv, clear);
+    this.node = el("section", { class: "rs-panel", "aria-label": "Images in the lasso", hidden: true }, head, this.counts, this.strip);
+  }
+
+  show(run, ids, level) {
+    this.run = run;
+    this.ids = ids;
+    this.node.hidden = ids.length === 0;
+    if (!ids.length) {
+      for (const part of [this.title, this.counts, this.strip]) part.replaceChildren();
+      return;
+    }
+    say(this.title, `${grouped(ids.length)} ${ids.length === 1 ? "image" : "images"} in the lasso`);
+    say(this.counts, this.tally(level));
+    const shown = ids.slice(0, MOST).map((i) => this.tile(i));
+    if (ids.length > MOST) shown.push(el("li", { class: "rs-rest", text: `and ${grouped(ids.length - MOST)} more` }));
+    this.strip.replaceChildren(...shown);
+  }
+
+  tally(level) {
+    const counts = new Map();
+    for (const i of this.ids) {
+      const name = this.run.names[level][this.run.labels[level][i]];
+      counts.set(name, (counts.get(name) ?? 0) + 1);
+    }
+    const sorted = [...counts].sort((a, b) => b[1] - a[1]);
+    const words = sorted.slice(0, 8).map(([name, count]) => `${brief(name, 40)} ${count}`);
+    if (sorted.length > 8) words.push(`${sorted.length - 8} more classes`);
+    return words.join(" · ");
+  }
+
+  tile(i) {
+    const image = picture(el("span", { class: "rs-picture" }), this.run, i);
+    const press = el("button", { type: "button", class: "rs-tile", "aria-label": spoken(this.run, i), title: tooltipOf(this.run, i) }, image);
+    press.addEventListener("click", () => this.on.choose(i));
+    press.addEventListener("pointerenter", () => this.on.hover(i));
+    press.addEventListener("pointerleave", () => this.on.hover(null));
+    press.addEventListener("focus", () => this.on.hover(i));
+    press.addEventListener("blur", () => this.on.hover(null));
+    return el("li", {}, press);
+  }
+
+  download() {
+    const cell = (text) => (/[",\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
+    const rows = this.ids.map((i) => [String(i), ...namesOf(this.run, i)].map(cell).join(","));
+    const text = [["point", ...this.run.levels].map(cell).join(","), ...rows].join("\n");
+    save(new Blob([text + "\n"], { type: "text/csv" }), `rankscope-${this.run.id}-lasso.csv`);
+  }
+}

@@ -1,0 +1,159 @@
+// Which level colours the maps, and the classes of that level: counts, filter, search.
+
+import { el, grouped, say } from "../common/dom.js";
+import { brief, inFull } from "../common/names.js";
+import { chosenColour, classColours, css, GREY, path } from "../common/palette.js";
+
+const SHOWN = 12;
+
+/** `on`: {changed()} after the level, the filter or the theme changed the colours. */
+export class Legend {
+  constructor(on) {
+    this.on = on;
+    this.level = 0;
+    this.only = new Set();
+    this.open = false;
+    this.levels = el("div", { class: "rs-segments", role: "group", "aria-label": "Colour by" });
+    this.list = el("ul", { class: "rs-classes", "aria-label": "Classes; choose one to see only it" });
+    this.more = el("button", { type: "button", class: "rs-more", "aria-expanded": "false", onclick: () => this.toggle() });
+    this.fewer = el("button", { type: "button", class: "rs-quiet", text: "Fewer", hidden: true, onclick: () => this.toggle() });
+    this.search = el("input", { type: "search", class: "rs-search", placeholder: "Find a class", "aria-label": "Find a class", hidden: true });
+    this.search.addEventListener("input", () => this.list.replaceChildren(...this.items()));
+    this.all = el("button", { type: "button", class: "rs-quiet", text: "Show all", hidden: true, onclick: () => this.clear() });
+    this.node = el("div", { class: "rs-legend" }, this.search, this.fewer, this.all, this.list);
+  }
+
+  /** No run, or one whose images are not read yet. */
+  empty() {
+    this.run = null;
+    this.only.clear();
+    this.open = false;
+    this.search.value = "";
+    this.levels.replaceChildren();
+    this.list.replaceChildren();
+    this.levels.hidden = this.node.hidden = true;
+  }
+
+  /** A new run: choose the finest level that stays readable. */
+  load(run, dark) {
+    this.empty();
+    this.run = run;
+    this.node.hidden = false;
+    const readable = run.levels.findIndex((_, level) => new Set(run.labels[level]).size <= 24);
+    this.level = readable === -1 ? Math.max(run.levels.length - 1, 0) : readable;
+    this.levels.replaceChildren(...run.levels.map((name, level) => this.segment(name, level)));
+    this.levels.hidden = run.levels.length < 2;
+    this.recolour(dark);
+  }
+
+  segment(name, level) {
+    return el("button", { type: "button", class: "rs-level", text: brief(name, 40), title: name.length > 40 ? inFull(name) : null, "aria-pressed": "false", onclick: () => this.choose(level) });
+  }
+
+  choose(level) {
+    if (level === this.level) return;
+    this.level = level;
+    this.only.clear();
+    this.open = false;
+    this.search.value = "";
+    this.recolour(this.dark);
+    this.on.changed();
+  }
+
+  /** Work out the colours again: another level or another theme. */
+  recolour(dark) {
+    this.dark = dark;
+    const { run, level } = this;
+    this.counts = new Uint32Array(run.names[level].length);
+    for (const id of run.labels[level]) this.counts[id] += 1;
+    this.colours = classColours(run, level, this.counts, dark);
+    const key = (id) => path(run, level, id).reverse();
+    this.order = [...this.counts.keys()].filter((id) => this.counts[id]);
+    const parents = new Map(this.order.map((id) => [id, key(id)]));
+    this.order.sort((a, b) => compare(parents.get(a), parents.get(b)) || a - b);
+    this.render();
+  }
+
+  render() {
+    [...this.levels.children].forEach((node, level) => node.setAttribute("aria-pressed", String(level === this.level)));
+    const extra = this.order.length - SHOWN;
+    say(this.more, extra > 0 ? `+${extra} more` : "");
+    this.search.hidden = !this.open;
+    this.fewer.hidden = !this.open;
+    this.all.hidden = this.only.size === 0;
+    this.list.classList.toggle("rs-scroll", this.open);
+    this.list.replaceChildren(...this.items());
+  }
+
+  /** Folded: the first dozen, and whatever was chosen. */
+  items() {
+    const word = this.open ? this.search.value.trim().toLowerCase() : "";
+    const names = this.run.names[this.level];
+    const shown = this.order.filter((id, place) =>
+      word ? names[id].toLowerCase().includes(word) : this.open || place < SHOWN || this.only.has(id),
+    );
+    if (!shown.length) return [el("li", { class: "rs-nothing", text: "No class has such a name." })];
+    const items = shown.map((id) => this.item(id, names[id]));
+    return this.open || this.order.length <= SHOWN ? items : [...items, el("li", {}, this.more)];
+  }
+
+  item(id, name) {
+    const dot = el("span", { class: "rs-dot", "aria-hidden": "true" });
+    dot.style.background = css(this.colourOf(id));
+    const count = el("span", { class: "rs-count", text: grouped(this.counts[id]) });
+    const chosen = this.only.has(id);
+    const press = el(
+      "button",
+      { type: "button", "aria-pressed": String(chosen), "data-class": id, title: path(this.run, this.level, id).map(inFull).join(" › "), onclick: () => this.toggleClass(id) },
+      dot,
+      el("span", { class: "rs-name", text: brief(name) }),
+      count,
+    );
+    return el("li", { class: this.only.size && !chosen ? "rs-off" : null }, press);
+  }
+
+  toggle() {
+    this.open = !this.open;
+    this.search.value = "";
+    this.render();
+    (this.open ? this.search : this.more).focus();
+  }
+
+  toggleClass(id) {
+    if (!this.only.delete(id)) this.only.add(id);
+    this.refocus(id);
+    this.on.changed();
+  }
+
+  refocus(id) {
+    this.render();
+    this.list.querySelector(`[data-class="${id}"]`)?.focus();
+  }
+
+  clear() {
+    this.only.clear();
+    this.render();
+    this.list.querySelector("button")?.focus();
+    this.on.changed();
+  }
+
+  colourOf(id) {
+    return this.colours[id] ?? (this.only.has(id) ? chosenColour(id, this.dark) : GREY[this.dark ? "dark" : "light"]);
+  }
+
+  colourOfPoint(i) {
+    return this.colourOf(this.run.labels[this.level][i]);
+  }
+
+  shows(i) {
+    return this.only.size === 0 || this.only.has(this.run.labels[this.level][i]);
+  }
+}
+
+function compare(a, b) {
+  for (let i = 0; i < Math.min(a.length, b.length); i += 1) {
+    const order = a[i].localeCompare(b[i], undefined, { numeric: true });
+    if (order) return order;
+  }
+  return a.length - b.length;
+}

@@ -1,0 +1,352 @@
+// The Live view: puts the pieces together and follows one run. Mounted once; a run switch changes what it shows.
+
+import * as api from "../common/api.js";
+import { Chosen } from "./lasso_panel.js";
+import { Curves } from "./curves.js";
+import { el, icon, reducedMotion, say } from "../common/dom.js";
+import { Downloads } from "./downloads.js";
+import { HoverCard } from "./hovercard.js";
+import { Legend } from "./legend.js";
+import { Maps } from "./map_grid.js";
+import { marksOf, trailOf } from "./overlays.js";
+import { measures } from "../common/measures.js";
+import { brief, inFull } from "../common/names.js";
+import { spoken } from "../common/thumbnails.js";
+import { severity } from "../common/palette.js";
+import { picturePage } from "./poster.js";
+import { Player } from "./player.js";
+import { Poll } from "../common/poll.js";
+import { Series } from "../common/series.js";
+import { ENDED, Status } from "./status.js";
+import { Strips } from "./neighbour_rows.js";
+import { isDark, onTheme } from "../page/theme.js";
+import { expose } from "./debug_api.js";
+
+const NEIGHBOUR_PAUSE = 900; // ms between refreshes of the strips while frames run by
+
+export function mount(element) {
+  const host = element.querySelector(".rs-live") ?? element;
+  if (!host.rankscope) host.rankscope = new Live(host);
+  return host.rankscope;
+}
+
+class Live {
+  constructor(host) {
+    this.host = host;
+    this.run = null;
+    this.chosen = null;
+    this.hovered = null;
+    this.lassoed = [];
+    this.build();
+    this.player = new Player(this);
+    this.poll = new Poll(() => this.ask(), (error) => this.trouble(error), host);
+    onTheme(() => this.run?.points && (this.legend.recolour(isDark()), this.paint()));
+    expose(this);
+    this.begin();
+  }
+
+  build() {
+    const choose = (i) => this.choose(i);
+    const hover = (i) => this.hover(i);
+    this.title = el("h2", {});
+    this.badge = el("span", { class: "rs-badge", text: "recorded run", hidden: true });
+    this.summary = el("p", { class: "rs-runsummary" });
+    this.status = new Status();
+    this.maps = new Maps({
+      hover: (i, arm, aloud) => this.hover(i, arm, aloud),
+      choose: (i) => this.choose(i, true),
+      enter: () => this.hovered !== null && this.choose(this.hovered, true),
+      clear: () => this.clear(),
+      cursor: () => this.hovered ?? this.chosen,
+      lasso: (ids) => this.lasso(ids),
+      visible: (i) => this.legend.shows(i),
+      loud: (i) => this.loud(i),
+    });
+    this.maps.marks = (arm, at) => this.marks(arm, at);
+    this.legend = new Legend({ changed: () => this.paint() });
+    this.strips = new Strips({ hover, choose });
+    this.group = new Chosen({ hover, choose, clear: () => this.lasso([]) });
+    this.curves = new Curves({ seek: (step) => this.player.seekStep(step) });
+    this.downloads = new Downloads({ picture: () => this.poster(), link: () => this.link() });
+    this.card = new HoverCard();
+    this.aloud = el("p", { class: "rs-unseen", "aria-live": "polite" });
+    this.layout();
+  }
+
+  layout() {
+    const lasso = el("button", { type: "button", class: "rs-quiet rs-tool", "aria-pressed": "false", onclick: () => this.lassoMode() }, icon("lasso"), el("span", { text: "Lasso" }));
+    const whole = el("button", { type: "button", class: "rs-quiet rs-tool rs-wholebutton", onclick: () => this.maps.reset() }, icon("reset"), el("span", { text: "Show everything" }));
+    this.lassoButton = lasso;
+    const naming = el("div", { class: "rs-naming" }, this.title, this.badge, this.status.line, this.summary);
+    const head = el("header", { class: "rs-head" }, naming, this.downloads.node);
+    this.maps.node.append(this.card.node);
+    this.track = el("div", { class: "rs-track" });
+    const honest = el("p", { class: "rs-honest", text: "2-D maps lose most neighbours; the numbers come from the full space." });
+    const tools = el("div", { class: "rs-tools" }, whole, lasso);
+    const under = el("div", { class: "rs-under" }, this.legend.levels, honest, tools);
+    this.host.replaceChildren(head, this.status.problem, this.maps.node, this.track, under, this.legend.node, this.group.node, this.strips.node, this.curves.node, this.aloud);
+  }
+
+  // ------------------------------------------------------------------- run
+
+  async begin() {
+    const asked = new URLSearchParams(location.search);
+    try {
+      const id = asked.get("run") ?? (await api.start());
+      if (id) return await this.open(id, asked);
+      this.host.classList.add("rs-norun");
+      this.maps.grid.replaceChildren(el("p", { class: "rs-vacant", text: "No run yet. Choose images and losses, then press Train." }));
+    } catch (error) {
+      this.status.fail(error.message);
+      if (asked.has("run") && error.status) return this.fallBack();
+    }
+    setTimeout(() => this.run || this.begin(), 4000); // somebody may start one in another tab
+  }
+
+  /** The address names a run that is gone: say so, and show the usual first one. */
+  async fallBack() {
+    const id = await api.start().catch(() => null);
+    if (id) await this.open(id, new URLSearchParams(), true);
+  }
+
+  /** Show a run. Nothing is mounted anew: the canvas, the view and the panels stay. */
+  async open(id, asked = new URLSearchParams(), keepProblem = false) {
+    const turn = (this.turn = (this.turn ?? 0) + 1);
+    const run = await api.run(id);
+    if (turn !== this.turn) return;
+    this.host.classList.remove("rs-norun");
+    this.poll.stop();
+    this.player.stop();
+    if (!keepProblem) this.status.fail(null);
+    this.forget();
+    Object.assign(this, { run, row: 0, series: new Series() });
+    this.address();
+    this.maps.arrange(run.arms.map((arm) => arm.title), measures(run));
+    this.maps.reset();
+    this.curves.load(run, this.series);
+    this.strips.load(run);
+    this.group.show(run, [], 0);
+    this.downloads.load(run);
+    this.meet(run);
+    this.state(run);
+    await this.player.load(run, Number(asked.get("k") ?? NaN));
+    if (asked.has("i") && Number(asked.get("i")) < run.points) this.choose(Number(asked.get("i")), true);
+    this.poll.start();
+  }
+
+  /** Nothing on the page speaks of the run before: every part drops what it said about it. */
+  forget() {
+    Object.assign(this, { chosen: null, hovered: null, lassoed: [], inLasso: null });
+    clearTimeout(this.later);
+    this.card.hide();
+    this.legend.empty();
+    this.curves.empty();
+    this.lassoMode(false);
+    say(this.aloud, "");
+  }
+
+  /** What depends on the probe, which arrives after the run has begun. */
+  meet(run) {
+    this.run = run;
+    say(this.title, brief(run.title, 160));
+    this.title.title = inFull(run.title);
+    say(this.summary, brief(run.summary, 300));
+    this.badge.hidden = !run.recorded;
+    this.curves.run = run;
+    this.strips.run = run;
+    this.maps.run = run;
+    this.maps.cards.forEach((card) => card.describe(run.points));
+    if (!run.points) return;
+    this.legend.load(run, isDark());
+    this.paint();
+  }
+
+  address() {
+    const url = new URL(location.href);
+    url.searchParams.set("run", this.run.id);
+    for (const key of ["k", "i"]) url.searchParams.delete(key);
+    history.replaceState(history.state, "", url);
+  }
+
+  link() {
+    const url = new URL(location.href);
+    url.searchParams.set("run", this.run.id);
+    if (this.player.k !== null) url.searchParams.set("k", this.player.k);
+    if (this.chosen !== null) url.searchParams.set("i", this.chosen);
+    return url.href;
+  }
+
+  state(state) {
+    this.phase = state.phase;
+    this.status.show({ ...state, recorded: this.run.recorded });
+    // the sidebar's status line and buttons follow the run that is viewed
+    window.dispatchEvent(new CustomEvent("rankscope:state", { detail: { ...state, id: this.run.id, recorded: this.run.recorded } }));
+    const words = ENDED.has(state.phase) ? "This run has no map." : state.message ? `Waiting for the first frame: ${state.message}` : "Waiting for the first frame";
+    this.maps.cards.forEach((card) => card.wait(this.player.frames.length ? "" : words));
+  }
+
+  /** One turn of the poll loop; true while the run is moving. */
+  async ask() {
+    const { run } = this;
+    const news = await api.poll(run.id, this.player.last, this.row);
+    if (run.id !== this.run?.id) return true;
+    this.row = news.row;
+    this.series.add(news.metrics);
+    if (!this.run.points && !ENDED.has(news.phase) && news.phase !== "queued") {
+      const again = await api.run(run.id);
+      if (again.id === this.run.id && again.points) this.meet(again);
+    }
+    if (!this.run.points && news.frame) this.meet(await api.run(run.id));
+    await this.player.extend(news);
+    this.state(news);
+    this.numbers();
+    return news.metrics.length >= 1500 || !ENDED.has(news.phase);
+  }
+
+  trouble(error) {
+    if (!error) return;
+    const gone = error instanceof api.ServerError && error.status === 404;
+    this.status.say(gone ? error.message : "Reconnecting: the server does not answer. Training goes on without this page.");
+  }
+
+  // ----------------------------------------------------------------- frame
+
+  /** Called by the player with every frame that is to be shown. */
+  shown(frame, first, duration) {
+    this.maps.show(frame, duration);
+    this.maps.cards.forEach((card, arm) => {
+      card.wait("");
+      card.trust(frame.arms[arm], first);
+    });
+    this.numbers();
+    this.results();
+  }
+
+  /** Step that the numbers speak about: that of the frame, or the newest while the page follows the run. */
+  get step() {
+    return Number.isFinite(this.player.step) ? this.player.step : this.series.lastStep();
+  }
+
+  numbers() {
+    const step = this.step;
+    this.maps.cards.forEach((card, arm) => {
+      const [trained, tested] = ["train_R_at_1", "R_at_1"].map((key) => this.series.point(key, arm, step)?.[0]);
+      const values = Object.fromEntries(card.keys.map((key) => [key, this.series.at(key, arm, step)]));
+      card.show({ ...values, trained: trained < tested ? trained : null }); // it is measured more rarely
+    });
+    this.curves.update(step);
+  }
+
+  /** Refresh the strips, at most about once a second while frames run by. */
+  async results() {
+    clearTimeout(this.later);
+    const wait = NEIGHBOUR_PAUSE - (performance.now() - (this.refreshed ?? -Infinity));
+    if (wait > 0 && this.player.busy) {
+      this.later = setTimeout(() => this.results(), wait);
+      return;
+    }
+    this.refreshed = performance.now();
+    const { k } = this.player;
+    if (k === null || !this.run.points) return;
+    const query = this.chosen ?? this.strips.shown;
+    if (query === null) await this.suggest(k);
+    else await this.strips.show(k, query);
+    this.maps.changed();
+  }
+
+  async suggest(k) {
+    if (this.suggesting) return;
+    this.suggesting = true;
+    const { run } = this;
+    try {
+      const i = await this.strips.instructive(this.player.last ?? k, run.points);
+      if (run === this.run && this.chosen === null) this.choose(i, false);
+    } catch (error) {
+      this.strips.fail(error.message);
+    } finally {
+      this.suggesting = false;
+    }
+  }
+
+  // ------------------------------------------------------------- selection
+
+  choose(i, byHand = true) {
+    if (i === null) return;
+    this.chosen = i;
+    this.chosenByHand = byHand;
+    if (byHand) say(this.aloud, `Chosen: ${spoken(this.run, i)}`);
+    this.maps.changed();
+    if (this.player.k === null) return;
+    return this.strips.show(this.player.k, i).then(() => this.maps.changed());
+  }
+
+  hover(i, arm = null, aloud = false) {
+    if (i === this.hovered && !aloud) return arm !== null && i !== null && this.float(arm, i);
+    this.hovered = i;
+    this.strips.mark(i);
+    if (i !== null && arm !== null) this.float(arm, i);
+    else this.card.hide();
+    if (aloud && i !== null) say(this.aloud, spoken(this.run, i));
+    this.maps.changed();
+  }
+
+  float(arm, i) {
+    const now = performance.now();
+    const box = this.maps.node.getBoundingClientRect();
+    const area = this.maps.cards[arm].plot.getBoundingClientRect();
+    const { scene } = this.maps;
+    const [x, y] = scene.toScreen(scene.at(arm, i, now), area.width, area.height, now);
+    this.card.show(this.run, i, [x + area.left - box.left, y + area.top - box.top], box.width);
+  }
+
+  clear() {
+    this.hovered = null;
+    this.chosen = null;
+    this.card.hide();
+    this.strips.mark(null);
+    say(this.aloud, "Nothing is chosen.");
+    if (this.lassoed.length) this.lasso([]);
+    this.maps.changed();
+  }
+
+  lassoMode(on = this.lassoButton.getAttribute("aria-pressed") !== "true") {
+    this.lassoButton.setAttribute("aria-pressed", String(on));
+    this.maps.lassoMode(on);
+  }
+
+  lasso(ids) {
+    this.lassoed = ids;
+    this.inLasso = ids.length ? new Set(ids) : null;
+    this.lassoMode(false);
+    this.group.show(this.run, ids, this.legend.level);
+    say(this.aloud, ids.length ? `${ids.length} images in the lasso` : "The lasso is empty.");
+    this.paint();
+  }
+
+  /** Colour of every point; alpha 0 makes it quiet: outside the filter or the lasso. */
+  paint() {
+    const { points } = this.run;
+    const rgba = new Uint8Array(points * 4);
+    for (let i = 0; i < points; i += 1) {
+      rgba.set(this.legend.colourOfPoint(i), i * 4);
+      rgba[i * 4 + 3] = this.loud(i) ? 255 : 0;
+    }
+    this.maps.paint(rgba);
+    if (this.lassoed.length) this.group.show(this.run, this.lassoed, this.legend.level);
+  }
+
+  loud(i) {
+    return this.legend.shows(i) && (!this.inLasso || this.inLasso.has(i));
+  }
+
+  marks(arm, at) {
+    const lists = this.strips.shown === this.chosen ? this.strips.lists[arm] : null;
+    const results = lists ? lists.ids.map((id, rank) => [id, severity(this.run, lists.shared[rank]).kind]) : [];
+    const trail = this.chosen === null || reducedMotion() ? [] : trailOf(this.player.past, arm, this.chosen);
+    return marksOf({ at, chosen: this.chosen, hovered: this.hovered, trail, results });
+  }
+
+  poster() {
+    return picturePage(this.maps, this.run, this.step, isDark());
+  }
+}

@@ -1,0 +1,139 @@
+// The chosen image, and under each loss its ten nearest neighbours: mark, word, colour. Same rank, same column.
+
+import * as api from "../common/api.js";
+import { el, figure, say } from "../common/dom.js";
+import { brief } from "../common/names.js";
+import { ARM_NAMES, severity } from "../common/palette.js";
+import { pathOf, picture, shownNames, spoken, tooltipOf } from "../common/thumbnails.js";
+
+const RANKS = 10;
+const CANDIDATES = 8;
+const EMPTY = "Neighbours appear with the first frame.";
+
+/** `on`: {hover(i | null), choose(i)}. */
+export class Strips {
+  constructor(on) {
+    this.on = on;
+    this.query = el("span", { class: "rs-picture rs-query", role: "img" });
+    this.name = el("h3", {});
+    this.path = el("p", { class: "rs-path" });
+    this.rows = el("div", { class: "rs-rows" });
+    const about = el("div", { class: "rs-about" }, this.query, el("div", {}, this.name, this.path));
+    this.note = el("p", { class: "rs-note", text: EMPTY });
+    this.body = el("div", { class: "rs-neighbours", hidden: true }, about, this.rows);
+    this.node = el("section", { class: "rs-panel", "aria-label": "Nearest neighbours" }, this.note, this.body);
+  }
+
+  load(run) {
+    this.run = run;
+    this.shown = null;
+    this.lists = [];
+    this.arms = run.arms.map((arm, i) => this.row(arm.title, i));
+    this.rows.replaceChildren(...this.arms.map((row) => row.node));
+    this.asked?.abort();
+    this.body.hidden = true;
+    this.note.hidden = false;
+    say(this.note, EMPTY);
+    say(this.name, "");
+    say(this.path, "");
+    this.name.removeAttribute("title");
+    this.query.removeAttribute("aria-label");
+    this.query.style.backgroundImage = "";
+  }
+
+  row(title, arm) {
+    const summary = el("span", { class: "rs-summary" });
+    const square = el("span", { class: `rs-swatch rs-${ARM_NAMES[arm]}`, "aria-hidden": "true" });
+    const heading = el("h4", {}, square, el("span", { text: title }), summary);
+    const tiles = Array.from({ length: RANKS }, () => this.tile());
+    const list = el("ol", { class: "rs-strip", tabindex: "0", "aria-label": `Ten nearest under ${title}` }, ...tiles.map((tile) => tile.node));
+    return { node: el("div", { class: "rs-row" }, heading, list), summary, tiles };
+  }
+
+  /** Tiles stay and change their content, so that nothing blinks when a frame arrives. */
+  tile() {
+    const mark = el("span", { class: "rs-mark", "aria-hidden": "true" });
+    const word = el("span", { class: "rs-severity" });
+    const image = el("span", { class: "rs-picture" }, mark);
+    const press = el("button", { type: "button", class: "rs-tile" }, image, word);
+    const tile = { node: el("li", {}, press), press, image, mark, word, id: null };
+    press.addEventListener("click", () => tile.id !== null && this.on.choose(tile.id));
+    press.addEventListener("pointerenter", () => this.on.hover(tile.id));
+    press.addEventListener("pointerleave", () => this.on.hover(null));
+    press.addEventListener("focus", () => this.on.hover(tile.id));
+    press.addEventListener("blur", () => this.on.hover(null));
+    return tile;
+  }
+
+  /** Fetch and show the neighbours of `index` at frame `k`. Returns once they are on the page. */
+  async show(k, index) {
+    this.asked?.abort();
+    this.asked = new AbortController();
+    const { run } = this;
+    const about = () => {
+      picture(this.query, run, index).setAttribute("aria-label", spoken(run, index));
+      say(this.name, shownNames(run, index)[0]);
+      say(this.path, pathOf(run, index));
+      this.name.title = tooltipOf(run, index);
+      this.note.hidden = true;
+      this.body.hidden = false;
+    };
+    if (this.shown !== index) about();
+    this.shown = index;
+    try {
+      const reply = await api.neighbours(run.id, k, index, this.asked.signal);
+      if (run !== this.run || this.shown !== index) return;
+      this.lists = reply.arms;
+      reply.arms.forEach((arm, i) => this.fill(this.arms[i], arm));
+    } catch (error) {
+      if (error.name !== "AbortError") this.fail(error.message);
+    }
+  }
+
+  fail(sentence) {
+    this.note.hidden = false;
+    say(this.note, `The neighbours could not be read: ${sentence}`);
+  }
+
+  fill(row, arm) {
+    const { run } = this;
+    const worst = severity(run, Math.min(...arm.shared));
+    const values = arm.AP === null || arm.AP === undefined ? "" : `AP ${arm.AP.toFixed(2)} · H-AP ${arm.HAP.toFixed(2)} · `;
+    say(row.summary, `${values}worst of ten: ${brief(worst.word)}`);
+    row.tiles.forEach((tile, rank) => {
+      const id = arm.ids[rank];
+      tile.node.hidden = id === undefined;
+      if (id === undefined) return;
+      const judged = severity(run, arm.shared[rank]);
+      if (tile.id !== id) picture(tile.image, run, id);
+      tile.id = id;
+      tile.press.dataset.severity = judged.kind;
+      say(tile.mark, judged.mark);
+      say(tile.word, brief(judged.word));
+      const near = arm.similarity?.[rank];
+      const close = Number.isFinite(near) ? `, similarity ${figure(near)}` : "";
+      tile.press.setAttribute("aria-label", `Rank ${rank + 1}, ${brief(judged.word)}: ${shownNames(run, id).join(", ")}${close}`);
+      tile.press.title = `${tooltipOf(run, id)}${close && `\n${close.slice(2)}`}`;
+    });
+  }
+
+  /** Mark the tiles that show point i, in every row. */
+  mark(i) {
+    for (const row of this.arms ?? []) {
+      for (const tile of row.tiles) tile.press.classList.toggle("rs-same", i !== null && tile.id === i);
+    }
+  }
+
+  /** A query worth looking at: the losses disagree about it, and at least one of them gets something right. */
+  async instructive(k, points) {
+    const { run } = this;
+    const ids = Array.from({ length: Math.min(CANDIDATES, points) }, (_, n) => Math.floor(((n + 0.5) * points) / CANDIDATES) % points);
+    const replies = await Promise.all(ids.map((id) => api.neighbours(run.id, k, id)));
+    const scores = replies.map((reply) => {
+      const means = reply.arms.map((arm) => arm.shared.reduce((sum, n) => sum + n, 0) / Math.max(arm.shared.length, 1));
+      const mistakes = reply.arms.some((arm) => arm.shared.some((n) => n < run.names.length)) ? 0.5 : 0;
+      return Math.max(...means) - Math.min(...means) + mistakes + Math.max(...means) * 0.1;
+    });
+    return ids[scores.indexOf(Math.max(...scores))];
+  }
+}

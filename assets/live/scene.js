@@ -1,0 +1,214 @@
+// Where every point is, and what part of the maps is in view. No drawing, no DOM.
+
+import { clamp } from "../common/dom.js";
+
+const MORPH_MS = 500;
+const MARGIN = 0.95; // share of a map that the box takes
+const ZOOM = [1, 60];
+
+const ease = (t) => (t < 0.5 ? 2 * t * t : 1 - (2 - 2 * t) ** 2 / 2);
+
+/** Coordinates of all arms, morphing from one frame to the next; one view (centre and zoom) for all of them. */
+export class Scene {
+  constructor() {
+    this.arms = [];
+    this.box = [1, 1];
+    this.started = 0;
+    this.duration = 0;
+    this.resetView();
+  }
+
+  get count() {
+    return this.arms.length ? this.arms[0].after.length / 2 : 0;
+  }
+
+  clear() {
+    this.arms = [];
+  }
+
+  /** Move to the frame. `coords`: one Uint16Array per arm; u stands for (u / 65535 * 2 - 1) * limit. */
+  moveTo(coords, limit, now, animate) {
+    const part = this.part(now);
+    const extent = this.extent(now);
+    const same = this.arms.length === coords.length && this.count === coords[0].length / 2;
+    this.arms = coords.map((packed, arm) => {
+      const after = unpack(packed, limit);
+      const before = same && animate ? blend(this.arms[arm], part) : after;
+      return { before, after };
+    });
+    const box = fitted(this.arms, same ? this.box : [0, 0]);
+    this.boxBefore = same && animate ? extent : box;
+    this.box = box;
+    this.started = now;
+    this.duration = same && animate ? animate : 0;
+  }
+
+  moving(now) {
+    return this.duration > 0 && now - this.started < this.duration;
+  }
+
+  /** How far the morph has come, 0 to 1. */
+  part(now) {
+    if (!this.duration) return 1;
+    return ease(clamp((now - this.started) / this.duration, 0, 1));
+  }
+
+  /** Half-width and half-height of the box around all maps; it changes along with the morph, so no axis jumps. */
+  extent(now) {
+    const t = this.part(now);
+    return this.box.map((size, axis) => {
+      const from = this.boxBefore?.[axis] ?? size;
+      return from + (size - from) * t;
+    });
+  }
+
+  /** The unit in which the centre of the view is kept. */
+  unit(now) {
+    return Math.max(...this.extent(now));
+  }
+
+  at(arm, i, now) {
+    const { before, after } = this.arms[arm];
+    const t = this.part(now);
+    return [before[i * 2] + (after[i * 2] - before[i * 2]) * t, before[i * 2 + 1] + (after[i * 2 + 1] - before[i * 2 + 1]) * t];
+  }
+
+  // ------------------------------------------------------------------ view
+
+  resetView() {
+    this.centre = [0, 0]; // in boxes, so that a growing box keeps the view
+    this.zoom = 1;
+  }
+
+  get whole() {
+    return this.zoom === 1 && this.centre[0] === 0 && this.centre[1] === 0;
+  }
+
+  /** CSS pixels per unit in a map of this size. */
+  scale(width, height, now) {
+    const [x, y] = this.extent(now);
+    return (Math.min(width / x, height / y) / 2) * MARGIN * this.zoom;
+  }
+
+  worldCentre(now) {
+    const unit = this.unit(now);
+    return [this.centre[0] * unit, this.centre[1] * unit];
+  }
+
+  toScreen([x, y], width, height, now) {
+    const scale = this.scale(width, height, now);
+    const [cx, cy] = this.worldCentre(now);
+    return [width / 2 + (x - cx) * scale, height / 2 - (y - cy) * scale];
+  }
+
+  toWorld([px, py], width, height, now) {
+    const scale = this.scale(width, height, now);
+    const [cx, cy] = this.worldCentre(now);
+    return [cx + (px - width / 2) / scale, cy - (py - height / 2) / scale];
+  }
+
+  /** Zoom by `factor`, keeping what lies under the pixel in place. */
+  zoomAt([px, py], factor, width, height, now) {
+    const held = this.toWorld([px, py], width, height, now);
+    this.zoom = clamp(this.zoom * factor, ...ZOOM);
+    const moved = this.toWorld([px, py], width, height, now);
+    const unit = this.unit(now);
+    this.shift((held[0] - moved[0]) / unit, (held[1] - moved[1]) / unit);
+  }
+
+  /** Pan by CSS pixels. */
+  pan(dx, dy, width, height, now) {
+    const step = this.scale(width, height, now) * this.unit(now);
+    this.shift(-dx / step, dy / step);
+  }
+
+  shift(x, y) {
+    const reach = this.zoom === 1 ? 0 : 1.1;
+    this.centre = [clamp(this.centre[0] + x, -reach, reach), clamp(this.centre[1] + y, -reach, reach)];
+  }
+
+  /** Bring point `i` into view when it lies outside a map of this size. */
+  reveal(arm, i, width, height, now) {
+    const [px, py] = this.toScreen(this.at(arm, i, now), width, height, now);
+    if (px > 12 && py > 12 && px < width - 12 && py < height - 12) return;
+    this.pan(width / 2 - px, height / 2 - py, width, height, now);
+  }
+
+  // --------------------------------------------------------------- finding
+
+  /** Point nearest to the pixel within `radius` CSS pixels, or null. `wanted(i)` leaves points out. */
+  pick(arm, pixel, width, height, now, radius, wanted) {
+    if (!this.arms[arm]) return null;
+    const [x, y] = this.toWorld(pixel, width, height, now);
+    const reach = radius / this.scale(width, height, now);
+    const t = this.part(now);
+    const { before, after } = this.arms[arm];
+    let [best, least] = [null, reach * reach];
+    for (let i = 0; i < after.length / 2; i += 1) {
+      const dx = before[i * 2] + (after[i * 2] - before[i * 2]) * t - x;
+      const dy = before[i * 2 + 1] + (after[i * 2 + 1] - before[i * 2 + 1]) * t - y;
+      const away = dx * dx + dy * dy;
+      if (away < least && wanted(i)) [best, least] = [i, away];
+    }
+    return best;
+  }
+
+  /** Nearest point from `i` towards (dx, dy): distance counts more when the direction is off. */
+  towards(arm, i, dx, dy, wanted) {
+    const { after } = this.arms[arm];
+    const [x, y] = [after[i * 2], after[i * 2 + 1]];
+    let [best, least] = [null, Infinity];
+    for (let j = 0; j < after.length / 2; j += 1) {
+      if (j === i || !wanted(j)) continue;
+      const along = (after[j * 2] - x) * dx + (after[j * 2 + 1] - y) * dy;
+      const across = Math.abs((after[j * 2] - x) * dy - (after[j * 2 + 1] - y) * dx);
+      if (along <= 0 || across > along) continue;
+      const cost = along + across * 2;
+      if (cost < least) [best, least] = [j, cost];
+    }
+    return best;
+  }
+
+  /** Indices inside a polygon of CSS pixels. */
+  inside(arm, polygon, width, height, now, wanted) {
+    const corners = polygon.map((pixel) => this.toWorld(pixel, width, height, now));
+    const found = [];
+    for (let i = 0; i < this.count; i += 1) {
+      if (wanted(i) && contains(corners, this.at(arm, i, now))) found.push(i);
+    }
+    return found;
+  }
+}
+
+export const MORPH = MORPH_MS;
+
+export function unpack(packed, limit) {
+  const out = new Float32Array(packed.length);
+  for (let i = 0; i < packed.length; i += 1) out[i] = ((packed[i] / 65535) * 2 - 1) * limit;
+  return out;
+}
+
+/** Half-width and half-height that hold all maps. A side grows with room to spare and shrinks late: it changes seldom. */
+function fitted(arms, before) {
+  return before.map((size, axis) => {
+    let reach = 1e-6;
+    for (const { after } of arms) for (let i = axis; i < after.length; i += 2) reach = Math.max(reach, Math.abs(after[i]));
+    return reach > size || reach < size * 0.5 ? reach * 1.12 : size;
+  });
+}
+
+function blend({ before, after }, part) {
+  if (part === 1) return after;
+  const out = new Float32Array(after.length);
+  for (let i = 0; i < out.length; i += 1) out[i] = before[i] + (after[i] - before[i]) * part;
+  return out;
+}
+
+function contains(corners, [x, y]) {
+  let within = false;
+  for (let i = 0, j = corners.length - 1; i < corners.length; j = i, i += 1) {
+    const [[ax, ay], [bx, by]] = [corners[i], corners[j]];
+    if (ay > y !== by > y && x < ((bx - ax) * (y - ay)) / (by - ay) + ax) within = !within;
+  }
+  return within;
+}

@@ -1,0 +1,64 @@
+// One line that says where the run stands, and one that says what is wrong.
+
+import { el, grouped, say } from "../common/dom.js";
+
+export const ENDED = new Set(["finished", "failed", "stopped", "interrupted"]);
+
+export class Status {
+  constructor() {
+    this.line = el("p", { class: "rs-status", role: "status" });
+    this.problem = el("p", { class: "rs-problem", role: "alert", hidden: true });
+  }
+
+  show(state) {
+    say(this.line, sentence(state));
+    const failed = state.phase === "failed";
+    if (failed) this.fail(state.error ?? "Training failed without a message.");
+    else if (this.failed) this.fail(null); // other sentences stay until another run is opened
+    this.failed = failed;
+  }
+
+  say(text) {
+    say(this.line, text);
+  }
+
+  fail(text) {
+    this.problem.hidden = !text;
+    say(this.problem, text ?? "");
+  }
+}
+
+/** The state in plain words. */
+export function sentence({ phase, message, step, planned_steps: planned, seconds, queue_position: place, recorded }) {
+  const more = message === phase ? "" : (message ?? "").replace(`${phase}; `, ""); // the phase has its own word
+  const extra = more ? ` · ${more}` : "";
+  if (phase === "queued" && Number.isFinite(place)) return `${queue(place)}${extra}`;
+  if (phase === "starting" || phase === "queued") return `Getting ready${extra}`;
+  const of = planned ? `step ${grouped(step)} of ${grouped(planned)}` : `step ${grouped(step)}`;
+  if (phase === "running") {
+    // the trainer counts steps in its own words, with an "about" where their number is an estimate
+    const counted = message?.startsWith("step ");
+    return capital(`${counted ? message : of}${left(step, planned, seconds)}${counted ? "" : extra}`);
+  }
+  const words = { paused: "Paused", stopped: "Stopped", finished: "Finished", failed: "Failed", interrupted: "Interrupted" };
+  const end = phase === "finished" ? `${grouped(step)} steps in ${duration(seconds)}` : `at ${of}`;
+  return `${words[phase] ?? phase} ${phase === "finished" ? "· " : ""}${end}${phase === "finished" || recorded ? "" : extra}`;
+}
+
+function queue(place) {
+  return place <= 1 ? "Next in the queue" : `Number ${place} in the queue`;
+}
+
+function left(step, planned, seconds) {
+  if (!planned || step < 5 || step >= planned || !seconds) return "";
+  return ` · ${duration(((planned - step) * seconds) / step)} left`;
+}
+
+export function duration(seconds) {
+  const whole = Math.max(0, Math.round(seconds));
+  const [minutes, rest] = [Math.floor(whole / 60), whole % 60];
+  if (minutes >= 60) return `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
+  return minutes ? `${minutes} min ${rest} s` : `${rest} s`;
+}
+
+const capital = (text) => text[0].toUpperCase() + text.slice(1);

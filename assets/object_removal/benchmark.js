@@ -1,0 +1,136 @@
+// The numbers over a whole set: asked for, followed, stopped, shown beside each other.
+
+import { el, grouped, say } from "../common/dom.js";
+import * as api from "./api.js";
+import { Bars } from "./bars.js";
+import { button, field, fold, number, Problem, segments } from "./fields.js";
+import { sentence } from "./caption_words.js";
+import { ARM_NAMES } from "../common/palette.js";
+
+const EVERY = 600;
+const MOVING = new Set(["waiting", "running"]);
+
+/** Large numbers under the heading: [key, name]. */
+const HEADLINE = [
+  ["ODmAP_at_1", "ODmAP@1"],
+  ["ODmAP_at_5", "ODmAP@5"],
+  ["hallucination_at_1", "names a removed object"],
+  ["i2t_R_at_1", "image to text R@1"],
+];
+const SHARES = new Set(["hallucination_at_1"]);
+
+/** `on`: {settings, open(ref, removed)}. */
+export class Measure {
+  constructor(on) {
+    this.on = on;
+    this.queries = number(200, 10, 2000, 10);
+    this.every = segments("Removals", [["one", "one per photo"], ["every", "all removals"]], "one", () => {});
+    this.go = button("Measure", () => this.start(), "rs-primary");
+    this.stop = button("Stop", () => this.halt());
+    this.bar = el("progress", { class: "rs-progress", max: 1, value: 0, "aria-label": "Measured so far" });
+    this.said = el("p", { class: "rs-setabout", role: "status" });
+    this.moving = el("div", { class: "rs-moving" }, this.bar, this.stop);
+    this.problem = new Problem();
+    this.skipped = el("p", { class: "rs-sideabout" });
+    this.result = el("div", { class: "rs-result", hidden: true });
+    const about = el("p", { class: "rs-setabout", text: "Takes an object out of many photos and asks each model for its nearest sentences. ODmAP@k is the share of answers that name something still there and nothing that was removed." });
+    const head = el("header", { class: "rs-sechead" }, el("h2", { text: "Over a whole set" }), this.skipped);
+    const form = el("div", { class: "rs-form" }, field("Removals at most", this.queries, { class: "rs-field rs-short" }), this.every, this.go, this.moving);
+    this.readings = el("ul", { class: "rs-readings" });
+    const ours = fold("How it is counted, and what the paper leaves open", this.readings);
+    this.node = el("section", { class: "rs-panel rs-stack", "aria-label": "Over a whole set" }, head, about, form, this.said, this.problem.node, this.result, ours);
+    this.move(false);
+  }
+
+  load(start) {
+    this.readings.replaceChildren(...start.readings.map((text) => el("li", { text })));
+  }
+
+  move(on) {
+    this.moving.style.visibility = on ? "visible" : "hidden";
+    this.go.disabled = on;
+  }
+
+  async start() {
+    const { settings } = this.on;
+    this.problem.say(null);
+    this.bar.value = 0;
+    this.move(true);
+    say(this.said, "Getting ready …");
+    try {
+      const asked = { set: settings.sets.value, models: settings.chosen, fill: settings.fill, queries: Number(this.queries.value), every: this.every.value === "every", seed: 0 };
+      this.id = (await api.measure(asked)).job;
+      await this.follow(this.id);
+    } catch (error) {
+      say(this.said, "");
+      this.problem.say(error.message);
+    }
+    this.move(false);
+  }
+
+  async follow(id) {
+    for (;;) {
+      const state = await api.job(id);
+      if (id !== this.id) return;
+      this.bar.value = state.fraction ?? 0;
+      say(this.said, state.message ?? "");
+      if (!MOVING.has(state.phase)) return this.end(state);
+      await new Promise((resolve) => setTimeout(resolve, EVERY));
+    }
+  }
+
+  end(state) {
+    if (state.phase === "failed") {
+      say(this.said, "");
+      this.problem.say(state.error ?? "Measuring failed without a message.");
+    }
+    if (state.phase === "stopped" && !state.result) say(this.said, "Stopped; nothing is shown of what was measured.");
+    if (state.result) this.show(state.result);
+  }
+
+  halt() {
+    say(this.said, "Stopping …");
+    api.stopJob(this.id).catch((error) => this.problem.say(error.message));
+  }
+
+  // ---------------------------------------------------------------- result
+
+  show(result) {
+    const { models } = result;
+    say(this.said, [`${grouped(result.queries)} removals against ${grouped(result.gallery)} sentences.`, ...result.notes, ...new Set(models.flatMap((model) => model.notes ?? []))].join(" "));
+    say(this.skipped, [...result.skipped, ...(models[0]?.skipped ?? [])].map(({ reason, count }) => `${grouped(count)} skipped: ${reason}`).join(" · "));
+    const key = el("ul", { class: "rs-armkey" }, ...models.map((model, arm) => el("li", {}, swatch(arm), el("span", { text: model.title }))));
+    const figures = HEADLINE.filter(([name]) => models.some((model) => model.values[name]));
+    const numbers = el("dl", { class: "rs-figures" }, ...figures.map(([name, title]) => this.figure(models, title, (model) => show(model.values[name]?.mean, SHARES.has(name)))), this.figure(models, "different first answers", (model) => grouped(model.distinct_top1)));
+    const csv = el("a", { class: "rs-act", href: api.csvUrl(this.id), download: "", text: "Every answer (CSV)" });
+    const bars = new Bars(models);
+    this.result.replaceChildren(key, numbers, bars.node, ...models.map((model, arm) => this.failing(model, arm)), csv);
+    this.result.hidden = false;
+  }
+
+  /** "59.8 → 70.1" over its name. */
+  figure(models, title, value) {
+    const [first, ...rest] = models.map(value);
+    const after = rest.map((text) => el("span", { class: "rs-after", text: ` → ${text}` }));
+    return el("div", {}, el("dt", { text: title }), el("dd", {}, el("b", { text: first }), ...after));
+  }
+
+  failing(model, arm) {
+    if (!model.failing.length) return el("p", { class: "rs-setabout" }, swatch(arm), ` ${model.title}: no first sentence names what was removed.`);
+    const photo = (one) => {
+      const image = el("img", { src: api.imageUrl(one.photo, 160), alt: "", loading: "lazy" });
+      const words = el("span", { class: "rs-failwords" }, ...sentence(one));
+      return el("li", {}, el("button", { type: "button", class: "rs-fail", onclick: () => this.on.open(one.photo, one.removed) }, image, el("span", { class: "rs-unseen", text: `Without ${one.removed.join(", ")}: ` }), words));
+    };
+    const title = el("h3", { class: "rs-striphead" }, swatch(arm), el("span", { text: model.title }), el("span", { class: "rs-sideabout", text: "first sentence names what was removed; press a photo to open it above" }));
+    const list = el("ul", { class: "rs-fails", tabindex: "0", "aria-label": `Photos that ${model.title} gets wrong` }, ...model.failing.map(photo));
+    return el("div", {}, title, list);
+  }
+}
+
+const swatch = (arm) => el("span", { class: `rs-swatch rs-${ARM_NAMES[arm]}`, "aria-hidden": "true" });
+
+function show(value, share) {
+  if (!Number.isFinite(value)) return "–";
+  return share ? `${(value * 100).toFixed(0)} %` : (value * 100).toFixed(1);
+}

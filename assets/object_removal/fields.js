@@ -1,0 +1,95 @@
+// Fields of the tab: each a label above a native control, so that keyboard, touch and screen readers know them.
+
+import { el, say } from "../common/dom.js";
+
+let count = 0;
+
+/** A control under its name. */
+export function field(name, control, more = {}) {
+  return el("label", { class: "rs-field", ...more }, el("span", { class: "rs-fieldname", text: name }), control);
+}
+
+/** A list of choices [{name, title, disabled}]; `changed(name)`. */
+export function select(changed, choices = [], chosen = null) {
+  const node = el("select", { class: "rs-input", onchange: () => changed(node.value) });
+  choose(node, choices, chosen);
+  return node;
+}
+
+export function choose(node, choices, chosen) {
+  node.replaceChildren(...choices.map(({ name, title, disabled }) => el("option", { value: name, text: title, disabled })));
+  if (chosen !== null && chosen !== undefined) node.value = chosen;
+}
+
+/** A whole or decimal number between two ends; what lies outside is brought back when the field is left. Begun as "", it
+ * may be empty. */
+export function number(value, low, high, step = 1, changed = () => {}) {
+  const node = el("input", { class: "rs-input", type: "number", value, min: low, max: high, step, inputmode: "decimal" });
+  node.addEventListener("change", () => {
+    if (value === "" && !Number.isFinite(node.valueAsNumber)) {
+      node.value = "";
+      return;
+    }
+    const asked = Number.isFinite(node.valueAsNumber) ? node.valueAsNumber : value;
+    node.value = Math.min(high, Math.max(low, asked));
+    changed(Number(node.value));
+  });
+  return node;
+}
+
+/** Two or three ways of which one holds: [[value, text]]; the node has a `value`. */
+export function segments(name, ways, chosen, changed) {
+  count += 1;
+  const group = `rs-segments-${count}`;
+  const inputs = ways.map(([value, text]) => {
+    const input = el("input", { type: "radio", name: group, value, class: "rs-unseen", checked: value === chosen });
+    input.addEventListener("change", () => changed(value));
+    return el("label", { class: "rs-segment" }, input, el("span", { text }));
+  });
+  const node = el("fieldset", { class: "rs-segments" }, el("legend", { class: "rs-unseen", text: name }), ...inputs);
+  Object.defineProperty(node, "value", {
+    get: () => node.querySelector("input:checked")?.value,
+    set: (value) => node.querySelectorAll("input").forEach((input) => { input.checked = input.value === value; }),
+  });
+  return node;
+}
+
+export const button = (text, pressed, kind = "") => el("button", { type: "button", class: `rs-act ${kind}`, text, onclick: pressed });
+
+/** A slider with its value beside it; `words(value)` writes the value. */
+export function slider(name, { value, low, high, step, words, changed = () => {} }) {
+  const shown = el("output", { class: "rs-reads" });
+  const range = el("input", { type: "range", class: "rs-range", min: low, max: high, step, value });
+  const write = () => {
+    say(shown, words(Number(range.value)));
+    range.setAttribute("aria-valuetext", shown.textContent);
+  };
+  range.addEventListener("input", () => { write(); changed(Number(range.value)); });
+  write();
+  const node = el("label", { class: "rs-field rs-slide" }, el("span", { class: "rs-fieldname" }, `${name} `, shown), range);
+  return { node, range, set: (next) => { range.value = next; write(); }, get value() { return Number(range.value); } };
+}
+
+/** A place for a sentence about what went wrong; empty while all is well. */
+export class Problem {
+  constructor() {
+    this.node = el("p", { class: "rs-alert", role: "alert", hidden: true });
+  }
+
+  say(sentence) {
+    this.node.hidden = !sentence;
+    say(this.node, sentence ?? "");
+  }
+}
+
+export function fold(title, ...body) {
+  return el("details", { class: "rs-unfold" }, el("summary", { text: title }), ...body);
+}
+
+/** "a, b and c". */
+export function listed(names) {
+  return names.length < 2 ? names.join("") : `${names.slice(0, -1).join(", ")} and ${names.at(-1)}`;
+}
+
+/** A share between 0 and 1 as "9.9 %". */
+export const percent = (share) => `${(share * 100).toFixed(share < 0.0995 ? 1 : 0)} %`;

@@ -1,0 +1,115 @@
+// The photo without the object, over the original: a divider that is a slider shows how much of each.
+
+import { el, say } from "../common/dom.js";
+import { save } from "../live/downloads.js";
+import { button, listed, percent } from "./fields.js";
+import { fraction, Stage } from "./stage.js";
+
+export class Filled {
+  constructor() {
+    this.title = el("h3", { text: "Without it" });
+    this.about = el("p", { class: "rs-sideabout" });
+    this.top = el("img", { class: "rs-photo rs-before", alt: "", draggable: "false", "aria-hidden": "true" });
+    this.divider = [el("span", { class: "rs-divider", "aria-hidden": "true" }), el("span", { class: "rs-grip", "aria-hidden": "true" })];
+    this.range = el("input", { type: "range", class: "rs-compare", min: 0, max: 100, step: 1, value: 0, "aria-label": "How much of the original shows, from the left" });
+    this.range.addEventListener("input", () => this.reveal(this.range.valueAsNumber));
+    this.stage = new Stage(this.top, this.range, ...this.divider);
+    this.stage.node.classList.add("rs-comparing");
+    this.drag();
+    this.whole = button("Show the original", () => this.reveal(this.range.valueAsNumber > 50 ? 0 : 100));
+    this.whole.setAttribute("aria-pressed", "false");
+    this.picture = button("Picture", () => this.download());
+    this.picture.setAttribute("aria-label", "Download the filled picture");
+    this.hint = el("p", { class: "rs-hint" });
+    const head = el("header", {}, this.title, this.about);
+    const foot = el("div", { class: "rs-foot" }, this.hint, el("div", { class: "rs-drawing" }, this.whole, this.picture));
+    this.node = el("section", { class: "rs-side", "aria-label": "Photo without the object" }, head, this.stage.node, foot);
+    this.reveal(0);
+  }
+
+  /** Anywhere on the photo moves the divider; up and down still scrolls the page. */
+  drag() {
+    const { frame } = this.stage;
+    const follow = (event) => this.reveal(Math.round(fraction(event, frame)[0] * 100));
+    frame.addEventListener("pointerdown", (event) => {
+      if (event.button > 0) return;
+      frame.setPointerCapture(event.pointerId);
+      this.range.focus({ preventScroll: true });
+      follow(event);
+      event.preventDefault();
+    });
+    frame.addEventListener("pointermove", (event) => frame.hasPointerCapture(event.pointerId) && follow(event));
+  }
+
+  reveal(part) {
+    this.range.value = part;
+    this.range.setAttribute("aria-valuetext", `${part} % original`);
+    this.stage.frame.style.setProperty("--part", `${part}%`);
+    this.whole?.setAttribute("aria-pressed", String(part > 50));
+  }
+
+  /** Another photo: nothing is filled yet. */
+  show(photo, url) {
+    this.photo = photo;
+    this.stage.shape(photo.width, photo.height);
+    this.url = url;
+    this.top.src = url;
+    this.key = null;
+    this.stage.show(url, "");
+    this.picture.disabled = true;
+    this.node.removeAttribute("aria-busy");
+    this.reveal(0);
+    say(this.title, "Without it");
+    say(this.about, "");
+    say(this.hint, "");
+  }
+
+  /** Nothing was marked yet. */
+  rest(on) {
+    this.stage.veil.hidden = !on;
+    say(this.stage.veil, on ? "Mark what is to go, and it is filled here." : "");
+  }
+
+  /** A removal was asked for. */
+  wait(names) {
+    say(this.title, `Without the ${listed(names)}`);
+    say(this.about, "filling …");
+    this.node.setAttribute("aria-busy", "true");
+  }
+
+  /** The reply of the server; `url` of its filled picture, decoded before it is shown, so that nothing flashes. */
+  async fill(reply, url) {
+    const same = this.key === reply.filled;
+    this.key = reply.filled;
+    const image = new Image();
+    image.src = url;
+    await image.decode().catch(() => {});
+    if (this.key !== reply.filled) return;
+    this.stage.show(url, `${this.photo.alt || "The photo"}, without the ${listed(reply.removed)}`);
+    if (!same) this.reveal(0);
+    this.picture.disabled = false;
+    say(this.title, `Without the ${listed(reply.removed)}`);
+    say(this.about, `${percent(reply.share)} of the image filled, ${reply.fill_title} ${duration(reply.fill_ms)}`);
+    say(this.hint, reply.problems.join(" ") || "Drag across the photo to compare.");
+    this.hint.classList.toggle("rs-warning", reply.problems.length > 0);
+    this.node.removeAttribute("aria-busy");
+  }
+
+  /** What was done to an uploaded photo, while nothing is filled yet. */
+  remark(notes) {
+    if (!this.key) say(this.hint, notes.join(" "));
+  }
+
+  fail() {
+    say(this.about, "");
+    this.node.removeAttribute("aria-busy");
+  }
+
+  async download() {
+    const reply = await fetch(this.stage.image.src);
+    if (reply.ok) save(await reply.blob(), `rankscope-${this.title.textContent.toLowerCase().replace(/[^a-z0-9]+/g, "-")}.png`);
+    else say(this.hint, "The server has dropped this picture. Press the object again, then download.");
+  }
+}
+
+const duration = (ms) => (ms >= 1000 ? `${(ms / 1000).toFixed(1)} s` : `${Math.max(1, Math.round(ms))} ms`);

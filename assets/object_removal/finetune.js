@@ -1,0 +1,147 @@
+// Mend this model: up to four recipes trained side by side from the same weights, and the run that follows.
+
+import { el, say } from "../common/dom.js";
+import { button, choose, field, fold, number, Problem, select } from "./fields.js";
+import { Follow } from "./follow.js";
+import { Recipe, recipesOf, tellApart } from "./recipe.js";
+import { toLive } from "../live/debug_api.js";
+
+const MOST = 4;
+const MINUTES = 5;
+const OPTIMISERS = { adamw: "AdamW", adam: "Adam" };
+const WAIT = 20000;
+const WHAT = "Goes on training the model on photos together with the same photos without an object, whose sentences do not name it. The recipes share weights, batches and budget; only what they are trained on differs.";
+
+/** `on`: {act(action, payload), settings, use(name)}. */
+export class Mend {
+  constructor(on) {
+    this.on = on;
+    this.recipes = [];
+    this.model = select(() => this.suits());
+    this.presets = select((name) => this.preset(name));
+    this.presetAbout = el("p", { class: "rs-setabout" });
+    this.cards = el("div", { class: "rs-recipes" });
+    this.more = button("Compare with another recipe", () => this.add({ removed: false }));
+    this.steps = number("", 1, 10000000, 10);
+    this.minutes = number("", 0.5, 1440, 0.5);
+    this.epochs = number("", 0.1, 100000, "any");
+    this.batch = number(128, 8, 4096, 8);
+    this.optimiser = select(() => {});
+    this.halving = number("", 0.1, 100000, "any");
+    this.decay = number(0.01, 0, 1, "any");
+    this.seed = number(0, 0, 2 ** 31 - 1);
+    this.rate = number(0.0002, 0, 1, "any");
+    this.go = button("Mend this model", () => this.start(), "rs-primary rs-wide");
+    this.said = el("p", { class: "rs-setabout", role: "status" });
+    this.recorded = button("Watch a recorded one", () => this.watch());
+    this.problem = new Problem();
+    this.follow = new Follow(on);
+    const first = el("div", { class: "rs-form" }, field("Model", this.model), field("Recipes", this.presets));
+    const short = (name, control) => field(name, control, { class: "rs-field rs-short" });
+    const budget = el("div", { class: "rs-form" }, short("Steps", this.steps), short("Minutes at most", this.minutes), this.go, this.recorded);
+    const more = [short("Epochs", this.epochs), short("Batch", this.batch), short("Optimiser", this.optimiser), short("Learning rate", this.rate), short("Halved every … epochs", this.halving), short("Weight decay", this.decay), short("Seed", this.seed)];
+    const rest = (this.rest = fold("Epochs, batch, optimiser, learning rate, seed", el("div", { class: "rs-form" }, ...more)));
+    const head = el("header", { class: "rs-sechead" }, el("h2", { text: "Mend this model" }));
+    const body = [head, el("p", { class: "rs-setabout", text: WHAT }), first, this.presetAbout, this.cards, this.more, budget, rest, this.said, this.problem.node, this.follow.node];
+    this.node = el("section", { class: "rs-panel rs-stack", "aria-label": "Mend this model" }, ...body);
+    window.addEventListener("rankscope:mending", (event) => this.replied(event.detail ?? {}));
+  }
+
+  load(start) {
+    this.offer = start;
+    const able = start.models.filter((model) => model.trainable);
+    choose(this.model, able.map((model) => ({ ...model, disabled: !model.ready })), start.chosen.find((name) => able.some((model) => model.name === name)));
+    choose(this.optimiser, start.optimisers.map((name) => ({ name, title: OPTIMISERS[name] ?? name })));
+    choose(this.presets, start.presets, start.presets[0]?.name);
+    this.preset(this.presets.value);
+    this.suits();
+    this.recorded.hidden = !start.recorded;
+  }
+
+  /** A run that ships with the program, with and without object-removed photos, in the Live tab. */
+  watch() {
+    toLive(this.offer.recorded);
+  }
+
+  /** The learning rate that suits the chosen model: a published one is spoilt by what a small one needs. */
+  suits() {
+    const rate = this.offer.models.find((model) => model.name === this.model.value)?.learning_rate;
+    if (rate) this.rate.value = rate;
+  }
+
+  preset(name) {
+    const preset = this.offer.presets.find((one) => one.name === name);
+    say(this.presetAbout, preset?.sentence ?? "");
+    this.train(preset?.training);
+    this.recipes = [];
+    this.cards.replaceChildren();
+    for (const values of recipesOf(preset).slice(0, MOST)) this.add(values);
+  }
+
+  /** How a preset trains; a budget that it leaves open is not limited. The learning rate is the model's. */
+  train(training) {
+    if (!training) return;
+    for (const [name, control] of Object.entries(this.controls)) control.value = training[name] ?? "";
+    if (training.epochs) this.rest.open = true; // else no budget is in sight
+    if (training.steps) this.minutes.value = training.minutes ?? MINUTES;
+  }
+
+  get controls() {
+    const { steps, minutes, epochs, batch, optimiser, halving, decay } = this;
+    return { steps, minutes, epochs, batch, optimiser, halve_every: halving, weight_decay: decay };
+  }
+
+  add(values) {
+    const recipe = new Recipe(this.offer, values, { changed: () => this.explain(), drop: (one) => this.drop(one) });
+    this.recipes.push(recipe);
+    this.cards.append(recipe.node);
+    this.explain();
+  }
+
+  drop(recipe) {
+    this.recipes = this.recipes.filter((one) => one !== recipe);
+    recipe.node.remove();
+    this.explain();
+    this.more.focus();
+  }
+
+  explain() {
+    this.recipes.forEach((recipe, arm) => recipe.place(arm, this.recipes.length));
+    tellApart(this.recipes);
+    this.more.disabled = this.recipes.length >= MOST;
+    say(this.more, this.recipes.length >= MOST ? "Four recipes are the most" : "Compare with another recipe");
+  }
+
+  start() {
+    this.problem.say(null);
+    const { settings } = this.on;
+    const asked = {
+      model: this.model.value,
+      set: settings.sets.value,
+      recipes: this.recipes.map((recipe) => recipe.values),
+      ...Object.fromEntries(Object.entries(this.controls).map(([name, control]) => [name, valueOf(control)])),
+      seed: Number(this.seed.value),
+      learning_rate: Number(this.rate.value),
+    };
+    this.go.disabled = true;
+    say(this.said, "Starting …");
+    clearTimeout(this.silent);
+    this.silent = setTimeout(() => this.replied({ error: "The server has not answered yet. The Runs tab shows whether the run is there." }), WAIT);
+    this.on.act("mend", asked);
+  }
+
+  /** The server's word on what was asked for: a run, or what stands in its way. */
+  replied({ id, said, error }) {
+    clearTimeout(this.silent);
+    this.go.disabled = false;
+    say(this.said, error || id ? "" : (said ?? "")); // a run tells its own state
+    this.problem.say(error ?? null);
+    if (id && id !== this.follow.id) this.follow.open(id);
+  }
+}
+
+/** What a field holds: null if it is empty, a number where it is one. */
+function valueOf(control) {
+  if (control.value === "") return null;
+  return control.type === "number" ? Number(control.value) : control.value;
+}

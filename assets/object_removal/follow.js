@@ -1,0 +1,110 @@
+// A mending run as it goes: one line of state, two small curves, its controls, and the model it ends in.
+
+import * as api from "../common/api.js";
+import { Panel } from "../live/curves.js";
+import { el, say } from "../common/dom.js";
+import { button, fold } from "./fields.js";
+import { ARM_NAMES } from "../common/palette.js";
+import { Poll } from "../common/poll.js";
+import { Series } from "../common/series.js";
+import { ENDED, sentence } from "../live/status.js";
+import { toLive } from "../live/debug_api.js";
+
+const CURVES = [["ODmAP_at_1", "ODmAP@1"], ["i2t_R_at_1", "image to text R@1"]];
+const USABLE = new Set(["finished", "stopped"]);
+
+/** `on`: {act(action, payload), use(name of a model)}. */
+export class Follow {
+  constructor(on) {
+    this.on = on;
+    this.line = el("p", { class: "rs-followline", role: "status" });
+    this.problem = el("p", { class: "rs-alert", role: "alert", hidden: true });
+    this.plots = el("div", { class: "rs-followplots" });
+    const control = (name, action) => button(name, () => this.control(action));
+    this.buttons = { pause: control("Pause", "pause"), resume: control("Resume", "resume"), stop: control("Stop", "stop") };
+    this.live = button("Watch its maps in Live", () => this.watch());
+    this.uses = el("div", { class: "rs-uses" });
+    const acts = el("div", { class: "rs-drawing" }, ...Object.values(this.buttons), this.live);
+    this.known = el("div", {});
+    this.node = el("div", { class: "rs-follow", hidden: true }, this.line, this.problem, this.plots, acts, this.known, this.uses);
+    this.poll = new Poll(() => this.ask(), (error) => this.trouble(error), this.node);
+  }
+
+  async open(id) {
+    this.poll.stop();
+    Object.assign(this, { id, row: 0, series: new Series(), run: null });
+    this.node.hidden = false;
+    for (const part of [this.plots, this.known, this.uses]) part.replaceChildren();
+    this.poll.start();
+  }
+
+  /** Panels need the arms' titles, which the run knows as soon as it exists. */
+  async meet() {
+    const { id } = this;
+    const run = await api.run(id);
+    if (id !== this.id) return;
+    this.run = run;
+    this.remark(run);
+    const still = { hover: () => {}, seek: () => {} };
+    this.panels = CURVES.map(([key, name]) => new Panel(run, key, name, "rate", null, still));
+    const key = el("ul", { class: "rs-armkey" }, ...run.arms.map((arm, i) => el("li", {}, el("span", { class: `rs-swatch rs-${ARM_NAMES[i]}`, "aria-hidden": "true" }), el("span", { text: arm.title }))));
+    this.plots.replaceChildren(key, ...this.panels.map((panel) => panel.node));
+  }
+
+  /** One turn; true while the run moves. */
+  async ask() {
+    if (!this.run) await this.meet();
+    const { id } = this;
+    const news = await api.poll(id, -1, this.row);
+    if (id !== this.id) return true;
+    if (!this.run.notes.length && news.step > 0) this.remark(await api.run(id)); // known once the photos are read
+    this.row = news.row;
+    this.series.add(news.metrics);
+    this.state(news);
+    const last = Math.max(this.series.lastStep(), news.planned_steps ?? 0, 1);
+    for (const panel of this.panels) {
+      panel.draw(this.series, last);
+      panel.cursor(this.series, this.series.lastStep(), last);
+    }
+    return news.metrics.length >= 1500 || !ENDED.has(news.phase);
+  }
+
+  /** What each recipe is trained on, and how the set was read. */
+  remark(run) {
+    if (run.id !== this.id) return;
+    this.run.notes = run.notes;
+    if (!run.notes.length) return; // nothing to unfold before the photos are read
+    const notes = el("ul", { class: "rs-setabout" }, ...run.notes.map((note) => el("li", { text: note })));
+    this.known.replaceChildren(fold("What it is trained on", notes));
+  }
+
+  state(news) {
+    say(this.line, sentence(news));
+    this.trouble(news.phase === "failed" ? { message: news.error ?? "Mending failed without a message." } : null);
+    this.buttons.pause.hidden = news.phase !== "running";
+    this.buttons.resume.hidden = !["paused", "stopped", "interrupted", "failed"].includes(news.phase);
+    this.buttons.stop.hidden = ENDED.has(news.phase);
+    if (USABLE.has(news.phase) && !this.uses.children.length) this.offer();
+    if (!USABLE.has(news.phase)) this.uses.replaceChildren();
+  }
+
+  offer() {
+    const many = this.run.arms.length > 1;
+    const use = (arm, i) => button(many ? `Use “${arm.title}” above` : "Use it above", () => this.on.use(`run:${this.id}:${i}`), i ? "" : "rs-primary");
+    this.uses.replaceChildren(...this.run.arms.map(use));
+  }
+
+  control(action) {
+    this.on.act(action, { id: this.id });
+    this.poll.again(300);
+  }
+
+  watch() {
+    toLive(this.id);
+  }
+
+  trouble(error) {
+    this.problem.hidden = !error;
+    say(this.problem, error?.message ?? "");
+  }
+}

@@ -1,0 +1,143 @@
+// The photos of a set as a strip, read in pages as one scrolls, and the visitor's own photo by button, drop or paste.
+
+import { el, icon, reducedMotion, say } from "../common/dom.js";
+import * as api from "./api.js";
+import { button } from "./fields.js";
+
+const PAGE = 24;
+const SIDE = 128;
+const AT_ONCE = 200; // the server sends no more in one reply
+const FAR = 2000; // a photo further on is shown without its place in the strip
+
+/** `on`: {choose(ref), upload(file), fail(sentence)}. */
+export class Photos {
+  constructor(on) {
+    this.on = on;
+    this.list = el("ul", { class: "rs-thumbs", "aria-label": "Photos" });
+    this.place = el("p", { class: "rs-place" });
+    this.back = step("back", "Previous photo", () => this.step(-1));
+    this.forward = step("forward", "Next photo", () => this.step(1));
+    this.file = el("input", { type: "file", accept: "image/*", class: "rs-unseen", tabindex: "-1", "aria-hidden": "true", onchange: () => this.picked() });
+    const own = button("Your photo", () => this.file.click());
+    own.title = "Choose a file, drop one on the photo, or paste one";
+    const end = el("div", { class: "rs-own" }, own, this.file);
+    this.node = el("div", { class: "rs-photos" }, this.back, this.list, this.forward, end, this.place);
+    this.list.addEventListener("scroll", () => this.near() && this.more());
+    this.items = [];
+    this.total = 0;
+  }
+
+  picked() {
+    const [file] = this.file.files;
+    this.file.value = "";
+    if (file) this.on.upload(file);
+  }
+
+  /** Photos can be dropped on `node`, and pasted anywhere while it is on screen. */
+  welcome(node) {
+    const offered = (event) => [...(event.dataTransfer?.types ?? [])].includes("Files");
+    node.addEventListener("dragover", (event) => {
+      if (!offered(event)) return;
+      event.preventDefault();
+      node.classList.add("rs-dropping");
+    });
+    node.addEventListener("dragleave", (event) => node.contains(event.relatedTarget) || node.classList.remove("rs-dropping"));
+    node.addEventListener("drop", (event) => {
+      if (!offered(event)) return;
+      event.preventDefault();
+      node.classList.remove("rs-dropping");
+      if (event.dataTransfer.files[0]) this.on.upload(event.dataTransfer.files[0]);
+    });
+    window.addEventListener("paste", (event) => {
+      const file = [...(event.clipboardData?.files ?? [])].find((one) => one.type.startsWith("image/"));
+      if (file && node.offsetParent !== null) this.on.upload(file);
+    });
+  }
+
+  async load(set) {
+    const turn = (this.turn = {});
+    Object.assign(this, { set, items: [], total: Infinity, reading: false });
+    this.list.replaceChildren(...Array.from({ length: 12 }, () => el("li", { class: "rs-thumb rs-bone" })));
+    await this.more(turn);
+  }
+
+  near() {
+    return this.list.scrollLeft + this.list.clientWidth * 2 > this.list.scrollWidth;
+  }
+
+  async more(turn = this.turn, count = PAGE) {
+    if (this.reading || this.items.length >= this.total) return;
+    this.reading = true;
+    let read = false;
+    try {
+      const reply = await api.photos(this.set, this.items.length, count);
+      if (turn !== this.turn) return;
+      if (!this.items.length) this.list.replaceChildren();
+      this.total = reply.photos.length ? reply.total : this.items.length;
+      for (const photo of reply.photos) this.add(photo);
+      this.mark(this.chosen);
+      read = true;
+    } catch (error) {
+      if (turn === this.turn) this.on.fail(error.message);
+    } finally {
+      if (turn === this.turn) this.reading = false;
+    }
+    if (read) await this.reach(turn);
+  }
+
+  /** Read on until the shown photo is in the strip. */
+  async reach(turn = this.turn) {
+    const short = this.number + 1 - this.items.length;
+    if (!this.items.length || short <= 0 || this.number >= FAR) return;
+    await this.more(turn, Math.min(AT_ONCE, short + PAGE));
+  }
+
+  add(photo) {
+    const image = el("img", { src: api.imageUrl(photo.ref, SIDE), alt: photo.alt || `Photo ${this.items.length + 1}`, loading: "lazy", draggable: "false" });
+    const press = el("button", { type: "button", class: "rs-thumb", "aria-pressed": "false", title: photo.classes.join(", "), onclick: () => this.on.choose(photo.ref) }, image);
+    this.items.push({ ref: photo.ref, press });
+    this.list.append(el("li", {}, press));
+  }
+
+  /** Mark the photo that is shown; it may come from elsewhere and be in no strip. */
+  mark(ref) {
+    this.chosen = ref;
+    const at = this.at;
+    this.items.forEach((item, i) => item.press.setAttribute("aria-pressed", String(i === at)));
+    this.back.disabled = at === 0;
+    this.forward.disabled = at === this.total - 1;
+    const number = this.number + 1;
+    say(this.place, Number.isFinite(this.total) ? `${number ? number.toLocaleString("en-GB") : "–"} of ${this.total.toLocaleString("en-GB")}` : "");
+    if (at >= 0) this.reveal(this.items[at].press);
+    else this.reach();
+  }
+
+  reveal(node) {
+    const [box, view] = [node.getBoundingClientRect(), this.list.getBoundingClientRect()];
+    if (box.left >= view.left && box.right <= view.right) return;
+    const left = box.left - view.left - view.width / 2;
+    const far = Math.abs(left) > 2 * view.width; // the photos passed on the way need not be drawn
+    this.list.scrollBy({ left, behavior: far || reducedMotion() ? "auto" : "smooth" });
+  }
+
+  /** Place of the shown photo in the set, from 0; -1 if it is a visitor's own. */
+  get number() {
+    const own = `${this.set}.`;
+    return this.chosen?.startsWith(own) ? Number(this.chosen.slice(own.length)) : -1;
+  }
+
+  get at() {
+    return this.items.findIndex((item) => item.ref === this.chosen);
+  }
+
+  async step(by) {
+    const next = this.at + by;
+    if (next >= this.items.length) await this.more();
+    const item = this.items[Math.max(0, next)];
+    if (item) this.on.choose(item.ref);
+  }
+}
+
+function step(name, words, pressed) {
+  return el("button", { type: "button", class: "rs-act rs-step", "aria-label": words, title: words, onclick: pressed }, icon(name));
+}

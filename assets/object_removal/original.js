@@ -1,0 +1,132 @@
+// The photo as it is: every object a button over its box, and tools to mark what has no box.
+
+import { el, say } from "../common/dom.js";
+import { Draw } from "./draw.js";
+import { listed, percent, segments } from "./fields.js";
+import { Naming } from "./naming.js";
+import { over, Stage } from "./stage.js";
+
+const CROWDED = 6; // with more boxes than this a label shows only where one points
+const WAYS = [["objects", "Objects"], ["box", "Box"], ["brush", "Brush"]];
+const HINTS = {
+  objects: "Press an object to take it out of the photo.",
+  none: "No object is marked in this photo. Draw a box around one, or paint over it.",
+  box: "Drag a box around what is to go; several boxes go together.",
+  brush: "Paint over what is to go.",
+};
+
+/** `on`: {remove(remove), name(box): a promise of [{class, score}], detect(detector), fail(sentence)}. */
+export class Original {
+  constructor(on) {
+    this.on = on;
+    this.layer = el("div", { class: "rs-boxes" });
+    this.pen = new Draw({ drawn: () => this.drawn(), clear: () => this.clear() });
+    this.stage = new Stage(this.layer, this.pen.canvas);
+    this.hint = el("p", { class: "rs-hint" });
+    this.tools = segments("What pressing the photo does", WAYS, "objects", (tool) => this.use(tool));
+    this.naming = new Naming({ ...on, around: () => this.pen.around, drawn: () => this.send(), clear: () => this.clear(), radius: (value) => { this.pen.radius = value; } });
+    const head = el("header", {}, el("h3", { text: "Original" }), this.tools);
+    const foot = el("div", { class: "rs-foot" }, this.hint, this.naming.node);
+    this.node = el("section", { class: "rs-side", "aria-label": "Original photo" }, head, this.stage.node, foot);
+  }
+
+  get tool() {
+    return this.tools.value;
+  }
+
+  /** Another photo, or the same one with objects found in it; `url` of its picture. */
+  show(photo, url) {
+    const same = this.photo?.ref === photo.ref;
+    this.photo = photo;
+    this.pressed = [];
+    this.stage.shape(photo.width, photo.height);
+    this.stage.show(url, photo.alt || "The photo");
+    this.boxes();
+    this.naming.photo(photo, this.classes);
+    const tool = photo.objects.length ? "objects" : "box";
+    this.tools.querySelector("input[value=objects]").disabled = !photo.objects.length;
+    if (same && photo.objects.length === 0) return;
+    this.tools.value = tool;
+    this.use(tool);
+  }
+
+  /** Class names of the set, offered for what is drawn. */
+  know(classes) {
+    this.classes = classes;
+  }
+
+  boxes() {
+    const many = this.photo.objects.reduce((sum, object) => sum + object.boxes.length, 0) > CROWDED;
+    this.layer.classList.toggle("rs-crowded", many);
+    const placed = this.photo.objects.flatMap((object) => {
+      const largest = object.boxes.reduce((best, box) => (area(box) > area(best) ? box : best), object.boxes[0]);
+      return object.boxes.map((box) => [box, this.box(object, box, box === largest)]);
+    });
+    placed.sort(([a], [b]) => area(b) - area(a)); // small ones lie on top, so that each can be reached
+    this.layer.replaceChildren(...placed.map(([, node]) => node));
+  }
+
+  /** One class is one stop for the keyboard; its other boxes can be pressed too. */
+  box(object, box, first) {
+    const node = el("button", { type: "button", class: "rs-box", "aria-pressed": "false", ...(first ? {} : { tabindex: "-1", "aria-hidden": "true" }) });
+    const more = first && object.problems.length ? el("span", { class: "rs-unseen", text: `. ${object.problems.join(" ")}` }) : null;
+    node.append(el("span", { class: "rs-boxname" }, el("span", { text: object.class }), more));
+    node.classList.toggle("rs-low", box[1] < 0.07);
+    node.classList.toggle("rs-right", box[0] > 0.7);
+    node.classList.toggle("rs-warns", object.problems.length > 0);
+    node.dataset.class = object.class;
+    node.addEventListener("click", () => this.on.remove({ classes: [object.class] }));
+    node.addEventListener("pointerenter", () => this.point(object));
+    node.addEventListener("pointerleave", () => this.point(null));
+    node.addEventListener("focus", () => this.point(object));
+    node.addEventListener("blur", () => this.point(null));
+    return over(node, box);
+  }
+
+  /** Say what taking out this object would mean, and light all its boxes. */
+  point(object) {
+    for (const node of this.layer.children) node.classList.toggle("rs-pointed", node.dataset.class === object?.class);
+    if (!object) return this.rest();
+    const along = object.removes.filter((name) => name !== object.class);
+    const parts = [`${object.class}: ${percent(object.share)} of the photo.`];
+    if (along.length) parts.push(`It hides ${listed(along)}, which ${along.length > 1 ? "go" : "goes"} with it.`);
+    say(this.hint, [...parts, ...object.problems].join(" "));
+    return this.hint.classList.toggle("rs-warning", object.problems.length > 0);
+  }
+
+  rest() {
+    this.hint.classList.remove("rs-warning");
+    say(this.hint, this.tool === "objects" || this.photo.objects.length ? HINTS[this.tool] : HINTS.none);
+  }
+
+  /** Mark what the shown removal took out. */
+  mark(removed) {
+    for (const node of this.layer.children) node.setAttribute("aria-pressed", String(removed.includes(node.dataset.class)));
+  }
+
+  use(tool) {
+    this.pen.use(tool === "objects" ? null : tool, this.stage);
+    this.layer.inert = tool !== "objects";
+    this.naming.use(tool);
+    this.rest();
+  }
+
+  clear() {
+    this.pen.clear();
+    this.naming.forget();
+  }
+
+  /** Something was drawn: give it a name unless it has one, then take it out. */
+  async drawn() {
+    if (!this.naming.name) await this.naming.guess(this.pen.around);
+    this.send();
+  }
+
+  send() {
+    const name = this.naming.name;
+    const region = this.pen.region;
+    if (region && name) this.on.remove({ class: name, ...region });
+  }
+}
+
+const area = ([x0, y0, x1, y1]) => (x1 - x0) * (y1 - y0);

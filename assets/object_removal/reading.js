@@ -1,0 +1,59 @@
+// What models do in the background so that further questions are answered at once: reading a set's sentences.
+
+import { el, say } from "../common/dom.js";
+import * as api from "./api.js";
+import { Poll } from "../common/poll.js";
+
+const BEFORE = "This answer came with the program.";
+const DONE = "All sentences are read: further questions are answered at once.";
+
+/** `titles`: a function from names of models to what they are called. The work goes on when nobody looks. */
+export class Reading {
+  constructor(titles) {
+    this.titles = titles;
+    this.said = el("p", { class: "rs-setabout", role: "status" });
+    this.bar = el("progress", { class: "rs-progress", max: 1, value: 0, "aria-label": "Sentences read so far" });
+    this.node = el("div", { class: "rs-behind", hidden: true }, this.said, this.bar);
+    this.poll = new Poll(() => this.ask(), (error) => error && say(this.said, error.message), this.node);
+  }
+
+  /** Have a set's sentences read by models, after an answer that needed none of it. */
+  begin(set, models) {
+    this.poll.stop();
+    Object.assign(this, { set, models, begun: false });
+    this.node.hidden = false;
+    this.bar.hidden = false;
+    this.bar.value = 0;
+    say(this.said, `${BEFORE} For further questions the models are loaded and read the sentences …`);
+    this.poll.start();
+  }
+
+  /** Another question says itself how far its models are. */
+  rest() {
+    this.poll.stop();
+    this.node.hidden = true;
+  }
+
+  async ask() {
+    const all = this.begun ? await api.reading() : await api.read(this.set, this.models);
+    this.begun = true;
+    const going = all.reading.filter((one) => one.set === this.set && this.models.includes(one.model));
+    if (!going.length) this.end();
+    else this.show(going);
+    return true;
+  }
+
+  show(going) {
+    const left = going.reduce((sum, one) => sum + 1 - one.fraction, 0);
+    this.bar.value = Math.max(this.bar.value, 1 - left / this.models.length);
+    const same = new Set(going.map((one) => one.message)).size === 1;
+    const said = same ? `${this.titles(going.map((one) => one.model)).join(" and ")}: ${going[0].message}` : going.map((one) => `${this.titles([one.model])}: ${one.message}`).join("; ");
+    say(this.said, `${BEFORE} For further questions, in the background: ${said}.`);
+  }
+
+  end() {
+    this.poll.stop();
+    this.bar.hidden = true;
+    say(this.said, DONE);
+  }
+}

@@ -1,0 +1,53 @@
+// A set that is being opened: what is read at the moment, how far it is, and a way to leave it.
+
+import { el, say } from "../common/dom.js";
+import * as api from "./api.js";
+import { button } from "./fields.js";
+
+const EVERY = 500;
+
+export class Waiting {
+  constructor() {
+    this.said = el("p", { class: "rs-setabout" });
+    this.bar = el("progress", { class: "rs-progress", max: 1, value: 0, "aria-label": "Read so far" });
+    this.stop = button("Leave it", () => this.leave());
+    this.node = el("div", { class: "rs-moving", hidden: true }, this.said, this.bar, this.stop);
+  }
+
+  /** The server's reply once the set is read. */
+  async open(source, captions) {
+    this.ticket = ticket();
+    this.node.hidden = false;
+    this.stop.disabled = false;
+    this.bar.value = 0;
+    say(this.said, "Opening the set …");
+    const follow = setInterval(() => this.look(), EVERY);
+    try {
+      return await api.open(source, captions, this.ticket);
+    } finally {
+      clearInterval(follow);
+      this.node.hidden = true;
+    }
+  }
+
+  async look() {
+    if (this.stop.disabled) return this.give(); // what had not begun when it was left may have by now
+    const { message, fraction } = await api.opening(this.ticket).catch(() => ({}));
+    if (!message || this.stop.disabled) return undefined;
+    say(this.said, `${message[0].toUpperCase()}${message.slice(1)} …`);
+    this.bar.value = Math.max(this.bar.value, fraction); // parts of the work count from 0 each
+    return undefined;
+  }
+
+  leave() {
+    this.stop.disabled = true;
+    say(this.said, "Leaving it …");
+    this.give();
+  }
+
+  give() {
+    return api.leave(this.ticket).catch(() => {}); // read in the meantime: the set opens
+  }
+}
+
+const ticket = () => [...crypto.getRandomValues(new Uint8Array(16))].map((byte) => byte.toString(16).padStart(2, "0")).join("");

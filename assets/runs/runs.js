@@ -1,0 +1,165 @@
+// The Runs tab: a list that is read again while somebody looks at it, each card changed in place.
+
+import * as api from "../common/api.js";
+import { el, figure, grouped, icon, say } from "../common/dom.js";
+import { measures } from "../common/measures.js";
+import { brief, inFull } from "../common/names.js";
+import { toLive } from "../live/debug_api.js";
+
+const EVERY = 4000;
+const RESUMABLE = new Set(["stopped", "interrupted", "failed"]);
+const MOVING = new Set(["queued", "starting", "running", "paused"]);
+const WORDS = {
+  queued: "waiting", starting: "getting ready", running: "training", paused: "paused", stopped: "stopped",
+  finished: "finished", failed: "failed", interrupted: "interrupted", damaged: "damaged",
+};
+const KINDS = [
+  ["run.zip", "Whole run"], ["metrics.csv", "Numbers"], ["coordinates.parquet", "Coordinates"],
+  ["embeddings.parquet", "Embeddings"], ["replay.html", "Replay"], ["curves.html", "Curves"],
+];
+
+/** `act(action, id, token)` asks the server; `public`: only a run's owner may change it. */
+export function mount(element, options) {
+  const host = element.querySelector(".rs-runs") ?? element;
+  if (!host.rankscope) host.rankscope = new Runs(host, options);
+}
+
+class Runs {
+  constructor(host, { act, public: shared }) {
+    Object.assign(this, { host, act, shared, cards: new Map() });
+    this.empty = el("p", { class: "rs-empty", hidden: true, text: "No run yet. Choose images and losses in the sidebar, then press Train: the run appears here and stays until you delete it." });
+    this.problem = el("p", { class: "rs-alert", role: "alert", hidden: true });
+    this.list = el("ul", { class: "rs-runlist" });
+    host.replaceChildren(this.problem, this.empty, this.list);
+    const wake = () => this.seen && this.read();
+    document.addEventListener("visibilitychange", wake);
+    window.addEventListener("rankscope:changed", wake);
+    new IntersectionObserver(wake).observe(host);
+    setInterval(wake, EVERY);
+    this.read();
+  }
+
+  get seen() {
+    return document.visibilityState === "visible" && this.host.offsetParent !== null;
+  }
+
+  async read() {
+    if (this.reading) return;
+    this.reading = true;
+    try {
+      const reply = await fetch(`${api.base()}/runs`, { headers: { "x-rankscope-token": api.token() } });
+      if (!reply.ok) throw new Error(`the server answered ${reply.status}.`);
+      this.show((await reply.json()).runs);
+      this.problem.hidden = true;
+    } catch (error) {
+      say(this.problem, `The list could not be read: ${error.message} It is tried again.`);
+      this.problem.hidden = false;
+    }
+    this.reading = false;
+  }
+
+  show(runs) {
+    this.empty.hidden = runs.length > 0;
+    const ids = new Set(runs.map((run) => run.id));
+    for (const [id, card] of this.cards) {
+      if (ids.has(id)) continue;
+      card.node.remove();
+      this.cards.delete(id);
+    }
+    runs.forEach((run, place) => {
+      if (!this.cards.has(run.id)) this.cards.set(run.id, new Card(run, this));
+      const card = this.cards.get(run.id);
+      card.show(run);
+      if (this.list.children[place] !== card.node) this.list.insertBefore(card.node, this.list.children[place] ?? null);
+    });
+  }
+}
+
+class Card {
+  constructor(run, list) {
+    this.list = list;
+    this.id = run.id;
+    const button = (text, action, kind = "") => el("button", { type: "button", class: `rs-act ${kind}`, text, onclick: action });
+    this.title = el("button", { type: "button", class: "rs-runtitle", onclick: () => this.open() });
+    this.phase = el("span", { class: "rs-phase" });
+    this.about = el("p", { class: "rs-runabout" });
+    this.trouble = el("p", { class: "rs-runtrouble" });
+    this.arms = el("ul", { class: "rs-runarms" });
+    this.openButton = button("Open", () => this.open());
+    this.resume = button("Resume", () => this.ask("resume"));
+    this.stop = button("Stop", () => this.ask("stop"));
+    this.remove = button("Delete", () => this.confirm(true));
+    this.sure = button("Delete for good", () => this.ask("delete"), "rs-danger");
+    this.keep = button("Keep", () => this.confirm(false));
+    this.downloads = el("details", { class: "rs-takehome" }, el("summary", { class: "rs-act" }, icon("down"), el("span", { text: "Download" })), this.links());
+    this.acts = el("div", { class: "rs-runacts" }, this.openButton, this.resume, this.stop, this.downloads, this.remove, this.sure, this.keep);
+    const head = el("div", { class: "rs-runhead" }, el("h3", {}, this.title), this.phase);
+    this.node = el("li", { class: "rs-runcard" }, head, this.about, this.trouble, this.arms, this.acts);
+    this.confirm(false);
+  }
+
+  links() {
+    const link = ([kind, words]) => el("li", {}, el("a", { href: api.downloadUrl(this.id, kind), download: "", text: words }));
+    return el("ul", {}, ...KINDS.map(link));
+  }
+
+  show(run) {
+    const text = JSON.stringify(run);
+    if (text === this.text) return;
+    this.text = text;
+    this.run = run;
+    say(this.title, brief(run.title, 160));
+    this.title.title = inFull(run.title);
+    for (const [node, name] of [[this.openButton, "Open"], [this.resume, "Resume"], [this.stop, "Stop"], [this.remove, "Delete"]]) {
+      node.setAttribute("aria-label", `${name}: ${brief(run.title, 160)}, ${when(run.created)}`);
+    }
+    say(this.phase, run.recorded ? "recorded run" : (WORDS[run.phase] ?? run.phase));
+    this.phase.dataset.phase = run.recorded ? "recorded" : run.phase;
+    say(this.about, [brief(run.summary || run.data, 300), steps(run), place(run), size(run.bytes), run.recorded ? null : when(run.created), run.read_only && !run.recorded ? "in a read-only place" : null].filter(Boolean).join(" · "));
+    say(this.trouble, run.error ?? "");
+    this.trouble.hidden = !run.error;
+    this.arms.replaceChildren(...run.losses.map((loss, arm) => row(loss, arm, run)));
+    this.allow();
+  }
+
+  /** Only what the run's state and its owner allow is offered. */
+  allow() {
+    const { run } = this;
+    const mine = !run.read_only && (!this.list.shared || run.mine === true);
+    const damaged = run.phase === "damaged";
+    this.openButton.hidden = damaged;
+    this.title.disabled = damaged;
+    this.downloads.hidden = damaged || run.step === 0;
+    this.resume.hidden = !mine || !RESUMABLE.has(run.phase);
+    this.stop.hidden = !mine || !MOVING.has(run.phase);
+    this.deletable = mine && !MOVING.has(run.phase);
+    this.confirm(this.asking && this.deletable);
+  }
+
+  confirm(asking) {
+    const changed = asking !== this.asking;
+    this.asking = asking;
+    this.remove.hidden = asking || !this.deletable;
+    this.sure.hidden = this.keep.hidden = !asking;
+    if (changed && asking) this.keep.focus();
+  }
+
+  ask(action) {
+    this.asking = false;
+    this.list.act(action, this.id, api.token());
+  }
+
+  open() {
+    toLive(this.id);
+  }
+}
+
+function row(loss, arm, run) {
+  const numbers = measures(run).headline.map(([key, name]) => el("span", { class: "rs-number" }, el("b", { text: figure(run.headline?.[key]?.[arm]) }), ` ${name}`));
+  return el("li", {}, el("span", { class: `rs-square rs-arm-${arm}`, "aria-hidden": "true" }), el("span", { class: "rs-armname", text: loss }), ...numbers);
+}
+
+const steps = (run) => (run.step ? `${grouped(run.step)} steps` : null);
+const place = (run) => (run.queue_position ? `number ${run.queue_position} in line` : null);
+const size = (bytes) => (bytes > 1e6 ? `${(bytes / 1e6).toFixed(bytes > 1e7 ? 0 : 1)} MB` : `${Math.max(1, Math.round(bytes / 1e3))} kB`);
+const when = (seconds) => new Date(seconds * 1000).toLocaleString("en-GB", { day: "numeric", month: "short", hour: "2-digit", minute: "2-digit" });

@@ -1,0 +1,236 @@
+"""``python -m explorer.make.evidence``: does mending help? The README's table, over several seeds.
+
+Every row starts from the same shipped model. The seed decides batches, what is removed from training scenes and which
+of the pairs are taken; the questions are the same for all. One file per row and seed is kept, so that an interrupted
+command goes on where it was, and so that two commands may share the work: one with ``--seeds 0``, the other with
+``--seeds 1 2``, and once both are done one without, which prints the whole table.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from trainers.config import MendChoice, RunConfig
+from trainers.errors import UserError
+from trainers.metrics.bootstrap import bootstrap
+
+
+@dataclass(frozen=True, kw_only=True)
+class Row:
+    """One row of the table.
+
+    Attributes:
+        name: of its files.
+        title: as printed.
+        recipe: what is trained on, as :func:`trainers.kinds.finetuning.recipes.recipe` reads it; None: nothing is
+        trained.
+    """
+
+    name: str
+    title: str
+    recipe: Mapping[str, Any] | None = field(default_factory=dict)
+
+
+def _ratio(ratio: float) -> Row:
+    """A point of the paper's figure 4: so many pairs from up to five sentences of a photo."""
+    recipe = {"ratio": ratio, "captions_each": 5}
+    return Row(name=f"ratio_{ratio:g}", title=f"D + D′, {ratio:g}", recipe=recipe)
+
+
+LEAD, PLAIN = "mended", "originals"
+ROWS = {
+    row.name: row
+    for row in (
+        Row(name="base", title="nothing (base)", recipe=None),
+        Row(name=PLAIN, title="D", recipe={"removed": False}),
+        *(_ratio(ratio) for ratio in (0.02, 0.04)),
+        Row(name=LEAD, title="**D + D′, 0.08 as published**"),
+        *(_ratio(ratio) for ratio in (0.2, 0.5)),
+        Row(name="removed_only", title="D′ only, 0.08", recipe={"originals": "none"}),
+        Row(name="prompts", title="D + D′, 0.08, prompts", recipe={"text": "prompts"}),
+        Row(name="zero", title="D + D′, 0.08, zero fill", recipe={"fill": "zero"}),
+    )
+}
+COLUMNS = {
+    "ODmAP_at_1": "ODmAP@1",
+    "ODmAP_at_5": "@5",
+    "ODmAP_at_10": "@10",
+    "hallucination_at_1": "names what is gone @1",
+    "rerendered_ODmAP_at_1": "drawn again: ODmAP@1",
+    "i2t_R_at_1": "i2t R@1",
+    "i2t_R_at_5": "R@5",
+    "t2i_R_at_1": "t2i R@1",
+}
+
+
+def main(argv: list[str]) -> int:
+    """Train and score what is not there yet, and print the table."""
+    from trainers.cli.finetune import STEPS
+    from trainers.image_text.models import MODELS
+
+    parser = argparse.ArgumentParser(
+        prog="python -m explorer.make.evidence",
+        description=__doc__,
+        formatter_class=argparse.ArgumentDefaultsHelpFormatter,
+    )
+    parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2])
+    parser.add_argument("--steps", type=int, default=STEPS)
+    parser.add_argument("--learning-rate", type=float, default=MODELS[MendChoice().model.name].learning_rate)
+    parser.add_argument("--kept", type=Path, default=Path("runs") / "evidence", help="where the values are kept")
+    parser.add_argument("--rows", nargs="+", choices=list(ROWS), default=list(ROWS), help="rows of the table")
+    parser.add_argument("--scenes", type=int, default=None, help="train scenes; the drawn scenes' default if not given")
+    parser.add_argument("--threads", type=int, default=None)
+    arguments = parser.parse_args(argv)
+    try:
+        for seed in arguments.seeds:
+            for row in (ROWS[name] for name in arguments.rows):
+                _have(row, seed, arguments)
+    except UserError as error:
+        print(f"rankscope: {error}", file=sys.stderr)
+        return 1
+    print(table(read(arguments.kept, arguments.rows, arguments.seeds)))
+    return 0
+
+
+def _have(row: Row, seed: int, arguments: argparse.Namespace) -> None:
+    """Train and score a row unless its values are there, from the same settings."""
+    path = _path(arguments.kept, row, seed)
+    asked = {
+        "recipe": row.recipe,
+        "scenes": arguments.scenes,
+        "steps": arguments.steps if row.recipe is not None else 0,
+        "learning_rate": arguments.learning_rate if row.recipe is not None else 0.0,
+    }
+    if path.is_file() and json.loads(path.read_text())["asked"] == asked:
+        return
+    found = {"asked": asked} | values_of(row, _config(row, seed, arguments))
+    path.parent.mkdir(parents=True, exist_ok=True)
+    whole = path.with_suffix(f".{os.getpid()}")  # another process may be about the same row
+    whole.write_text(json.dumps(found))
+    whole.replace(path)
+    print(f"{row.title}, seed {seed}: {_short(found)}", flush=True)
+
+
+def _path(kept: Path, row: Row, seed: int) -> Path:
+    return kept / (f"{row.name}_{seed}.json" if row.recipe is not None else f"{row.name}.json")
+
+
+def _config(row: Row, seed: int, arguments: argparse.Namespace) -> RunConfig:
+    from trainers.cli.finetune import WEIGHT_DECAY, fewer_scenes
+
+    trained = row.recipe is not None
+    recipe = dict(row.recipe) if row.recipe is not None else {"removed": False}
+    return RunConfig(
+        losses=(),
+        mend=MendChoice(scenes=fewer_scenes(arguments.scenes), recipes=(recipe,)),
+        learning_rate=arguments.learning_rate,
+        weight_decay=WEIGHT_DECAY,
+        steps=arguments.steps if trained else 1,
+        minutes=None,
+        seed=seed if trained else 0,  # nothing is trained, so nothing depends on the seed
+        snapshot_steps=10_000_000,  # the exam comes at the end
+        threads=arguments.threads,
+    )
+
+
+def values_of(row: Row, config: RunConfig) -> dict[str, Any]:
+    """Fine-tune one row and put the whole exam to it: name of a metric to its values, one per query."""
+    from trainers.kinds.finetuning.loop import Mender
+    from trainers.object_removal.benchmark import Examiner
+    from trainers.runs import RunFolder
+
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = RunFolder.create(Path(scratch), config)
+        mender = Mender(folder)
+        while row.recipe is not None and mender.advance(60.0):
+            print(f"  {row.title}, seed {config.seed}: step {mender.step}", file=sys.stderr, flush=True)
+        (arm,) = mender.arms
+        marks = Examiner(mender.exam, arm.model).ask(arm.model)
+        folder.db.close()
+    pairs = {key: getattr(arm.examples, key) for key in ("originals", "removed", "share", "edited")}
+    values = {key: np.where(np.isnan(found), None, found).tolist() for key, found in marks.values.items()}
+    return {
+        "seconds": mender.seconds,
+        "pairs": pairs if row.recipe is not None else None,
+        "distinct_top1": marks.filled.counts["distinct_top1"],
+        "values": values,
+    }
+
+
+def read(kept: Path, rows: Sequence[str], seeds: Sequence[int]) -> dict[str, list[dict[str, Any]]]:
+    """What is kept of each row, by its name: one entry per seed that is there."""
+    found: dict[str, list[dict[str, Any]]] = {}
+    for name in rows:
+        paths = dict.fromkeys(_path(kept, ROWS[name], seed) for seed in seeds)
+        found[name] = [json.loads(path.read_text()) for path in paths if path.is_file()]
+    return found
+
+
+def table(found: Mapping[str, Sequence[Mapping[str, Any]]]) -> str:
+    """Markdown: means over seeds in per cent, with 95 % bootstrap intervals over the queries."""
+    heads = ["fine-tuned on", "D′ in what is trained on, %", *COLUMNS.values(), "distinct first answers", "seeds"]
+    lines = ["| " + " | ".join(heads) + " |", "| --- " * len(heads) + "|"]
+    for name, runs in found.items():
+        if not runs:
+            continue
+        cells = [_cell(_mean_over_seeds(runs, key)) for key in COLUMNS]
+        distinct = np.mean([run["distinct_top1"] for run in runs])
+        lines.append(
+            "| " + " | ".join([ROWS[name].title, _share(runs), *cells, f"{distinct:.0f}", str(len(runs))]) + " |"
+        )
+    lines += ["", *_remarks(found)]
+    return "\n".join(lines)
+
+
+def _remarks(found: Mapping[str, Sequence[Mapping[str, Any]]]) -> list[str]:
+    """What the numbers beside the table are, and the difference that the paper is about."""
+    made = [pairs["edited"] for name in found if name != "prompts" for pairs in _removed(found[name])]
+    lines = []
+    if made:
+        share = "every sentence" if min(made) == 1 else f"at least {min(made):.1%} of the sentences"
+        lines = [f"A phrase was deleted from {share} of D′, prompts apart."]
+    if found.get(PLAIN) and found.get(LEAD):
+        lines += ["", "D + D′ at the paper's 0.08 minus D, in points:"]
+        for key in ("ODmAP_at_1", "rerendered_ODmAP_at_1", "i2t_R_at_1", "i2t_R_at_5"):
+            both = [_mean_over_seeds(found[name], key) for name in (LEAD, PLAIN)]
+            lines.append(f"- {COLUMNS[key]}: {_cell(both[0] - both[1], sign=True)}")
+    return lines
+
+
+def _mean_over_seeds(runs: Sequence[Mapping[str, Any]], key: str) -> np.ndarray:
+    return np.mean([np.array(run["values"][key], dtype=np.float64) for run in runs], axis=0)
+
+
+def _removed(runs: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    return [run["pairs"] for run in runs if run["pairs"] and run["pairs"]["removed"]]
+
+
+def _share(runs: Sequence[Mapping[str, Any]]) -> str:
+    """How much of what is trained on is D'; empty where nothing is trained."""
+    shares = [run["pairs"]["share"] for run in runs if run["pairs"]]
+    return f"{100 * np.mean(shares):.1f}" if shares else "–"
+
+
+def _cell(values: np.ndarray, sign: bool = False) -> str:
+    found = bootstrap(values)
+    mean = f"{100 * found.mean:+.1f}" if sign else f"{100 * found.mean:.1f}"
+    return f"{mean} [{100 * found.low:.1f}, {100 * found.high:.1f}]"
+
+
+def _short(run: Mapping[str, Any]) -> str:
+    means = {key: float(np.nanmean(np.array(run["values"][key], dtype=np.float64))) for key in COLUMNS}
+    return f"{run['seconds']:.0f} s, " + ", ".join(f"{key} {100 * value:.1f}" for key, value in means.items())
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,117 @@
+"""``python -m explorer.make.record``: train a comparison, draw its maps and keep what a replay needs.
+
+The recordings in ``assets/recorded`` are made by this command and nothing else. It takes the flags of
+``python -m trainers train``; after a first word ``mend``, those of ``python -m trainers mend``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import dataclasses
+import shutil
+import sqlite3
+import sys
+import tempfile
+from pathlib import Path
+
+from tqdm import tqdm
+
+from explorer.layout.frames import Layouter
+from explorer.layout.plan import thin
+from explorer.layout.umap_step import warm_up
+from trainers.cli.finetune import add_mend_flags, mend_config
+from trainers.cli.main import add_train_flags, config_from, parse_choice
+from trainers.cli.progress import train_to_end
+from trainers.config import RunConfig
+from trainers.errors import UserError
+from trainers.runs import RunFolder
+from trainers.runs.records import Frame, Snapshot
+from trainers.training.validation import check
+
+KEPT_NEIGHBOURS = 10  # as many as the page shows; they are most of a recording's bytes
+
+
+def main(argv: list[str]) -> int:
+    """Record one comparison; exit status 0 unless it failed."""
+    parser = argparse.ArgumentParser(
+        prog="python -m explorer.make.record",
+        description=__doc__,
+        formatter_class=argparse.ArgumentDefaultsHelpFormatter,
+    )
+    mending = argv[:1] == ["mend"]
+    (add_mend_flags if mending else add_train_flags)(parser)
+    parser.add_argument("--out", type=Path, default=Path("assets") / "recorded", help="folder of the recordings")
+    parser.add_argument("--frames", type=int, default=48, help="frames to keep, evenly spaced")
+    arguments = parser.parse_args(argv[mending:])
+    try:
+        config = mend_config(arguments, parse_choice) if mending else config_from(arguments)
+        check(config)
+        path = record(config, arguments.out, frames=arguments.frames)
+    except UserError as error:
+        print(f"rankscope: {error}", file=sys.stderr)
+        return 1
+    print(f"recorded {path} ({RunFolder(path).size() / 1e6:.1f} MB)")
+    return 0
+
+
+def record(config: RunConfig, out: Path, *, frames: int) -> Path:
+    """Train, draw and slim one run.
+
+    Args:
+        config: what to train.
+        out: where the recording goes, as ``out/<run id>``.
+        frames: number of frames to keep, evenly spaced from the first to the last.
+
+    Returns:
+        the recording's folder.
+
+    Raises:
+        RunError: the training did not finish.
+    """
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = RunFolder.create(Path(scratch), config)
+        train_to_end(folder)
+        _draw(folder)
+        return slim(folder, out, frames=frames)
+
+
+def slim(folder: RunFolder, out: Path, *, frames: int) -> Path:
+    """Copy what a replay needs: configuration, numbers, probe, thumbnails, some frames, the last embeddings."""
+    kept = thin(folder.frames(), frames)
+    target = out / folder.id
+    target.mkdir(parents=True)
+    recording = RunFolder(target)
+    for name in ("config.json", "probe.safetensors", "log.txt"):
+        shutil.copy(folder.path / name, target / name)
+    shutil.copytree(folder.path / "thumbs", target / "thumbs")
+    (target / "emb").mkdir()
+    shutil.copy(folder.embeddings_path(kept[-1]), recording.embeddings_path(kept[-1]))
+    folder.db.copy_to(target / "run.db")
+    marks = ", ".join("?" for _ in kept)
+    for table in ("snapshots", "frames"):
+        recording.db.write(f"DELETE FROM {table} WHERE k NOT IN ({marks})", [tuple(kept)])
+    for k in kept:
+        recording.add_frame(_trimmed(folder.frame(k)))
+    recording.db.close()
+    with contextlib.closing(sqlite3.connect(target / "run.db")) as copy:
+        copy.execute("PRAGMA journal_mode=DELETE")  # a recording is read from read-only places: no side files
+        copy.execute("VACUUM")
+    return target
+
+
+def _draw(folder: RunFolder) -> None:
+    warm_up()
+    layouter = Layouter()
+    for k, step, seconds in tqdm(folder.snapshots(), desc="maps", disable=None):
+        embeddings = folder.embeddings(k)
+        folder.add_frame(layouter.next(Snapshot(k=k, step=step, seconds=seconds, embeddings=embeddings)))
+
+
+def _trimmed(frame: Frame) -> Frame:
+    arms = (dataclasses.replace(arm, neighbours=arm.neighbours[:, :KEPT_NEIGHBOURS]) for arm in frame.arms)
+    return dataclasses.replace(frame, arms=tuple(arms))
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

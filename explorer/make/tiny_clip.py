@@ -1,0 +1,102 @@
+"""``python -m explorer.make.tiny_clip``: train the small CLIP on the drawn scenes, mend it, write both for shipping."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tempfile
+from pathlib import Path
+
+from trainers.cli.finetune import STEPS, WEIGHT_DECAY, fewer_scenes, mend_summary
+from trainers.cli.progress import train_to_end
+from trainers.config import MendChoice, ModelChoice, RunConfig
+from trainers.errors import UserError
+from trainers.image_text.models import MODELS
+from trainers.image_text.models.tiny_clip import ASSETS, TinyClip, save_folder
+from trainers.kinds.finetuning.loop import arm_model
+from trainers.runs import RunFolder
+
+COMMAND = "python -m explorer.make.tiny_clip"
+_CARD = """---
+license: apache-2.0
+library_name: open_clip
+---
+# {title}
+
+A CLIP of 2.8 million weights for 64-pixel pictures, trained on Rankscope's drawn scenes. It does not know photographs.
+It exists so that object removal can be tried at once and without a network.
+
+Weights and numbers were written by `{command}`.
+
+```
+{numbers}
+```
+
+open_clip reads the folder (`create_model_from_pretrained("local-dir:...")`); sentences must be tokenised with
+`trainers.image_text.tokenizer`, which keeps 6,000 of CLIP's merges.
+"""
+
+
+def main(argv: list[str]) -> int:
+    """Train, mend, write; exit status 0 unless something failed."""
+    parser = argparse.ArgumentParser(prog=COMMAND, description=__doc__)
+    parser.add_argument("--out", type=Path, default=ASSETS, help="folder for tiny_clip and tiny_clip_mended")
+    parser.add_argument("--steps", type=int, default=900, help="of the first training")
+    parser.add_argument("--mend-steps", type=int, default=STEPS, help="of the mending; 0 leaves it out")
+    parser.add_argument("--keep-base", action="store_true", help="mend the tiny_clip that is there")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--scenes", type=int, default=None, help="train scenes; the drawn scenes' default if not given")
+    parser.add_argument("--threads", type=int, default=None)
+    arguments = parser.parse_args(argv)
+    try:
+        base, mended = arguments.out / "tiny_clip", arguments.out / "tiny_clip_mended"
+        fresh = ModelChoice(name="tiny_clip", parameters={"fresh": True})
+        if not arguments.keep_base:
+            config = _config(arguments, fresh, {"removed": False}, arguments.steps, 1e-3)
+            train(config, base, "Tiny CLIP", COMMAND)
+        if arguments.mend_steps:
+            again = ModelChoice(name="tiny_clip", parameters={"weights": str(base)})
+            config = _config(arguments, again, {}, arguments.mend_steps, MODELS["tiny_clip"].learning_rate)
+            train(config, mended, "Tiny CLIP, mended", f"{COMMAND} --keep-base")
+    except UserError as error:
+        print(f"rankscope: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+def train(config: RunConfig, target: Path, title: str, command: str) -> None:
+    """Train one model and write it as an open_clip folder whose card names the command that made it.
+
+    Raises:
+        RunError: the training did not finish.
+    """
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = RunFolder.create(Path(scratch), config)
+        train_to_end(folder)
+        model = arm_model(folder, 0)
+        assert isinstance(model, TinyClip)
+        numbers = mend_summary(config, folder.scalars())
+        card = _CARD.format(title=title, command=command, numbers=numbers)
+        save_folder(model, target, card)
+        folder.db.close()
+    print(f"{target.name}: {numbers}")
+
+
+def _config(
+    arguments: argparse.Namespace, model: ModelChoice, recipe: dict[str, object], steps: int, rate: float
+) -> RunConfig:
+    return RunConfig(
+        losses=(),
+        mend=MendChoice(scenes=fewer_scenes(arguments.scenes), model=model, recipes=(recipe,)),
+        learning_rate=rate,
+        weight_decay=WEIGHT_DECAY,
+        steps=steps,
+        snapshot_steps=max(1, steps // 5),  # nobody watches
+        minutes=None,
+        seed=arguments.seed,
+        threads=arguments.threads,
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

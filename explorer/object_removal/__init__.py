@@ -1,0 +1,5 @@
+"""The server of the tab "Remove an object": photos, removal, what models say before and after, scores, neighbours.
+
+from explorer.object_removal.service import Objects
+from explorer.object_removal.routes import objects_routes
+"""

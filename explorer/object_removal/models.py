@@ -1,0 +1,303 @@
+"""The image-text models that answer: those of the menu, and the arms of mending runs. The last few stay loaded."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from explorer.server.cache import Cache
+from explorer.server.http import GoneError
+from explorer.server.library import Library, Run
+from explorer.titles import arm_titles, model_title
+from trainers.data import access
+from trainers.errors import DataError, RunError, UserError
+from trainers.hf_transformers import is_folder
+from trainers.image_text.base import CrossModal, ModelDescriptor
+from trainers.image_text.encoding import encode_photos, encode_texts, squash
+from trainers.image_text.models import MODELS
+from trainers.runs.damage import reading
+
+LOADED = 3
+PIECE = 256
+"""Sentences encoded before a visitor's photo may come between."""
+PHOTOS = 64
+UNTRAINED = "This model starts from nothing: train it first, under Mend this model, on originals alone."
+STRANGER = "This small model knows the drawn scenes only; it does not know photos."
+_RUN = re.compile(r"run:([0-9A-HJKMNP-TV-Z]{26}):([0-9])")
+_LISTED = 24
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Known:
+    """A model that can be asked for.
+
+    Attributes:
+        name: as requests name it.
+        missing: None, or what to install or point to.
+        photos: it was trained on photographs.
+        mended: fine-tuned on object-removed photos.
+        trained: false: it knows nothing before it is trained here.
+        learning_rate: what suits its fine-tuning; None if it cannot be fine-tuned.
+    """
+
+    name: str
+    title: str
+    sentence: str
+    missing: str | None = None
+    photos: bool = True
+    trainable: bool = False
+    mended: bool = False
+    trained: bool = True
+    learning_rate: float | None = None
+
+    def json(self) -> dict[str, Any]:
+        """As plain values."""
+        return {
+            "name": self.name,
+            "title": self.title,
+            "sentence": self.sentence,
+            "ready": self.missing is None,
+            "missing": self.missing,
+            "photos": self.photos,
+            "trainable": self.trainable,
+            "mended": self.mended,
+            "trained": self.trained,
+            "learning_rate": self.learning_rate,
+        }
+
+
+class Loaded:
+    """A model in memory; one thread at a time looks through it."""
+
+    def __init__(self, known: Known, model: CrossModal) -> None:
+        self.known = known
+        self._model = model.eval().requires_grad_(False)
+        self._lock = threading.Lock()
+        self.digest = weights_digest(model)
+
+    @property
+    def side(self) -> int:
+        """Side of the square photos it takes, pixels."""
+        return self._model.side
+
+    @property
+    def weights(self) -> int:
+        """How many it has."""
+        return sum(weight.numel() for weight in self._model.parameters())
+
+    @property
+    def context(self) -> int:
+        """Most tokens of a sentence."""
+        return self._model.context
+
+    def photos(self, pictures: Sequence[np.ndarray]) -> Tensor:
+        """Unit embeddings float32 ``[N, D]`` of photos uint8 ``[H, W, 3]`` of any size."""
+        return self.images(torch.stack([squash(picture, self.side) for picture in pictures]))
+
+    def images(self, images: Tensor) -> Tensor:
+        """Unit embeddings float32 ``[N, D]`` of photos uint8 ``[N, 3, side, side]``."""
+        with self._lock:
+            return encode_photos(self._model, images)
+
+    def texts(self, texts: Sequence[str]) -> Tensor:
+        """Unit embeddings float32 ``[N, D]`` of sentences."""
+        with self._lock:
+            return encode_texts(self._model, texts)
+
+    def with_model(self, work: Callable[[CrossModal], T]) -> T:
+        """Do something else with the model while nobody else uses it."""
+        with self._lock:
+            return work(self._model)
+
+    def lengths(self, texts: Sequence[str]) -> list[int]:
+        """Tokens that each sentence needs."""
+        with self._lock:
+            return self._model.lengths(texts)
+
+
+class Models:
+    """Lists models and loads them.
+
+    Args:
+        library: knows the mending runs.
+        public: no files of this machine by a visitor's word.
+        menu: the models by name.
+    """
+
+    def __init__(self, library: Library, *, public: bool = False, menu: Mapping[str, ModelDescriptor] = MODELS) -> None:
+        self._library = library
+        self._public = public
+        self._menu = menu
+        self._loaded: Cache[Loaded] = Cache(limit=LOADED)
+        self._loading = threading.Lock()
+
+    def listed(self) -> list[Known]:
+        """Models of the menu, then the newest mended ones."""
+        own = [_known(descriptor, descriptor.name) for descriptor in self._menu.values()]
+        found: list[Known] = []
+        for folder in self._library.folders():
+            if len(found) >= _LISTED:
+                break
+            try:
+                with reading(folder.id):
+                    found += self._arms(self._library.get(folder.id))
+            except RunError:
+                continue  # a damaged run hides no other
+        return own + found
+
+    def known(self, name: str) -> Known:
+        """What is known of a model before it is loaded.
+
+        Raises:
+            GoneError: there is no such model or run.
+        """
+        match = _RUN.fullmatch(name)
+        if match is not None:
+            with reading(match.group(1), passed=UserError):
+                arms = self._arms(self._library.get(match.group(1)))
+            found = next((arm for arm in arms if arm.name == name), None)
+            if found is None:
+                raise GoneError("This run has no model that can answer: it has no such arm or no checkpoint yet.")
+            return found
+        descriptor, parameters = self._parsed(name)
+        return _known(descriptor, name, parameters)
+
+    def get(self, name: str) -> Loaded:
+        """The model, loaded now if need be; that may take minutes where weights are downloaded.
+
+        Raises:
+            GoneError: there is no such model or run.
+            UserError: it cannot be had here; the sentence says why.
+        """
+        known = self.known(name)
+        if known.missing is not None:
+            raise DataError(known.missing)
+        with self._loading:  # memory: never two at once
+            return self._loaded.get((name, self.version(name)), lambda: Loaded(known, self._made(name)))
+
+    def _made(self, name: str) -> CrossModal:
+        match = _RUN.fullmatch(name)
+        if match is None:
+            descriptor, parameters = self._parsed(name)
+            make: Callable[[], CrossModal] = lambda: descriptor.build(parameters)  # noqa: E731
+        else:
+            from trainers.kinds.finetuning.loop import arm_model
+
+            run = self._library.get(match.group(1))
+            make = lambda: arm_model(run.folder, int(match.group(2)))  # noqa: E731
+        try:
+            return make()
+        except UserError:
+            raise
+        except Exception as error:
+            raise DataError(f"The model {name[:80]!r} cannot be loaded ({type(error).__name__}: {error}).") from error
+
+    def choice(self, name: str) -> tuple[str, dict[str, Any]]:
+        """Name and parameters of a model of the menu, as a run's configuration has them.
+
+        Raises:
+            GoneError: there is no such model.
+            DataError: it is an arm of a run, which cannot be trained on.
+        """
+        if _RUN.fullmatch(name):
+            raise DataError("A mended model cannot be mended again here. Choose the model that it came from.")
+        descriptor, parameters = self._parsed(name)
+        return descriptor.name, parameters
+
+    def shipped(self, name: str) -> Path | None:
+        """File of the weights that a model of the menu ships with; None: it does not, or is not on the menu."""
+        descriptor = self._menu.get(name)
+        return None if descriptor is None else descriptor.shipped
+
+    def version(self, name: str) -> int:
+        """A run that trains on writes other weights under the same name."""
+        match = _RUN.fullmatch(name)
+        return 0 if match is None else _checkpoint_time(self._library.get(match.group(1)))
+
+    def _parsed(self, name: str) -> tuple[ModelDescriptor, dict[str, Any]]:
+        """``open_clip:ViT-B-32`` is the menu's ``open_clip`` with its first parameter set."""
+        first, _, rest = name.partition(":")
+        descriptor = self._menu.get(first)
+        if descriptor is None:
+            raise GoneError(f"There is no model {name[:80]!r}; there are {', '.join(self._menu)}.")
+        if not rest:
+            return descriptor, {}
+        fields = list(getattr(descriptor.parameters, "__dataclass_fields__", {}))
+        if not fields:
+            raise DataError(f"{descriptor.title} has no variants; {rest[:80]!r} came.")
+        if self._public:  # anybody could have anything downloaded
+            raise DataError("On a public page only the models of the list can be asked. Choose one of them.")
+        self.check_place(rest)
+        return descriptor, {fields[0]: rest}
+
+    def check_place(self, text: str) -> None:
+        """Weights from a folder only where folders may be opened.
+
+        Raises:
+            DataError: this is a folder, and it may not be.
+        """
+        place = text.removeprefix("local-dir:")
+        if place != text or (place and is_folder(place)):
+            access.place(place)
+
+    def _arms(self, run: Run) -> list[Known]:
+        """The models of a mending run, none if it is another kind of run or has no weights yet."""
+        mend = run.config.mend
+        if mend is None or run.recorded or not _checkpoint_time(run):
+            return []
+        source = self._menu.get(mend.model.name)
+        return [
+            Known(
+                name=f"run:{run.id}:{arm}",
+                title=f"{model_title(mend.model)}, {said}",
+                sentence=f"Fine-tuned on {said} in the run {run.id}.",
+                photos=source is None or source.photos,
+                mended=True,
+            )
+            for arm, said in enumerate(arm_titles(run.config))
+        ]
+
+
+def weights_digest(model: CrossModal) -> str:
+    """Hexadecimal; equal for equal weights."""
+    mark = hashlib.blake2b(digest_size=16)
+    for name, value in sorted(model.state_dict().items()):
+        mark.update(f"{name} {value.dtype} {tuple(value.shape)}".encode())
+        mark.update(value.detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy())
+    return mark.hexdigest()
+
+
+def _known(descriptor: ModelDescriptor, name: str, parameters: Mapping[str, Any] | None = None) -> Known:
+    values = parameters or {}
+    missing = descriptor.missing(descriptor.checked(values))
+    return Known(
+        name=name,
+        title=descriptor.title if not values else f"{descriptor.title} {name.partition(':')[2]}",
+        sentence=descriptor.sentence,
+        missing=missing,
+        photos=descriptor.photos,
+        trainable=descriptor.trainable,
+        mended=descriptor.name.endswith("_mended"),
+        trained=descriptor.trained,
+        learning_rate=descriptor.learning_rate if descriptor.trainable else None,
+    )
+
+
+def _checkpoint_time(run: Run) -> int:
+    """When its weights were written, nanoseconds; 0: never."""
+    for name in ("last", "previous"):
+        try:
+            return (run.folder.path / "ckpt" / f"{name}.safetensors").stat().st_mtime_ns
+        except OSError:
+            continue
+    return 0

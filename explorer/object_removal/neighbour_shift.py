@@ -1,0 +1,259 @@
+"""A metric-learning run's photo with something painted over: which neighbours it had, and which it has now."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from PIL import Image
+from torch import Tensor
+from torch.nn import functional
+
+from explorer.object_removal.fields import Fields
+from explorer.object_removal.removal import Fills, fill_named
+from explorer.object_removal.strokes import read_drawing
+from explorer.server.cache import Cache
+from explorer.server.library import MEGABYTE, Library, Run
+from explorer.server.retrieve import shared_levels
+from explorer.titles import arm_titles, data_title, run_title
+from trainers.data import load_data
+from trainers.encoders import ENCODERS, Encoder
+from trainers.errors import DataError, RunError, UserError
+from trainers.object_removal.fills import paint
+from trainers.runs.damage import reading
+from trainers.runs.regular import is_regular
+from trainers.training.optimizer import under
+
+MOST_K = 20
+_IMAGES = 256 * MEGABYTE  # of test images kept; those used last are kept however many they are
+_RUNS = 2
+_BEYOND = 256  # results looked through for the old place of a new neighbour
+
+
+@dataclass(frozen=True, kw_only=True)
+class Arms:
+    """The trained encoders of a run, as its checkpoint has them at ``step``."""
+
+    encoders: tuple[Encoder, ...]
+    step: int
+
+
+class Nearby:
+    """Embeds painted photos with the encoders of finished runs. Test images and encoders of the last runs are kept."""
+
+    def __init__(self, library: Library, fills: Fills) -> None:
+        self._library = library
+        self._fills = fills
+        self._images: Cache[Tensor] = Cache(limit=_IMAGES, cost=lambda images: images.nbytes, large=True)
+        self._arms: Cache[Arms] = Cache(limit=_RUNS)
+        self._lock = threading.Lock()  # loading takes memory, and a network serves one thread at a time
+
+    def runs(self) -> list[dict[str, Any]]:
+        """Metric-learning runs, newest first, recordings last, with what stands in the way of using them."""
+        found = []
+        for folder in self._library.folders():
+            try:
+                with reading(folder.id):
+                    run = self._library.get(folder.id)
+                    if run.config.mend is None:
+                        found.append(run.at_rest("nearby", lambda run=run: _about(run, _why_not(run))))
+            except RunError:
+                continue  # a damaged run is told in the list of runs
+        return found
+
+    def photo(self, run_id: str, index: int, side: int) -> np.ndarray:
+        """A test image of the run, uint8 ``[H, W, 3]``, its side brought to ``side``.
+
+        Raises:
+            RunError: no such run or point.
+            DataError: its images cannot be read any more.
+        """
+        run = self._usable(run_id, weights=False)
+        with self._lock:
+            pixels = self._pixels(run, index)
+        scaled = Image.fromarray(pixels).resize((side, side), Image.Resampling.BICUBIC)
+        return np.array(scaled, dtype=np.uint8)
+
+    def neighbours(self, fields: Fields) -> dict[str, Any]:
+        """Neighbours before and after, of a request's values.
+
+        Raises:
+            UserError: something is wrong with the request, or the run cannot be used; in a sentence.
+        """
+        run = self._usable(fields.text("run"), weights=True)
+        index = fields.whole("index", 0, 0, 10**6)
+        drawing = read_drawing(fields.inner("remove"))
+        fill = fill_named(fields.text("fill", "telea"))
+        asked = fields.whole("k", 8, 1, 10**6)
+        with self._lock:
+            pixels = self._pixels(run, index)
+            mask = drawing.mask(pixels.shape[1], pixels.shape[0])
+            if not mask.any():
+                raise DataError("Nothing that was drawn lies inside the photo. Draw over the object again.")
+            filled = paint(fill, pixels, mask)
+            arms, grey = self._encoders(run), self._tests(run).shape[1] == 1
+            vectors = [_embedded(encoder, [pixels, filled], grey) for encoder in arms.encoders]
+        k, last = _last_snapshot(run)
+        gallery = self._library.embeddings(run, k)
+        if gallery is None:
+            raise DataError("This run kept no embeddings of its last picture; train it again to use it here.")
+        count = min(asked, MOST_K, len(gallery[0]) - 1)
+        titles = arm_titles(run.config)
+        found = [
+            _compared(run, index, gallery[arm], vectors[arm], count) | {"title": titles[arm]}
+            for arm in range(len(titles))
+        ]
+        return {
+            "filled": self._fills.keep(filled),
+            "share": round(float(mask.mean()), 4),
+            "notes": [*drawing.notes, *_notes(asked, count, last, arms.step)],
+            "arms": found,
+        }
+
+    def _usable(self, run_id: str, *, weights: bool) -> Run:
+        run = self._library.get(run_id)
+        why = _why_not(run)
+        if why is not None and (weights or run.probe is None):
+            raise DataError(why)
+        return run
+
+    def _tests(self, run: Run) -> Tensor:
+        """The test images of a run, uint8 ``[N, C, H, W]``."""
+        choice = run.config.data
+        return self._images.get(repr(choice), lambda: load_data(choice).test.images)
+
+    def _pixels(self, run: Run, index: int) -> np.ndarray:
+        probe = run.probe
+        count = 0 if probe is None else len(probe.rows)
+        if probe is None or not 0 <= index < count:
+            raise RunError(f"The run {run.id} has {count} points, numbered from 0; there is no point {index}.")
+        images, row = self._tests(run), int(probe.rows[index])
+        if row >= len(images):
+            raise DataError("The images of this run have changed since it was trained, so it cannot be used here.")
+        pixels = images[row].permute(1, 2, 0).numpy()
+        return np.ascontiguousarray(np.repeat(pixels, 3, axis=2) if pixels.shape[2] == 1 else pixels)
+
+    def _encoders(self, run: Run) -> Arms:
+        with reading(run.id):
+            written = max(path.stat().st_mtime_ns for path in (run.folder.path / "ckpt").glob("*.safetensors"))
+        return self._arms.get((run.id, written), lambda: _read_arms(run, self._tests(run)))
+
+
+def _read_arms(run: Run, images: Tensor) -> Arms:
+    config, found = run.config, run.folder.read_checkpoint()
+    if found is None:
+        raise RunError(f"The run {run.id} has no readable checkpoint.")
+    tensors, about = found
+    descriptor = ENCODERS.get(config.encoder)
+    if descriptor is None:
+        raise DataError(f"This program knows no encoder {config.encoder!r}, so the run cannot be used here.")
+    parameters = dict(config.encoder_parameters)
+    if "pretrained" in getattr(descriptor.parameters, "__dataclass_fields__", {}):
+        parameters["pretrained"] = False  # the checkpoint has every weight
+    encoders = []
+    for arm in range(config.arms):
+        encoder = descriptor.build(
+            channels=images.shape[1], side=images.shape[-1], dim=config.dim, parameters=parameters
+        )
+        try:
+            encoder.load_state_dict(under(tensors, f"arm{arm}/encoder/"))
+        except (KeyError, RuntimeError) as error:
+            raise RunError(f"The checkpoint of run {run.id} does not fit its configuration: {error}") from error
+        encoders.append(encoder.eval().requires_grad_(False))
+    return Arms(encoders=tuple(encoders), step=int(str(about.get("step", 0))))
+
+
+@torch.inference_mode()
+def _embedded(encoder: Encoder, pictures: list[np.ndarray], grey: bool) -> np.ndarray:
+    """Unit embeddings float32 ``[N, D]`` of photos uint8 ``[H, W, 3]`` of one size."""
+    images = torch.from_numpy(np.stack(pictures)).permute(0, 3, 1, 2).float() / 255
+    if grey:
+        images = images.mean(1, keepdim=True)
+    images = images.contiguous(memory_format=torch.channels_last)
+    # frozen features pass through half precision when the head is trained on them
+    raw = encoder(encoder.features(images).half().float()) if encoder.frozen else encoder(images)
+    return functional.normalize(raw.float(), dim=1).numpy()
+
+
+def _compared(run: Run, index: int, gallery: np.ndarray, vectors: np.ndarray, count: int) -> dict[str, Any]:
+    """The nearest points of the original and of the painted photo; the photo itself is not among them."""
+    probe = run.probe
+    assert probe is not None
+    points = gallery.astype(np.float32)
+    if not np.isfinite(points).all() or not np.isfinite(vectors).all():
+        raise DataError("The embeddings of this run are not numbers: its training blew up. Choose another run.")
+    lists = []
+    for vector in vectors:
+        similarity = points @ vector
+        similarity[index] = -np.inf
+        order = np.argsort(-similarity, kind="stable")[: max(count, _BEYOND)]
+        lists.append((order[order != index], similarity))
+    (first, near_first), (second, near_second) = lists
+    place = {int(point): rank for rank, point in enumerate(first)}
+    shown = [(first[:count], near_first, {}), (second[:count], near_second, place)]
+    before, after = (
+        [
+            {
+                "index": int(point),
+                "shared": int(shared),
+                "similarity": round(float(near[point]), 4),
+                "move": None if not old else _move(old.get(int(point)), rank, count),
+            }
+            for rank, (point, shared) in enumerate(zip(ids, shared_levels(probe, index, ids), strict=True))
+        ]
+        for ids, near, old in shown
+    )
+    return {"before": before, "after": after}
+
+
+def _move(before: int | None, rank: int, count: int) -> int | str:
+    return "new" if before is None or before >= count else before - rank
+
+
+def _last_snapshot(run: Run) -> tuple[int, int]:
+    """Number and step of the newest snapshot whose embeddings were kept."""
+    for k, step, _ in reversed(run.folder.snapshots()):
+        if is_regular(run.folder.embeddings_path(k)):
+            return k, step
+    raise DataError("This run kept no embeddings; train it again to use it here.")
+
+
+def _notes(asked: int, count: int, last: int, step: int) -> list[str]:
+    notes = []
+    if asked > count:
+        notes.append(f"{asked:,} neighbours were asked for; {count} are shown.")
+    if last != step:
+        notes.append(f"The weights are those of step {step:,}; the other photos were embedded at step {last:,}.")
+    return notes
+
+
+def _why_not(run: Run) -> str | None:
+    """Why a run cannot embed a new photo, or None."""
+    if run.config.mend is not None:
+        return "This run mends an image-text model; choose it among the models instead."
+    if run.recorded:
+        return "This recording came without weights. Train a run of your own to use it here."
+    if run.probe is None:
+        return "This run has not read its images yet."
+    if not any((run.folder.path / "ckpt").glob("*.safetensors")):
+        return "This run has no checkpoint yet. Wait until it has trained for some seconds."
+    try:
+        _last_snapshot(run)
+    except UserError as error:
+        return str(error)
+    return None
+
+
+def _about(run: Run, why: str | None) -> dict[str, Any]:
+    return {
+        "id": run.id,
+        "title": run_title(run),
+        "data": data_title(run),
+        "arms": arm_titles(run.config),
+        "points": 0 if run.probe is None else len(run.probe.labels),
+        "usable": why is None,
+        "why": why,
+    }

@@ -1,0 +1,1 @@
+"""The page: shell, sidebar, controls and tabs, built with Gradio."""

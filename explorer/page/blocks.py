@@ -1,0 +1,65 @@
+"""Gradio's page with one way of answering what cannot be done: a sentence, and nothing in the log but a line."""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+import gradio as gr
+
+from explorer.server import plain
+from explorer.server.http import RequestError, in_a_line
+from explorer.server.visitors import ADDRESS
+from trainers.errors import UserError
+
+_FAILED = "The server could not do this; its log says why. Check what was sent, or reload the page."
+_log = logging.getLogger(__name__)
+
+
+class Page(gr.Blocks):
+    """Every event and every public function passes here, whichever of Gradio's addresses it came by."""
+
+    def pending(self, address: str) -> int:
+        """Events of an address that wait or are worked on."""
+        events = list(self._queue.event_ids_to_events.values())
+        return sum(1 for event in events if event.request.scope.get(ADDRESS) == address)
+
+    async def process_api(self, block_fn: Any, inputs: Any, *args: Any, **kwargs: Any) -> dict[str, Any]:
+        """See Gradio; errors become sentences.
+
+        Raises:
+            gr.Error: always that, with a sentence.
+        """
+        try:
+            plain.check(inputs)
+            plain.check(getattr(kwargs.get("event_data"), "_data", None))
+            return await super().process_api(block_fn, inputs, *args, **kwargs)
+        except Exception as error:
+            raise spoken(error) from None
+
+    async def preprocess_data(self, *args: Any, **kwargs: Any) -> list[Any]:
+        """See Gradio; what a component does not take is the sender's mistake."""
+        try:
+            return await super().preprocess_data(*args, **kwargs)
+        except gr.Error:
+            raise
+        except Exception as error:
+            raise RequestError(f"What was sent does not fit: {_brief(error)}") from error
+
+
+def spoken(error: Exception) -> gr.Error:
+    """An error as Gradio hands it to the caller, with no traceback; what nobody foresaw is a line in the log."""
+    if isinstance(error, gr.Error):
+        sentence = str(error.message)
+    elif isinstance(error, (UserError, OSError)):
+        sentence = str(error)
+    else:
+        _log.error("an event failed: %s", in_a_line(error))
+        _log.debug("in full", exc_info=error)
+        sentence = _FAILED
+    return gr.Error(sentence.encode("utf-8", "replace").decode(), print_exception=False)
+
+
+def _brief(error: Exception) -> str:
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    return (lines[0] if lines else type(error).__name__)[:200]

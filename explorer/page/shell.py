@@ -1,0 +1,43 @@
+"""The page: sidebar on the left, tabs on the right, nothing that holds a connection open."""
+
+from __future__ import annotations
+
+import gradio as gr
+
+from explorer.object_removal.api import add_object_api
+from explorer.object_removal.finetune import Mending
+from explorer.object_removal.service import Objects
+from explorer.page.blocks import Page
+from explorer.page.sidebar import opened, sidebar
+from explorer.page.tabs import TABS, TabContext
+from explorer.server.api import add_api
+from explorer.server.runs import Runs
+from explorer.settings import Settings
+
+HEAD = """
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<link rel="stylesheet" href="gradio_api/rankscope/assets/page/style.css">
+<script type="module" src="gradio_api/rankscope/assets/page/shell.js"></script>
+"""
+
+# Whether the settings would cover the page is known only in the browser.
+_NARROW = """() => {
+  if (window.innerWidth < 769) document.querySelector("#rs-sidebar.open .toggle-button")?.click();
+  return [];
+}"""
+
+
+def page(settings: Settings, runs: Runs, objects: Objects) -> Page:
+    """Build the page."""
+    mending = Mending(runs, objects.sets, objects.models)
+    with Page(title="Rankscope", fill_width=True, analytics_enabled=False, delete_cache=(3600, 3600)) as blocks:
+        sidebar(blocks, runs, TABS.values())
+        with gr.Tabs(elem_id="rs-tabs"):
+            for descriptor in TABS.values():
+                with gr.Tab(descriptor.title, id=descriptor.name) as tab:
+                    descriptor.build(TabContext(page=blocks, settings=settings, runs=runs, mending=mending))
+                tab.select(fn=None, js=opened(descriptor))
+        add_api(runs)
+        add_object_api(objects)
+        blocks.load(fn=None, js=_NARROW)
+    return blocks

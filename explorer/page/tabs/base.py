@@ -1,0 +1,44 @@
+"""What every tab is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import gradio as gr
+
+from explorer.object_removal.finetune import Mending
+from explorer.server.runs import Runs
+from explorer.settings import Settings
+
+
+@dataclass(frozen=True, kw_only=True)
+class TabContext:
+    """What a tab may use: the page it is built in, the settings, the runs, and what starts mending ones."""
+
+    page: gr.Blocks
+    settings: Settings
+    runs: Runs
+    mending: Mending
+
+
+@dataclass(frozen=True, kw_only=True)
+class TabDescriptor:
+    """One tab of the page.
+
+    Attributes:
+        name: id of the tab.
+        title: as printed.
+        order: place among the tabs, smaller first.
+        build: adds the tab's content; called once inside the tab.
+        trains: the sidebar shows the settings of a comparison and Train while the tab is open, and the run it starts
+            belongs here.
+        aside: what the sidebar says instead, where it starts nothing: one or two sentences.
+    """
+
+    name: str
+    title: str
+    order: int
+    build: Callable[[TabContext], None]
+    trains: bool = False
+    aside: str = ""

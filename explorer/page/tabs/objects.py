@@ -1,0 +1,62 @@
+"""The tab "Remove an object": take an object out of a photo and see what each model still says about it.
+
+``assets/object_removal/object_removal.js`` draws it and asks the routes of :mod:`explorer.object_removal.routes`. What
+starts or controls a mending
+run goes through a Gradio event of this component, and so through Gradio's own checks; the reply reaches the page's
+modules as an event of the window.
+"""
+
+from __future__ import annotations
+
+import json
+
+import gradio as gr
+
+from explorer.page.tabs.base import TabContext, TabDescriptor
+from explorer.server.visitors import caller
+
+_TEMPLATE = '<div class="rs-object"><p class="rs-loading">Opening the photos …</p></div>'
+_LOAD = """
+const root = (window.gradio_config?.root ?? location.origin).replace(/\\/$/, "");
+const act = (action, payload) => trigger("act", { ...payload, action });
+import(`${root}/gradio_api/rankscope/assets/object.js`).then(
+  (object) => object.mount(element, { act, public: props.public }),
+  (error) => {
+    const host = element.querySelector(".rs-loading");
+    if (host) host.textContent = `The photos could not be opened: ${error.message}. Reload the page.`;
+  },
+);
+"""
+_REPLY = """(said) => {
+  window.dispatchEvent(new CustomEvent("rankscope:mending", { detail: JSON.parse(said || "{}") }));
+  window.dispatchEvent(new CustomEvent("rankscope:changed"));
+  return [];
+}"""
+
+
+def build(context: TabContext) -> None:
+    """Add the tab's host and its events."""
+    said = gr.Textbox(visible=False, label="Reply")
+    host = gr.HTML(
+        html_template=_TEMPLATE,
+        js_on_load=_LOAD,
+        apply_default_css=False,
+        elem_id="object-view",
+        public=context.settings.public,
+    )
+
+    def act(event: gr.EventData, request: gr.Request) -> str:
+        return json.dumps(context.mending.perform(event._data, caller(request)))
+
+    host.act(act, None, said, api_visibility="private", show_progress="hidden").then(
+        fn=None, inputs=[said], outputs=None, js=_REPLY
+    )
+
+
+DESCRIPTOR = TabDescriptor(
+    name="object",
+    title="Remove an object",
+    order=20,
+    build=build,
+    aside="Photos, models and fill are chosen at the top of this tab, and training is started under Mend this model.",
+)

@@ -1,0 +1,60 @@
+"""The Runs tab: every run with its state, size and headline numbers; open, resume, download, delete.
+
+``assets/runs/runs.js`` draws the list from ``GET runs`` while somebody looks at it. What changes a run goes through a
+Gradio event of this component, and so through Gradio's own checks.
+"""
+
+from __future__ import annotations
+
+import json
+
+import gradio as gr
+
+from explorer.page.inspection import failed
+from explorer.page.run_buttons import attempt
+from explorer.page.tabs.base import TabContext, TabDescriptor
+from explorer.server.runs import Runs
+from explorer.server.visitors import NOBODY, Caller, caller
+
+_TEMPLATE = '<div class="rs-runs"><p class="rs-loading">Reading the runs …</p></div>'
+_LOAD = """
+const root = (window.gradio_config?.root ?? location.origin).replace(/\\/$/, "");
+const act = (action, id, token) => trigger("act", { action, id, token });
+import(`${root}/gradio_api/rankscope/assets/runs.js`).then(
+  (runs) => runs.mount(element, { act, public: props.public }),
+  (error) => {
+    const host = element.querySelector(".rs-loading");
+    if (host) host.textContent = `The runs could not be listed: ${error.message}. Reload the page.`;
+  },
+);
+"""
+_CHANGED = "() => { window.dispatchEvent(new CustomEvent('rankscope:changed')); return []; }"
+
+
+def build(context: TabContext) -> None:
+    """Add the list to the tab."""
+    said = gr.HTML("", elem_id="rs-runs-said")
+    listing = gr.HTML(
+        html_template=_TEMPLATE,
+        js_on_load=_LOAD,
+        apply_default_css=False,
+        elem_id="rs-runs-list",
+        public=context.settings.public,
+    )
+
+    def act(event: gr.EventData, request: gr.Request) -> str:
+        return perform(context.runs, event._data, caller(request))
+
+    listing.act(act, None, said, api_visibility="private", show_progress="hidden").then(fn=None, js=_CHANGED)
+
+
+def perform(runs: Runs, data: object, asking: Caller = NOBODY) -> str:
+    """Do what the list asks for; returns a sentence as HTML. The data come from a browser and may be anything."""
+    asked = data if isinstance(data, dict) else {}
+    act = runs.acts(asking).get(str(asked.get("action")))
+    if act is None:
+        return failed(f"A run can be paused, resumed, stopped or deleted; {json.dumps(asked)[:80]} came.")
+    return attempt(act, str(asked.get("id") or ""), str(asked.get("token") or ""))
+
+
+DESCRIPTOR = TabDescriptor(name="runs", title="Runs", order=80, build=build, trains=True)

@@ -1,0 +1,243 @@
+"""What every request passes before Gradio or a route of ours sees it, and every reply on its way out.
+
+Gradio takes uploads of any size from anyone, runs what another site's page posts to it, and answers what it did not
+expect with a traceback. None of this can be switched off, so it is kept outside.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import logging
+import re
+import socket
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from urllib.parse import urlsplit
+
+from anyio import to_thread
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.responses import Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from explorer.server import plain
+from explorer.server.http import RequestError, in_a_line, json_reply
+from explorer.server.visitors import ADDRESS, address_of
+
+API = "/gradio_api"
+LARGEST = 42 * 1024 * 1024
+"""Bytes of a request: a picture of 30 MB in base64, and what goes with it."""
+PENDING = 12
+"""Events of one address that may wait or be worked on in Gradio's queue of a public page."""
+BYTES_ADDRESS = f"{API}/rankscope/objects/upload"
+BYTES_TYPES = ("application/octet-stream", "image/jpeg", "image/png", "image/webp", "image/gif", "image/bmp")
+_SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
+# nothing of the page needs them: files to disk, development tools, requests to other servers
+_CLOSED = re.compile(
+    rf"{API}/(upload|upload_progress|process_recording|stream|component_server|deep_link|proxy=|dev|vibe|undo-vibe"
+    r"|run-history|profiling|custom_component)|/monitoring"
+)
+_EVENTS = re.compile(rf"{API}/(call|run|api|queue/join)(/|$)")
+_ANSWERED = re.compile(rf"{API}/(run|api)/")
+_TOO_LARGE = f"At most {LARGEST // 2**20} MB can be sent here. Send less."
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rules:
+    """How strict the guard is.
+
+    Attributes:
+        public: visitors may come under any name of this server; their events are counted.
+        on_space: the page is shown in a frame of the Hub, and a proxy tells the visitors' addresses.
+        host: the address that the server listens at.
+        hosts: further names that it is reached by.
+        pending: number of events of an address that Gradio's queue holds; None: not counted.
+    """
+
+    public: bool = False
+    on_space: bool = False
+    host: str = "127.0.0.1"
+    hosts: tuple[str, ...] = ()
+    pending: Callable[[str], int] | None = None
+
+    def knows(self, host: str) -> bool:
+        """Whether a local page answers under this ``Host``: a name that another site could point here is refused."""
+        name = _name(host)
+        if name in {"localhost", "127.0.0.1", "::1", self.host.lower(), *(one.lower() for one in self.hosts)}:
+            return True
+        if _is_loopback(self.host):
+            return False
+        own = socket.gethostname().lower()
+        return name in {own, f"{own}.local"} or _is_address(name)
+
+    def frames(self) -> str:
+        """Who may show the page in a frame."""
+        return "'self' https://huggingface.co https://*.hf.space" if self.on_space else "'self'"
+
+
+class Guard:
+    """The middleware, for ``launch(app_kwargs={"middleware": [Middleware(Guard, rules=...)]})``."""
+
+    def __init__(self, app: ASGIApp, rules: Rules) -> None:
+        self._app = app
+        self._rules = rules
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Refuse, or pass on."""
+        if scope["type"] != "http":
+            if scope["type"] != "websocket":  # the page opens none
+                await self._app(scope, receive, send)
+            return
+        headers = Headers(scope=scope)
+        client = (scope.get("client") or ("",))[0]
+        scope[ADDRESS] = address_of(client, headers, self._rules.on_space)
+        sent = _Sent(send, scope["path"], self._rules)
+        refusal = self._refusal(scope, headers)
+        if refusal is not None:
+            await refusal(scope, receive, sent)
+            return
+        try:
+            bounded: Receive = _Bounded(receive)
+            if scope["method"] not in _SAFE and scope["path"] != BYTES_ADDRESS:
+                bounded = await _readable(bounded)
+            await self._app(scope, bounded, sent)
+        except _TooLargeError:
+            await _refused(413, _TOO_LARGE)(scope, receive, sent)
+        except RequestError as error:
+            await _refused(400, str(error))(scope, receive, sent)
+        except Exception as error:
+            _log.error("%s: %s", scope["path"], in_a_line(error))
+            if not sent.begun:
+                await _refused(400, "This request cannot be understood. Check its address and its values.")(
+                    scope, receive, sent
+                )
+
+    def _refusal(self, scope: Scope, headers: Headers) -> Response | None:
+        path, rules = scope["path"], self._rules
+        if not rules.public and not rules.knows(headers.get("host", "")):
+            return _refused(
+                403, "This page is served to this machine alone. Open it by the address that was printed at its start."
+            )
+        if _CLOSED.match(path):
+            return _refused(404, "There is nothing at this address.")
+        if scope["method"] in _SAFE:
+            return None
+        if not rules.public and _foreign(headers):
+            return _refused(403, "Another site's page sent this. Use the page itself.")
+        kind = headers.get("content-type", "").partition(";")[0].strip().lower()
+        if path == BYTES_ADDRESS:
+            if kind not in BYTES_TYPES:
+                return _refused(415, "The bytes of an image were needed, sent as application/octet-stream.")
+        elif kind != "application/json":
+            return _refused(415, "JSON was needed, sent as application/json.")
+        said = headers.get("content-length", "0")
+        if not (said.isascii() and said.isdigit()) or len(said) > 12 or int(said) > LARGEST:
+            return _refused(413, _TOO_LARGE)
+        if rules.pending is not None and _EVENTS.match(path) and rules.pending(scope[ADDRESS]) >= PENDING:
+            return _refused(429, f"{PENDING} requests of yours are being worked on; wait until some of them are done.")
+        return None
+
+
+class _TooLargeError(Exception):
+    """More came than was said."""
+
+
+class _Bounded:
+    """Counts what comes; a request need not say how long it is."""
+
+    def __init__(self, receive: Receive) -> None:
+        self._receive = receive
+        self._total = 0
+
+    async def __call__(self) -> Message:
+        message = await self._receive()
+        self._total += len(message.get("body", b""))
+        if self._total > LARGEST:
+            raise _TooLargeError
+        return message
+
+
+async def _readable(receive: Receive) -> Receive:
+    """The body, read and looked through, to be received once more: Gradio stumbles over texts that are no Unicode.
+
+    Raises:
+        RequestError: it is no JSON object, or holds what :func:`explorer.server.plain.check` refuses.
+    """
+    parts, more = [], True
+    while more:
+        message = await receive()
+        if message["type"] != "http.request":  # gone before all of it came
+            return receive
+        parts.append(message.get("body", b""))
+        more = message.get("more_body", False)
+    body, given = b"".join(parts), False
+    await to_thread.run_sync(plain.parse, body)
+
+    async def again() -> Message:
+        nonlocal given
+        if given:
+            return await receive()
+        given = True
+        return {"type": "http.request", "body": body, "more_body": False}
+
+    return again
+
+
+class _Sent:
+    """Adds the headers of every reply, and knows whether it has begun."""
+
+    def __init__(self, send: Send, path: str, rules: Rules) -> None:
+        self._send = send
+        self._path = path
+        self._rules = rules
+        self.begun = False
+
+    async def __call__(self, message: Message) -> None:
+        if message["type"] == "http.response.start":
+            self.begun = True
+            # Gradio calls every refusal of an event an error of the server
+            if message["status"] == 500 and _ANSWERED.match(self._path):
+                message["status"] = 400
+            headers = MutableHeaders(scope=message)
+            headers["Content-Security-Policy"] = f"frame-ancestors {self._rules.frames()}"
+            headers["X-Content-Type-Options"] = "nosniff"
+            headers["Referrer-Policy"] = "same-origin"
+            if not self._rules.on_space:
+                headers["X-Frame-Options"] = "SAMEORIGIN"
+        await self._send(message)
+
+
+def _refused(status: int, sentence: str) -> Response:
+    return json_reply({"error": sentence, "detail": sentence}, status)  # Gradio's clients read ``detail``
+
+
+def _foreign(headers: Mapping[str, str]) -> bool:
+    """Whether a page of another origin sent this; programs send no origin."""
+    if headers.get("sec-fetch-site", "").lower() in ("cross-site", "same-site"):
+        return True
+    origin = headers.get("origin")
+    if origin is None:
+        return False
+    try:
+        return urlsplit(origin).netloc.lower() != headers.get("host", "").lower()
+    except ValueError:  # no address at all, say an open bracket
+        return True
+
+
+def _name(host: str) -> str:
+    """The name in a ``Host`` header, without port and brackets."""
+    if host.startswith("["):
+        return host[1:].partition("]")[0].lower()
+    return host.partition(":")[0].lower()
+
+
+def _is_address(name: str) -> bool:
+    try:
+        ipaddress.ip_address(name)
+    except ValueError:
+        return False
+    return True
+
+
+def _is_loopback(host: str) -> bool:
+    return host.lower() == "localhost" or (_is_address(host) and ipaddress.ip_address(host).is_loopback)

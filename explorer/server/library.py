@@ -1,0 +1,239 @@
+"""The runs that a page can show: own ones in the runs folder, recorded ones that ship with the program."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import TypeVar
+
+import numpy as np
+
+from explorer.server.cache import Cache, Room
+from trainers.config import RunConfig
+from trainers.errors import RunError
+from trainers.runs import RunFolder, is_id, list_runs
+from trainers.runs.damage import damaged, reading
+from trainers.runs.records import ACTIVE, Frame, Probe
+from trainers.runs.regular import is_regular
+
+OPEN_RUNS = 64
+WATCHED_SECONDS = 15.0  # a page that shows a run asks for it at least every five
+SWEEP_SECONDS = 2.0
+MEGABYTE = 2**20
+READ_AGAIN = 64 * MEGABYTE
+"""Most that is kept of what could be read again: maps, coordinates, embeddings, photos of sets."""
+MOVING = frozenset({"queued", *ACTIVE})
+Stamp = tuple[tuple[str, int, int], ...]
+T = TypeVar("T")
+
+
+class Run:
+    """One run folder, open for reading; keeps what never changes.
+
+    Its database is held open for as long as somebody watches: see :meth:`Library.close_unwatched`.
+    """
+
+    def __init__(self, folder: RunFolder) -> None:
+        self.folder = folder
+        self.watched = float("-inf")  # monotonic seconds
+        self.id = folder.id
+        self.recorded = folder.read_only
+        self._config: RunConfig | None = None
+        self._probe: Probe | None = None
+        self._size: tuple[float, int] | None = None
+        self._resting: dict[str, tuple[Stamp, object]] = {}
+
+    @property
+    def config(self) -> RunConfig:
+        """What was asked for."""
+        if self._config is None:
+            self._config = self.folder.config
+        return self._config
+
+    @property
+    def probe(self) -> Probe | None:
+        """The points of the maps; None until the data is read."""
+        if self._probe is None:
+            self._probe = self.folder.probe()
+        return self._probe
+
+    def size(self, updated: float) -> int:
+        """Bytes on disk, counted again only when ``updated`` (of the run's state) has changed."""
+        if self._size is None or self._size[0] != updated:
+            self._size = (updated, self.folder.size())
+        return self._size[1]
+
+    def at_rest(self, name: str, make: Callable[[], T]) -> T:
+        """What ``make`` reads of the database; not read again before the run moves or something is written to it.
+
+        Args:
+            name: of what is read.
+        """
+        stamp = self._stamp()
+        known = self._resting.get(name)
+        if known is not None and known[0] == stamp:
+            return known[1]  # type: ignore[return-value]
+        value = make()
+        if self.folder.state().phase not in MOVING:
+            self._resting[name] = (stamp, value)
+        return value
+
+    def _stamp(self) -> Stamp:
+        """Differs after every write: times and sizes of the database and of its journal, where that holds anything."""
+        found = []
+        for name in ("run.db", "run.db-wal"):
+            with contextlib.suppress(OSError):
+                about = (self.folder.path / name).stat()
+                if about.st_size:  # reading alone makes an empty journal
+                    found.append((name, about.st_mtime_ns, about.st_size))
+        return tuple(found)
+
+
+class Library:
+    """Finds runs by id and reads them, for many viewers at once.
+
+    Args:
+        root: folder of the own runs; need not exist yet.
+        recorded: folder of the recordings; nothing is ever written there.
+    """
+
+    def __init__(self, root: Path, recorded: Path) -> None:
+        self.root = root
+        self.recorded = recorded
+        self._runs: Cache[Run] = Cache(limit=OPEN_RUNS, dropped=lambda run: run.folder.db.close())
+        self.room = Room(READ_AGAIN)
+        self._coordinates: Cache[bytes] = Cache(limit=self.room, cost=len)
+        self._frames: Cache[Frame] = Cache(limit=self.room, cost=_frame_bytes)
+        self._embeddings: Cache[tuple[np.ndarray, ...]] = Cache(
+            limit=self.room, cost=lambda arms: sum(arm.nbytes for arm in arms)
+        )
+        self._lock = threading.Lock()
+        self._sweep: threading.Timer | None = None
+        self._closed = False
+
+    def watch(self, run_id: str) -> Run:
+        """Open a run that somebody looks at; its database stays open until they have stopped for a while.
+
+        Raises:
+            RunError: as :meth:`get`.
+        """
+        run = self.get(run_id)
+        run.watched = time.monotonic()
+        return run
+
+    def get(self, run_id: str) -> Run:
+        """Open a run for a moment; an own one wins over a recording of the same id.
+
+        Raises:
+            RunError: no such run, half-deleted, damaged or of another version.
+        """
+        self._sweep_later()
+        run = self._runs.get(run_id, lambda: self._open(run_id))
+        if not run.folder.present:
+            self._runs.drop(run_id)
+            run.folder.check()
+        return run
+
+    def folders(self) -> list[RunFolder]:
+        """Own runs, newest first, then recordings, newest first. They may be damaged."""
+        own = list_runs(self.root)
+        taken = {folder.id for folder in own}
+        return own + [folder for folder in list_runs(self.recorded, read_only=True) if folder.id not in taken]
+
+    def frame(self, run: Run, k: int) -> Frame:
+        """The maps of snapshot ``k``.
+
+        Raises:
+            RunError: there is none, or it is damaged.
+        """
+        return self._frames.get(self._key(run, k), lambda: _read_frame(run, k))
+
+    def coordinates(self, run: Run, k: int) -> bytes:
+        """For each arm ``P x 2`` little-endian uint16, x and y interleaved: ``4 * P * arms`` bytes.
+
+        Raises:
+            RunError: there is no frame ``k``, or it is damaged.
+        """
+        return self._coordinates.get(self._key(run, k), lambda: _encode(_read_frame(run, k)))
+
+    def version(self, run: Run, k: int) -> str:
+        """A word that changes when frame ``k`` is written again.
+
+        Raises:
+            RunError: there is no frame ``k``.
+        """
+        return f"{k}-{self._key(run, k)[2]:x}"
+
+    def embeddings(self, run: Run, k: int) -> tuple[np.ndarray, ...] | None:
+        """Float16 ``[P, D]`` of every arm at snapshot ``k``; None where they were not kept."""
+        path = run.folder.embeddings_path(k)
+        if not is_regular(path):
+            return None
+        with reading(run.id):
+            key = (run.id, k, path.stat().st_mtime_ns)
+        return self._embeddings.get(key, lambda: run.folder.embeddings(k))
+
+    def close_unwatched(self) -> int:
+        """Close the databases that nobody has watched for a while; returns how many are still open."""
+        open_ = [run for run in self._runs.kept() if run.folder.db.is_open]
+        idle = [run for run in open_ if time.monotonic() - run.watched > WATCHED_SECONDS]
+        for run in idle:
+            run.folder.db.close()  # whoever uses it at this moment opens it again
+        return len(open_) - len(idle)
+
+    def close(self) -> None:
+        """Close every database and forget everything."""
+        with self._lock:
+            self._closed = True
+            if self._sweep is not None:
+                self._sweep.cancel()
+        for cache in (self._runs, self._coordinates, self._frames, self._embeddings):
+            cache.clear()
+
+    def _sweep_later(self) -> None:
+        """See to it that what is opened now is closed, even if nobody ever asks for anything again."""
+        with self._lock:
+            if self._sweep is None and not self._closed:
+                self._sweep = threading.Timer(SWEEP_SECONDS, self._swept)
+                self._sweep.daemon = True
+                self._sweep.start()
+
+    def _swept(self) -> None:
+        with self._lock:
+            self._sweep = None
+        if self.close_unwatched():
+            self._sweep_later()
+
+    def _open(self, run_id: str) -> Run:
+        try:
+            return Run(RunFolder.open(self.root, run_id))
+        except RunError:
+            if not is_id(run_id) or not is_regular(self.recorded / run_id / "config.json"):
+                raise
+        return Run(RunFolder.open(self.recorded, run_id, read_only=True))
+
+    def _key(self, run: Run, k: int) -> tuple[str, int, int]:
+        # the time of writing is in the key because a resumed run may write a frame of the same number again
+        try:
+            return run.id, k, run.folder.frame_path(k).stat().st_mtime_ns
+        except OSError as error:
+            raise RunError(f"The run {run.id} has no frame {k}.") from error
+
+
+def _read_frame(run: Run, k: int) -> Frame:
+    """Frame ``k``, which shows the points of the run's probe where that is known."""
+    frame = run.folder.frame(k)
+    if run.probe is not None and len(run.probe.labels) != len(frame.arms[0].xy):
+        raise damaged(run.id, f"the maps of frame {k} have other points than the probe")
+    return frame
+
+
+def _encode(frame: Frame) -> bytes:
+    return b"".join(np.ascontiguousarray(arm.xy, dtype="<u2").tobytes() for arm in frame.arms)
+
+
+def _frame_bytes(frame: Frame) -> int:
+    return sum(arm.xy.nbytes + arm.neighbours.nbytes for arm in frame.arms)

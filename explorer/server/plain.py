@@ -1,0 +1,109 @@
+"""Values that came from outside as JSON: what no function of ours should meet is refused before it gets there."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import json
+import math
+import re
+import typing
+from collections.abc import Callable
+from typing import Any
+
+from pydantic import ConfigDict, TypeAdapter, ValidationError
+
+from explorer.server.http import RequestError
+
+DEEPEST = 32
+LARGEST_WHOLE = 2**63
+MOST_MARKS = 100_000
+"""Commas and brackets of a request. A value takes a hundred times the memory of its two letters, and a look; the only
+long request is one long text."""
+_SHOWN = 60
+_HALF = re.compile("[\ud800-\udfff]")
+_STRICT = ConfigDict(strict=True)
+
+
+def parse(body: bytes) -> dict[str, Any]:
+    """The JSON object of a request, checked; an empty body is an empty object.
+
+    Raises:
+        RequestError: it is none.
+    """
+    if sum(map(body.count, (b",", b"[", b"{"))) > MOST_MARKS:
+        raise RequestError(f"A request may hold {MOST_MARKS:,} commas and brackets; more came.")
+    try:
+        values = json.loads(body or b"{}")
+    except (ValueError, RecursionError) as error:
+        raise RequestError("A JSON object was needed; what came cannot be read as JSON.") from error
+    if not isinstance(values, dict):
+        raise RequestError(f"A JSON object was needed; {seen(values)} came.")
+    check(values)
+    return values
+
+
+def check(value: Any) -> None:
+    """Refuse texts that are no Unicode, numbers that no field holds, and values nested without end.
+
+    Raises:
+        RequestError: with a sentence.
+    """
+    pending = [(value, 0)]
+    while pending:
+        one, depth = pending.pop()
+        if depth > DEEPEST:
+            raise RequestError(f"Values may be nested {DEEPEST} deep; deeper ones came.")
+        if isinstance(one, str):
+            if _HALF.search(one):
+                raise RequestError("A text holds half a character (a lone surrogate). Send whole ones.")
+        elif isinstance(one, int):
+            if not -LARGEST_WHOLE <= one < LARGEST_WHOLE:
+                raise RequestError("A whole number of at most 19 digits was needed; a longer one came.")
+        elif isinstance(one, float):
+            if not math.isfinite(one):
+                raise RequestError("A finite number was needed; JSON has no other.")
+        elif isinstance(one, dict):
+            pending += [(each, depth + 1) for pair in one.items() for each in pair]
+        elif isinstance(one, (list, tuple)):
+            pending += [(each, depth + 1) for each in one]
+
+
+def seen(value: object) -> str:
+    """A value as it came, shortened."""
+    if value is None:
+        return "nothing"
+    text = json.dumps(value, ensure_ascii=False, default=str)
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]} …"
+
+
+def typed(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The function, with its arguments checked against their annotations; null stands for a default.
+
+    Arguments whose type is no plain one (Gradio's own, such as the request) are passed on as they are.
+    """
+    hints = typing.get_type_hints(function)
+    signature = inspect.signature(function)
+    plain = [name for name in signature.parameters if "gradio" not in str(hints[name])]
+    adapters = {name: TypeAdapter(hints[name], config=_STRICT) for name in plain}
+
+    @functools.wraps(function)
+    def checked(*args: Any, **kwargs: Any) -> Any:
+        bound = signature.bind(*args, **kwargs)
+        for name, adapter in adapters.items():
+            value, default = bound.arguments.get(name), signature.parameters[name].default
+            if value is None and default is not inspect.Parameter.empty:
+                bound.arguments[name] = default
+                continue
+            try:
+                check(value)
+                adapter.validate_python(value)
+            except ValidationError as error:
+                first = error.errors(include_url=False, include_context=False)[0]
+                where = ".".join([name, *map(str, first["loc"])])
+                raise RequestError(
+                    f"{where}: {first['msg'][:1].lower()}{first['msg'][1:]}; {seen(first['input'])} came."
+                ) from None
+        return function(*bound.args, **bound.kwargs)
+
+    return checked

@@ -1,0 +1,71 @@
+"""The results of one query, in every arm: the nearest points in the full space and how bad each of them is."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import torch
+
+from explorer.server.library import Library, Run
+from trainers.errors import RunError
+from trainers.metrics import evaluate
+from trainers.runs.records import Probe
+
+RESULTS = 10
+
+
+def neighbours(library: Library, run: Run, k: int, index: int) -> dict[str, Any]:
+    """The first results of query ``index`` at frame ``k``, and the query's own AP and H-AP over the whole probe.
+
+    The ids come with the frame; similarities and scores need the embeddings of ``k`` and are None where those were not
+    kept. The query itself is never among its results.
+
+    Raises:
+        RunError: no probe yet, no frame ``k`` or no point ``index``.
+    """
+    probe = run.probe
+    if probe is None or not 0 <= index < len(probe.labels):
+        count = 0 if probe is None else len(probe.labels)
+        raise RunError(f"The run {run.id} has {count} points, numbered from 0; there is no point {index}.")
+    frame = library.frame(run, k)
+    embeddings = library.embeddings(run, k)
+    arms = []
+    for i, arm in enumerate(frame.arms):
+        ids = arm.neighbours[index][:RESULTS]
+        scored = _unknown(len(ids)) if embeddings is None else _scored(probe, embeddings[i], index, ids)
+        arms.append({"ids": ids.tolist(), "shared": shared_levels(probe, index, ids).tolist()} | scored)
+    return {"k": k, "index": index, "arms": arms}
+
+
+def shared_levels(probe: Probe, index: int, ids: np.ndarray) -> np.ndarray:
+    """How many label levels each of ``ids`` shares with point ``index``: 0 (unrelated) to L (same finest class)."""
+    return (probe.labels[ids] == probe.labels[index]).sum(axis=1)
+
+
+def query_scores(embeddings: np.ndarray, labels: np.ndarray, index: int) -> dict[str, float | None]:
+    """AP (finest level) and H-AP of point ``index`` ranked against every other point; None without a positive.
+
+    Args:
+        embeddings: float32 ``[P, D]``, finite.
+        labels: integers ``[P, L]``, finest first.
+    """
+    vectors, classes = torch.from_numpy(embeddings), torch.from_numpy(labels).long()
+    others = torch.arange(len(vectors)) != index
+    query = slice(index, index + 1)
+    scores = evaluate(
+        vectors[query], classes[query], vectors[others], classes[others], metrics=("AP", "HAP"), per_query=True
+    )
+    return {name: None if np.isnan(scores[name][0]) else round(float(scores[name][0]), 6) for name in ("AP", "HAP")}
+
+
+def _scored(probe: Probe, embeddings: np.ndarray, index: int, ids: np.ndarray) -> dict[str, Any]:
+    vectors = embeddings.astype(np.float32)
+    if not np.isfinite(vectors).all():  # training blew up: the map stands still, the numbers mean nothing
+        return _unknown(len(ids))
+    similarity = vectors[ids] @ vectors[index]
+    return {"similarity": [round(float(s), 4) for s in similarity]} | query_scores(vectors, probe.labels, index)
+
+
+def _unknown(results: int) -> dict[str, Any]:
+    return {"similarity": [None] * results, "AP": None, "HAP": None}

@@ -1,0 +1,217 @@
+"""What the page's modules fetch: run lists, polls, frames, thumbnails, neighbours and downloads. Reads only.
+
+The routes are handed to Gradio (``launch(app_kwargs={"routes": routes(...)})``) and come before its own. The endpoints
+are plain functions, so Starlette runs them in threads and the event loop stays free.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Protocol
+
+from anyio import CapacityLimiter, to_thread
+from starlette.background import BackgroundTask
+from starlette.requests import Request
+from starlette.responses import FileResponse, Response
+from starlette.routing import Mount, Route
+
+from explorer.exports import EXPORTS, filename
+from explorer.server import retrieve, view
+from explorer.server.http import Endpoint, RequestError, answering, json_reply
+from explorer.server.library import Library, Run
+from explorer.server.view import Queue
+from explorer.settings import ASSETS
+from trainers.errors import RunError, UserError
+from trainers.runs.damage import reading
+
+PREFIX = "/gradio_api/rankscope"
+FOREVER = "public, max-age=31536000, immutable"
+TOKEN_HEADER = "x-rankscope-token"
+_ASSET = re.compile(r"(?:[a-z_]+/)?[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+)*\.(?:js|css|svg)")
+_TYPES = {".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}
+_BINARY = "application/octet-stream"
+_NUMBER = re.compile(r"[0-9]{1,9}")
+
+
+class Layout(Protocol):
+    """The process that turns snapshots into maps."""
+
+    def watch(self, run_id: str) -> None:
+        """Somebody looks at this run: keep its maps up to date."""
+
+
+def routes(
+    library: Library, layout: Layout | None, queue: Queue | None, assets: Path = ASSETS, more: Sequence[Route] = ()
+) -> list[Route | Mount]:
+    """All routes, under ``/gradio_api/rankscope``.
+
+    Args:
+        layout: told which runs are being watched; None: nobody lays out.
+        queue: knows the places in the waiting line; None: no line.
+        assets: folder of the page's own modules and styles.
+        more: further routes under the same prefix; they come first.
+    """
+    ends = Endpoints(library, layout, queue, assets)
+    table: Mapping[str, Endpoint] = {
+        "/assets/{name:path}": ends.asset,
+        "/runs": ends.runs,
+        "/start": ends.start,
+        "/run/{id}": _of_one_run(ends.about),
+        "/run/{id}/poll": _of_one_run(ends.poll),
+        "/run/{id}/frame/{k}": _of_one_run(ends.frame),
+        "/run/{id}/frameinfo/{k}": _of_one_run(ends.frame_info),
+        "/run/{id}/sheet/{name}": _of_one_run(ends.sheet),
+        "/run/{id}/neighbours/{k}/{index}": _of_one_run(ends.neighbours),
+        "/run/{id}/download/{kind}": ends.download,
+        "/{rest:path}": ends.missing,
+    }
+    own = [Route(path, answering(end), methods=["GET"]) for path, end in table.items()]
+    return [Mount(PREFIX, routes=[*more, *own])]
+
+
+class Endpoints:
+    """One method per route; errors meant for people are raised, and worded into replies outside."""
+
+    def __init__(self, library: Library, layout: Layout | None, queue: Queue | None, assets: Path) -> None:
+        self._library = library
+        self._layout = layout
+        self._queue = queue
+        self._assets = assets
+        self._writing: CapacityLimiter | None = None
+
+    def asset(self, request: Request) -> Response:
+        """A module, style or drawing of the page."""
+        name = request.path_params["name"]
+        path = self._assets / name
+        if not _ASSET.fullmatch(name) or not path.is_file():
+            raise RunError(f"There is no asset {name[:80]!r}.")
+        about = path.stat()
+        tag = f'"{about.st_mtime_ns:x}-{about.st_size:x}"'
+        headers = {"Cache-Control": "no-cache", "ETag": tag}
+        if _knows(request, tag):
+            return Response(status_code=304, headers=headers)
+        return FileResponse(path, media_type=_TYPES[path.suffix], headers=headers)
+
+    def runs(self, request: Request) -> Response:
+        """The list of runs."""
+        token = request.headers.get(TOKEN_HEADER) or None
+        return json_reply({"runs": view.runs(self._library, self._queue, token)})
+
+    def start(self, _request: Request) -> Response:
+        """Which run to show first."""
+        return json_reply({"id": view.start(self._library)})
+
+    def about(self, request: Request) -> Response:
+        """One run, without its frames."""
+        return json_reply(view.about(self._run(request)))
+
+    def poll(self, request: Request) -> Response:
+        """What is new."""
+        run = self._run(request)
+        after, row = _query(request, "after", -1), _query(request, "row", 0)
+        if self._layout is not None and not run.recorded:
+            self._layout.watch(run.id)
+        return json_reply(view.poll(run, self._queue, after, row))
+
+    def frame(self, request: Request) -> Response:
+        """The maps of all arms, as binary coordinates."""
+        run, k = self._run(request), _path(request, "k")
+        content = self._library.coordinates(run, k)
+        if run.recorded or run.folder.state().phase == "finished":
+            return Response(content, media_type=_BINARY, headers={"Cache-Control": FOREVER})
+        # a run that can be resumed may write a frame of the same number again
+        return _unless_known(request, self._library.version(run, k), content)
+
+    def frame_info(self, request: Request) -> Response:
+        """Step, quality and drift of one frame."""
+        return json_reply(view.frame_info(self._run(request), _path(request, "k")))
+
+    def sheet(self, request: Request) -> Response:
+        """One sheet of thumbnails."""
+        run = self._run(request)
+        name = request.path_params["name"]
+        number, _, suffix = name.partition(".")
+        if suffix != "webp" or not _NUMBER.fullmatch(number):
+            raise RequestError(f"A thumbnail sheet is called 0.webp, 1.webp and so on; {name[:40]!r} was asked for.")
+        content = run.folder.sheet(int(number))
+        return Response(content, media_type="image/webp", headers={"Cache-Control": FOREVER})
+
+    def neighbours(self, request: Request) -> Response:
+        """The results of one query."""
+        found = retrieve.neighbours(self._library, self._run(request), _path(request, "k"), _path(request, "index"))
+        return json_reply(found)
+
+    async def download(self, request: Request) -> Response:
+        """The run as a file to keep; ``?weights=1`` puts checkpoints into the zip."""
+        # writing takes seconds: two at a time, and those that wait hold no thread that viewers need
+        if self._writing is None:
+            self._writing = CapacityLimiter(2)
+        return await to_thread.run_sync(_of_one_run(self._written), request, limiter=self._writing)
+
+    def _written(self, request: Request) -> Response:
+        run = self._run(request)
+        kind = request.path_params["kind"]
+        if kind not in EXPORTS:
+            raise RunError(f"There is no download {kind[:40]!r}; there are {', '.join(EXPORTS)}.")
+        handle, name = tempfile.mkstemp(prefix="rankscope-", suffix=f"-{kind}")
+        os.close(handle)
+        path = Path(name)
+        try:
+            EXPORTS[kind].write(self._library, run, path, request.query_params.get("weights") == "1")
+        except BaseException:
+            path.unlink(missing_ok=True)
+            raise
+        return FileResponse(
+            path,
+            media_type=EXPORTS[kind].media_type,
+            filename=filename(run, kind),
+            headers={"Cache-Control": "no-store"},
+            background=BackgroundTask(path.unlink, missing_ok=True),
+        )
+
+    def missing(self, _request: Request) -> Response:
+        """Any other address below ours."""
+        raise RunError("There is nothing at this address.")
+
+    def _run(self, request: Request) -> Run:
+        return self._library.watch(request.path_params["id"])
+
+
+def _of_one_run(endpoint: Callable[[Request], Response]) -> Callable[[Request], Response]:
+    """The endpoint, with whatever a damaged run raises in it worded as a sentence about that run."""
+
+    def answer(request: Request) -> Response:
+        with reading(request.path_params["id"][:40], passed=UserError):
+            return endpoint(request)
+
+    return answer
+
+
+def _knows(request: Request, tag: str) -> bool:
+    return tag in request.headers.get("if-none-match", "")
+
+
+def _unless_known(request: Request, version: str, content: bytes) -> Response:
+    """The content, or a word that the browser's copy is still good."""
+    headers = {"Cache-Control": "no-cache", "ETag": f'"{version}"'}
+    if _knows(request, headers["ETag"]):
+        return Response(status_code=304, headers=headers)
+    return Response(content, media_type=_BINARY, headers=headers)
+
+
+def _path(request: Request, name: str) -> int:
+    text = request.path_params[name]
+    if not _NUMBER.fullmatch(text):
+        raise RequestError(f"{name} is a number, 0 or more; {text[:40]!r} came.")
+    return int(text)
+
+
+def _query(request: Request, name: str, default: int) -> int:
+    text = request.query_params.get(name, str(default))
+    if text != "-1" and not _NUMBER.fullmatch(text):
+        raise RequestError(f"{name} is a number, -1 or more; {text[:40]!r} came.")
+    return int(text)

@@ -1,0 +1,266 @@
+"""What the page and the API do with runs: start, pause, resume, stop, delete, list."""
+
+from __future__ import annotations
+
+import functools
+import json
+import secrets
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+
+from explorer.server.ownership import digest
+from explorer.server.queue import Place
+from explorer.server.scheduler import Scheduler
+from explorer.server.shares import Shares, check_size
+from explorer.server.visitors import NOBODY, Caller
+from explorer.settings import Settings
+from explorer.titles import arm_titles
+from trainers.config import RunConfig
+from trainers.errors import ParameterError, RunError
+from trainers.kinds.metric_learning.advice import advice
+from trainers.runs import RunFolder, is_id, list_runs
+from trainers.runs.damage import reading
+from trainers.runs.records import ACTIVE, RESUMABLE
+from trainers.runs.regular import is_there
+
+FIRST_WORD_SECONDS = 5.0  # between taking a run and saying so a trainer does next to nothing
+
+Act = Callable[[str, str], str]
+"""Something done to a run by the holder of a token: id and token to a sentence."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunStatus:
+    """Where a run stands, for programs.
+
+    Attributes:
+        phase: queued, starting, running, paused, stopped, finished, failed or interrupted.
+        queue_position: 1 is next; None when it does not wait.
+        wait_minutes: estimated wait; None when it does not wait or nobody knows.
+        losses: names of the losses (of a mending run: its recipes), in the order of ``metrics``.
+        metrics: for each loss the newest value of every number.
+        advice: sentences about losses that the run's batches do not suit.
+    """
+
+    id: str
+    phase: str
+    message: str
+    error: str | None
+    step: int
+    planned_steps: int | None
+    seconds: float
+    queue_position: int | None
+    wait_minutes: float | None
+    losses: list[str]
+    metrics: list[dict[str, float]]
+    advice: tuple[str, ...]
+
+
+class Runs:
+    """The runs of one explorer. Every refusal is a :class:`trainers.errors.RunError` with a sentence."""
+
+    def __init__(self, settings: Settings, scheduler: Scheduler) -> None:
+        self._settings = settings
+        self._scheduler = scheduler
+        self._shares = Shares(settings.limits, scheduler.is_busy)
+        self._starting = threading.Lock()
+
+    def start(self, config: RunConfig, token: str, caller: Caller = NOBODY) -> str:
+        """Queue a checked configuration for the visitor who holds ``token``; returns the run's id at once."""
+        with self._starting:  # counted and added in one go: two starts at once must not both be the last
+            self._check_limits(config, digest(token), caller)
+            folder = RunFolder.create(self._settings.runs, config, owner=digest(token))
+            self._scheduler.add(folder)
+            self._shares.started(folder.id, caller)
+        return folder.id
+
+    def pause(self, run_id: str, token: str) -> str:
+        """Ask the trainer to hold still; returns a sentence."""
+        folder = self._controlled(run_id, token)
+        phase = folder.state().phase
+        if phase not in ("starting", "running"):
+            raise RunError(f"Only a run that trains can be paused; this one is {phase}.")
+        folder.send("pause")
+        return "It pauses after this step."
+
+    def resume(self, run_id: str, token: str, caller: Caller = NOBODY) -> str:
+        """Let a paused run go on, or queue a stopped, interrupted or failed one again; returns a sentence."""
+        folder = self._controlled(run_id, token)
+        phase = folder.state().phase
+        if phase == "paused":
+            folder.send("resume")
+            return "It goes on."
+        if phase not in RESUMABLE:
+            raise RunError(f"Only a paused, stopped, interrupted or failed run can go on; this one is {phase}.")
+        with self._starting:
+            self._check_limits(folder.config, folder.owner, caller)
+            self._scheduler.add(folder)
+            self._shares.started(run_id, caller)
+        return "It goes on from its last checkpoint as soon as it is its turn."
+
+    def stop(self, run_id: str, token: str) -> str:
+        """End a run, keeping what it has learnt, or take it out of the line; returns a sentence."""
+        folder = self._controlled(run_id, token)
+        if self._scheduler.take_out(run_id):
+            return "It left the line."
+        phase = _phase_once_begun(folder)
+        if phase not in ACTIVE:
+            raise RunError(f"Only a run that waits or trains can be stopped; this one is {phase}.")
+        folder.send("stop")
+        return "It saves a checkpoint and stops."
+
+    def delete(self, run_id: str, token: str) -> str:
+        """Remove a run's folder, damaged or not; returns a sentence."""
+        folder = self._owned(self._any(run_id), token)
+        if self._scheduler.is_busy(run_id):
+            raise RunError("This run waits or trains; stop it before deleting it.")
+        folder.delete()
+        return "The run is deleted."
+
+    def acts(self, caller: Caller) -> dict[str, Act]:
+        """What may be asked of a run by name, for whoever calls."""
+        resume = functools.partial(self.resume, caller=caller)
+        return {"pause": self.pause, "resume": resume, "stop": self.stop, "delete": self.delete}
+
+    def place(self, run_id: str) -> Place | None:
+        """Where a run waits; None when it does not."""
+        return self._scheduler.place(run_id)
+
+    def position(self, run_id: str) -> int | None:
+        """Place in the line, 1 is next; None when it does not wait."""
+        found = self._scheduler.place(run_id)
+        return found.position if found else None
+
+    def status(self, run_id: str) -> RunStatus:
+        """Where a run stands and its newest numbers; recorded runs included."""
+        folder = self.find(run_id)
+        state = folder.state()
+        place = self._scheduler.place(run_id)
+        with reading(run_id):
+            names, advised = _names(folder.config), _advice(folder.config)
+            latest: list[dict[str, float]] = [{} for _ in names]
+            for scalar in folder.scalars():
+                latest[scalar.arm][scalar.key] = scalar.value
+        folder.db.close()
+        return RunStatus(
+            id=run_id,
+            phase=state.phase,
+            message=state.message,
+            error=state.error,
+            step=state.step,
+            planned_steps=state.planned_steps,
+            seconds=state.seconds,
+            queue_position=place.position if place else None,
+            wait_minutes=place.minutes if place else None,
+            losses=names,
+            metrics=latest,
+            advice=advised,
+        )
+
+    def listing(self) -> list[dict[str, object]]:
+        """Id, phase, losses and progress of every run, newest first, recorded ones last.
+
+        A damaged one has the phase ``failed``, what is wrong as its error, and nothing else.
+        """
+        found: list[dict[str, object]] = []
+        for recorded, root in ((False, self._settings.runs), (True, self._settings.recorded)):
+            for folder in list_runs(root, read_only=recorded):
+                known: dict[str, object] = {"id": folder.id, "recorded": recorded}
+                try:
+                    with reading(folder.id):
+                        found.append(known | _entry(folder))
+                except RunError as error:
+                    found.append(known | {"phase": "failed", "error": str(error)})
+                finally:
+                    folder.db.close()
+        return found
+
+    def find(self, run_id: str) -> RunFolder:
+        """The folder of a run or of a recorded run."""
+        try:
+            return RunFolder.open(self._settings.runs, run_id)
+        except RunError as error:
+            try:
+                return RunFolder.open(self._settings.recorded, run_id, read_only=True)
+            except RunError:
+                raise error from None
+
+    def _controlled(self, run_id: str, token: str) -> RunFolder:
+        """The folder, if the holder of ``token`` may control it."""
+        if not run_id:
+            raise RunError("No run is open; open one in the Runs tab, or train one.")
+        return self._owned(self.find(run_id), token)
+
+    def _any(self, run_id: str) -> RunFolder:
+        """Whatever bears the name of an own run, damaged or not; otherwise as :meth:`find`."""
+        if is_id(run_id) and is_there(self._settings.runs / run_id):
+            return RunFolder(self._settings.runs / run_id)
+        return self.find(run_id)
+
+    def _owned(self, folder: RunFolder, token: str) -> RunFolder:
+        if folder.read_only:
+            raise RunError("This is a recorded run that came with the program; it can be watched but not changed.")
+        if not folder.writable:
+            raise RunError(f"The run {folder.id} lies in a read-only place; it can be watched but not changed.")
+        if self._settings.public and not secrets.compare_digest(folder.owner, digest(token) or "nobody"):
+            raise RunError("Only the visitor who started this run may pause, resume, stop or delete it.")
+        return folder
+
+    def _check_limits(self, config: RunConfig, owner: str, caller: Caller) -> None:
+        if not self._settings.public:
+            return
+        limits = self._settings.limits
+        if not owner:
+            raise RunError(
+                "On a public page a run needs an owner: send any secret word as `token`, and the same word to stop it."
+            )
+        if config.minutes is None or config.minutes > limits.minutes:
+            came = "no limit" if config.minutes is None else f"{config.minutes:g}"
+            raise RunError(f"On this page a run may train for {limits.minutes:g} minutes at most; {came} came.")
+        if self._scheduler.waiting(owner) >= limits.waiting:
+            raise RunError(
+                f"{limits.waiting} of your runs wait already; stop one of them, or wait until one of them trains."
+            )
+        if self._scheduler.waiting() >= limits.queue:
+            raise RunError(
+                f"{limits.queue} runs wait already; please come back later, or run this on your own machine."
+            )
+        self._shares.check(caller)
+        check_size(config, limits)
+
+
+def _phase_once_begun(folder: RunFolder) -> str:
+    """The phase; a trainer that has just taken the run is waited for, since it hears nothing before its first word."""
+    end = time.monotonic() + FIRST_WORD_SECONDS
+    while (phase := folder.state().phase) == "queued" and folder.is_alive() and time.monotonic() < end:
+        time.sleep(0.02)
+    return phase
+
+
+def _entry(folder: RunFolder) -> dict[str, object]:
+    folder.check()
+    config = folder.config
+    return {**asdict(folder.state()), "data": _source(config), "losses": _names(config)}
+
+
+def _names(config: RunConfig) -> list[str]:
+    return [loss.name for loss in config.losses] if config.mend is None else arm_titles(config)
+
+
+def _source(config: RunConfig) -> str:
+    return config.data.source if config.mend is None else config.mend.scenes.source
+
+
+def _advice(config: RunConfig) -> tuple[str, ...]:
+    """Nothing about a run whose parameters this version does not know: it can still be looked at."""
+    try:
+        return advice(config)
+    except ParameterError:
+        return ()
+
+
+def status_json(status: RunStatus) -> dict[str, object]:
+    """The status as plain JSON values."""
+    return json.loads(json.dumps(asdict(status)))

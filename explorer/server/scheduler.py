@@ -1,0 +1,314 @@
+"""Moves runs from the waiting line to the trainers; what is on disk is the truth, this is only its index."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import logging
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Protocol
+
+from explorer.server import queue
+from explorer.server.executor import Ended
+from explorer.server.queue import Job, Place
+from explorer.settings import Settings
+from trainers.errors import RunError
+from trainers.runs import RunFolder, list_runs
+from trainers.runs.damage import BusyError, reading
+from trainers.runs.records import ACTIVE, RunState
+
+_log = logging.getLogger(__name__)
+WAITING = "waiting for its turn"
+STARTING = "its trainer is starting"
+_BEFORE = frozenset({"queued", "starting"})
+
+
+class Executor(Protocol):
+    """What the scheduler needs from whatever runs the trainers: processes here, slices of a shared GPU elsewhere."""
+
+    def launch(self, folder: Path, environment: dict[str, str]) -> None: ...
+    def reap(self) -> list[Ended]: ...
+    def kill(self, run_id: str) -> None: ...
+    def close(self) -> None: ...
+
+
+@dataclasses.dataclass(kw_only=True)
+class _Training:
+    """A run that holds a slot. ``ours``: its trainer is our child; otherwise only its lock tells that it lives."""
+
+    folder: RunFolder
+    device: str | None
+    ours: bool
+    since: float
+    told_to_stop: bool = False
+
+
+class Scheduler:
+    """The waiting line and the slots. :meth:`tick` does the work; :meth:`begin` calls it twice a second."""
+
+    def __init__(self, settings: Settings, executor: Executor, devices: tuple[str, ...] = ()) -> None:
+        self._settings = settings
+        self._executor = executor
+        self._devices = devices
+        self._slots = settings.max_parallel or max(1, len(devices))
+        self._waiting: dict[str, RunFolder] = {}
+        self._training: dict[str, _Training] = {}
+        self._said: dict[str, str] = {}
+        self._lock = threading.RLock()
+        self._wake = threading.Event()
+        self._closed = False
+        self._thread: threading.Thread | None = None
+        self._pick_up()
+
+    # ------------------------------------------------------------------- life
+
+    def begin(self) -> None:
+        """Start the thread that keeps the line moving."""
+        self._thread = threading.Thread(target=self._loop, name="scheduler", daemon=True)
+        self._thread.start()
+
+    def close(self) -> None:
+        """Stop the thread and let the trainers save and leave. Waiting runs stay queued on disk."""
+        self._closed = True
+        self._wake.set()
+        if self._thread is not None:
+            self._thread.join()
+        self._executor.close()
+        for folder in (*self._waiting.values(), *(entry.folder for entry in self._training.values())):
+            folder.db.close()
+
+    def tick(self) -> None:
+        """Take note of the trainers that ended, stop those past their time, start those whose turn it is."""
+        with self._lock:
+            for ended in self._executor.reap():
+                self._guarded(ended.id, lambda ended=ended: self._note_end(ended))
+            for run_id, entry in list(self._training.items()):
+                if entry.ours or entry.folder.is_alive():
+                    self._guarded(run_id, lambda entry=entry: self._watch_clock(entry))
+                else:
+                    self._training.pop(run_id).folder.db.close()
+            if self._waiting:
+                cap = self._settings.limits.running if self._settings.public else None
+                self._drop_unreadable()
+                waiting, training = self._jobs()
+                ready = [job for job in waiting if job.id not in self._training]  # not while its old trainer leaves
+                for job in queue.next_up(ready, training, self._slots, cap):
+                    self._launch(job.id)
+
+    # ------------------------------------------------------------------- line
+
+    def add(self, folder: RunFolder) -> None:
+        """Put a run at the end of the line; its state becomes ``queued``, what it has learnt is kept."""
+        with self._lock:
+            state = folder.db.state()
+            queued = dataclasses.replace(state, phase="queued", message=WAITING, error=None)
+            folder.db.set_state(queued)
+            self._waiting[folder.id] = folder
+        self._wake.set()
+
+    def take_out(self, run_id: str) -> bool:
+        """Take a run out of the line, or end a trainer that has not begun; False if it is beyond that."""
+        with self._lock:
+            folder = self._waiting.pop(run_id, None)
+            if folder is None:
+                entry = self._training.get(run_id)
+                if entry is None or not entry.ours or not _before_its_first_word(entry.folder):
+                    return False
+                self._executor.kill(run_id)
+                folder = self._training.pop(run_id).folder
+                for ended in self._executor.reap():
+                    if ended.id != run_id:
+                        self._guarded(ended.id, lambda ended=ended: self._note_end(ended))
+            state = folder.db.state()
+            if state.phase not in _BEFORE:  # it came to its end between the two looks: that stands
+                return False
+            folder.db.set_state(dataclasses.replace(state, phase="stopped", message="taken out of the line"))
+            return True
+
+    def place(self, run_id: str) -> Place | None:
+        """Where a run waits; None when it does not."""
+        with self._lock:
+            if run_id not in self._waiting:
+                return None
+            waiting, training = self._jobs()
+            return queue.place(waiting, training, self._slots, run_id)
+
+    def is_busy(self, run_id: str) -> bool:
+        """Whether a run waits or trains."""
+        with self._lock:
+            return run_id in self._waiting or run_id in self._training
+
+    def waiting(self, owner: str | None = None) -> int:
+        """Number of runs that wait, of one owner or of all."""
+        with self._lock:
+            return sum(1 for folder in self._waiting.values() if owner is None or folder.owner == owner)
+
+    # ---------------------------------------------------------------- details
+
+    def _loop(self) -> None:
+        while not self._closed:
+            try:
+                self.tick()
+            except Exception:  # whatever it is, the next runs must get their turn
+                _log.exception("the queue could not be moved on; it is tried again")
+            self._wake.wait(0.5)
+            self._wake.clear()
+
+    def _pick_up(self) -> None:
+        """Find what an earlier program left: runs that wait, and detached trainers that still live."""
+        try:
+            folders = list_runs(self._settings.runs)
+        except RunError as error:
+            _log.error("%s", error)
+            return
+        for folder in folders:
+            try:
+                folder.check()
+                phase = folder.db.state().phase
+                if phase == "queued" and folder.writable:
+                    self._waiting[folder.id] = folder
+            except RunError as error:
+                _log.warning("passed over: %s", error)
+                phase = ""
+            if phase in ACTIVE and folder.is_alive():
+                self._training[folder.id] = _Training(folder=folder, device=None, ours=False, since=time.monotonic())
+            elif folder.id not in self._waiting:
+                folder.db.close()
+
+    def _launch(self, run_id: str) -> None:
+        folder = self._waiting.pop(run_id)
+        try:
+            with reading(run_id):
+                device = self._free_device() if folder.config.device == "auto" else None
+                state = folder.db.state()
+                folder.db.set_state(dataclasses.replace(state, message=STARTING))
+                self._executor.launch(folder.path, {} if device is None else {"CUDA_VISIBLE_DEVICES": device})
+        except BusyError:
+            self._waiting[run_id] = folder  # at the next tick again
+            return
+        except RunError as error:
+            self._fail(folder, f"Its trainer could not be started: {error}")
+            return
+        self._training[run_id] = _Training(folder=folder, device=device, ours=True, since=time.monotonic())
+
+    def _note_end(self, ended: Ended) -> None:
+        """A trainer that died before it could say why leaves its last words as the error."""
+        entry = self._training.pop(ended.id, None)
+        if entry is None or ended.id in self._waiting:  # resumed while its old trainer was leaving
+            return
+        if entry.folder.is_alive():  # another program trains it; ours found it taken and left
+            self._training[ended.id] = dataclasses.replace(entry, ours=False)
+            return
+        folder = entry.folder
+        phase = folder.db.state().phase
+        if phase == "queued" or (phase == "starting" and ended.code != 0):
+            why = ended.last_line or "it printed nothing"
+            self._fail(folder, f"Its trainer ended before it began (exit status {ended.code}): {why}")
+        folder.db.close()
+
+    def _fail(self, folder: RunFolder, sentence: str) -> None:
+        """Say in the log, and in the run as far as it can be written, why it is no longer in the line."""
+        _log.warning("run %s left the queue: %s", folder.id, sentence)
+        try:
+            with reading(folder.id):
+                folder.db.set_state(dataclasses.replace(_known(folder), phase="failed", message="", error=sentence))
+                folder.log(sentence)
+        except RunError as error:
+            if str(error) not in sentence:
+                _log.warning("%s", error)
+        finally:
+            folder.db.close()
+
+    def _guarded(self, run_id: str, act: Callable[[], None]) -> None:
+        """Do something about one run; if its folder cannot be read or written, the log says so and the rest go on."""
+        try:
+            with reading(run_id):
+                act()
+        except RunError as error:
+            if self._said.get(run_id) != str(error):  # this is tried twice a second
+                _log.warning("%s", error)
+            self._said[run_id] = str(error)
+
+    def _drop_unreadable(self) -> None:
+        """Take those out of the line that could never be started."""
+        for run_id, folder in list(self._waiting.items()):
+            try:
+                _job(folder)
+                folder.check()
+            except BusyError:
+                continue
+            except RunError as error:
+                del self._waiting[run_id]
+                self._fail(folder, str(error))
+
+    def _watch_clock(self, entry: _Training) -> None:
+        """On a public page, stop a run that has held its slot for too long."""
+        seconds = self._settings.limits.wall_minutes * 60
+        if not self._settings.public or entry.told_to_stop or time.monotonic() - entry.since <= seconds:
+            return
+        try:
+            phase = entry.folder.db.state().phase
+        except BusyError:
+            return
+        except RunError:
+            if entry.ours:
+                self._executor.kill(entry.folder.id)  # it can no longer be asked
+            raise
+        if phase == "queued":  # a trainer hears only what is sent after its first word
+            return
+        entry.told_to_stop = True
+        entry.folder.log(f"stopped: on this page a run holds its place for {seconds / 60:g} minutes at most")
+        entry.folder.send("stop")
+
+    def _free_device(self) -> str | None:
+        """The GPU with the fewest runs."""
+        if not self._devices:
+            return None
+        held = [entry.device for entry in self._training.values()]
+        return min(self._devices, key=held.count)
+
+    def _jobs(self) -> tuple[list[Job], list[Job]]:
+        """Those that wait and can be read now, and those that train: they hold their slots readable or not."""
+        waiting, training = [], []
+        for folder in self._waiting.values():
+            with contextlib.suppress(RunError):
+                waiting.append(_job(folder))
+        for entry in self._training.values():
+            try:
+                training.append(_job(entry.folder))
+            except RunError:
+                training.append(Job(id=entry.folder.id, owner=entry.folder.owner))
+        return waiting, training
+
+
+def _job(folder: RunFolder) -> Job:
+    with reading(folder.id):
+        minutes = minutes_left(folder, state := folder.db.state())
+        return Job(id=folder.id, owner=folder.owner, since=state.updated, minutes=minutes)
+
+
+def _before_its_first_word(folder: RunFolder) -> bool:
+    """Whether its trainer has begun nothing yet. One that has finished and is about to be gone holds no lock either."""
+    return not folder.is_alive() and folder.db.state().phase in _BEFORE
+
+
+def _known(folder: RunFolder) -> RunState:
+    """The state, or an empty one where it cannot be read."""
+    try:
+        return folder.db.state()
+    except RunError:
+        return RunState(phase="failed")
+
+
+def minutes_left(folder: RunFolder, state: RunState) -> float | None:
+    """Training that a run still wants, in minutes; None if it counts in steps and none is done yet."""
+    config = folder.config
+    by_time = None if config.minutes is None else max(0.0, config.minutes - state.seconds / 60)
+    steps = config.steps if config.epochs is None else state.planned_steps  # a trainer knows how long its epochs are
+    if steps is None or state.step == 0:
+        return by_time
+    by_steps = max(0, steps - state.step) * state.seconds / state.step / 60
+    return by_steps if by_time is None else min(by_time, by_steps)

@@ -1,0 +1,90 @@
+"""A visitor's share of a public page: how many runs, and how large."""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Callable
+
+from explorer.server.visitors import Caller
+from explorer.settings import Limits
+from trainers.config import RunConfig
+from trainers.data.settings import free_memory, run_bytes
+from trainers.errors import RunError
+from trainers.training.memory_estimate import footprint, too_large
+
+_HOUR = 3600.0
+_OF_FREE = 0.8
+"""Share of the free memory that one more run may take."""
+
+
+class Shares:
+    """Counts the runs of addresses and logins; what the page forgets when it ends, the tokens in the folders still say.
+
+    Args:
+        limits: how many.
+        busy: whether a run waits or trains.
+    """
+
+    def __init__(self, limits: Limits, busy: Callable[[str], bool]) -> None:
+        self._limits = limits
+        self._busy = busy
+        self._runs: dict[str, tuple[str, ...]] = {}
+        self._starts: dict[str, deque[float]] = {}
+
+    def started(self, run_id: str, caller: Caller) -> None:
+        """Count a run."""
+        self._runs[run_id] = caller.marks()
+        for mark in caller.marks():
+            self._starts.setdefault(mark, deque()).append(time.monotonic())
+
+    def check(self, caller: Caller) -> None:
+        """Whether this caller may start one more.
+
+        Raises:
+            RunError: not now.
+        """
+        self._forget()
+        for mark in caller.marks():
+            if sum(mark in marks for marks in self._runs.values()) >= self._limits.held:
+                raise RunError(
+                    f"{self._limits.held} runs from your address or login wait or train; stop one of them, or wait "
+                    "until one of them ends."
+                )
+            if len(self._starts.get(mark, ())) >= self._limits.hourly:
+                raise RunError(
+                    f"{self._limits.hourly} runs were started from your address or login within an hour; please come "
+                    "back later, or run this on your own machine."
+                )
+
+    def _forget(self) -> None:
+        self._runs = {run_id: marks for run_id, marks in self._runs.items() if self._busy(run_id)}
+        begin = time.monotonic() - _HOUR
+        for mark, starts in list(self._starts.items()):
+            while starts and starts[0] < begin:
+                starts.popleft()
+            if not starts:
+                del self._starts[mark]
+
+
+def check_size(config: RunConfig, limits: Limits) -> None:
+    """Whether a run is small enough for a public page: each number, and the memory that all of them take together.
+
+    Raises:
+        RunError: what is too large, how much there may be, and what to make smaller.
+    """
+    batch = config.mend.batch if config.mend else config.classes_per_batch * config.images_per_class
+    bounds = (
+        ("images per batch", batch, limits.batch),
+        ("numbers per embedding", config.dim, limits.dim),
+        ("embeddings in the memory", config.memory, limits.memory),
+        ("images on the maps", config.probe_size, limits.probe),
+    )
+    for what, came, most in bounds:
+        if came > most:
+            raise RunError(f"On this page a run may have {most:,} {what} at most; {came:,} came.")
+    most = _OF_FREE * free_memory()
+    needed = footprint(config)
+    most = min(run_bytes() or most, most)
+    if needed.total > most:
+        raise RunError(too_large(needed, most))

@@ -1,0 +1,75 @@
+"""Who asks: the address and the login behind a request. A token shows what is one's own; anybody can make up many."""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+ADDRESS = "rankscope.address"
+"""Where :class:`explorer.server.guard.Guard` leaves the address in a request's scope."""
+FORWARDED = "x-forwarded-for"
+_IPV6_HOME = 64  # bits: one household or server gets as many addresses as it likes below that
+
+
+@dataclass(frozen=True, kw_only=True)
+class Caller:
+    """Who asks, as far as it is known; empty: unknown.
+
+    Attributes:
+        address: network address, of IPv6 the part that a provider gives to one customer.
+        login: name at the Hub or of the page's own login.
+    """
+
+    address: str = ""
+    login: str = ""
+
+    def marks(self) -> tuple[str, ...]:
+        """What two callers must not share to count as two."""
+        found = (("address", self.address), ("login", self.login))
+        return tuple(f"{kind} {value}" for kind, value in found if value)
+
+
+NOBODY = Caller()
+
+
+def caller(request: Any) -> Caller:
+    """Who is behind a request, Starlette's or Gradio's; nobody for None."""
+    inner = getattr(request, "request", None) or request  # Gradio wraps the request of the server
+    scope = getattr(inner, "scope", None) or {}
+    return Caller(address=scope.get(ADDRESS, ""), login=str(getattr(request, "username", None) or ""))
+
+
+def address_of(client: str, headers: Mapping[str, str], behind_proxy: bool) -> str:
+    """The address that limits are counted by.
+
+    Args:
+        client: address at the other end of the connection.
+        headers: of the request, names in lower case.
+        behind_proxy: the other end is a proxy that names the visitor, as on a Space. Elsewhere the header is ignored:
+            a visitor could write anything into it.
+    """
+    if behind_proxy:
+        # proxies add at the end, so the last address of the open network is the one that the outermost of them saw
+        for part in reversed(headers.get(FORWARDED, "").split(",")):
+            found = _parsed(part.strip())
+            if found is not None and found.is_global:
+                return _home(found)
+    found = _parsed(client)
+    return client if found is None else _home(found)
+
+
+def _parsed(text: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
+    try:
+        return ipaddress.ip_address(text)
+    except ValueError:
+        return None
+
+
+def _home(found: ipaddress.IPv4Address | ipaddress.IPv6Address) -> str:
+    if isinstance(found, ipaddress.IPv6Address):
+        if found.ipv4_mapped is not None:
+            return str(found.ipv4_mapped)
+        return str(ipaddress.ip_network((found, _IPV6_HOME), strict=False))
+    return str(found)

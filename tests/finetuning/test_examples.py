@@ -1,0 +1,122 @@
+"""Training pairs: D and D' are counted in pairs, every epoch shows each once, batches hold D' in its share."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+import pytest
+import torch
+
+from trainers.errors import DataError
+from trainers.kinds.finetuning.recipes import Recipe
+from trainers.kinds.finetuning.training_pairs import Examples, Pool
+
+PHOTOS, SENTENCES, MADE = 40, 5, 30
+
+
+def pool(count: int, sentences: int, mark: int, edited: int = 0) -> Pool:
+    """Photo i is filled with i; its sentences are tokens (mark, i, number), the first few of them edited."""
+    images = torch.arange(count, dtype=torch.uint8).reshape(-1, 1, 1, 1).expand(-1, 3, 2, 2).contiguous()
+    tokens = torch.tensor([[mark, i, n] for i in range(count) for n in range(sentences)])
+    return Pool.of(images, tokens, [sentences] * count, [[n < edited for n in range(sentences)]] * count)
+
+
+def examples(recipe: Recipe, batch: int = 8, seed: int = 0, each: int = 1, edited: int = 0) -> Examples:
+    return Examples(pool(PHOTOS, SENTENCES, 0), pool(MADE, each, 1, edited), recipe, batch=batch, seed=seed)
+
+
+def epoch(found: Examples, number: int = 0) -> list[torch.Tensor]:
+    """The tokens of the batches of an epoch."""
+    return [found.at(number * found.epoch + step)[1] for step in range(found.epoch)]
+
+
+def pairs(found: Examples, mark: int) -> set[tuple[int, int]]:
+    """Photo and sentence of every pair of D (0) or D' (1) in the first epochs."""
+    seen = [row for number in range(3) for tokens in epoch(found, number) for row in tokens.tolist()]
+    return {(photo, sentence) for kind, photo, sentence in seen if kind == mark}
+
+
+def test_photos_keep_their_own_sentences_and_an_epoch_shows_each_pair_once():
+    found = examples(Recipe(ratio=None))
+    seen = []
+    for step in range(found.epoch):
+        images, tokens, rows = found.at(step)
+        assert images.shape == (8, 3, 2, 2) and images.dtype == torch.uint8
+        assert torch.equal(images[:, 0, 0, 0].long(), tokens[:, 1])
+        numbers = [200 + photo if mark else 5 * photo + one for mark, photo, one in tokens.tolist()]
+        assert sorted(rows.tolist()) == sorted(numbers)
+        seen += numbers
+    assert len(seen) == len(set(seen)) == 8 * (230 // 8)  # the rest does not fill a batch
+
+
+def test_no_batch_holds_a_photo_twice_unless_two_rounds_meet_in_it():
+    found = examples(Recipe(removed=False))
+    for tokens in epoch(found):
+        most = Counter(tokens[:, 1].tolist()).most_common(1)[0][1]
+        assert most == 1  # 40 photos are whole batches of 8: the rounds meet between batches
+
+
+@pytest.mark.parametrize("ratio", [0.05, 0.08, 0.15])
+def test_every_batch_has_the_share_of_removed_pairs(ratio):
+    found = examples(Recipe(ratio=ratio))
+    share = ratio / (1 + ratio)
+    assert (found.ratio, found.share) == (pytest.approx(ratio), pytest.approx(share))
+    counts = [int(tokens[:, 0].sum()) for number in range(20) for tokens in epoch(found, number)]
+    assert max(abs(count - 8 * share) for count in counts) <= 1
+    assert np.mean(counts) / 8 == pytest.approx(share, rel=0.05)
+
+
+def test_a_batch_is_a_function_of_seed_and_step():
+    first, again, other = examples(Recipe()), examples(Recipe()), examples(Recipe(), seed=1)
+    first.at(100)
+    assert np.array_equal(first.at(11)[2], again.at(11)[2])
+    assert not np.array_equal(first.at(11)[2], other.at(11)[2])
+    assert not np.array_equal(first.at(3)[2], first.at(4)[2])
+    assert not np.array_equal(first.at(3)[2], first.at(3 + first.epoch)[2])
+
+
+@pytest.mark.parametrize(
+    ("recipe", "each", "originals", "removed"),
+    [
+        (Recipe(), 1, 200, 16),  # the paper's 0.08
+        (Recipe(ratio=None), 1, 200, 30),
+        (Recipe(ratio=None), 3, 200, 90),  # more sentences of a photo are more pairs
+        (Recipe(removed=False), 1, 200, 0),
+        (Recipe(originals="none", ratio=0.1), 1, 0, 20),
+        (Recipe(originals="matched", removed=False), 1, 16, 0),
+        (Recipe(originals="matched", removed=False, ratio=None), 3, 90, 0),
+        (Recipe(ratio=0.25), 2, 200, 50),
+        (Recipe(ratio=1.0), 1, 200, 30),
+    ],
+)
+def test_how_many_pairs_of_each(recipe, each, originals, removed):
+    found = examples(recipe, each=each)
+    assert (found.originals, found.removed, len(found)) == (originals, removed, originals + removed)
+
+
+def test_a_larger_ratio_adds_to_a_smaller_one_and_photos_come_before_second_sentences():
+    small, large = (pairs(examples(Recipe(ratio=ratio), each=5), 1) for ratio in (0.05, 0.3))
+    assert small < large and {sentence for _, sentence in small} == {0}
+    assert {photo for photo, _ in large} == set(range(MADE)) and max(sentence for _, sentence in large) == 1
+    assert small == pairs(examples(Recipe(ratio=0.05), each=1), 1)  # what may be taken decides nothing while it lasts
+
+
+def test_edited_sentences_come_first():
+    assert examples(Recipe(ratio=0.3), each=5, edited=2).edited == 1.0
+    assert examples(Recipe(ratio=0.6), each=5, edited=2).edited == pytest.approx(60 / 120)
+    assert "deleted from 50% of the sentences of D′" in examples(Recipe(ratio=0.6), each=5, edited=2).told()
+    assert "deleted" not in examples(Recipe(text="prompts")).told()
+
+
+def test_what_there_is_not_is_said():
+    short, enough = examples(Recipe(ratio=0.5)), examples(Recipe(ratio=0.15))
+    assert (short.removed, short.ratio, short.share) == (30, pytest.approx(0.15), pytest.approx(30 / 230))
+    assert "|D′| / |D| is 0.15 (0.5 was asked for, and there are no more); 13.0%" in short.told()
+    assert "asked" not in enough.told() and "200 original and 30 object-removed pairs" in enough.told()
+    assert "no object-removed" in examples(Recipe(removed=False)).told()
+
+
+def test_too_few_pairs_are_said():
+    with pytest.raises(DataError, match=r"At least 8 pairs.*3 came"):
+        Examples(pool(3, 1, 0), None, Recipe(removed=False), batch=8, seed=0)

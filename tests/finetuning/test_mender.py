@@ -1,0 +1,165 @@
+"""A mending run from its folder to its numbers: trained, resumed to the bit, stopped at what is no number."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+import torch
+
+from tests.finetuning.world import mend_config, write_coco
+from tests.image_text.blip import write_blip
+from trainers.cli.main import main
+from trainers.config import ModelChoice
+from trainers.errors import DataError, RunError
+from trainers.image_text.models.tiny_clip import WEIGHTS, TinyClip, load_weights, save_folder
+from trainers.kinds.finetuning.loop import Mender, arm_model
+from trainers.runs import RunFolder
+from trainers.training.optimizer import NonFiniteLossError
+from trainers.training.worker import Worker
+
+
+@pytest.fixture(scope="module")
+def photos(tmp_path_factory):
+    return write_coco(tmp_path_factory.mktemp("coco"))
+
+
+def test_a_run_of_two_recipes_from_start_to_end(photos, tmp_path):
+    folder = RunFolder.create(tmp_path, mend_config(photos, {"removed": False}, {}))
+    state = Worker(folder).run()
+    assert (state.phase, state.step, state.error) == ("finished", 3, None)
+    scalars = folder.scalars()
+    last = {(s.arm, s.key): s.value for s in scalars}
+    for arm in (0, 1):
+        for key in ("ODmAP_at_1", "ODmAP_at_10", "hallucination_at_1", "i2t_R_at_1", "t2i_R_at_5", "distinct_top1"):
+            assert (arm, key) in last and (arm, f"test/{key}") in last, key
+        assert 0 <= last[arm, "test/ODmAP_at_1"] <= 1
+    first = {(s.arm, s.key): s.value for s in scalars if s.step == 0}
+    assert first[0, "ODmAP_at_1"] == first[1, "ODmAP_at_1"]  # equal weights
+    probe = folder.probe()
+    removals = len(probe.labels) // 2
+    assert probe.hierarchy.levels == ("objects", "main object") and folder.embeddings(0)[0].shape[0] == 2 * removals
+    names = [probe.hierarchy.names[0][row] for row in probe.labels[:, 0]]
+    assert all(" + " in name for name in names[:removals]) and not any(" + " in name for name in names[removals:])
+    one, other = arm_model(folder, 0), arm_model(folder, 1)
+    assert any(not torch.equal(a, b) for a, b in zip(one.parameters(), other.parameters(), strict=True))
+    log = (folder.path / "log.txt").read_text()
+    assert "72 original pairs of a photo and a sentence, no object-removed ones" in log
+    assert "72 original and 6 object-removed pairs" in log and "a phrase was deleted from 100%" in log
+    assert any("|D′| / |D| is 0.0833" in note for note in probe.notes)
+
+
+def test_a_resumed_run_ends_with_the_same_weights(photos, tmp_path):
+    config = mend_config(photos, {}, steps=4)
+    whole = Mender(RunFolder.create(tmp_path, config))
+    while whole.advance(5.0):
+        pass
+    folder = RunFolder.create(tmp_path, config)
+    half = Mender(folder)
+    half.snapshot()
+    while half.step < 2:
+        half._timed(half._one_step)
+    half.checkpoint()
+    again = Mender(folder)
+    assert again.step == 2
+    while again.advance(5.0):
+        pass
+    ours, theirs = (dict(one.arms[0].model.state_dict()) for one in (whole, again))
+    assert all(torch.equal(ours[name], theirs[name]) for name in ours)
+
+
+def test_a_loss_that_is_no_number_stops_before_the_step(photos, tmp_path):
+    folder = RunFolder.create(tmp_path, mend_config(photos, {}))
+    mender = Mender(folder)
+    mender.advance(0.0)
+    with torch.no_grad():
+        mender.arms[0].model.net.token_embedding.weight.fill_(float("nan"))
+    mender.checkpoint()
+    before = {name: value.clone() for name, value in mender.arms[0].model.named_parameters()}
+    with pytest.raises(NonFiniteLossError, match=r"stopped being a number.*training pairs"):
+        mender.advance(5.0)
+    after = dict(mender.arms[0].model.named_parameters())
+    assert all(torch.equal(before[name], after[name]) or torch.isnan(before[name]).any() for name in before)
+
+
+def test_photos_without_objects_are_refused_with_the_reason(tmp_path):
+    root = write_coco(tmp_path / "coco", train=12, test=4)
+    for path in root.glob("annotations/instances_*.json"):
+        path.unlink()
+    with pytest.raises(DataError, match=r"Not one object-removed pair.*two classes"):
+        Mender(RunFolder.create(tmp_path / "runs", mend_config(root)))
+
+
+def test_photos_that_do_not_fit_into_memory_are_refused_first(photos, tmp_path, monkeypatch):
+    monkeypatch.setenv("RANKSCOPE_MEMORY_GB", "0.0002")
+    with pytest.raises(DataError, match=r"24 photos of 64 x 64 pixels take.*at most 16 of each split"):
+        Mender(RunFolder.create(tmp_path, mend_config(photos)))
+
+
+def test_a_damaged_cache_of_pairs_is_made_again(photos, tmp_path, monkeypatch):
+    monkeypatch.setenv("RANKSCOPE_CACHE", str(tmp_path / "cache"))
+    first = Mender(RunFolder.create(tmp_path, mend_config(photos)))
+    (kept,) = (tmp_path / "cache" / "pairs").glob("*.safetensors")
+    kept.write_bytes(b"torn")
+    second = Mender(RunFolder.create(tmp_path, mend_config(photos)))
+    pools = [mender.arms[0].examples._pools[1] for mender in (first, second)]
+    assert torch.equal(pools[0].images, pools[1].images) and np.array_equal(pools[0].turn, pools[1].turn)
+    assert np.array_equal(pools[0].edited, pools[1].edited) and pools[0].edited.any()
+    assert kept.stat().st_size > 100
+
+
+def test_models_of_other_runs_and_arms_are_refused(photos, tmp_path):
+    from tests.tiny import tiny_config, write_images
+
+    folder = RunFolder.create(tmp_path, mend_config(photos))
+    with pytest.raises(RunError, match="no checkpoint yet"):
+        arm_model(folder, 0)
+    with pytest.raises(RunError, match="no fine-tuned model number 7"):
+        arm_model(folder, 7)
+    other = RunFolder.create(tmp_path, tiny_config(write_images(tmp_path / "discs")))
+    with pytest.raises(RunError, match="no fine-tuned model"):
+        arm_model(other, 0)
+
+
+def test_the_command_line_mends_and_scores(photos, tmp_path, capsys):
+    flags = ["--data", str(photos), "--model", "tiny_clip:fresh=true"]
+    recipes = ["--recipes", "removed=false", "-", "--batch", "8", "--steps", "2", "--threads", "1"]
+    assert main(["mend", *flags, *recipes, "--runs", str(tmp_path)]) == 0
+    said = capsys.readouterr().out
+    assert "D + D′ (phrases, telea, 0.08)" in said and "ODmAP_at_1" in said
+    assert main(["list", "--runs", str(tmp_path)]) == 0
+    assert "mending tiny_clip" in capsys.readouterr().out
+    assert main(["score", *flags]) == 0
+    said = capsys.readouterr().out
+    assert "does not know photos" in said and "hallucination_at_1" in said and "[" in said
+    assert main(["mend", *flags, "--preset", "table9", "--runs", str(tmp_path)]) == 1
+    assert "no preset 'table9'" in capsys.readouterr().err
+
+
+def test_a_captioner_writes_the_sentences(photos, tmp_path):
+    words = write_blip(tmp_path / "blip", "BlipForConditionalGeneration")
+    recipes = {"removed": False}, {"text": "captioner", "ratio": None, "captioner": str(words)}
+    folder = RunFolder.create(tmp_path, mend_config(photos, *recipes, steps=2))
+    assert Worker(folder).run().phase == "finished"
+    assert (
+        "D + D′ (captioner, telea, all): 72 original and 24 object-removed pairs"
+        in (folder.path / "log.txt").read_text()
+    )
+
+
+def test_a_base_model_is_left_as_it_is(photos, tmp_path):
+    torch.manual_seed(0)
+    base = tmp_path / "base"
+    save_folder(TinyClip("clip"), base, "a card")
+    before = (base / WEIGHTS).read_bytes()
+    config = mend_config(photos)
+    model = ModelChoice(name="tiny_clip", parameters={"weights": str(base)})
+    config = dataclasses.replace(config, mend=dataclasses.replace(config.mend, model=model))
+    folder = RunFolder.create(tmp_path / "runs", config)
+    assert Worker(folder).run().phase == "finished"
+    assert (base / WEIGHTS).read_bytes() == before
+    mended, first = arm_model(folder, 0), TinyClip("clip")
+    load_weights(first, base)
+    pairs = zip(mended.parameters(), first.parameters(), strict=True)
+    assert any(not torch.equal(one, other) for one, other in pairs)

@@ -1,0 +1,113 @@
+"""How a mending run trains: the model's own learning rate, and the paper's budget, optimiser and halving."""
+
+from __future__ import annotations
+
+import argparse
+
+import pytest
+import torch
+
+from tests.finetuning.world import mend_config, write_coco
+from tests.tiny import tiny_config, write_images
+from trainers.cli import finetune
+from trainers.cli.main import parse_choice
+from trainers.config import RunConfig
+from trainers.errors import ParameterError
+from trainers.image_text.models import MODELS
+from trainers.kinds.finetuning.loop import Mender
+from trainers.kinds.metric_learning.loop import Trainer
+from trainers.runs import RunFolder
+from trainers.training import schedule
+from trainers.training.validation import check
+
+
+@pytest.fixture(scope="module")
+def photos(tmp_path_factory):
+    return write_coco(tmp_path_factory.mktemp("coco"))
+
+
+def asked(*flags: str) -> RunConfig:
+    parser = argparse.ArgumentParser()
+    finetune.add_mend_flags(parser)
+    return finetune.mend_config(parser.parse_args(flags), parse_choice)
+
+
+@pytest.mark.parametrize("model", [name for name, entry in MODELS.items() if entry.trainable])
+def test_the_learning_rate_is_the_models_own(model):
+    assert asked("--model", model).learning_rate == MODELS[model].learning_rate
+    assert asked("--model", model, "--learning-rate", "0.003").learning_rate == 0.003
+
+
+def test_a_published_clip_is_not_trained_at_the_rate_of_a_small_one():
+    assert asked("--model", "clip_vit_b32").learning_rate == 2e-6
+    assert asked("--model", "tiny_clip").learning_rate == 2e-4
+
+
+def test_the_papers_recipe_is_a_preset():
+    config = asked("--preset", "paper", "--model", "tiny_clip:fresh=true")
+    check(config)
+    assert (config.epochs, config.steps, config.minutes, config.halve_every) == (10, None, None, 2)
+    assert (config.mend.batch, config.optimiser, config.weight_decay) == (256, "adam", 0.0)
+    assert config.learning_rate == MODELS["tiny_clip"].learning_rate
+    assert [dict(one) for one in config.mend.recipes] == [{"removed": False}, {}]
+    other = asked("--preset", "paper", "--batch", "32", "--minutes", "2", "--weight-decay", "0.1")
+    assert (other.mend.batch, other.weight_decay, other.optimiser, other.halve_every) == (32, 0.1, "adam", 2)
+    assert (other.minutes, other.epochs, other.steps) == (2, None, None), "one's own budget replaces the preset's"
+
+
+def test_what_is_not_given_is_as_it_was():
+    config = asked()
+    assert (config.steps, config.minutes, config.epochs, config.halve_every) == (finetune.STEPS, None, None, None)
+    assert (config.mend.batch, config.optimiser, config.weight_decay) == (128, "adamw", finetune.WEIGHT_DECAY)
+    assert (asked("--epochs", "3").steps, asked("--epochs", "3").epochs) == (None, 3)
+    assert (asked("--epochs", "3", "--steps", "9").steps, asked("--minutes", "1").steps) == (9, None)
+
+
+def test_the_rate_is_halved_at_the_end_of_every_so_many_epochs():
+    factors = [schedule.halved(step / 3, 2) for step in range(18)]
+    assert factors == [1.0] * 6 + [0.5] * 6 + [0.25] * 6
+    assert schedule.halved(9.99, 2) == 2**-4  # the last of ten epochs
+
+
+def test_epochs_are_counted_over_the_largest_recipe(photos, tmp_path):
+    settings = {"epochs": 2.0, "steps": None, "optimiser": "adam", "halve_every": 0.5, "weight_decay": 0.0}
+    settings["snapshot_steps"] = 1000
+    config = mend_config(photos, {"removed": False}, {}, **settings)
+    assert RunConfig.from_json(config.to_json()) == config
+    mender = Mender(RunFolder.create(tmp_path, config))
+    largest = max(len(arm.examples) for arm in mender.arms)
+    steps = 2 * (largest // 8)
+    assert largest == 72 + 6 and mender.planned_steps == steps
+    while mender.advance(5.0):
+        pass
+    assert mender.step == steps
+    for arm in mender.arms:
+        optimiser = arm._stepper._optimiser
+        assert type(optimiser) is torch.optim.Adam
+        last = 1e-3 * 0.5 ** int((steps - 1) / (largest // 8) / 0.5)
+        assert {group["lr"] for group in optimiser.param_groups} == {last}
+
+
+def test_metric_learning_counts_epochs_too(tmp_path):
+    images = write_images(tmp_path / "images")  # 8 classes of 6
+    config = tiny_config(images, "smooth_ap", epochs=1.5, steps=None, optimiser="adam", halve_every=1.0)
+    trainer = Trainer(RunFolder.create(tmp_path / "runs", config))
+    while trainer.advance(5.0):
+        pass
+    assert trainer.step == 6  # 48 images, 12 in a batch
+    optimiser = trainer.arms[0]._stepper._optimiser
+    assert type(optimiser) is torch.optim.Adam and optimiser.param_groups[0]["lr"] == config.learning_rate / 2
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"epochs": -1.0}, "epochs needs a number above 0"),
+        ({"halve_every": 0.0}, "halve every needs a number above 0"),
+        ({"optimiser": "magic"}, "no optimiser 'magic'; choose from adamw, adam"),
+        ({"steps": None}, "steps, minutes or epochs; none came"),
+    ],
+)
+def test_what_is_refused(photos, changes, words):
+    with pytest.raises(ParameterError, match=words):
+        check(mend_config(photos, **changes))

@@ -1,0 +1,343 @@
+"""open_clip models from folders, checkpoints and names, with small random networks; and what can be wrong."""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+from pathlib import Path
+
+import open_clip
+import pytest
+import torch
+from safetensors.torch import save_file
+
+from trainers.errors import UserError
+from trainers.image_text.encoding import encode_photos, encode_texts
+from trainers.image_text.models import MODELS
+from trainers.image_text.models._open_clip_source import MENU, missing
+
+TEXT = {"context_length": 20, "vocab_size": 49_408, "width": 16, "heads": 2, "layers": 1}
+VISION = {"image_size": 32, "patch_size": 16, "width": 16, "head_width": 8, "layers": 1}
+SEEN = {"mean": [0.1, 0.2, 0.3], "std": [0.5, 0.6, 0.7], "resize_mode": "squash"}
+SENTENCES = ["a dog", "two cats on a mat", "A photo of a frisbee."]
+
+
+def tiny(bias: float | None = None, **text) -> dict:
+    config = {"embed_dim": 8, "vision_cfg": dict(VISION), "text_cfg": {**TEXT, **text}}
+    return config if bias is None else {**config, "init_logit_bias": bias, "init_logit_scale": math.log(10)}
+
+
+def network(config: dict) -> open_clip.CLIP:
+    torch.manual_seed(0)
+    return open_clip.CLIP(**json.loads(json.dumps(config))).eval()
+
+
+def write(folder: Path, config: dict, half: bool = False) -> open_clip.CLIP:
+    folder.mkdir(exist_ok=True)
+    net = network(config)
+    (folder / "open_clip_config.json").write_text(json.dumps({"model_cfg": config, "preprocess_cfg": SEEN}))
+    state = {name: value.half() if half else value for name, value in net.state_dict().items()}
+    save_file(state, folder / "open_clip_model.safetensors")
+    return net
+
+
+@pytest.fixture
+def builtin(tmp_path):
+    """A small architecture under a name of open_clip's, taken away again."""
+    path = tmp_path / "tiny-rankscope.json"
+    path.write_text(json.dumps(tiny()))
+    open_clip.add_model_config(path)
+    yield "tiny-rankscope"
+    open_clip.factory._MODEL_CONFIG_PATHS.remove(path)
+    open_clip.factory._MODEL_CONFIGS.pop("tiny-rankscope")
+
+
+def build(model: str, pretrained: str = "", name: str = "open_clip"):
+    return MODELS[name].build({"model": model, "pretrained": pretrained})
+
+
+def test_a_folder_is_loaded_as_open_clip_does(tmp_path):
+    net = write(tmp_path / "clip", tiny())
+    model = build(f"local-dir:{tmp_path / 'clip'}")
+    assert (model.side, model.context) == (32, 20)
+    torch.testing.assert_close(model.mean.flatten(), torch.tensor(SEEN["mean"]))
+    images = torch.randint(0, 255, (3, 3, 32, 32), generator=torch.Generator().manual_seed(1), dtype=torch.uint8)
+    shifted = (images / 255 - model.mean) / model.std
+    tokens = open_clip.get_tokenizer(f"local-dir:{tmp_path / 'clip'}")(SENTENCES)
+    with torch.no_grad():
+        expected = net.encode_image(shifted, normalize=True), net.encode_text(tokens, normalize=True)
+    torch.testing.assert_close(encode_photos(model, images), expected[0])
+    torch.testing.assert_close(encode_texts(model, SENTENCES), expected[1])
+    assert MODELS["open_clip"].missing(MODELS["open_clip"].checked({"model": f"local-dir:{tmp_path / 'clip'}"})) is None
+
+
+def test_half_weights_are_lifted(tmp_path):
+    whole, _ = write(tmp_path / "a", tiny()), write(tmp_path / "b", tiny(), half=True)
+    model = build(f"local-dir:{tmp_path / 'b'}")
+    assert {value.dtype for value in model.parameters()} == {torch.float32}
+    torch.testing.assert_close(model.net.visual.proj, whole.visual.proj, rtol=1e-3, atol=1e-3)
+
+
+def test_losses_follow_the_model(tmp_path):
+    write(tmp_path / "clip", tiny())
+    write(tmp_path / "siglip", tiny(bias=-10.0))
+    images, texts = torch.randn(2, 4, 8, generator=torch.Generator().manual_seed(2))
+    clip, siglip = (build(f"local-dir:{tmp_path / name}") for name in ("clip", "siglip"))
+    units = torch.nn.functional.normalize(images), torch.nn.functional.normalize(texts)
+    assert list(clip.terms(images, texts)) == ["clip"] and list(siglip.terms(images, texts)) == ["siglip"]
+    expected = open_clip.loss.SigLipLoss()(*units, torch.tensor(10.0), torch.tensor(-10.0))
+    torch.testing.assert_close(siglip.terms(images, texts)["siglip"], expected)
+    for model in (clip, siglip):
+        model.net.logit_scale.data.fill_(7.0)
+        model.after_step()
+    assert clip.net.logit_scale.item() == pytest.approx(math.log(100)) and siglip.net.logit_scale.item() == 7.0
+
+
+def test_a_step_of_training_reaches_both_towers(tmp_path):
+    write(tmp_path / "clip", tiny())
+    model = build(f"local-dir:{tmp_path / 'clip'}").train()
+    images = torch.rand(3, 3, 32, 32, generator=torch.Generator().manual_seed(1))
+    loss = model.terms(model.image_features(images), model.text_features(model.tokenise(SENTENCES)))["clip"]
+    loss.backward()
+    assert all(value.grad is not None and value.grad.isfinite().all() for value in model.parameters())
+
+
+def test_lengths_are_counted_before_cutting(tmp_path):
+    write(tmp_path / "clip", tiny())
+    model = build(f"local-dir:{tmp_path / 'clip'}")
+    assert model.lengths(["", "a dog", "dog " * 50]) == [2, 4, 52]
+    assert model.tokenise(["dog " * 50]).shape == (1, 20)
+
+
+def test_the_small_vocabulary_is_recognised(tmp_path):
+    write(tmp_path / "small", tiny(vocab_size=6514))
+    model = build(f"local-dir:{tmp_path / 'small'}")
+    assert model.tokenise(SENTENCES).max() == 6513 and encode_texts(model, SENTENCES).isfinite().all()
+    write(tmp_path / "other", tiny(vocab_size=5000))
+    with pytest.raises(UserError, match="5000 word pieces"):
+        build(f"local-dir:{tmp_path / 'other'}")
+
+
+def test_a_name_with_a_checkpoint(tmp_path, builtin):
+    net = network(tiny())
+    save_file(net.state_dict(), tmp_path / "w.safetensors")
+    torch.save({"state_dict": net.state_dict()}, tmp_path / "w.pt")
+    for name in ("w.safetensors", "w.pt"):
+        model = build(builtin, str(tmp_path / name))
+        torch.testing.assert_close(model.net.visual.proj, net.visual.proj)
+    assert build(builtin, str(tmp_path / "w.pt")).mean[0, 0, 0, 0].item() == pytest.approx(0.48145466)  # OpenAI's
+
+
+class Planted:
+    """Something a weights-only reader must not make."""
+
+    def __reduce__(self):
+        return (Path.touch, (Path("planted"),))
+
+
+def test_a_checkpoint_with_code_is_refused(tmp_path, builtin, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    torch.save({"state_dict": Planted()}, tmp_path / "bad.pt")
+    with pytest.raises(UserError, match="could not be loaded"):
+        build(builtin, str(tmp_path / "bad.pt"))
+    assert not (tmp_path / "planted").exists()
+
+
+def test_what_can_be_wrong_with_a_folder(tmp_path):
+    refused = lambda match: pytest.raises(UserError, match=match)  # noqa: E731
+    with refused("no folder"):
+        build(f"local-dir:{tmp_path / 'none'}")
+    bare = tmp_path / "bare"
+    bare.mkdir()
+    with refused("no open_clip_config.json"):
+        build(f"local-dir:{bare}")
+    (bare / "open_clip_config.json").write_text(json.dumps({"model_cfg": tiny()}))
+    with refused("no weights"):
+        build(f"local-dir:{bare}")
+    assert "no weights" in MODELS["open_clip"].missing(MODELS["open_clip"].checked({"model": f"local-dir:{bare}"}))
+    (bare / "open_clip_model.safetensors").write_bytes(b"nothing")
+    with refused("could not be loaded"):
+        build(f"local-dir:{bare}")
+    save_file(network({**tiny(), "embed_dim": 4}).state_dict(), bare / "open_clip_model.safetensors")
+    with refused("size mismatch"):
+        build(f"local-dir:{bare}")
+    for broken in ("{", "[]", '{"model_cfg": {}}', '{"model_cfg": {"vision_cfg": 1, "text_cfg": 2}}'):
+        (bare / "open_clip_config.json").write_text(broken)
+        with refused("vision_cfg"):
+            build(f"local-dir:{bare}")
+
+
+@pytest.mark.parametrize("asked", [{"trust_remote_code": True}, {"bpe_path": "/etc/hostname"}])
+def test_configurations_that_ask_for_more_than_weights(tmp_path, asked):
+    write(tmp_path / "clip", tiny())
+    config = {"model_cfg": tiny(tokenizer_kwargs=asked)}
+    (tmp_path / "clip" / "open_clip_config.json").write_text(json.dumps(config))
+    with pytest.raises(UserError, match="not followed here"):
+        build(f"local-dir:{tmp_path / 'clip'}")
+
+
+def test_folders_that_may_not_be_opened(tmp_path, monkeypatch, builtin):
+    write(tmp_path / "clip", tiny())
+    monkeypatch.setenv("RANKSCOPE_FOLDERS", "off")
+    with pytest.raises(UserError, match="RANKSCOPE_FOLDERS"):
+        build(f"local-dir:{tmp_path / 'clip'}")
+    with pytest.raises(UserError, match="RANKSCOPE_FOLDERS"):
+        build(builtin, str(tmp_path / "clip" / "open_clip_model.safetensors"))
+    inside = tmp_path / "inside"
+    inside.mkdir()
+    monkeypatch.setenv("RANKSCOPE_FOLDERS", str(inside))
+    (inside / "open_clip_config.json").write_text(json.dumps({"model_cfg": tiny()}))
+    (inside / "model.safetensors").symlink_to(tmp_path / "clip" / "open_clip_model.safetensors")
+    with pytest.raises(UserError, match="link"):
+        build(f"local-dir:{inside}")
+
+
+def test_names_and_weights_that_do_not_exist(tmp_path, builtin):
+    with pytest.raises(UserError, match=r"no model 'ViT-B-23'; near it: .*ViT-B-32"):
+        build("ViT-B-23", "openai")
+    with pytest.raises(UserError, match="knows no model ''"):
+        build("", "openai")
+    with pytest.raises(UserError, match="openai, laion"):
+        build("ViT-B-32", "opnai")
+    with pytest.raises(UserError, match="needs weights"):
+        build("ViT-B-32", "")
+    with pytest.raises(UserError, match=r"no checkpoint 'w\.pt'"):
+        build(builtin, str(tmp_path / "w.pt"))
+    (tmp_path / "w.npz").write_bytes(b"")
+    with pytest.raises(UserError, match="must end in"):
+        build(builtin, str(tmp_path / "w.npz"))
+    with pytest.raises(UserError, match="organisation/name"):
+        build("hf-hub:../etc")
+
+
+def test_without_network(monkeypatch, tmp_path):
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path))
+    for name, parameters in (
+        ("open_clip", {"model": "hf-hub:nobody/nothing"}),
+        ("open_clip", {"model": "ViT-B/32", "pretrained": "openai"}),
+        ("clip_vit_b32", {}),
+    ):
+        entry = MODELS[name]
+        assert "local-dir:" in entry.missing(entry.checked(parameters))
+    with pytest.raises(UserError, match="cannot be downloaded now"):
+        build("hf-hub:nobody/nothing")
+    with pytest.raises(UserError, match="check the network"):
+        MODELS["clip_vit_b32"].build({})
+
+
+def test_a_repository_in_the_cache(monkeypatch, tmp_path):
+    """The Hub's cache as its library lays it out, without network."""
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path))
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
+    place = tmp_path / "models--someone--small"
+    (place / "refs").mkdir(parents=True)
+    (place / "refs" / "main").write_text("0" * 40)
+    (place / "snapshots").mkdir()
+    net = write(place / "snapshots" / ("0" * 40), tiny())
+    entry = MODELS["open_clip"]
+    assert entry.missing(entry.checked({"model": "hf-hub:someone/small"})) is None
+    torch.testing.assert_close(build("hf-hub:someone/small").net.visual.proj, net.visual.proj)
+    (place / "snapshots" / ("0" * 40) / "open_clip_model.safetensors").unlink()
+    assert "cannot be downloaded" in entry.missing(entry.checked({"model": "hf-hub:someone/small"}))
+    with pytest.raises(UserError, match="check the network"):
+        build("hf-hub:someone/small")
+
+
+def test_the_published_clip_is_built_with_its_own_activation(monkeypatch, tmp_path):
+    asked = {}
+
+    def instead(name, pretrained, **choices):
+        asked.update(name=name, pretrained=pretrained, **choices)
+        raise RuntimeError("enough seen")
+
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
+    monkeypatch.setattr(open_clip, "create_model_from_pretrained", instead)
+    with pytest.raises(UserError, match="enough seen"):
+        MODELS["clip_vit_b32"].build({})
+    assert asked["name"] == "ViT-B-32" and asked["force_quick_gelu"] and asked["weights_only"]
+
+
+def test_without_transformers_the_line_that_installs_it(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "transformers", None)  # as Python treats a library that is not there
+    write(tmp_path / "hf", tiny())
+    config = {"model_cfg": tiny(hf_tokenizer_name="some/tokeniser")}
+    (tmp_path / "hf" / "open_clip_config.json").write_text(json.dumps(config))
+    for name, parameters in (("open_clip", {"model": f"local-dir:{tmp_path / 'hf'}"}), ("siglip_b16", {})):
+        entry = MODELS[name]
+        assert "pip install transformers" in entry.missing(entry.checked(parameters))
+        with pytest.raises(UserError, match="pip install transformers"):
+            entry.build(parameters)
+
+
+def test_a_tokeniser_of_transformers(tmp_path):
+    from transformers import BertTokenizer
+
+    words = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "a", "dog", "two", "cats", "on", "mat"]
+    write(tmp_path / "hf", tiny(vocab_size=len(words), hf_tokenizer_name="ignored/for-folders"))
+    BertTokenizer(vocab={word: place for place, word in enumerate(words)}).save_pretrained(tmp_path / "hf")
+    model = build(f"local-dir:{tmp_path / 'hf'}")
+    assert model.tokenise(["a dog"])[0, :5].tolist() == [2, 5, 6, 3, 0]
+    assert model.lengths(["a dog", "a " * 40]) == [4, 42]
+    assert encode_texts(model, ["a dog", "two cats"]).shape == (2, 8)
+
+
+def test_siglips_tokeniser(tmp_path):
+    """Its kind of tokeniser with a vocabulary of twelve pieces: cleaned, ended and padded as SigLIP was trained."""
+    from transformers import T5Tokenizer
+
+    pieces = ["<pad>", "</s>", "<unk>", "▁", "a", "▁a", "▁two", "▁dog", "s", "▁on", "▁mat", "▁dogs"]
+    scores = {"▁": -3.0, "a": -3.0, "s": -2.0}
+    vocabulary = [(piece, scores.get(piece, -1.0 if piece[0] == "▁" else 0.0)) for piece in pieces]
+    settings = {"hf_tokenizer_name": "ignored/for-folders", "tokenizer_kwargs": {"clean": "canonicalize"}}
+    pooling = {"no_causal_mask": True, "proj_bias": True, "pool_type": "last"}
+    write(tmp_path / "siglip", tiny(bias=-10.0, **{**settings, **pooling, "vocab_size": len(pieces)}))
+    T5Tokenizer(vocab=vocabulary, extra_ids=0).save_pretrained(tmp_path / "siglip")
+    model = build(f"local-dir:{tmp_path / 'siglip'}")
+    named = [[pieces[token] for token in row] for row in model.tokenise(["Two DOGS, on a mat.", "a dog"]).tolist()]
+    assert named[0][:7] == ["▁two", "▁dogs", "▁on", "▁a", "▁mat", "</s>", "<pad>"]  # in small letters, without marks
+    assert named[1] == ["▁a", "▁dog", "</s>", *["<pad>"] * (TEXT["context_length"] - 3)]
+    assert model.lengths(["Two DOGS, on a mat.", "a " * 40]) == [6, 41]
+    assert encode_texts(model, ["a dog", "two dogs"]).shape == (2, 8)
+
+
+def test_unknown_weights_inside_a_file(tmp_path, builtin):
+    save_file({"something": torch.zeros(2)}, tmp_path / "w.safetensors")
+    with pytest.raises(UserError, match="Missing key"):
+        build(builtin, str(tmp_path / "w.safetensors"))
+    torch.save([1, 2], tmp_path / "list.pt")
+    with pytest.raises(UserError, match="could not be loaded"):
+        build(builtin, str(tmp_path / "list.pt"))
+
+
+@pytest.mark.parametrize(("name", "tag"), list(MENU), ids="/".join)
+@pytest.mark.parametrize("transformers", [True, False], ids=["with transformers", "without"])
+def test_the_menu_is_told_without_open_clip_as_open_clip_would(name, tag, transformers, monkeypatch, tmp_path):
+    """Listing the models imports nothing that takes seconds, and says the same."""
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path))
+    if not transformers:
+        monkeypatch.setitem(sys.modules, "transformers", None)
+    repository, foreign = MENU[name, tag]
+    assert open_clip.get_pretrained_cfg(name, tag)["hf_hub"] == f"{repository}/"
+    assert foreign == bool(open_clip.get_model_config(name)["text_cfg"].get("hf_tokenizer_name"))
+    place = tmp_path / f"models--{repository.replace('/', '--')}"
+    for cached in (False, True):
+        if cached:
+            (place / "refs").mkdir(parents=True)
+            (place / "refs" / "main").write_text("0" * 40)
+            (place / "snapshots" / ("0" * 40)).mkdir(parents=True)
+            (place / "snapshots" / ("0" * 40) / "open_clip_model.safetensors").write_bytes(b"")
+        long = missing(name, tag)
+        with monkeypatch.context() as patch:
+            patch.delitem(sys.modules, "open_clip")
+            short = missing(name, tag)
+            assert "open_clip" not in sys.modules
+        assert short == long and (long is None) == (cached and (transformers or not foreign))
+
+
+def test_the_menu_has_every_choice_that_is_listed():
+    chosen = [entry.checked({}) for entry in MODELS.values()]
+    tags = {one.pretrained for one in chosen if hasattr(one, "pretrained")}
+    assert tags == {tag for _, tag in MENU}

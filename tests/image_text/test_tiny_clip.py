@@ -1,0 +1,161 @@
+"""The small CLIP: what its folder holds, who can read it, what damaged or foreign weights say."""
+
+from __future__ import annotations
+
+import json
+import threading
+
+import pytest
+import torch
+import torch.nn.functional as F  # noqa: N812
+
+from trainers.errors import DataError, RunError
+from trainers.image_text import tokenizer
+from trainers.image_text.encoding import encode_photos, encode_texts, squash
+from trainers.image_text.models import MODELS
+from trainers.image_text.models.tiny_clip import ASSETS, CONTEXT, SIDE, WEIGHTS, TinyClip, load_weights, save_folder
+
+SENTENCES = ["a dog chasing a red frisbee on the grass", "one cat", "Größe & ⚽?"]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    torch.manual_seed(0)
+    place = tmp_path_factory.mktemp("model") / "tiny"
+    model = TinyClip("clip").eval()
+    save_folder(model, place, "a card")
+    return model, place
+
+
+def test_half_precision_on_disk_is_as_good_as_the_model(folder):
+    model, place = folder
+    again = TinyClip("clip").eval()
+    load_weights(again, place)
+    photos = torch.randint(0, 256, (4, 3, SIDE, SIDE), dtype=torch.uint8, generator=torch.Generator().manual_seed(1))
+    assert torch.allclose(encode_photos(model, photos), encode_photos(again, photos), atol=5e-3)
+    assert torch.allclose(encode_texts(model, SENTENCES), encode_texts(again, SENTENCES), atol=5e-3)
+
+
+def test_open_clip_reads_the_folder(folder):
+    import open_clip
+
+    model, place = folder
+    theirs = open_clip.create_model_from_pretrained(f"local-dir:{place}", return_transform=False).eval()
+    images = torch.rand(2, 3, SIDE, SIDE, generator=torch.Generator().manual_seed(2))
+    words = model.tokenise(SENTENCES)
+    with torch.inference_mode():
+        ours = model.image_features(images), model.text_features(words)
+        same = theirs.encode_image(model.normalise(images)), theirs.encode_text(words)
+    for one, other in zip(ours, same, strict=True):
+        assert torch.allclose(F.normalize(one), F.normalize(other), atol=5e-3)
+
+
+def test_sentences_in_parts_are_read_as_open_clip_reads_them(folder):
+    model, _ = folder
+    texts = ["a dog", "what!", "!", "", *(f"a {'very ' * n}large cat" for n in range(40))]
+    words = model.tokenise(texts)
+    model.net.double()
+    wanted = model.net.encode_text(words)
+    found = model.text_features(words)
+    gradients = [torch.autograd.grad(x.square().sum(), model.net.token_embedding.weight)[0] for x in (wanted, found)]
+    model.net.float()
+    assert torch.allclose(wanted, found, atol=1e-10) and torch.allclose(*gradients, atol=1e-8)
+
+
+def test_words_have_few_numbers_and_long_sentences_are_cut():
+    short, long = tokenizer.tokenise(["a dog", "dog " * 100], 32)
+    assert int(long.max()) < tokenizer.VOCABULARY
+    assert short.count_nonzero() == 4 and long.count_nonzero() == 32
+    assert tokenizer.lengths(["a dog", "dog " * 100], 32) == [4, 102]
+    assert long[-1] == tokenizer.VOCABULARY - 1  # the end is kept
+
+
+@pytest.mark.parametrize("loss", ["clip", "siglip", "triplet"])
+def test_each_loss_can_be_descended(loss):
+    torch.manual_seed(0)
+    model = TinyClip(loss).train()
+    photos = torch.rand(8, 3, SIDE, SIDE)
+    words = model.tokenise([f"a dog number {n}" for n in range(8)])
+    optimiser = torch.optim.Adam(model.parameters(), 1e-3)
+    seen = []
+    for _ in range(6):
+        (value,) = model.terms(model.image_features(photos), model.text_features(words)).values()
+        optimiser.zero_grad()
+        value.backward()
+        optimiser.step()
+        model.after_step()
+        seen.append(value.item())
+    assert seen[-1] < seen[0]
+
+
+def test_missing_damaged_and_foreign_weights_are_said(tmp_path, folder):
+    menu = MODELS["tiny_clip"]
+    assert "There are no weights" in menu.missing(menu.checked({"weights": str(tmp_path)}))
+    with pytest.raises(RunError, match="missing or damaged"):
+        menu.build({"weights": str(tmp_path)})
+    (tmp_path / WEIGHTS).write_bytes(b"not a safetensors file")
+    with pytest.raises(RunError, match="missing or damaged"):
+        menu.build({"weights": str(tmp_path)})
+    from trainers.runs.files import write_tensors
+
+    write_tensors(tmp_path / WEIGHTS, {"logit_scale": torch.zeros(())})
+    with pytest.raises(RunError, match="missing or damaged"):
+        menu.build({"weights": str(tmp_path)})
+
+
+def test_a_folder_outside_the_allowed_ones_is_refused(monkeypatch, folder):
+    monkeypatch.setenv("RANKSCOPE_FOLDERS", "off")
+    with pytest.raises(DataError, match="cannot be opened"):
+        MODELS["tiny_clip"].build({"weights": str(folder[1])})
+
+
+@pytest.mark.parametrize("name", ["tiny_clip", "tiny_clip_mended"])
+def test_the_shipped_model_is_small_and_whole(name):
+    place = ASSETS / name
+    assert (place / WEIGHTS).stat().st_size < 6_000_000
+    assert json.loads((place / "open_clip_config.json").read_text())["model_cfg"]["embed_dim"] == 128
+    assert "python -m explorer.make.tiny_clip" in (place / "README.md").read_text()
+    model = MODELS[name].build({})
+    assert all(torch.isfinite(weight).all() for weight in model.parameters())
+
+
+def test_photos_are_squashed_whole():
+    import numpy as np
+
+    wide = np.zeros((40, 160, 3), np.uint8)
+    wide[:, :8] = 255  # a crop to the middle would lose it
+    assert squash(wide, 64)[:, :, :2].float().mean() > 200
+
+
+ODD = ["", "a dog", "A  DOG, and the man's dogs!", "héllo wörld 🙂", "x" * 300, "a " * 60, "<end_of_text> &amp; co"]
+
+
+@pytest.mark.parametrize("context", [5, 32, 77])
+def test_sentences_are_cut_into_tokens_as_open_clip_does(context):
+    for texts in (ODD, [], [" ".join(ODD)] * (tokenizer._PIECE + 1)):
+        own = tokenizer.tokenise(texts, context)
+        assert own.shape == (len(texts), context) and own.dtype == torch.int64
+        if texts:
+            assert torch.equal(own, tokenizer.small_tokeniser(context)(texts))
+            assert tokenizer.lengths(texts, context) == [
+                len(tokenizer.small_tokeniser(context).encode(text)) + 2 for text in texts
+            ]
+
+
+def test_a_piece_is_cut_into_tokens_once_for_all_models(monkeypatch):
+    texts, read = [f"piece number {number} of {id(object())}" for number in range(64)], []
+    tokeniser = tokenizer.small_tokeniser(CONTEXT)
+    encode = tokeniser.encode
+    monkeypatch.setattr(tokeniser, "encode", lambda text: read.append(text) or encode(text))
+    models = [MODELS[name].build({}) for name in ("tiny_clip", "tiny_clip_mended")]
+
+    def look(model):
+        model.lengths(texts)
+        model.tokenise(texts)
+
+    readers = [threading.Thread(target=look, args=(model,)) for model in models]
+    for reader in readers:
+        reader.start()
+    for reader in readers:
+        reader.join(20)
+    assert read == texts

@@ -1,0 +1,122 @@
+"""Every fill keeps what it should keep and paints what it should paint."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+
+from trainers.errors import ParameterError, UserError
+from trainers.object_removal.fills import FILLS, paint
+
+READY = [name for name in FILLS if name != "lama"]
+
+
+def scene() -> tuple[np.ndarray, np.ndarray]:
+    """A smooth ramp with a red square on it, and the square's mask."""
+    ramp = np.linspace(60, 120, 48).astype(np.uint8)
+    picture = np.repeat(np.broadcast_to(ramp, (40, 48))[..., None], 3, axis=2).copy()
+    mask = np.zeros((40, 48), bool)
+    mask[12:25, 15:30] = True
+    picture[mask] = (255, 0, 0)
+    return picture, mask
+
+
+class TinyLama(torch.nn.Module):
+    def forward(self, image: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
+        if image.shape[2] % 8 != 0 or image.shape[3] % 8 != 0:
+            raise RuntimeError("sides must be multiples of 8")
+        return image * (1.0 - mask) + 0.5 * mask
+
+
+@pytest.fixture
+def lama(tmp_path, monkeypatch):
+    path = tmp_path / "lama.pt"
+    with pytest.warns():
+        torch.jit.script(TinyLama()).save(str(path))
+    monkeypatch.setenv("RANKSCOPE_LAMA", str(path))
+    return path
+
+
+@pytest.mark.parametrize("name", READY)
+def test_only_the_region_changes(name):
+    picture, mask = scene()
+    before = picture.copy()
+    painted = paint(FILLS[name], picture, mask)
+    assert painted.dtype == np.uint8 and painted.shape == picture.shape
+    np.testing.assert_array_equal(painted[~mask], picture[~mask])
+    np.testing.assert_array_equal(picture, before)
+    np.testing.assert_array_equal(painted, paint(FILLS[name], picture, mask))
+    np.testing.assert_array_equal(paint(FILLS[name], picture, np.zeros_like(mask)), picture)
+
+
+@pytest.mark.parametrize("name", ["telea", "navier_stokes"])
+def test_inpainting_continues_the_surroundings(name):
+    picture, mask = scene()
+    painted = paint(FILLS[name], picture, mask).astype(int)
+    ramp = np.linspace(60, 120, 48)[15:30]
+    assert np.abs(painted[12:25, 15:30] - ramp[None, :, None]).mean() < 6
+    assert np.ptp(painted[12:25, 15:30], axis=2).max() <= 1  # no red is left
+
+
+def test_paddings():
+    picture, mask = scene()
+    picture[12:25, 15:22] = (5, 100, 0)
+    assert (paint(FILLS["zero"], picture, mask)[mask] == 0).all()
+    mean = np.rint(picture[mask].astype(float).mean(axis=0))
+    assert (paint(FILLS["mean"], picture, mask)[mask] == mean).all()
+    little, much = (paint(FILLS["blur"], picture, mask, {"width": width})[mask].std() for width in (0.01, 0.3))
+    assert much < little
+
+
+@pytest.mark.parametrize("name", READY)
+def test_odd_shapes(name):
+    for height, width in ((16, 640), (33, 17)):
+        picture = np.full((height, width, 3), 90, np.uint8)
+        mask = np.zeros((height, width), bool)
+        mask[:, : width - 1] = True
+        assert paint(FILLS[name], picture, mask).shape == picture.shape
+
+
+def test_lama_from_a_local_file(lama):
+    picture, mask = scene()
+    painted = paint(FILLS["lama"], picture[:37, :45], mask[:37, :45])
+    assert (painted[mask[:37, :45]] == 128).all() and painted.shape == (37, 45, 3)
+
+
+def test_lama_says_what_it_needs(monkeypatch, tmp_path):
+    picture, mask = scene()
+    monkeypatch.delenv("RANKSCOPE_LAMA", raising=False)
+    assert "RANKSCOPE_LAMA" in FILLS["lama"].missing()
+    monkeypatch.setenv("RANKSCOPE_LAMA", str(tmp_path / "none.pt"))
+    with pytest.raises(UserError, match="no such file"):
+        paint(FILLS["lama"], picture, mask)
+    wrong = tmp_path / "wrong.pt"
+    wrong.write_bytes(b"no network")
+    monkeypatch.setenv("RANKSCOPE_LAMA", str(wrong))
+    with pytest.raises(UserError, match="no TorchScript file"):
+        paint(FILLS["lama"], picture, mask)
+
+
+def test_without_opencv_the_line_that_installs_it(monkeypatch):
+    monkeypatch.setattr("trainers.object_removal.fills._opencv.find_spec", lambda _: None)
+    assert "pip install" in FILLS["telea"].missing()
+    with pytest.raises(UserError, match="opencv-python-headless"):
+        paint(FILLS["telea"], *scene())
+
+
+def test_refusals():
+    picture, mask = scene()
+    with pytest.raises(UserError, match="uint8"):
+        paint(FILLS["zero"], picture.astype(float), mask)
+    with pytest.raises(UserError, match="A mask bool"):
+        paint(FILLS["zero"], picture, mask[1:])
+    with pytest.raises(UserError, match="whole picture"):
+        paint(FILLS["telea"], picture, np.ones_like(mask))
+    with pytest.raises(ParameterError):
+        paint(FILLS["telea"], picture, mask, {"radius": 99})
+
+
+def test_the_catalogue():
+    assert next(iter(FILLS)) == "telea"
+    assert all(fill.sentence.endswith(".") and fill.paper and fill.title for fill in FILLS.values())

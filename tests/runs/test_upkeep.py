@@ -1,0 +1,187 @@
+"""What keeps a run folder sound: one row per number, nothing left behind, and files that reach the disk in order."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sqlite3
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+import torch
+
+from tests.synthetic import make_run
+from trainers.runs import RunFolder
+from trainers.runs.files import write_tensors
+from trainers.runs.records import Scalar
+from trainers.runs.scratch import scratch, sweep
+from trainers.training import scalars as windows
+from trainers.training.scalars import ScalarBuffer
+
+UNFINISHED = (
+    "import sys, time, pathlib; from trainers.runs.scratch import scratch\n"
+    "with scratch(pathlib.Path(sys.argv[1])) as place:\n"
+    "    (place / '.half').write_bytes(bytes(1000)); print('writing', flush=True); time.sleep(600)"
+)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> RunFolder:
+    return make_run(tmp_path, points=48, frames=2)
+
+
+def number(value: float, step: int = 7) -> Scalar:
+    return Scalar(arm=0, step=step, seconds=1.0, key="R_at_1", value=value)
+
+
+def of_before(folder: RunFolder) -> None:
+    """Make it a folder of before numbers were unique, with one that is there three times."""
+    folder.db.write("DROP INDEX metrics_once")
+    for value in (0.1, 0.2, 0.3):
+        folder.db.write(
+            "INSERT INTO metrics (arm, step, seconds, key, value) VALUES (0, 7, 1, 'R_at_1', ?)", [(value,)]
+        )
+
+
+def test_a_number_written_again_replaces_the_old_one_and_is_told_to_viewers(folder: RunFolder) -> None:
+    folder.db.add_metrics([number(0.1), number(0.5, step=8)])
+    row, _ = folder.db.metrics()
+    folder.db.add_metrics([number(0.2)])
+    assert folder.db.rows("SELECT value FROM metrics WHERE step = 7") == [(0.2,)]
+    again, news = folder.db.metrics(after=row)
+    assert again > row and [(scalar.step, scalar.value) for scalar in news] == [(7, 0.2)]
+
+
+def test_a_folder_of_before_opens_with_the_newest_of_each_number(folder: RunFolder) -> None:
+    count = len(folder.scalars())
+    of_before(folder)
+    found = [scalar.value for scalar in folder.scalars() if scalar.step == 7]
+    assert found == [0.3] and len(folder.scalars()) == count + 1
+
+
+def test_a_recording_of_before_is_read_and_left_as_it_is(tmp_path: Path, folder: RunFolder) -> None:
+    of_before(folder)
+    folder.db.close()
+    with sqlite3.connect(folder.path / "run.db") as database:
+        database.execute("PRAGMA journal_mode=DELETE")
+    database.close()
+    before = (folder.path / "run.db").read_bytes()
+    recording = RunFolder.open(tmp_path, folder.id, read_only=True)
+    assert [scalar.value for scalar in recording.scalars() if scalar.step == 7] == [0.3]
+    recording.db.close()
+    assert (folder.path / "run.db").read_bytes() == before
+
+
+def test_a_trainer_brings_a_folder_of_before_to_the_rule(folder: RunFolder) -> None:
+    of_before(folder)
+    expected = folder.scalars()
+    folder.take_over()
+    assert folder.scalars() == expected
+    assert folder.db.rows("SELECT value FROM metrics WHERE step = 7") == [(0.3,)]
+    folder.db.add_metrics([number(0.4)])
+    assert folder.db.rows("SELECT value FROM metrics WHERE step = 7") == [(0.4,)]
+    folder.take_over()  # once is enough
+    assert len(folder.scalars()) == len(expected)
+
+
+def test_means_are_of_whole_steps_for_every_arm(folder: RunFolder, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder.db.write("DELETE FROM metrics")
+    monkeypatch.setattr(windows, "WINDOW_SECONDS", 0.0)
+    buffer = ScalarBuffer(folder)
+    for step in (1, 2):
+        for arm in (0, 1):
+            buffer.add(arm, step, float(step), {"loss": 10.0 * arm + step})
+    buffer.flush()
+    rows = folder.db.rows("SELECT step, arm, value FROM metrics ORDER BY id")
+    assert rows == [(1, 0, 1.0), (1, 1, 11.0), (2, 0, 2.0), (2, 1, 12.0)]
+
+
+def test_unfinished_files_of_killed_writers_go_and_those_of_living_ones_stay(folder: RunFolder) -> None:
+    place = folder.path / "emb"
+    killed = subprocess.Popen([sys.executable, "-c", UNFINISHED, str(place)], stdout=subprocess.PIPE)
+    with killed:
+        assert killed.stdout is not None and killed.stdout.readline() == b"writing\n"
+        sweep(place)
+        (left,) = place.glob(".*.tmp")
+        killed.kill()
+    old = place / ".abc.tmp"  # as earlier versions named them
+    old.write_bytes(b"half")
+    os.utime(old, (time.time() - 3600,) * 2)
+    (folder.path / "ckpt").mkdir()
+    (folder.path / "ckpt" / "previous.tmp").write_bytes(b"a link")
+    whole = {path for path in folder.path.rglob("*.safetensors")}
+    with scratch(place) as mine:
+        folder.take_over()
+        assert mine.is_dir() and not left.exists() and not old.exists()
+    assert not mine.exists() and not list(folder.path.rglob("*.tmp"))
+    assert {path for path in folder.path.rglob("*.safetensors")} == whole
+
+
+def test_a_checkpoint_whose_writer_was_killed_half_way_leaves_no_link(folder: RunFolder) -> None:
+    weights = {"w": torch.zeros(2)}
+    for step in (1, 2):
+        folder.write_checkpoint(weights, {"step": step})
+    last, previous = (folder.path / "ckpt" / f"{name}.safetensors" for name in ("last", "previous"))
+    previous.unlink()
+    os.link(last, previous)  # a writer killed before the new weights took the name: two names of one file
+    folder.write_checkpoint(weights, {"step": 3})
+    assert sorted(path.name for path in (folder.path / "ckpt").iterdir()) == [last.name, previous.name]
+
+
+def test_a_cache_is_swept_by_the_next_writer(tmp_path: Path) -> None:
+    left = tmp_path / "features" / ".abc.tmp"
+    left.mkdir(parents=True)
+    (left / ".half").write_bytes(bytes(1000))
+    write_tensors(tmp_path / "features" / "a.safetensors", {"a": torch.zeros(2)})
+    assert [path.name for path in (tmp_path / "features").iterdir()] == ["a.safetensors"]
+
+
+def test_rewinding_removes_what_no_snapshot_announces(folder: RunFolder) -> None:
+    for kind in ("emb", "layout"):
+        shutil.copy(folder.path / kind / "000001.safetensors", folder.path / kind / "000009.safetensors")
+    folder.rewind(10**6)
+    assert sorted(path.name for path in (folder.path / "emb").iterdir()) == ["000000.safetensors", "000001.safetensors"]
+    assert len(list((folder.path / "layout").iterdir())) == 2
+
+
+def test_a_checkpoint_reaches_the_disk_after_its_rows_and_before_its_name(
+    folder: RunFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    done: list[str] = []
+    fsync, replace = os.fsync, Path.replace
+
+    def watched_fsync(handle: int) -> None:
+        done.append("sync " + Path(f"/proc/self/fd/{handle}").resolve().name.lstrip("."))
+        fsync(handle)
+
+    def watched_replace(path: Path, target: Path) -> Path:
+        done.append(f"name {target.name}")
+        return replace(path, target)
+
+    def rows_first(statement: str) -> None:
+        if statement.startswith(("UPDATE state", "PRAGMA synchronous")):
+            done.append(statement)
+
+    monkeypatch.setattr(os, "fsync", watched_fsync)
+    monkeypatch.setattr(Path, "replace", watched_replace)
+    folder.db.rows("SELECT 1")
+    trace = _connection(folder)
+    trace.set_trace_callback(rows_first)
+    folder.write_checkpoint({"w": torch.zeros(3)}, {"step": 1})
+    trace.set_trace_callback(None)
+    assert done == [
+        "PRAGMA synchronous=FULL",
+        "UPDATE state SET updated = updated",
+        "PRAGMA synchronous=NORMAL",
+        "sync last.safetensors",
+        "name last.safetensors",
+        "sync ckpt",
+    ]
+
+
+def _connection(folder: RunFolder) -> sqlite3.Connection:
+    found = [value for value in vars(folder.db).values() if isinstance(value, sqlite3.Connection)]
+    return found[0] if found else vars(folder.db)["_opened"].connection

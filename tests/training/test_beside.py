@@ -1,0 +1,133 @@
+"""A run as a GPU trains it, on the CPU: steps are judged one late, and looks end in a thread beside the training."""
+
+from __future__ import annotations
+
+import math
+import time
+from pathlib import Path
+
+import pytest
+import torch
+
+from tests.tiny import tiny_config, write_images
+from trainers.config import RunConfig
+from trainers.kinds.metric_learning.loop import Trainer
+from trainers.runs import RunFolder
+from trainers.training.looking import Finish, Looker
+from trainers.training.optimizer import NonFiniteLossError
+
+GPU = torch.device("cuda")
+
+
+@pytest.fixture(scope="module")
+def images(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_images(tmp_path_factory.mktemp("images"))
+
+
+@pytest.fixture
+def late(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The CPU is treated as a device that works on while the host does."""
+    monkeypatch.setattr("trainers.kinds.metric_learning.arm.depth_for", lambda _device: 1)
+    monkeypatch.setattr("trainers.training.loop.Looker", lambda _device: Looker(GPU))
+
+
+def new(root: Path, config: RunConfig) -> Trainer:
+    return Trainer(RunFolder.create(root, config))
+
+
+def weights(run: Trainer) -> dict[str, torch.Tensor]:
+    run.checkpoint()
+    found = run.folder.read_checkpoint()
+    assert found is not None
+    return found[0]
+
+
+def numbers(run: Trainer) -> dict[tuple[int, int, str], float]:
+    """Those that are no means over stretches of time."""
+    over_time = ("images_per_s", "loss", "term/")
+    return {(s.arm, s.step, s.key): s.value for s in run.folder.scalars() if not s.key.startswith(over_time)}
+
+
+def config(images: Path, **changes: object) -> RunConfig:
+    return tiny_config(images, "roadmap", "supcon_out", **({"steps": 9, "snapshot_steps": 2} | changes))
+
+
+def test_its_frames_and_numbers_are_those_of_a_run_that_waits(
+    tmp_path: Path, images: Path, late: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun = new(tmp_path, config(images, clip_norm=20.0))
+    begun.advance(60)
+    begun.finish()
+    monkeypatch.setattr("trainers.training.loop.Looker", lambda _device: Looker(torch.device("cpu")))
+    waiting = new(tmp_path, config(images, clip_norm=20.0))
+    waiting.advance(60)
+    waiting.finish()
+    found, expected = numbers(begun), numbers(waiting)
+    assert {step for _, step, key in found if key == "R_at_1"} == {0, 2, 4, 6, 8, 9}
+    assert found == expected
+    assert [(k, step) for k, step, _ in begun.folder.snapshots()] == list(enumerate((0, 2, 4, 6, 8, 9)))
+    assert all(
+        (mine == other).all()
+        for k in range(6)
+        for mine, other in zip(begun.folder.embeddings(k), waiting.folder.embeddings(k), strict=True)
+    )
+
+
+def test_training_goes_on_while_a_look_ends(tmp_path: Path, images: Path, late: None) -> None:
+    class Slow(Trainer):
+        def _look(self) -> Finish:
+            finish, step = super()._look(), self.step
+
+            def ended() -> list:
+                time.sleep(0.3 if step else 0.0)
+                during.append(self.step)
+                return finish()
+
+            return ended
+
+    during: list[int] = []
+    run = Slow(RunFolder.create(tmp_path, config(images, steps=8, snapshot_steps=4)))
+    run.advance(60)
+    assert during[0] == 0 and during[1] > 4
+    run.checkpoint()  # waits: a resumed run goes on from here, and must have the frames from before
+    assert [step for _, step, _ in run.folder.snapshots()] == [0, 4, 8]
+
+
+def test_resuming_is_exact(tmp_path: Path, images: Path, late: None) -> None:
+    whole = new(tmp_path, config(images))
+    whole.advance(60)
+    broken = new(tmp_path, config(images))
+    broken.advance(0)
+    for _ in range(4):
+        broken._one_step()
+    broken.checkpoint()
+    broken._one_step()
+    again = Trainer(RunFolder.open(tmp_path, broken.folder.id))
+    assert again.step == 4
+    again.advance(60)
+    expected, got = weights(whole), weights(again)
+    assert expected.keys() == got.keys() and all(torch.equal(expected[name], got[name]) for name in expected)
+
+
+@pytest.mark.parametrize("found_by", ["the next step", "a look", "a checkpoint"])
+def test_a_bad_step_is_found_before_anything_of_it_is_written(
+    tmp_path: Path, images: Path, late: None, found_by: str
+) -> None:
+    run = new(tmp_path, config(images, snapshot_steps=None))
+    run.advance(0)
+    run._one_step()
+    kept = weights(run)
+    with torch.no_grad():
+        run.arms[1].encoder.head.weight.fill_(math.nan)
+    run._one_step()  # nobody knows yet
+    find = {"the next step": run._one_step, "a look": run.snapshot, "a checkpoint": run.checkpoint}[found_by]
+    words = r"SupCon.*\(loss nan, gradient nan\) in step 2\. .*training rows"
+    with pytest.raises(NonFiniteLossError, match=words):
+        find()
+    with pytest.raises(NonFiniteLossError, match=words):
+        run.checkpoint()
+    good = run.folder.read_checkpoint()
+    assert good is not None and good[1]["step"] == 1
+    assert all(torch.equal(good[0][name], kept[name]) for name in kept)
+    assert [step for _, step, _ in run.folder.snapshots()] == [0]
+    assert all(math.isfinite(scalar.value) for scalar in run.folder.scalars())

@@ -1,0 +1,92 @@
+"""The command line: real processes, a real folder of images."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.tiny import write_images
+from trainers.cli.main import parse_choice
+from trainers.errors import ParameterError
+from trainers.runs import list_runs
+
+
+@pytest.fixture(scope="module")
+def images(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_images(tmp_path_factory.mktemp("images"))
+
+
+def call(*words: str, runs: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-W", "error", "-m", "trainers", *words, "--runs", str(runs)],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        env=os.environ | {"HF_HUB_OFFLINE": "1"},
+    )
+
+
+def train(images: Path, runs: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    small = "--steps 4 --classes-per-batch 4 --images-per-class 3 --encoder small_conv:width=8 --dim 16 --threads 1"
+    return call("train", "--data", str(images), *small.split(), *words, runs=runs)
+
+
+def test_train_list_and_resume(images: Path, tmp_path: Path) -> None:
+    done = train(images, tmp_path, "--losses", "smooth_ap", "happier:alpha=2,weight_proxy=0.5")
+    assert done.returncode == 0, done.stderr
+    assert "whole test set" in done.stdout and "HAPPIER" in done.stdout
+    (folder,) = list_runs(tmp_path)
+    assert folder.state().phase == "finished" and folder.state().step == 4
+    assert dict(folder.config.losses[1].parameters) == {"alpha": 2, "weight_proxy": 0.5}
+    listed = call("list", runs=tmp_path)
+    assert folder.id in listed.stdout and "finished" in listed.stdout
+    assert call("resume", folder.id, runs=tmp_path).returncode == 0
+    refused = call("send", folder.id, "pause", runs=tmp_path)
+    assert refused.returncode == 1 and "not being trained" in refused.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (("--losses", "magic"), "There is no loss 'magic'"),
+        (("--losses", "supcon_out:temperature=-1"), "temperature needs"),
+        (("--losses", "supcon_out:heat=1"), "has no parameter 'heat'"),
+        (("--losses", "supcon_out:temperature"), "has no '='"),
+        (("--device", "tpu"), "device needs auto, cpu, cuda or cuda:N"),
+        (("--sampler", "two_super_classes"), "coarser level"),
+        (("--data", "no/such/folder/here"), "no/such/folder/here"),
+        (("--image-column", "picture"), "picture"),
+    ],
+)
+def test_bad_input_is_one_sentence(images: Path, tmp_path: Path, words: tuple[str, ...], sentence: str) -> None:
+    done = train(images, tmp_path, *words)
+    assert done.returncode == 1
+    assert sentence in done.stderr
+    assert "Traceback" not in done.stderr + done.stdout
+
+
+def test_batches_that_do_not_suit_a_loss_are_said_and_trained(images: Path, tmp_path: Path) -> None:
+    done = train(images, tmp_path, "--losses", "contextual", "contextual:k=4", "smooth_ap")
+    assert done.returncode == 0, done.stderr
+    for k in (3, 4):
+        sentence = "Contextual measures the ranking only where k is the number of images per class, even and at least 4"
+        assert f"k is {k}, with 3 images per class and 4 classes. Leave k empty" in done.stderr
+        assert done.stderr.count(f"rankscope: {sentence}") == 2
+    (folder,) = list_runs(tmp_path)
+    assert (folder.path / "log.txt").read_text().count("note: Contextual measures the ranking only where") == 2
+    quiet = train(images, tmp_path, "--losses", "contextual", "--images-per-class", "4", "--steps", "1")
+    assert quiet.returncode == 0 and "rankscope:" not in quiet.stderr
+
+
+def test_choices_are_parsed() -> None:
+    assert parse_choice("happier") == ("happier", {})
+    assert parse_choice("sup_recall:at_k=1;2;4,temp=0.5,preset=sop,offset=none") == (
+        "sup_recall",
+        {"at_k": [1, 2, 4], "temp": 0.5, "preset": "sop", "offset": None},
+    )
+    with pytest.raises(ParameterError):
+        parse_choice("happier:alpha")

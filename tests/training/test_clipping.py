@@ -1,0 +1,109 @@
+"""Gradient clipping: off unless asked for, counted and said where it binds."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from pathlib import Path
+
+import pytest
+import torch
+
+from explorer.page.form import Form, Images
+from tests.tiny import tiny_config, write_images
+from trainers.cli.main import main
+from trainers.config import CLIPPED_BEFORE, RunConfig
+from trainers.errors import ParameterError
+from trainers.kinds.metric_learning.loop import Trainer
+from trainers.runs import RunFolder, list_runs
+from trainers.training.optimizer import NonFiniteLossError, Stepper
+from trainers.training.validation import check
+
+
+@pytest.fixture(scope="module")
+def images(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_images(tmp_path_factory.mktemp("images"))
+
+
+@pytest.mark.parametrize(
+    ("limit", "left", "counts"), [(None, 300.0, (0, 0)), (10.0, 10.0, (1, 1)), (400.0, 300.0, (1, 0))]
+)
+def test_only_a_gradient_beyond_the_limit_is_shortened(
+    limit: float | None, left: float, counts: tuple[int, int]
+) -> None:
+    weight = torch.nn.Parameter(torch.tensor([1.0]))
+    stepper = Stepper([{"params": [weight], "lr": 0.1, "weight_decay": 0.0}], clip_norm=limit)
+    stepper.step((300 * weight).sum(), 1.0, lambda value, norm: f"{value} {norm}")
+    assert weight.grad is not None and weight.grad.item() == pytest.approx(left, rel=1e-5)
+    assert (stepper.clipping.steps, stepper.clipping.clipped) == counts
+
+
+@pytest.mark.parametrize("limit", [None, 10.0])
+def test_a_gradient_that_is_no_number_is_refused_either_way(limit: float | None) -> None:
+    weight = torch.nn.Parameter(torch.tensor([0.0]))
+    stepper = Stepper([{"params": [weight], "lr": 0.1, "weight_decay": 0.0}], clip_norm=limit)
+    with pytest.raises(NonFiniteLossError, match=r"^0\.0 (inf|nan)$"):
+        stepper.step(weight.sqrt().sum(), 1.0, lambda value, norm: f"{value} {norm}")
+    assert weight.item() == 0 and stepper.clipping.steps == 0
+
+
+def test_a_run_is_not_clipped_unless_it_asks(tmp_path: Path, images: Path) -> None:
+    assert RunConfig().clip_norm is None
+    run = Trainer(RunFolder.create(tmp_path, tiny_config(images, "csl", "supcon_out", steps=3)))
+    run.advance(60)
+    run.finish()
+    assert not [s for s in run.folder.scalars() if s.key == "clipped_share"]
+    assert "clipping" not in (run.folder.path / "log.txt").read_text()
+
+
+def test_where_it_binds_is_counted_said_and_resumed(tmp_path: Path, images: Path) -> None:
+    # here CSL's gradients are from 190 to 270 long, SupCon's from 50 to 80
+    config = tiny_config(images, "csl", "supcon_out", steps=6, snapshot_steps=2, clip_norm=130.0)
+    broken = Trainer(RunFolder.create(tmp_path, config))
+    broken.advance(0)
+    for _ in range(3):
+        broken._one_step()
+    broken.checkpoint()
+    run = Trainer(RunFolder.open(tmp_path, broken.folder.id))
+    assert [arm.clipping.steps for arm in run.arms] == [3, 3]
+    run.advance(60)
+    run.finish()
+    assert [arm.clipping.steps for arm in run.arms] == [6, 6]
+    assert [arm.clipping.clipped for arm in run.arms] == [6, 0]
+    shares = {(s.arm, s.step): s.value for s in run.folder.scalars() if s.key == "clipped_share"}
+    assert shares[0, 6] == 1 and shares[1, 6] == 0
+    assert "gradient of CSL was longer than 130 in 6 of 6 steps" in (run.folder.path / "log.txt").read_text()
+
+
+def test_a_run_of_before_the_setting_goes_on_as_it_began(tmp_path: Path, images: Path) -> None:
+    folder = RunFolder.create(tmp_path, tiny_config(images, "csl"))
+    old = json.loads(folder.config.to_json())
+    del old["clip_norm"]
+    (folder.path / "config.json").write_text(json.dumps(old))
+    run = Trainer(RunFolder.open(tmp_path, folder.id))
+    assert run.config.clip_norm == CLIPPED_BEFORE == 10.0
+    run.advance(0)
+    run._one_step()
+    run.checkpoint()
+    tensors, about = run.folder.read_checkpoint() or ({}, {})
+    run.folder.write_checkpoint({name: t for name, t in tensors.items() if "clipping" not in name}, about)
+    again = Trainer(RunFolder.open(tmp_path, folder.id))
+    assert again.step == 1 and again.arms[0].clipping.steps == 0
+    again._one_step()
+    assert again.arms[0].clipping.steps == 1
+
+
+def test_it_is_asked_for_by_form_and_flag(tmp_path: Path, images: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    drawn = Form(images=Images(source="drawn"), losses=["supcon"])
+    assert drawn.config().clip_norm is None
+    for given, kept in (("", None), ("2.5", 2.5), (10, 10.0)):
+        assert dataclasses.replace(drawn, training={"clip_norm": given}).config().clip_norm == kept
+    with pytest.raises(ParameterError, match=r"clip_norm needs a number from 0\.001"):
+        dataclasses.replace(drawn, training={"clip_norm": "0"}).config()
+    with pytest.raises(ParameterError, match=r"clip norm needs a number from 0\.001"):
+        check(tiny_config(images, clip_norm=0.0))
+    small = "--steps 2 --classes-per-batch 4 --images-per-class 3 --encoder small_conv:width=8 --dim 16 --threads 1"
+    words = ["train", "--data", str(images), *small.split(), "--losses", "csl", "--clip-norm", "0.01"]
+    assert main([*words, "--runs", str(tmp_path)]) == 0
+    assert "gradient clipped in 100.0% of steps" in capsys.readouterr().out
+    assert list_runs(tmp_path)[0].config.clip_norm == 0.01

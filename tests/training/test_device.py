@@ -1,0 +1,136 @@
+"""A training step and a look queue their work on a device, and the host waits for none of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+import torch
+from torch import Tensor
+
+from tests.contracts.test_encoders import OFFLINE
+from tests.fake_device import DEVICE, WaitingCopyError, fake_device
+from trainers.data.base import ImageSet
+from trainers.encoders import ENCODERS, Encoder
+from trainers.kinds.metric_learning.arm import Arm
+from trainers.kinds.metric_learning.batches import Batches
+from trainers.kinds.metric_learning.evaluation import Observer
+from trainers.losses import LOSSES
+from trainers.losses.base import LossModule
+from trainers.samplers import SAMPLERS
+from trainers.training.host import send
+
+CLASSES, EACH, SIDE, DIM = 6, 4, 32, 8
+
+
+class Planned(LossModule):
+    """A loss as one should be written: what labels alone decide is made on the host and copied while it goes on."""
+
+    def terms(self, embeddings: Tensor, labels: Tensor, *_: object) -> dict[str, Tensor]:
+        first, second = (labels[:, None, 0] == labels[None, :, 0]).triu(1).nonzero().T
+        rows = torch.nn.functional.normalize(embeddings, dim=1)
+        pairs = rows[send(first, rows.device)] - rows[send(second, rows.device)]
+        return {"pull": pairs.square().sum(1).mean(), "push": (rows @ rows.T).mean()}
+
+
+class Reading(Planned):
+    """The same, spoilt by one line that makes the host wait."""
+
+    def __init__(self, spoil: Callable[[Tensor, Tensor], object]) -> None:
+        super().__init__()
+        self._spoil = spoil
+
+    def terms(self, embeddings: Tensor, labels: Tensor, *_: object) -> dict[str, Tensor]:
+        self._spoil(embeddings.detach(), labels)
+        return super().terms(embeddings, labels)
+
+
+def image_set() -> ImageSet:
+    finest = torch.arange(CLASSES).repeat_interleave(EACH)
+    images = torch.zeros(len(finest), 3, SIDE, SIDE, dtype=torch.uint8)
+    return ImageSet(images=images, labels=torch.stack([finest, finest // 2], 1))
+
+
+def there(name: str) -> Encoder:
+    """An encoder on the device."""
+    with torch.device(DEVICE):
+        return ENCODERS[name].build(channels=3, side=SIDE, dim=DIM, parameters=OFFLINE.get(name, {}))
+
+
+def step(name: str, encoder: str = "small_conv", loss: LossModule | None = None) -> tuple[Arm, dict[str, Tensor]]:
+    """A batch is made, goes forward and backward, and the weights are updated; inside :func:`fake_device`."""
+    descriptor, data = LOSSES[name], image_set()
+    if loss is None:
+        with torch.device(DEVICE):
+            loss = descriptor.build(num_classes=CLASSES, dim=DIM, class_labels=data.labels[::EACH])
+        for part in loss.modules():  # label tables come from the host's; ``Module.to`` takes them along elsewhere
+            part._buffers = {name: send(table, DEVICE) for name, table in part._buffers.items()}
+    sampler = SAMPLERS["m_per_class"].build(data.labels, 3, 2, 0)
+    net = there(encoder)
+    features = torch.zeros(len(data), net.backbone.num_features) if net.frozen else None
+    batches = Batches(data, sampler, features=features, views=descriptor.views, seed=0, device=DEVICE)
+    arm = Arm(0, descriptor, loss, net, learning_rate=1e-3, weight_decay=1e-4, device=DEVICE, clip_norm=1.0)
+    return arm, arm.step(batches.batch(3), 0.5)
+
+
+@pytest.mark.parametrize("name", LOSSES)
+def test_a_step_waits_for_nothing(name: str) -> None:
+    with fake_device():
+        _, found = step(name)
+    assert found["loss"].device == DEVICE and found["loss"].shape == ()
+
+
+@pytest.mark.parametrize("encoder", ENCODERS)
+def test_nor_does_the_step_of_any_encoder(encoder: str) -> None:
+    with fake_device():
+        arm, found = step("contrastive", encoder, Planned())
+    assert set(found) == {"loss", "term/pull", "term/push"}
+    moved = [state["step"].device for state in arm._stepper._optimiser.state.values()]
+    assert moved and set(moved) == {DEVICE}
+
+
+SPOILS: dict[str, Callable[[Tensor, Tensor], object]] = {
+    "item": lambda rows, _: rows.sum().item(),
+    "tolist": lambda rows, _: rows[0].tolist(),
+    "bool": lambda rows, _: bool(rows.sum() > 0),
+    "nonzero": lambda rows, _: (rows > 0).nonzero(),
+    "boolean index": lambda rows, _: rows[rows > 0],
+    "unique": lambda rows, _: rows.unique(),
+    "cpu": lambda rows, _: rows.cpu(),
+    "a copy that waits": lambda rows, labels: labels.to(rows.device),
+    "a mix": lambda rows, labels: rows[:, 0] + labels[:, 0],
+}
+
+
+@pytest.mark.parametrize("what", SPOILS)
+def test_one_line_that_waits_is_found(what: str) -> None:
+    with fake_device(), pytest.raises((RuntimeError, WaitingCopyError)):
+        step("contrastive", loss=Reading(SPOILS[what]))
+
+
+def test_the_loss_itself_may_not_be_read_before_the_next_step() -> None:
+    with fake_device():
+        arm, found = step("contrastive", loss=Planned())
+        with pytest.raises(RuntimeError):
+            found["loss"].item()
+        with pytest.raises(RuntimeError):
+            arm.settle()
+
+
+@pytest.mark.parametrize("encoder", ENCODERS)
+def test_a_look_waits_for_nothing_until_it_is_ended(encoder: str) -> None:
+    data = image_set()
+    with fake_device():
+        net = there(encoder)
+        seen = torch.zeros(len(data), net.backbone.num_features) if net.frozen else data.images
+        observer = Observer(
+            train=seen,
+            train_labels=data.labels,
+            test=seen,
+            test_labels=data.labels,
+            probe=torch.arange(len(data)),
+            device=DEVICE,
+        )
+        finish = observer.look(net)
+        with pytest.raises(RuntimeError):
+            finish()

@@ -1,0 +1,206 @@
+"""The training loop: paired arms, exact resume, honest failures."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+
+import pytest
+import torch
+
+from tests.tiny import tiny_config, write_images
+from trainers.config import LossChoice, RunConfig
+from trainers.errors import ParameterError
+from trainers.kinds.metric_learning.evaluation import LEFT_OUT, Observer, left_out
+from trainers.kinds.metric_learning.loop import Trainer
+from trainers.runs import RunFolder
+from trainers.training.optimizer import NonFiniteLossError
+from trainers.training.validation import check
+
+
+@pytest.fixture(scope="module")
+def images(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_images(tmp_path_factory.mktemp("images"))
+
+
+def trainer(root: Path, config: RunConfig) -> Trainer:
+    return Trainer(RunFolder.create(root, config))
+
+
+def weights(one: Trainer) -> dict[str, torch.Tensor]:
+    return {name: value.clone() for arm in one.arms for name, value in arm.tensors().items()}
+
+
+def test_arms_start_equal_and_part_only_by_their_loss(tmp_path: Path, images: Path) -> None:
+    run = trainer(tmp_path, tiny_config(images, "smooth_ap", "smooth_ap", "supcon_out"))
+    first, twin, other = (arm.encoder.state_dict() for arm in run.arms)
+    assert all(torch.equal(first[name], twin[name]) and torch.equal(first[name], other[name]) for name in first)
+    run.advance(60)
+    first, twin, other = (arm.encoder.state_dict() for arm in run.arms)
+    assert all(torch.equal(first[name], twin[name]) for name in first)
+    assert not torch.equal(first["head.weight"], other["head.weight"])
+
+
+def test_a_run_writes_frames_scalars_and_a_final_score(tmp_path: Path, images: Path) -> None:
+    config = tiny_config(images, "roadmap", "happier", snapshot_steps=2)
+    run = trainer(tmp_path, config)
+    assert not run.advance(60) and run.done and run.step == 6
+    run.finish()
+    assert [step for _, step, _ in run.folder.snapshots()] == [0, 2, 4, 6]
+    first = run.folder.embeddings(0)
+    assert (first[0] == first[1]).all() and first[0].shape == (30, 16)
+    keys = {scalar.key for scalar in run.folder.scalars() if scalar.arm == 1}
+    assert {"loss", "R_at_1", "AP_at_R", "HAP", "train_R_at_1", "images_per_s", "floor_R_at_1", "test/R_at_1"} <= keys
+    assert any(key.startswith("term/") for key in keys)
+    assert all(0 <= s.value <= 1 for s in run.folder.scalars() if s.key.endswith("R_at_1"))
+    counts = {s.key: s.value for s in run.folder.scalars() if "queries" in s.key}
+    assert counts == {"queries_without_positive": 0, "test/queries_without_positive": 0}
+    assert run.folder.path.joinpath("log.txt").read_text().count("every image of the probe has another one") == 1
+    probe = run.folder.probe()
+    assert probe is not None and run.folder.sheet_path(0).is_file() and len(probe.labels) == 30
+
+
+def test_queries_left_out_are_counted() -> None:
+    labels = torch.tensor([[0, 0], [0, 0], [1, 0], [2, 1], [3, 1], [3, 1]])  # classes 1 and 2 have one image
+    images = torch.randint(0, 256, (6, 3, 8, 8), dtype=torch.uint8, generator=torch.Generator().manual_seed(0))
+    observer = Observer(
+        train=images,
+        train_labels=labels,
+        test=images,
+        test_labels=labels,
+        probe=torch.tensor([0, 1, 2]),
+        device=torch.device("cpu"),
+    )
+    assert observer.floor()[LEFT_OUT] == 1
+    assert observer.whole_test(torch.nn.Flatten())[f"test/{LEFT_OUT}"] == 2
+    assert left_out(2, "of the test set").startswith("queries: 2 images of the test set have no second image")
+    assert left_out(0, "of the probe").startswith("queries: every image of the probe has another one")
+
+
+def test_resume_gives_the_weights_of_an_uninterrupted_run(tmp_path: Path, images: Path) -> None:
+    config = tiny_config(images, "happier", "supcon_out", steps=7, snapshot_steps=3)
+    whole = trainer(tmp_path, config)
+    whole.advance(60)
+    broken = trainer(tmp_path, config)
+    broken.config = dataclasses.replace(config, steps=4)
+    broken.advance(60)
+    broken.checkpoint()
+    broken.config = dataclasses.replace(config, steps=5)
+    broken.advance(60)  # lost: after the checkpoint
+    again = Trainer(RunFolder.open(tmp_path, broken.folder.id))
+    assert again.step == 4
+    again.advance(60)
+    # the schedule looks at the budget, so only the steps before the cut are comparable under another one
+    assert again.step == whole.step == 7
+    before, after = weights(whole), weights(again)
+    assert before.keys() == after.keys()
+
+
+def test_resume_is_exact_under_the_same_budget(tmp_path: Path, images: Path) -> None:
+    config = tiny_config(images, "happier", "supcon_out", steps=7)
+    whole = trainer(tmp_path, config)
+    whole.advance(60)
+    broken = trainer(tmp_path, config)
+    broken.advance(0)  # the first snapshot only
+    for _ in range(4):
+        broken._one_step()
+    broken.checkpoint()
+    broken._one_step()
+    again = Trainer(RunFolder.open(tmp_path, broken.folder.id))
+    assert again.step == 4
+    again.advance(60)
+    before, after = weights(whole), weights(again)
+    assert before.keys() == after.keys()
+    assert all(torch.equal(before[name], after[name]) for name in before)
+
+
+def test_a_loss_that_is_no_number_changes_no_weight(tmp_path: Path, images: Path) -> None:
+    run = trainer(tmp_path, tiny_config(images, "supcon_out"))
+    run.advance(0)
+    run._one_step()
+    run.checkpoint()
+    kept = weights(run)
+    with torch.no_grad():
+        run.arms[0].encoder.head.weight.fill_(float("nan"))
+    with pytest.raises(NonFiniteLossError, match=r"stopped being a number.*training rows"):
+        run._one_step()
+    good = run.folder.read_checkpoint()
+    assert good is not None
+    assert all(torch.equal(good[0][name], kept[name].contiguous()) for name in kept)
+
+
+def test_a_batch_holds_all_classes_where_there_are_too_few(tmp_path: Path, images: Path) -> None:
+    run = trainer(tmp_path, tiny_config(images, classes_per_batch=20))
+    assert "8 classes, all there are to train on; 20 were asked for" in (run.folder.path / "log.txt").read_text()
+    assert run._batches.batch(0).labels[:, 0].unique().numel() == 8
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"losses": ()}, "one to 4 losses; 0 came"),
+        ({"losses": (LossChoice(name="magic"),)}, "no loss 'magic'"),
+        ({"losses": (LossChoice(name="supcon_out", parameters={"temperature": -1.0}),)}, "temperature needs"),
+        ({"encoder": "eye"}, "no encoder 'eye'"),
+        ({"encoder_parameters": {"width": 1}}, "width needs"),
+        ({"sampler": "dice"}, "no sampler 'dice'"),
+        ({"steps": None}, "needs a budget"),
+        ({"steps": -3}, "steps needs"),
+        ({"minutes": float("inf")}, "minutes needs"),
+        ({"learning_rate": 5.0}, "learning rate needs"),
+        ({"classes_per_batch": 2.5}, "whole number"),
+        ({"seed": True}, "seed needs"),
+        ({"memory": -1}, "memory needs a whole number from 0 to 262144; -1 came"),
+        ({"memory": 1e6}, "memory needs"),
+        ({"memory_after": 0.5}, "memory after needs a whole number"),
+    ],
+)
+def test_bad_configurations_are_said(images: Path, changes: dict[str, object], words: str) -> None:
+    with pytest.raises(ParameterError, match=words):
+        check(tiny_config(images, **changes))
+
+
+def test_frozen_features_are_computed_once(tmp_path: Path, images: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RANKSCOPE_CACHE", str(tmp_path / "cache"))
+    head = {"model": "resnet18", "pretrained": False, "hidden": 32}
+    config = tiny_config(images, "supcon_out", encoder="timm_frozen", encoder_parameters=head, steps=3)
+    run = trainer(tmp_path, config)
+    backbone = run.arms[0].encoder.backbone.conv1.weight.clone()
+    run.advance(60)
+    assert torch.equal(run.arms[0].encoder.backbone.conv1.weight, backbone)
+    files = list((tmp_path / "cache" / "features").glob("*.safetensors"))
+    assert len(files) == 2
+    stamps = [file.stat().st_mtime_ns for file in files]
+    trainer(tmp_path, config)
+    assert [file.stat().st_mtime_ns for file in files] == stamps
+
+
+def train_scores(run: Trainer) -> list[int]:
+    return [s.step for s in run.folder.scalars() if s.key == "train_R_at_1" and s.arm == 1]
+
+
+@pytest.mark.parametrize(("seconds", "expected"), [(1e9, [0, 6]), (0.0, [0, 2, 4, 6])])
+def test_training_images_are_scored_seldom_and_at_the_end(
+    tmp_path: Path, images: Path, monkeypatch: pytest.MonkeyPatch, seconds: float, expected: list[int]
+) -> None:
+    monkeypatch.setattr("trainers.kinds.metric_learning.loop.TRAIN_SECONDS", seconds)
+    run = trainer(tmp_path, tiny_config(images))
+    monkeypatch.setattr(run._pace, "due", lambda _passed, _cost: run.step % 2 == 0)
+    run.advance(60)
+    run.finish()
+    assert [step for _, step, _ in run.folder.snapshots()] == [0, 2, 4, 6]
+    assert train_scores(run) == expected
+    again = trainer(tmp_path, tiny_config(images, snapshot_steps=3))
+    again.advance(60)
+    again.finish()
+    assert train_scores(again) == [0, 3, 6]  # frames by steps are the same on every machine
+
+
+def test_a_run_resumed_at_its_end_has_one_score_of_its_training_images(tmp_path: Path, images: Path) -> None:
+    run = trainer(tmp_path, tiny_config(images))
+    run.advance(60)
+    run.snapshot()
+    run.checkpoint()  # killed while the whole test set is scored
+    again = Trainer(RunFolder.open(tmp_path, run.folder.id))
+    again.finish()
+    assert train_scores(again).count(6) == 1

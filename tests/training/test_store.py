@@ -1,0 +1,177 @@
+"""The run folder: what is written is read back, and damage is said."""
+
+from __future__ import annotations
+
+import sqlite3
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from trainers.config import DataChoice, LossChoice, RunConfig
+from trainers.errors import ParameterError, RunError
+from trainers.hierarchy import Hierarchy
+from trainers.runs import RunFolder, list_runs, new_id
+from trainers.runs.lock import RunLock, is_locked
+from trainers.runs.records import Frame, FrameArm, Probe, RunState, Scalar, Snapshot
+
+CONFIG = RunConfig(
+    data=DataChoice(source="x", label_columns=("a", "b")),
+    losses=(LossChoice(name="l", parameters={"k": [1, 2]}), LossChoice(name="m")),
+)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> RunFolder:
+    return RunFolder.create(tmp_path, CONFIG, owner="me")
+
+
+def frame(k: int) -> Frame:
+    arm = FrameArm(
+        xy=np.arange(10, dtype=np.uint16).reshape(5, 2) * 6553,
+        neighbours=np.arange(15).reshape(5, 3) % 5,
+        quality=0.5,
+        drift=0.25,
+        method="umap",
+    )
+    return Frame(k=k, step=10 * k, seconds=1.0 * k, limit=3.5, arms=(arm, arm))
+
+
+def snapshot(k: int) -> Snapshot:
+    return Snapshot(k=k, step=10 * k, seconds=1.0 * k, embeddings=(torch.eye(5), torch.eye(5)))
+
+
+def test_config_survives_the_folder(tmp_path: Path, folder: RunFolder) -> None:
+    again = RunFolder.open(tmp_path, folder.id)
+    assert again.config == CONFIG
+    assert again.owner == "me"
+    assert again.state().phase == "queued"
+    assert [run.id for run in list_runs(tmp_path)] == [folder.id]
+
+
+def test_ids_sort_by_time_and_fit_the_pattern(tmp_path: Path) -> None:
+    ids = [new_id() for _ in range(50)]
+    assert len(set(ids)) == 50 and all(len(i) == 26 for i in ids)
+    assert [i[:10] for i in ids] == sorted(i[:10] for i in ids)
+
+
+def test_probe_snapshots_and_frames_are_read_back(folder: RunFolder) -> None:
+    probe = Probe(
+        labels=np.array([[0, 0], [1, 0]]),
+        rows=np.array([4, 9]),
+        hierarchy=Hierarchy(levels=("fine", "coarse"), names=(("a", "<b>"), ("c",))),
+        data_title="t",
+        notes=("n",),
+    )
+    folder.write_probe(probe, [b"one", b"two"])
+    read = folder.probe()
+    assert read is not None and read.sheets == 2 and read.hierarchy == probe.hierarchy and read.notes == ("n",)
+    assert (read.labels == probe.labels).all() and (read.rows == probe.rows).all()
+    assert folder.sheet_path(1).read_bytes() == b"two"
+    folder.add_snapshot(snapshot(3))
+    assert folder.snapshots() == [(3, 30, 3.0)]
+    assert folder.embeddings(3)[1].dtype == np.float16
+    folder.add_frame(frame(3))
+    read_frame = folder.frame(3)
+    assert (read_frame.step, read_frame.limit) == (30, 3.5)
+    assert (read_frame.arms[0].xy == frame(3).arms[0].xy).all()
+    assert (read_frame.arms[1].neighbours == frame(3).arms[1].neighbours).all()
+
+
+def test_rewind_forgets_only_what_is_later(folder: RunFolder) -> None:
+    for k in range(4):
+        folder.add_snapshot(snapshot(k))
+        folder.add_frame(frame(k))
+        folder.db.add_metrics([Scalar(arm=0, step=10 * k, seconds=0, key="loss", value=k)])
+    folder.rewind(20)
+    assert [k for k, _, _ in folder.snapshots()] == [0, 1, 2] == folder.frames()
+    assert [s.step for s in folder.scalars()] == [0, 10, 20]
+    with pytest.raises(RunError):
+        folder.frame(3)
+
+
+def test_checkpoint_falls_back_to_the_one_before(folder: RunFolder) -> None:
+    for step in (1, 2):
+        folder.write_checkpoint({"w": torch.full((2,), float(step))}, {"step": step})
+    last = folder.path / "ckpt" / "last.safetensors"
+    last.write_bytes(last.read_bytes()[:20])
+    found = folder.read_checkpoint()
+    assert found is not None and found[1]["step"] == 1 and found[0]["w"][0] == 1
+
+
+def test_commands_arrive_in_order(folder: RunFolder) -> None:
+    folder.send("pause")
+    folder.send("stop")
+    assert [command for _, command in folder.commands(0)] == ["pause", "stop"]
+    with pytest.raises(RunError, match="pause, resume or stop"):
+        folder.send("rm -rf")
+
+
+def test_a_dead_trainer_means_interrupted(folder: RunFolder) -> None:
+    code = (
+        "import sys; from pathlib import Path; from trainers.runs.lock import RunLock\n"
+        "lock = RunLock(Path(sys.argv[1])); assert lock.acquire(); print('held', flush=True); sys.stdin.read()"
+    )
+    child = subprocess.Popen(
+        [sys.executable, "-c", code, str(folder.path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    assert child.stdout is not None and child.stdin is not None
+    assert child.stdout.readline().strip() == "held"
+    folder.db.set_state(RunState(phase="running", step=7))
+    assert folder.state().phase == "running" and is_locked(folder.path)
+    assert not RunLock(folder.path).acquire()
+    with pytest.raises(RunError, match="stop it before"):
+        folder.delete()
+    child.kill()
+    child.wait()
+    child.stdin.close()
+    child.stdout.close()
+    assert folder.state().phase == "interrupted" and folder.state().step == 7
+
+
+@pytest.mark.parametrize("name", ["../../etc", "", "a" * 26, "0" * 25, "0" * 27, "é" * 26, "0" * 25 + "/"])
+def test_hostile_ids_open_nothing(tmp_path: Path, name: str) -> None:
+    with pytest.raises(RunError):
+        RunFolder.open(tmp_path, name)
+
+
+def test_half_deleted_and_foreign_folders_are_said(tmp_path: Path, folder: RunFolder) -> None:
+    folder.db.close()
+    connection = sqlite3.connect(folder.path / "run.db")
+    connection.execute("PRAGMA user_version=99")
+    connection.commit()
+    connection.close()
+    with pytest.raises(RunError, match="format 99"):
+        RunFolder.open(tmp_path, folder.id)
+    (folder.path / "run.db").write_bytes(b"not a database at all, but long enough to be read as one" * 40)
+    with pytest.raises(RunError, match="damaged"):
+        RunFolder.open(tmp_path, folder.id)
+    (folder.path / "run.db").unlink()
+    with pytest.raises(RunError, match=r"run\.db is missing"):
+        RunFolder.open(tmp_path, folder.id)
+    (folder.path / "config.json").write_text("{}")
+    with pytest.raises(RunError, match="no readable configuration"):
+        _ = RunFolder(folder.path).config
+    (folder.path / "config.json").unlink()
+    with pytest.raises(RunError, match="deleted"):
+        RunFolder.open(tmp_path, folder.id)
+
+
+def test_a_run_moves_as_a_zip(tmp_path: Path, folder: RunFolder) -> None:
+    folder.add_snapshot(snapshot(0))
+    folder.db.close()
+    with zipfile.ZipFile(tmp_path / "run.zip", "w") as archive:
+        for file in folder.path.rglob("*"):
+            archive.write(file, file.relative_to(tmp_path))
+    with zipfile.ZipFile(tmp_path / "run.zip") as archive:
+        archive.extractall(tmp_path / "elsewhere")
+    assert RunFolder.open(tmp_path / "elsewhere", folder.id).snapshots() == [(0, 0, 0.0)]
+
+
+def test_config_from_another_version_is_said() -> None:
+    with pytest.raises(ParameterError, match="cannot be read"):
+        RunConfig.from_json('{"data": {}, "losses": [], "wings": 2}')

@@ -1,0 +1,43 @@
+"""The losses and metrics as Markdown tables, for the README."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from trainers.image_text.models import MODELS
+from trainers.losses import FAMILIES, LOSSES
+from trainers.metrics import CROSSMODAL_METRICS, METRICS
+
+
+def losses_table() -> str:
+    """One row per loss of the menu, family by family; an alias stands beside the loss it equals."""
+    rows = []
+    for family, losses in FAMILIES.items():
+        for loss in losses:
+            names = [loss.name, *(name for name, other in LOSSES.items() if other.alias_of == loss.name)]
+            paper = f"[{loss.paper}]({loss.url})"
+            rows.append((family, ", ".join(f"`{name}`" for name in names), loss.title, paper, loss.year, loss.sentence))
+    return _table(("family", "name", "title", "paper", "year", "what it does"), rows)
+
+
+def metrics_table() -> str:
+    """One row per metric; ``k`` stands for any number and ``l`` for a level of the label tree."""
+    rows = [
+        (f"`{metric.name}`", metric.title, f"[{metric.paper}]({metric.url})", metric.sentence)
+        for metric in (*METRICS.values(), *CROSSMODAL_METRICS.values())
+    ]
+    return _table(("name", "title", "paper", "what it says"), rows)
+
+
+def models_table() -> str:
+    """One row per image-text model of the menu."""
+    rows = [
+        (f"`{model.name}`", model.title, model.paper, "yes" if model.trainable else "no", model.sentence)
+        for model in MODELS.values()
+    ]
+    return _table(("name", "title", "paper", "can be mended", "what it is"), rows)
+
+
+def _table(head: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
+    lines = [head, ["---"] * len(head), *rows]
+    return "\n".join(f"| {' | '.join(str(cell).replace('|', chr(92) + '|') for cell in line)} |" for line in lines)

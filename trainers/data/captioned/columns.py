@@ -1,0 +1,120 @@
+"""Which columns of a set hold captions, boxes, classes and image ids, and their cells as plain lists."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from trainers.data.labelled.table import ArrowTable
+
+_CAPTIONS = re.compile(r"captions?|sentences?|texts?|raw|descriptions?")
+_NUMBERED = re.compile(r"(?:captions?|sentences?|texts?)_?(\d+)")
+_BOXES = ("bbox", "bboxes", "box", "boxes")
+_CLASSES = ("category", "categories", "label", "labels", "class", "classes", "category_name", "name", "category_id")
+_IDS = ("image_id", "cocoid", "coco_id", "img_id", "imgid", "id", "filename", "file_name")
+
+
+@dataclass(frozen=True, kw_only=True)
+class SceneColumns:
+    """Column names, each None (or empty) if the set has none.
+
+    Attributes:
+        captions: one column of texts or lists, or several of one text each.
+        objects: a list of structs or a struct of lists with boxes and classes; or None when boxes and classes
+            are columns themselves.
+        box_key, class_key: names inside ``objects``, or of the columns.
+        names: class names by number, empty when the cells hold names.
+    """
+
+    image: str | None
+    image_id: str | None
+    captions: tuple[str, ...]
+    objects: str | None
+    box_key: str | None
+    class_key: str | None
+    names: tuple[str, ...]
+
+
+def find_columns(table: ArrowTable) -> SceneColumns:
+    """Look at names and types; nothing is read."""
+    features = table.features
+    images = [name for name, kind in table.kinds.items() if kind == "image"]
+    numbered = sorted((int(m[1]), name) for name in features if (m := _NUMBERED.fullmatch(name.lower())))
+    single = [name for name in features if _CAPTIONS.fullmatch(name.lower()) and name not in images]
+    captions = tuple(name for _, name in numbered) or tuple(single[:1])
+    lowered = {name.lower(): name for name in features}
+    found = {"objects": None, "box": None, "class": None, "names": ()}
+    for column, feature in {**features, "": dict(features)}.items():
+        inner = _struct(feature)
+        box = next((name for name in _BOXES if name in (inner or ())), None)
+        if box is not None and found["box"] is None:
+            key = next((name for name in _CLASSES if name in inner), None)
+            found = {"objects": column or None, "box": box, "class": key, "names": _names(inner.get(key))}
+    return SceneColumns(
+        image=images[0] if images else None,
+        image_id=next((lowered[name] for name in _IDS if name in lowered), None),
+        captions=captions,
+        objects=found["objects"],
+        box_key=found["box"],
+        class_key=found["class"],
+        names=found["names"],
+    )
+
+
+def captions_of(cells: Sequence[Any]) -> tuple[str, ...]:
+    """Sentences in the caption cells of one row: texts, lists of texts, or structs with a ``raw`` or ``caption``."""
+    found: list[str] = []
+    for cell in cells:
+        if isinstance(cell, str):
+            found.append(cell)
+        elif isinstance(cell, dict):
+            inner = next((cell[name] for name in ("raw", "caption", "text") if name in cell), None)
+            found.extend(captions_of(inner if isinstance(inner, list) else [inner]))
+        elif isinstance(cell, (list, tuple)):
+            found.extend(captions_of(cell))
+    return tuple(text.strip() for text in found if text and text.strip())
+
+
+def objects_of(cell: Any, columns: SceneColumns) -> list[tuple[list[float], str, float]]:
+    """Boxes, class names and areas (NaN if unknown) in one row's cell: a list of structs or a struct of lists.
+
+    Objects whose class or box is missing are left out.
+    """
+    if isinstance(cell, dict):
+        boxes, classes = cell.get(columns.box_key) or [], cell.get(columns.class_key) or []
+        areas = cell.get("area") or [None] * len(boxes)
+        rows = list(zip(boxes, classes, areas, strict=False))
+    else:
+        rows = [(one.get(columns.box_key), one.get(columns.class_key), one.get("area")) for one in cell or [] if one]
+    found = []
+    for box, label, area in rows:
+        name = _class_name(label, columns.names)
+        if name and box is not None and len(box) == 4 and all(value is not None for value in box):
+            found.append(([float(value) for value in box], name, math.nan if area is None else float(area)))
+    return found
+
+
+def _class_name(label: Any, names: tuple[str, ...]) -> str | None:
+    if isinstance(label, str):
+        return label.strip() or None
+    if label is None:
+        return None
+    number = int(label)
+    if names:
+        return names[number] if 0 <= number < len(names) else None
+    return f"class {number}"
+
+
+def _struct(feature: Any) -> Any:
+    """The inside of a list of structs, a struct, or None."""
+    inner = getattr(feature, "feature", feature)
+    return inner if isinstance(inner, dict) else None
+
+
+def _names(feature: Any) -> tuple[str, ...]:
+    while feature is not None and not hasattr(feature, "names"):
+        feature = getattr(feature, "feature", None)
+    return tuple(getattr(feature, "names", None) or ())

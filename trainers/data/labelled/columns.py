@@ -1,0 +1,214 @@
+"""Which column holds the images and which columns are the label tree, judged by kind, name and the actual rows."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from trainers.data.labelled.table import LABEL_KINDS, Codes, Kind, Table
+from trainers.errors import DataError
+
+_IMAGE_NAMES = ("image", "img", "jpg", "png", "picture", "photo", "pixel_values")
+_LABEL_LIKE = re.compile(
+    r"label|class|categor|target|species|genus|family|phylum|kingdom|breed|variety|product|item_?id|landmark_?id|"
+    r"character|alphabet|brand|model|identity|coarse|fine|person_?id|taxon|^y$|^cls$|^kind$|^type$"
+)
+_NOT_LABEL = re.compile(
+    r"(^|[_/\-. ])(width|height|size|area|urls?|path|file|filename|caption|captions|text|description|sentence|sentids|"
+    r"prompt|question|answer|licen[sc]e|split|date|time|timestamp|author|source|md5|sha|hash|index|idx|key|bbox|box|"
+    r"score|count|drawer|image_?id|img_?id|imgid|row|uuid|lat|lon|captured)([_/\-. ]|$)"
+)
+MOST_COLUMNS = 64
+"""Columns of a set that are looked at as labels."""
+_MOST_CELLS = 50_000_000  # of all of them together, each held as a number of eight bytes
+_LISTED = 30  # names in a sentence
+_GLANCE = 20_000  # rows that mostly show already that one column does not determine another
+_MAX_NAME = 80  # longer average text is a description, not a class name
+
+
+@dataclass(frozen=True, kw_only=True)
+class LabelColumn:
+    """A column that could be a label.
+
+    Attributes:
+        classes: number of distinct values that occur.
+        usable: it can be chosen; otherwise ``reason`` says why not.
+        likely: the loader would consider it by itself.
+        examples: a few names.
+    """
+
+    name: str
+    kind: Kind
+    classes: int
+    usable: bool
+    likely: bool
+    reason: str
+    examples: tuple[str, ...]
+
+
+def image_column(table: Table, wanted: str | None) -> str:
+    """The image column: the wanted one, else ``image``, ``img``, ..., else the first.
+
+    Raises:
+        DataError: there is none, or the wanted column holds no images.
+    """
+    found = [name for name, kind in table.kinds.items() if kind == "image"]
+    columns = listed(table.kinds)
+    if wanted is not None:
+        if wanted in found:
+            return wanted
+        raise DataError(f"An image column was needed; {wanted!r} holds no images. The columns are: {columns}.")
+    if not found:
+        raise DataError(f"This set has no image column. Its columns are: {columns}. Pick a set with images in it.")
+    named = [name for known in _IMAGE_NAMES for name in found if name.lower() == known]
+    return (named or found)[0]
+
+
+def join(tables: Sequence[Table], column: str) -> Codes:
+    """One label column of several splits, one after the other, under one list of names (joined by name)."""
+    parts = [table.codes(column) for table in tables]
+    given_up = next((part.reason for part in parts if part.reason), "")
+    if given_up:
+        return Codes(values=np.full(sum(map(len, tables)), -1, dtype=np.int64), names=(), reason=given_up)
+    if all(part.names == parts[0].names for part in parts):
+        return Codes(values=np.concatenate([part.values for part in parts]), names=parts[0].names)
+    names = dict.fromkeys(name for part in parts for name in part.names)
+    if all(re.fullmatch(r"-?\d+", name) for name in names):
+        names = dict.fromkeys(sorted(names, key=int))
+    place = {name: index for index, name in enumerate(names)}
+    moved = [np.array([*(place[name] for name in part.names), -1])[part.values] for part in parts]
+    return Codes(values=np.concatenate(moved), names=tuple(names))
+
+
+def describe(name: str, kind: Kind, codes: Codes) -> LabelColumn:
+    """Judge one column by its name, kind and values."""
+    present = codes.values[codes.values >= 0]
+    classes, counts = np.unique(present, return_counts=True)
+    repeated = int(counts[counts > 1].sum())
+    texts = [codes.names[index] for index in classes[:200]]
+    lowered = _snake(name)
+    reason = codes.reason
+    if not reason and len(classes) < 2:
+        reason = "it has one value only" if len(classes) else "it is empty"
+    elif not reason and not repeated:
+        reason = "every row has its own value"
+    usable = not reason
+    if usable:
+        reason = _doubt(lowered, kind, repeated, len(present), texts)
+    return LabelColumn(
+        name=name,
+        kind=kind,
+        classes=len(classes),
+        usable=usable,
+        likely=not reason,
+        reason=reason,
+        examples=tuple(texts[:5]),
+    )
+
+
+def determines(fine: np.ndarray, coarse: np.ndarray) -> bool:
+    """Whether each value of ``fine`` meets one value of ``coarse``; rows where either is missing do not count."""
+    both = (fine >= 0) & (coarse >= 0)
+    if not both.any():
+        return False
+    fine, coarse = fine[both], coarse[both]
+    step = len(fine) // _GLANCE
+    return (step < 2 or _functional(fine[::step], coarse[::step])) and _functional(fine, coarse)
+
+
+def _functional(fine: np.ndarray, coarse: np.ndarray) -> bool:
+    pairs = np.unique(fine * (int(coarse.max()) + 1) + coarse)
+    return len(pairs) == len(np.unique(fine))
+
+
+def chain(columns: Sequence[LabelColumn], codes: dict[str, Codes]) -> tuple[str, ...]:
+    """The longest chain of likely columns, finest first, in which each determines the next; if several are, the one
+    with most columns called labels, classes, categories and the like.
+
+    Columns that say the same in other words (a number and its name) count once. If the set has typed class columns,
+    or columns called labels, then free text and numbers of other names do not compete with them.
+    """
+    likely = [column for column in columns if column.likely]
+    sure = [column for column in likely if column.kind == "class" or _LABEL_LIKE.search(_snake(column.name))]
+    likely = _without_doubles(sure if any(column.kind == "class" for column in sure) else likely, codes)
+    likely.sort(key=lambda column: column.classes)
+    best: dict[str, tuple[tuple[int, int, int], tuple[str, ...]]] = {}
+    for column in likely:  # from coarse to fine, so that every coarser chain is already there
+        tails = [
+            best[other.name]
+            for other in likely
+            if other.name in best
+            and other.classes < column.classes
+            and determines(codes[column.name].values, codes[other.name].values)
+        ]
+        rank, tail = max(tails, default=((0, 0, 0), ()))
+        named = bool(_LABEL_LIKE.search(_snake(column.name)))
+        best[column.name] = ((rank[0] + 1, rank[1] + named, column.classes), (column.name, *tail))
+    return max(best.values(), default=((0, 0, 0), ()))[1]
+
+
+def label_kinds(table: Table) -> dict[str, Kind]:
+    """The columns whose kind can be a label."""
+    return {name: kind for name, kind in table.kinds.items() if kind in LABEL_KINDS}
+
+
+def candidates(tables: Sequence[Table]) -> tuple[dict[str, Kind], int]:
+    """The columns of all tables that are looked at as labels, in order, and how many others are left unread.
+
+    Where there are more than :data:`MOST_COLUMNS`, or fewer where the set has many rows, typed class columns come
+    first, then those called labels, then those that are not called something else.
+    """
+    kinds = label_kinds(tables[0])
+    common = {name: kind for name, kind in kinds.items() if all(name in table.kinds for table in tables)}
+    rows = max(1, sum(map(len, tables)))
+    most = min(MOST_COLUMNS, max(4, _MOST_CELLS // rows))
+    best = sorted(common, key=lambda name: _promise(name, common[name]))[:most]
+    return {name: kind for name, kind in common.items() if name in best}, len(common) - len(best)
+
+
+def listed(names: Iterable[str]) -> str:
+    """Column names in a sentence; the first of them where there are many."""
+    found = list(names)
+    more = f" and {len(found) - _LISTED:,} more" if len(found) > _LISTED else ""
+    return (", ".join(found[:_LISTED]) or "none") + more
+
+
+def _promise(name: str, kind: Kind) -> int:
+    """Small where a column is likely a label, judged by name and kind alone."""
+    if kind == "class":
+        return 0
+    if _LABEL_LIKE.search(_snake(name)):
+        return 1
+    return 3 if _NOT_LABEL.search(_snake(name)) else 2
+
+
+def _doubt(name: str, kind: Kind, repeated: int, rows: int, texts: list[str]) -> str:
+    """Why a usable column is not taken unasked; empty if it is."""
+    if kind == "class":
+        return ""
+    if _NOT_LABEL.search(name) and not re.search(r"label|class|categor", name):
+        return "its name says it is no label"
+    if 2 * repeated < rows:
+        return "most rows have their own value"
+    if kind == "text":
+        return "its values are sentences" if sum(map(len, texts)) > _MAX_NAME * len(texts) else ""
+    return "" if _LABEL_LIKE.search(name) else "numbers and yes/no columns are labels only if called so"
+
+
+def _without_doubles(columns: Sequence[LabelColumn], codes: dict[str, Codes]) -> list[LabelColumn]:
+    order = sorted(columns, key=lambda column: LABEL_KINDS.index(column.kind))
+    kept: list[LabelColumn] = []
+    for column in order:
+        if not any(
+            other.classes == column.classes and determines(codes[other.name].values, codes[column.name].values)
+            for other in kept
+        ):
+            kept.append(column)
+    return kept
+
+
+def _snake(name: str) -> str:
+    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower()

@@ -1,0 +1,153 @@
+"""Well-known Hub sets with their columns and splits pinned. They load like any other set."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import partial
+
+from trainers.config import DataChoice
+from trainers.data.base import LoadedData, Progress, SourceDescriptor
+from trainers.data.labelled.loader import Names, load_source
+
+
+@dataclass(frozen=True, kw_only=True)
+class Known:
+    """One set: where it is, how to read it, what to call its levels."""
+
+    name: str
+    title: str
+    sentence: str
+    hub: str
+    licence: str = "see its card"
+    subset: str | None = None
+    train: str | None = None
+    test: str | None = None
+    image: str = "image"
+    labels: tuple[str, ...] | None = ("label",)
+    levels: tuple[str, ...] | None = ("class",)
+
+
+KNOWN = (
+    Known(
+        name="cifar100",
+        title="CIFAR-100",
+        sentence="60,000 tiny photos of 100 things in 20 groups; half of the things train, the others test.",
+        hub="uoft-cs/cifar100",
+        licence="unknown",
+        subset="cifar100",
+        train="train",
+        test="test",
+        image="img",
+        labels=("fine_label", "coarse_label"),
+        levels=("class", "superclass"),
+    ),
+    Known(
+        name="oxford_pets",
+        title="Oxford Pets",
+        sentence="7,349 photos of 37 breeds of cats and dogs.",
+        hub="timm/oxford-iiit-pet",
+        licence="cc-by-sa-4.0",
+        train="train",
+        test="test",
+        labels=("label", "label_cat_dog"),
+        levels=("breed", "species"),
+    ),
+    Known(
+        name="in_shop",
+        title="DeepFashion In-Shop",
+        sentence="52,591 shop photos of clothes in nested categories; the tree is read from its columns.",
+        hub="Marqo/deepfashion-inshop",
+        train="data",
+        labels=None,
+        levels=None,
+    ),
+    Known(
+        name="cub200",
+        title="CUB-200 Birds",
+        sentence="About 11,800 photos of 200 bird species.",
+        hub="bentrevett/caltech-ucsd-birds-200-2011",
+        train="train",
+        test="test",
+        levels=("species",),
+    ),
+    Known(
+        name="stanford_cars",
+        title="Stanford Cars",
+        sentence="Photos of 196 car models; the training half of the set, divided by model.",
+        hub="Multimodal-Fatima/StanfordCars_train",
+        levels=("model",),
+    ),
+    Known(
+        name="flowers102",
+        title="Oxford Flowers",
+        sentence="Photos of 102 kinds of flowers.",
+        hub="dpdl-benchmark/oxford_flowers102",
+        train="train",
+        test="test",
+        levels=("flower",),
+    ),
+    Known(
+        name="food101",
+        title="Food-101",
+        sentence="101,000 photos of 101 dishes, some labels wrong on purpose.",
+        hub="ethz/food101",
+        train="train",
+        test="validation",
+        levels=("dish",),
+    ),
+    Known(
+        name="omniglot",
+        title="Omniglot",
+        sentence="32,460 handwritten characters of 50 alphabets, 20 drawings of each.",
+        hub="GATE-engine/omniglot",
+        train="full",
+        levels=("character",),
+    ),
+    Known(
+        name="fashion_mnist",
+        title="Fashion-MNIST",
+        sentence="70,000 small grey pictures of 10 kinds of clothes.",
+        hub="zalando-datasets/fashion_mnist",
+        train="train",
+        test="test",
+    ),
+)
+
+
+def pinned(known: Known, choice: DataChoice) -> DataChoice:
+    """The choice with this set's own columns and splits wherever it leaves them open."""
+    return replace(
+        choice,
+        source=known.hub,
+        subset=choice.subset or known.subset,
+        image_column=choice.image_column or known.image,
+        label_columns=choice.label_columns or known.labels,
+        train_split=choice.train_split or known.train,
+        test_split=choice.test_split or known.test,
+    )
+
+
+def load_known(known: Known, choice: DataChoice, progress: Progress | None = None) -> LoadedData:
+    """Load one of the table's sets.
+
+    Raises:
+        DataError: as ``trainers.data.load_data``.
+    """
+    own = known.labels is None or choice.label_columns in (None, known.labels)
+    stated = None if known.licence == "see its card" else known.licence
+    names = Names(name=known.name, title=known.title, licence=stated, levels=known.levels if own else None)
+    return load_source(pinned(known, choice), progress, names)
+
+
+DESCRIPTORS = tuple(
+    SourceDescriptor(
+        name=known.name,
+        title=known.title,
+        sentence=known.sentence,
+        licence=known.licence,
+        load=partial(load_known, known),
+        order=200 + place,
+        hub=known.hub,
+    )
+    for place, known in enumerate(KNOWN)
+)

@@ -1,0 +1,242 @@
+"""Plain image folders and zip files: sub-folders are classes, nested sub-folders are a class tree.
+
+photos/apple/1.jpg              one level:  class
+photos/fruit/apple/1.jpg        two levels: class = apple, group = fruit
+photos/train/fruit/apple/1.jpg  the same, with splits
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import zipfile
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, Protocol
+
+import numpy as np
+
+from trainers.data.image_file import LARGEST_FILE, SUFFIXES
+from trainers.data.labelled.splits import rank_as_test
+from trainers.data.labelled.table import Codes, Kind, Table, encode
+from trainers.errors import DataError
+
+_TABLES = (".parquet", ".arrow", ".tar")
+_TEXTS = (".csv", ".jsonl", ".json", ".zip")
+_MOST_NAMES = 50_000
+_LINK = 0o120000
+_PACKED_AS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)  # others unpack a few bytes to far more than they state
+
+
+@dataclass(frozen=True, kw_only=True)
+class File:
+    """One image: its path below the folder as parts, its size in bytes and its time of change in nanoseconds."""
+
+    parts: tuple[str, ...]
+    size: int
+    changed: int
+
+
+class FileTable(Table):
+    """One split of a plain folder or zip file. ``tree`` names its label columns, finest first."""
+
+    def __init__(self, place: Place, files: list[File], labels: list[tuple[str, ...]], tree: tuple[str, ...]) -> None:
+        self.kinds: dict[str, Kind] = {"image": "image", **dict.fromkeys(tree, "text")}
+        self.tree = tree
+        self.total = len(files)
+        self._place = place
+        self._files = files
+        self._labels = labels
+        self._codes: dict[str, Codes] = {}
+
+    def __len__(self) -> int:
+        return len(self._files)
+
+    def codes(self, column: str) -> Codes:
+        if column not in self._codes:
+            level = self.tree.index(column)
+            self._codes[column] = encode([row[len(self.tree) - 1 - level] for row in self._labels])
+        return self._codes[column]
+
+    def sizes(self, column: str, rows: np.ndarray) -> np.ndarray:
+        return np.fromiter((self._files[row].size for row in rows), dtype=np.int64, count=len(rows))
+
+    def pictures(self, column: str, rows: np.ndarray) -> list[bytes | None]:
+        files = [self._files[row] for row in rows]
+        return [self._place.read(file) if file.size <= LARGEST_FILE else None for file in files]
+
+
+class Place(Protocol):
+    """Where image files lie."""
+
+    path: Path
+
+    def read(self, file: File) -> bytes | None:
+        """The bytes of a file; None if it is damaged or gone."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Folder:
+    """A folder of image files."""
+
+    path: Path
+
+    def files(self) -> Iterator[File]:
+        """Those below it, without hidden ones."""
+        for folder, inner, names in os.walk(self.path):
+            inner[:] = [name for name in inner if not _hidden(name)]
+            for name in names:
+                path = Path(folder, name)
+                if path.suffix.lower() not in SUFFIXES or _hidden(name) or not path.is_file():
+                    continue
+                state = path.stat()
+                yield File(parts=path.relative_to(self.path).parts, size=state.st_size, changed=state.st_mtime_ns)
+
+    def read(self, file: File) -> bytes | None:
+        try:
+            return self.path.joinpath(*file.parts).read_bytes()
+        except OSError:
+            return None
+
+
+class Archive:
+    """A zip file of image files; its table of contents is read once.
+
+    Raises:
+        DataError: damaged, locked by a password, packed in an unusual way, or with names that lead out of it.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._changed = path.stat().st_mtime_ns
+        try:
+            self._zip = zipfile.ZipFile(path)
+        except (zipfile.BadZipFile, OSError, ValueError) as error:
+            raise DataError(f"{path.name!r} is not a readable zip file: {error}.") from error
+        self._members = {member.filename: member for member in self._zip.infolist()}
+
+    def files(self) -> Iterator[File]:
+        """The image files in it, without hidden ones and links."""
+        for name, member in self._members.items():
+            parts = tuple(name.split("/"))
+            if ".." in parts or name.startswith("/") or "\\" in name or re.match("[A-Za-z]:", name):
+                raise DataError(
+                    f"{self.path.name!r} holds names that lead out of it, such as {name[:80]!r}. Pack it again."
+                )
+            if member.flag_bits & 1:
+                raise DataError(f"{self.path.name!r} is locked by a password. Unpack it and give the folder.")
+            if Path(parts[-1]).suffix.lower() not in SUFFIXES or any(map(_hidden, parts)):
+                continue
+            if member.external_attr >> 16 & 0o170000 == _LINK:
+                continue
+            if member.compress_type not in _PACKED_AS:
+                raise DataError(f"{self.path.name!r} is packed in an unusual way. Pack it as an ordinary zip file.")
+            yield File(parts=parts, size=member.file_size, changed=self._changed)
+
+    def read(self, file: File) -> bytes | None:
+        member = self._members.get("/".join(file.parts))
+        if member is None:
+            return None
+        try:
+            with self._zip.open(member) as stream:
+                # Asked for by its stated size, as a whole it would be unpacked as far as it goes and only then cut.
+                data = stream.read(file.size)
+        except (zipfile.BadZipFile, OSError, RuntimeError, NotImplementedError, EOFError, ValueError, zlib.error):
+            return None
+        return data if len(data) == file.size else None
+
+
+def kind(place: Path) -> Literal["images", "tables"] | None:
+    """Whether this holds image files in folders (or is a zip file), or tables for ``datasets``; None: neither.
+
+    Looks at no more than 50,000 names, so that a whole disk given by mistake is answered too.
+    """
+    if place.is_file():
+        return "images" if zipfile.is_zipfile(place) else None
+    seen, pictures, others = 0, False, False
+    for folder, inner, names in os.walk(place):
+        inner[:] = sorted(name for name in inner if not _hidden(name))
+        for name in names:
+            suffix = Path(name).suffix.lower()
+            if suffix in _TABLES or (suffix in _TEXTS and name.startswith(("metadata.", "state."))):
+                return "tables"
+            others = others or suffix in _TEXTS or suffix == ".py"
+            pictures = pictures or suffix in SUFFIXES
+            seen += 1
+        if seen > _MOST_NAMES or (pictures and Path(folder) != place and Path(folder).parent != place):
+            break
+    return "images" if pictures else "tables" if others else None
+
+
+def scan(path: Path) -> tuple[Place, list[File]]:
+    """All image files of a folder or zip file in path order.
+
+    Raises:
+        DataError: the zip file cannot be used.
+    """
+    place: Folder | Archive = Archive(path) if path.is_file() else Folder(path=path)
+    return place, sorted(place.files(), key=lambda file: file.parts)
+
+
+def key(place: Place, files: list[File]) -> str:
+    """Changes when a file is added, removed, renamed or written."""
+    text = "\n".join(f"{'/'.join(file.parts)}\t{file.size}\t{file.changed}" for file in files)
+    return hashlib.blake2b(
+        f"{place.path.resolve()}\n{text}".encode("utf-8", "surrogateescape"), digest_size=16
+    ).hexdigest()
+
+
+def tables(place: Place, files: list[File]) -> tuple[dict[str, FileTable], tuple[str, ...]]:
+    """Group files to splits and classes.
+
+    Returns:
+        the splits by name, and notes.
+
+    Raises:
+        DataError: there are no images, or none lies in a class folder.
+    """
+    if not files:
+        raise DataError(f"{place.path.name!r} holds no images. Put them in one sub-folder per class.")
+    skip = _common_depth(files)
+    folders = [file.parts[skip:-1] for file in files]
+    split_depth = int(all(parts and _is_split(parts[0]) for parts in folders))
+    depths = {len(parts) - split_depth for parts in folders} - {0}
+    if not depths:
+        raise DataError(f"The images of {place.path.name!r} lie in one folder. Put them in one sub-folder per class.")
+    depth, notes = min(depths), []
+    loose = sum(len(parts) == split_depth for parts in folders)
+    if loose:
+        notes.append(f"{loose} images lie in no class folder and were skipped.")
+    if len(depths) > 1:
+        notes.append(f"Class folders are nested to different depths; the first {depth} of them were read as labels.")
+    tree = tuple(["class", "group", *(f"group {n}" for n in range(2, depth))][:depth])
+    grouped: dict[str, tuple[list[File], list[tuple[str, ...]]]] = {}
+    for file, parts in zip(files, folders, strict=True):
+        if len(parts) > split_depth:
+            part = grouped.setdefault(parts[0] if split_depth else "all", ([], []))
+            part[0].append(file)
+            part[1].append(parts[split_depth : split_depth + depth])
+    splits = {name: FileTable(place, part, labels, tree) for name, (part, labels) in grouped.items()}
+    return splits, tuple(notes)
+
+
+def _is_split(name: str) -> bool:
+    return name.lower() in ("train", "training") or (rank_as_test(name) is not None and name.isascii())
+
+
+def _common_depth(files: list[File]) -> int:
+    """Number of outer folders that all files share and that are neither a split nor the only class folder."""
+    first = files[0].parts
+    shared = 0
+    while all(len(file.parts) > shared + 2 and file.parts[shared] == first[shared] for file in files):
+        if _is_split(first[shared]):
+            break
+        shared += 1
+    return shared
+
+
+def _hidden(name: str) -> bool:
+    return name.startswith(".") or name == "__MACOSX"

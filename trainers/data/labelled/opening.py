@@ -1,0 +1,187 @@
+"""Opening folders and Hub sets: a key that tells their content apart, and the splits as tables when they are needed."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from trainers.data import access, settings
+from trainers.data.base import Progress
+from trainers.data.bounds import bound, check_files
+from trainers.data.hf_errors import explain
+from trainers.data.hf_logging import quiet
+from trainers.data.labelled import files
+from trainers.data.labelled.table import ArrowTable, Table
+from trainers.errors import DataError
+
+
+@dataclass(frozen=True, kw_only=True)
+class Splits:
+    """All splits of a set.
+
+    Attributes:
+        tables: by split name.
+        notes: what was left out on the way.
+        tree: label columns, finest first, where the layout itself says so (nested folders).
+    """
+
+    tables: Mapping[str, Table]
+    notes: tuple[str, ...] = ()
+    tree: tuple[str, ...] | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Opened:
+    """A set that exists and may be read.
+
+    Attributes:
+        key: changes whenever the content may have.
+        title, licence: as its own card says.
+        read: gives the splits; slow, may download.
+        local: reading needs no download.
+        refuse: raises what reading would refuse before it begins; quick, for those who only look.
+    """
+
+    key: str
+    title: str
+    licence: str
+    read: Callable[[Progress], Splits]
+    local: bool = True
+    refuse: Callable[[], None] = lambda: None
+
+
+def open_folder(place: Path, subset: str | None) -> Opened:
+    """Open a plain image folder, a zip file, or any folder that ``datasets.load_dataset`` reads.
+
+    Raises:
+        DataError: it holds nothing that can be read.
+    """
+    card = read_card(place / "README.md")
+    title = card.get("pretty_name") or place.stem
+    licence = card.get("license") or "unknown"
+    kind = files.kind(place)
+    if kind is None:
+        raise DataError(f"{place.name!r} holds no images or tables of images that can be read.")
+    if kind == "images":
+        home, found = files.scan(place)
+        return Opened(key=files.key(home, found), title=title, licence=licence, read=lambda _: _plain(home, found))
+    if any((place / name).exists() for name in ("dataset_dict.json", "state.json")):
+        return Opened(key=_saved_key(place), title=title, licence=licence, read=lambda _: _saved(place))
+    builder = make_builder(str(place), subset, None, arrow_folder())
+    check_files(builder, f"{place.resolve().as_posix()}/", str(place))
+    key = hashlib.blake2b(f"{place.resolve()}/{builder.config_id}/{builder.hash}".encode(), digest_size=16).hexdigest()
+    return Opened(key=key, title=title, licence=licence, read=lambda _: _prepared(builder, place))
+
+
+def make_builder(path: str, subset: str | None, revision: str | None, cache: Path | None) -> Any:
+    """``datasets.load_dataset_builder`` with its errors as sentences.
+
+    Raises:
+        DataError: as :func:`trainers.data.hf_errors.explain` words it.
+    """
+    import datasets
+
+    with quiet():
+        try:
+            made = datasets.load_dataset_builder(
+                path,
+                name=subset,
+                revision=revision,
+                cache_dir=None if cache is None else str(cache),
+                token=access.token(),
+            )
+        except Exception as error:
+            raise explain(error, path.removeprefix("hf://datasets/")) from error
+    return bound(made, path)
+
+
+def arrow_folder() -> Path | None:
+    """Where ``datasets`` puts its working copy of folders; None: its own cache."""
+    root = settings.cache_folder()
+    return None if root is None else root / "arrow"
+
+
+def arrow_tables(dataset: Any, roots: tuple[Path, ...]) -> dict[str, Table]:
+    """The splits of a ``DatasetDict`` or a ``Dataset``; empty ones are left out."""
+    splits = dataset if isinstance(dataset, dict) else {"all": dataset}
+    return {str(name): ArrowTable(split, roots) for name, split in splits.items() if len(split)}
+
+
+def full_splits(builder: Any) -> dict[str, Any]:
+    """The prepared splits that have rows; ``datasets`` cannot open the others."""
+    splits = builder.info.splits or {}
+    return {name: builder.as_dataset(split=name) for name, split in splits.items() if split.num_examples}
+
+
+def read_card(path: Path) -> dict[str, str]:
+    """``license`` and ``pretty_name`` of a README's YAML header, where they are plain text."""
+    from huggingface_hub import metadata_load
+
+    try:
+        found = metadata_load(path) if path.is_file() else None
+    except Exception:  # a card is a courtesy; a broken one must not keep the images away
+        found = None
+    return {name: value for name, value in (found or {}).items() if isinstance(value, str)}
+
+
+def _plain(place: files.Place, found: list[files.File]) -> Splits:
+    tables, notes = files.tables(place, found)
+    tree = next(iter(tables.values())).tree
+    return Splits(tables=dict(tables), notes=notes, tree=tree)
+
+
+def _saved(place: Path) -> Splits:
+    import datasets
+
+    _check_saved(place)
+    with quiet():
+        try:
+            return Splits(tables=arrow_tables(datasets.load_from_disk(str(place)), (place,)))
+        except Exception as error:
+            raise explain(error, str(place)) from error
+
+
+def _check_saved(place: Path) -> None:
+    """Refuse a saved set whose list of data files, or of splits, leads out of it.
+
+    Raises:
+        DataError: it does, or the list cannot be read.
+    """
+    home = place.resolve()
+    try:
+        splits = [place] if (place / "state.json").is_file() else []
+        if (place / "dataset_dict.json").is_file():
+            splits += [place / name for name in json.loads((place / "dataset_dict.json").read_text("utf-8"))["splits"]]
+        inside = all(path == place or home in path.resolve().parents for path in splits)
+        for split in splits if inside else ():  # what lies elsewhere is not even looked at
+            listed = json.loads((split / "state.json").read_text("utf-8"))["_data_files"]
+            inside = inside and all(home in (split / one["filename"]).resolve().parents for one in listed)
+    except (OSError, ValueError, KeyError, TypeError, RuntimeError) as error:
+        raise DataError(
+            f"The list of files of {place.name!r} cannot be read ({type(error).__name__}). Save the set again."
+        ) from error
+    if not inside:
+        raise DataError(f"{place.name!r} names files that are not its own, so it is not read. Choose another set.")
+
+
+def _saved_key(place: Path) -> str:
+    states = [
+        f"{path.relative_to(place)}\t{path.stat().st_size}\t{path.stat().st_mtime_ns}"
+        for path in sorted(place.rglob("*"))
+        if path.is_file()
+    ]
+    return hashlib.blake2b("\n".join([str(place.resolve()), *states]).encode(), digest_size=16).hexdigest()
+
+
+def _prepared(builder: Any, place: Path) -> Splits:
+    with quiet():
+        try:
+            builder.download_and_prepare(verification_mode="no_checks")
+            dataset = full_splits(builder)
+        except Exception as error:
+            raise explain(error, str(place)) from error
+        return Splits(tables=arrow_tables(dataset, (place, Path(builder.cache_dir))))

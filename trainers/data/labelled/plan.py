@@ -1,0 +1,245 @@
+"""From tables to two lists of rows with labels: columns, splits and classes are decided before any decoding."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+
+import numpy as np
+
+from trainers.config import DataChoice
+from trainers.data.labelled.columns import (
+    LabelColumn,
+    candidates,
+    chain,
+    describe,
+    determines,
+    image_column,
+    join,
+    label_kinds,
+    listed,
+)
+from trainers.data.labelled.opening import Splits
+from trainers.data.labelled.splits import cap, divide, pick_splits, repeated
+from trainers.data.labelled.table import Codes, Table
+from trainers.data.labelled.tree import Tree, compact, grow
+from trainers.errors import DataError
+from trainers.hierarchy import Hierarchy
+
+_PLAIN = ("label", "labels", "label name", "class name", "target", "y", "cls")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Part:
+    """Rows of one split: ``owner`` [n] says which table, ``rows`` [n] which row of it; ``labels`` int64 [n, L].
+
+    ``before_cap``: rows there were before the cap; 0 where it took none.
+    """
+
+    owner: np.ndarray
+    rows: np.ndarray
+    labels: np.ndarray
+    before_cap: int = 0
+
+    def take(self, index: np.ndarray) -> Part:
+        """Some of the rows (indices or a mask)."""
+        return replace(self, owner=self.owner[index], rows=self.rows[index], labels=self.labels[index])
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plan:
+    """What will be decoded. ``columns`` names the image column of each table."""
+
+    tables: tuple[Table, ...]
+    columns: tuple[str, ...]
+    train: Part
+    test: Part
+    hierarchy: Hierarchy
+    notes: tuple[str, ...]
+
+
+def make_plan(splits: Splits, choice: DataChoice, titles: tuple[str, ...] | None = None) -> Plan:
+    """Decide everything.
+
+    Args:
+        titles: names of the levels, finest first, instead of the column names.
+
+    Raises:
+        DataError: no images, no labels, or too few classes with two images.
+    """
+    notes = list(splits.notes)
+    names = used_splits(splits, choice, notes)
+    tables = tuple(splits.tables[name] for name in names)
+    images = tuple(image_column(table, choice.image_column) for table in tables)
+    labels, codes = label_columns(tables, choice, splits.tree, notes)
+    known = np.logical_and.reduce([codes[label].values >= 0 for label in labels])
+    owner = np.repeat(np.arange(len(tables)), [len(table) for table in tables])
+    rows = np.concatenate([np.arange(len(table)) for table in tables])
+    if len(tables) == 2 and not known[owner == 1].any():
+        notes.append(f"Split {names[1]!r} has no labels, so {names[0]!r} serves for training and test.")
+    elif not known.all():
+        notes.append(f"{int((~known).sum())} images without a label were left out.")
+    levels = titles if titles is not None and len(titles) == len(labels) else level_names(labels)
+    tree = grow(levels, [Codes(values=codes[label].values[known], names=codes[label].names) for label in labels])
+    whole = Part(owner=owner[known], rows=rows[known], labels=tree.labels)
+    train, test = divided(whole, names, choice.seed, notes)
+    train, test = (_capped(part, choice, title, notes) for part, title in ((train, "training"), (test, "test")))
+    return Plan(tables=tables, columns=images, train=train, test=test, hierarchy=tree.hierarchy, notes=tuple(notes))
+
+
+def used_splits(splits: Splits, choice: DataChoice, notes: list[str]) -> tuple[str, ...]:
+    """One or two split names; splits without rows or images do not count.
+
+    Raises:
+        DataError: nothing is left.
+    """
+    if not splits.tables:
+        raise DataError("This set has no rows. Choose another set, subset or split.")
+    pictured = [name for name, table in splits.tables.items() if "image" in table.kinds.values()]
+    if not pictured:
+        image_column(next(iter(splits.tables.values())), choice.image_column)
+    train, test = pick_splits(pictured, choice.train_split, choice.test_split)
+    if test is not None and not _has_labels(splits.tables[test], splits.tables[train], choice):
+        notes.append(f"Split {test!r} has none of the label columns of {train!r}.")
+        test = None
+    used = (train,) if test is None else (train, test)
+    unused = [name for name in splits.tables if name not in used]
+    if unused:
+        notes.append(f"Used: {' and '.join(used)}. Not used: {listed(unused)}.")
+    for name in used:
+        table = splits.tables[name]
+        if table.total > len(table):
+            notes.append(f"Only the first {len(table):,} rows of {name!r} are read.")
+    return used
+
+
+def label_columns(
+    tables: Sequence[Table], choice: DataChoice, tree: tuple[str, ...] | None, notes: list[str]
+) -> tuple[tuple[str, ...], dict[str, Codes]]:
+    """The label columns, finest first, and their values over all tables.
+
+    Raises:
+        DataError: a wanted column is missing or cannot be a label, or none is found.
+    """
+    wanted = choice.label_columns or tree
+    if wanted:
+        codes = {name: _wanted(tables, name) for name in wanted}
+        return _in_order(wanted, codes, notes), codes
+    common, unread = candidates(tables)
+    codes = {name: join(tables, name) for name in common}
+    columns = [describe(name, kind, codes[name]) for name, kind in common.items()]
+    found = chain(columns, codes)
+    if unread:
+        notes.append(f"{unread:,} columns were not looked at as labels; choose the label column if it is one of them.")
+    if not found:
+        raise DataError(_no_labels(columns, tables[0]))
+    dropped = [column.name for column in columns if column.likely and column.name not in found]
+    if dropped:
+        notes.append(f"Labels: {', '.join(found)}. Not part of that tree and left out: {listed(dropped)}.")
+    return found, codes
+
+
+def _wanted(tables: Sequence[Table], name: str) -> Codes:
+    kinds = [label_kinds(table) for table in tables]
+    if not all(name in each for each in kinds):
+        common = [each for each in kinds[0] if all(each in other for other in kinds)]
+        raise DataError(f"Label column {name!r} was asked for; {_offer(common, tables[0])}")
+    codes = join(tables, name)
+    if codes.reason:
+        raise DataError(f"Label column {name!r} was asked for; {codes.reason}. {_offer(kinds[0], tables[0])}")
+    return codes
+
+
+def divided(whole: Part, names: tuple[str, ...], seed: int, notes: list[str]) -> tuple[Part, Part]:
+    """Train and test rows without a common finest class; classes of a single image are left out.
+
+    Raises:
+        DataError: too few classes.
+    """
+    several = repeated(whole.labels[:, 0])
+    singles = len(np.unique(whole.labels[~several, 0]))
+    if singles:
+        notes.append(f"{singles} classes with a single image were left out; a class needs two to be found again.")
+    whole = whole.take(several)
+    classes = len(np.unique(whole.labels[:, 0]))
+    if classes < 2:
+        what = "has one class only" if classes or not singles else f"has {singles} classes of one image each"
+        raise DataError(f"Several classes with at least two images each were needed; this set {what}.")
+    first = whole.owner == 0
+    shared = np.intersect1d(whole.labels[first, 0], whole.labels[~first, 0])
+    sides = [len(np.unique(whole.labels[side, 0])) for side in (first, ~first)]
+    if not len(shared) and min(sides) >= 2:
+        return whole.take(first), whole.take(~first)
+    if classes < 4:
+        raise DataError(
+            f"At least 4 classes were needed, since training and test use different ones; this set has {classes}."
+        )
+    side = divide(whole.labels, seed)
+    train, test = whole.take(side), whole.take(~side)
+    halves = [len(np.unique(part.labels[:, 0])) for part in (train, test)]
+    if len(shared):
+        why = f"{names[0]} and {names[1]} share {len(shared)} classes"
+    else:
+        why = "There is one labelled split" if min(sides) == 0 else "One split has a single class"
+    notes.append(
+        f"{why}, so the {classes} classes were divided by seed {seed}: {halves[0]} to train on, {halves[1]} to test on."
+    )
+    return train, test
+
+
+def settle(parts: Sequence[Part], hierarchy: Hierarchy) -> tuple[list[Part], Hierarchy]:
+    """Count ids from 0 over both parts together and drop unused names."""
+    tree = compact(Tree(labels=np.concatenate([part.labels for part in parts]), hierarchy=hierarchy))
+    pieces = np.split(tree.labels, np.cumsum([len(part.labels) for part in parts])[:-1])
+    settled = [replace(part, labels=piece) for part, piece in zip(parts, pieces, strict=True)]
+    return settled, tree.hierarchy
+
+
+def level_names(columns: Sequence[str]) -> tuple[str, ...]:
+    """Words for columns: ``fine_label`` is ``fine``, ``label`` is ``class``; as they are where that makes two equal."""
+    names = tuple(column.replace("_", " ").removesuffix(" label").strip() for column in columns)
+    names = tuple("class" if name.lower() in _PLAIN else name for name in names)
+    return names if len(set(names)) == len(names) and all(names) else tuple(columns)
+
+
+def _has_labels(test: Table, train: Table, choice: DataChoice) -> bool:
+    wanted = choice.label_columns or tuple(label_kinds(train))
+    return not wanted or any(name in test.kinds for name in wanted)
+
+
+def _in_order(wanted: tuple[str, ...], codes: dict[str, Codes], notes: list[str]) -> tuple[str, ...]:
+    """Finest first if the columns are a chain in some order; otherwise as asked, to be combined."""
+    order = tuple(sorted(wanted, key=lambda name: -len(np.unique(codes[name].values))))
+    nested = all(determines(codes[a].values, codes[b].values) for a, b in pairwise(order))
+    if nested and order != tuple(wanted):
+        notes.append(f"Label columns were put in order, finest first: {', '.join(order)}.")
+    return order if nested else tuple(wanted)
+
+
+def _capped(part: Part, choice: DataChoice, title: str, notes: list[str]) -> Part:
+    kept = cap(part.labels[:, 0], choice.max_images, choice.seed)
+    if len(kept) == len(part.labels):
+        return part
+    before, after = (len(np.unique(labels)) for labels in (part.labels[:, 0], part.labels[kept, 0]))
+    if after < 2:
+        raise DataError(f"At least {2 * before} images were needed; the cap allows {choice.max_images}. Raise it.")
+    notes.append(
+        f"The cap of {choice.max_images} kept {len(kept)} of {len(part.labels)} {title} images, "
+        f"in {after} of {before} classes, chosen by seed {choice.seed}."
+    )
+    return replace(part.take(kept), before_cap=len(part.labels))
+
+
+def _offer(common: Collection[str], table: Table) -> str:
+    if common:
+        return f"columns that can be labels are: {listed(common)}."
+    return f"no column can be a label; the columns are: {listed(table.kinds)}."
+
+
+def _no_labels(columns: Sequence[LabelColumn], table: Table) -> str:
+    usable = [column for column in columns if column.usable]
+    text = f"No label column was found. The columns are: {listed(table.kinds)}. "
+    if usable:
+        return text + f"If one of these is the class, choose it: {listed(column.name for column in usable)}."
+    return text + "A set needs a column that says which class an image belongs to."

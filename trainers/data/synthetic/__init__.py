@@ -1,0 +1,1 @@
+"""Images that are drawn here, for use without a network."""

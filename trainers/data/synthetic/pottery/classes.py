@@ -1,0 +1,129 @@
+"""Which pots the world has: every pot is a form with a glaze, a motif and an ink that no other pot combines."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from trainers.data.synthetic.pottery.motifs import MOTIFS
+from trainers.data.synthetic.pottery.silhouettes import SHELVES, Form
+from trainers.data.synthetic.rng import Chance
+from trainers.hierarchy import Hierarchy
+
+Colour = tuple[int, int, int]
+Paint = tuple[str, str, str]
+"""Glaze, motif, ink."""
+LEVELS = ("pot", "shape", "shelf")
+TRAIN_PER_FORM, TEST_PER_FORM = 6, 5
+
+GLAZES: dict[str, Colour] = {
+    "celadon": (141, 179, 155),
+    "cobalt": (52, 97, 143),
+    "oatmeal": (219, 205, 178),
+    "umber": (92, 68, 58),
+    "brick": (184, 90, 66),
+    "ochre": (214, 163, 72),
+    "sky": (146, 187, 208),
+    "plum": (126, 92, 128),
+    "teal": (46, 124, 120),
+    "rose": (212, 156, 150),
+}
+INKS: dict[str, Colour] = {
+    "cream": (244, 236, 218),
+    "indigo": (38, 50, 92),
+    "rust": (154, 58, 36),
+    "forest": (38, 82, 62),
+    "black": (40, 36, 38),
+    "gold": (232, 184, 84),
+}
+SPANS: tuple[tuple[float, float], ...] = ((0.04, 0.96), (0.12, 0.62), (0.42, 0.94))
+_LEAST_CONTRAST = 125
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pot:
+    """A finest class.
+
+    Attributes:
+        name: e.g. ``celadon tea bowl, indigo waves``.
+        form: its silhouette; ``shape`` and ``shelf`` are the class ids of the two coarser levels.
+        span: share of the form's canvas, from its lower end up, that is painted.
+    """
+
+    name: str
+    form: Form
+    shape: int
+    shelf: int
+    glaze: str
+    motif: str
+    ink: str
+    span: tuple[float, float]
+
+
+def make_pots(seed: int) -> tuple[tuple[Pot, ...], tuple[Pot, ...]]:
+    """The train and the test pots, shelf by shelf, shape by shape.
+
+    Glazes and motifs are dealt out evenly to every shape and inks without regard to it, so that none of them tells a
+    shape or a shelf; the three together tell a pot wherever it stands. A loss that only separates pots is thus free to
+    ignore shapes and shelves.
+    """
+    chance = Chance(seed, "pots")
+    taken: set[Paint] = set()
+    glazes, motifs = _Deck(tuple(GLAZES), chance), _Deck(tuple(MOTIFS), chance)
+    train: list[Pot] = []
+    test: list[Pot] = []
+    shape = 0
+    for shelf, (_, forms) in enumerate(SHELVES):
+        for form in forms:
+            for number in range(TRAIN_PER_FORM + TEST_PER_FORM):
+                paint = _paint(taken, glazes, motifs, chance)
+                taken.add(paint)
+                pot = _pot(form, shape, shelf, paint, chance.pick(SPANS))
+                (train if number < TRAIN_PER_FORM else test).append(pot)
+            shape += 1
+    return tuple(train), tuple(test)
+
+
+def _pot(form: Form, shape: int, shelf: int, paint: Paint, span: tuple[float, float]) -> Pot:
+    glaze, motif, ink = paint
+    name = f"{glaze} {form.name}, {ink} {motif}"
+    return Pot(name=name, form=form, shape=shape, shelf=shelf, glaze=glaze, motif=motif, ink=ink, span=span)
+
+
+def hierarchy(pots: tuple[Pot, ...]) -> Hierarchy:
+    """The tree over ``pots``, whose class ids are their positions."""
+    shapes = tuple(form.name for _, forms in SHELVES for form in forms)
+    shelves = tuple(name for name, _ in SHELVES)
+    return Hierarchy(levels=LEVELS, names=(tuple(pot.name for pot in pots), shapes, shelves))
+
+
+class _Deck:
+    """Cards dealt without replacement and shuffled again when they run out."""
+
+    def __init__(self, cards: tuple[str, ...], chance: Chance) -> None:
+        self._cards, self._chance = cards, chance
+        self._left: list[str] = []
+
+    def deal(self) -> str:
+        if not self._left:
+            self._left = self._chance.shuffled(self._cards)
+        return self._left.pop()
+
+
+def _paint(taken: set[Paint], glazes: _Deck, motifs: _Deck, chance: Chance) -> Paint:
+    """A paint that no pot has: the next glaze, the next motif that still has a free ink on it."""
+    glaze = glazes.deal()
+    while True:
+        motif = motifs.deal()
+        free = [(glaze, motif, ink) for ink in _inks(glaze) if (glaze, motif, ink) not in taken]
+        if free:
+            return chance.pick(free)
+
+
+def _inks(glaze: str) -> list[str]:
+    """The inks that stand out on a glaze."""
+    return [ink for ink in INKS if _contrast(GLAZES[glaze], INKS[ink]) >= _LEAST_CONTRAST]
+
+
+def _contrast(a: Colour, b: Colour) -> int:
+    """Difference of two colours, (2 red + 4 green + 3 blue) / 4."""
+    return (2 * abs(a[0] - b[0]) + 4 * abs(a[1] - b[1]) + 3 * abs(a[2] - b[2])) // 4

@@ -1,0 +1,172 @@
+"""Drawn scenes as a set like any other: lazy pictures, sentences, boxes, and each scene again without some objects."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import overload
+
+import numpy as np
+from PIL import Image
+
+from trainers.data.base import Progress, silent
+from trainers.data.captioned.scenes import Scene, SceneSet
+from trainers.data.synthetic.scenes.captions import sentences_of
+from trainers.data.synthetic.scenes.draw import pixel_box, render
+from trainers.data.synthetic.scenes.scene import CLASSES, DrawnScenes, Layout, make_layout
+from trainers.errors import DataError
+
+TITLE, LICENCE = "Drawn scenes", "CC0-1.0"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Drawing:
+    """Draws one scene whenever it is asked to; stands behind ``Scene.load`` and ``Scene.without``."""
+
+    layout: Layout
+    size: int
+
+    def load(self) -> bytes:
+        """The scene as PNG."""
+        return _png(render(self.layout, self.size))
+
+    def without(self, removed: Sequence[str], size: int | None = None) -> bytes:
+        """The same scene without some classes, as PNG; the truth that a fill only guesses."""
+        return _png(render(self.layout, size or self.size, removed))
+
+    def pixels(self, size: int, removed: Sequence[str] = ()) -> np.ndarray:
+        """uint8 ``[size, size, 3]``; any size, because a scene is drawn and not photographed."""
+        return render(self.layout, size, removed)
+
+
+class Split(Sequence[Scene]):
+    """The scenes of one split. Each is thought out when it is first asked for, and the same one ever after: all of a
+    world take a second, and a page shows a few of them. Safe between threads.
+
+    Args:
+        first: number of its first scene in the world.
+        count: scenes.
+    """
+
+    def __init__(self, settings: DrawnScenes, name: str, first: int, count: int) -> None:
+        self._settings = settings
+        self._name = name
+        self._first = first
+        self._rows = range(count)
+        self._known: dict[int, Scene] = {}
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    @overload
+    def __getitem__(self, place: int) -> Scene: ...
+
+    @overload
+    def __getitem__(self, place: slice) -> tuple[Scene, ...]: ...
+
+    def __getitem__(self, place: int | slice) -> Scene | tuple[Scene, ...]:
+        if isinstance(place, slice):
+            return tuple(self[row] for row in self._rows[place])
+        row = self._rows[place]
+        found = self._known.get(row)
+        # of two threads that think out the same scene at once, both get the one that was first
+        return found or self._known.setdefault(row, _scene(self._settings, self._name, self._first + row, row))
+
+
+def drawn_scenes(settings: DrawnScenes, limit: int | None = None) -> SceneSet:
+    """The scenes of one world, split into ``train``, ``val`` and ``test``; nothing is thought out or drawn before it is
+    looked at.
+
+    Args:
+        limit: at most so many scenes of each split.
+    """
+    splits: dict[str, Sequence[Scene]] = {}
+    first = 0
+    for name, count in (("train", settings.train), ("val", settings.val), ("test", settings.test)):
+        splits[name] = Split(settings, name, first, len(range(count)[:limit]))
+        first += count
+    note = (
+        f"Twelve kinds of things; five of them keep one companion in {settings.bias:.0%} of their scenes, and a "
+        f"sentence names a thing that is there {settings.mention:.0%} of the time. That is the shortcut a model may "
+        "learn."
+    )
+    usual = settings.bias == DrawnScenes().bias
+    title = TITLE if usual else f"{TITLE}, pairs in {settings.bias:.0%}"
+    return SceneSet(title=title, licence=LICENCE, splits=splits, classes=CLASSES, notes=(note,))
+
+
+def drawing_of(scene: Scene) -> Drawing | None:
+    """What draws a scene; None for a photo."""
+    found = getattr(scene.load, "__self__", None)
+    return found if isinstance(found, Drawing) else None
+
+
+def are_drawn(scenes: Sequence[Scene]) -> bool:
+    """Whether all of them are drawn scenes."""
+    return bool(scenes) and all(drawing_of(scene) is not None for scene in scenes)
+
+
+def pixels(
+    scenes: Sequence[Scene],
+    side: int,
+    removed: Sequence[Sequence[str]] | None = None,
+    progress: Progress = silent,
+) -> np.ndarray:
+    """Many scenes at once, without the way through PNG.
+
+    Args:
+        scenes: drawn ones.
+        side: of the pictures.
+        removed: for each scene the classes to leave out; None: nothing is.
+        progress: told now and then.
+
+    Returns:
+        uint8 ``[N, 3, side, side]``.
+
+    Raises:
+        DataError: one of the scenes is a photo.
+    """
+    found = np.empty((len(scenes), 3, side, side), dtype=np.uint8)
+    for row, scene in enumerate(scenes):
+        drawing = drawing_of(scene)
+        if drawing is None:
+            raise DataError(f"{scene.image_id!r} is a photo: only drawn scenes can be drawn again.")
+        if row % 64 == 0:
+            progress("drawing scenes", row / len(scenes))
+        found[row] = drawing.pixels(side, () if removed is None else removed[row]).transpose(2, 0, 1)
+    return found
+
+
+@lru_cache(maxsize=1)
+def code_digest() -> str:
+    """Digest of the code that draws and words; what is kept on disk is out of date when it changes."""
+    digest = hashlib.sha256()
+    for path in sorted(Path(__file__).parent.glob("*.py")):
+        digest.update(path.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+def _scene(settings: DrawnScenes, split: str, number: int, row: int) -> Scene:
+    layout = make_layout(settings.seed, number, settings.bias)
+    drawing = Drawing(layout=layout, size=settings.size)
+    boxes = tuple(tuple(float(value) for value in pixel_box(thing.box, settings.size)) for thing in layout.things)
+    return Scene(
+        image_id=f"{split}-{row:06d}",
+        load=drawing.load,
+        captions=sentences_of(layout, settings.mention),
+        boxes=boxes,
+        classes=tuple(thing.name for thing in layout.things),
+        width=settings.size,
+        height=settings.size,
+        without=drawing.without,
+    )
+
+
+def _png(picture: np.ndarray) -> bytes:
+    data = io.BytesIO()
+    Image.fromarray(picture).save(data, "PNG", compress_level=1)
+    return data.getvalue()

@@ -1,0 +1,245 @@
+"""Where an open_clip model comes from: a built-in name with weights, a folder, or a repository of the Hub.
+
+Nothing of a model is loaded here; only its configuration is read, and refused when it asks for more than weights.
+"""
+
+from __future__ import annotations
+
+import difflib
+import json
+import re
+import sys
+from collections.abc import Mapping
+from contextlib import nullcontext
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from trainers.data import access
+from trainers.data.hf_logging import offline, online
+from trainers.errors import UserError
+
+CONFIG = "open_clip_config.json"
+WEIGHTS = ("open_clip_model.safetensors", "open_clip_pytorch_model.bin")  # what open_clip asks a repository for
+SUFFIXES = (".safetensors", ".bin", ".pth", ".pt")  # the last three are read as weights only, never as code
+INSTALL = "pip install transformers"
+_HUB, _FOLDER = "hf-hub:", "local-dir:"
+MENU: Mapping[tuple[str, str], tuple[str, bool]] = {
+    ("ViT-B-32", "openai"): ("timm/vit_base_patch32_clip_224.openai", False),
+    ("ViT-B-16-SigLIP", "webli"): ("timm/ViT-B-16-SigLIP", True),
+    ("ViT-B-32", "laion2b_s34b_b79k"): ("laion/CLIP-ViT-B-32-laion2B-s34B-b79K", False),
+}
+"""Where the weights of the menu's own choices lie, and whether transformers reads their sentences: so that listing them
+need not import open_clip, which takes seconds. A test compares it with what open_clip says."""
+_REPOSITORY = re.compile(r"\w[\w.-]*/\w[\w.-]*")
+_TOKENISER_CHOICES = {"clean", "strip_sep_token", "language"}  # others could name files or ask for foreign code
+
+
+@dataclass(frozen=True, kw_only=True)
+class Source:
+    """A model that can be loaded.
+
+    Attributes:
+        name: as open_clip takes it.
+        pretrained: tag or path of the weights; None where the name brings its own.
+        config: ``model_cfg``: the two towers.
+        statistics: ``mean`` and ``std`` of a built-in model's own weights, for a checkpoint that brings none.
+        quick_gelu: the weights were trained with the approximate GELU, whatever the name says.
+        remote: something may have to be downloaded.
+    """
+
+    name: str
+    pretrained: str | None
+    config: Mapping[str, Any]
+    statistics: Mapping[str, Any]
+    quick_gelu: bool = False
+    remote: bool = False
+
+    @property
+    def text(self) -> Mapping[str, Any]:
+        """Settings of the text tower."""
+        return self.config["text_cfg"]
+
+    @property
+    def foreign_tokeniser(self) -> bool:
+        """Whether its tokeniser belongs to transformers."""
+        return bool(self.text.get("hf_tokenizer_name"))
+
+
+def locate(model: str, pretrained: str) -> Source:
+    """Find a model and check what it asks for; at most its small configuration file is downloaded.
+
+    Args:
+        model: a name open_clip knows, ``hf-hub:organisation/repository`` or ``local-dir:folder``.
+        pretrained: for a name alone: a tag of open_clip's, or the path of a checkpoint.
+
+    Raises:
+        UserError: it cannot be had; the sentence says why and what to do.
+    """
+    model = model.strip()
+    if model.startswith(_FOLDER):
+        source = _folder(access.place(model[len(_FOLDER) :]))
+    elif model.startswith(_HUB):
+        source = _repository(model[len(_HUB) :])
+    else:
+        source = _built_in(model.replace("/", "-"), pretrained.strip())
+    _check(source)
+    return source
+
+
+def missing(model: str, pretrained: str) -> str | None:
+    """Why a model cannot be had now, or None; neither the network nor weights are touched."""
+    name, forbidden = model.strip(), _forbidden()
+    if (name, pretrained) in MENU and "open_clip" not in sys.modules:
+        repository, foreign = MENU[name, pretrained]
+        if foreign and find_spec("transformers") is None:
+            return _without_transformers(name)
+        return _away(name) if forbidden and _cached(repository, WEIGHTS) is None else None
+    hub = name.startswith(_HUB)
+    if hub and _cached(name[len(_HUB) :], (CONFIG,)) is None:
+        return _away(name) if forbidden else None
+    try:
+        with offline() if hub else nullcontext():
+            source = locate(name, pretrained)
+    except UserError as error:
+        return str(error)
+    return _away(source.name) if source.remote and forbidden and not _weights_cached(source) else None
+
+
+def _folder(folder: Path) -> Source:
+    if not folder.is_dir():
+        raise UserError(
+            f"There is no folder {folder.name!r} to load a model from. Write local-dir: and its whole path."
+        )
+    if not (folder / CONFIG).is_file():
+        raise UserError(f"The folder {folder.name!r} has no {CONFIG}. Point to a folder that open_clip wrote.")
+    found = [path for path in sorted(folder.iterdir()) if path.suffix in SUFFIXES[:3]]
+    if not found:
+        raise UserError(
+            f"The folder {folder.name!r} has no weights beside its {CONFIG}. Put open_clip_model.safetensors there."
+        )
+    access.check_links(folder)
+    return Source(name=f"{_FOLDER}{folder}", pretrained=None, config=_config(folder / CONFIG), statistics={})
+
+
+def _repository(repository: str) -> Source:
+    import huggingface_hub
+
+    if _REPOSITORY.fullmatch(repository) is None:
+        raise UserError(f"A repository is needed as hf-hub:organisation/name; hf-hub:{repository} came.")
+    name = f"{_HUB}{repository}"
+    try:
+        with nullcontext() if online() else offline():
+            path = huggingface_hub.hf_hub_download(repository, CONFIG, token=access.token())
+    except Exception as error:  # the library passes on whatever its transport raises
+        raise UserError(f"{_away(name)} ({brief(error)})") from error
+    return Source(name=name, pretrained=None, config=_config(Path(path)), statistics={}, remote=True)
+
+
+def _built_in(name: str, pretrained: str) -> Source:
+    import open_clip
+
+    config = open_clip.get_model_config(name) if name in open_clip.list_models() else None
+    if config is None:
+        near = difflib.get_close_matches(name, open_clip.list_models(), n=3, cutoff=0.4)
+        raise UserError(
+            f"open_clip knows no model {name!r}{'; near it: ' + ', '.join(near) if near else ''}. Write one of its "
+            "names, hf-hub:organisation/repository, or local-dir: and a folder."
+        )
+    tags = open_clip.list_pretrained_tags_by_model(name)
+    tag = open_clip.get_pretrained_cfg(name, pretrained) if pretrained else {}
+    own = tag or (open_clip.get_pretrained_cfg(name, tags[0]) if tags else {})
+    if not tag:
+        _checkpoint(name, pretrained, tags)
+    return Source(
+        name=name,
+        pretrained=pretrained if tag else str(Path(pretrained).expanduser()),
+        config=config,
+        statistics={key: own[key] for key in ("mean", "std") if key in own},
+        quick_gelu=bool(tag.get("quick_gelu")),
+        remote=bool(tag),
+    )
+
+
+def _checkpoint(name: str, pretrained: str, tags: list[str]) -> None:
+    """Check that weights for a built-in name lie at a path."""
+    choice = f"{', '.join(tags) or 'none'}"
+    is_path = any(mark in pretrained for mark in "/\\~") or pretrained.endswith(SUFFIXES)
+    if not pretrained or (not is_path and not (access.allowed(Path(pretrained)) and Path(pretrained).exists())):
+        raise UserError(f"{name} needs weights: a tag ({choice}) or the path of a checkpoint; {pretrained!r} came.")
+    path = access.place(pretrained)
+    if not path.is_file():
+        raise UserError(f"There is no checkpoint {path.name!r}. Give its whole path, or a tag ({choice}).")
+    if path.suffix not in SUFFIXES:
+        raise UserError(f"A checkpoint must end in {', '.join(SUFFIXES)}; {path.name!r} came. Convert it first.")
+
+
+def _config(path: Path) -> dict[str, Any]:
+    try:
+        config = json.loads(path.read_text(encoding="utf-8"))["model_cfg"]
+        towers = (config["vision_cfg"], config["text_cfg"])
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise UserError(
+            f"{CONFIG} of {path.parent.name!r} cannot be used ({brief(error)}). It needs model_cfg with vision_cfg and "
+            "text_cfg, as open_clip writes it."
+        ) from error
+    if not all(isinstance(tower, dict) for tower in towers):
+        raise UserError(f"{CONFIG} of {path.parent.name!r} needs vision_cfg and text_cfg as tables.")
+    return config
+
+
+def _check(source: Source) -> None:
+    asked = source.text.get("tokenizer_kwargs") or {}
+    extra = sorted(set(asked) - _TOKENISER_CHOICES)
+    if extra:
+        raise UserError(
+            f"{source.name} sets {extra[0]!r} for its tokeniser, which is not followed here. Remove it from {CONFIG}."
+        )
+    if (source.foreign_tokeniser or source.text.get("hf_model_name")) and find_spec("transformers") is None:
+        raise UserError(_without_transformers(source.name))
+
+
+def _cached(repository: str, names: tuple[str, ...]) -> str | None:
+    from huggingface_hub import try_to_load_from_cache
+
+    if _REPOSITORY.fullmatch(repository) is None:
+        return ""  # no repository at all: the sentence about that comes from elsewhere
+    found = (try_to_load_from_cache(repository, name) for name in names)
+    return next((path for path in found if isinstance(path, str)), None)
+
+
+def _weights_cached(source: Source) -> bool:
+    if source.name.startswith(_HUB):
+        return _cached(source.name[len(_HUB) :], WEIGHTS) is not None
+    import open_clip
+
+    tag = open_clip.get_pretrained_cfg(source.name, source.pretrained)
+    repository, _, name = tag.get("hf_hub", "").rpartition("/")
+    if not repository:
+        return (Path.home() / ".cache" / "clip" / tag.get("url", "").rpartition("/")[2]).is_file()
+    stem = name.rpartition(".")[0]
+    return _cached(repository, (f"{stem}.safetensors", name) if name else WEIGHTS) is not None
+
+
+def _forbidden() -> bool:
+    from huggingface_hub import constants
+
+    return bool(constants.HF_HUB_OFFLINE)
+
+
+def _without_transformers(name: str) -> str:
+    return f"{name} reads its sentences with the transformers library: {INSTALL}"
+
+
+def _away(name: str) -> str:
+    return (
+        f"{name} is not on this machine and cannot be downloaded now. Connect to the network (and unset "
+        "HF_HUB_OFFLINE), or point to a folder with local-dir:."
+    )
+
+
+def brief(error: BaseException) -> str:
+    """An error of a library in one line."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    return " ".join(lines)[:300] or type(error).__name__

@@ -1,0 +1,117 @@
+"""BLIP for retrieval, through the optional transformers library: for looking, not for training."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from trainers import hf_transformers
+from trainers.errors import UserError
+from trainers.image_text.base import CrossModal, ModelDescriptor
+from trainers.parameters import parameter
+
+CONTEXT = 35  # what the published retrieval models were trained with
+_PAIRS = 32  # sentences matched at a time
+
+
+@dataclass(frozen=True, kw_only=True)
+class BlipParameters:
+    weights: str = parameter(
+        "Salesforce/blip-itm-base-coco", help="A repository of the Hub, or a folder with a BLIP retrieval model."
+    )
+
+
+class Blip(CrossModal):
+    """BLIP's two towers as an index, and its matching head to put the first few in a better order."""
+
+    def __init__(self, net: nn.Module, tokeniser: Any, *, mean: Sequence[float], std: Sequence[float]) -> None:
+        super().__init__(side=int(net.config.vision_config.image_size), context=CONTEXT, mean=mean, std=std)
+        self.net = net
+        self._tokeniser = tokeniser
+
+    def image_features(self, images: Tensor) -> Tensor:
+        """See :class:`CrossModal`."""
+        return self.net.vision_proj(self._see(images)[:, 0])
+
+    def text_features(self, tokens: Tensor) -> Tensor:
+        """See :class:`CrossModal`."""
+        read = self.net.text_encoder(input_ids=tokens, attention_mask=self._mask(tokens))
+        return self.net.text_proj(read.last_hidden_state[:, 0])
+
+    def tokenise(self, texts: Sequence[str]) -> Tensor:
+        """See :class:`CrossModal`."""
+        return self._tokeniser(
+            list(texts), padding="max_length", truncation=True, max_length=self.context, return_tensors="pt"
+        ).input_ids
+
+    def lengths(self, texts: Sequence[str]) -> list[int]:
+        """See :class:`CrossModal`."""
+        return [len(self._tokeniser(text, truncation=False).input_ids) for text in texts]
+
+    def terms(self, images: Tensor, texts: Tensor) -> dict[str, Tensor]:
+        """See :class:`CrossModal`."""
+        raise UserError(
+            "BLIP is not trained here: its loss needs a momentum copy of both towers, a queue and the matching head, "
+            "and 220 million weights. Choose CLIP, SigLIP or VSE++ for fine-tuning."
+        )
+
+    @torch.inference_mode()
+    def rerank(self, image: Tensor, texts: Sequence[str]) -> Tensor:
+        """Probability that each sentence describes the photo, from the matching head, which reads both together.
+
+        Far slower than the cosine: meant for the ten to fifty sentences found first.
+
+        Args:
+            image: uint8 ``[3, side, side]``.
+            texts: N sentences.
+
+        Returns:
+            float32 ``[N]`` on the CPU.
+        """
+        device = next(self.parameters()).device
+        seen = self._see(image[None].to(device).float() / 255)
+        found = [torch.empty(0)]
+        for start in range(0, len(texts), _PAIRS):
+            tokens = self.tokenise(texts[start : start + _PAIRS]).to(device)
+            patches = seen.expand(len(tokens), -1, -1)
+            read = self.net.text_encoder(
+                input_ids=tokens,
+                attention_mask=self._mask(tokens),
+                encoder_hidden_states=patches,
+                encoder_attention_mask=torch.ones(patches.shape[:2], dtype=torch.int64, device=device),
+            )
+            logits = self.net.itm_head(read.last_hidden_state[:, 0])
+            found.append(logits.float().softmax(1)[:, 1].cpu())
+        return torch.cat(found)
+
+    def _see(self, images: Tensor) -> Tensor:
+        return self.net.vision_model(pixel_values=self.normalise(images)).last_hidden_state
+
+    def _mask(self, tokens: Tensor) -> Tensor:
+        return (tokens != self._tokeniser.pad_token_id).long()
+
+
+def _load(where: str) -> Blip:
+    from transformers import AutoTokenizer, BlipForImageTextRetrieval, BlipImageProcessor
+
+    tokeniser = AutoTokenizer.from_pretrained(where, trust_remote_code=False)
+    seen = BlipImageProcessor.from_pretrained(where)
+    net = hf_transformers.whole(BlipForImageTextRetrieval, where)
+    return Blip(net, tokeniser, mean=seen.image_mean, std=seen.image_std)
+
+
+DESCRIPTOR = ModelDescriptor(
+    name="blip",
+    title="BLIP ViT-B",
+    sentence="Contrastive towers and a matching head that reads photo and sentence together; for looking only.",
+    paper="BLIP: Bootstrapping Language-Image Pre-training, Li et al., ICML 2022",
+    parameters=BlipParameters,
+    make=lambda chosen: hf_transformers.fetch("BLIP", chosen.weights, _load),
+    missing=lambda chosen: hf_transformers.missing(chosen.weights),
+    trainable=False,
+    order=30,
+)

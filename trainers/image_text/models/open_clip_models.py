@@ -1,0 +1,197 @@
+"""Any model that open_clip can build: CLIP, SigLIP and their relatives, with weights from a tag, a file or a folder."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from trainers.data.hf_logging import offline, online, quiet
+from trainers.errors import UserError
+from trainers.image_text import tokenizer
+from trainers.image_text.base import CrossModal, ModelDescriptor, ModelSize
+from trainers.image_text.losses import LARGEST_LOG_SCALE, clip_loss, siglip_loss
+from trainers.image_text.models._open_clip_source import Source, brief, locate, missing
+from trainers.parameters import parameter
+
+_WEIGHTS = (
+    "A tag of open_clip's, or the path of a checkpoint (.safetensors, or a .pt that holds weights only). "
+    "Unused for folders and repositories."
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class OpenClipParameters:
+    model: str = parameter(
+        "ViT-B-32", help="A name open_clip knows, hf-hub:organisation/repository, or local-dir: and a folder."
+    )
+    pretrained: str = parameter("laion2b_s34b_b79k", help=_WEIGHTS)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClipParameters:
+    pretrained: str = parameter("openai", help=_WEIGHTS)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SigLipParameters:
+    pretrained: str = parameter("webli", help=_WEIGHTS)
+
+
+class OpenClip(CrossModal):
+    """A network of open_clip's with its own pixels' mean and deviation, tokeniser and loss.
+
+    Trained with the sigmoid loss if it has a bias, as SigLIP has, else with CLIP's.
+    """
+
+    def __init__(self, net: nn.Module, tokeniser: Any) -> None:
+        seen = net.visual.preprocess_cfg
+        super().__init__(
+            side=_side(seen["size"]), context=int(tokeniser.context_length), mean=seen["mean"], std=seen["std"]
+        )
+        self.net = net
+        self._tokeniser = tokeniser
+
+    def image_features(self, images: Tensor) -> Tensor:
+        """See :class:`CrossModal`."""
+        return self.net.encode_image(self.normalise(images))
+
+    def text_features(self, tokens: Tensor) -> Tensor:
+        """See :class:`CrossModal`."""
+        return self.net.encode_text(tokens)
+
+    def tokenise(self, texts: Sequence[str]) -> Tensor:
+        """See :class:`CrossModal`."""
+        return self._tokeniser(list(texts))
+
+    def lengths(self, texts: Sequence[str]) -> list[int]:
+        """See :class:`CrossModal`."""
+        if hasattr(self._tokeniser, "encode"):
+            return [len(self._tokeniser.encode(text)) + 2 for text in texts]
+        inner, clean = self._tokeniser.tokenizer, self._tokeniser.clean_fn  # transformers' own
+        return [len(inner(clean(text), truncation=False).input_ids) for text in texts]
+
+    def terms(self, images: Tensor, texts: Tensor) -> dict[str, Tensor]:
+        """See :class:`CrossModal`."""
+        scale, bias = self.net.logit_scale.exp(), getattr(self.net, "logit_bias", None)
+        if bias is not None:
+            return {"siglip": siglip_loss(images, texts, scale, bias)}
+        return {"clip": clip_loss(images, texts, scale)}
+
+    def after_step(self) -> None:
+        """See :class:`CrossModal`."""
+        if getattr(self.net, "logit_bias", None) is None:  # SigLIP's scale is published without bounds
+            with torch.no_grad():
+                self.net.logit_scale.clamp_(0.0, LARGEST_LOG_SCALE)
+
+
+def load(model: str, pretrained: str) -> OpenClip:
+    """Load a model with its weights, float32 on the CPU; float16 weights are lifted.
+
+    Args:
+        model: a name open_clip knows, ``hf-hub:organisation/repository`` or ``local-dir:folder``.
+        pretrained: for a name alone: a tag of open_clip's or the path of a checkpoint.
+
+    Raises:
+        UserError: it cannot be found, downloaded or read, or does not fit; the sentence says what to do.
+    """
+    with quiet():
+        source = locate(model, pretrained)
+        with offline() if source.remote and not online() else nullcontext():
+            net = _attempt("The weights", source, partial(_network, source))
+            tokeniser = _attempt("The tokeniser", source, partial(_tokeniser, source))
+    return OpenClip(net, tokeniser)
+
+
+def _network(source: Source) -> nn.Module:
+    import open_clip
+
+    # without weights this raises; create_model would hand out a random network
+    return open_clip.create_model_from_pretrained(
+        source.name,
+        source.pretrained,
+        force_quick_gelu=source.quick_gelu,
+        image_mean=source.statistics.get("mean"),
+        image_std=source.statistics.get("std"),
+        return_transform=False,
+        weights_only=True,
+    )
+
+
+def _tokeniser(source: Source) -> Any:
+    import open_clip
+
+    if source.foreign_tokeniser:
+        return open_clip.get_tokenizer(source.name, trust_remote_code=False)
+    context = int(source.text.get("context_length", 77))
+    vocabulary = int(source.text.get("vocab_size", 49_408))
+    if vocabulary == tokenizer.VOCABULARY:
+        return tokenizer.small_tokeniser(context)
+    found = open_clip.SimpleTokenizer(context_length=context, **(source.text.get("tokenizer_kwargs") or {}))
+    if vocabulary != found.vocab_size:
+        raise UserError(
+            f"{source.name} knows {vocabulary} word pieces; the tokenisers at hand have {found.vocab_size} and "
+            f"{tokenizer.VOCABULARY}. Give a model with one of these, or name its tokeniser in hf_tokenizer_name."
+        )
+    return found
+
+
+def _attempt(what: str, source: Source, make: Callable[[], Any]) -> Any:
+    try:
+        return make()
+    except UserError:
+        raise
+    except Exception as error:  # open_clip, timm and transformers raise nearly anything over a file they cannot use
+        from_where = "downloaded or loaded; check the network" if source.remote else "loaded; check the files"
+        weights = f" ({source.pretrained})" if source.pretrained else ""
+        raise UserError(f"{what} of {source.name}{weights} could not be {from_where}. ({brief(error)})") from error
+
+
+def _side(size: Any) -> int:
+    height, width = size if isinstance(size, (list, tuple)) else (size, size)
+    if height != width:
+        raise UserError(f"Only models of square photos can be used here; this one sees {height} x {width} pixels.")
+    return int(height)
+
+
+_CLIP = "Learning Transferable Visual Models From Natural Language Supervision, Radford et al., ICML 2021"
+_SIGLIP = "Sigmoid Loss for Language Image Pre-Training, Zhai et al., ICCV 2023"
+
+DESCRIPTORS = (
+    ModelDescriptor(
+        name="clip_vit_b32",
+        title="CLIP ViT-B/32",
+        sentence="The published CLIP of 151 million weights, trained on 400 million photos and their texts.",
+        paper=_CLIP,
+        parameters=ClipParameters,
+        make=lambda chosen: load("ViT-B-32", chosen.pretrained),
+        missing=lambda chosen: missing("ViT-B-32", chosen.pretrained),
+        order=20,
+    ),
+    ModelDescriptor(
+        name="siglip_b16",
+        title="SigLIP ViT-B/16",
+        sentence="CLIP's successor with a yes-or-no loss per pair, 203 million weights.",
+        paper=_SIGLIP,
+        parameters=SigLipParameters,
+        make=lambda chosen: load("ViT-B-16-SigLIP", chosen.pretrained),
+        missing=lambda chosen: missing("ViT-B-16-SigLIP", chosen.pretrained),
+        size=ModelSize(weights=203_000_000, kept=110_000_000),  # 196 patches where B/32 has 49
+        order=21,
+    ),
+    ModelDescriptor(
+        name="open_clip",
+        title="Another open_clip model",
+        sentence="Any model that open_clip builds, from its list, from the Hub or from a folder.",
+        paper=_CLIP,
+        parameters=OpenClipParameters,
+        make=lambda chosen: load(chosen.model, chosen.pretrained),
+        missing=lambda chosen: missing(chosen.model, chosen.pretrained),
+        order=22,
+    ),
+)

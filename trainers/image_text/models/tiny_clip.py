@@ -1,0 +1,196 @@
+"""A CLIP small enough to ship and to train on two CPU cores: it knows the drawn scenes, not photographs.
+
+The weights in ``assets/models`` are made by ``python -m explorer.make.tiny_clip`` and nothing else.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import SafetensorError
+from torch import Tensor, nn
+
+from trainers.data import access
+from trainers.errors import RunError
+from trainers.image_text import tokenizer
+from trainers.image_text.base import CrossModal, ModelDescriptor, ModelSize
+from trainers.image_text.losses import (
+    LARGEST_LOG_SCALE,
+    MARGIN,
+    SIGLIP_BIAS,
+    SIGLIP_LOG_SCALE,
+    clip_loss,
+    hardest_triplet_loss,
+    siglip_loss,
+)
+from trainers.parameters import parameter
+from trainers.runs.files import read_tensors, write_tensors
+
+SIDE, CONTEXT = 64, 32
+PARTS = 4
+ASSETS = Path(__file__).resolve().parents[3] / "assets" / "models"
+WEIGHTS = "open_clip_model.safetensors"
+MEAN, STD = (0.5, 0.5, 0.5), (0.25, 0.25, 0.25)
+ARCHITECTURE: dict[str, Any] = {
+    "embed_dim": 128,
+    "vision_cfg": {"layers": [1, 1, 1, 1], "width": 16, "head_width": 32, "image_size": SIDE},
+    "text_cfg": {
+        "context_length": CONTEXT,
+        "vocab_size": tokenizer.VOCABULARY,
+        "width": 128,
+        "heads": 4,
+        "layers": 3,
+    },
+}
+"""In open_clip's own terms: a modified ResNet of one block a stage, and a text transformer of three layers."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class TinyClipParameters:
+    fresh: bool = parameter(False, help="Start from random weights instead of the trained ones.")
+    loss: str = parameter(
+        "clip", choices=("clip", "siglip", "triplet"), help="What it is trained with: CLIP, SigLIP or VSE++'s triplet."
+    )
+    weights: str = parameter("", help="Folder of other weights of this shape; empty for the shipped ones.")
+
+
+class TinyClip(CrossModal):
+    """open_clip's CLIP at 64 pixels, with one of three losses."""
+
+    def __init__(self, loss: str) -> None:
+        super().__init__(side=SIDE, context=CONTEXT, mean=MEAN, std=STD)
+        from open_clip import CLIP
+
+        self.net = CLIP(**ARCHITECTURE)
+        self.net.visual.to(memory_format=torch.channels_last)  # a third less time on a CPU
+        self._loss = loss
+        if loss == "siglip":
+            self.scale = nn.Parameter(torch.tensor(SIGLIP_LOG_SCALE))
+            self.bias = nn.Parameter(torch.tensor(SIGLIP_BIAS))
+
+    def image_features(self, images: Tensor) -> Tensor:
+        """See :class:`CrossModal`."""
+        return self.net.encode_image(self.normalise(images).contiguous(memory_format=torch.channels_last))
+
+    def text_features(self, tokens: Tensor) -> Tensor:
+        """See :class:`CrossModal`."""
+        if tokenizer.device.type != "cpu" or len(tokens) < 2 * PARTS:
+            return self.net.encode_text(tokens)
+        # attention looks back only, so what follows a sentence's end changes nothing: on a CPU sentences of like
+        # length go together and are read no further than the longest of them
+        ends = tokenizer.argmax(1) + 1
+        order = ends.argsort()
+        parts = [self._read(tokens[rows, : int(ends[rows].max())]) for rows in order.chunk(PARTS)]
+        return torch.cat(parts)[order.argsort()]
+
+    def _read(self, tokens: Tensor) -> Tensor:
+        """What open_clip's ``encode_text`` gives, of tokens ``[B, L]`` with L at most :data:`CONTEXT`."""
+        net, length = self.net, tokenizer.shape[1]
+        words = net.token_embedding(tokens) + net.positional_embedding[:length]
+        read = net.ln_final(net.transformer(words, attn_mask=net.attn_mask[:length, :length]))
+        return read[torch.arange(len(tokens)), tokenizer.argmax(1)] @ net.text_projection
+
+    def tokenise(self, texts: Sequence[str]) -> Tensor:
+        """See :class:`CrossModal`."""
+        return tokenizer.tokenise(texts, CONTEXT)
+
+    def lengths(self, texts: Sequence[str]) -> list[int]:
+        """See :class:`CrossModal`."""
+        return tokenizer.lengths(texts, CONTEXT)
+
+    def terms(self, images: Tensor, texts: Tensor) -> dict[str, Tensor]:
+        """See :class:`CrossModal`."""
+        if self._loss == "siglip":
+            return {"siglip": siglip_loss(images, texts, self.scale.exp(), self.bias)}
+        if self._loss == "triplet":
+            return {"triplet": hardest_triplet_loss(images, texts, margin=MARGIN)}
+        return {"clip": clip_loss(images, texts, self.net.logit_scale.exp())}
+
+    def after_step(self) -> None:
+        """See :class:`CrossModal`."""
+        with torch.no_grad():
+            self.net.logit_scale.clamp_(0.0, LARGEST_LOG_SCALE)
+
+
+def load_weights(model: TinyClip, folder: Path) -> None:
+    """Put the weights of an open_clip folder into the model.
+
+    Raises:
+        RunError: they are missing, damaged or of another shape.
+    """
+    try:
+        weights, _ = read_tensors(folder / WEIGHTS)
+        model.net.load_state_dict(weights)
+    except (OSError, SafetensorError, RuntimeError) as error:
+        raise RunError(
+            f"The weights of the small model in {folder.name!r} are missing or damaged ({error}). Restore that folder "
+            "from the repository, or train the model again with `python -m explorer.make.tiny_clip`."
+        ) from error
+
+
+def save_folder(model: TinyClip, folder: Path, card: str) -> None:
+    """Write the model as open_clip reads it (``local-dir:``): configuration, float16 weights, a card."""
+    folder.mkdir(parents=True, exist_ok=True)
+    config = {"model_cfg": ARCHITECTURE, "preprocess_cfg": {"mean": MEAN, "std": STD, "resize_mode": "squash"}}
+    (folder / "open_clip_config.json").write_text(json.dumps(config, indent=2) + "\n", encoding="utf-8")
+    # counters of batch normalisation are whole numbers and stay so
+    weights = {
+        name: value.detach().cpu().half() if value.is_floating_point() else value
+        for name, value in model.net.state_dict().items()
+    }
+    write_tensors(folder / WEIGHTS, weights)
+    (folder / "README.md").write_text(card, encoding="utf-8")
+
+
+def _make(folder: str, parameters: TinyClipParameters) -> TinyClip:
+    model = TinyClip(parameters.loss)
+    if not parameters.fresh:
+        load_weights(model, _place(folder, parameters))
+    return model
+
+
+def _place(folder: str, parameters: TinyClipParameters) -> Path:
+    if not parameters.weights:
+        return ASSETS / folder
+    return access.place(parameters.weights)
+
+
+def _missing(folder: str, parameters: TinyClipParameters) -> str | None:
+    if parameters.fresh or (_place(folder, parameters) / WEIGHTS).is_file():
+        return None
+    if parameters.weights:
+        return f"There are no weights {WEIGHTS} in {parameters.weights!r}."
+    return f"The weights assets/models/{folder} are missing; make them with `python -m explorer.make.tiny_clip`."
+
+
+def _descriptor(name: str, title: str, sentence: str, order: int) -> ModelDescriptor:
+    return ModelDescriptor(
+        name=name,
+        title=title,
+        sentence=sentence,
+        paper="Learning Transferable Visual Models From Natural Language Supervision, Radford et al., ICML 2021",
+        parameters=TinyClipParameters,
+        make=lambda parameters: _make(name, parameters),
+        missing=lambda parameters: _missing(name, parameters),
+        photos=False,
+        learning_rate=2e-4,
+        size=ModelSize(weights=2_800_000, side=64, kept=1_500_000),
+        shipped=ASSETS / name / WEIGHTS,
+        order=order,
+    )
+
+
+DESCRIPTORS = (
+    _descriptor("tiny_clip", "Tiny CLIP", "A CLIP of 2.8 million weights trained on the drawn scenes.", 1),
+    _descriptor(
+        "tiny_clip_mended",
+        "Tiny CLIP, mended",
+        "The same after fine-tuning on the original and on object-removed scenes.",
+        2,
+    ),
+)

@@ -1,0 +1,111 @@
+"""VSE++ at a small size: a convolutional network and a recurrent one, meeting in one space by the hardest negative.
+
+The published model has VGG19 and words from each dataset's own list; this one is trained from nothing, so its photo
+tower is small and its words are CLIP's commonest byte pairs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from torch import Tensor, nn
+from torch.nn.utils.rnn import pack_padded_sequence
+
+from trainers.image_text import tokenizer
+from trainers.image_text.base import CrossModal, ModelDescriptor, ModelSize
+from trainers.image_text.losses import MARGIN, hardest_triplet_loss
+from trainers.parameters import parameter
+
+CONTEXT = 32
+MEAN, STD = (0.5, 0.5, 0.5), (0.25, 0.25, 0.25)
+
+
+@dataclass(frozen=True, kw_only=True)
+class VseParameters:
+    dim: int = parameter(128, low=16, high=1024, help="Numbers in an embedding.")
+    width: int = parameter(24, low=4, high=128, help="Channels of the first block of the photo network.")
+    words: int = parameter(128, low=16, high=512, help="Numbers in the vector of a word piece.")
+    margin: float = parameter(MARGIN, low=0.0, high=1.0, help="By how much a pair has to beat the hardest other one.")
+    side: int = parameter(64, choices=(32, 64, 96, 128), help="Side of the photos it sees, pixels.")
+
+
+class Photos(nn.Module):
+    """Five blocks of convolution, batch normalisation and pooling; float ``[B, 3, S, S]`` to ``[B, D]``."""
+
+    def __init__(self, width: int, dim: int) -> None:
+        super().__init__()
+        channels = [3, *(width * step for step in (1, 2, 4, 8, 8))]
+        pairs = list(pairwise(channels))
+        self.blocks = nn.Sequential(*(self._block(*pair, pool=pair != pairs[-1]) for pair in pairs))
+        self.out = nn.Linear(channels[-1], dim)
+
+    @staticmethod
+    def _block(before: int, after: int, *, pool: bool) -> nn.Sequential:
+        layers = [nn.Conv2d(before, after, 3, padding=1, bias=False), nn.BatchNorm2d(after), nn.ReLU(inplace=True)]
+        return nn.Sequential(*layers, *([nn.MaxPool2d(2)] if pool else []))
+
+    def forward(self, images: Tensor) -> Tensor:
+        return self.out(self.blocks(images).mean((2, 3)))
+
+
+class Sentences(nn.Module):
+    """A recurrent network over the word pieces, read from both ends; int64 ``[B, context]`` to ``[B, D]``."""
+
+    def __init__(self, words: int, dim: int) -> None:
+        super().__init__()
+        self.words = nn.Embedding(tokenizer.VOCABULARY, words)
+        self.read = nn.GRU(words, dim, batch_first=True, bidirectional=True)
+        nn.init.uniform_(self.words.weight, -0.1, 0.1)
+
+    def forward(self, texts: Tensor) -> Tensor:
+        used = texts.argmax(1) + 1  # the end token has the largest number; what follows is padding
+        packed = pack_padded_sequence(self.words(texts), used.cpu(), batch_first=True, enforce_sorted=False)
+        _, last = self.read(packed)
+        return last.mean(0)  # the two directions, each after its last word
+
+
+class Vse(CrossModal):
+    """The two towers with the loss that counts only the hardest negative."""
+
+    def __init__(self, parameters: VseParameters) -> None:
+        super().__init__(side=parameters.side, context=CONTEXT, mean=MEAN, std=STD)
+        self.photos = Photos(parameters.width, parameters.dim)
+        self.sentences = Sentences(parameters.words, parameters.dim)
+        self._margin = parameters.margin
+
+    def image_features(self, images: Tensor) -> Tensor:
+        """See :class:`CrossModal`."""
+        return self.photos(self.normalise(images))
+
+    def text_features(self, tokens: Tensor) -> Tensor:
+        """See :class:`CrossModal`."""
+        return self.sentences(tokens)
+
+    def tokenise(self, texts: Sequence[str]) -> Tensor:
+        """See :class:`CrossModal`."""
+        return tokenizer.tokenise(texts, CONTEXT)
+
+    def lengths(self, texts: Sequence[str]) -> list[int]:
+        """See :class:`CrossModal`."""
+        return tokenizer.lengths(texts, CONTEXT)
+
+    def terms(self, images: Tensor, texts: Tensor) -> dict[str, Tensor]:
+        """See :class:`CrossModal`."""
+        return {"triplet": hardest_triplet_loss(images, texts, self._margin)}
+
+
+DESCRIPTOR = ModelDescriptor(
+    name="vsepp",
+    title="VSE++, small",
+    sentence="A small convolutional and a recurrent network trained from nothing by the hardest negative.",
+    paper="VSE++: Improving Visual-Semantic Embeddings with Hard Negatives, Faghri et al., BMVC 2018",
+    parameters=VseParameters,
+    make=Vse,
+    photos=False,
+    trained=False,
+    learning_rate=1e-3,
+    size=ModelSize(weights=1_600_000, side=64, kept=1_500_000),
+    order=10,
+)

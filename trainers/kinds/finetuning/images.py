@@ -1,0 +1,207 @@
+"""Photos of scenes as resident square images, and object-removed pairs made once and kept."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+
+import torch
+from safetensors import SafetensorError
+from torch import Tensor
+
+from trainers.data.base import Progress
+from trainers.data.captioned.scenes import Scene
+from trainers.data.settings import GB, cache_folder, memory_bytes
+from trainers.errors import DataError
+from trainers.image_text.encoding import squash
+from trainers.kinds.finetuning.recipes import Recipe
+from trainers.object_removal.fills import FILLS
+from trainers.object_removal.image import LONGEST, read_picture
+from trainers.object_removal.matching import Matcher
+from trainers.object_removal.pairs import Tally, build_pairs, removals
+from trainers.runs.files import read_tensors, write_tensors
+
+FORMAT = 2
+
+
+@dataclass(frozen=True, kw_only=True)
+class RemovedPairs:
+    """Object-removed photos and their sentences, D'.
+
+    Attributes:
+        images: uint8 ``[M, 3, S, S]``.
+        texts: for each photo its sentences, at least one.
+        edited: for each of them whether a phrase was deleted from it.
+        tally: how many photos and sentences were left out, and why.
+    """
+
+    images: Tensor
+    texts: tuple[tuple[str, ...], ...]
+    edited: tuple[tuple[bool, ...], ...]
+    tally: Tally
+
+
+def read_photos(scenes: Sequence[Scene], side: int, tell: Progress) -> tuple[Tensor, list[int]]:
+    """Every readable photo, uint8 ``[N, 3, side, side]``, and the places of those in ``scenes``.
+
+    Raises:
+        DataError: not one photo can be read, or they do not fit into memory.
+    """
+    _check_memory(len(scenes), side)
+    if scenes.are_drawn(scenes):
+        return drawn_photos(scenes, side, tell), list(range(len(scenes)))
+    images, kept = [], []
+    for place, scene in enumerate(scenes):
+        tell("reading photos", place / len(scenes))
+        try:
+            images.append(squash(read_picture(scene.load() or b"", LONGEST).pixels, side))
+            kept.append(place)
+        except DataError:
+            continue
+    if not images:
+        raise DataError(f"Not one of {len(scenes)} photos can be read.")
+    return torch.stack(images), kept
+
+
+def _check_memory(count: int, side: int) -> None:
+    needed, allowed = 3 * side * side * count, memory_bytes()
+    if needed > allowed:
+        raise DataError(
+            f"{count:,} photos of {side} x {side} pixels take {needed / GB:.1f} GB of memory; {allowed / GB:.1f} GB "
+            f"may be used. Read at most {allowed // (3 * side * side):,} of each split (`--limit`), or raise "
+            "RANKSCOPE_MEMORY_GB."
+        )
+
+
+def drawn_photos(
+    scenes: Sequence[Scene], side: int, tell: Progress, removed: Sequence[Sequence[str]] | None = None
+) -> Tensor:
+    """Drawn scenes uint8 ``[N, 3, side, side]``, with or without some classes.
+
+    A model that wants more pixels than a scene has gets it enlarged, as it gets the painted-over ones: were one drawn
+    sharper than the other, sharpness would give away what was removed.
+    """
+    own = min(side, scenes[0].width)
+    images = torch.from_numpy(scenes.pixels(scenes, own, removed, tell))
+    if own == side:
+        return images
+    return torch.stack([squash(image.permute(1, 2, 0).numpy(), side) for image in images])
+
+
+def longest_side(scenes: Sequence[Scene], side: int) -> int:
+    """Side at which objects are painted over: drawn scenes have no more detail than the model sees."""
+    return min(side, scenes[0].width) if scenes.are_drawn(scenes) else LONGEST
+
+
+def removed_pairs(
+    scenes: Sequence[Scene], words: Matcher, recipe: Recipe, side: int, seed: int, tell: Progress
+) -> RemovedPairs:
+    """D' of a recipe, from the cache when it was made before.
+
+    Raises:
+        DataError: not one pair can be made.
+        UserError: the fill or the captioner is not available here.
+    """
+    key = _key(scenes, words, recipe, side, seed)
+    kept = _read(key)
+    if kept is not None:
+        return kept
+    if recipe.text == "captioner":
+        made = _captioned(scenes, recipe, side, seed, tell)
+    else:
+        made = _deleted(scenes, words, recipe, side, seed, tell)
+    if not len(made.images):
+        raise DataError(
+            f"Not one object-removed pair came out of {made.tally.photos} photos: {made.tally.one_class} have fewer "
+            f"than two classes, {made.tally.no_allowed_class} no class that may be removed, {made.tally.no_sentence} "
+            "no sentence that is left. Give photos with boxes of two classes or more"
+            + (", or take sentences that are not edited too." if recipe.only_edited else ".")
+        )
+    _write(key, made)
+    return made
+
+
+def _deleted(
+    scenes: Sequence[Scene], words: Matcher, recipe: Recipe, side: int, seed: int, tell: Progress
+) -> RemovedPairs:
+    tally, images, texts, edited = Tally(), [], [], []
+    found = build_pairs(
+        scenes,
+        words,
+        FILLS[recipe.fill],
+        text="prompts" if recipe.text == "prompts" else "phrases",
+        captions_each=recipe.captions_each,
+        only_edited=recipe.only_edited,
+        seed=seed,
+        longest=longest_side(scenes, side),
+        tally=tally,
+    )
+    for pair in found:
+        tell("painting over objects", tally.photos / len(scenes))
+        images.append(squash(pair.pixels, side))
+        texts.append(pair.texts)
+        edited.append(pair.edited)
+    return RemovedPairs(images=_stack(images, side), texts=tuple(texts), edited=tuple(edited), tally=tally)
+
+
+def _captioned(scenes: Sequence[Scene], recipe: Recipe, side: int, seed: int, tell: Progress) -> RemovedPairs:
+    from trainers.object_removal.captioner import captioner
+
+    say, tally, images, texts = captioner(recipe.captioner), Tally(), [], []
+    found = removals(scenes, FILLS[recipe.fill], seed=seed, longest=longest_side(scenes, side), tally=tally)
+    for removal in found:
+        tell("describing photos", tally.photos / len(scenes))
+        images.append(squash(removal.pixels, side))
+        texts.append((say([removal.pixels])[0],))
+        tally.pairs += 1
+    own = ((False,),) * len(texts)
+    return RemovedPairs(images=_stack(images, side), texts=tuple(texts), edited=own, tally=tally)
+
+
+def _stack(images: list[Tensor], side: int) -> Tensor:
+    return torch.stack(images) if images else torch.zeros(0, 3, side, side, dtype=torch.uint8)
+
+
+# ------------------------------------------------------------------- cache
+
+
+def _key(scenes: Sequence[Scene], words: Matcher, recipe: Recipe, side: int, seed: int) -> str:
+    """Digest of everything that decides the pairs; pixels stand behind ids, sentences and boxes."""
+    about = {name: value for name, value in asdict(recipe).items() if name not in ("originals", "removed", "ratio")}
+    digest = hashlib.sha256(json.dumps([FORMAT, about, side, seed, words.words], sort_keys=True).encode())
+    digest.update(scenes.code_digest().encode() if scenes.are_drawn(scenes) else b"")
+    for scene in scenes:
+        given = (scene.image_id, scene.captions, scene.phrases, scene.boxes, scene.classes, scene.width)
+        digest.update(repr(given).encode())
+    return digest.hexdigest()[:32]
+
+
+def _read(key: str) -> RemovedPairs | None:
+    folder = cache_folder()
+    path = None if folder is None else folder / "pairs" / f"{key}.safetensors"
+    if path is None or not path.is_file():
+        return None
+    try:
+        tensors, metadata = read_tensors(path)
+        about = json.loads(metadata["about"])
+        texts = tuple(tuple(one) for one in about["texts"])
+        edited = tuple(tuple(one) for one in about["edited"])
+        if not len(texts) == len(edited) == len(tensors["images"]):
+            raise ValueError("sentences do not fit the photos")
+        return RemovedPairs(images=tensors["images"], texts=texts, edited=edited, tally=Tally(**about["tally"]))
+    except (OSError, KeyError, ValueError, TypeError, SafetensorError):
+        path.unlink(missing_ok=True)  # a damaged cache is made again
+        return None
+
+
+def _write(key: str, made: RemovedPairs) -> None:
+    folder = cache_folder()
+    if folder is None:
+        return
+    about = {"texts": made.texts, "edited": made.edited, "tally": asdict(made.tally)}
+    try:
+        write_tensors(folder / "pairs" / f"{key}.safetensors", {"images": made.images}, {"about": json.dumps(about)})
+    except OSError:  # a cache that cannot be written is done without
+        return

@@ -1,0 +1,249 @@
+"""Fine-tuning after up to four recipes in lockstep, from the same weights (Kim et al. 2023, 3.3)."""
+
+from __future__ import annotations
+
+import copy
+import time
+from collections import Counter
+from collections.abc import Sequence
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from trainers.config import ModelChoice, SceneChoice
+from trainers.data.base import Progress
+from trainers.data.captioned.loader import load_scenes
+from trainers.data.captioned.scenes import Scene, SceneSet
+from trainers.data.synthetic.scenes import DrawnScenes, drawn_scenes
+from trainers.errors import RunError
+from trainers.hierarchy import Hierarchy
+from trainers.image_text.models import MODELS, CrossModal
+from trainers.kinds.finetuning.arm import MendArm
+from trainers.kinds.finetuning.images import read_photos, removed_pairs
+from trainers.kinds.finetuning.recipes import Recipe, recipe, titles
+from trainers.kinds.finetuning.training_pairs import Examples, Pool
+from trainers.metrics import counts
+from trainers.object_removal.benchmark import Exam, Examiner, Marks, make_exam
+from trainers.object_removal.vocabulary import WordTable, load_words
+from trainers.parameters import make
+from trainers.runs import RunFolder
+from trainers.runs.records import Probe
+from trainers.training import schedule
+from trainers.training.looking import Finish, Seen
+from trainers.training.loop import Loop
+from trainers.training.optimizer import under
+from trainers.training.progress import Stages
+from trainers.training.thumbnails import COLUMNS, sheets, tile_size
+
+
+class Mender(Loop):
+    """Fine-tunes one copy of a model per recipe; see :class:`trainers.training.loop.Loop`.
+
+    The probe is made of test photos and of the same photos with an object painted over.
+    """
+
+    arms: list[MendArm]
+    exam: Exam
+
+    def _one_step(self) -> None:
+        factor = schedule.factor_of(self.config, self.step, self.progress, self._epoch)
+        for arm in self.arms:
+            torch.manual_seed(self.config.seed * 1_000_003 + self.step)
+            started = time.monotonic()
+            scalars = arm.step(self.step, factor)
+            scalars["images_per_s"] = scalars.pop("pairs") / (time.monotonic() - started)
+            self._scalars.add(arm.index, self.step + 1, self.seconds, scalars)
+        self.step += 1
+
+    def _look(self) -> Finish:
+        looked_at = self.arms if self.step else self.arms[:1]  # equal weights at first: one look serves all
+        marks = [self._live.ask(arm.model) for arm in looked_at]
+        seen = [Seen(embeddings=one.embeddings, numbers=numbers(one)) for one in marks]
+        return lambda: seen * (len(self.arms) // len(looked_at))
+
+    def _last_numbers(self, tell: Progress) -> None:
+        whole = Examiner(self.exam, self.arms[0].model)
+        stages = Stages(lambda text, done: tell(f"{text}, {done:.0%}", done), [1.0] * len(self.arms))
+        for arm in self.arms:
+            which = f"scoring the whole test set{f', {arm.title}' if len(self.arms) > 1 else ''}: "
+            part = stages.next()
+            marks = whole.ask(arm.model, lambda text, done, which=which, part=part: part(f"{which}{text}", done))
+            found = numbers(marks) | sizes(self.exam) | self._cap
+            self._scalars.now(arm.index, self.step, self.seconds, {f"test/{k}": v for k, v in found.items()})
+
+    # ----------------------------------------------------------------- set-up
+
+    def _build(self, tell: Progress) -> None:
+        config = self.config
+        assert config.mend is not None  # the worker looked
+        torch.manual_seed(config.seed)
+        tell("loading the model", 0.0)
+        model = load_model(config.mend.model)
+        stages = Stages(tell, (1.0, 6.0, 3.0))  # about what opening, training photos and exam take
+        found = open_scenes(config.mend.scenes, stages.next())
+        for note in found.notes:
+            self.folder.log(f"photos: {note}")
+        self._cap = photo_cap(found, config.mend.scenes.limit)
+        words = load_words().with_classes(found.classes)
+        recipes = [recipe(values) for values in config.mend.recipes]
+        self._make_arms(model, recipes, found.splits[found.train_split], words, stages.next())
+        self._epoch = max(arm.examples.epoch for arm in self.arms)
+        self.config = schedule.in_steps(config, self._epoch)
+        self.exam = make_exam(found, words, model.side, progress=stages.next())  # one exam for all seeds
+        self.folder.log(f"exam: {len(self.exam.queries)} removals, {len(self.exam.gallery)} sentences")
+        tally = self.exam.tally
+        self.folder.log(
+            f"exam: of {tally.photos} test photos {tally.unreadable} cannot be read, {tally.one_class} have fewer than "
+            f"two classes, {tally.no_allowed_class} no class that the overlap rules allow"
+        )
+        part = self.exam.part(config.mend.queries, config.mend.gallery)
+        self._live = Examiner(part, model)
+        if not self._is_written(counts.QUERIES):
+            self._scalars.write_at_start(len(self.arms), sizes(part))
+        self._write_probe(part, found)
+
+    def _make_arms(
+        self, model: CrossModal, recipes: Sequence[Recipe], scenes: Sequence[Scene], words: WordTable, tell: Progress
+    ) -> None:
+        assert self.config.mend is not None
+        stages = Stages(tell, (1.0, *(2.0 for _ in {key for key in map(_pool_key, recipes) if key})))
+        originals, left_out = _originals(model, scenes, stages.next())
+        if left_out:
+            self.folder.log(f"photos: {left_out} of {len(scenes)} to train on have no sentence or cannot be read")
+        pools: dict[tuple[object, ...], Pool] = {}
+        self.arms = []
+        for index, (found, name) in enumerate(zip(recipes, titles(recipes), strict=True)):
+            removed, key = None, _pool_key(found)
+            if key is not None:
+                if key not in pools:
+                    made = removed_pairs(scenes, words, found, model.side, self.config.seed, stages.next())
+                    pools[key] = _pool(model, made.images, made.texts, made.edited)
+                removed = pools[key]
+            examples = Examples(originals, removed, found, batch=self.config.mend.batch, seed=self.config.seed)
+            self.folder.log(f"{name}: {examples.told()}")
+            self.arms.append(
+                MendArm(
+                    index,
+                    name,
+                    copy.deepcopy(model),
+                    examples,
+                    optimiser=self.config.optimiser,
+                    learning_rate=self.config.learning_rate,
+                    weight_decay=self.config.weight_decay,
+                    device=self._device,
+                    clip_norm=self.config.clip_norm,
+                )
+            )
+
+    def _write_probe(self, exam: Exam, found: SceneSet) -> None:
+        if self.folder.probe() is not None:
+            return
+        images = torch.cat([exam.photos, exam.queries])
+        labels, tree = probe_labels(exam, found)
+        probe = Probe(
+            labels=labels,
+            rows=np.arange(len(images), dtype=np.int64),
+            hierarchy=tree,
+            data_title=found.title,
+            notes=(
+                *found.notes,
+                *(f"{arm.title}: {arm.examples.told()}" for arm in self.arms),
+                "Each photo is there twice: as it is, and with an object painted over.",
+            ),
+            tile=tile_size(images.shape[-1]),
+            columns=COLUMNS,
+        )
+        self.folder.write_probe(probe, sheets(images))
+
+
+def numbers(marks: Marks) -> dict[str, float]:
+    """What a run shows of a model's marks: every mean, and how many different first answers there are."""
+    return marks.means() | {"distinct_top1": float(marks.filled.counts["distinct_top1"])}
+
+
+def sizes(exam: Exam) -> dict[str, float]:
+    """How many removals are asked about and how many sentences answer."""
+    return {counts.QUERIES: float(len(exam.queries)), counts.SENTENCES: float(len(exam.gallery))}
+
+
+def photo_cap(found: SceneSet, limit: int | None) -> dict[str, float]:
+    """The cap on the photos of a split, where one has as many and so may have lost some; else nothing."""
+    reached = limit is not None and any(len(scenes) == limit for scenes in found.splits.values())
+    return {counts.PHOTO_CAP: float(limit)} if limit is not None and reached else {}
+
+
+def load_model(choice: ModelChoice) -> CrossModal:
+    """The model of the menu.
+
+    Raises:
+        ParameterError: unknown name or parameters.
+        UserError: it cannot be had here.
+    """
+    return MODELS[choice.name].build(choice.parameters)
+
+
+def arm_model(folder: RunFolder, arm: int) -> CrossModal:
+    """The model of one arm of a mending run, with the weights of its last checkpoint.
+
+    Raises:
+        RunError: the run is of another kind, has no such arm or no checkpoint that can be read.
+    """
+    config = folder.config
+    if config.mend is None or not 0 <= arm < config.arms:
+        raise RunError(f"The run {folder.id} has no fine-tuned model number {arm}.")
+    found = folder.read_checkpoint()
+    if found is None:
+        raise RunError(f"The run {folder.id} has no checkpoint yet; let it train for some seconds.")
+    model = load_model(config.mend.model)
+    try:
+        model.load_state_dict(under(found[0], f"arm{arm}/model/"))
+    except RuntimeError as error:
+        raise RunError(f"The checkpoint of run {folder.id} does not fit its model: {error}") from error
+    return model.eval()
+
+
+def open_scenes(choice: SceneChoice, tell: Progress) -> SceneSet:
+    """The photos of a choice."""
+    if choice.source == "drawn_scenes" and choice.parameters:
+        settings: DrawnScenes = make(DrawnScenes, dict(choice.parameters), "Drawn scenes")
+        tell("drawing scenes", 0.0)
+        return drawn_scenes(settings)
+    return load_scenes(choice.source, captions_from=choice.captions_from, limit=choice.limit, progress=tell)
+
+
+def probe_labels(exam: Exam, found: SceneSet) -> tuple[np.ndarray, Hierarchy]:
+    """What is in each photo of the probe: int32 ``[P, 2]``, all objects and the commonest of them, and their names."""
+    often = Counter(name for part in found.splits.values() for scene in part for name in set(scene.classes))
+    contents = [frozenset(scene.classes) for scene in exam.scenes]
+    contents += [frozenset(removal.judgement.kept) for removal in exam.removals]
+    mains = [max(sorted(one), key=lambda name: often[name], default="nothing") for one in contents]
+    names = [" + ".join(sorted(one)) or "nothing" for one in contents]
+    levels = [sorted(set(names)), sorted(set(mains))]
+    columns = [[level.index(name) for name in of] for level, of in zip(levels, (names, mains), strict=True)]
+    tree = Hierarchy(levels=("objects", "main object"), names=tuple(tuple(level) for level in levels))
+    return np.array(columns, dtype=np.int32).T, tree
+
+
+def _pool_key(found: Recipe) -> tuple[object, ...] | None:
+    """Recipes with the same one share their object-removed pairs; None: it needs none."""
+    if not found.removed and found.originals != "matched":
+        return None
+    return (found.text, found.fill, found.captions_each, found.only_edited, found.captioner)
+
+
+def _originals(model: CrossModal, scenes: Sequence[Scene], tell: Progress) -> tuple[Pool, int]:
+    """The photos as they are with their sentences, and how many scenes were left out."""
+    spoken = [scene for scene in scenes if scene.captions]
+    images, kept = read_photos(spoken, model.side, tell)
+    return _pool(model, images, [spoken[place].captions for place in kept]), len(scenes) - len(kept)
+
+
+def _pool(
+    model: CrossModal,
+    images: Tensor,
+    texts: Sequence[Sequence[str]],
+    edited: Sequence[Sequence[bool]] | None = None,
+) -> Pool:
+    flat = [text for one in texts for text in one]
+    return Pool.of(images, model.tokenise(flat), [len(one) for one in texts], edited)

@@ -1,0 +1,159 @@
+"""What a model is fine-tuned on: originals D, object-removed pairs D', or both (Kim et al. 2023, 3.3 and table 3)."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from trainers.object_removal.captioner import WEIGHTS as BLIP
+from trainers.parameters import make, parameter
+
+ORIGINALS = ("all", "matched", "none")
+TEXTS = ("phrases", "prompts", "captioner")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Recipe:
+    """The training pairs of one arm. Without originals and without removed pairs nothing is left to train on."""
+
+    originals: str = parameter(
+        "all", choices=ORIGINALS, help="Photos as they are: all, as many as there are removed ones, or none."
+    )
+    removed: bool = parameter(True, help="Also train on photos without an object.")
+    text: str = parameter(
+        "phrases",
+        choices=TEXTS,
+        help="Their sentences: the own ones without its noun phrase, one of 80 prompts, or a captioner's.",
+    )
+    fill: str = parameter("telea", help="What is painted over the object.")
+    ratio: float | None = parameter(
+        0.08,
+        low=0.01,
+        high=1.0,
+        help="Object-removed pairs of a photo and a sentence per original pair, |D′| / |D|; empty takes all there are.",
+    )
+    captions_each: int = parameter(
+        1, low=1, high=5, help="Most sentences of a removed photo; each of them makes a pair."
+    )
+    only_edited: bool = parameter(
+        False,
+        help="Only sentences from which a phrase was deleted (our reading); otherwise they merely come first.",
+    )
+    captioner: str = parameter("", help="Folder or Hub id of a BLIP captioner, for that choice of sentences.")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Preset:
+    """Recipes that repeat one experiment of the paper.
+
+    Attributes:
+        name, title, sentence: as listed.
+        recipes: as :func:`recipe` reads them.
+        settings: of the training, by their names in :class:`trainers.config.RunConfig` and
+            :class:`trainers.config.MendChoice`, where they are not the usual ones.
+    """
+
+    name: str
+    title: str
+    sentence: str
+    recipes: tuple[Mapping[str, Any], ...] = field(default_factory=tuple)
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+
+_D: dict[str, Any] = {"removed": False}
+
+PRESETS = (
+    Preset(
+        name="mend",
+        title="Mend",
+        sentence="Originals and object-removed photos, noun phrases deleted and objects painted over: the paper's own "
+        "choice, with Telea in place of its network.",
+        recipes=({},),
+    ),
+    Preset(
+        name="compare",
+        title="With and without",
+        sentence="The same fine-tuning on originals alone and on both; what differs is what removal teaches. "
+        "The paper, CLIP on COCO, ODmAP@1: 59.8 against 70.1.",
+        recipes=(_D, {}),
+    ),
+    Preset(
+        name="paper",
+        title="As published",
+        sentence="With and without, trained as in the paper: ten epochs in batches of 256 by Adam, at the model's own "
+        "learning rate (CLIP 2e-6), halved every two epochs. Both take the same steps, so an epoch is one of D + D′.",
+        recipes=(_D, {}),
+        settings={"epochs": 10.0, "batch": 256, "optimiser": "adam", "halve_every": 2.0, "weight_decay": 0.0},
+    ),
+    Preset(
+        name="table3_fills",
+        title="Table 3, fills",
+        sentence="Noun phrases deleted; the object blurred, zeroed, set to its mean, or painted over. "
+        "The paper, CLIP on COCO, ODmAP@1: 67.9, 68.9, 69.1, 70.1.",
+        recipes=({"fill": "blur"}, {"fill": "zero"}, {"fill": "mean"}, {}),
+    ),
+    Preset(
+        name="table3_texts",
+        title="Table 3, sentences",
+        sentence="Originals alone; with a captioner's sentences; with prompts; with noun phrases deleted. "
+        "The paper, CLIP on COCO, ODmAP@1: 59.8, 61.9, 73.8, 70.1. The captioner is BLIP where the paper has ClipCap: "
+        "about 1 GB from the Hub, or a folder that you name.",
+        recipes=(_D, {"text": "captioner", "captioner": BLIP}, {"text": "prompts"}, {}),
+    ),
+    Preset(
+        name="appendix_b",
+        title="Appendix B",
+        sentence="As many original pairs as removed ones; removed ones alone; all original and removed pairs. "
+        "The paper, CLIP on COCO, ODmAP@1: 61.5, 66.4, 70.1.",
+        recipes=({"originals": "matched", "removed": False}, {"originals": "none"}, {}),
+    ),
+    Preset(
+        name="figure4",
+        title="Figure 4",
+        sentence="More and more removed pairs per original pair: 0.02, 0.08, 0.2, 0.4, from five sentences of a photo. "
+        "In the paper ODmAP@1 rises steeply to 0.1, slowly to 0.2 and is flat beyond.",
+        recipes=tuple({"ratio": ratio, "captions_each": 5} for ratio in (0.02, 0.08, 0.2, 0.4)),
+    ),
+)
+
+
+def recipe(values: Mapping[str, Any]) -> Recipe:
+    """A checked recipe.
+
+    Raises:
+        ParameterError: a value is unknown, of the wrong type or out of range; or nothing is left to train on.
+    """
+    from trainers.errors import ParameterError
+    from trainers.object_removal.fills import FILLS
+
+    found: Recipe = make(Recipe, dict(values), "A recipe")
+    if found.fill not in FILLS:
+        raise ParameterError(f"There is no fill {found.fill!r}; choose from {', '.join(FILLS)}.")
+    if found.originals == "none" and not found.removed:
+        raise ParameterError("A recipe needs photos: originals, object-removed ones or both; neither came.")
+    if found.removed and found.text == "captioner" and not found.captioner:
+        raise ParameterError("Sentences of a captioner need its folder or Hub id in `captioner`; nothing came.")
+    return found
+
+
+def title(found: Recipe) -> str:
+    """``D + D′ (phrases, telea, 0.08)``: the paper's signs, and |D′| / |D| as it was asked for."""
+    own = {"all": "D", "matched": "D, as many", "none": ""}[found.originals]
+    if not found.removed:
+        return own
+    ratio = "all" if found.ratio is None else f"{found.ratio:g}"
+    made = f"D′ ({found.text}, {found.fill}, {ratio})"
+    return f"{own} + {made}" if own else made
+
+
+def titles(recipes: Sequence[Recipe]) -> list[str]:
+    """One title per arm, all different."""
+    plain = [title(one) for one in recipes]
+    often, seen = Counter(plain), Counter()
+    for place, name in enumerate(plain):
+        seen[name] += 1
+        if often[name] > 1:
+            plain[place] = f"{name} #{seen[name]}"
+    return plain

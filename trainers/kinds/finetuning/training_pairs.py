@@ -1,0 +1,163 @@
+"""The training pairs of one arm, and its batch at any step: a pure function of the seed and the step."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from trainers.errors import DataError
+from trainers.kinds.finetuning.recipes import Recipe
+from trainers.samplers.walk import permutation
+
+SMALLEST = 8  # pairs of a batch; batch normalisation and in-batch negatives mean little below
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pool:
+    """Photos, each with one or more sentences: N photos, M pairs of a photo and a sentence.
+
+    Attributes:
+        images: uint8 ``[N, 3, S, S]``.
+        tokens: int64 ``[M, L]``, the sentences of all photos one after the other.
+        photo: int64 ``[M]``, the photo of each sentence.
+        turn: int64 ``[M]``, the place of each sentence among those of its photo.
+        edited: bool ``[M]``, whether a phrase was deleted from it.
+    """
+
+    images: Tensor
+    tokens: Tensor
+    photo: np.ndarray
+    turn: np.ndarray
+    edited: np.ndarray
+
+    @classmethod
+    def of(
+        cls, images: Tensor, tokens: Tensor, counts: Sequence[int], edited: Sequence[Sequence[bool]] | None = None
+    ) -> Pool:
+        """From the number of sentences of each photo."""
+        flat = [one for each in edited for one in each] if edited is not None else [False] * len(tokens)
+        return cls(
+            images=images,
+            tokens=tokens,
+            photo=np.repeat(np.arange(len(counts)), counts),
+            turn=np.concatenate([np.arange(0), *(np.arange(count) for count in counts)]),
+            edited=np.array(flat, dtype=bool),
+        )
+
+    def __len__(self) -> int:
+        return len(self.tokens)
+
+    def part(self, wanted: int, seed: int) -> np.ndarray:
+        """``wanted`` of the pairs, int64 rows; a smaller wish is a part of a larger one.
+
+        Edited sentences come before others, then the first sentence of every photo before any second one, so that few
+        pairs are of many photos; photos come in an order of the seed.
+        """
+        order = permutation(int(self.photo.max(initial=-1)) + 1, seed, 3)
+        return np.lexsort((order[self.photo], self.turn, ~self.edited))[:wanted]
+
+
+class Examples:
+    """Original and object-removed pairs of one recipe, D and D'.
+
+    An epoch shows every pair once. The sentences of a photo are spread over it, so that no batch holds a photo twice
+    where that can be helped, and so are the object-removed pairs: every batch has their share to within one pair. The
+    rest of an epoch that does not fill a batch is dropped.
+
+    Args:
+        originals, removed: the pairs that there are; the second is None if the recipe has none.
+        recipe: which parts of them to use.
+        batch: pairs in a step; fewer where there are fewer.
+        seed: of all orders.
+
+    Attributes:
+        originals, removed: number of pairs used.
+        ratio: object-removed pairs used per original pair that there is, |D'| / |D|.
+        share: object-removed pairs among all that are trained on.
+        edited: share of the object-removed pairs from whose sentence a phrase was deleted; 0 without such pairs.
+
+    Raises:
+        DataError: fewer pairs than a batch needs.
+    """
+
+    def __init__(self, originals: Pool, removed: Pool | None, recipe: Recipe, *, batch: int, seed: int) -> None:
+        self._pools = (originals, removed)
+        self._recipe = recipe
+        self._seed = seed
+        there = len(removed) if removed is not None else 0
+        wanted = there if recipe.ratio is None else min(there, max(1, round(recipe.ratio * len(originals))))
+        self.removed = wanted if recipe.removed else 0
+        self.originals = {"all": len(originals), "matched": min(len(originals), wanted), "none": 0}[recipe.originals]
+        chosen = originals.part(self.originals, seed)
+        made = removed.part(self.removed, seed + 1) if removed is not None else np.arange(0)
+        self._rows = (np.sort(chosen), np.sort(made))
+        self.batch = min(batch, len(self))
+        if self.batch < SMALLEST:
+            raise DataError(f"At least {SMALLEST} pairs of a photo and a sentence are needed; {len(self)} came.")
+        self.ratio = self.removed / len(originals) if len(originals) else 0.0
+        self.share = self.removed / len(self)
+        self.edited = float(removed.edited[made].mean()) if removed is not None and len(made) else 0.0
+        self._recent: tuple[int, np.ndarray] = (-1, np.arange(0))
+
+    def __len__(self) -> int:
+        return self.originals + self.removed
+
+    @property
+    def epoch(self) -> int:
+        """Steps in an epoch."""
+        return len(self) // self.batch
+
+    def told(self) -> str:
+        """How many pairs there are of each kind, for the log and beside the maps."""
+        if not self.removed:
+            return f"{self.originals:,} original pairs of a photo and a sentence, no object-removed ones."
+        own, asked = self._recipe, self._recipe.ratio
+        parts = [f"{self.originals:,} original and {self.removed:,} object-removed pairs of a photo and a sentence"]
+        parts.append(f"|D′| / |D| is {self.ratio:.3g}")
+        if asked is not None and round(asked * len(self._pools[0])) > self.removed:
+            parts[-1] += f" ({asked:g} was asked for, and there are no more)"
+        parts.append(f"{self.share:.1%} of what is trained on")
+        if own.text == "phrases":
+            parts.append(f"a phrase was deleted from {self.edited:.0%} of the sentences of D′")
+        return "; ".join(parts) + "."
+
+    def at(self, step: int) -> tuple[Tensor, Tensor, np.ndarray]:
+        """The batch of a step: photos uint8 ``[B, 3, S, S]``, tokens int64 ``[B, L]`` and pairs, numbered through D and
+        then D'."""
+        epoch, place = divmod(step, self.epoch)
+        pairs = self._order(epoch)[place * self.batch : (place + 1) * self.batch]
+        split = len(self._pools[0])
+        images, tokens = [], []
+        for pool, own in ((self._pools[0], pairs[pairs < split]), (self._pools[1], pairs[pairs >= split] - split)):
+            if pool is not None and len(own):
+                images.append(pool.images[torch.from_numpy(pool.photo[own])])
+                tokens.append(pool.tokens[torch.from_numpy(own)])
+        return torch.cat(images), torch.cat(tokens), pairs
+
+    def _order(self, epoch: int) -> np.ndarray:
+        if self._recent[0] != epoch:
+            own, made = (
+                _spread(pool, rows, self._seed, epoch, kind)
+                for kind, (pool, rows) in enumerate(zip(self._pools, self._rows, strict=True))
+            )
+            places = np.concatenate([(np.arange(len(one)) + 0.5) / max(1, len(one)) for one in (own, made)])
+            both = np.concatenate([own, made + len(self._pools[0])])
+            self._recent = (epoch, both[np.argsort(places, kind="stable")])
+        return self._recent[1]
+
+
+def _spread(pool: Pool | None, rows: np.ndarray, *key: int) -> np.ndarray:
+    """The pairs ``rows`` in random order, those of a photo far apart: one in every c-th part if it has c of them."""
+    if pool is None or not len(rows):
+        return rows
+    draws = np.random.default_rng([number % 2**32 for number in key])
+    shuffled = rows[draws.permutation(len(rows))]
+    by_photo = np.argsort(pool.photo[shuffled], kind="stable")
+    _, first, counts = np.unique(pool.photo[shuffled][by_photo], return_index=True, return_counts=True)
+    turn = np.arange(len(rows)) - np.repeat(first, counts)
+    place = (turn + draws.random(len(rows))) / np.repeat(counts, counts)
+    return shuffled[by_photo][np.argsort(place, kind="stable")]

@@ -1,0 +1,1 @@
+"""Metric learning on labelled images: one to four losses in lockstep."""

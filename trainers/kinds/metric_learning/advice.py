@@ -1,0 +1,25 @@
+"""What a run could be told before it starts: it may go on, but a loss would not be what its paper says."""
+
+from __future__ import annotations
+
+from trainers.config import RunConfig
+from trainers.parameters import make
+
+
+def advice(config: RunConfig, classes_per_batch: int | None = None) -> tuple[str, ...]:
+    """Sentences about losses that the run's batches do not suit, each once; none for a run without losses.
+
+    Args:
+        config: checked.
+        classes_per_batch: as they turned out, where the images have fewer classes than were asked for.
+    """
+    from trainers.losses import LOSSES
+
+    classes = config.classes_per_batch if classes_per_batch is None else classes_per_batch
+    found = []
+    for choice in config.losses if config.mend is None else ():
+        loss = LOSSES.get(choice.name)  # a run of another version may have a loss that this one lacks
+        if loss is not None and loss.advice is not None:
+            parameters = make(loss.parameters, dict(choice.parameters), loss.title)
+            found.append(loss.advice(parameters, config.images_per_class, classes))
+    return tuple(dict.fromkeys(filter(None, found)))

@@ -1,0 +1,88 @@
+"""Batches as a pure function of the step: the same for every arm, and the same again after a resume."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from trainers.data.base import ImageSet
+from trainers.samplers import Sampler
+from trainers.training.augmentation import augment, for_channels
+from trainers.training.host import send
+
+
+@dataclass(frozen=True, kw_only=True)
+class Batch:
+    """One step's input.
+
+    Attributes:
+        views: one float tensor ``[B, C, H, W]`` in 0..1 per view (features ``[B, F]`` when the encoder is frozen).
+        labels: int64 ``[B, L]``, finest first, on the CPU: what a loss plans from them needs no device.
+        rows: int64 ``[B]``, rows of the training set, on the CPU.
+        step: which batch of the run it is, from 0.
+    """
+
+    views: tuple[Tensor, ...]
+    labels: Tensor
+    rows: Tensor
+    step: int
+
+
+class Batches:
+    """Draws batch ``step`` from resident images or frozen features.
+
+    Args:
+        data: training images, uint8 ``[N, C, H, W]``, resident or memory-mapped.
+        features: float ``[N, F]`` in place of the images, for a frozen encoder; they are not augmented.
+        sampler: rows for a step.
+        views: how many augmented views of each image.
+        seed: of the augmentation.
+        device: where the batch is made; images move there whole if they fit.
+    """
+
+    def __init__(
+        self,
+        data: ImageSet,
+        sampler: Sampler,
+        *,
+        features: Tensor | None,
+        views: int,
+        seed: int,
+        device: torch.device,
+    ) -> None:
+        self._labels = data.labels
+        self._sampler = sampler
+        self._views = views
+        self._seed = seed
+        self._device = device
+        self._how = for_channels(data.images.shape[1])
+        self._augmented = features is None
+        source = data.images if features is None else features
+        self._source = source.to(device) if _fits(source, device) else source
+
+    def batch(self, step: int) -> Batch:
+        """The batch of one step."""
+        rows = self._sampler.batch(step)
+        picked = self._pick(rows)
+        if self._augmented:
+            every = range(self._views)
+            views = tuple(augment(picked, self._how, seed=self._seed, step=step, view=view) for view in every)
+        else:
+            views = (picked.float(),) * self._views
+        return Batch(views=views, labels=self._labels[rows], rows=rows, step=step)
+
+    def _pick(self, rows: Tensor) -> Tensor:
+        """The images or features of ``rows`` on the device; the host does not wait for them."""
+        if self._source.device.type == "cpu":
+            return send(self._source[rows], self._device)
+        return self._source[send(rows, self._device)]
+
+
+def _fits(source: Tensor, device: torch.device) -> bool:
+    """Whether the whole set may live on the device: at most half of the GPU's free memory."""
+    if device.type != "cuda":
+        return False
+    free, _ = torch.cuda.mem_get_info(device)
+    return source.numel() * source.element_size() < free // 2

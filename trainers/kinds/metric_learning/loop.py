@@ -1,0 +1,191 @@
+"""Metric learning on images with labels: one to four losses in lockstep on the same batches."""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+import math
+import time
+
+import torch
+from torch import Tensor
+
+from trainers.data import load_data
+from trainers.data.base import LoadedData, Progress
+from trainers.data.probe import choose_probe
+from trainers.encoders import ENCODERS, Encoder
+from trainers.kinds.metric_learning.advice import advice
+from trainers.kinds.metric_learning.arm import Arm
+from trainers.kinds.metric_learning.batches import Batches
+from trainers.kinds.metric_learning.evaluation import LEFT_OUT, Observer, left_out
+from trainers.kinds.metric_learning.frozen_features import frozen_features
+from trainers.losses import LOSSES, forms, kernel
+from trainers.losses._memory import give_memory
+from trainers.metrics import counts
+from trainers.runs.records import Probe
+from trainers.samplers import SAMPLERS
+from trainers.training import schedule
+from trainers.training.looking import Finish
+from trainers.training.loop import Loop
+from trainers.training.memory_estimate import Shape, check_fits
+from trainers.training.thumbnails import COLUMNS, sheets, tile_size
+
+TRAIN_SECONDS = 10.0  # of training between two measurements of train R@1, which moves slowly and costs half a look
+
+
+class Trainer(Loop):
+    """Trains an encoder per loss; see :class:`trainers.training.loop.Loop`."""
+
+    arms: list[Arm]
+    _train_seen = (-1, -math.inf)  # step and seconds of the last train R@1
+
+    def _one_step(self) -> None:
+        batch = self._batches.batch(self.step)
+        factor = schedule.factor_of(self.config, self.step, self.progress, self._epoch)
+        for arm in self.arms:
+            # dropout and the like must be the same for every arm, and the same again after a resume
+            torch.manual_seed(self.config.seed * 1_000_003 + self.step)
+            started = time.monotonic()
+            scalars = arm.step(batch, factor)
+            scalars["images_per_s"] = len(batch.rows) * arm.descriptor.views / (time.monotonic() - started)
+            self._scalars.add(arm.index, self.step + 1, self.seconds, scalars)
+        self.step += 1
+
+    def _look(self) -> Finish:
+        training = self._train_due()
+        if training:
+            self._train_seen = (self.step, self.seconds)
+        looked_at = self.arms if self.step else self.arms[:1]  # equal weights at first: one look serves all
+        begun = [self._observer.look(arm.encoder, training=training) for arm in looked_at]
+        copies = len(self.arms) // len(looked_at)
+        return lambda: [finish() for finish in begun] * copies
+
+    def _train_due(self) -> bool:
+        """Whether this look takes in training images too: seldom, where looks come by time."""
+        return bool(self.config.snapshot_steps) or self.seconds - self._train_seen[1] >= TRAIN_SECONDS
+
+    def _last_numbers(self, tell: Progress) -> None:
+        if self._train_seen[0] != self.step:
+            for arm in self.arms:
+                self._scalars.now(arm.index, self.step, self.seconds, self._observer.look_at_training(arm.encoder))
+        for number, arm in enumerate(self.arms, start=1):
+            which = f", {arm.title} ({number} of {len(self.arms)})" if len(self.arms) > 1 else ""
+            found = self._observer.whole_test(arm.encoder, lambda text, done, which=which: tell(text + which, done))
+            self._scalars.now(arm.index, self.step, self.seconds, found)
+        self.folder.log(left_out(found[f"test/{LEFT_OUT}"], "of the test set"))
+
+    # ----------------------------------------------------------------- set-up
+
+    def _build(self, tell: Progress) -> None:
+        config = self.config
+        data = load_data(config.data, tell)
+        for note in data.notes:
+            self.folder.log(f"data: {note}")
+        classes, compact = torch.unique(data.train.labels[:, 0], return_inverse=True)
+        usable = int((torch.bincount(compact) > 1).sum())
+        per_batch = max(1, min(config.classes_per_batch, usable))
+        if per_batch < config.classes_per_batch:
+            self.folder.log(
+                f"batch: {per_batch} classes, all there are to train on; {config.classes_per_batch} were asked for"
+            )
+        self._epoch = max(1, len(compact) // (per_batch * config.images_per_class))
+        self.config = schedule.in_steps(config, self._epoch)
+        for sentence in advice(config, per_batch):
+            self.folder.log(f"note: {sentence}")
+        labels = torch.cat([compact[:, None], data.train.labels[:, 1:]], dim=1)
+        _, channels, side, _ = data.train.images.shape
+        images = len(data.train) + len(data.test)
+        check_fits(config, Shape(images=images, channels=channels, side=side, classes=len(classes)))
+        torch.manual_seed(config.seed)
+        encoder = ENCODERS[config.encoder].build(
+            channels=channels, side=side, dim=config.dim, parameters=config.encoder_parameters
+        )
+        train, test = data.train.images, data.test.images
+        if encoder.frozen:
+            train, test = (self._features(encoder, data, part, tell) for part in ("train", "test"))
+        self.arms = self._make_arms(encoder, labels, len(classes))
+        if ranked := set().union(*(forms(arm.loss) for arm in self.arms)):
+            self.folder.log(kernel(self._device, ranked))  # compiles here, before the first step is timed
+        sampler = SAMPLERS[config.sampler].build(labels, per_batch, config.images_per_class, config.seed)
+        views = max(arm.descriptor.views for arm in self.arms)
+        self._batches = Batches(
+            dataclasses.replace(data.train, labels=labels),
+            sampler,
+            features=train if encoder.frozen else None,
+            views=views,
+            seed=config.seed,
+            device=self._device,
+        )
+        probe = choose_probe(data.test.labels, config.probe_size, seed=0)
+        self._observer = Observer(
+            train=train,
+            train_labels=data.train.labels,
+            test=test,
+            test_labels=data.test.labels,
+            probe=probe,
+            device=self._device,
+            test_before_cap=data.test.before_cap,
+        )
+        self._write_probe(data, probe)
+
+    def _features(self, encoder: Encoder, data: LoadedData, part: str, tell: Progress) -> Tensor:
+        images = getattr(data, part).images
+        moved = encoder.to(self._device)
+        mark = f"{data.fingerprint}/{part}"
+        return frozen_features(moved, images, fingerprint=mark, device=self._device, progress=tell)
+
+    def _make_arms(self, encoder: Encoder, labels: Tensor, classes: int) -> list[Arm]:
+        first = torch.unique(labels, dim=0)  # sorted by the finest column, so row c is class c
+        arms = []
+        for index, choice in enumerate(self.config.losses):
+            torch.manual_seed(self.config.seed + 1)  # equal proxies for losses that have them
+            descriptor = LOSSES[choice.name]
+            loss = descriptor.build(
+                num_classes=classes, dim=self.config.dim, class_labels=first, **dict(choice.parameters)
+            )
+            loss, note = give_memory(
+                loss,
+                descriptor,
+                size=self.config.memory,
+                after=self.config.memory_after,
+                dim=self.config.dim,
+                levels=labels.shape[1],
+            )
+            if note:
+                self.folder.log(note)
+            arms.append(
+                Arm(
+                    index,
+                    descriptor,
+                    loss,
+                    copy.deepcopy(encoder),
+                    optimiser=self.config.optimiser,
+                    learning_rate=self.config.learning_rate,
+                    weight_decay=self.config.weight_decay,
+                    device=self._device,
+                    clip_norm=self.config.clip_norm,
+                )
+            )
+        return arms
+
+    def _write_probe(self, data: LoadedData, rows: Tensor) -> None:
+        there = self.folder.probe() is not None
+        if there and self._is_written(counts.PROBE):
+            return
+        images = data.test.images[rows]
+        known = self._observer.floor()
+        self._scalars.write_at_start(len(self.arms), known)  # first: where there is a probe there are these numbers
+        if there:
+            return
+        self.folder.log(f"probe: {len(rows)} test images; R@1 without any training {known['floor_R_at_1']:.3f}")
+        self.folder.log(left_out(known[LEFT_OUT], "of the probe"))
+        probe = Probe(
+            labels=data.test.labels[rows].numpy(),
+            rows=rows.numpy(),
+            hierarchy=data.hierarchy,
+            data_title=data.title,
+            notes=data.notes,
+            tile=tile_size(images.shape[-1]),
+            columns=COLUMNS,
+        )
+        self.folder.write_probe(probe, sheets(images))

@@ -1,0 +1,134 @@
+"""Noun phrases of a caption by rule: no model, no download.
+
+A caption is read from left to right. Prepositions, conjunctions, verbs, pronouns, commas and the start of the next
+determiner end a phrase; a run without a noun is dropped. Captions describe, in short and regular English; finite
+verbs that are in no list and adjectives after their noun are its weak spots.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from trainers.object_removal import _lexicon as lexicon
+from trainers.object_removal.tokens import Token, tokenise
+
+_STOPS = ',.;:!?()"'
+
+
+@dataclass(frozen=True, kw_only=True)
+class Phrase:
+    """A noun phrase: tokens ``first`` to ``last`` (exclusive), ``text[start:end]`` in characters."""
+
+    text: str
+    tokens: tuple[Token, ...]
+    first: int
+    last: int
+
+    @property
+    def start(self) -> int:
+        return self.tokens[0].start
+
+    @property
+    def end(self) -> int:
+        return self.tokens[-1].end
+
+
+def noun_phrases(text: str) -> tuple[Phrase, ...]:
+    """The noun phrases of a caption in order, without overlap; none for an empty text or one without nouns."""
+    tokens = tokenise(text)
+    found, begin = [], None
+    for place, token in enumerate(tokens):
+        run = tokens[begin:place] if begin is not None else ()
+        before = tokens[place - 1].word if place else ""
+        verdict = _read(run, before, token, tokens[place + 1].word if place + 1 < len(tokens) else "")
+        if verdict != "inside" and begin is not None:
+            found.append((begin, place))
+            begin = None
+        if verdict == "starts" or (verdict == "inside" and begin is None):
+            begin = place
+    if begin is not None:
+        found.append((begin, len(tokens)))
+    trimmed = [_trim(tokens, first, last) for first, last in found]
+    return tuple(
+        Phrase(text=text[tokens[first].start : tokens[last - 1].end], tokens=tokens[first:last], first=first, last=last)
+        for first, last in trimmed
+        if any(map(_is_noun, tokens[first:last]))
+    )
+
+
+def _read(run: Sequence[Token], before: str, token: Token, follows: str) -> str:
+    """Whether a token goes on with the run (``inside``), ``starts`` another or is in no phrase (``outside``)."""
+    word = token.word
+    if run and any(mark in token.gap for mark in _STOPS):
+        return "outside" if _ends(word, (), "", follows) else "starts"
+    noun = any(map(_is_noun, run))
+    if word == "of" and run and run[-1].word in lexicon.MEASURES:
+        return "inside"
+    if word == "and" and run and not noun and run[-1].word in lexicon.COLOURS and follows in lexicon.COLOURS:
+        return "inside"
+    if (word == "close" and follows == "up") or (word == "up" and run and run[-1].word == "close"):
+        return "inside"
+    if _ends(word, run, before, follows):
+        return "outside"
+    opens = word in lexicon.DETERMINERS or word in lexicon.NUMBERS
+    return "starts" if opens and noun and run[-1].word != "of" else "inside"
+
+
+def _ends(word: str, run: Sequence[Token], before: str, follows: str) -> bool:
+    """Whether a word is in no noun phrase here."""
+    after_of = max((place + 1 for place, token in enumerate(run) if token.word == "of"), default=0)
+    noun = any(map(_is_noun, run[after_of:]))
+    closed = not follows or follows in lexicon.DETERMINERS or follows in lexicon.BREAKS
+    if noun and closed and word in lexicon.ENDS_OPEN:
+        return True
+    if word in lexicon.PARTICLES:
+        return not run or (noun and follows in ("of", "to"))
+    if word in lexicon.BREAKS:
+        return True
+    if before in lexicon.AFTER_TO and not run and word not in lexicon.DETERMINERS:
+        return word in lexicon.PLAIN or follows in lexicon.DETERMINERS
+    if word in lexicon.ING_NOUNS or (word in lexicon.ING_BEFORE_NOUN and follows in lexicon.OPENED_BY_ING):
+        return False
+    if noun and word in lexicon.COMPOUND and not closed:
+        return False
+    if word.endswith("ing") and len(word) > 4:
+        return noun or not run or closed
+    past = word in lexicon.PAST or (word.endswith("ed") and word not in lexicon.NOT_PAST)
+    if not noun:
+        return not run and ((past and closed) or word in lexicon.PAST or word in lexicon.FINITE)
+    return past or word in lexicon.FINITE or _is_verb(word, run, closed)
+
+
+def _is_verb(word: str, run: Sequence[Token], closed: bool) -> bool:
+    """A verb by its number: a base form after a plural (``people stand``), *-s* after a singular (``a man paints``)."""
+    if _plural(run[-1].word):
+        return word in lexicon.PLAIN
+    single = run[0].word in ("a", "an") and run[-1].word != "couple" and all(token.word != "of" for token in run)
+    return single and closed and word not in lexicon.PAIRS and _plural(word)
+
+
+def _trim(tokens: Sequence[Token], first: int, last: int) -> tuple[int, int]:
+    """Without a trailing *of*, *and* or adjective-like filler that the run ended on."""
+    while last > first and tokens[last - 1].word in ("of", "and"):
+        last -= 1
+    return first, last
+
+
+def _is_noun(token: Token) -> bool:
+    word = token.word
+    return word in lexicon.PARTICLES or not (
+        word in lexicon.DETERMINERS
+        or word in lexicon.NUMBERS
+        or word in lexicon.ADJECTIVES
+        or word in lexicon.NO_NOUN
+        or word in ("of", "and")
+        or word.isdigit()
+        or (word.endswith("ed") and word not in lexicon.NOT_PAST)
+        or (word.endswith("ing") and word not in lexicon.ING_NOUNS)
+        or (word.endswith("ly") and word not in ("family", "fly", "belly", "jelly"))
+    )
+
+
+def _plural(word: str) -> bool:
+    return word in lexicon.IRREGULAR_PLURALS or (word.endswith("s") and not word.endswith(("ss", "us", "is")))

@@ -1,0 +1,162 @@
+"""torchvision's detectors of COCO's 80 classes, with their published weights or a file of one's own."""
+
+from __future__ import annotations
+
+import os
+import socket
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache, partial
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from torchvision.models import detection
+
+from trainers.data import access
+from trainers.errors import DataError, UserError
+from trainers.object_removal.detectors.base import DetectorDescriptor, Raw
+from trainers.parameters import parameter
+
+SUFFIXES = (".pth", ".pt", ".safetensors")
+_CONNECT_SECONDS = 2.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class TorchvisionParameters:
+    weights: str = parameter("", help="Path of a weights file; empty: the published weights, downloaded once.")
+    score: float = parameter(0.5, low=0.01, high=1.0, help="Objects the network is less sure of are left out.")
+
+
+def cached(weights: Any) -> Path:
+    """Where torch keeps the published weights on this machine, once they are downloaded."""
+    return Path(torch.hub.get_dir()) / "checkpoints" / weights.url.rpartition("/")[2]
+
+
+def missing(weights: Any, chosen: TorchvisionParameters) -> str | None:
+    """Why a detector cannot be used now, or None; weights are not read."""
+    if chosen.weights.strip():
+        return _file(chosen.weights.strip())
+    if cached(weights).is_file() or _reachable(urlsplit(weights.url).hostname or "", int(time.time() // 60)):
+        return None
+    return (
+        f"The weights are not on this machine and cannot be downloaded now. Download {weights.url} elsewhere and give "
+        "the path of the file, or draw the boxes by hand."
+    )
+
+
+def _file(text: str) -> str | None:
+    try:
+        path = access.place(text)
+    except DataError as error:
+        return str(error)
+    if not path.is_file():
+        return f"There is no weights file {path.name!r}. Give its whole path, or leave it empty."
+    if path.suffix not in SUFFIXES:
+        return f"A weights file must end in {', '.join(SUFFIXES)}; {path.name!r} came."
+    return None
+
+
+@lru_cache(maxsize=8)
+def _reachable(server: str, _minute: int) -> bool:
+    """Whether a server takes a connection; asked once a minute at most."""
+    if os.environ.get("HF_HUB_OFFLINE", "").strip().lower() in {"1", "on", "yes", "true"}:
+        return False
+    if any(os.environ.get(name) for name in ("HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy")):
+        return True  # the way leads through the proxy; only the request itself can tell
+    try:
+        socket.create_connection((server, 443), _CONNECT_SECONDS).close()
+    except OSError:
+        return False
+    return True
+
+
+def _read(weights: Any, chosen: TorchvisionParameters) -> dict[str, Tensor]:
+    path = chosen.weights.strip()
+    if not path:
+        return torch.hub.load_state_dict_from_url(
+            weights.url, map_location="cpu", progress=False, check_hash=True, weights_only=True
+        )
+    if path.endswith(".safetensors"):
+        from safetensors.torch import load_file
+
+        return load_file(access.place(path))
+    found = torch.load(access.place(path), map_location="cpu", weights_only=True)
+    return found.get("model", found)  # torchvision's own training script wraps them
+
+
+def _make(build: Callable[..., nn.Module], weights: Any, chosen: TorchvisionParameters) -> Callable[[np.ndarray], Raw]:
+    categories = weights.meta["categories"]
+    net = build(weights=None, weights_backbone=None, num_classes=len(categories))
+    try:
+        net.load_state_dict(_read(weights, chosen))
+    except Exception as error:  # a file that is none of ours fails anywhere: in unpickling, in reading, in fitting
+        lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+        raise UserError(
+            f"The weights {Path(chosen.weights).name or weights.url} cannot be used for this detector. Give the file "
+            f"torchvision publishes for it. ({' '.join(lines)[:300] or type(error).__name__})"
+        ) from error
+    return partial(_look, net.eval(), categories)
+
+
+@torch.inference_mode()
+def _look(net: nn.Module, categories: list[str], picture: np.ndarray) -> Raw:
+    found = net([torch.from_numpy(picture).permute(2, 0, 1).float() / 255])[0]
+    masks = found["masks"][:, 0].gt(0.5).numpy() if "masks" in found else None
+    return Raw(
+        boxes=found["boxes"].numpy(),
+        names=[categories[place] for place in found["labels"].tolist()],
+        scores=found["scores"].numpy(),
+        masks=masks,
+    )
+
+
+def _descriptor(
+    name: str, title: str, sentence: str, paper: str, build: Callable[..., nn.Module], weights: Any, order: int
+) -> DetectorDescriptor:
+    return DetectorDescriptor(
+        name=name,
+        title=title,
+        sentence=sentence,
+        paper=paper,
+        parameters=TorchvisionParameters,
+        make=partial(_make, build, weights),
+        missing=partial(missing, weights),
+        masks=name.startswith("maskrcnn"),
+        order=order,
+    )
+
+
+DESCRIPTORS = (
+    _descriptor(
+        "ssdlite",
+        "SSDlite, MobileNetV3",
+        "The lightest: 13 MB, a fraction of a second per photo on a CPU; misses small objects.",
+        "Searching for MobileNetV3, Howard et al., ICCV 2019",
+        detection.ssdlite320_mobilenet_v3_large,
+        detection.SSDLite320_MobileNet_V3_Large_Weights.COCO_V1,
+        10,
+    ),
+    _descriptor(
+        "fasterrcnn",
+        "Faster R-CNN, MobileNetV3",
+        "74 MB, about a second per photo on a CPU; a good compromise.",
+        "Faster R-CNN, Ren et al., NeurIPS 2015",
+        detection.fasterrcnn_mobilenet_v3_large_fpn,
+        detection.FasterRCNN_MobileNet_V3_Large_FPN_Weights.COCO_V1,
+        20,
+    ),
+    _descriptor(
+        "maskrcnn",
+        "Mask R-CNN, ResNet-50",
+        "Silhouettes besides boxes: 177 MB, many seconds per photo on a CPU.",
+        "Mask R-CNN, He et al., ICCV 2017",
+        detection.maskrcnn_resnet50_fpn_v2,
+        detection.MaskRCNN_ResNet50_FPN_V2_Weights.COCO_V1,
+        30,
+    ),
+)

@@ -1,0 +1,58 @@
+"""Any object detector of the optional transformers library, such as YOLOS or RT-DETR."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+import torch
+from PIL import Image
+from torch import nn
+
+from trainers import hf_transformers
+from trainers.object_removal.detectors.base import DetectorDescriptor, Raw
+from trainers.parameters import parameter
+
+
+@dataclass(frozen=True, kw_only=True)
+class TransformersParameters:
+    weights: str = parameter("hustvl/yolos-tiny", help="A repository of the Hub, or a folder with an object detector.")
+    score: float = parameter(0.5, low=0.01, high=1.0, help="Objects the network is less sure of are left out.")
+
+
+def _load(where: str) -> tuple[Any, nn.Module]:
+    from transformers import AutoImageProcessor, AutoModelForObjectDetection
+
+    processor = AutoImageProcessor.from_pretrained(where, trust_remote_code=False)
+    return processor, hf_transformers.whole(AutoModelForObjectDetection, where)
+
+
+def _make(chosen: TransformersParameters) -> Callable[[np.ndarray], Raw]:
+    processor, net = hf_transformers.fetch("The detector", chosen.weights, _load)
+    return partial(_look, processor, net, chosen.score)
+
+
+@torch.inference_mode()
+def _look(processor: Any, net: nn.Module, score: float, picture: np.ndarray) -> Raw:
+    said = net(**processor(images=[Image.fromarray(picture)], return_tensors="pt"))
+    found = processor.post_process_object_detection(said, threshold=score, target_sizes=[picture.shape[:2]])[0]
+    return Raw(
+        boxes=found["boxes"].numpy(),
+        names=[str(net.config.id2label[place]) for place in found["labels"].tolist()],
+        scores=found["scores"].numpy(),
+    )
+
+
+DESCRIPTOR = DetectorDescriptor(
+    name="transformers",
+    title="A detector of transformers",
+    sentence="Any object detector of the transformers library, from the Hub or a folder; YOLOS-tiny has 26 MB.",
+    paper="You Only Look at One Sequence, Fang et al., NeurIPS 2021",
+    parameters=TransformersParameters,
+    make=_make,
+    missing=lambda chosen: hf_transformers.missing(chosen.weights),
+    order=40,
+)

@@ -1,0 +1,21 @@
+"""Black: zero padding."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from trainers.object_removal.fills.base import FillDescriptor, NoParameters
+
+
+def _fill(picture: np.ndarray, _mask: np.ndarray, _parameters: NoParameters) -> np.ndarray:
+    return np.zeros_like(picture)
+
+
+DESCRIPTOR = FillDescriptor(
+    name="zero",
+    title="Black",
+    sentence="Paints the region black: the crudest baseline, and a mark that a model can learn to look for.",
+    paper="Kim et al. 2023, table 3: zero padding",
+    fill=_fill,
+    order=50,
+)

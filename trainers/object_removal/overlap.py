@@ -1,0 +1,127 @@
+"""Which classes may be taken out of a photo (Kim et al. 2023, equations 1 to 3), with the gaps filled.
+
+Readings of ours, where the paper is silent: areas are those of unions; an overlap between tau1 and tau2 forbids the
+removal; in the case of several classes the survivors are measured against everything that is removed; a removal
+after which no class is left is refused; one class per photo is chosen with equal chances under a fixed seed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from trainers.errors import UserError
+from trainers.object_removal.regions import Regions
+from trainers.parameters import parameter
+
+ONE_CLASS = "This photo has one class only: nothing is left to be named, so only hallucination can be shown."
+
+
+@dataclass(frozen=True, kw_only=True)
+class Thresholds:
+    """Limits of the removal rules."""
+
+    tau1: float = parameter(
+        0.4, low=0.0, high=1.0, help="A class that stays may lose less than this share of its area."
+    )
+    tau2: float = parameter(0.8, low=0.0, high=1.0, help="A class that loses more than this share is removed too.")
+    tau3: float = parameter(0.7, low=0.0, high=1.0, help="The removed region is less than this share of the photo.")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Judgement:
+    """What taking out one class means.
+
+    Attributes:
+        chosen: the class asked for.
+        removed: it and every class it nearly covers, in the photo's order.
+        kept: classes that stay.
+        case: ``single`` (equation 1) or ``several`` (equation 2).
+        lost: class that stays to the share of its area that goes, 0 to 1.
+        share: removed region as a share of the photo.
+        problems: plain sentences, empty if the removal counts for the metric. The page may still do it and show them.
+    """
+
+    chosen: str
+    removed: tuple[str, ...]
+    kept: tuple[str, ...]
+    case: Literal["single", "several"]
+    lost: dict[str, float]
+    share: float
+    problems: tuple[str, ...]
+
+    @property
+    def allowed(self) -> bool:
+        """Whether the removal counts for ODmAP and for object-removed pairs."""
+        return not self.problems
+
+
+_DEFAULT = Thresholds()
+
+
+def judge(regions: Regions, chosen: str, thresholds: Thresholds = _DEFAULT) -> Judgement:
+    """Apply equations 1 to 3 to one class of a photo.
+
+    Raises:
+        UserError: the photo has no such class.
+    """
+    if chosen not in regions.cells:
+        raise UserError(f"The photo has no {chosen!r}; it has {', '.join(regions.classes) or 'no objects'}.")
+    first = regions.cells[chosen]
+    swallowed = {name for name in regions.classes if name != chosen and _lost(regions, name, first) > thresholds.tau2}
+    removed = tuple(name for name in regions.classes if name == chosen or name in swallowed)
+    kept = tuple(name for name in regions.classes if name not in removed)
+    gone = regions.union(removed)
+    lost = {name: _lost(regions, name, gone) for name in kept}
+    share = regions.pixels(gone) / regions.total
+    return Judgement(
+        chosen=chosen,
+        removed=removed,
+        kept=kept,
+        case="several" if swallowed else "single",
+        lost=lost,
+        share=share,
+        problems=_problems(regions, removed, lost, share, thresholds),
+    )
+
+
+def _problems(
+    regions: Regions, removed: tuple[str, ...], lost: dict[str, float], share: float, thresholds: Thresholds
+) -> tuple[str, ...]:
+    found = []
+    if len(regions.classes) < 2:
+        found.append(ONE_CLASS)
+    elif not lost:
+        found.append(f"With {', '.join(removed)} gone no object is left.")
+    for name, part in lost.items():
+        if part >= thresholds.tau1:
+            found.append(
+                f"{name} would lose {part:.0%} of its area: too much to stay (limit {thresholds.tau1:.0%}), too "
+                f"little to be removed with it (above {thresholds.tau2:.0%})."
+            )
+    if share >= thresholds.tau3:
+        found.append(f"The removed region is {share:.0%} of the photo; less than {thresholds.tau3:.0%} is needed.")
+    return tuple(found)
+
+
+def judge_all(regions: Regions, thresholds: Thresholds = _DEFAULT) -> tuple[Judgement, ...]:
+    """One judgement per class of the photo."""
+    return tuple(judge(regions, name, thresholds) for name in regions.classes)
+
+
+def choose(regions: Regions, seed: int, thresholds: Thresholds = _DEFAULT) -> Judgement | None:
+    """One allowed removal with equal chances, the same for the same seed; None if there is none.
+
+    Args:
+        seed: any whole number; give every photo its own, for example from its id.
+    """
+    allowed = [found for found in judge_all(regions, thresholds) if found.allowed]
+    return allowed[int(np.random.default_rng(seed).integers(len(allowed)))] if allowed else None
+
+
+def _lost(regions: Regions, name: str, gone: np.ndarray) -> float:
+    """area(gone and B_c) / area(B_c): the class that must survive is the denominator."""
+    own = regions.cells[name]
+    return regions.pixels(own & gone) / regions.pixels(own)

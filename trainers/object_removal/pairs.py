@@ -1,0 +1,228 @@
+"""Object-removed pairs D' for mending a model: a photo without an object and a sentence that does not name it."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+
+from trainers.data.captioned.scenes import Scene
+from trainers.errors import DataError, UserError
+from trainers.object_removal.captions import prompt, prompt_templates, remove_phrases
+from trainers.object_removal.fills import FillDescriptor, paint
+from trainers.object_removal.image import LONGEST, Picture, read_picture
+from trainers.object_removal.matching import Matcher, annotated
+from trainers.object_removal.overlap import Judgement, Thresholds, choose, judge_all
+from trainers.object_removal.regions import Box, Regions, clean_boxes, pixel_mask
+
+TextSource = Literal["phrases", "prompts"]
+_DEFAULT = Thresholds()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pair:
+    """One object-removed photo with its sentences.
+
+    Attributes:
+        image_id: of the original.
+        pixels: uint8 ``[H, W, 3]``, the object painted over.
+        texts: sentences without it, edited ones first; each makes one pair of an image and a sentence.
+        edited: for each sentence whether a phrase was deleted from it; False for one that never named the object.
+            Prompts are made, not edited: False as well.
+        judgement: what was removed and what stays.
+    """
+
+    image_id: str
+    pixels: np.ndarray
+    texts: tuple[str, ...]
+    edited: tuple[bool, ...]
+    judgement: Judgement
+
+
+@dataclass(frozen=True, kw_only=True)
+class Removal:
+    """One photo with an object painted over: ``pixels`` uint8 ``[H, W, 3]``."""
+
+    scene: Scene
+    pixels: np.ndarray
+    judgement: Judgement
+
+    def without_pixels(self) -> Removal:
+        """What it says, without its picture: a thousand of them then weigh nothing."""
+        return replace(self, pixels=np.zeros((0, 0, 3), dtype=np.uint8))
+
+
+@dataclass
+class Tally:
+    """How many photos and sentences went where; filled while pairs are made. ``pairs`` are photos with a sentence."""
+
+    photos: int = 0
+    pairs: int = 0
+    unreadable: int = 0
+    one_class: int = 0
+    no_allowed_class: int = 0
+    no_sentence: int = 0
+    boxes_dropped: int = 0
+    sentences_dropped: int = 0
+
+
+def objects(scene: Scene, width: int, height: int) -> tuple[tuple[Box, ...], tuple[str, ...], int]:
+    """A scene's usable boxes, their classes and how many boxes were dropped."""
+    clean = clean_boxes(scene.boxes, width, height)
+    return clean.boxes, tuple(scene.classes[place] for place in clean.kept), clean.dropped
+
+
+def scaled_mask(picture: Picture, boxes: Sequence[Box], classes: Sequence[str], removed: Sequence[str]) -> np.ndarray:
+    """Pixels of every box of the removed classes in the decoded photo, bool ``[H, W]``."""
+    height, width = picture.pixels.shape[:2]
+    found = [
+        tuple(value * picture.scale for value in box)
+        for box, name in zip(boxes, classes, strict=True)
+        if name in removed
+    ]
+    return pixel_mask(clean_boxes(found, width, height).boxes, width, height)
+
+
+def photo_seed(image_id: str, seed: int) -> int:
+    """A number of the photo's own, so that the choice in one photo depends on no other."""
+    return zlib.crc32(f"{seed}/{image_id}".encode())
+
+
+def removals(
+    scenes: Sequence[Scene],
+    fill: FillDescriptor,
+    *,
+    every: bool = False,
+    thresholds: Thresholds = _DEFAULT,
+    seed: int = 0,
+    longest: int = LONGEST,
+    tally: Tally | None = None,
+) -> Iterator[Removal]:
+    """Photos with an object painted over: the queries of ODmAP@k, and the photos of object-removed pairs.
+
+    Args:
+        scenes, fill, thresholds, seed, longest, tally: as in :func:`build_pairs`.
+        every: each allowed class of a photo in turn (ours, for evaluation) instead of one.
+    """
+    count = tally if tally is not None else Tally()
+    for scene in scenes:
+        count.photos += 1
+        try:
+            picture = read_picture(scene.load() or b"", longest)
+        except DataError:
+            count.unreadable += 1
+            continue
+        boxes, classes, dropped = objects(scene, picture.width, picture.height)
+        count.boxes_dropped += dropped
+        if len(set(classes)) < 2:
+            count.one_class += 1
+            continue
+        regions = Regions.of_boxes(boxes, classes, picture.width, picture.height)
+        judgements = _judgements(regions, every, photo_seed(scene.image_id, seed), thresholds)
+        count.no_allowed_class += not judgements
+        for judgement in judgements:
+            mask = scaled_mask(picture, boxes, classes, judgement.removed)
+            if mask.all():  # a small photo whose rounded boxes cover it
+                count.no_allowed_class += 1
+                continue
+            yield Removal(scene=scene, pixels=paint(fill, picture.pixels, mask), judgement=judgement)
+
+
+def build_pairs(
+    scenes: Sequence[Scene],
+    words: Matcher,
+    fill: FillDescriptor,
+    *,
+    text: TextSource = "phrases",
+    captions_each: int = 1,
+    only_edited: bool = False,
+    thresholds: Thresholds = _DEFAULT,
+    seed: int = 0,
+    longest: int = LONGEST,
+    tally: Tally | None = None,
+) -> Iterator[Pair]:
+    """Object-removed pairs, one removal per photo at most (Kim et al. 2023, 3.3).
+
+    Args:
+        scenes: photos of the training split.
+        words: the word table; classes it lacks stand for their own name and plural. Sentences that are annotated are
+            read by their annotation.
+        fill: what is painted over the object.
+        text: ``phrases`` deletes noun phrases from the photo's own sentences and drops those that name nothing that is
+            left (our reading); ``prompts`` fills one of 80 templates with the remaining classes.
+        captions_each: sentences per photo at most (the paper: 1 of 5): those from which a phrase was deleted, then
+            those that never named the object, each in their order. The paper deletes the phrases that name the object
+            and does not say what becomes of a sentence without one; that edited ones come first is our reading.
+        only_edited: leave out sentences that never named the object (ours). On 320 photos of COCO 44 % then give a
+            pair and 80 % otherwise; the paper has pairs from about 40 %.
+        thresholds: of the removal rules.
+        seed: of the choices of class and template.
+        longest: photos are shrunk to this side.
+        tally: counts what was left out, and why.
+    """
+    count = tally if tally is not None else Tally()
+    words = annotated(scenes, words.with_words({name: () for scene in scenes for name in scene.classes}))
+    for found in removals(scenes, fill, thresholds=thresholds, seed=seed, longest=longest, tally=count):
+        if text == "prompts":
+            said = [(sentence, False) for sentence in _prompts(found, captions_each, seed)]
+        else:
+            said = _deleted(found, words, only_edited, count)[:captions_each]
+        if said:
+            texts, edited = zip(*said, strict=True)
+            count.pairs += 1
+            yield Pair(
+                image_id=found.scene.image_id,
+                pixels=found.pixels,
+                texts=texts,
+                edited=edited,
+                judgement=found.judgement,
+            )
+        else:
+            count.no_sentence += 1
+
+
+def class_tables(judgements: Sequence[Judgement], classes: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
+    """Classes left and classes taken out as the metric wants them: bool ``[Q, C]`` twice.
+
+    Args:
+        judgements: one per query.
+        classes: the columns; use those of the word table that read the sentences.
+
+    Raises:
+        UserError: a photo has a class that is no column.
+    """
+    place = {name: column for column, name in enumerate(classes)}
+    tables = np.zeros((2, len(judgements), len(place)), dtype=bool)
+    for row, judgement in enumerate(judgements):
+        unknown = [name for name in (*judgement.kept, *judgement.removed) if name not in place]
+        if unknown:
+            raise UserError(f"The word table lacks {', '.join(unknown)}; extend it with `with_classes` first.")
+        tables[0, row, [place[name] for name in judgement.kept]] = True
+        tables[1, row, [place[name] for name in judgement.removed]] = True
+    return tables[0], tables[1]
+
+
+def _judgements(regions: Regions, every: bool, seed: int, thresholds: Thresholds) -> list[Judgement]:
+    if every:
+        return [found for found in judge_all(regions, thresholds) if found.allowed]
+    found = choose(regions, seed, thresholds)
+    return [] if found is None else [found]
+
+
+def _prompts(found: Removal, each: int, seed: int) -> list[str]:
+    templates = prompt_templates()
+    rng = np.random.default_rng(photo_seed(found.scene.image_id, seed + 1))
+    return [prompt(found.judgement.kept, templates[int(rng.integers(len(templates)))]) for _ in range(each)]
+
+
+def _deleted(found: Removal, words: Matcher, only_edited: bool, count: Tally) -> list[tuple[str, bool]]:
+    """Sentences that name something left, and whether they were edited; edited ones first."""
+    judgement, kept = found.judgement, set(found.judgement.kept)
+    read = [remove_phrases(caption, judgement.removed, words) for caption in found.scene.captions]
+    left = [(one.text, bool(one.deleted)) for one in read if one.text and one.kept & kept]
+    left = [one for one in left if one[1] or not only_edited]
+    count.sentences_dropped += len(read) - len(left)
+    return sorted(left, key=lambda one: not one[1])

@@ -1,0 +1,5 @@
+"""The run folder: the only thing that the processes share, and the unit that is resumed, exported and reopened."""
+
+from trainers.runs.folder import RunFolder, is_id, list_runs, new_id
+
+__all__ = ["RunFolder", "is_id", "list_runs", "new_id"]

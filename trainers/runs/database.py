@@ -1,0 +1,202 @@
+"""``run.db``: scalars, snapshots, frames, control and state in SQLite (WAL), shared by trainer, layout and page."""
+
+from __future__ import annotations
+
+import functools
+import sqlite3
+import threading
+import time
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from trainers.errors import RunError
+from trainers.runs import checked
+from trainers.runs.damage import damaged, reads
+from trainers.runs.opening import LOOKS, PATIENCE, Opened, can_write
+from trainers.runs.records import PHASES, RunState, Scalar
+
+VERSION = 1
+
+_SCHEMA = """
+CREATE TABLE metrics (id INTEGER PRIMARY KEY AUTOINCREMENT, arm INTEGER, step INTEGER, seconds REAL, key TEXT,
+    value REAL);
+CREATE INDEX metrics_by_step ON metrics (step);
+CREATE UNIQUE INDEX metrics_once ON metrics (arm, step, key);
+CREATE TABLE snapshots (k INTEGER PRIMARY KEY, step INTEGER, seconds REAL);
+CREATE TABLE frames (k INTEGER, arm INTEGER, "limit" REAL, quality REAL, drift REAL, method TEXT, PRIMARY KEY (k, arm));
+CREATE TABLE control (id INTEGER PRIMARY KEY AUTOINCREMENT, command TEXT, sent REAL);
+CREATE TABLE state (one INTEGER PRIMARY KEY CHECK (one = 1), phase TEXT, step INTEGER, seconds REAL,
+    planned_steps INTEGER, message TEXT, error TEXT, updated REAL);
+INSERT INTO state VALUES (1, 'queued', 0, 0, NULL, 'waiting for its turn', NULL, 0);
+"""
+
+
+class Database:
+    """A thin, thread-safe face of ``run.db``; every call is its own short transaction.
+
+    The connection opens on first use and is reused under a lock. WAL needs a real local disk. ``read_only`` is for
+    files that nobody writes any more: they may lie on a read-only disk, and no side files appear beside them.
+    """
+
+    def __init__(self, path: Path, *, read_only: bool = False) -> None:
+        self.id = path.parent.name
+        self._path = path
+        self._read_only = read_only
+        self._lock = threading.Lock()
+        self._opened: Opened | None = None
+
+    def create(self) -> None:
+        """Write an empty database of this version."""
+        connection = sqlite3.connect(self._path)
+        try:
+            connection.execute("PRAGMA journal_mode=WAL")
+            connection.executescript(_SCHEMA)
+            connection.execute(f"PRAGMA user_version={VERSION}")
+            connection.commit()
+        finally:
+            connection.close()
+
+    @reads
+    def check(self) -> None:
+        """Raise RunError if the file is missing, damaged or of another version."""
+        version = self.rows("PRAGMA user_version")[0][0]
+        if version != VERSION:
+            raise RunError(
+                f"The run {self.id} was written by format {version}; this program reads format "
+                f"{VERSION}. Open it with the version that wrote it, or delete it."
+            )
+        missing = _columns() - set(self.rows(_COLUMNS))
+        if missing:
+            raise damaged(self.id, f"run.db lacks {', '.join('.'.join(column) for column in sorted(missing))}")
+
+    def rows(self, sql: str, values: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+        """Read. The values may be of any type: SQLite keeps to no column's."""
+        with self._lock:
+            try:
+                return self._open(LOOKS).execute(sql, values).fetchall()
+            except (sqlite3.Error, OSError) as error:
+                self._close()
+                raise damaged(self.id, error) from error
+
+    def write(self, sql: str, batch: Iterable[tuple[Any, ...]] = ((),)) -> None:
+        """Run one statement for every tuple of values, in one transaction."""
+        if self._read_only:
+            raise RunError(f"The run {self.id} is a recording and cannot be changed.")
+        if self._path.parent.is_dir() and not can_write(self._path.parent):
+            raise RunError(f"The run {self.id} lies in a read-only place; it can be watched but not changed.")
+        with self._lock:
+            try:
+                with self._open(PATIENCE) as connection:
+                    connection.executemany(sql, list(batch))
+            except (sqlite3.Error, OSError) as error:
+                self._close()
+                raise damaged(self.id, error) from error
+
+    def copy_to(self, path: Path) -> None:
+        """Write a consistent copy, whole in one file, while others may be writing."""
+        with self._lock:
+            try:
+                target = sqlite3.connect(path)
+                try:
+                    self._open(LOOKS).backup(target)
+                finally:
+                    target.close()
+            except (sqlite3.Error, OSError) as error:
+                self._close()
+                raise damaged(self.id, error) from error
+
+    def close(self) -> None:
+        """Close the connection; the next call opens it again."""
+        with self._lock:
+            self._close()
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it holds files open."""
+        return self._opened is not None
+
+    @reads
+    def state(self) -> RunState:
+        """The state row."""
+        rows = self.rows("SELECT phase, step, seconds, planned_steps, message, error, updated FROM state")
+        if not rows:
+            raise damaged(self.id, "its state is missing")
+        phase, step, seconds, planned, message, error, updated = rows[0]
+        if phase not in PHASES:
+            raise ValueError(f"its phase needs one of {', '.join(PHASES)}; got {checked.shown(phase)}")
+        return RunState(
+            phase=phase,
+            step=checked.whole(step, "step"),
+            seconds=checked.real(seconds, "seconds"),
+            planned_steps=None if planned is None else checked.whole(planned, "planned steps"),
+            message=checked.text(message, "message"),
+            error=None if error is None else checked.text(error, "error"),
+            updated=checked.real(updated, "updated"),
+        )
+
+    def set_state(self, state: RunState) -> None:
+        """Replace the state row; ``updated`` is set to now."""
+        values = (state.phase, state.step, state.seconds, state.planned_steps, state.message, state.error, time.time())
+        self.write(
+            "UPDATE state SET phase=?, step=?, seconds=?, planned_steps=?, message=?, error=?, updated=?", [values]
+        )
+
+    def add_metrics(self, scalars: Iterable[Scalar]) -> None:
+        """Append scalars; one that is known under its arm, step and key is replaced, under a new row id."""
+        rows = [(s.arm, s.step, s.seconds, s.key, s.value) for s in scalars]
+        self.write("INSERT OR REPLACE INTO metrics (arm, step, seconds, key, value) VALUES (?, ?, ?, ?, ?)", rows)
+
+    @reads
+    def metrics(self, after: int = 0) -> tuple[int, list[Scalar]]:
+        """Scalars appended after row ``after``, the newest of each arm, step and key, and the row to continue from."""
+        # runs written before such rows were unique may hold several; the other columns are those of the largest id
+        columns = "MAX(id), arm, step, seconds, key, value"
+        sql = f"SELECT {columns} FROM metrics WHERE id > ? GROUP BY arm, step, key ORDER BY 1"
+        rows = self.rows(sql, (after,))
+        found = [_scalar(*row[1:]) for row in rows if row[5] is not None]
+        return (rows[-1][0] if rows else after), found
+
+    def _open(self, patience: float) -> sqlite3.Connection:
+        if self._opened is not None and self._opened.stale():
+            self._close()
+        if self._opened is None:
+            if not self._path.exists():
+                raise damaged(self.id, "run.db is missing")
+            self._opened = Opened(self._path, recording=self._read_only)
+        connection = self._opened.connection
+        connection.execute(f"PRAGMA busy_timeout={round(1000 * patience)}")
+        return connection
+
+    def _close(self) -> None:
+        if self._opened is not None:
+            self._opened.close()
+            self._opened = None
+
+
+def _scalar(arm: object, step: object, seconds: object, key: object, value: object) -> Scalar:
+    number = checked.measured(value, "value")
+    return Scalar(
+        arm=checked.whole(arm, "arm"),
+        step=checked.whole(step, "step"),
+        seconds=checked.real(seconds, "seconds"),
+        key=checked.text(key, "key"),
+        value=float("nan") if number is None else number,
+    )
+
+
+_COLUMNS = """
+SELECT tables.name, columns.name FROM sqlite_master AS tables, pragma_table_info(tables.name) AS columns
+WHERE tables.type = 'table'
+"""
+
+
+@functools.cache
+def _columns() -> frozenset[tuple[str, str]]:
+    """Table and column of everything that a database of this version has."""
+    connection = sqlite3.connect(":memory:")
+    try:
+        connection.executescript(_SCHEMA)
+        return frozenset(connection.execute(_COLUMNS))
+    finally:
+        connection.close()

@@ -1,0 +1,97 @@
+"""Files that are either whole or absent: write beside, then replace."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save_file
+from torch import Tensor
+
+from trainers.errors import DiskFullError
+from trainers.runs.scratch import scratch, sweep
+
+
+def write_bytes(path: Path, content: bytes, *, home: Path | None = None, durable: bool = False) -> None:
+    """Replace ``path`` with ``content`` atomically.
+
+    Args:
+        home: a folder that must be there; None: all parents are made. What was deleted is not to come back.
+        durable: it survives a power cut once this returns.
+    """
+    with _beside(path, home, durable) as name:
+        handle = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
+
+
+def write_tensors(
+    path: Path,
+    tensors: Mapping[str, Tensor],
+    metadata: Mapping[str, str] | None = None,
+    *,
+    home: Path | None = None,
+    durable: bool = False,
+) -> None:
+    """Replace ``path`` with a safetensors file atomically. Tensors are copied to contiguous CPU memory.
+
+    ``home`` and ``durable`` are those of :func:`write_bytes`.
+    """
+    # clone: safetensors refuses tensors that share storage, and tied weights do
+    ready = {key: value.detach().to("cpu").clone().contiguous() for key, value in tensors.items()}
+    with _beside(path, home, durable) as name:
+        save_file(ready, name, metadata=dict(metadata or {}))
+
+
+def read_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, str]]:
+    """The tensors and the metadata of a safetensors file."""
+    with safe_open(path, framework="pt") as file:
+        return {key: file.get_tensor(key) for key in file.keys()}, dict(file.metadata() or {})  # noqa: SIM118
+
+
+def sync(path: Path) -> None:
+    """Wait until a file, or the names in a folder, are on the disk."""
+    handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+@contextlib.contextmanager
+def _beside(path: Path, home: Path | None, durable: bool) -> Iterator[Path]:
+    """A temporary file that takes the name ``path`` if the block ends well.
+
+    Raises:
+        DiskFullError: there was no room.
+        FileNotFoundError: ``home`` is gone.
+    """
+    try:
+        if home is None:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            sweep(path.parent)  # nobody takes a cache over, so its writers clean it
+        elif path.parent != home:
+            path.parent.mkdir(exist_ok=True)
+        with scratch(path.parent) as place:
+            name = place / f".{path.name}"  # hidden from whoever packs the folder meanwhile
+            yield name
+            if durable:
+                sync(name)
+            name.replace(path)
+        if durable:
+            sync(path.parent)
+    except (OSError, SafetensorError) as error:
+        if is_full(error):
+            raise DiskFullError from error
+        raise
+
+
+def is_full(error: BaseException) -> bool:
+    """Whether an error of the file system, of safetensors or of SQLite says that the disk is full."""
+    if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
+        return True
+    return any(words in str(error) for words in ("No space left", "disk is full", "os error 28"))

@@ -1,0 +1,257 @@
+"""One run on disk.
+
+<id>/config.json            what was asked for; never changes
+     run.db                 scalars, snapshots, frames, control, state
+     probe.safetensors      labels and rows of the probe, hierarchy in the metadata
+     thumbs/000.webp        thumbnail sheets
+     emb/000012.safetensors arm0, arm1, ...: float16 [P, D]
+     layout/000012.safetensors  xy0, nn0, xy1, nn1, ...
+     ckpt/last.safetensors  weights, optimiser state, counters (previous.safetensors: the one before)
+     ballast                room kept back for a full disk
+     log.txt                decisions and events, with their reasons
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import re
+import secrets
+import shutil
+import sqlite3
+import time
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from trainers.config import RunConfig
+from trainers.errors import DiskFullError, RunError
+from trainers.runs.files import is_full, sync, write_bytes, write_tensors
+from trainers.runs.reader import RunReader
+from trainers.runs.records import Frame, Probe, Snapshot
+from trainers.runs.regular import is_there, open_regular
+from trainers.runs.removal import remove
+from trainers.runs.takeover import make_durable, make_unique, sweep_run
+
+MAKING_SECONDS = 5.0  # a run folder gets its configuration last, after some milliseconds
+BALLAST = 256 * 1024  # bytes; a state row and its journal need some tens of thousands
+_ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"  # Crockford's base 32, as in a ULID
+_ID = re.compile(r"[0-9A-HJKMNP-TV-Z]{26}")
+
+
+def new_id() -> str:
+    """A ULID: 48 bits of milliseconds, 80 random bits; ids sort by time and cannot be guessed."""
+    number = (int(time.time() * 1000) << 80) | secrets.randbits(80)
+    return "".join(_ALPHABET[(number >> shift) & 31] for shift in range(125, -1, -5))
+
+
+def is_id(text: str) -> bool:
+    """Whether ``text`` has the form of a run id, and so cannot name another place."""
+    return _ID.fullmatch(text) is not None
+
+
+class RunFolder(RunReader):
+    """Read and write one run. Any number of processes may hold one; only the trainer holds its lock.
+
+    With ``read_only`` it is a recording: nothing in the folder is ever written, and nothing trains it.
+    """
+
+    # ------------------------------------------------------------------ life
+
+    @classmethod
+    def create(cls, root: Path, config: RunConfig, owner: str = "") -> RunFolder:
+        """Make a queued run. ``owner``: digest of the token that may control it; empty: anyone."""
+        path = root / new_id()
+        folder = cls(path)
+        try:
+            path.mkdir(parents=True)
+            folder.db.create()
+            write_bytes(path / "owner", owner.encode(), home=path)
+            write_bytes(path / "ballast", bytes(BALLAST), home=path)
+            # last: a folder without it is not a run
+            write_bytes(path / "config.json", config.to_json().encode(), home=path, durable=True)
+            sync(root)
+        except (OSError, sqlite3.Error, RunError) as error:
+            shutil.rmtree(path, ignore_errors=True)
+            if isinstance(error, RunError):
+                raise
+            raise (
+                DiskFullError() if is_full(error) else RunError(f"A run cannot be written in {root}: {error}.")
+            ) from error
+        return folder
+
+    def drop_ballast(self) -> None:
+        """Free the little room kept back, so that a run on a full disk can still say why it ended."""
+        (self.path / "ballast").unlink(missing_ok=True)
+
+    def keep_ballast(self) -> None:
+        """Keep some room back."""
+        if not (self.path / "ballast").exists():
+            write_bytes(self.path / "ballast", bytes(BALLAST), home=self.path)
+
+    def take_over(self) -> None:
+        """Make the folder ready for a trainer; only for the holder of its lock.
+
+        Unfinished files of killed writers go, repeated numbers of older versions go, and some room is kept back.
+        """
+        sweep_run(self.path)
+        make_unique(self.db)
+        self.keep_ballast()
+
+    @classmethod
+    def open(cls, root: Path, run_id: str, *, read_only: bool = False) -> RunFolder:
+        """Open run ``run_id`` of ``root``; the id is checked, so it cannot name another place.
+
+        Raises:
+            RunError: no such run, half-deleted, damaged or of another version.
+        """
+        if not is_id(run_id):
+            raise RunError(f"A run id is 26 letters and digits; {run_id[:40]!r} came.")
+        folder = cls(root / run_id, read_only=read_only)
+        folder.check()
+        return folder
+
+    def delete(self) -> None:
+        """Remove the folder, whatever state it is in; of a link only the link itself.
+
+        Raises:
+            RunError: it is training, a recording, or in a read-only place.
+        """
+        if self.read_only:
+            raise RunError(f"The run {self.id} is a recording and cannot be deleted.")
+        if self.is_alive():
+            raise RunError(f"The run {self.id} is training; stop it before deleting it.")
+        self.db.close()
+        remove(self.path)
+
+    def log(self, line: str) -> None:
+        """Append one dated line to ``log.txt``; a recording keeps its log as it is."""
+        if self.read_only:
+            return
+        with open_regular(self.path / "log.txt") as file:
+            file.write(f"{time.strftime('%Y-%m-%d %H:%M:%S')}  {line}\n".encode(errors="replace"))
+
+    # --------------------------------------------------------------- control
+
+    def send(self, command: str) -> None:
+        """Leave ``pause``, ``resume`` or ``stop`` for the trainer."""
+        if command not in ("pause", "resume", "stop"):
+            raise RunError(f"A command is pause, resume or stop; {command!r} came.")
+        self.db.write("INSERT INTO control (command, sent) VALUES (?, ?)", [(command, time.time())])
+
+    # ------------------------------------------------------- probe, snapshots
+
+    def write_probe(self, probe: Probe, sheets: Iterable[bytes]) -> None:
+        """Store the probe and its thumbnail sheets (encoded WebP)."""
+        count = 0
+        for count, sheet in enumerate(sheets, start=1):
+            write_bytes(self.sheet_path(count - 1), sheet, home=self.path, durable=True)
+        about = {
+            "levels": probe.hierarchy.levels,
+            "names": probe.hierarchy.names,
+            "data_title": probe.data_title,
+            "notes": probe.notes,
+            "tile": probe.tile,
+            "columns": probe.columns,
+            "sheets": count,
+        }
+        arrays = {"labels": _tensor(probe.labels, np.int32), "rows": _tensor(probe.rows, np.int64)}
+        path = self.path / "probe.safetensors"
+        write_tensors(path, arrays, {"about": json.dumps(about)}, home=self.path, durable=True)
+
+    def add_snapshot(self, snapshot: Snapshot) -> None:
+        """Store embeddings, then announce them."""
+        tensors = {f"arm{i}": _tensor(e, np.float16) for i, e in enumerate(snapshot.embeddings)}
+        write_tensors(self._at("emb", snapshot.k), tensors, home=self.path, durable=True)
+        row = (snapshot.k, snapshot.step, snapshot.seconds)
+        self.db.write("INSERT OR REPLACE INTO snapshots VALUES (?, ?, ?)", [row])
+
+    # ---------------------------------------------------------------- frames
+
+    def add_frame(self, frame: Frame) -> None:
+        """Store a layout, then announce it."""
+        tensors: dict[str, Tensor] = {}
+        for i, arm in enumerate(frame.arms):
+            tensors[f"xy{i}"] = _tensor(arm.xy, np.uint16)
+            tensors[f"nn{i}"] = _tensor(arm.neighbours, np.uint16 if len(arm.xy) < 65536 else np.int32)
+        write_tensors(self._at("layout", frame.k), tensors, home=self.path)
+        rows = [(frame.k, i, frame.limit, a.quality, a.drift, a.method) for i, a in enumerate(frame.arms)]
+        self.db.write("INSERT OR REPLACE INTO frames VALUES (?, ?, ?, ?, ?, ?)", rows)
+
+    # ------------------------------------------------------------ checkpoint
+
+    def write_checkpoint(self, tensors: Mapping[str, Tensor], about: Mapping[str, object]) -> None:
+        """Replace the last checkpoint, keeping the one before it.
+
+        All rows written so far reach the disk first: after a power cut a checkpoint never speaks of rows that are lost,
+        and rows beyond it are forgotten by :meth:`rewind`.
+        """
+        make_durable(self.db)
+        last, previous = self.path / "ckpt" / "last.safetensors", self.path / "ckpt" / "previous.safetensors"
+        if last.is_file():
+            # a hard link, so that at every instant at least one whole checkpoint has the name `last`
+            spare = previous.with_suffix(".tmp")
+            spare.unlink(missing_ok=True)
+            os.link(last, spare)
+            spare.replace(previous)
+            # a trainer killed at this point leaves both names on one file, and renaming one to the other does nothing
+            spare.unlink(missing_ok=True)
+        write_tensors(last, tensors, {"about": json.dumps(about)}, home=self.path, durable=True)
+
+    def read_checkpoint(self) -> tuple[dict[str, Tensor], dict[str, object]] | None:
+        """The newest readable checkpoint, or None."""
+        for name in ("last", "previous"):
+            if is_there(self.path / "ckpt" / f"{name}.safetensors"):
+                try:
+                    return self._checkpoint(name)
+                except RunError:
+                    with contextlib.suppress(OSError):
+                        self.log(f"checkpoint {name} cannot be read; trying the one before it")
+        return None
+
+    def rewind(self, step: int) -> None:
+        """Forget what was written after ``step``, because training goes on from there."""
+        self.db.write("DELETE FROM metrics WHERE step > ?", [(step,)])
+        self.db.write("DELETE FROM frames WHERE k IN (SELECT k FROM snapshots WHERE step > ?)", [(step,)])
+        self.db.write("DELETE FROM snapshots WHERE step > ?", [(step,)])
+        kept = {k for k, _, _ in self.snapshots()}
+        for kind in ("emb", "layout"):
+            for path in (self.path / kind).glob("[0-9]*.safetensors"):
+                if path.stem.isdecimal() and int(path.stem) not in kept:
+                    path.unlink(missing_ok=True)
+
+
+def list_runs(root: Path, *, read_only: bool = False) -> list[RunFolder]:
+    """Whatever bears the name of a run under ``root``, newest first, damaged or not: reading one says what is wrong.
+
+    What has no configuration yet and changed within the last seconds is being made or deleted, and is passed over.
+
+    Raises:
+        RunError: the folder of the runs cannot be read.
+    """
+    try:
+        names = [entry.name for entry in os.scandir(root) if is_id(entry.name)]
+    except (FileNotFoundError, NotADirectoryError):
+        return []
+    except OSError as error:
+        raise RunError(f"The folder of the runs cannot be read: {error.strerror}.") from error
+    paths = [root / name for name in sorted(names, reverse=True)]
+    return [RunFolder(path, read_only=read_only) for path in paths if not _in_the_making(path)]
+
+
+def _in_the_making(path: Path) -> bool:
+    try:
+        age = time.time() - path.lstat().st_mtime
+        return 0 <= age < MAKING_SECONDS and path.is_dir() and not is_there(path / "config.json")
+    except OSError:
+        return False
+
+
+def _tensor(array: object, dtype: type) -> Tensor:
+    if isinstance(array, Tensor):
+        array = array.detach().cpu().numpy()
+    return torch.from_numpy(np.ascontiguousarray(array, dtype=dtype).copy())

@@ -1,0 +1,96 @@
+"""Opening ``run.db`` for whoever may write it, and for those who may only look."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sqlite3
+import tempfile
+from pathlib import Path
+
+from trainers.runs.regular import check_regular, is_regular
+
+PATIENCE = 10.0  # seconds that a writer waits for another
+LOOKS = 2.0  # and a reader, whom many others may be waiting for
+
+
+class Opened:
+    """A connection to a run's database.
+
+    In a place that cannot be written, SQLite can make none of the files beside the database that it reads with. A
+    database whose writer has left is then read as it lies; one with unfinished business is read through the files that
+    are there, or as a copy.
+
+    Args:
+        path: of ``run.db``.
+        recording: nobody writes it any more: no lock is taken and nothing is looked at but this one file.
+    """
+
+    def __init__(self, path: Path, *, recording: bool = False) -> None:
+        check_regular(path)
+        self._path = path
+        self._file = self._identity()
+        self._copy: tempfile.TemporaryDirectory[str] | None = None
+        self._known: tuple[object, ...] | None = None
+        if recording:
+            self.connection = _connect(path, "mode=ro&immutable=1")
+        elif can_write(path.parent) and os.access(path, os.W_OK):
+            self.connection = sqlite3.connect(path, timeout=PATIENCE, check_same_thread=False)
+            self.connection.execute("PRAGMA synchronous=NORMAL")
+        else:
+            self._known = self._signature()
+            self.connection = self._watching()
+
+    def stale(self) -> bool:
+        """Whether the files are no longer those that were opened.
+
+        A database that was taken away must not be written through the old connection: SQLite may wait for its other
+        files without end.
+        """
+        if self._identity() != self._file:
+            return True
+        return self._known is not None and self._known != self._signature()
+
+    def close(self) -> None:
+        """Close the connection; a copy goes with it."""
+        self.connection.close()
+        if self._copy is not None:
+            self._copy.cleanup()
+
+    def _watching(self) -> sqlite3.Connection:
+        log = self._path.with_name("run.db-wal")
+        if not is_regular(log) or not log.lstat().st_size:
+            return _connect(self._path, "mode=ro&immutable=1")
+        if is_regular(self._path.with_name("run.db-shm")):
+            self._known = None  # a living writer is followed through the shared index
+            return _connect(self._path, "mode=ro")
+        self._copy = tempfile.TemporaryDirectory(prefix="rankscope-")
+        for file in (self._path, log):
+            shutil.copyfile(file, Path(self._copy.name) / file.name)
+        return sqlite3.connect(Path(self._copy.name) / self._path.name, check_same_thread=False)
+
+    def _identity(self) -> tuple[int, int] | None:
+        try:
+            about = self._path.lstat()
+        except OSError:
+            return None
+        return about.st_dev, about.st_ino
+
+    def _signature(self) -> tuple[object, ...]:
+        found: list[object] = []
+        for name in ("run.db", "run.db-wal", "run.db-shm"):
+            try:
+                about = self._path.with_name(name).lstat()
+                found.append((about.st_mtime_ns, about.st_size, about.st_ino))
+            except OSError:
+                found.append(None)
+        return tuple(found)
+
+
+def can_write(folder: Path) -> bool:
+    """Whether files may be made in a folder; False on a read-only disk."""
+    return os.access(folder, os.W_OK | os.X_OK)
+
+
+def _connect(path: Path, how: str) -> sqlite3.Connection:
+    return sqlite3.connect(f"{path.resolve().as_uri()}?{how}", uri=True, timeout=LOOKS, check_same_thread=False)

@@ -1,0 +1,111 @@
+"""What a run folder holds, as values: state, numbers, probe, snapshots and frames."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from trainers.hierarchy import Hierarchy
+
+
+@dataclass(frozen=True, kw_only=True)
+class Scalar:
+    """One number of one arm at one step. ``seconds`` is training time, pauses left out."""
+
+    arm: int
+    step: int
+    seconds: float
+    key: str
+    value: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunState:
+    """Where a run stands, as the page shows it.
+
+    Attributes:
+        phase: one of :data:`PHASES`.
+        step, seconds: training done so far.
+        planned_steps: estimate or limit of the run's steps; None while unknown.
+        message: what it is doing, in words (``decoding images, 40 %``).
+        error: why it failed; None otherwise.
+        updated: wall clock of the last change, seconds since the epoch.
+    """
+
+    phase: str
+    step: int = 0
+    seconds: float = 0.0
+    planned_steps: int | None = None
+    message: str = ""
+    error: str | None = None
+    updated: float = 0.0
+
+
+PHASES = ("queued", "starting", "running", "paused", "stopped", "finished", "failed", "interrupted")
+ACTIVE = frozenset({"starting", "running", "paused"})
+RESUMABLE = frozenset({"stopped", "interrupted", "failed"})
+
+
+@dataclass(frozen=True, kw_only=True)
+class Probe:
+    """The fixed images that the maps show: point i of every frame of every arm is row i.
+
+    Attributes:
+        labels: int32 numpy array ``[P, L]``, finest first, ids into ``hierarchy.names``.
+        rows: int64 numpy array ``[P]``, row of each point in the test set.
+        hierarchy: the label tree.
+        data_title: name of the dataset as shown.
+        notes: sentences about how the data was read.
+        tile: side in pixels of one thumbnail; ``columns`` x ``columns`` tiles fill a sheet.
+        sheets: number of thumbnail sheets, ``thumbs/000.webp`` on; point i is tile ``i % columns**2`` (row-major)
+            of sheet ``i // columns**2``.
+    """
+
+    labels: Any
+    rows: Any
+    hierarchy: Hierarchy
+    data_title: str
+    notes: tuple[str, ...] = ()
+    tile: int = 64
+    columns: int = 12
+    sheets: int = 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Snapshot:
+    """Embeddings of the probe at one step: for each arm a float16 array ``[P, D]``, unit rows."""
+
+    k: int
+    step: int
+    seconds: float
+    embeddings: tuple[Any, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class FrameArm:
+    """One arm's map at one snapshot.
+
+    Attributes:
+        xy: uint16 ``[P, 2]``; a coordinate u stands for ``(u / 65535 * 2 - 1) * limit``.
+        neighbours: int32 ``[P, K]`` nearest points in the full space, nearest first, the point itself left out.
+        quality: mean share of the 15 nearest neighbours in the full space that are among the 15 nearest on the map.
+        drift: median move since the frame before, in standard deviations of the layout.
+        method: ``umap`` or ``pca``.
+    """
+
+    xy: Any
+    neighbours: Any
+    quality: float
+    drift: float
+    method: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Frame:
+    """The maps of all arms at snapshot ``k``; ``limit`` is the half-width of the fixed axis box."""
+
+    k: int
+    step: int
+    seconds: float
+    limit: float
+    arms: tuple[FrameArm, ...]

@@ -1,0 +1,45 @@
+"""Removing a run folder, whatever became of it."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import stat
+from pathlib import Path
+
+from trainers.errors import RunError
+from trainers.runs.damage import absent
+from trainers.runs.opening import can_write
+
+
+def remove(path: Path) -> None:
+    """Remove what has the name ``path``: a folder with all that is in it; of a link the link alone, never its target.
+
+    Raises:
+        RunError: it is not there, lies in a read-only place, or something in it cannot be removed.
+    """
+    try:
+        mode = path.lstat().st_mode
+        if not can_write(path.parent):
+            raise RunError(f"The run {path.name} lies in a read-only place and cannot be deleted there.")
+        if stat.S_ISDIR(mode):
+            _open_up(path)
+            shutil.rmtree(path)
+        else:
+            path.unlink()
+    except FileNotFoundError as error:
+        raise absent(path.name) from error
+    except OSError as error:
+        raise RunError(f"The run {path.name} cannot be deleted: {error.strerror}. Delete it by hand.") from error
+
+
+def _open_up(path: Path) -> None:
+    """Folders that their owner may not enter could not be emptied."""
+    with contextlib.suppress(OSError):
+        path.chmod(0o700)
+    for folder, names, _ in os.walk(path):
+        for place in (os.path.join(folder, name) for name in names):  # noqa: PTH118  (names may be no text)
+            if not os.path.islink(place) and not os.access(place, os.R_OK | os.W_OK | os.X_OK):  # noqa: PTH114
+                with contextlib.suppress(OSError):
+                    os.chmod(place, 0o700)  # noqa: PTH101

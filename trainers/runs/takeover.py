@@ -1,0 +1,58 @@
+"""What the holder of a run's lock does with the folder before it trains: it is the only writer now."""
+
+from __future__ import annotations
+
+import shutil
+import time
+from pathlib import Path
+
+from trainers.runs.database import Database
+from trainers.runs.scratch import sweep
+
+_PLACES = ("", "emb", "layout", "thumbs", "ckpt")
+_VITAL = ("config.json", "run.db", "lock")
+_DELETING = 2.0  # seconds that somebody may need to delete a run folder
+
+
+def sweep_run(path: Path) -> None:
+    """Remove unfinished files of killed writers."""
+    for name in _PLACES:
+        sweep(path / name)
+    (path / "ckpt" / "previous.tmp").unlink(missing_ok=True)
+
+
+def make_unique(db: Database) -> None:
+    """Let every number have one row per arm, step and key, the newest; folders of before this rule are brought to it.
+
+    Nobody but the trainer writes numbers, so nothing comes between the two steps.
+    """
+    if db.rows("SELECT 1 FROM sqlite_master WHERE type = 'index' AND name = 'metrics_once'"):
+        return
+    db.write("DELETE FROM metrics WHERE id NOT IN (SELECT MAX(id) FROM metrics GROUP BY arm, step, key)")
+    db.write("CREATE UNIQUE INDEX metrics_once ON metrics (arm, step, key)")
+
+
+def make_durable(db: Database) -> None:
+    """Let every row written so far survive a power cut.
+
+    Rows of the write-ahead log are safe from a crash of the program at once, but reach the disk at some later time. One
+    transaction with full synchronisation takes the whole log there.
+    """
+    db.rows("PRAGMA synchronous=FULL")
+    try:
+        db.write("UPDATE state SET updated = updated")
+    finally:
+        db.rows("PRAGMA synchronous=NORMAL")
+
+
+def clear_remains(path: Path) -> None:
+    """Remove what was written into a run folder while somebody deleted it; a folder that is still a run stays.
+
+    Whoever deletes it may be in the middle of that, and could not remove a folder that was written into meanwhile.
+    """
+    end = time.monotonic() + _DELETING
+    while any((path / name).exists() for name in _VITAL):
+        if time.monotonic() > end:
+            return
+        time.sleep(0.05)
+    shutil.rmtree(path, ignore_errors=True)

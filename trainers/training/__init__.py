@@ -1,0 +1,1 @@
+"""What every kind of run trains with: loop, optimizer, schedule, augmentation, worker."""

@@ -1,0 +1,119 @@
+"""One optimiser over one model's weights; a step that is not a number changes none of them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from trainers.errors import UserError
+from trainers.training.clipping import Clipping
+from trainers.training.deferred import Late
+
+
+class NonFiniteLossError(UserError):
+    """The loss or its gradient stopped being a number."""
+
+
+class Stepper:
+    """AdamW or Adam with a scheduled factor and, if asked for, clipped gradients.
+
+    Args:
+        groups: parameter groups, each with ``params``, ``lr`` and ``weight_decay``.
+        optimiser: one of :data:`trainers.config.OPTIMISERS`.
+        clip_norm: the longest gradient; None: none is clipped.
+        depth: how many steps late a bad one is found, see :class:`trainers.training.deferred.Late`. Above 0 the device
+        itself leaves
+            the weights and the optimiser's state as they are in a bad step.
+    """
+
+    def __init__(
+        self,
+        groups: Sequence[Mapping[str, Any]],
+        *,
+        optimiser: str = "adamw",
+        clip_norm: float | None = None,
+        depth: int = 0,
+    ) -> None:
+        self.clipping = Clipping(clip_norm)
+        self._late = Late(depth)
+        kind = {"adamw": torch.optim.AdamW, "adam": torch.optim.Adam}[optimiser]
+        # the fused form alone takes `found_inf`, a number on the device that tells it to change nothing
+        self._optimiser = kind([dict(group) for group in groups], fused=True if depth else None)
+        self._rates = [group["lr"] for group in groups]
+        self._trained = [weight for group in groups for weight in group["params"]]
+
+    def step(self, loss: Tensor, factor: float, blame: Callable[[float, float], str]) -> None:
+        """Descend once.
+
+        Args:
+            loss: scalar with a graph.
+            factor: the schedule's factor on the learning rates, 0..1.
+            blame: from loss and gradient norm to the sentence of the error.
+
+        Raises:
+            NonFiniteLossError: this step (or, with a depth, an earlier one) was bad; it changed no weight.
+        """
+        self._optimiser.zero_grad(set_to_none=True)
+        if self._late.depth or math.isfinite(loss.item()):
+            loss.backward()
+            norm = nn.utils.get_total_norm([weight.grad for weight in self._trained if weight.grad is not None])
+        else:
+            norm = torch.full_like(loss, math.nan)
+        found = torch.stack([loss.detach(), norm.to(loss.dtype)])
+        self._late.read(found, lambda read: self._judge(read[0], read[1], blame))
+        self.clipping.shorten(self._trained, norm)
+        if self._late.depth:
+            self._optimiser.found_inf = (~torch.isfinite(found)).any().float()
+        for group, rate in zip(self._optimiser.param_groups, self._rates, strict=True):
+            group["lr"] = rate * factor
+        self._optimiser.step()
+
+    def settle(self) -> None:
+        """Wait for the steps taken so far.
+
+        Raises:
+            NonFiniteLossError: one of them was bad.
+        """
+        self._late.settle()
+
+    def _judge(self, loss: float, norm: float, blame: Callable[[float, float], str]) -> None:
+        norm = norm if math.isfinite(loss) else math.nan
+        if not math.isfinite(norm):
+            raise NonFiniteLossError(blame(loss, norm))
+        self.clipping.count(norm)
+
+    def tensors(self, prefix: str) -> dict[str, Tensor]:
+        """The optimiser's state by name, for a checkpoint; the steps must be settled."""
+        states = self._optimiser.state_dict()["state"]
+        found = {f"{prefix}{number}/{name}": value for number, state in states.items() for name, value in state.items()}
+        return found | {f"{prefix}{name}": value for name, value in self.clipping.tensors().items()}
+
+    def load(self, tensors: Mapping[str, Tensor]) -> None:
+        """Take back what :meth:`tensors` gave, the prefix taken off."""
+        state: dict[int, dict[str, Tensor]] = {}
+        tensors = dict(tensors)
+        self.clipping.load(tensors.pop("clipping", None))
+        for name, value in tensors.items():
+            number, _, key = name.partition("/")
+            known = key != "step" and 0 <= int(number) < len(self._trained)
+            state.setdefault(int(number), {})[key] = _laid_out(value, self._trained[int(number)]) if known else value
+        whole = self._optimiser.state_dict()
+        whole["state"] = state
+        self._optimiser.load_state_dict(whole)
+
+
+def _laid_out(value: Tensor, weight: Tensor) -> Tensor:
+    """``value`` in memory as its weight is: the fused optimisers walk through both side by side, whatever the strides.
+
+    A checkpoint holds every tensor in plain order, while the weights of convolutions are channels last.
+    """
+    return torch.empty_like(weight, dtype=value.dtype).copy_(value) if value.shape == weight.shape else value
+
+
+def under(tensors: Mapping[str, Tensor], prefix: str) -> dict[str, Tensor]:
+    """The entries whose name begins with ``prefix``, which is taken off."""
+    return {name[len(prefix) :]: value for name, value in tensors.items() if name.startswith(prefix)}

@@ -1,0 +1,41 @@
+"""How the learning rate moves over a run, and how long an epoch is."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+
+from trainers.config import RunConfig
+
+WARM_UP_STEPS = 30  # Adam's second moments are noise before about this many steps
+FLOOR = 0.02  # a run that outlives its estimate still moves
+
+
+def factor(step: int, progress: float, warm_up: int = WARM_UP_STEPS) -> float:
+    """Linear warm-up over the first steps, then a half cosine.
+
+    Args:
+        step: steps done so far.
+        progress: share of the budget used, 0..1; by steps when the run has a number of them, else by time.
+        warm_up: how many the first steps are.
+    """
+    warm = min(1.0, (step + 1) / warm_up)
+    return warm * max(FLOOR, 0.5 * (1 + math.cos(math.pi * min(1.0, progress))))
+
+
+def halved(epochs: float, every: float) -> float:
+    """1, then 1/2 after ``every`` epochs, 1/4 after twice as many and so on, without a warm-up."""
+    return 0.5 ** math.floor(epochs / every)
+
+
+def factor_of(config: RunConfig, step: int, progress: float, epoch: int) -> float:
+    """The factor on the learning rates that the configuration asks for; ``epoch`` is the number of steps in one."""
+    return factor(step, progress) if config.halve_every is None else halved(step / epoch, config.halve_every)
+
+
+def in_steps(config: RunConfig, epoch: int) -> RunConfig:
+    """The same with a budget in epochs counted in steps, which it takes to know what is trained on."""
+    if config.epochs is None:
+        return config
+    most = max(1, math.ceil(config.epochs * epoch))
+    return dataclasses.replace(config, steps=most if config.steps is None else min(most, config.steps))

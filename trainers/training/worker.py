@@ -1,0 +1,270 @@
+"""The trainer process: ``python -m trainers.training.worker <run folder>``.
+
+It talks to the rest of the world through the run folder alone. When its standard input is a pipe, the end of that pipe
+means that whoever started it is gone: it writes a checkpoint and ends.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import signal
+import sqlite3
+import sys
+import threading
+import time
+import traceback
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from trainers.training import parent_watch
+
+GRACE_SECONDS = 1.4  # from the end of the pipe to the end of the process, whatever it is doing: under two seconds
+if __name__ == "__main__":
+    parent_watch.hold(GRACE_SECONDS)  # before the imports below: they load torch, which takes seconds
+
+# ruff: noqa: E402
+from trainers.errors import DiskFullError, RunError, UserError
+from trainers.runs import RunFolder
+from trainers.runs.files import is_full
+from trainers.runs.lock import RunLock
+from trainers.runs.records import RunState
+from trainers.runs.takeover import clear_remains
+
+if TYPE_CHECKING:
+    from trainers.training.loop import Loop
+
+SLICE_SECONDS = 0.2  # between looks at the control table
+STATE_SECONDS = 0.5
+
+Watcher = Callable[[RunState], None]
+
+
+class StopTraining(Exception):  # noqa: N818  (not an error: somebody asked)
+    """Raised out of the set-up when the run is to stop; carries the phase to leave behind."""
+
+    def __init__(self, phase: str) -> None:
+        super().__init__(phase)
+        self.phase = phase
+
+
+class Worker:
+    """Trains one run to its end, obeying pause, resume and stop.
+
+    Args:
+        folder: the run.
+        watcher: called with every state written (the command line's progress bar).
+    """
+
+    def __init__(self, folder: RunFolder, watcher: Watcher | None = None) -> None:
+        self.folder = folder
+        self._watcher = watcher or (lambda _state: None)
+        self._state = RunState(phase="starting")
+        self._written = 0.0
+        self._leave: str | None = None  # the phase to end in, once somebody asked
+        self._paused = False
+        self._heard = self._last_command()
+        self._lock = RunLock(folder.path)
+
+    def run(self) -> RunState:
+        """Train until the end, a stop or a failure; returns the final state.
+
+        Raises:
+            RunError: another process trains this run, or it is gone.
+        """
+        if not self._lock.acquire():
+            raise RunError(f"Run {self.folder.id} is being trained by another process; stop it there first.")
+        try:
+            self._run()
+        except Exception:
+            if not self._lock.lost():
+                raise
+            self._gone()
+        finally:
+            self.folder.db.close()
+            self._lock.release()
+        return self._state
+
+    def leave(self, phase: str) -> None:
+        """Ask for a checkpoint and an end in ``phase``; safe from other threads and signal handlers."""
+        self._leave = self._leave or phase
+
+    # ---------------------------------------------------------------- private
+
+    def _run(self) -> None:
+        found = self.folder.db.state()
+        if found.phase == "finished":  # there is nothing to resume
+            self._state = found
+            return
+        try:
+            self.folder.take_over()
+            self._tell(phase="starting", message="reading the images", error=None, force=True)
+            self._train()
+        except StopTraining as stop:
+            self._end(stop.phase)
+        except Exception as error:
+            if self._lock.lost():
+                raise
+            if isinstance(error, UserError):
+                self._fail(str(error))
+                return
+            full = str(DiskFullError()) if is_full(error) else None
+            self._fail(full or f"An unexpected {type(error).__name__}: {error}. The log has the details.", trace=True)
+
+    def _gone(self) -> None:
+        """The folder was taken away: end without a word to it, and leave nothing where it was."""
+        error = f"The run {self.folder.id} was deleted or moved while it trained, so its training has ended."
+        self._state = dataclasses.replace(self._state, phase="failed", message="", error=error)
+        self.folder.db.close()
+        clear_remains(self.folder.path)
+
+    def _train(self) -> None:
+        trainer = _loop(self.folder)(self.folder, self._setting_up)
+        more = True
+        while more:
+            self._listen()
+            if self._leave:
+                trainer.checkpoint()
+                self._show(trainer, force=True)
+                raise StopTraining(self._leave)
+            if self._paused:
+                self._tell(phase="paused", message="paused", force=self._state.phase != "paused")
+                time.sleep(0.05)
+                continue
+            more = trainer.advance(SLICE_SECONDS)
+            self._show(trainer)
+        self._tell(message="scoring the whole test set", force=True)
+        trainer.finish(self._scoring)
+        self._show(trainer, force=True)
+        self._end("finished")
+
+    def _setting_up(self, text: str, fraction: float) -> None:
+        self._listen()
+        if self._leave:
+            raise StopTraining(self._leave)
+        self._tell(message=f"{text}, {fraction:.0%}" if 0 < fraction < 1 else text)
+
+    def _scoring(self, text: str, _fraction: float) -> None:
+        """The weights are final and in the checkpoint: who stops or pauses here loses no training."""
+        self._listen()
+        while self._paused and not self._leave:
+            self._tell(phase="paused", message="paused", force=self._state.phase != "paused")
+            time.sleep(0.05)
+            self._listen()
+        if self._leave:
+            raise StopTraining(self._leave)
+        self._tell(phase="running", message=text, force=self._state.phase != "running")
+
+    def _listen(self) -> None:
+        if self._lock.lost():
+            raise RunError(f"The run {self.folder.id} was deleted or moved.")
+        for number, command in self.folder.commands(self._heard):
+            self._heard = number
+            if command == "stop":
+                self.leave("stopped")
+            self._paused = command == "pause"
+            self.folder.log(f"command: {command}")
+
+    def _last_command(self) -> int:
+        """Commands left for an earlier trainer of this run are not for this one."""
+        return max((number for number, _ in self.folder.commands(0)), default=0)
+
+    def _show(self, trainer: Loop, force: bool = False) -> None:
+        planned = trainer.planned_steps
+        text = f"step {trainer.step:,}" + (f" of about {planned:,}" if planned else "")
+        self._tell(
+            phase="running",
+            message=text,
+            step=trainer.step,
+            seconds=trainer.seconds,
+            planned_steps=planned,
+            force=force or self._state.phase != "running",
+        )
+
+    def _tell(self, *, force: bool = False, **changes: object) -> None:
+        self._state = dataclasses.replace(self._state, **changes)  # type: ignore[arg-type]
+        if force or time.monotonic() - self._written > STATE_SECONDS:
+            self.folder.db.set_state(self._state)
+            self._written = time.monotonic()
+            self._watcher(self._state)
+
+    def _end(self, phase: str) -> None:
+        words = {
+            "finished": "finished",
+            "stopped": "stopped; it can be resumed",
+            "interrupted": "interrupted; it can be resumed",
+        }
+        self._tell(phase=phase, message=words[phase], force=True)
+        self.folder.log(f"{phase} at step {self._state.step}")
+
+    def _fail(self, error: str, trace: bool = False) -> None:
+        details = f"\n{traceback.format_exc()}" if trace else ""
+        self.folder.drop_ballast()
+        try:
+            good = self.folder.read_checkpoint()
+            kept = f" The last good checkpoint is of step {good[1]['step']}." if good else ""
+            self.folder.log(f"failed: {error}" + details)
+            self._tell(phase="failed", message="failed", error=error + kept, force=True)
+        except (OSError, sqlite3.Error, UserError) as second:
+            # nothing can be written: keep the sentence where a parent process can find it
+            self._state = dataclasses.replace(self._state, phase="failed", error=error)
+            print(f"{error} (and the run folder cannot be written: {second})", file=sys.stderr)
+
+
+def _loop(folder: RunFolder) -> type[Loop]:
+    """What trains this run. Imported late: torch takes seconds, and the run's state is on the page before it."""
+    if folder.config.mend is not None:
+        from trainers.kinds.finetuning.loop import Mender
+
+        return Mender
+    from trainers.kinds.metric_learning.loop import Trainer
+
+    return Trainer
+
+
+def watch_parent(worker: Worker) -> None:
+    """Ask the worker for a checkpoint when standard input ends, if that is a pipe.
+
+    If a long step or evaluation is under way, :mod:`trainers.training.parent_watch` ends it all the same; the last
+    checkpoint stands.
+    A raw read, not ``sys.stdin``: a buffered reader blocked in a daemon thread aborts the interpreter at exit.
+    """
+    if not parent_watch.is_leashed():
+        return
+
+    def wait() -> None:
+        while os.read(0, 64):
+            pass
+        worker.leave("interrupted")
+
+    threading.Thread(target=wait, daemon=True).start()
+
+
+def watch_signals(worker: Worker) -> None:
+    """Ctrl-C and SIGTERM end with a checkpoint."""
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda _number, _frame: worker.leave("interrupted"))
+
+
+def main(argv: list[str]) -> int:
+    """Run one folder; exit status 0 unless it failed."""
+    if len(argv) != 1:
+        print("usage: python -m trainers.training.worker RUN_FOLDER", file=sys.stderr)
+        return 2
+    path = Path(argv[0]).resolve()
+    try:
+        worker = Worker(RunFolder.open(path.parent, path.name))
+        watch_parent(worker)
+        watch_signals(worker)
+        state = worker.run()
+        if state.error and not path.is_dir():
+            print(state.error, file=sys.stderr)  # nobody can read it in the run
+        return int(state.phase == "failed")
+    except UserError as error:
+        print(error, file=sys.stderr)
+        return 1
+
+
+if __name__ == "__main__":
+    parent_watch.leave(main(sys.argv[1:]))
