@@ -44,9 +44,9 @@ def main() -> None:
     )
     explorer = build(settings)
     explorer.start()
-    explorer.page.blocks.queue(default_concurrency_limit=8, max_size=64)
+    explorer.blocks.queue(default_concurrency_limit=8, max_size=64)
     try:
-        explorer.page.blocks.launch(
+        explorer.blocks.launch(
             server_name=flags.host, server_port=flags.port, share=flags.share, **explorer.launch_options
         )
     finally:

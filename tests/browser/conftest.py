@@ -76,7 +76,7 @@ def serve(root: Path, finished: RunFolder, **settings: Any) -> Iterator[Site]:
     from explorer import Settings, build
 
     explorer = build(Settings(runs=root, recorded=root / "none", **settings))
-    launched = explorer.page.blocks.queue().launch(
+    launched = explorer.blocks.queue().launch(
         prevent_thread_lock=True, quiet=True, inbrowser=False, **explorer.launch_options
     )
     yield Site(url=launched[1].rstrip("/"), root=root, finished=finished)

@@ -38,7 +38,7 @@ def main() -> None:
     out.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as runs, sync_playwright() as playwright:
         explorer = build(Settings(runs=Path(runs)))
-        launched = explorer.page.blocks.queue().launch(prevent_thread_lock=True, quiet=True, **explorer.launch_options)
+        launched = explorer.blocks.queue().launch(prevent_thread_lock=True, quiet=True, **explorer.launch_options)
         browser = playwright.chromium.launch(executable_path=chromium(), args=FLAGS)
         for name in flags.only:
             size, scheme, tab = SHOTS[name]

@@ -208,7 +208,7 @@ class Malformed:
         found = [
             (self._draws.choice(names + more), self._draws.choice(odd)) for _ in range(self._draws.randrange(1, 4))
         ]
-        places = ("/runs", "/start", f"/run/{self._run}/frame/0", "/assets/live.js", "/objects/start")
+        places = ("/runs", "/start", f"/run/{self._run}/frame/0", "/assets/live/live.js", "/objects/start")
         if self._draws.random() < 0.3:
             found += [("Content-Type", "application/json")] * (self._draws.random() < 0.5)
             return Asked(kind="headers", method="POST", path=f"{PREFIX}/objects/ask", headers=tuple(found), body=b"{}")

@@ -43,7 +43,7 @@ def explorer(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Explorer]:
 
 @pytest.fixture
 def client(explorer: Explorer) -> Client:
-    return Client(explorer.page.blocks.local_url, verbose=False)
+    return Client(explorer.blocks.local_url, verbose=False)
 
 
 def until(client: Client, run_id: str, phase: str) -> dict:
@@ -71,7 +71,7 @@ def test_the_settings_reach_the_run(client: Client, explorer: Explorer):
         training={"minutes": 1, "seed": 7},
         api_name="/start_run",
     )
-    config = explorer.server.library.get(run_id).config
+    config = explorer.library.get(run_id).config
     assert (config.minutes, config.seed, config.losses[0].parameters["temperature"]) == (1.0, 7, 0.2)
     client.predict(run_id, api_name="/stop_run")
 
@@ -117,7 +117,7 @@ def test_what_is_wrong_with_a_removal_comes_back_as_a_sentence(
 
 def test_several_clients_at_once(explorer: Explorer):
     def visit(_number: int) -> str:
-        client = Client(explorer.page.blocks.local_url, verbose=False)
+        client = Client(explorer.blocks.local_url, verbose=False)
         run_id = client.predict(["supcon"], api_name="/start_run")
         status = client.predict(run_id, api_name="/run_status")
         assert status["phase"] in ("queued", "running", "starting")
@@ -137,20 +137,20 @@ def test_only_these_endpoints_are_public(client: Client):
 
 
 def test_nothing_keeps_a_connection_open(explorer: Explorer):
-    config = explorer.page.blocks.config
+    config = explorer.blocks.config
     assert not [block for block in config["components"] if block["type"] in ("state", "timer")]
     assert config["connect_heartbeat"] is False
 
 
 def test_the_page_asks_nobody_else(explorer: Explorer):
-    with urllib.request.urlopen(explorer.page.blocks.local_url) as reply:
+    with urllib.request.urlopen(explorer.blocks.local_url) as reply:
         page = reply.read().decode()
     assert "fonts.googleapis" not in page
     assert "shell.js" in page
 
 
 def test_the_page_is_light(explorer: Explorer):
-    assert len(json.dumps(explorer.page.blocks.config)) < 300_000
+    assert len(json.dumps(explorer.blocks.config)) < 300_000
 
 
 def test_importing_the_package_loads_no_page():

@@ -55,7 +55,9 @@ def test_a_request_of_many_small_values_is_not_read(local: Served) -> None:
 # ---------------------------------------------------------------------- other sites
 
 
-@pytest.mark.parametrize("path", ["/", "/config", "/gradio_api/info", f"{PREFIX}/runs", f"{PREFIX}/assets/shell.js"])
+@pytest.mark.parametrize(
+    "path", ["/", "/config", "/gradio_api/info", f"{PREFIX}/runs", f"{PREFIX}/assets/page/shell.js"]
+)
 def test_a_local_page_answers_under_its_own_names_only(local: Served, path: str) -> None:
     port = httpx.URL(local.url).port
     for host in ("evil.example", f"evil.example:{port}", "127.0.0.1.evil.example", "", "192.168.1.9"):

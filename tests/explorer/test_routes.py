@@ -151,7 +151,7 @@ def test_sheets_are_pictures(page: Page, root: Path) -> None:
 
 
 def test_assets_are_revalidated(page: Page, tmp_path: Path) -> None:
-    write_bytes(tmp_path / "assets" / "map.js", b"export const one = 1;\n")
+    write_bytes(tmp_path / "assets" / "live" / "webgl_renderer.js", b"export const one = 1;\n")
     first = page.get("assets/live/webgl_renderer.js")
     assert first.headers["content-type"].startswith("text/javascript") and first.headers["cache-control"] == "no-cache"
     again = page.get("assets/live/webgl_renderer.js", **{"If-None-Match": first.headers["etag"]})

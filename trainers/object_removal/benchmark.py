@@ -13,6 +13,7 @@ from torch import Tensor
 
 from trainers.data.base import Progress, silent
 from trainers.data.captioned.scenes import Scene, SceneSet
+from trainers.data.synthetic.scenes import are_drawn
 from trainers.errors import DataError
 from trainers.image_text.base import CrossModal
 from trainers.image_text.encoding import encode_photos, encode_texts, squash
@@ -176,7 +177,7 @@ def make_exam(
 
 def _drawn_again(done: Sequence[Removal], side: int, progress: Progress) -> Tensor | None:
     scenes = [removal.scene for removal in done]
-    if not scenes.are_drawn(scenes):
+    if not are_drawn(scenes):
         return None
     gone = [removal.judgement.removed for removal in done]
     return drawn_photos(scenes, side, progress, gone)

@@ -79,21 +79,21 @@ class TinyClip(CrossModal):
 
     def text_features(self, tokens: Tensor) -> Tensor:
         """See :class:`CrossModal`."""
-        if tokenizer.device.type != "cpu" or len(tokens) < 2 * PARTS:
+        if tokens.device.type != "cpu" or len(tokens) < 2 * PARTS:
             return self.net.encode_text(tokens)
         # attention looks back only, so what follows a sentence's end changes nothing: on a CPU sentences of like
         # length go together and are read no further than the longest of them
-        ends = tokenizer.argmax(1) + 1
+        ends = tokens.argmax(1) + 1
         order = ends.argsort()
         parts = [self._read(tokens[rows, : int(ends[rows].max())]) for rows in order.chunk(PARTS)]
         return torch.cat(parts)[order.argsort()]
 
     def _read(self, tokens: Tensor) -> Tensor:
         """What open_clip's ``encode_text`` gives, of tokens ``[B, L]`` with L at most :data:`CONTEXT`."""
-        net, length = self.net, tokenizer.shape[1]
+        net, length = self.net, tokens.shape[1]
         words = net.token_embedding(tokens) + net.positional_embedding[:length]
         read = net.ln_final(net.transformer(words, attn_mask=net.attn_mask[:length, :length]))
-        return read[torch.arange(len(tokens)), tokenizer.argmax(1)] @ net.text_projection
+        return read[torch.arange(len(tokens)), tokens.argmax(1)] @ net.text_projection
 
     def tokenise(self, texts: Sequence[str]) -> Tensor:
         """See :class:`CrossModal`."""

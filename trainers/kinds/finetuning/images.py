@@ -14,6 +14,7 @@ from torch import Tensor
 from trainers.data.base import Progress
 from trainers.data.captioned.scenes import Scene
 from trainers.data.settings import GB, cache_folder, memory_bytes
+from trainers.data.synthetic import scenes as drawn_scenes
 from trainers.errors import DataError
 from trainers.image_text.encoding import squash
 from trainers.kinds.finetuning.recipes import Recipe
@@ -50,7 +51,7 @@ def read_photos(scenes: Sequence[Scene], side: int, tell: Progress) -> tuple[Ten
         DataError: not one photo can be read, or they do not fit into memory.
     """
     _check_memory(len(scenes), side)
-    if scenes.are_drawn(scenes):
+    if drawn_scenes.are_drawn(scenes):
         return drawn_photos(scenes, side, tell), list(range(len(scenes)))
     images, kept = [], []
     for place, scene in enumerate(scenes):
@@ -84,7 +85,7 @@ def drawn_photos(
     sharper than the other, sharpness would give away what was removed.
     """
     own = min(side, scenes[0].width)
-    images = torch.from_numpy(scenes.pixels(scenes, own, removed, tell))
+    images = torch.from_numpy(drawn_scenes.pixels(scenes, own, removed, tell))
     if own == side:
         return images
     return torch.stack([squash(image.permute(1, 2, 0).numpy(), side) for image in images])
@@ -92,7 +93,7 @@ def drawn_photos(
 
 def longest_side(scenes: Sequence[Scene], side: int) -> int:
     """Side at which objects are painted over: drawn scenes have no more detail than the model sees."""
-    return min(side, scenes[0].width) if scenes.are_drawn(scenes) else LONGEST
+    return min(side, scenes[0].width) if drawn_scenes.are_drawn(scenes) else LONGEST
 
 
 def removed_pairs(
@@ -171,7 +172,7 @@ def _key(scenes: Sequence[Scene], words: Matcher, recipe: Recipe, side: int, see
     """Digest of everything that decides the pairs; pixels stand behind ids, sentences and boxes."""
     about = {name: value for name, value in asdict(recipe).items() if name not in ("originals", "removed", "ratio")}
     digest = hashlib.sha256(json.dumps([FORMAT, about, side, seed, words.words], sort_keys=True).encode())
-    digest.update(scenes.code_digest().encode() if scenes.are_drawn(scenes) else b"")
+    digest.update(drawn_scenes.code_digest().encode() if drawn_scenes.are_drawn(scenes) else b"")
     for scene in scenes:
         given = (scene.image_id, scene.captions, scene.phrases, scene.boxes, scene.classes, scene.width)
         digest.update(repr(given).encode())

@@ -17,7 +17,8 @@ child = subprocess.Popen([sys.executable, sys.argv[1]], stdin=subprocess.PIPE)
 print(child.pid, flush=True)
 time.sleep(600)
 """
-HOLD = "from trainers import leash\nleash.hold(0.5)\nopen(__file__ + '.held', 'w').close()\n"
+WATCH = "from trainers.training import parent_watch\n"
+HOLD = WATCH + "parent_watch.hold(0.5)\nopen(__file__ + '.held', 'w').close()\n"
 BUSY = {
     "code that holds the interpreter": "import ctypes\nctypes.PyDLL(None).sleep(600)\n",
     "a step of many seconds": "import numpy as np\nwhile True: np.sort(np.random.default_rng(0).random(30_000_000))\n",
@@ -60,7 +61,9 @@ def test_it_is_gone_soon_after_its_parent_was_killed(tmp_path: Path, doing: str)
 
 def test_without_a_pipe_nothing_is_held(tmp_path: Path) -> None:
     script = tmp_path / "free.py"
-    script.write_text("from trainers import leash\nimport os\nleash.hold(0)\nprint(os.getpid())\nleash.leave(7)\n")
+    script.write_text(
+        "from trainers.training import parent_watch\nimport os\nparent_watch.hold(0)\nprint(os.getpid())\nparent_watch.leave(7)\n"
+    )
     env = os.environ | {"PYTHONPATH": str(Path(__file__).resolve().parents[2])}
     done = subprocess.run([sys.executable, str(script)], stdin=subprocess.DEVNULL, capture_output=True, env=env)
     assert done.returncode == 7 and done.stdout.strip().isdigit()
