@@ -61,9 +61,7 @@ def test_it_is_gone_soon_after_its_parent_was_killed(tmp_path: Path, doing: str)
 
 def test_without_a_pipe_nothing_is_held(tmp_path: Path) -> None:
     script = tmp_path / "free.py"
-    script.write_text(
-        "from trainers.training import parent_watch\nimport os\nparent_watch.hold(0)\nprint(os.getpid())\nparent_watch.leave(7)\n"
-    )
+    script.write_text(WATCH + "import os\nparent_watch.hold(0)\nprint(os.getpid())\nparent_watch.leave(7)\n")
     env = os.environ | {"PYTHONPATH": str(Path(__file__).resolve().parents[2])}
     done = subprocess.run([sys.executable, str(script)], stdin=subprocess.DEVNULL, capture_output=True, env=env)
     assert done.returncode == 7 and done.stdout.strip().isdigit()
