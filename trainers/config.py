@@ -4,179 +4,151 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass
+from typing import ClassVar
 
 from trainers.errors import ParameterError
-from trainers.typed import check_types
+from trainers.parameters import parameter
+from trainers.typed import build, check_types
 
-Json = Any
-MAX_LOSSES = 4
+MAX_ARMS = 4
 OPTIMISERS = ("adamw", "adam")
-CLIPPED_BEFORE = 10.0  # runs written before clipping was a setting were all clipped there, and go on as they began
-
-
-@dataclass(frozen=True, kw_only=True)
-class LossChoice:
-    """A loss by catalogue name, with the parameters that differ from its defaults."""
-
-    name: str
-    parameters: Mapping[str, Json] = field(default_factory=dict)
+VERSION = 2
+BUDGET = ("minutes", "steps", "epochs")
 
 
 @dataclass(frozen=True, kw_only=True)
 class DataChoice:
-    """Which images, and how to read them. None means: find out.
+    """Which labelled images, and how to read them. None means: find out."""
 
-    Attributes:
-        source: a catalogue name (``drawn``), a folder, or a Hub id (``owner/name``).
-        subset: configuration name of a Hub set.
-        revision: commit or tag of a Hub set.
-        image_column, label_columns: column names; labels finest first.
-        train_split, test_split: split names.
-        max_images: cap on the images read from each split.
-        image_size: side in pixels of the resident square images.
-        seed: of the drawn world, the class-disjoint split and the row cap.
-    """
-
-    source: str = "drawn"
-    subset: str | None = None
-    revision: str | None = None
-    image_column: str | None = None
-    label_columns: tuple[str, ...] | None = None
-    train_split: str | None = None
-    test_split: str | None = None
-    max_images: int = 20_000
-    image_size: int | None = None
-    seed: int = 0
+    source: str = parameter(
+        "drawn", title="Images", flag="data", help="A dataset of the catalogue, a folder or a Hub id."
+    )
+    subset: str | None = parameter(None, help="Configuration of a Hub dataset.")
+    revision: str | None = parameter(None, help="Commit or tag of a Hub dataset.")
+    image_column: str | None = parameter(None, help="Column of the images; found if not given.")
+    label_columns: tuple[str, ...] | None = parameter(
+        None, help="Columns of the labels, finest first; found if not given."
+    )
+    train_split: str | None = parameter(None, help="Found if not given.")
+    test_split: str | None = parameter(None, help="Found if not given.")
+    max_images: int = parameter(
+        20_000,
+        low=1,
+        high=1_000_000,
+        title="Most images read per split",
+        help="Cap on the images read from each split.",
+    )
+    image_size: int | None = parameter(
+        None, help="Side of the square images in pixels; chosen by the dataset if not given."
+    )
+    seed: int = parameter(
+        0, low=0, high=2**31 - 1, flag="data-seed", help="Of the drawn images, the split of the classes and the cap."
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
 class SceneChoice:
-    """Which photos with sentences, and how to read them.
+    """Which images with captions and objects, and how to read them."""
 
-    Attributes:
-        source: ``drawn_scenes``, a folder, or a Hub id.
-        captions_from: another set with the sentences, joined by image id; None: the same one.
-        limit: most photos read from each split; None: all.
-        parameters: of the drawn scenes, those that differ from their defaults.
-    """
-
-    source: str = "drawn_scenes"
-    captions_from: str | None = None
-    limit: int | None = None
-    parameters: Mapping[str, Json] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, kw_only=True)
-class ModelChoice:
-    """An image-text model by catalogue name, with the parameters that differ from its defaults."""
-
-    name: str = "tiny_clip"
-    parameters: Mapping[str, Json] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, kw_only=True)
-class MendChoice:
-    """A run that fine-tunes an image-text model on photos and on object-removed photos (Kim et al. 2023, 3.3).
-
-    Attributes:
-        recipes: for each arm the parameters of :class:`trainers.kinds.finetuning.recipes.Recipe` that differ from its
-        defaults. batch: pairs of a photo and a sentence in a step.
-        queries: object-removed test photos scored while it trains; at the end all of them are.
-        gallery: sentences they are scored against while it trains; at the end all of them.
-    """
-
-    scenes: SceneChoice = field(default_factory=SceneChoice)
-    model: ModelChoice = field(default_factory=ModelChoice)
-    recipes: tuple[Mapping[str, Json], ...] = ({},)
-    batch: int = 128
-    queries: int = 200
-    gallery: int = 4000
+    source: str = parameter(
+        "drawn_scenes", title="Images", flag="data", help="drawn_scenes[:bias=0.7,...], a folder or a Hub id."
+    )
+    captions_from: str | None = parameter(None, help="Another dataset that holds the captions, joined by image id.")
+    limit: int | None = parameter(None, low=1, help="Most images read from each split.")
 
 
 @dataclass(frozen=True, kw_only=True)
 class RunConfig:
-    """Everything that decides a run: one dataset, one encoder, one to four losses trained in lockstep.
+    """What decides a run of any kind; a kind adds its own settings in a subclass.
 
-    With ``mend`` it decides a fine-tuning instead; of the rest, optimiser, learning rate and its halving, weight decay,
-    clipping, budget, seed, snapshot steps, device and threads then hold.
-
-    Attributes:
-        optimiser: one of :data:`OPTIMISERS`. ``adam`` adds the weight decay to the gradient.
-        halve_every: epochs after which the learning rate is halved, again and again; None: warm-up and a half cosine.
-        steps, minutes, epochs: the budget; whichever is reached first ends the run. At least one is set. An epoch is
-            as many steps as show every training image, or every pair of the largest recipe, once.
-        dim: embedding dimension D.
-        clip_norm: longest gradient of an arm, as L2 norm over all its weights; None: none is clipped.
-        memory: embeddings of earlier batches kept for the losses that take a gallery; 0: as each loss wants.
-        memory_after: steps before the memory is used: while the encoder still moves fast, what it remembers misleads.
-        probe_size: number of test images that the maps show.
-        snapshot_steps: steps between two frames; None: as fast as the map moves, see :mod:`trainers.training.pace`.
-        device: ``auto``, ``cpu``, ``cuda`` or ``cuda:N``.
-        threads: CPU threads for torch; None leaves torch's choice.
+    Whichever part of the budget (minutes, steps, epochs) is reached first ends the run; at least one is set.
     """
 
-    data: DataChoice = field(default_factory=DataChoice)
-    losses: tuple[LossChoice, ...] = (LossChoice(name="smooth_ap"), LossChoice(name="happier"))
-    encoder: str = "conv4"
-    encoder_parameters: Mapping[str, Json] = field(default_factory=dict)
-    dim: int = 64
-    sampler: str = "m_per_class"
-    classes_per_batch: int = 32
-    images_per_class: int = 4
-    optimiser: str = "adamw"
-    halve_every: float | None = None
-    learning_rate: float = 4e-3
-    weight_decay: float = 1e-4
-    clip_norm: float | None = None
-    memory: int = 0
-    memory_after: int = 300
-    steps: int | None = None
-    minutes: float | None = 3.0
-    epochs: float | None = None
-    seed: int = 0
-    probe_size: int = 1500
-    snapshot_steps: int | None = None
-    device: str = "auto"
-    threads: int | None = None
-    mend: MendChoice | None = None
+    kind: ClassVar[str] = ""
+    """Name of the kind in :data:`trainers.kinds.KINDS`."""
+
+    minutes: float | None = parameter(
+        3.0,
+        low=0,
+        above=True,
+        high=7 * 24 * 60,
+        slider=(0.05, 7 * 24 * 60),
+        title="Budget in minutes",
+        help="Training time; pauses and map drawing do not count.",
+    )
+    steps: int | None = parameter(
+        None,
+        low=1,
+        high=10_000_000,
+        title="Most steps",
+        help="Ends the run earlier than its minutes; empty for no limit.",
+    )
+    epochs: float | None = parameter(
+        None,
+        low=0,
+        above=True,
+        high=100_000,
+        help="Passes over the training images, or over the pairs of the largest recipe.",
+    )
+    optimiser: str = parameter("adamw", choices=OPTIMISERS, help="adam adds the weight decay to the gradient.")
+    learning_rate: float = parameter(
+        4e-3,
+        low=1e-7,
+        high=1.0,
+        log=True,
+        slider=(1e-6, 1.0),
+        help="Size of the steps at its highest; lower it if the loss jumps.",
+    )
+    halve_every: float | None = parameter(
+        None, low=0, above=True, high=100_000, help="Epochs between halvings of the learning rate; else a half cosine."
+    )
+    weight_decay: float = parameter(
+        1e-4, low=0.0, high=1.0, log=True, help="Pull of the weights towards zero; 0 for none."
+    )
+    clip_norm: float | None = parameter(
+        None,
+        low=1e-3,
+        high=1e6,
+        title="Clip gradients at norm",
+        help="Longest gradient; it holds back some losses only. Empty: none is clipped.",
+    )
+    seed: int = parameter(0, low=0, high=2**31 - 1, help="Same seed, same weights, batches and augmentation.")
+    snapshot_steps: int | None = parameter(
+        None, low=1, high=10_000_000, help="Steps between two frames of the maps; else as fast as the maps move."
+    )
+    device: str = parameter("auto", help="auto, cpu, cuda or cuda:N.")
+    threads: int | None = parameter(None, low=1, help="CPU threads of torch; torch's choice if not given.")
 
     @property
     def arms(self) -> int:
         """How many models train in lockstep."""
-        return len(self.losses if self.mend is None else self.mend.recipes)
+        raise NotImplementedError
 
     def to_json(self) -> str:
         """Canonical JSON text, the content of ``config.json``."""
-        return json.dumps(dataclasses.asdict(self), indent=2, sort_keys=True)
+        return json.dumps({"kind": self.kind, "version": VERSION} | dataclasses.asdict(self), indent=2, sort_keys=True)
 
-    @classmethod
-    def from_json(cls, text: str) -> RunConfig:
-        """Read :meth:`to_json`'s text.
+    @staticmethod
+    def from_json(text: str) -> RunConfig:
+        """Read :meth:`to_json`'s text, of this version or an earlier one, as the configuration of its kind.
 
         Raises:
-            ParameterError: the text is not a configuration of this version.
+            ParameterError: it cannot be read.
         """
+        from trainers.kinds import KINDS, migrated
+
         try:
             values = json.loads(text)
-            data = values.pop("data")
-            if data.get("label_columns") is not None:
-                data["label_columns"] = tuple(data["label_columns"])
-            losses = tuple(LossChoice(**loss) for loss in values.pop("losses"))
-            mend = _mend(values.pop("mend", None))
-            values.setdefault("clip_norm", CLIPPED_BEFORE)
-            config = cls(data=DataChoice(**data), losses=losses, mend=mend, **values)
+            if values.get("version", 1) < VERSION:
+                values = migrated(values)
+            if values.pop("version") != VERSION:
+                raise ValueError("it was written by a newer version")
+            kind = values.pop("kind")
+            if kind not in KINDS:
+                raise ValueError(f"there is no kind of run {kind!r:.40}")
+            config: RunConfig = build(KINDS[kind].config, values)
             check_types(config)
             return config
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
             raise ParameterError(f"A run configuration was needed; this one cannot be read: {error}.") from error
-
-
-def _mend(values: Mapping[str, Any] | None) -> MendChoice | None:
-    if values is None:
-        return None
-    plain = dict(values)
-    scenes, model = SceneChoice(**plain.pop("scenes")), ModelChoice(**plain.pop("model"))
-    return MendChoice(scenes=scenes, model=model, recipes=tuple(plain.pop("recipes")), **plain)

@@ -10,6 +10,7 @@ One declaration feeds the page's controls, the command line's flags, the validat
 from __future__ import annotations
 
 import dataclasses
+import importlib
 import math
 import types
 import typing
@@ -21,33 +22,66 @@ from trainers.errors import ParameterError
 
 
 @dataclass(frozen=True, kw_only=True)
+class Choice:
+    """An entry of a registry (a loss, an encoder, a model) and its parameters that differ from their defaults."""
+
+    name: str
+    parameters: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True)
 class Rule:
-    """What a parameter accepts. ``low`` and ``high`` are inclusive; ``log`` asks for a logarithmic slider."""
+    """What a parameter accepts and how it is shown.
+
+    Attributes:
+        help: one sentence, for the page, the command line and the documentation.
+        low, high: bounds, both inclusive unless ``above`` excludes ``low``.
+        choices: the accepted values.
+        log: asks for a logarithmic slider.
+        slider: bounds of the slider where they are narrower than what is accepted.
+        title: its label; the name in words if empty.
+        flag: its name on the command line; the field's own name if empty.
+        registry: ``module:NAME`` of the registry that a :class:`Choice` chooses from; imported when it is needed.
+    """
 
     help: str
     low: float | None = None
     high: float | None = None
+    above: bool = False
     choices: tuple[Any, ...] | None = None
     log: bool = False
+    slider: tuple[float, float] | None = None
+    title: str = ""
+    flag: str = ""
+    registry: str = ""
+
+    def entries(self) -> Mapping[str, Any]:
+        """The registry's descriptors by name."""
+        module, _, name = self.registry.partition(":")
+        return typing.cast("Mapping[str, Any]", getattr(importlib.import_module(module), name))
 
 
-def parameter(
-    default: Any,
-    *,
-    help: str,
-    low: float | None = None,
-    high: float | None = None,
-    choices: tuple[Any, ...] | None = None,
-    log: bool = False,
-) -> Any:
-    """A dataclass field with a default, a range and one sentence of help."""
-    rule = Rule(help=help, low=low, high=high, choices=choices, log=log)
-    return dataclasses.field(default=default, metadata={"rule": rule})
+def parameter(default: Any = dataclasses.MISSING, *, factory: Any = dataclasses.MISSING, **rule: Any) -> Any:
+    """A dataclass field with a default and a :class:`Rule`, whose attributes are the keywords."""
+    metadata = {"rule": Rule(**rule)}
+    return dataclasses.field(default=default, default_factory=factory, metadata=metadata)
+
+
+def default_of(parameters: type, name: str, default: Any) -> Any:
+    """The field ``name`` of a dataclass again, for a subclass in which it has another default."""
+    (same,) = (field for field in dataclasses.fields(parameters) if field.name == name)
+    return dataclasses.field(default=default, metadata=same.metadata)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Spec:
-    """One field, resolved: its name, base type (int, float, bool, str or tuple), whether None is allowed."""
+    """One field, resolved.
+
+    Attributes:
+        type: int, float, bool, str, tuple, :class:`Choice`, a mapping or another dataclass of parameters.
+        item: type of a tuple's items, else None.
+        optional: whether None is accepted.
+    """
 
     name: str
     type: type
@@ -64,8 +98,19 @@ def specs(parameters: type) -> tuple[Spec, ...]:
     for field in dataclasses.fields(parameters):
         base, item, optional = _resolve(hints[field.name])
         rule = field.metadata.get("rule", Rule(help=""))
-        found.append(Spec(name=field.name, type=base, item=item, optional=optional, default=field.default, rule=rule))
+        default = field.default if field.default_factory is dataclasses.MISSING else field.default_factory()
+        found.append(Spec(name=field.name, type=base, item=item, optional=optional, default=default, rule=rule))
     return tuple(found)
+
+
+def check_all(parameters: Any, owner: str) -> None:
+    """Check every field of a parameter dataclass, nested ones included.
+
+    Raises:
+        ParameterError: with the parameter, what it accepts and what it got.
+    """
+    for spec in specs(type(parameters)):
+        check(spec, getattr(parameters, spec.name), owner)
 
 
 def make(parameters: type, values: Mapping[str, Any], owner: str) -> Any:
@@ -77,7 +122,7 @@ def make(parameters: type, values: Mapping[str, Any], owner: str) -> Any:
         owner: what the parameters belong to, for the message.
 
     Raises:
-        ParameterError: with the parameter, what it accepts and what came.
+        ParameterError: with the parameter, what it accepts and what it got.
     """
     known = {spec.name: spec for spec in specs(parameters)}
     unknown = sorted(set(values) - set(known))
@@ -92,7 +137,7 @@ def check(spec: Spec, value: Any, owner: str) -> Any:
     if value is None:
         if spec.optional:
             return None
-        raise ParameterError(f"{owner}: {spec.name} needs {describe(spec)}; nothing came.")
+        raise ParameterError(f"{owner}: {spec.name} needs {describe(spec)}; got nothing.")
     if spec.type is tuple:
         items = list(value) if isinstance(value, (list, tuple)) else [value]
         return tuple(_scalar(spec, item, spec.item or float, owner) for item in items)
@@ -113,9 +158,11 @@ def describe(spec: Spec) -> str:
     if rule.choices is not None:
         return "one of " + ", ".join(str(choice) for choice in rule.choices)
     kind = spec.item or spec.type
-    words = {int: "a whole number", float: "a number", bool: "true or false", str: "text"}[kind]
+    words = {int: "a whole number", float: "a number", bool: "true or false", str: "text"}.get(kind, kind.__name__)
     if spec.type is tuple:
-        words = {int: "whole numbers", float: "numbers", str: "words"}[kind]
+        words = {int: "whole numbers", float: "numbers", str: "words"}.get(kind, f"{kind.__name__}s")
+    if rule.above:
+        return f"{words} above {rule.low:g}" + ("" if rule.high is None else f" and at most {rule.high:g}")
     if rule.low is not None and rule.high is not None:
         return f"{words} from {rule.low:g} to {rule.high:g}"
     if rule.low is not None:
@@ -124,7 +171,12 @@ def describe(spec: Spec) -> str:
 
 
 def _scalar(spec: Spec, value: Any, kind: type, owner: str) -> Any:
-    wrong = ParameterError(f"{owner}: {spec.name} needs {describe(spec)}; {value!r} came.")
+    wrong = ParameterError(f"{owner}: {spec.name} needs {describe(spec)}; got {value!r:.80}.")
+    if dataclasses.is_dataclass(kind):
+        if not isinstance(value, kind):
+            raise wrong
+        if kind is not Choice:
+            check_all(value, owner)
     if kind is bool:
         if isinstance(value, bool):
             return value
@@ -136,13 +188,25 @@ def _scalar(spec: Spec, value: Any, kind: type, owner: str) -> Any:
             raise wrong
         value = kind(value)
         low, high = spec.rule.low, spec.rule.high
-        if (low is not None and value < low) or (high is not None and value > high):
+        short = low is not None and (value <= low if spec.rule.above else value < low)
+        if short or (high is not None and value > high):
             raise wrong
-    elif not isinstance(value, str):
+    elif not isinstance(value, kind):
         raise wrong
     if spec.rule.choices is not None and value not in spec.rule.choices:
         raise wrong
+    if spec.rule.registry:
+        _check_entry(spec, value)
     return value
+
+
+def _check_entry(spec: Spec, choice: Choice | str) -> None:
+    entries, name = spec.rule.entries(), choice if isinstance(choice, str) else choice.name
+    if name not in entries:
+        what = spec.name.removesuffix("es" if spec.name.endswith("sses") else "s").replace("_", " ")
+        raise ParameterError(f"There is no {what} {name!r:.60}; choose from {', '.join(entries)}.")
+    if isinstance(choice, Choice):
+        make(entries[name].parameters, dict(choice.parameters), entries[name].title)
 
 
 def _resolve(hint: Any) -> tuple[type, type | None, bool]:
@@ -153,5 +217,6 @@ def _resolve(hint: Any) -> tuple[type, type | None, bool]:
         optional = len(inner) < len(typing.get_args(hint))
         hint = inner[0]
     if typing.get_origin(hint) is tuple:
-        return tuple, typing.get_args(hint)[0], optional
-    return hint, None, optional
+        item = typing.get_args(hint)[0]
+        return tuple, typing.get_origin(item) or item, optional
+    return typing.get_origin(hint) or hint, None, optional

@@ -1,4 +1,4 @@
-"""Whether the values of a dataclass are of the types that it declares; dataclasses themselves do not look."""
+"""Dataclasses from plain values of JSON, and whether their values are of the declared types."""
 
 from __future__ import annotations
 
@@ -10,6 +10,16 @@ from collections.abc import Mapping
 from typing import Any
 
 from trainers.parameters import is_number
+
+
+def build(kind: type, values: Mapping[str, Any]) -> Any:
+    """An instance of a dataclass from what ``json.loads`` gave: nested dataclasses and tuples are made again.
+
+    Raises:
+        TypeError: a field is unknown or missing, or what should be nested is not.
+    """
+    hints = _hints(kind)
+    return kind(**{name: _made(value, hints[name]) if name in hints else value for name, value in values.items()})
 
 
 def check_types(value: object) -> None:
@@ -28,8 +38,23 @@ def _hints(kind: type) -> dict[str, Any]:
     return typing.get_type_hints(kind)
 
 
+def _made(value: Any, hint: Any) -> Any:
+    origin, inner = typing.get_origin(hint), typing.get_args(hint)
+    if origin in (typing.Union, types.UnionType):
+        return None if value is None else _made(value, next(one for one in inner if one is not type(None)))
+    if origin is tuple and isinstance(value, (list, tuple)):
+        return tuple(_made(item, inner[0]) for item in value)
+    if dataclasses.is_dataclass(hint) and isinstance(hint, type):
+        if not isinstance(value, Mapping):
+            raise TypeError(f"{hint.__name__} needs its fields by name; got {value!r:.60}")
+        return build(hint, value)
+    return value
+
+
 def _fits(value: object, hint: Any) -> bool:
     if hint is Any:
+        return True
+    if typing.get_origin(hint) is typing.ClassVar:
         return True
     if hint is None or hint is type(None):
         return value is None

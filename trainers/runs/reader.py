@@ -10,7 +10,7 @@ import numpy as np
 from safetensors import SafetensorError
 from torch import Tensor
 
-from trainers.config import MAX_LOSSES, RunConfig
+from trainers.config import MAX_ARMS, RunConfig
 from trainers.errors import RunError
 from trainers.hierarchy import Hierarchy
 from trainers.runs import checked
@@ -77,7 +77,7 @@ class RunReader:
             text = content.decode()
             checked.json_object(text, "config.json")
             config = RunConfig.from_json(text)
-            if not 1 <= config.arms <= MAX_LOSSES:
+            if not 1 <= config.arms <= MAX_ARMS:
                 raise ValueError(f"it has {config.arms} arms")
         except (ValueError, RecursionError) as error:
             raise RunError(

@@ -1,11 +1,13 @@
-"""The one training loop: every arm of a comparison in lockstep, resumable after any step."""
+"""The training loop of every kind of run: all arms in lockstep, stage after stage, resumable after any step."""
 
 from __future__ import annotations
 
+import dataclasses
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
-from typing import Protocol
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -14,39 +16,29 @@ from trainers.data.base import Progress, silent
 from trainers.errors import RunError
 from trainers.runs import RunFolder
 from trainers.runs.records import Snapshot
-from trainers.training.clipping import Clipping
+from trainers.training.arm import Arm
 from trainers.training.device import choose
 from trainers.training.looking import Finish, Look, Looker
 from trainers.training.pace import Pace
 from trainers.training.scalars import ScalarBuffer
+from trainers.training.schedule import factor_of, in_steps
+from trainers.training.stage import Stage
 from trainers.training.validation import check
 
 CHECKPOINT_SECONDS = 5.0  # a killed run loses at most ten seconds: five, and a step and a snapshot on top
 
 
-class LoopArm(Protocol):
-    """What the loop knows of an arm: its place and title, its clipping, its steps that a device still works on, and
-    what a checkpoint of it holds."""
+@dataclass(frozen=True)
+class StageStart:
+    """Which stage is trained, and the steps and seconds of the run when it began."""
 
-    index: int
-    title: str
-
-    @property
-    def clipping(self) -> Clipping:
-        """How often its gradient was clipped."""
-
-    def settle(self) -> None:
-        """Wait for the steps taken so far; raises what was wrong with one of them."""
-
-    def tensors(self) -> dict[str, Tensor]:
-        """Everything that resuming needs, by name."""
-
-    def load(self, tensors: Mapping[str, Tensor]) -> None:
-        """Take back what :meth:`tensors` gave."""
+    index: int = 0
+    step: int = 0
+    seconds: float = 0.0
 
 
 class Loop(ABC):
-    """Trains one run folder; a subclass says what a step, a look and the last numbers are.
+    """Trains one run folder; a kind of run says what a batch, a look and the last numbers are.
 
     Builds everything in the constructor, continues from the folder's checkpoint if there is one, and then only
     :meth:`advance` moves. Usable in a worker process, in a time slice and in a test.
@@ -56,7 +48,7 @@ class Loop(ABC):
         progress: told what the set-up is doing, in words, and the fraction done; it may raise to give up.
     """
 
-    arms: Sequence[LoopArm]
+    arms: Sequence[Arm]
 
     def __init__(self, folder: RunFolder, progress: Progress | None = None) -> None:
         self.folder = folder
@@ -75,18 +67,25 @@ class Loop(ABC):
         self._pace = Pace()
         self._looker = Looker(self._device)
         self._look_begun: Look | None = None
+        self._epoch = 1
         self._build(progress or silent)
+        self.stages = tuple(in_steps(stage, self._epoch) for stage in self._stages())
+        self._stage = StageStart()
         self._restore()
 
     # ------------------------------------------------------- what a run trains
 
     @abstractmethod
     def _build(self, tell: Progress) -> None:
-        """Read the data and make :attr:`arms`."""
+        """Read the data, make :attr:`arms` and count the steps of an epoch, :attr:`_epoch`."""
+
+    def _stages(self) -> Sequence[Stage]:
+        """The stages in order; one with the run's own settings unless a kind has more."""
+        return (Stage.of(self.config),)
 
     @abstractmethod
-    def _one_step(self) -> None:
-        """One optimiser step of every arm; counts :attr:`step` up."""
+    def _batch(self) -> Any:
+        """What :meth:`Arm.step` of every arm gets in the step number :attr:`step`."""
 
     @abstractmethod
     def _look(self) -> Finish:
@@ -99,24 +98,29 @@ class Loop(ABC):
     # ----------------------------------------------------------------- public
 
     @property
+    def stage(self) -> Stage:
+        """The stage that is trained."""
+        return self.stages[self._stage.index]
+
+    @property
     def done(self) -> bool:
-        """Whether the budget is spent."""
+        """Whether the budget of the last stage is spent."""
         return self.progress >= 1.0
 
     @property
     def progress(self) -> float:
-        """Share of the budget used, 0..1; of steps and minutes the larger."""
-        steps = self.step / self.config.steps if self.config.steps else 0.0
-        time_used = self.seconds / (60 * self.config.minutes) if self.config.minutes else 0.0
-        return min(1.0, max(steps, time_used))
+        """Share of the budget used, 0..1; every stage counts alike."""
+        return (self._stage.index + self._stage_progress) / len(self.stages)
 
     @property
     def planned_steps(self) -> int | None:
-        """The number of steps the run will take: the limit, or an estimate from the speed so far."""
-        if self.config.steps and not self.config.minutes:
-            return self.config.steps
+        """The number of steps the run will take: the limits, or an estimate from the speed so far."""
+        limits = [stage.steps for stage in self.stages if stage.steps]
+        known = sum(limits) if len(limits) == len(self.stages) else None
+        if known and not any(stage.minutes for stage in self.stages):
+            return known
         if not self.step or not self.progress:
-            return self.config.steps
+            return known
         return max(self.step, round(self.step / self.progress))
 
     def advance(self, seconds: float) -> bool:
@@ -134,6 +138,8 @@ class Loop(ABC):
         while not self.done and time.monotonic() < end:
             self._timed(self._one_step)
             self._timed(self._end_look)
+            if self._stage_progress >= 1.0 and self.stage is not self.stages[-1]:
+                self._timed(self._next_stage)
             if self._snapshot_due():
                 self._timed(self.snapshot)
             if time.monotonic() - self._last_checkpoint > CHECKPOINT_SECONDS:
@@ -166,7 +172,13 @@ class Loop(ABC):
         tensors: dict[str, Tensor] = {}
         for arm in self.arms:
             tensors.update(arm.tensors())
-        about = {"step": self.step, "seconds": self.seconds, "k": self._k, "last_snapshot": self._last_snapshot[:2]}
+        about = {
+            "step": self.step,
+            "seconds": self.seconds,
+            "k": self._k,
+            "last_snapshot": self._last_snapshot[:2],
+            "stage": dataclasses.astuple(self._stage),
+        }
         self.folder.write_checkpoint(tensors, about)
         self._last_checkpoint = time.monotonic()
 
@@ -187,6 +199,33 @@ class Loop(ABC):
         self._scalars.flush()
 
     # ---------------------------------------------------------------- private
+
+    @property
+    def _stage_progress(self) -> float:
+        return self.stage.progress(self.step - self._stage.step, self.seconds - self._stage.seconds)
+
+    def _one_step(self) -> None:
+        """One optimizer step of every arm."""
+        batch = self._batch()
+        factor = factor_of(self.stage, self.step - self._stage.step, self._stage_progress, self._epoch)
+        for arm in self.arms:
+            # dropout and the like must be the same for every arm, and the same again after a resume
+            torch.manual_seed(self.config.seed * 1_000_003 + self.step)
+            started = time.monotonic()
+            scalars = arm.step(batch, factor)
+            arm.after_step()
+            scalars["images_per_s"] = scalars.pop("examples") / (time.monotonic() - started)
+            self._scalars.add(arm.index, self.step + 1, self.seconds, scalars)
+        self.step += 1
+
+    def _next_stage(self) -> None:
+        """Begin the stage after this one; a run that is killed later resumes in it."""
+        self._settle()
+        self._stage = StageStart(index=self._stage.index + 1, step=self.step, seconds=self.seconds)
+        self.folder.log(f"stage {self._stage.index + 1}, {self.stage.title}, from step {self.step}")
+        for arm in self.arms:
+            arm.begin(self.stage)
+        self.checkpoint()
 
     def _settle(self) -> None:
         """Wait for what a device still works on: the steps of every arm, and the look that has begun."""
@@ -226,15 +265,18 @@ class Loop(ABC):
 
     def _restore(self) -> None:
         found = self.folder.read_checkpoint()
-        if found is None:
-            self.folder.rewind(0)
-            return
-        tensors, about = found
+        tensors, about = found or ({}, {})
         try:
+            self._stage = StageStart(*about.get("stage", ()))  # type: ignore[misc]
+            for arm in self.arms:
+                arm.begin(self.stage)
+            if found is None:
+                self.folder.rewind(0)
+                return
             for arm in self.arms:
                 arm.load(tensors)
             self.step, self.seconds, self._k = int(about["step"]), float(about["seconds"]), int(about["k"])  # type: ignore[arg-type]
-        except (KeyError, RuntimeError, ValueError, TypeError) as error:
+        except (KeyError, IndexError, RuntimeError, ValueError, TypeError) as error:
             raise RunError(f"The checkpoint of run {self.folder.id} does not fit its configuration: {error}") from error
         step, seconds = about["last_snapshot"]  # type: ignore[misc]
         self._last_snapshot = (int(step), float(seconds), 0.0)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 
-from trainers.config import RunConfig
+from trainers.training.stage import Stage
 
 WARM_UP_STEPS = 30  # Adam's second moments are noise before about this many steps
 FLOOR = 0.02  # a run that outlives its estimate still moves
@@ -28,14 +28,14 @@ def halved(epochs: float, every: float) -> float:
     return 0.5 ** math.floor(epochs / every)
 
 
-def factor_of(config: RunConfig, step: int, progress: float, epoch: int) -> float:
-    """The factor on the learning rates that the configuration asks for; ``epoch`` is the number of steps in one."""
-    return factor(step, progress) if config.halve_every is None else halved(step / epoch, config.halve_every)
+def factor_of(stage: Stage, step: int, progress: float, epoch: int) -> float:
+    """The factor on the learning rates that a stage asks for at its own ``step``; ``epoch``: steps in one."""
+    return factor(step, progress) if stage.halve_every is None else halved(step / epoch, stage.halve_every)
 
 
-def in_steps(config: RunConfig, epoch: int) -> RunConfig:
+def in_steps(stage: Stage, epoch: int) -> Stage:
     """The same with a budget in epochs counted in steps, which it takes to know what is trained on."""
-    if config.epochs is None:
-        return config
-    most = max(1, math.ceil(config.epochs * epoch))
-    return dataclasses.replace(config, steps=most if config.steps is None else min(most, config.steps))
+    if stage.epochs is None:
+        return stage
+    most = max(1, math.ceil(stage.epochs * epoch))
+    return dataclasses.replace(stage, steps=most if stage.steps is None else min(most, stage.steps))

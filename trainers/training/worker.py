@@ -26,6 +26,7 @@ if __name__ == "__main__":
 
 # ruff: noqa: E402
 from trainers.errors import DiskFullError, RunError, UserError
+from trainers.kinds import kind_of
 from trainers.runs import RunFolder
 from trainers.runs.files import is_full
 from trainers.runs.lock import RunLock
@@ -120,7 +121,7 @@ class Worker:
         clear_remains(self.folder.path)
 
     def _train(self) -> None:
-        trainer = _loop(self.folder)(self.folder, self._setting_up)
+        trainer = kind_of(self.folder.config).loop()(self.folder, self._setting_up)
         more = True
         while more:
             self._listen()
@@ -210,17 +211,6 @@ class Worker:
             # nothing can be written: keep the sentence where a parent process can find it
             self._state = dataclasses.replace(self._state, phase="failed", error=error)
             print(f"{error} (and the run folder cannot be written: {second})", file=sys.stderr)
-
-
-def _loop(folder: RunFolder) -> type[Loop]:
-    """What trains this run. Imported late: torch takes seconds, and the run's state is on the page before it."""
-    if folder.config.mend is not None:
-        from trainers.kinds.finetuning.loop import Mender
-
-        return Mender
-    from trainers.kinds.metric_learning.loop import Trainer
-
-    return Trainer
 
 
 def watch_parent(worker: Worker) -> None:

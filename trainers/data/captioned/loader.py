@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from trainers.config import DataChoice
+from trainers.config import DataChoice, SceneChoice
 from trainers.data import decode
 from trainers.data.base import Progress, silent
 from trainers.data.captioned.box_format import BoxFormat, BoxReading, corners, decide
@@ -58,7 +58,7 @@ def load_scenes(
     """
     report = progress or silent
     if is_drawn(source):
-        return drawn_scenes(_drawn_settings(source), limit)
+        return drawn_scenes(drawn_settings(source), limit)
     folder = resolve(source).folder
     if folder is not None and folder.is_dir():
         for is_it, read in ((is_coco, read_coco), (is_entities, read_entities)):
@@ -89,12 +89,23 @@ def load_scenes(
     )
 
 
+def open_scenes(choice: SceneChoice, progress: Progress) -> SceneSet:
+    """The images of a choice, see :func:`load_scenes`."""
+    return load_scenes(choice.source, captions_from=choice.captions_from, limit=choice.limit, progress=progress)
+
+
 def is_drawn(source: str) -> bool:
     """Whether a source names the drawn scenes, with settings or without."""
     return source.strip().partition(":")[0] == DRAWN
 
 
-def _drawn_settings(source: str) -> DrawnScenes:
+def drawn_settings(source: str) -> DrawnScenes:
+    """The settings that a source such as ``drawn_scenes:bias=0.7`` names.
+
+    Raises:
+        DataError: it cannot be read.
+        ParameterError: a setting is unknown or out of range.
+    """
     values: dict[str, float] = {}
     for part in filter(None, source.strip().partition(":")[2].split(",")):
         name, _, text = part.partition("=")

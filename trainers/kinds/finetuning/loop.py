@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import time
 from collections import Counter
 from collections.abc import Sequence
 
@@ -11,25 +10,23 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from trainers.config import ModelChoice, SceneChoice
 from trainers.data.base import Progress
-from trainers.data.captioned.loader import load_scenes
+from trainers.data.captioned.loader import open_scenes
 from trainers.data.captioned.scenes import Scene, SceneSet
-from trainers.data.synthetic.scenes import DrawnScenes, drawn_scenes
 from trainers.errors import RunError
 from trainers.hierarchy import Hierarchy
 from trainers.image_text.models import MODELS, CrossModal
-from trainers.kinds.finetuning.arm import MendArm
+from trainers.kinds.finetuning.arm import RecipeArm
+from trainers.kinds.finetuning.config import FinetuningConfig
 from trainers.kinds.finetuning.images import read_photos, removed_pairs
 from trainers.kinds.finetuning.recipes import Recipe, recipe, titles
 from trainers.kinds.finetuning.training_pairs import Examples, Pool
 from trainers.metrics import counts
 from trainers.object_removal.benchmark import Exam, Examiner, Marks, make_exam
 from trainers.object_removal.vocabulary import WordTable, load_words
-from trainers.parameters import make
+from trainers.parameters import Choice
 from trainers.runs import RunFolder
 from trainers.runs.records import Probe
-from trainers.training import schedule
 from trainers.training.looking import Finish, Seen
 from trainers.training.loop import Loop
 from trainers.training.optimizer import under
@@ -37,24 +34,18 @@ from trainers.training.progress import Stages
 from trainers.training.thumbnails import COLUMNS, sheets, tile_size
 
 
-class Mender(Loop):
+class FinetuningLoop(Loop):
     """Fine-tunes one copy of a model per recipe; see :class:`trainers.training.loop.Loop`.
 
     The probe is made of test photos and of the same photos with an object painted over.
     """
 
-    arms: list[MendArm]
+    arms: list[RecipeArm]
+    config: FinetuningConfig
     exam: Exam
 
-    def _one_step(self) -> None:
-        factor = schedule.factor_of(self.config, self.step, self.progress, self._epoch)
-        for arm in self.arms:
-            torch.manual_seed(self.config.seed * 1_000_003 + self.step)
-            started = time.monotonic()
-            scalars = arm.step(self.step, factor)
-            scalars["images_per_s"] = scalars.pop("pairs") / (time.monotonic() - started)
-            self._scalars.add(arm.index, self.step + 1, self.seconds, scalars)
-        self.step += 1
+    def _batch(self) -> int:
+        return self.step
 
     def _look(self) -> Finish:
         looked_at = self.arms if self.step else self.arms[:1]  # equal weights at first: one look serves all
@@ -76,20 +67,18 @@ class Mender(Loop):
 
     def _build(self, tell: Progress) -> None:
         config = self.config
-        assert config.mend is not None  # the worker looked
         torch.manual_seed(config.seed)
         tell("loading the model", 0.0)
-        model = load_model(config.mend.model)
+        model = load_model(config.model)
         stages = Stages(tell, (1.0, 6.0, 3.0))  # about what opening, training photos and exam take
-        found = open_scenes(config.mend.scenes, stages.next())
+        found = open_scenes(config.scenes, stages.next())
         for note in found.notes:
             self.folder.log(f"photos: {note}")
-        self._cap = photo_cap(found, config.mend.scenes.limit)
+        self._cap = photo_cap(found, config.scenes.limit)
         words = load_words().with_classes(found.classes)
-        recipes = [recipe(values) for values in config.mend.recipes]
+        recipes = [recipe(values) for values in config.recipes]
         self._make_arms(model, recipes, found.splits[found.train_split], words, stages.next())
         self._epoch = max(arm.examples.epoch for arm in self.arms)
-        self.config = schedule.in_steps(config, self._epoch)
         self.exam = make_exam(found, words, model.side, progress=stages.next())  # one exam for all seeds
         self.folder.log(f"exam: {len(self.exam.queries)} removals, {len(self.exam.gallery)} sentences")
         tally = self.exam.tally
@@ -97,7 +86,7 @@ class Mender(Loop):
             f"exam: of {tally.photos} test photos {tally.unreadable} cannot be read, {tally.one_class} have fewer than "
             f"two classes, {tally.no_allowed_class} no class that the overlap rules allow"
         )
-        part = self.exam.part(config.mend.queries, config.mend.gallery)
+        part = self.exam.part(config.queries, config.gallery)
         self._live = Examiner(part, model)
         if not self._is_written(counts.QUERIES):
             self._scalars.write_at_start(len(self.arms), sizes(part))
@@ -106,7 +95,6 @@ class Mender(Loop):
     def _make_arms(
         self, model: CrossModal, recipes: Sequence[Recipe], scenes: Sequence[Scene], words: WordTable, tell: Progress
     ) -> None:
-        assert self.config.mend is not None
         stages = Stages(tell, (1.0, *(2.0 for _ in {key for key in map(_pool_key, recipes) if key})))
         originals, left_out = _originals(model, scenes, stages.next())
         if left_out:
@@ -120,21 +108,9 @@ class Mender(Loop):
                     made = removed_pairs(scenes, words, found, model.side, self.config.seed, stages.next())
                     pools[key] = _pool(model, made.images, made.texts, made.edited)
                 removed = pools[key]
-            examples = Examples(originals, removed, found, batch=self.config.mend.batch, seed=self.config.seed)
+            examples = Examples(originals, removed, found, batch=self.config.batch, seed=self.config.seed)
             self.folder.log(f"{name}: {examples.told()}")
-            self.arms.append(
-                MendArm(
-                    index,
-                    name,
-                    copy.deepcopy(model),
-                    examples,
-                    optimiser=self.config.optimiser,
-                    learning_rate=self.config.learning_rate,
-                    weight_decay=self.config.weight_decay,
-                    device=self._device,
-                    clip_norm=self.config.clip_norm,
-                )
-            )
+            self.arms.append(RecipeArm(index, name, copy.deepcopy(model), examples, self._device))
 
     def _write_probe(self, exam: Exam, found: SceneSet) -> None:
         if self.folder.probe() is not None:
@@ -173,7 +149,7 @@ def photo_cap(found: SceneSet, limit: int | None) -> dict[str, float]:
     return {counts.PHOTO_CAP: float(limit)} if limit is not None and reached else {}
 
 
-def load_model(choice: ModelChoice) -> CrossModal:
+def load_model(choice: Choice) -> CrossModal:
     """The model of the menu.
 
     Raises:
@@ -190,26 +166,17 @@ def arm_model(folder: RunFolder, arm: int) -> CrossModal:
         RunError: the run is of another kind, has no such arm or no checkpoint that can be read.
     """
     config = folder.config
-    if config.mend is None or not 0 <= arm < config.arms:
+    if not isinstance(config, FinetuningConfig) or not 0 <= arm < config.arms:
         raise RunError(f"The run {folder.id} has no fine-tuned model number {arm}.")
     found = folder.read_checkpoint()
     if found is None:
         raise RunError(f"The run {folder.id} has no checkpoint yet; let it train for some seconds.")
-    model = load_model(config.mend.model)
+    model = load_model(config.model)
     try:
         model.load_state_dict(under(found[0], f"arm{arm}/model/"))
     except RuntimeError as error:
         raise RunError(f"The checkpoint of run {folder.id} does not fit its model: {error}") from error
     return model.eval()
-
-
-def open_scenes(choice: SceneChoice, tell: Progress) -> SceneSet:
-    """The photos of a choice."""
-    if choice.source == "drawn_scenes" and choice.parameters:
-        settings: DrawnScenes = make(DrawnScenes, dict(choice.parameters), "Drawn scenes")
-        tell("drawing scenes", 0.0)
-        return drawn_scenes(settings)
-    return load_scenes(choice.source, captions_from=choice.captions_from, limit=choice.limit, progress=tell)
 
 
 def probe_labels(exam: Exam, found: SceneSet) -> tuple[np.ndarray, Hierarchy]:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
+from trainers.kinds.base import Preset, numbered
 from trainers.object_removal.captioner import WEIGHTS as BLIP
 from trainers.parameters import make, parameter
 
@@ -44,55 +44,43 @@ class Recipe:
     captioner: str = parameter("", help="Folder or Hub id of a BLIP captioner, for that choice of sentences.")
 
 
-@dataclass(frozen=True, kw_only=True)
-class Preset:
-    """Recipes that repeat one experiment of the paper.
-
-    Attributes:
-        name, title, sentence: as listed.
-        recipes: as :func:`recipe` reads them.
-        settings: of the training, by their names in :class:`trainers.config.RunConfig` and
-            :class:`trainers.config.MendChoice`, where they are not the usual ones.
-    """
-
-    name: str
-    title: str
-    sentence: str
-    recipes: tuple[Mapping[str, Any], ...] = field(default_factory=tuple)
-    settings: Mapping[str, Any] = field(default_factory=dict)
-
-
 _D: dict[str, Any] = {"removed": False}
 
 PRESETS = (
     Preset(
-        name="mend",
-        title="Mend",
+        name="default",
+        title="Fine-tune",
         sentence="Originals and object-removed photos, noun phrases deleted and objects painted over: the paper's own "
         "choice, with Telea in place of its network.",
-        recipes=({},),
+        settings={"recipes": ({},)},
     ),
     Preset(
         name="compare",
         title="With and without",
         sentence="The same fine-tuning on originals alone and on both; what differs is what removal teaches. "
         "The paper, CLIP on COCO, ODmAP@1: 59.8 against 70.1.",
-        recipes=(_D, {}),
+        settings={"recipes": (_D, {})},
     ),
     Preset(
         name="paper",
         title="As published",
         sentence="With and without, trained as in the paper: ten epochs in batches of 256 by Adam, at the model's own "
         "learning rate (CLIP 2e-6), halved every two epochs. Both take the same steps, so an epoch is one of D + D′.",
-        recipes=(_D, {}),
-        settings={"epochs": 10.0, "batch": 256, "optimiser": "adam", "halve_every": 2.0, "weight_decay": 0.0},
+        settings={
+            "recipes": (_D, {}),
+            "epochs": 10.0,
+            "batch": 256,
+            "optimiser": "adam",
+            "halve_every": 2.0,
+            "weight_decay": 0.0,
+        },
     ),
     Preset(
         name="table3_fills",
         title="Table 3, fills",
         sentence="Noun phrases deleted; the object blurred, zeroed, set to its mean, or painted over. "
         "The paper, CLIP on COCO, ODmAP@1: 67.9, 68.9, 69.1, 70.1.",
-        recipes=({"fill": "blur"}, {"fill": "zero"}, {"fill": "mean"}, {}),
+        settings={"recipes": ({"fill": "blur"}, {"fill": "zero"}, {"fill": "mean"}, {})},
     ),
     Preset(
         name="table3_texts",
@@ -100,21 +88,21 @@ PRESETS = (
         sentence="Originals alone; with a captioner's sentences; with prompts; with noun phrases deleted. "
         "The paper, CLIP on COCO, ODmAP@1: 59.8, 61.9, 73.8, 70.1. The captioner is BLIP where the paper has ClipCap: "
         "about 1 GB from the Hub, or a folder that you name.",
-        recipes=(_D, {"text": "captioner", "captioner": BLIP}, {"text": "prompts"}, {}),
+        settings={"recipes": (_D, {"text": "captioner", "captioner": BLIP}, {"text": "prompts"}, {})},
     ),
     Preset(
         name="appendix_b",
         title="Appendix B",
         sentence="As many original pairs as removed ones; removed ones alone; all original and removed pairs. "
         "The paper, CLIP on COCO, ODmAP@1: 61.5, 66.4, 70.1.",
-        recipes=({"originals": "matched", "removed": False}, {"originals": "none"}, {}),
+        settings={"recipes": ({"originals": "matched", "removed": False}, {"originals": "none"}, {})},
     ),
     Preset(
         name="figure4",
         title="Figure 4",
         sentence="More and more removed pairs per original pair: 0.02, 0.08, 0.2, 0.4, from five sentences of a photo. "
         "In the paper ODmAP@1 rises steeply to 0.1, slowly to 0.2 and is flat beyond.",
-        recipes=tuple({"ratio": ratio, "captions_each": 5} for ratio in (0.02, 0.08, 0.2, 0.4)),
+        settings={"recipes": tuple({"ratio": ratio, "captions_each": 5} for ratio in (0.02, 0.08, 0.2, 0.4))},
     ),
 )
 
@@ -150,10 +138,4 @@ def title(found: Recipe) -> str:
 
 def titles(recipes: Sequence[Recipe]) -> list[str]:
     """One title per arm, all different."""
-    plain = [title(one) for one in recipes]
-    often, seen = Counter(plain), Counter()
-    for place, name in enumerate(plain):
-        seen[name] += 1
-        if often[name] > 1:
-            plain[place] = f"{name} #{seen[name]}"
-    return plain
+    return numbered([title(one) for one in recipes])

@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import dataclasses
 import math
-import time
 
 import torch
 from torch import Tensor
@@ -15,8 +14,9 @@ from trainers.data.base import LoadedData, Progress
 from trainers.data.probe import choose_probe
 from trainers.encoders import ENCODERS, Encoder
 from trainers.kinds.metric_learning.advice import advice
-from trainers.kinds.metric_learning.arm import Arm
-from trainers.kinds.metric_learning.batches import Batches
+from trainers.kinds.metric_learning.arm import LossArm
+from trainers.kinds.metric_learning.batches import Batch, Batches
+from trainers.kinds.metric_learning.config import MetricLearningConfig
 from trainers.kinds.metric_learning.evaluation import LEFT_OUT, Observer, left_out
 from trainers.kinds.metric_learning.frozen_features import frozen_features
 from trainers.losses import LOSSES, forms, kernel
@@ -24,7 +24,6 @@ from trainers.losses._memory import give_memory
 from trainers.metrics import counts
 from trainers.runs.records import Probe
 from trainers.samplers import SAMPLERS
-from trainers.training import schedule
 from trainers.training.looking import Finish
 from trainers.training.loop import Loop
 from trainers.training.memory_estimate import Shape, check_fits
@@ -33,23 +32,15 @@ from trainers.training.thumbnails import COLUMNS, sheets, tile_size
 TRAIN_SECONDS = 10.0  # of training between two measurements of train R@1, which moves slowly and costs half a look
 
 
-class Trainer(Loop):
+class MetricLearningLoop(Loop):
     """Trains an encoder per loss; see :class:`trainers.training.loop.Loop`."""
 
-    arms: list[Arm]
+    arms: list[LossArm]
+    config: MetricLearningConfig
     _train_seen = (-1, -math.inf)  # step and seconds of the last train R@1
 
-    def _one_step(self) -> None:
-        batch = self._batches.batch(self.step)
-        factor = schedule.factor_of(self.config, self.step, self.progress, self._epoch)
-        for arm in self.arms:
-            # dropout and the like must be the same for every arm, and the same again after a resume
-            torch.manual_seed(self.config.seed * 1_000_003 + self.step)
-            started = time.monotonic()
-            scalars = arm.step(batch, factor)
-            scalars["images_per_s"] = len(batch.rows) * arm.descriptor.views / (time.monotonic() - started)
-            self._scalars.add(arm.index, self.step + 1, self.seconds, scalars)
-        self.step += 1
+    def _batch(self) -> Batch:
+        return self._batches.batch(self.step)
 
     def _look(self) -> Finish:
         training = self._train_due()
@@ -89,7 +80,6 @@ class Trainer(Loop):
                 f"batch: {per_batch} classes, all there are to train on; {config.classes_per_batch} were asked for"
             )
         self._epoch = max(1, len(compact) // (per_batch * config.images_per_class))
-        self.config = schedule.in_steps(config, self._epoch)
         for sentence in advice(config, per_batch):
             self.folder.log(f"note: {sentence}")
         labels = torch.cat([compact[:, None], data.train.labels[:, 1:]], dim=1)
@@ -97,8 +87,8 @@ class Trainer(Loop):
         images = len(data.train) + len(data.test)
         check_fits(config, Shape(images=images, channels=channels, side=side, classes=len(classes)))
         torch.manual_seed(config.seed)
-        encoder = ENCODERS[config.encoder].build(
-            channels=channels, side=side, dim=config.dim, parameters=config.encoder_parameters
+        encoder = ENCODERS[config.encoder.name].build(
+            channels=channels, side=side, dim=config.dim, parameters=config.encoder.parameters
         )
         train, test = data.train.images, data.test.images
         if encoder.frozen:
@@ -134,7 +124,7 @@ class Trainer(Loop):
         mark = f"{data.fingerprint}/{part}"
         return frozen_features(moved, images, fingerprint=mark, device=self._device, progress=tell)
 
-    def _make_arms(self, encoder: Encoder, labels: Tensor, classes: int) -> list[Arm]:
+    def _make_arms(self, encoder: Encoder, labels: Tensor, classes: int) -> list[LossArm]:
         first = torch.unique(labels, dim=0)  # sorted by the finest column, so row c is class c
         arms = []
         for index, choice in enumerate(self.config.losses):
@@ -153,19 +143,7 @@ class Trainer(Loop):
             )
             if note:
                 self.folder.log(note)
-            arms.append(
-                Arm(
-                    index,
-                    descriptor,
-                    loss,
-                    copy.deepcopy(encoder),
-                    optimiser=self.config.optimiser,
-                    learning_rate=self.config.learning_rate,
-                    weight_decay=self.config.weight_decay,
-                    device=self._device,
-                    clip_norm=self.config.clip_norm,
-                )
-            )
+            arms.append(LossArm(index, descriptor, loss, copy.deepcopy(encoder), self._device))
         return arms
 
     def _write_probe(self, data: LoadedData, rows: Tensor) -> None:

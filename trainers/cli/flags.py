@@ -1,0 +1,145 @@
+"""Flags of the command line, derived from parameters."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import json
+import os
+from collections.abc import Callable, Collection
+from pathlib import Path
+from typing import Any
+
+from trainers.errors import ParameterError
+from trainers.parameters import Choice, Spec, describe, specs
+
+SPELLING = "NAME[:PARAMETER=VALUE,...]"
+
+
+def add_flags(parser: argparse.ArgumentParser, parameters: type, only: Collection[str] | None = None) -> None:
+    """Add a flag per field of a parameter dataclass, those of nested ones included. None has a default: what is not
+    given is left out of :func:`given`.
+
+    Args:
+        only: names of fields; None: all.
+    """
+    for spec in specs(parameters):
+        if only is not None and spec.name not in only:
+            continue
+        if _is_nested(spec):
+            add_flags(parser, spec.type)
+        else:
+            _add_flag(parser, spec)
+
+
+def given(arguments: argparse.Namespace, parameters: type) -> dict[str, Any]:
+    """The fields that were given as flags, by name; nested dataclasses are made if any of theirs was given."""
+    found: dict[str, Any] = {}
+    for spec in specs(parameters):
+        if _is_nested(spec):
+            inner = given(arguments, spec.type)
+            if inner:
+                found[spec.name] = spec.type(**inner)
+        elif hasattr(arguments, _place(spec)):
+            value = getattr(arguments, _place(spec))
+            found[spec.name] = tuple(value) if isinstance(value, list) else value
+    return found
+
+
+def runs_flag(parser: argparse.ArgumentParser) -> None:
+    """Add ``--runs``, the folder of the runs."""
+    place = os.environ.get("RANKSCOPE_RUNS", "runs")
+    parser.add_argument("--runs", type=Path, default=Path(place), help="folder that holds the runs")
+
+
+def parse_choice(text: str) -> tuple[str, dict[str, Any]]:
+    """``happier:alpha=5,preset=sop`` -> the name and its parameters; lists are written ``k=1;2;4``."""
+    name, _, rest = text.partition(":")
+    return name, parse_parameters(rest)
+
+
+def parse_parameters(text: str) -> dict[str, Any]:
+    """``alpha=5,preset=sop`` as values by name; ``-`` or nothing: none.
+
+    Raises:
+        ParameterError: a part has no ``=``.
+    """
+    parameters: dict[str, Any] = {}
+    for part in filter(None, ("" if text == "-" else text).split(",")):
+        key, equals, value = part.partition("=")
+        if not equals:
+            raise ParameterError(f"NAME:PARAMETER=VALUE,... was needed; {part!r} has no '='.")
+        items = [_value(item) for item in value.split(";")]
+        parameters[key] = items if ";" in value else items[0]
+    return parameters
+
+
+def _value(text: str) -> Any:
+    try:
+        return json.loads({"none": "null", "None": "null", "True": "true", "False": "false"}.get(text, text))
+    except json.JSONDecodeError:
+        return text
+
+
+def _choice(text: str) -> Choice:
+    name, parameters = parse_choice(text)
+    return Choice(name=name, parameters=parameters)
+
+
+def _truth(text: str) -> bool:
+    if text.lower() not in ("true", "false"):
+        raise argparse.ArgumentTypeError(f"true or false was needed; got {text!r}")
+    return text.lower() == "true"
+
+
+def _add_flag(parser: argparse.ArgumentParser, spec: Spec) -> None:
+    base = spec.item or spec.type
+    readers: dict[type, Callable[[str], Any]] = {Choice: _said(_choice), bool: _truth, int: int, float: float, str: str}
+    options: dict[str, Any] = {"type": readers.get(base, _said(parse_parameters)), "default": argparse.SUPPRESS}
+    if spec.type is tuple:
+        options["nargs"] = "+"
+    if spec.rule.choices is not None:
+        options["choices"] = spec.rule.choices
+    elif base is Choice:
+        options["metavar"] = SPELLING
+    elif base not in readers:
+        options["metavar"] = "PARAMETER=VALUE,..."
+    else:
+        options["metavar"] = spec.name.upper()
+    accepts = f"{describe(spec)}; " if base in (int, float) else ""
+    text = f"{spec.rule.help.rstrip('.')} ({accepts}default: {_shown(spec.default)})".replace("%", "%%")
+    parser.add_argument(f"--{_flag(spec)}", dest=_place(spec), help=text, **options)
+
+
+def _said(read: Callable[[str], Any]) -> Callable[[str], Any]:
+    """The same reader; what is wrong becomes a message of the argument parser."""
+
+    def reader(text: str) -> Any:
+        try:
+            return read(text)
+        except ParameterError as error:
+            raise argparse.ArgumentTypeError(str(error)) from error
+
+    return reader
+
+
+def _shown(default: Any) -> str:
+    if isinstance(default, Choice):
+        return default.name
+    if isinstance(default, tuple):
+        return " ".join(map(_shown, default))
+    if isinstance(default, dict):
+        return ",".join(f"{name}={value}" for name, value in default.items()) or "-"
+    return "none" if default is None else f"{default:g}" if isinstance(default, float) else str(default)
+
+
+def _flag(spec: Spec) -> str:
+    return spec.rule.flag or spec.name.replace("_", "-")
+
+
+def _place(spec: Spec) -> str:
+    return "setting_" + _flag(spec).replace("-", "_")
+
+
+def _is_nested(spec: Spec) -> bool:
+    return dataclasses.is_dataclass(spec.type) and spec.type is not Choice

@@ -1,0 +1,31 @@
+"""The verb ``list``."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from trainers.cli.flags import runs_flag
+from trainers.errors import UserError
+from trainers.kinds import kind_of
+from trainers.runs import list_runs
+
+
+def add(verbs: Any) -> None:
+    """Add the verb."""
+    parser = verbs.add_parser("list", help="the runs, newest first")
+    runs_flag(parser)
+    parser.set_defaults(run=show)
+
+
+def show(arguments: argparse.Namespace) -> int:
+    """A line per run; a damaged one says what is wrong."""
+    for folder in list_runs(arguments.runs):
+        try:
+            state, what = folder.state(), kind_of(folder.config).line(folder.config)
+        except UserError as error:
+            print(f"{folder.id}  damaged: {error}")
+            continue
+        what = what.encode(errors="backslashreplace").decode()  # a name may hold what no terminal can print
+        print(f"{folder.id}  {state.phase:<12} step {state.step:<7} {what}")
+    return 0

@@ -1,0 +1,173 @@
+"""What a kind of run says of itself: everything that the command line, the page and the worker need to know of it."""
+
+from __future__ import annotations
+
+import argparse
+from abc import ABC, abstractmethod
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from trainers.config import BUDGET, RunConfig
+
+if TYPE_CHECKING:
+    from trainers.training.loop import Loop
+    from trainers.training.memory_estimate import Footprint, Shape
+
+
+@dataclass(frozen=True, kw_only=True)
+class ArmView:
+    """One arm as it is listed.
+
+    Attributes:
+        title: unique among the arms of its run.
+        name: of the loss or recipe.
+        label: the title of the loss or recipe itself.
+        parameters: those that differ from their defaults.
+    """
+
+    title: str
+    name: str
+    label: str
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Preset:
+    """Settings that repeat one experiment, by their names in the configuration."""
+
+    name: str
+    title: str
+    sentence: str
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+
+class Kind(ABC):
+    """A kind of run. Modules that take seconds to import are imported inside the methods that need them.
+
+    Attributes:
+        name: of its folder.
+        title: as listed.
+        verb: of the command line; ``old_verbs`` still work and say so.
+        sentence: what it does, one sentence.
+        config: the class of its configurations.
+        main, more: its settings that the page shows at once and in a fold, in this order.
+    """
+
+    name: str
+    title: str
+    verb: str
+    old_verbs: tuple[str, ...] = ()
+    sentence: str
+    order: int = 100
+    config: ClassVar[type[RunConfig]]
+    main: tuple[str, ...] = ("minutes",)
+    more: tuple[str, ...] = ("steps", "learning_rate", "weight_decay", "clip_norm", "seed")
+
+    # ------------------------------------------------------------- training
+
+    @abstractmethod
+    def loop(self) -> type[Loop]:
+        """What trains a run of this kind."""
+
+    def check(self, config: Any) -> None:  # noqa: B027 - most have nothing to add
+        """Check what the ranges of the settings do not say.
+
+        Raises:
+            UserError: the first thing that is wrong, with what is accepted and what it got.
+        """
+
+    def memory(self, config: Any, shape: Shape | None = None) -> Footprint:
+        """Memory that a run will take, estimated; ``shape`` of its images where that is known."""
+        from trainers.training.memory_estimate import Footprint
+
+        return Footprint()
+
+    def sizes(self, config: Any) -> Mapping[str, int]:
+        """Numbers that a public page bounds, by the names in :class:`explorer.settings.Limits`."""
+        return {}
+
+    def advice(self, config: Any) -> list[str]:
+        """Sentences on what would not be as its paper says; the run may start all the same."""
+        return []
+
+    # ------------------------------------------------------------- settings
+
+    def presets(self) -> Sequence[Preset]:
+        """Settings that repeat experiments."""
+        return ()
+
+    def add_flags(self, parser: argparse.ArgumentParser) -> None:  # noqa: B027
+        """Add flags of the command line beyond those of the settings."""
+
+    def configured(self, given: dict[str, Any], flags: Mapping[str, Any] | None = None) -> RunConfig:
+        """A configuration from the settings that somebody gave; the others take their defaults.
+
+        Args:
+            given: settings by name.
+            flags: what :meth:`add_flags` added, by name.
+        """
+        if any(given.get(name) is not None for name in BUDGET):
+            given = dict.fromkeys(BUDGET) | given
+        return self.config(**given)
+
+    def migrated(self, values: dict[str, Any]) -> dict[str, Any] | None:
+        """A configuration of an earlier version in today's form, or None if it is not of this kind."""
+        return None
+
+    # --------------------------------------------------------------- titles
+
+    @abstractmethod
+    def arms(self, config: Any) -> list[ArmView]:
+        """The arms in order."""
+
+    @abstractmethod
+    def source(self, config: Any) -> str:
+        """Which images, as they were asked for."""
+
+    def data_title(self, config: Any) -> str:
+        """A short name of the images, as long as they are not read."""
+        return self.source(config).rstrip("/").rsplit("/", 1)[-1]
+
+    def run_title(self, config: Any, data: str) -> str:
+        """A title of a run on images of the title ``data``."""
+        return f"{' vs '.join(arm.title for arm in self.arms(config))} on {data}"
+
+    def details(self, config: Any) -> list[str]:
+        """Words between the images and the budget in a run's summary."""
+        return []
+
+    def summary(self, config: Any, data: str) -> str:
+        """One line: images, what is special to the kind, budget, seed."""
+        clipped = "" if config.clip_norm is None else f"gradients clipped at norm {config.clip_norm:g}"
+        steps = f"{config.steps} steps" if config.steps is not None else ""
+        minutes = f"{config.minutes:g} min" if config.minutes is not None else ""
+        epochs = f"{config.epochs:g} epochs" if config.epochs is not None else ""
+        budget = " or ".join(part for part in (steps, epochs, minutes) if part)
+        parts = [data, *self.details(config), clipped, budget, f"seed {config.seed}"]
+        return ", ".join(part for part in parts if part)
+
+    def final_numbers(self, values: Mapping[str, float]) -> list[str]:
+        """Keys of the numbers over the whole test set that the command line prints, of those in ``values``."""
+        from trainers.metrics.counts import is_count
+
+        return [key for key in values if not is_count(key)]
+
+    def final_notes(self, values: Mapping[str, float]) -> list[str]:
+        """Sentences that the command line prints below them."""
+        return []
+
+    def line(self, config: Any) -> str:
+        """One line for the command line's list of runs."""
+        return f"{' vs '.join(arm.name for arm in self.arms(config))} on {self.source(config)}"
+
+
+def numbered(titles: Sequence[str]) -> list[str]:
+    """The same titles; those that occur several times are numbered."""
+    often, seen = Counter(titles), Counter[str]()
+    unique = []
+    for title in titles:
+        seen[title] += 1
+        unique.append(f"{title} #{seen[title]}" if often[title] > 1 else title)
+    return unique

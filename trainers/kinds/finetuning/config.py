@@ -1,0 +1,40 @@
+"""The settings of a run that fine-tunes an image-text model on object-removed images (Kim et al. 2023, 3.3)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from trainers.config import RunConfig, SceneChoice
+from trainers.parameters import Choice, default_of, parameter
+
+
+@dataclass(frozen=True, kw_only=True)
+class FinetuningConfig(RunConfig):
+    """One model, fine-tuned after one to four recipes in lockstep."""
+
+    kind: ClassVar[str] = "finetuning"
+
+    scenes: SceneChoice = parameter(factory=SceneChoice, help="Which images with captions.")
+    model: Choice = parameter(
+        Choice(name="tiny_clip"),
+        registry="trainers.image_text.models:MODELS",
+        help="`python -m trainers models` lists them.",
+    )
+    recipes: tuple[Mapping[str, Any], ...] = parameter(
+        ({},),
+        help="One to four, e.g. removed=false fill=zero,ratio=0.2; `-` is the default recipe.",
+    )
+    batch: int = parameter(128, low=8, high=4096, help="Pairs of an image and a caption in a step.")
+    queries: int = parameter(200, low=10, high=100_000, help="Object-removed test images scored while it trains.")
+    gallery: int = parameter(4000, low=100, high=10_000_000, help="Captions they are scored against while it trains.")
+
+    minutes: float | None = default_of(RunConfig, "minutes", None)
+    steps: int | None = default_of(RunConfig, "steps", 250)
+    weight_decay: float = default_of(RunConfig, "weight_decay", 1e-2)
+
+    @property
+    def arms(self) -> int:
+        """How many models train in lockstep: one per recipe."""
+        return len(self.recipes)

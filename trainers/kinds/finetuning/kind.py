@@ -1,0 +1,151 @@
+"""Fine-tuning of an image-text model on object-removed images (Kim et al. 2023, 3.3)."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from trainers.config import BUDGET, RunConfig
+from trainers.errors import ParameterError
+from trainers.kinds._version1 import shared
+from trainers.kinds.base import ArmView, Kind, Preset
+from trainers.kinds.finetuning.config import FinetuningConfig
+from trainers.parameters import Choice
+
+if TYPE_CHECKING:
+    from trainers.training.loop import Loop
+    from trainers.training.memory_estimate import Footprint, Shape
+
+_FINAL = ("ODmAP_at_1", "rerendered_ODmAP_at_1", "hallucination_at_1", "i2t_R_at_1", "i2t_R_at_5", "t2i_R_at_1")
+_OLD_PRESETS = {"mend": "default"}
+
+
+class Finetuning(Kind):
+    """See the module."""
+
+    name = "finetuning"
+    title = "Fine-tuning on object-removed images"
+    verb = "finetune"
+    old_verbs = ("mend",)
+    sentence = "Fine-tune an image-text model on object-removed images, after one to four recipes in lockstep."
+    order = 2
+    config: ClassVar[type[RunConfig]] = FinetuningConfig
+
+    def loop(self) -> type[Loop]:
+        """The loop over recipes."""
+        from trainers.kinds.finetuning.loop import FinetuningLoop
+
+        return FinetuningLoop
+
+    def check(self, config: FinetuningConfig) -> None:
+        """Check recipes and model, and that the images may be opened here."""
+        from trainers.kinds.finetuning.validation import check
+
+        check(config)
+
+    def memory(self, config: FinetuningConfig, shape: Shape | None = None) -> Footprint:
+        """A model, its copies and its batch, from the size that its descriptor states."""
+        from trainers.kinds.finetuning.memory import footprint
+
+        return footprint(config)
+
+    def sizes(self, config: FinetuningConfig) -> Mapping[str, int]:
+        """The batch."""
+        return {"batch": config.batch}
+
+    def presets(self) -> Sequence[Preset]:
+        """Experiments of the paper."""
+        from trainers.kinds.finetuning.recipes import PRESETS
+
+        return PRESETS
+
+    def add_flags(self, parser: argparse.ArgumentParser) -> None:
+        """The captioner of all recipes that need one."""
+        parser.add_argument("--captioner", help="folder or Hub id of a BLIP captioner, for recipes with text=captioner")
+
+    def configured(self, given: dict[str, Any], flags: Mapping[str, Any] | None = None) -> FinetuningConfig:
+        """What is not given comes from the preset, the model (its learning rate) or the defaults."""
+        flags = flags or {}
+        preset = self._preset(flags.get("preset"))
+        settings = dict(preset.settings)
+        if any(settings.get(name) for name in BUDGET):
+            settings = dict.fromkeys(BUDGET) | settings
+        if any(given.get(name) is not None for name in BUDGET):
+            settings |= dict.fromkeys(BUDGET)
+        settings |= given
+        if flags.get("captioner"):
+            own = {"captioner": flags["captioner"]}
+            settings["recipes"] = tuple(
+                {**one, **own} if one.get("text") == "captioner" else one for one in settings["recipes"]
+            )
+        model = settings.get("model", FinetuningConfig().model)
+        return FinetuningConfig(**{"learning_rate": learning_rate_of(model)} | settings)
+
+    def migrated(self, values: dict[str, Any]) -> dict[str, Any] | None:
+        """A configuration of version 1 with a fine-tuning in it; what it did not use is left behind."""
+        own = values.get("mend")
+        if own is None:
+            return None
+        settings = own["scenes"].pop("parameters", {})
+        if settings:
+            own["scenes"]["source"] += ":" + ",".join(f"{name}={value}" for name, value in settings.items())
+        return shared(values) | own | {"kind": self.name}
+
+    def final_numbers(self, values: Mapping[str, float]) -> list[str]:
+        """The main ones; there are dozens."""
+        return [key for key in _FINAL if key in values]
+
+    def arms(self, config: FinetuningConfig) -> list[ArmView]:
+        """One per recipe."""
+        from trainers.kinds.finetuning.recipes import recipe, titles
+
+        names = titles([recipe(values) for values in config.recipes])
+        return [
+            ArmView(title=name, name="recipe", label=name, parameters=dict(values))
+            for name, values in zip(names, config.recipes, strict=True)
+        ]
+
+    def source(self, config: FinetuningConfig) -> str:
+        """drawn_scenes, a folder or a Hub id."""
+        return config.scenes.source
+
+    def data_title(self, config: FinetuningConfig) -> str:
+        """The title of the drawn scenes, or the last part of a path or id."""
+        from trainers.data.captioned.loader import is_drawn
+
+        return "Drawn scenes" if is_drawn(config.scenes.source) else super().data_title(config)
+
+    def run_title(self, config: FinetuningConfig, data: str) -> str:
+        """The model and the images."""
+        return f"Fine-tuning {_model_title(config)} on {data}"
+
+    def details(self, config: FinetuningConfig) -> list[str]:
+        """Model and batch."""
+        return [_model_title(config), f"{config.batch} pairs a step"]
+
+    def line(self, config: FinetuningConfig) -> str:
+        """The model and the images."""
+        return f"fine-tuning {config.model.name} on {config.scenes.source}"
+
+    def _preset(self, name: str | None) -> Preset:
+        presets = {preset.name: preset for preset in self.presets()}
+        name = _OLD_PRESETS.get(name or "", name) or next(iter(presets))
+        if name not in presets:
+            raise ParameterError(f"There is no preset {name!r}; choose from {', '.join(presets)}.")
+        return presets[name]
+
+
+def learning_rate_of(model: Choice) -> float:
+    """A model's own learning rate; any number for an unknown one, which is refused later."""
+    from trainers.image_text.models import MODELS
+
+    return MODELS[model.name].learning_rate if model.name in MODELS else FinetuningConfig().learning_rate
+
+
+def _model_title(config: FinetuningConfig) -> str:
+    """The model's title; the bare name of one that this program does not know."""
+    from trainers.image_text.models import MODELS
+
+    name = config.model.name
+    return MODELS[name].title if name in MODELS else name

@@ -1,0 +1,55 @@
+"""Is this a fine-tuning that can be started?"""
+
+from __future__ import annotations
+
+from trainers.config import MAX_ARMS
+from trainers.data.captioned.loader import drawn_settings, is_drawn
+from trainers.errors import ParameterError
+from trainers.kinds.finetuning.config import FinetuningConfig
+from trainers.training.validation import check_source
+
+
+def check(config: FinetuningConfig) -> None:
+    """Check recipes, model and images.
+
+    Raises:
+        ParameterError: the first thing that is wrong, with what is accepted and what it got.
+        DataError: a source that may not be opened here.
+    """
+    if not 1 <= len(config.recipes) <= MAX_ARMS:
+        raise ParameterError(f"A run compares one to {MAX_ARMS} recipes; got {len(config.recipes)}.")
+    _check_captioners(config)
+    _check_model(config)
+    for source in filter(None, (config.scenes.source, config.scenes.captions_from)):
+        check_source(source)
+    if is_drawn(config.scenes.source):
+        drawn_settings(config.scenes.source)
+    if not config.scenes.source.strip():
+        raise ParameterError("A fine-tuning needs images: drawn_scenes, a folder or a Hub id; got nothing.")
+
+
+def _check_captioners(config: FinetuningConfig) -> None:
+    from trainers.data import access
+    from trainers.kinds.finetuning.recipes import recipe, title
+    from trainers.object_removal import captioner
+
+    for chosen in map(recipe, config.recipes):
+        if chosen.captioner and access.public():
+            raise ParameterError("A captioner cannot be named on a public page. Choose phrases or prompts.")
+        reason = captioner.missing(chosen.captioner) if chosen.removed and chosen.text == "captioner" else None
+        if reason is not None:
+            raise ParameterError(
+                f"No captioner can be had for the recipe {title(chosen)}: {reason} Another BLIP captioner can be named "
+                "in `captioner`, as a folder or a Hub id."
+            )
+
+
+def _check_model(config: FinetuningConfig) -> None:
+    from trainers.image_text.models import MODELS
+
+    model = MODELS[config.model.name]
+    if not model.trainable:
+        raise ParameterError(f"{model.title} cannot be fine-tuned here; choose another model.")
+    reason = model.missing(model.checked(config.model.parameters))
+    if reason is not None:
+        raise ParameterError(reason)

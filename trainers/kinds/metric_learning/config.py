@@ -1,0 +1,70 @@
+"""The settings of a metric-learning run."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from trainers.config import DataChoice, RunConfig
+from trainers.parameters import Choice, parameter
+
+
+@dataclass(frozen=True, kw_only=True)
+class MetricLearningConfig(RunConfig):
+    """One dataset, one encoder, one to four losses trained in lockstep on the same batches."""
+
+    kind: ClassVar[str] = "metric_learning"
+
+    data: DataChoice = parameter(factory=DataChoice, help="Which images.")
+    losses: tuple[Choice, ...] = parameter(
+        (Choice(name="smooth_ap"), Choice(name="happier")),
+        registry="trainers.losses:LOSSES",
+        title="Loss",
+        help="One to four, e.g. smooth_ap happier:alpha=5,weight_proxy=0.5.",
+    )
+    encoder: Choice = parameter(
+        Choice(name="conv4"), registry="trainers.encoders:ENCODERS", help="`python -m trainers encoders` lists them."
+    )
+    dim: int = parameter(
+        64, low=2, high=4096, log=True, slider=(2, 2048), title="Embedding size", help="Numbers in each embedding."
+    )
+    sampler: str = parameter(
+        "m_per_class",
+        registry="trainers.samplers:SAMPLERS",
+        title="Classes of a batch",
+        help="How the classes that share a batch are drawn.",
+    )
+    classes_per_batch: int = parameter(
+        32, low=2, high=2048, slider=(2, 128), help="More classes give each image more to be told from."
+    )
+    images_per_class: int = parameter(
+        4, low=2, high=256, slider=(2, 32), help="Ranking losses need several images of each class."
+    )
+    memory: int = parameter(
+        0,
+        low=0,
+        high=262_144,
+        title="Cross-batch memory",
+        help="Embeddings of earlier batches to compare with too; 0 leaves it to the loss, mostly none.",
+    )
+    memory_after: int = parameter(
+        300,
+        low=0,
+        high=10_000_000,
+        title="Memory from step",
+        help="Steps before the memory is used; early on, old embeddings mislead.",
+    )
+    probe_size: int = parameter(
+        1500,
+        low=20,
+        high=50_000,
+        slider=(100, 20_000),
+        log=True,
+        title="Images on the maps",
+        help="Test images shown on the maps.",
+    )
+
+    @property
+    def arms(self) -> int:
+        """How many models train in lockstep: one per loss."""
+        return len(self.losses)

@@ -1,0 +1,131 @@
+"""Metric learning on labelled images: one to four losses in lockstep."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from trainers.config import MAX_ARMS, RunConfig
+from trainers.errors import ParameterError
+from trainers.kinds._version1 import shared
+from trainers.kinds.base import ArmView, Kind, numbered
+from trainers.kinds.metric_learning.config import MetricLearningConfig
+from trainers.parameters import Choice
+
+if TYPE_CHECKING:
+    from trainers.training.loop import Loop
+    from trainers.training.memory_estimate import Footprint, Shape
+
+
+class MetricLearning(Kind):
+    """See the module."""
+
+    name = "metric_learning"
+    title = "Metric learning"
+    verb = "train"
+    sentence = "Train one to four losses in lockstep on the same labelled images."
+    order = 1
+    config: ClassVar[type[RunConfig]] = MetricLearningConfig
+    more = (
+        "steps",
+        "classes_per_batch",
+        "images_per_class",
+        "learning_rate",
+        "weight_decay",
+        "clip_norm",
+        "dim",
+        "memory",
+        "memory_after",
+        "seed",
+        "probe_size",
+    )
+
+    def loop(self) -> type[Loop]:
+        """The loop over losses."""
+        from trainers.kinds.metric_learning.loop import MetricLearningLoop
+
+        return MetricLearningLoop
+
+    def check(self, config: MetricLearningConfig) -> None:
+        """Check the number of losses, and that the images may be opened here."""
+        from trainers.training.validation import check_source
+
+        if not 1 <= len(config.losses) <= MAX_ARMS:
+            raise ParameterError(f"A run compares one to {MAX_ARMS} losses; got {len(config.losses)}.")
+        check_source(config.data.source)
+
+    def memory(self, config: MetricLearningConfig, shape: Shape | None = None) -> Footprint:
+        """Encoders, activations, cross-batch memories and pairs."""
+        from trainers.kinds.metric_learning.memory import footprint
+
+        return footprint(config, shape)
+
+    def sizes(self, config: MetricLearningConfig) -> Mapping[str, int]:
+        """Batch, embedding, cross-batch memory and probe."""
+        batch = config.classes_per_batch * config.images_per_class
+        return {"batch": batch, "dim": config.dim, "memory": config.memory, "probe": config.probe_size}
+
+    def advice(self, config: MetricLearningConfig) -> list[str]:
+        """Losses that the run's batches do not suit."""
+        from trainers.kinds.metric_learning.advice import advice
+
+        return advice(config)
+
+    def migrated(self, values: dict[str, Any]) -> dict[str, Any] | None:
+        """A configuration of version 1 without a fine-tuning in it."""
+        if values.pop("mend", None) is not None:
+            return None
+        common = shared(values)
+        encoder = {"name": values.pop("encoder"), "parameters": values.pop("encoder_parameters", {})}
+        return values | common | {"kind": self.name, "encoder": encoder}
+
+    def final_notes(self, values: Mapping[str, float]) -> list[str]:
+        """How many queries count for nothing since no image of theirs can be found."""
+        from trainers.kinds.metric_learning.evaluation import LEFT_OUT, left_out
+
+        missing = values.get(LEFT_OUT, 0.0)
+        return [left_out(missing, "of the test set")] if missing else []
+
+    def arms(self, config: MetricLearningConfig) -> list[ArmView]:
+        """One per loss; the same loss twice is told apart by its parameters, or by number."""
+        labels = [_label(choice) for choice in config.losses]
+        often = Counter(labels)
+        titles = [
+            f"{label} ({_parameters(choice)})" if often[label] > 1 and choice.parameters else label
+            for label, choice in zip(labels, config.losses, strict=True)
+        ]
+        return [
+            ArmView(title=title, name=choice.name, label=label, parameters=dict(choice.parameters))
+            for title, label, choice in zip(numbered(titles), labels, config.losses, strict=True)
+        ]
+
+    def source(self, config: MetricLearningConfig) -> str:
+        """A dataset of the catalogue, a folder or a Hub id."""
+        return config.data.source
+
+    def data_title(self, config: MetricLearningConfig) -> str:
+        """The catalogue's title, or the last part of a path or id."""
+        from trainers.data import SOURCES
+
+        source = config.data.source
+        return SOURCES[source].title if source in SOURCES else super().data_title(config)
+
+    def details(self, config: MetricLearningConfig) -> list[str]:
+        """Encoder and batch."""
+        from trainers.encoders import ENCODERS
+
+        name = config.encoder.name
+        encoder = ENCODERS[name].title if name in ENCODERS else name
+        return [encoder, f"{config.classes_per_batch} classes x {config.images_per_class} images"]
+
+
+def _label(choice: Choice) -> str:
+    """The loss's title; the bare name of one that this program does not know."""
+    from trainers.losses import LOSSES
+
+    return LOSSES[choice.name].title if choice.name in LOSSES else choice.name
+
+
+def _parameters(choice: Choice) -> str:
+    return ", ".join(f"{name} {value}" for name, value in sorted(choice.parameters.items()))

@@ -1,0 +1,109 @@
+"""One arm of a comparison: networks that train together, and their optimizer."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+import torch
+from torch import Tensor, nn
+
+from trainers.training.clipping import Clipping
+from trainers.training.deferred import depth_for
+from trainers.training.optimizer import Stepper, under
+from trainers.training.stage import Stage
+
+
+class Arm(ABC):
+    """Steps its networks; the arms of a run start from the same weights and see the same data.
+
+    A subclass may hold more networks than one trains: a copy that follows by a moving average, say, is a network of a
+    name that no stage trains, moved in :meth:`after_step`.
+
+    Args:
+        index, title: of the arm.
+        networks: by the names that a checkpoint gives them.
+        device: where they are.
+    """
+
+    what: ClassVar[str] = "images"
+    """What a batch holds, for the message of a bad step."""
+
+    def __init__(self, index: int, title: str, networks: Mapping[str, nn.Module], device: torch.device) -> None:
+        self.index = index
+        self.title = title
+        self.networks = dict(networks)
+        self._device = device
+
+    def begin(self, stage: Stage) -> None:
+        """Train what ``stage`` trains from now on, with a new optimizer."""
+        trained = {name: net for name, net in self.networks.items() if stage.networks is None or name in stage.networks}
+        groups = [group for group in self.groups(trained, stage) if group["params"]]
+        self._stepper = Stepper(
+            groups, optimiser=stage.optimiser, clip_norm=stage.clip_norm, depth=depth_for(self._device)
+        )
+
+    @abstractmethod
+    def groups(self, networks: Mapping[str, nn.Module], stage: Stage) -> list[dict[str, Any]]:
+        """Parameter groups of the optimizer, each with ``params``, ``lr`` and ``weight_decay``."""
+
+    @abstractmethod
+    def step(self, batch: Any, factor: float) -> dict[str, Tensor | float]:
+        """One optimizer step.
+
+        Args:
+            batch: what the loop made for this step.
+            factor: the schedule's factor on the learning rates, 0..1.
+
+        Returns:
+            ``loss`` and whatever else is shown, as scalars on the device; ``examples``, how many the batch held.
+
+        Raises:
+            NonFiniteLossError: this step, or on a GPU the one before, was bad; it changed no weight.
+        """
+
+    def after_step(self) -> None:  # noqa: B027 - most do nothing
+        """Called after every step, before the next arm's."""
+
+    def descend(self, loss: Tensor, factor: float, step: int, rows: Tensor) -> None:
+        """Let the optimizer descend ``loss``; ``step`` and ``rows`` of the batch are for the message of a bad step."""
+        self._stepper.step(loss, factor, lambda value, norm: self._blame(step, rows, value, norm))
+
+    def settle(self) -> None:
+        """Wait for the steps taken so far.
+
+        Raises:
+            NonFiniteLossError: one of them was bad.
+        """
+        self._stepper.settle()
+
+    @property
+    def clipping(self) -> Clipping:
+        """How often this arm's gradient was clipped."""
+        return self._stepper.clipping
+
+    def tensors(self) -> dict[str, Tensor]:
+        """The state of the networks and of the optimizer by name, for a checkpoint."""
+        prefix = f"arm{self.index}"
+        states = {
+            f"{prefix}/{network}/{name}": value
+            for network, net in self.networks.items()
+            for name, value in net.state_dict().items()
+        }
+        return states | self._stepper.tensors(f"{prefix}/optimiser/")
+
+    def load(self, tensors: Mapping[str, Tensor]) -> None:
+        """Take back what :meth:`tensors` gave."""
+        own = under(tensors, f"arm{self.index}/")
+        for network, net in self.networks.items():
+            net.load_state_dict(under(own, f"{network}/"))
+        self._stepper.load(under(own, "optimiser/"))
+
+    def _blame(self, step: int, rows: Tensor, value: float, norm: float) -> str:
+        first = ", ".join(str(row) for row in rows[:6].tolist())
+        return (
+            f"{self.title} stopped being a number (loss {value}, gradient {norm}) in step {step + 1}. The batch held "
+            f"{len(rows)} {self.what}, the first of them training rows {first}. The weights are as they were before "
+            "this step. Try a smaller learning rate, or look at these images."
+        )
