@@ -11,8 +11,10 @@ from pathlib import Path
 import numpy as np
 from PIL import Image, ImageDraw
 
-from trainers.config import DataChoice, LossChoice, RunConfig
+from trainers.config import DataChoice
 from trainers.hierarchy import Hierarchy
+from trainers.kinds.metric_learning.config import MetricLearningConfig
+from trainers.parameters import Choice
 from trainers.runs import RunFolder
 from trainers.runs.lock import RunLock
 from trainers.runs.records import Frame, FrameArm, Probe, RunState, Scalar, Snapshot
@@ -38,8 +40,10 @@ def make_run(
     ``queued`` and ``starting`` runs have no probe, as in life. ``layout=False`` leaves out the maps. A run in an active
     phase reads as ``interrupted`` unless its lock is held: see :func:`alive`.
     """
-    losses = tuple(LossChoice(name=name) for name in LOSSES[:arms])
-    folder = RunFolder.create(root, RunConfig(data=DataChoice(), losses=losses, seed=seed, probe_size=points))
+    losses = tuple(Choice(name=name) for name in LOSSES[:arms])
+    folder = RunFolder.create(
+        root, MetricLearningConfig(data=DataChoice(), losses=losses, seed=seed, probe_size=points)
+    )
     if phase in WITH_PROBE:
         write_probe(folder, points)
         for k in range(frames):

@@ -8,7 +8,9 @@ from pathlib import Path
 import numpy as np
 from PIL import Image
 
-from trainers.config import DataChoice, LossChoice, RunConfig
+from trainers.config import DataChoice, RunConfig
+from trainers.kinds.metric_learning.config import MetricLearningConfig
+from trainers.parameters import Choice
 
 SIDE = 24
 
@@ -31,7 +33,7 @@ def tiny_config(folder: Path, *losses: str, **changes: object) -> RunConfig:
     """A run of a few steps on :func:`write_images`."""
     values: dict[str, object] = {
         "data": DataChoice(source=str(folder), image_size=24),
-        "losses": tuple(LossChoice(name=name) for name in losses or ("smooth_ap", "supcon_out")),
+        "losses": tuple(Choice(name=name) for name in losses or ("smooth_ap", "supcon_out")),
         "encoder_parameters": {"width": 8},
         "dim": 16,
         "classes_per_batch": 4,
@@ -42,7 +44,10 @@ def tiny_config(folder: Path, *losses: str, **changes: object) -> RunConfig:
         "device": "cpu",
         "threads": 1,
     }
-    return RunConfig(**(values | changes))  # type: ignore[arg-type]
+    values |= changes
+    encoder, parameters = values.pop("encoder", MetricLearningConfig().encoder.name), values.pop("encoder_parameters")
+    values["encoder"] = Choice(name=encoder, parameters=parameters)  # type: ignore[arg-type]
+    return MetricLearningConfig(**values)  # type: ignore[arg-type]
 
 
 def _disc(colour: np.ndarray, draws: np.random.Generator) -> np.ndarray:

@@ -90,6 +90,12 @@ class Spec:
     default: Any
     rule: Rule
 
+    @property
+    def label(self) -> str:
+        """Its title, or its name in words: ``images_per_class`` becomes ``Images per class``."""
+        words = self.rule.title or self.name.replace("_", " ").strip()
+        return words[:1].upper() + words[1:]
+
 
 def specs(parameters: type) -> tuple[Spec, ...]:
     """The fields of a parameter dataclass in order."""

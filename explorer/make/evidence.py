@@ -20,8 +20,10 @@ from typing import Any
 
 import numpy as np
 
-from trainers.config import MendChoice, RunConfig
+from explorer.make._scenes import fewer_scenes
+from trainers.config import RunConfig
 from trainers.errors import UserError
+from trainers.kinds.finetuning.config import FinetuningConfig
 from trainers.metrics.bootstrap import bootstrap
 
 
@@ -75,7 +77,6 @@ COLUMNS = {
 
 def main(argv: list[str]) -> int:
     """Train and score what is not there yet, and print the table."""
-    from trainers.cli.finetune import STEPS
     from trainers.image_text.models import MODELS
 
     parser = argparse.ArgumentParser(
@@ -84,8 +85,8 @@ def main(argv: list[str]) -> int:
         formatter_class=argparse.ArgumentDefaultsHelpFormatter,
     )
     parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2])
-    parser.add_argument("--steps", type=int, default=STEPS)
-    parser.add_argument("--learning-rate", type=float, default=MODELS[MendChoice().model.name].learning_rate)
+    parser.add_argument("--steps", type=int, default=FinetuningConfig().steps)
+    parser.add_argument("--learning-rate", type=float, default=MODELS[FinetuningConfig().model.name].learning_rate)
     parser.add_argument("--kept", type=Path, default=Path("runs") / "evidence", help="where the values are kept")
     parser.add_argument("--rows", nargs="+", choices=list(ROWS), default=list(ROWS), help="rows of the table")
     parser.add_argument("--scenes", type=int, default=None, help="train scenes; the drawn scenes' default if not given")
@@ -126,19 +127,15 @@ def _path(kept: Path, row: Row, seed: int) -> Path:
 
 
 def _config(row: Row, seed: int, arguments: argparse.Namespace) -> RunConfig:
-    from trainers.cli.finetune import WEIGHT_DECAY, fewer_scenes
-
     trained = row.recipe is not None
     recipe = dict(row.recipe) if row.recipe is not None else {"removed": False}
-    return RunConfig(
-        losses=(),
-        mend=MendChoice(scenes=fewer_scenes(arguments.scenes), recipes=(recipe,)),
+    return FinetuningConfig(
+        scenes=fewer_scenes(arguments.scenes),
+        recipes=(recipe,),
         learning_rate=arguments.learning_rate,
-        weight_decay=WEIGHT_DECAY,
         steps=arguments.steps if trained else 1,
-        minutes=None,
         seed=seed if trained else 0,  # nothing is trained, so nothing depends on the seed
-        snapshot_steps=10_000_000,  # the exam comes at the end
+        snapshot_steps=10_000_000,  # the benchmark comes at the end
         threads=arguments.threads,
     )
 

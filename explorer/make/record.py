@@ -1,7 +1,7 @@
 """``python -m explorer.make.record``: train a comparison, draw its maps and keep what a replay needs.
 
 The recordings in ``assets/recorded`` are made by this command and nothing else. It takes the flags of
-``python -m trainers train``; after a first word ``mend``, those of ``python -m trainers mend``.
+``python -m trainers train``; after another verb that starts runs as its first word, those of that verb.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from tqdm import tqdm
 from explorer.layout.frames import Layouter
 from explorer.layout.plan import thin
 from explorer.layout.umap_step import warm_up
-from trainers.cli.finetune import add_mend_flags, mend_config
-from trainers.cli.main import add_train_flags, config_from, parse_choice
 from trainers.cli.progress import train_to_end
+from trainers.cli.start import add_kind_flags, configuration
 from trainers.config import RunConfig
 from trainers.errors import UserError
+from trainers.kinds import KINDS
 from trainers.runs import RunFolder
 from trainers.runs.records import Frame, Snapshot
 from trainers.training.validation import check
@@ -39,13 +39,14 @@ def main(argv: list[str]) -> int:
         description=__doc__,
         formatter_class=argparse.ArgumentDefaultsHelpFormatter,
     )
-    mending = argv[:1] == ["mend"]
-    (add_mend_flags if mending else add_train_flags)(parser)
+    kinds = {verb: kind for kind in KINDS.values() for verb in (kind.verb, *kind.old_verbs)}
+    kind = kinds.get(argv[0] if argv else "") or next(iter(KINDS.values()))
+    add_kind_flags(parser, kind)
     parser.add_argument("--out", type=Path, default=Path("assets") / "recorded", help="folder of the recordings")
     parser.add_argument("--frames", type=int, default=48, help="frames to keep, evenly spaced")
-    arguments = parser.parse_args(argv[mending:])
+    arguments = parser.parse_args(argv[1:] if argv[:1] and argv[0] in kinds else argv)
     try:
-        config = mend_config(arguments, parse_choice) if mending else config_from(arguments)
+        config = configuration(arguments, kind)
         check(config)
         path = record(config, arguments.out, frames=arguments.frames)
     except UserError as error:

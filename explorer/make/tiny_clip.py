@@ -7,13 +7,16 @@ import sys
 import tempfile
 from pathlib import Path
 
-from trainers.cli.finetune import STEPS, WEIGHT_DECAY, fewer_scenes, mend_summary
+from explorer.make._scenes import fewer_scenes
 from trainers.cli.progress import train_to_end
-from trainers.config import MendChoice, ModelChoice, RunConfig
+from trainers.cli.work import result
+from trainers.config import RunConfig
 from trainers.errors import UserError
 from trainers.image_text.models import MODELS
 from trainers.image_text.models.tiny_clip import ASSETS, TinyClip, save_folder
+from trainers.kinds.finetuning.config import FinetuningConfig
 from trainers.kinds.finetuning.loop import arm_model
+from trainers.parameters import Choice
 from trainers.runs import RunFolder
 
 COMMAND = "python -m explorer.make.tiny_clip"
@@ -42,7 +45,9 @@ def main(argv: list[str]) -> int:
     parser = argparse.ArgumentParser(prog=COMMAND, description=__doc__)
     parser.add_argument("--out", type=Path, default=ASSETS, help="folder for tiny_clip and tiny_clip_mended")
     parser.add_argument("--steps", type=int, default=900, help="of the first training")
-    parser.add_argument("--mend-steps", type=int, default=STEPS, help="of the mending; 0 leaves it out")
+    parser.add_argument(
+        "--mend-steps", type=int, default=FinetuningConfig().steps, help="of the mending; 0 leaves it out"
+    )
     parser.add_argument("--keep-base", action="store_true", help="mend the tiny_clip that is there")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--scenes", type=int, default=None, help="train scenes; the drawn scenes' default if not given")
@@ -50,12 +55,12 @@ def main(argv: list[str]) -> int:
     arguments = parser.parse_args(argv)
     try:
         base, mended = arguments.out / "tiny_clip", arguments.out / "tiny_clip_mended"
-        fresh = ModelChoice(name="tiny_clip", parameters={"fresh": True})
+        fresh = Choice(name="tiny_clip", parameters={"fresh": True})
         if not arguments.keep_base:
             config = _config(arguments, fresh, {"removed": False}, arguments.steps, 1e-3)
             train(config, base, "Tiny CLIP", COMMAND)
         if arguments.mend_steps:
-            again = ModelChoice(name="tiny_clip", parameters={"weights": str(base)})
+            again = Choice(name="tiny_clip", parameters={"weights": str(base)})
             config = _config(arguments, again, {}, arguments.mend_steps, MODELS["tiny_clip"].learning_rate)
             train(config, mended, "Tiny CLIP, mended", f"{COMMAND} --keep-base")
     except UserError as error:
@@ -75,7 +80,7 @@ def train(config: RunConfig, target: Path, title: str, command: str) -> None:
         train_to_end(folder)
         model = arm_model(folder, 0)
         assert isinstance(model, TinyClip)
-        numbers = mend_summary(config, folder.scalars())
+        numbers = result(folder)
         card = _CARD.format(title=title, command=command, numbers=numbers)
         save_folder(model, target, card)
         folder.db.close()
@@ -83,16 +88,15 @@ def train(config: RunConfig, target: Path, title: str, command: str) -> None:
 
 
 def _config(
-    arguments: argparse.Namespace, model: ModelChoice, recipe: dict[str, object], steps: int, rate: float
+    arguments: argparse.Namespace, model: Choice, recipe: dict[str, object], steps: int, rate: float
 ) -> RunConfig:
-    return RunConfig(
-        losses=(),
-        mend=MendChoice(scenes=fewer_scenes(arguments.scenes), model=model, recipes=(recipe,)),
+    return FinetuningConfig(
+        scenes=fewer_scenes(arguments.scenes),
+        model=model,
+        recipes=(recipe,),
         learning_rate=rate,
-        weight_decay=WEIGHT_DECAY,
         steps=steps,
         snapshot_steps=max(1, steps // 5),  # nobody watches
-        minutes=None,
         seed=arguments.seed,
         threads=arguments.threads,
     )

@@ -11,14 +11,17 @@ from explorer.server.http import RequestError
 from explorer.server.runs import Runs
 from explorer.server.visitors import NOBODY, Caller
 from explorer.titles import waiting
-from trainers.cli.finetune import WEIGHT_DECAY, learning_rate_of
-from trainers.config import MAX_LOSSES, MendChoice, ModelChoice, RunConfig, SceneChoice
+from trainers.config import BUDGET, MAX_ARMS, RunConfig, SceneChoice
 from trainers.errors import UserError
+from trainers.kinds.finetuning import DESCRIPTOR as KIND
+from trainers.kinds.finetuning.config import FinetuningConfig
 from trainers.kinds.finetuning.recipes import Recipe
-from trainers.parameters import is_number, specs
+from trainers.parameters import Choice, specs
+from trainers.parameters import check as check_value
 from trainers.training.validation import check
 
 _ACTS = ("pause", "resume", "stop")
+_SETTINGS = (*BUDGET, "batch", "seed", "optimiser", "halve_every", "learning_rate", "weight_decay", "clip_norm")
 _RECIPE = tuple(spec.name for spec in specs(Recipe))
 
 
@@ -55,24 +58,15 @@ class Mending:
         """
         group = self._sets.get(fields.text("set", "") or fields.text("source"))
         name, parameters = self._models.choice(fields.text("model"))
-        config = RunConfig(
-            losses=(),
-            mend=MendChoice(
-                scenes=SceneChoice(source=group.source, captions_from=group.captions_from, limit=group.limit),
-                model=ModelChoice(name=name, parameters=parameters),
-                recipes=tuple(self._recipe(each) for each in fields.inners("recipes", MAX_LOSSES)),
-                batch=fields.whole("batch", MendChoice().batch, 1, 10_000_000),
-            ),
-            steps=fields.whole("steps", 250, 1, 10_000_000) if fields.has("steps") else None,
-            minutes=_number(fields, "minutes"),
-            epochs=_number(fields, "epochs"),
-            seed=fields.whole("seed", 0, 0, 2**31 - 1),
-            optimiser=fields.text("optimiser", RunConfig().optimiser),
-            halve_every=_number(fields, "halve_every"),
-            learning_rate=_number(fields, "learning_rate") or learning_rate_of(name),
-            weight_decay=WEIGHT_DECAY if (decay := _number(fields, "weight_decay")) is None else decay,
-            clip_norm=_number(fields, "clip_norm"),
-        )
+        given = {
+            "scenes": SceneChoice(source=group.source, captions_from=group.captions_from, limit=group.limit),
+            "model": Choice(name=name, parameters=parameters),
+            "recipes": tuple(self._recipe(each) for each in fields.inners("recipes", MAX_ARMS)),
+        }
+        for spec in specs(FinetuningConfig):
+            if spec.name in _SETTINGS and fields.plain(spec.name) is not None:
+                given[spec.name] = check_value(spec, fields.plain(spec.name), "A fine-tuning")
+        config = KIND.configured(given)
         check(config)
         return config
 
@@ -83,12 +77,3 @@ class Mending:
             raise RequestError(f"A recipe has {', '.join(_RECIPE)}; {unknown[0][:40]!r} came.")
         self._models.check_place(fields.text("captioner", ""))
         return {name: fields.plain(name) for name in fields.names()}  # null is a value: a ratio of all there are
-
-
-def _number(fields: Fields, name: str) -> float | None:
-    value = fields.plain(name)
-    if value is None:
-        return None
-    if not is_number(value):
-        raise RequestError(f"{name.replace('_', ' ')} needs a number; {str(value)[:40]!r} came.")
-    return float(value)

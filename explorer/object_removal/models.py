@@ -17,13 +17,14 @@ from torch import Tensor
 from explorer.server.cache import Cache
 from explorer.server.http import GoneError
 from explorer.server.library import Library, Run
-from explorer.titles import arm_titles, model_title
+from explorer.titles import arm_titles
 from trainers.data import access
 from trainers.errors import DataError, RunError, UserError
 from trainers.hf_transformers import is_folder
 from trainers.image_text.base import CrossModal, ModelDescriptor
 from trainers.image_text.encoding import encode_photos, encode_texts, squash
 from trainers.image_text.models import MODELS
+from trainers.kinds.finetuning.config import FinetuningConfig
 from trainers.runs.damage import reading
 
 LOADED = 3
@@ -252,14 +253,15 @@ class Models:
 
     def _arms(self, run: Run) -> list[Known]:
         """The models of a mending run, none if it is another kind of run or has no weights yet."""
-        mend = run.config.mend
-        if mend is None or run.recorded or not _checkpoint_time(run):
+        config = run.config
+        if not isinstance(config, FinetuningConfig) or run.recorded or not _checkpoint_time(run):
             return []
-        source = self._menu.get(mend.model.name)
+        source = self._menu.get(config.model.name)
+        title = config.model.name if source is None else source.title
         return [
             Known(
                 name=f"run:{run.id}:{arm}",
-                title=f"{model_title(mend.model)}, {said}",
+                title=f"{title}, {said}",
                 sentence=f"Fine-tuned on {said} in the run {run.id}.",
                 photos=source is None or source.photos,
                 mended=True,

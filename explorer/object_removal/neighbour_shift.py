@@ -22,6 +22,7 @@ from explorer.titles import arm_titles, data_title, run_title
 from trainers.data import load_data
 from trainers.encoders import ENCODERS, Encoder
 from trainers.errors import DataError, RunError, UserError
+from trainers.kinds.metric_learning.config import MetricLearningConfig
 from trainers.object_removal.fills import paint
 from trainers.runs.damage import reading
 from trainers.runs.regular import is_regular
@@ -58,7 +59,7 @@ class Nearby:
             try:
                 with reading(folder.id):
                     run = self._library.get(folder.id)
-                    if run.config.mend is None:
+                    if isinstance(run.config, MetricLearningConfig):
                         found.append(run.at_rest("nearby", lambda run=run: _about(run, _why_not(run))))
             except RunError:
                 continue  # a damaged run is told in the list of runs
@@ -147,10 +148,10 @@ def _read_arms(run: Run, images: Tensor) -> Arms:
     if found is None:
         raise RunError(f"The run {run.id} has no readable checkpoint.")
     tensors, about = found
-    descriptor = ENCODERS.get(config.encoder)
+    descriptor = ENCODERS.get(config.encoder.name)
     if descriptor is None:
-        raise DataError(f"This program knows no encoder {config.encoder!r}, so the run cannot be used here.")
-    parameters = dict(config.encoder_parameters)
+        raise DataError(f"This program knows no encoder {config.encoder.name!r}, so the run cannot be used here.")
+    parameters = dict(config.encoder.parameters)
     if "pretrained" in getattr(descriptor.parameters, "__dataclass_fields__", {}):
         parameters["pretrained"] = False  # the checkpoint has every weight
     encoders = []
@@ -232,7 +233,7 @@ def _notes(asked: int, count: int, last: int, step: int) -> list[str]:
 
 def _why_not(run: Run) -> str | None:
     """Why a run cannot embed a new photo, or None."""
-    if run.config.mend is not None:
+    if not isinstance(run.config, MetricLearningConfig):
         return "This run mends an image-text model; choose it among the models instead."
     if run.recorded:
         return "This recording came without weights. Train a run of your own to use it here."

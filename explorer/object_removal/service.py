@@ -26,10 +26,11 @@ from explorer.object_removal.score import Scorer
 from explorer.server.cache import Room
 from explorer.server.library import Library
 from explorer.settings import Settings
-from trainers.cli.finetune import training_of
 from trainers.config import OPTIMISERS
 from trainers.data.captioned.loader import load_scenes
 from trainers.errors import RunError
+from trainers.kinds.finetuning.config import FinetuningConfig
+from trainers.kinds.finetuning.kind import training_of
 from trainers.kinds.finetuning.recipes import PRESETS, Recipe, title
 from trainers.kinds.finetuning.recipes import recipe as read_recipe
 from trainers.object_removal.fills import FILLS
@@ -123,9 +124,9 @@ class Objects:
                     "name": preset.name,
                     "title": preset.title,
                     "sentence": preset.sentence,
-                    "values": {"recipes": [dict(values) for values in preset.recipes]},
+                    "values": {"recipes": [dict(values) for values in preset.settings["recipes"]]},
                     "training": training_of(preset),
-                    "arms": [title(read_recipe(values)) for values in preset.recipes],
+                    "arms": [title(read_recipe(values)) for values in preset.settings["recipes"]],
                 }
                 for preset in PRESETS
             ],
@@ -174,7 +175,7 @@ class Objects:
         """A mending run that ships with the program, to be watched before one's own."""
         for folder in self._library.folders():
             try:
-                if folder.read_only and folder.config.mend is not None:
+                if folder.read_only and isinstance(folder.config, FinetuningConfig):
                     return folder.id
             except RunError:
                 continue

@@ -18,9 +18,10 @@ WIDEST_WHOLE = 300  # a slider over more whole numbers than this cannot be set w
 ABOVE_ZERO = 1e-6  # of its right end: the smallest number of a logarithmic slider that begins with 0
 
 
-def control(spec: Spec, value: Any, key: tuple[str, ...] | None = None, label: str | None = None) -> Component:
+def control(spec: Spec, value: Any, key: tuple[str, ...] | None = None) -> Component:
     """The control of one parameter, showing ``value`` (as :func:`raw` gives it); ``key`` as in ``gr.render``."""
-    rule, label = spec.rule, label or title(spec.name)
+    rule, label = spec.rule, spec.label
+    lowest, highest = rule.slider or (rule.low, rule.high)
     # said, not inferred: inside gr.render Gradio takes a slider for an output and greys it out
     common: dict[str, Any] = {"label": label, "info": rule.help, "key": key, "interactive": True}
     if rule.choices is not None:
@@ -32,17 +33,16 @@ def control(spec: Spec, value: Any, key: tuple[str, ...] | None = None, label: s
     # an optional number is text too: Gradio's number field turns an empty value into 0 when it is first shown
     if spec.type in (str, tuple) or spec.optional:
         return gr.Textbox(value, placeholder=_blank(spec), max_lines=1, **common)
-    ranged = rule.low is not None and rule.high is not None
     whole = spec.type is int
-    if ranged and rule.log and rule.low >= 0:
-        zero = rule.low == 0
-        low = max(rule.high * ABOVE_ZERO, 1 if whole else 0) if zero else rule.low
-        return log_slider(
-            value, low=low, high=rule.high, zero=zero, whole=whole, label=label, info=rule.help, key=key
-        )  # fmt: skip
-    if ranged and not (whole and rule.high - rule.low > WIDEST_WHOLE):
-        step = 1 if whole else _step(rule.low, rule.high, spec.default)
-        return gr.Slider(rule.low, rule.high, value, step=step, buttons=[], min_width=80, **common)
+    if lowest is not None and highest is not None:
+        if rule.log and lowest >= 0:
+            zero = lowest == 0
+            low = max(highest * ABOVE_ZERO, 1 if whole else 0) if zero else lowest
+            bounds: dict[str, Any] = {"low": low, "high": highest, "zero": zero, "whole": whole}
+            return log_slider(value, **bounds, label=label, info=rule.help, key=key)
+        if not (whole and highest - lowest > WIDEST_WHOLE):
+            step = 1 if whole else _step(lowest, highest, spec.default)
+            return gr.Slider(lowest, highest, value, step=step, buttons=[], min_width=80, **common)
     # Gradio would cut a number to its bounds without a word, so the bounds stay with the check at the start
     return gr.Number(value, placeholder=_blank(spec), min_width=80, **common)
 
@@ -62,7 +62,7 @@ def read(parameters: type, values: Mapping[str, Any], owner: str) -> dict[str, A
     """Turn what the controls hold into checked parameters; those at their defaults are left out.
 
     Raises:
-        ParameterError: naming the parameter, what it accepts and what came.
+        ParameterError: naming the parameter, what it accepts and what it got.
     """
     known = {spec.name: spec for spec in specs(parameters)}
     parsed = {name: _parse(known[name], value, owner) if name in known else value for name, value in values.items()}
@@ -73,12 +73,6 @@ def read(parameters: type, values: Mapping[str, Any], owner: str) -> dict[str, A
         for name, value in found.items()
         if value != known[name].default
     }
-
-
-def title(name: str) -> str:
-    """A parameter's name as a label: ``images_per_class`` becomes ``Images per class``."""
-    words = name.replace("_", " ").strip()
-    return words[:1].upper() + words[1:]
 
 
 def _parse(spec: Spec, value: Any, owner: str) -> Any:
@@ -117,7 +111,7 @@ def _numbers(spec: Spec, text: str, owner: str) -> Any:
         return tuple(float(item) for item in items)
     except ValueError:
         raise ParameterError(
-            f"{owner}: {spec.name} needs {describe(spec)} with commas between them; {text!r} came."
+            f"{owner}: {spec.name} needs {describe(spec)} with commas between them; got {text!r}."
         ) from None
 
 

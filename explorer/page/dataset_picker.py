@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,18 +10,59 @@ import gradio as gr
 from gradio.components import Component
 
 from explorer.page import inspection
-from explorer.page.form import Images
 from explorer.page.parameter_panel import fold
+from explorer.page.remembered import accepted, is_text
 from trainers.config import DataChoice
 from trainers.data import SOURCES, access, inspect_data
-from trainers.errors import UserError
+from trainers.data.sources import check_reference, resolve
+from trainers.errors import ParameterError, UserError
 
+_COLUMNS = 8
+_CORRECTIONS = ("image_column", "train_split", "test_split")
 LOOKS_AT_ONCE = 4  # a look may stream the first rows of a Hub set; more at once would only wait for the network
 
 
 @dataclass(frozen=True, kw_only=True)
+class Images:
+    """Which images, as typed; an empty text means: find out.
+
+    Attributes:
+        source: catalogue name, Hub id or folder.
+        label_columns: names, finest first; a text has commas between them.
+    """
+
+    source: str
+    subset: str = ""
+    image_column: str = ""
+    label_columns: str | Sequence[str] = ()
+    train_split: str = ""
+    test_split: str = ""
+    max_images: float | None = None
+
+    def choice(self) -> DataChoice:
+        """As the loader takes it."""
+        words = self.label_columns.split(",") if isinstance(self.label_columns, str) else self.label_columns or ()
+        labels = tuple(word.strip() for word in words if word.strip())
+        source = (self.source or "").strip()
+        if not source:
+            raise ParameterError("A run needs images: choose a set, or type a Hub id or a folder.")
+        limit = DataChoice().max_images if self.max_images is None else self.max_images
+        if not 100 <= limit <= 1_000_000:
+            raise ParameterError(f"Most images read per split needs 100 to 1000000; {limit:g} came.")
+        return DataChoice(
+            source=source,
+            subset=_text(self.subset),
+            image_column=_text(self.image_column),
+            label_columns=labels or None,
+            train_split=_text(self.train_split),
+            test_split=_text(self.test_split),
+            max_images=int(limit),
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
 class ImageFields:
-    """The components whose values are the fields of :class:`explorer.page.form.Images`, and what is said about them.
+    """The components whose values are the fields of :class:`Images`, and what is said about them.
 
     Attributes:
         fields: by name, in the order of the fields.
@@ -76,6 +118,31 @@ def pick_images(note: gr.HTML) -> ImageFields:
     made = ImageFields(fields=fields, looked=[found, image, labels, train, test])
     _look_events(made, [subset, image, labels, train, test], note)
     return made
+
+
+def defaults() -> dict[str, Any]:
+    """The fields as they are at first."""
+    data = DataChoice()
+    empty = dict.fromkeys(Images.__dataclass_fields__, "") | dict.fromkeys(_CORRECTIONS)
+    return {**empty, "source": data.source, "label_columns": [], "max_images": data.max_images}
+
+
+def restored(kept: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields as they were left: the dataset, and how it is read, which belongs to it and goes with it."""
+    found: dict[str, Any] = {}
+    most = kept.get("max_images")
+    if accepted(lambda: Images(source=DataChoice().source, max_images=most).choice()):
+        found["max_images"] = most if most is not None else DataChoice().max_images
+    source = kept.get("source", DataChoice().source)
+    if not is_text(source) or not (source in SOURCES or accepted(lambda: resolve(source))):
+        return found
+    subset = kept.get("subset", "")
+    if is_text(subset) and accepted(lambda: check_reference(subset, None)):
+        found["subset"] = subset
+    columns = kept.get("label_columns")
+    if isinstance(columns, list) and len(columns) <= _COLUMNS and all(map(is_text, columns)):
+        found["label_columns"] = columns
+    return found | {"source": source} | {name: kept[name] for name in _CORRECTIONS if is_text(kept.get(name))}
 
 
 def typed_words() -> str:
@@ -145,3 +212,7 @@ def _look(*values: object) -> list[object]:
         gr.update(choices=splits, value=used.train_split),
         gr.update(choices=splits, value=used.test_split),
     ]
+
+
+def _text(value: str | None) -> str | None:
+    return (value or "").strip() or None

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import gradio as gr
 from gradio.components import Component
 
 from explorer.page.inspection import paragraph
-from explorer.page.parameter_panel import fold, parameter_fold
-from trainers.config import MAX_LOSSES, RunConfig
+from explorer.page.parameter_panel import fold, parameter_fold, stored_values
+from explorer.page.remembered import parameters_text
+from trainers.config import MAX_ARMS
 from trainers.losses import FAMILIES, LOSSES
+from trainers.parameters import Choice
 
 _SAME = "They share weights, batches and augmentation; only the loss differs."
 _ORDINALS = ("First loss", "Second loss", "Third loss", "Fourth loss")
@@ -35,13 +38,18 @@ class LossSlots:
     shown: list[Component]
 
 
-def pick_losses(drawn: gr.Textbox) -> LossSlots:
-    """Build the slots; empty slots are hidden, filled ones come first. ``drawn``: see ``parameter_fold``."""
+def pick_losses(drawn: gr.Textbox, first: Sequence[Choice]) -> LossSlots:
+    """Build the slots; empty slots are hidden, filled ones come first.
+
+    Args:
+        drawn: see :func:`explorer.page.parameter_panel.parameter_fold`.
+        first: the losses that they hold at first.
+    """
     groups, names, texts, removers = [], [], [], []
-    starting = [loss.name for loss in RunConfig().losses if loss.name in LOSSES] or list(LOSSES)[:2]
+    starting = [loss.name for loss in first]
     choices = [(loss.title, loss.name) for losses in FAMILIES.values() for loss in losses]
     gr.HTML(f"<h2>Losses</h2>{_families()}", apply_default_css=False, elem_classes=["rs-heading"])
-    for index in range(MAX_LOSSES):
+    for index in range(MAX_ARMS):
         value = starting[index] if index < len(starting) else None
         classes = ["rs-slot", f"rs-slot-{index}"]
         with gr.Column(visible=value is not None, elem_classes=classes, min_width=80) as group:
@@ -89,14 +97,14 @@ Slots = list[tuple[str, str]]
 
 def _pairs(values: Sequence[str | None]) -> Slots:
     """Filled slots as ``(name, parameters text)``."""
-    pairs = zip(values[:MAX_LOSSES], values[MAX_LOSSES : 2 * MAX_LOSSES], strict=True)
+    pairs = zip(values[:MAX_ARMS], values[MAX_ARMS : 2 * MAX_ARMS], strict=True)
     return [(name, text or "{}") for name, text in pairs if name]
 
 
 def _added(slots: Slots) -> Slots:
     taken = {name for name, _ in slots}
     fresh = [name for name in (*ADDED, *LOSSES) if name in LOSSES and name not in taken]
-    return [*slots, (fresh[0], "{}")] if fresh and len(slots) < MAX_LOSSES else slots
+    return [*slots, (fresh[0], "{}")] if fresh and len(slots) < MAX_ARMS else slots
 
 
 def _removed(slots: Slots, at: int) -> Slots:
@@ -105,14 +113,57 @@ def _removed(slots: Slots, at: int) -> Slots:
 
 def _show(slots: Slots, turn: object) -> list[object]:
     """Updates that put ``slots`` into the first places and hide the rest."""
-    padded = [*slots, *((None, "{}") for _ in range(MAX_LOSSES - len(slots)))]
+    padded = [*slots, *((None, "{}") for _ in range(MAX_ARMS - len(slots)))]
     return [*(name for name, _ in padded), *(text for _, text in padded), turn, *visibility(len(slots))]
+
+
+def loss_names() -> list[str]:
+    """Names of the fields that hold the losses."""
+    return [f"loss_{slot}" for slot in range(MAX_ARMS)]
+
+
+def loss_texts() -> list[str]:
+    """Names of the fields that hold their parameters."""
+    return [f"{name}_parameters" for name in loss_names()]
+
+
+def defaults(first: Sequence[Choice]) -> dict[str, Any]:
+    """The fields as they are at first."""
+    slots = [first[slot].name if slot < len(first) else None for slot in range(MAX_ARMS)]
+    return dict(zip(loss_names(), slots, strict=True)) | dict.fromkeys(loss_texts(), "{}")
+
+
+def restored(kept: Mapping[str, Any], first: Mapping[str, Any]) -> dict[str, Any]:
+    """The slots as they were left, filled ones first; nothing if none is filled.
+
+    Args:
+        kept: values by name, checked here.
+        first: as :func:`defaults` gives them.
+    """
+    shown = {loss.name for losses in FAMILIES.values() for loss in losses}
+    slots = []
+    for field, text in zip(loss_names(), loss_texts(), strict=True):
+        name = kept.get(field, first[field])
+        if name is not None and not (isinstance(name, str) and name in shown):
+            name = first[field]
+        if name is not None:
+            slots.append((name, parameters_text(kept.get(text), LOSSES)))
+    if not slots:
+        return {}
+    slots += [(None, "{}")] * (MAX_ARMS - len(slots))
+    return dict(zip([*loss_names(), *loss_texts()], [*(n for n, _ in slots), *(t for _, t in slots)], strict=True))
+
+
+def chosen(values: Mapping[str, Any]) -> list[tuple[str, dict[str, Any]]]:
+    """The losses of the filled slots with what their panels hold."""
+    slots = zip(loss_names(), loss_texts(), strict=True)
+    return [(values[name], stored_values(values[text], values[name])) for name, text in slots if values[name]]
 
 
 def visibility(filled: int) -> list[object]:
     """Updates of ``LossSlots.shown`` for the first ``filled`` slots."""
     return [
-        *(gr.update(visible=index < filled) for index in range(MAX_LOSSES)),
-        *(gr.update(visible=filled > 1) for _ in range(MAX_LOSSES)),
-        gr.update(visible=filled < MAX_LOSSES),
+        *(gr.update(visible=index < filled) for index in range(MAX_ARMS)),
+        *(gr.update(visible=filled > 1) for _ in range(MAX_ARMS)),
+        gr.update(visible=filled < MAX_ARMS),
     ]

@@ -1,4 +1,4 @@
-"""The settings of a run, from top to bottom like a sentence: images, losses, encoder, budget, train."""
+"""The sidebar: the settings of a run, Train, and the buttons of the run that is viewed."""
 
 from __future__ import annotations
 
@@ -8,26 +8,17 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import gradio as gr
-from gradio.components import Component
 
-from explorer.page.controls import control, raw, title
-from explorer.page.dataset_picker import ImageFields, look_again, pick_images
-from explorer.page.form import MAIN, MORE, Form, Images, Training, losses_of
 from explorer.page.inspection import failed, paragraph
-from explorer.page.loss_picker import LossSlots, pick_losses, visibility
-from explorer.page.menu import menu
-from explorer.page.parameter_panel import fold, parameter_fold, stored_values
-from explorer.page.remembered import KEY, LONGEST, defaults, keeping, loss_names, loss_texts, restored
+from explorer.page.kinds import PAGES, FormContext, KindForm, form_of
+from explorer.page.kinds.base import Values
+from explorer.page.remembered import KEY, LONGEST, keeping, kept
 from explorer.page.run_buttons import run_buttons
 from explorer.server.runs import Runs
 from explorer.server.visitors import caller
 from explorer.titles import waiting
-from trainers.config import RunConfig
-from trainers.encoders import ENCODERS
-from trainers.errors import UserError
-from trainers.kinds.metric_learning.advice import advice
-from trainers.parameters import specs
-from trainers.samplers import SAMPLERS
+from trainers.errors import ParameterError, UserError
+from trainers.kinds import KINDS, kind_of
 
 if TYPE_CHECKING:
     from explorer.page.tabs.base import TabDescriptor
@@ -69,28 +60,45 @@ def sidebar(page: gr.Blocks, runs: Runs, tabs: Iterable[TabDescriptor]) -> None:
         run_id = gr.Textbox(visible=False, label="Run")
         token = gr.Textbox(visible=False, label="Visitor's token")
         note = gr.HTML("", apply_default_css=False, elem_id="rs-note", render=False)
+        context = FormContext(page=page, drawn=drawn, note=note)
         with gr.Column(elem_id="rs-setup", min_width=80):
-            images = pick_images(note)
-            losses = pick_losses(drawn)
-            encoder, encoder_text = _pick_encoder(drawn)
-            sampler, training = _pick_training(encoder)
+            kind, forms = _forms(context)
             reset = gr.Button("Reset to defaults", size="sm", elem_id="rs-reset")
-        fields: dict[str, Component] = {
-            **images.fields,
-            **dict(zip(loss_names(), losses.names, strict=True)),
-            **dict(zip(loss_texts(), losses.texts, strict=True)),
-            "encoder": encoder,
-            "encoder_parameters": encoder_text,
-            "sampler": sampler,
-            **training,
-        }
         with gr.Column(elem_id="rs-go", min_width=80):
             train = gr.Button("Train", variant="primary", elem_id="rs-train")
             note.render()
-            _start_event(train, fields, token, note, run_id, runs)
+            _start_event(train, kind, forms, token, note, run_id, runs)
             run_buttons(runs, run_id, token)
             gr.HTML(_STATUS, apply_default_css=False)
-        _remember(page, reset, fields, images, losses, drawn)
+        _remember(page, reset, next(iter(forms.values())), drawn)
+
+
+def _forms(context: FormContext) -> tuple[gr.Dropdown, dict[str, KindForm]]:
+    """A form per kind of run that is started here, and the choice between them, hidden where there is one only."""
+    builders = {}
+    for name, kind in KINDS.items():
+        builder = PAGES[name].form if name in PAGES else form_of(kind)
+        if builder is not None:
+            builders[name] = builder
+    titles = [(KINDS[name].title, name) for name in builders]
+    chosen = gr.Dropdown(
+        titles, value=titles[0][1], label="Kind of run", elem_id="rs-kind", filterable=False, visible=len(titles) > 1
+    )
+    forms, groups = {}, []
+    for name, builder in builders.items():
+        with gr.Column(visible=not forms, min_width=80) as group:
+            forms[name] = builder(context)
+        groups.append(group)
+    if len(titles) > 1:
+        chosen.change(
+            lambda name: [gr.update(visible=name == other) for other in builders],
+            chosen,
+            groups,
+            queue=False,
+            show_progress="hidden",
+            api_visibility="private",
+        )
+    return chosen, forms
 
 
 def _asides(tabs: Iterable[TabDescriptor]) -> str:
@@ -102,139 +110,79 @@ def _asides(tabs: Iterable[TabDescriptor]) -> str:
     )
 
 
-def _pick_encoder(drawn: gr.Textbox) -> tuple[gr.HTML, gr.Textbox]:
-    choices = [(name, descriptor.title, descriptor.lacking()) for name, descriptor in ENCODERS.items()]
-    encoder = menu(choices, value=RunConfig().encoder, label="Encoder", elem_id="rs-encoder")
-    text = gr.Textbox("{}", visible=False, label="Encoder parameters")
-    with fold("Parameters"):
-        parameter_fold(encoder, text, drawn, ENCODERS)
-    return encoder, text
-
-
-def _pick_training(encoder: gr.HTML) -> tuple[gr.Dropdown, dict[str, Component]]:
-    """The budget, and the fold with the sampler and the other settings; in the order of :class:`Training`."""
-    made = {name: _training(name) for name in MAIN}
-    with fold("Batch, learning rate and more"):
-        sampler = gr.Dropdown(
-            [(descriptor.title, name) for name, descriptor in SAMPLERS.items()],
-            value=RunConfig().sampler,
-            label="Classes of a batch",
-            info="How the classes that share a batch are drawn.",
-            filterable=False,
-            min_width=80,
-        )
-        made |= {name: _training(name) for name in MORE}
-    encoder.picked(
-        lambda name: ENCODERS[name].learning_rate if name in ENCODERS else gr.skip(),
-        encoder,
-        made["learning_rate"],
-        queue=False,
-        show_progress="hidden",
-        api_visibility="private",
-    )
-    return sampler, {spec.name: made[spec.name] for spec in specs(Training)}
-
-
-def _training(name: str) -> Component:
-    spec = next(spec for spec in specs(Training) if spec.name == name)
-    labels = {
-        "minutes": "Budget in minutes",
-        "dim": "Embedding size",
-        "clip_norm": "Clip gradients at norm",
-        "probe_size": "Images on the maps",
-        "steps": "Most steps",
-        "memory": "Memory of embeddings",
-        "memory_after": "Memory from step",
-    }
-    return control(spec, raw(spec, spec.default), label=labels.get(name, title(name)))
-
-
-def _remember(
-    page: gr.Blocks,
-    reset: gr.Button,
-    fields: dict[str, Component],
-    images: ImageFields,
-    losses: LossSlots,
-    drawn: gr.Textbox,
-) -> None:
+def _remember(page: gr.Blocks, reset: gr.Button, form: KindForm, drawn: gr.Textbox) -> None:
     """The visitor's browser keeps what they choose; it comes back with the page, or goes with the button."""
-    kept = gr.Textbox(visible=False, label="Kept settings")
-    changed = [*fields.values(), *losses.shown, drawn]
-    looked: dict[str, Any] = {"inputs": list(images.fields.values()), "outputs": images.looked}
+    kept_text = gr.Textbox(visible=False, label="Kept settings")
+    fields = list(form.fields.values())
+    changed = [*fields, *form.shown, drawn]
+    looked: dict[str, Any] = {"inputs": [form.fields[name] for name in form.looks_at], "outputs": list(form.looked)}
     quiet: dict[str, Any] = {"show_progress": "hidden", "api_visibility": "private"}
-    page.load(_restored(_differing), [kept, drawn], changed, js=_KEPT, queue=False, **quiet).then(
+    page.load(_restored(form, _differing), [kept_text, drawn], changed, js=_KEPT, queue=False, **quiet).then(
         fn=None, js=_RESTORED
-    ).then(_look_if_kept, **looked, **quiet)
-    reset.click(_restored(_everything), [kept, drawn], changed, js=_FORGOTTEN, queue=False, **quiet).then(
-        look_again, **looked, **quiet
+    ).then(_look_if_kept(form), **looked, **quiet)
+    reset.click(_restored(form, _everything), [kept_text, drawn], changed, js=_FORGOTTEN, queue=False, **quiet).then(
+        form.look, **looked, **quiet
     )
-    gr.on([field.change for field in fields.values()], fn=None, inputs=list(fields.values()), js=keeping())
+    gr.on([field.change for field in fields], fn=None, inputs=fields, js=keeping(form.defaults))
 
 
-def _restored(updates: Callable[[Mapping[str, object]], list[object]]) -> Callable[[str, str], list[object]]:
+def _restored(form: KindForm, updates: Callable[[KindForm, Values], list[object]]) -> Callable[..., list[object]]:
     def restore(text: str, turn: str) -> list[object]:
-        values = restored(text)
-        filled = sum(1 for name in loss_names() if values[name])
-        return [*updates(values), *visibility(filled), turn]
+        values = form.restored(kept(text))
+        return [*updates(form, values), *form.following(values), turn]
 
     return restore
 
 
-def _differing(values: Mapping[str, object]) -> list[object]:
+def _differing(form: KindForm, values: Values) -> list[object]:
     """Updates of the fields that are not as the page shows them at first; somebody may be typing into the others."""
-    first = defaults()
-    return [gr.skip() if value == first[name] else value for name, value in values.items()]
+    return [gr.skip() if value == form.defaults[name] else value for name, value in values.items()]
 
 
-def _everything(values: Mapping[str, object]) -> list[object]:
+def _everything(_form: KindForm, values: Values) -> list[object]:
     return list(values.values())
 
 
-def _look_if_kept(*values: object) -> list[object]:
+def _look_if_kept(form: KindForm) -> Callable[..., list[object]]:
     """Look at images that came back from an earlier visit; the first ones are described already."""
-    first = list(defaults().values())[: len(values)]
-    same = all((value or None) == (before or None) for value, before in zip(values, first, strict=True))
-    return [gr.skip()] * 5 if same else look_again(*values)
+
+    def look(*values: object) -> list[object]:
+        first = [form.defaults[name] for name in form.looks_at]
+        same = all((value or None) == (before or None) for value, before in zip(values, first, strict=True))
+        return [gr.skip()] * len(form.looked) if same else form.look(*values)
+
+    return look
 
 
 def _start_event(
     train: gr.Button,
-    fields: dict[str, Component],
+    kind: gr.Dropdown,
+    forms: Mapping[str, KindForm],
     token: gr.Textbox,
     note: gr.HTML,
     run_id: gr.Textbox,
     runs: Runs,
 ) -> None:
     """Train: check everything, queue the run, open it; or say what is wrong where the visitor looks."""
+    asked = [field for form in forms.values() for field in form.fields.values()]
 
     def start(request: gr.Request, *values: object) -> tuple[str, str]:
+        name, secret = str(values[-2]), str(values[-1] or "")
         try:
-            config = form_of(dict(zip(fields, values, strict=False))).config()
-            started = runs.start(config, str(values[-1] or ""), caller(request))
-            lines = [waiting(runs.place(started)), *advice(config)]
+            if name not in forms:
+                raise ParameterError(f"There is no kind of run {name!r:.60}; choose from {', '.join(forms)}.")
+            given = iter(values)
+            held = {of: {field: next(given) for field in form.fields} for of, form in forms.items()}
+            config = forms[name].config(held[name])
+            started = runs.start(config, secret, caller(request))
+            lines = [waiting(runs.place(started)), *kind_of(config).advice(config)]
             return started, "".join(paragraph(line) for line in lines if line)
         except (UserError, OSError) as error:
             return "", failed(str(error))
 
-    asked = [*fields.values(), token]
-    train.click(start, asked, [run_id, note], js=_WITH_TOKEN, api_visibility="private", show_progress="hidden").then(
-        fn=None, inputs=[run_id], outputs=None, js=_OPEN
-    )
-
-
-def form_of(values: Mapping[str, object]) -> Form:
-    """What the fields hold, by the names of :func:`explorer.page.remembered.defaults`."""
-    losses, parameters = losses_of([values[name] for name in loss_names()], [values[text] for text in loss_texts()])
-    encoder = str(values["encoder"])
-    return Form(
-        images=Images(**{name: values[name] for name in Images.__dataclass_fields__}),
-        losses=losses,
-        loss_parameters=parameters,
-        encoder=encoder,
-        encoder_parameters=stored_values(str(values["encoder_parameters"]), encoder),
-        sampler=str(values["sampler"]),
-        training={spec.name: values[spec.name] for spec in specs(Training)},
-    )
+    train.click(
+        start, [*asked, kind, token], [run_id, note], js=_WITH_TOKEN, api_visibility="private", show_progress="hidden"
+    ).then(fn=None, inputs=[run_id], outputs=None, js=_OPEN)
 
 
 def opened(tab: TabDescriptor) -> str:

@@ -6,7 +6,8 @@ from typing import Any
 
 import gradio as gr
 
-from explorer.page.form import Form, Images
+from explorer.page.dataset_picker import Images
+from explorer.page.kinds.metric_learning import Form
 from explorer.server.plain import typed
 from explorer.server.runs import Runs, status_json
 from explorer.server.visitors import caller

@@ -16,10 +16,9 @@ from explorer.server.scheduler import Scheduler
 from explorer.server.shares import Shares, check_size
 from explorer.server.visitors import NOBODY, Caller
 from explorer.settings import Settings
-from explorer.titles import arm_titles
 from trainers.config import RunConfig
 from trainers.errors import ParameterError, RunError
-from trainers.kinds.metric_learning.advice import advice
+from trainers.kinds import kind_of
 from trainers.runs import RunFolder, is_id, list_runs
 from trainers.runs.damage import reading
 from trainers.runs.records import ACTIVE, RESUMABLE
@@ -242,21 +241,17 @@ def _phase_once_begun(folder: RunFolder) -> str:
 def _entry(folder: RunFolder) -> dict[str, object]:
     folder.check()
     config = folder.config
-    return {**asdict(folder.state()), "data": _source(config), "losses": _names(config)}
+    return {**asdict(folder.state()), "data": kind_of(config).source(config), "losses": _names(config)}
 
 
 def _names(config: RunConfig) -> list[str]:
-    return [loss.name for loss in config.losses] if config.mend is None else arm_titles(config)
-
-
-def _source(config: RunConfig) -> str:
-    return config.data.source if config.mend is None else config.mend.scenes.source
+    return [arm.name for arm in kind_of(config).arms(config)]
 
 
 def _advice(config: RunConfig) -> tuple[str, ...]:
     """Nothing about a run whose parameters this version does not know: it can still be looked at."""
     try:
-        return advice(config)
+        return tuple(kind_of(config).advice(config))
     except ParameterError:
         return ()
 

@@ -11,7 +11,8 @@ from explorer.settings import Limits
 from trainers.config import RunConfig
 from trainers.data.settings import free_memory, run_bytes
 from trainers.errors import RunError
-from trainers.training.memory_estimate import footprint, too_large
+from trainers.kinds import kind_of
+from trainers.training.memory_estimate import too_large
 
 _HOUR = 3600.0
 _OF_FREE = 0.8
@@ -73,18 +74,19 @@ def check_size(config: RunConfig, limits: Limits) -> None:
     Raises:
         RunError: what is too large, how much there may be, and what to make smaller.
     """
-    batch = config.mend.batch if config.mend else config.classes_per_batch * config.images_per_class
-    bounds = (
-        ("images per batch", batch, limits.batch),
-        ("numbers per embedding", config.dim, limits.dim),
-        ("embeddings in the memory", config.memory, limits.memory),
-        ("images on the maps", config.probe_size, limits.probe),
-    )
-    for what, came, most in bounds:
-        if came > most:
-            raise RunError(f"On this page a run may have {most:,} {what} at most; {came:,} came.")
-    most = _OF_FREE * free_memory()
-    needed = footprint(config)
-    most = min(run_bytes() or most, most)
-    if needed.total > most:
-        raise RunError(too_large(needed, most))
+    kind = kind_of(config)
+    words = {
+        "batch": "images per batch",
+        "dim": "numbers per embedding",
+        "memory": "embeddings in the cross-batch memory",
+        "probe": "images on the maps",
+    }
+    for name, number in kind.sizes(config).items():
+        most = getattr(limits, name)
+        if number > most:
+            raise RunError(f"On this page a run may have {most:,} {words[name]} at most; got {number:,}.")
+    room = _OF_FREE * free_memory()
+    needed = kind.memory(config)
+    room = min(run_bytes() or room, room)
+    if needed.total > room:
+        raise RunError(too_large(needed, room))

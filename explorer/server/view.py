@@ -10,15 +10,16 @@ import numpy as np
 
 from explorer.server.library import Library, Run
 from explorer.server.ownership import digest
-from explorer.titles import arm_titles, data_title, kind, loss_title, run_title, severity_words, summary
+from explorer.titles import arm_titles, data_title, run_title, severity_words, summary
 from trainers.config import RunConfig
 from trainers.errors import RunError
+from trainers.kinds import KINDS, kind_of
 from trainers.runs import RunFolder
 from trainers.runs.damage import reading
 from trainers.runs.records import ACTIVE, Probe
 
 METRIC_ROWS = 2000
-HEADLINE = {"ranking": ("R_at_1", "HAP"), "mending": ("ODmAP_at_1", "i2t_R_at_5")}
+HEADLINE = {"metric_learning": ("R_at_1", "HAP"), "finetuning": ("ODmAP_at_1", "i2t_R_at_5")}
 Json = dict[str, Any]
 
 
@@ -38,22 +39,22 @@ def runs(library: Library, queue: Queue | None, token: str | None) -> list[Json]
 
 
 def start(library: Library) -> str | None:
-    """The run that a new visitor sees first: one that trains, the last finished one, or a recording of losses."""
-    active, finished, recordings, mending = ([] for _ in range(4))  # type: ignore[var-annotated]
+    """The run that a new visitor sees first: one that trains, the last finished one, or a recording."""
+    active, finished, recordings = ([] for _ in range(3))  # type: ignore[var-annotated]
     for folder in library.folders():
         try:
             run = library.get(folder.id)
             phase = run.at_rest("phase", lambda run=run: run.folder.state().phase)
-            mends = kind(run.config) == "mending"
         except RunError:
             continue  # a damaged run is shown in the list, never first
         if run.recorded:
-            (mending if mends else recordings).append(folder.id)
+            recordings.append((list(KINDS).index(run.config.kind), folder.id))
         elif phase in ACTIVE:
             active.append(folder.id)
         elif phase == "finished":
             finished.append(folder.id)
-    return next(iter((*active, *finished, *recordings, *mending)), None)
+    first = sorted(recordings, key=lambda one: one[0])  # of equal ones the newest stays first
+    return next(iter((*active, *finished, *(run_id for _, run_id in first))), None)
 
 
 def created(run_id: str) -> float:
@@ -82,7 +83,7 @@ def _card(library: Library, folder: RunFolder, queue: Queue | None, token: str |
         "created": created(folder.id),
         "message": "",
         "error": None,
-        "kind": "ranking",
+        "kind": "",
         "headline": {},
         "queue_position": None,
         "mine": None if token is None else _is_mine(folder, token),
@@ -102,7 +103,7 @@ def _card_of(run: Run, queue: Queue | None) -> Json:
         "data": data_title(run),
         "summary": summary(run),
         "losses": arm_titles(run.config),
-        "kind": kind(run.config),
+        "kind": run.config.kind,
         "phase": state.phase,
         "step": state.step,
         "planned_steps": state.planned_steps,
@@ -120,7 +121,7 @@ def _is_mine(folder: RunFolder, token: str) -> bool:
 
 
 def _headline(run: Run) -> dict[str, list[float | None]]:
-    keys = HEADLINE[kind(run.config)]
+    keys = HEADLINE[run.config.kind]
     newest = run.folder.newest(*keys)
     return {key: [_number(newest.get((arm, key))) for arm in range(run.config.arms)] for key in keys}
 
@@ -146,7 +147,7 @@ def about(run: Run) -> Json:
         "created": created(run.id),
         "config": json.loads(run.config.to_json()),
         "summary": summary(run),
-        "kind": kind(run.config),
+        "kind": run.config.kind,
         "arms": _arms(run.config),
         "frames": [list(pair) for pair in run.folder.frame_steps()],
         "step": state.step,
@@ -156,13 +157,9 @@ def about(run: Run) -> Json:
 
 
 def _arms(config: RunConfig) -> list[Json]:
-    names = arm_titles(config)
-    if config.mend is not None:
-        recipes = zip(names, config.mend.recipes, strict=True)
-        return [{"title": name, "name": "recipe", "loss": name, "parameters": dict(one)} for name, one in recipes]
     return [
-        {"title": title, "name": choice.name, "loss": loss_title(choice), "parameters": dict(choice.parameters)}
-        for title, choice in zip(names, config.losses, strict=True)
+        {"title": arm.title, "name": arm.name, "loss": arm.label, "parameters": dict(arm.parameters)}
+        for arm in kind_of(config).arms(config)
     ]
 
 

@@ -25,19 +25,21 @@ import torch
 
 from tests.campaigns._table import markdown, placed
 from tests.shared import SHARED
-from trainers.cli.main import parse_choice
-from trainers.config import DataChoice, RunConfig
+from trainers.cli.flags import parse_choice
+from trainers.config import DataChoice
 from trainers.data import load_data
 from trainers.data.base import LoadedData, silent
 from trainers.encoders import ENCODERS
-from trainers.kinds.metric_learning.arm import Arm
+from trainers.kinds.metric_learning.arm import LossArm
 from trainers.kinds.metric_learning.batches import Batch, Batches
+from trainers.kinds.metric_learning.config import MetricLearningConfig
 from trainers.kinds.metric_learning.evaluation import embed
 from trainers.losses import LOSSES
 from trainers.losses._memory import give_memory
 from trainers.metrics import evaluate
 from trainers.samplers import SAMPLERS
 from trainers.training import schedule
+from trainers.training.stage import Stage
 
 KITS = ("omniglot", "cifar100", "grocery_store")
 PLAIN = ("omniglot",)
@@ -71,7 +73,7 @@ class Course:
     """The batches of one case, and the arm that is stepped over them."""
 
     def __init__(self, case: Case, data: LoadedData) -> None:
-        config = RunConfig()
+        config = MetricLearningConfig()
         classes, compact = torch.unique(data.train.labels[:, 0], return_inverse=True)
         labels = torch.cat([compact[:, None], data.train.labels[:, 1:]], dim=1)
         self.images, self.labels = data.train.images, labels
@@ -91,7 +93,7 @@ class Course:
         return Batch(views=(self.images[rows].float().div_(255),), labels=self.labels[rows], rows=rows, step=step)
 
 
-def _arm(case: Case, config: RunConfig, labels: torch.Tensor, shape: Sequence[int]) -> Arm:
+def _arm(case: Case, config: MetricLearningConfig, labels: torch.Tensor, shape: Sequence[int]) -> LossArm:
     name, parameters = parse_choice(case.encoder)
     torch.manual_seed(case.seed)
     encoder = ENCODERS[name].build(channels=shape[1], side=shape[2], dim=config.dim, parameters=parameters)
@@ -103,7 +105,9 @@ def _arm(case: Case, config: RunConfig, labels: torch.Tensor, shape: Sequence[in
     memory = {"size": config.memory, "after": config.memory_after, "dim": config.dim, "levels": labels.shape[1]}
     loss, _ = give_memory(loss, descriptor, **memory)
     rate = case.rate or ENCODERS[name].learning_rate
-    return Arm(0, descriptor, loss, encoder, learning_rate=rate, weight_decay=config.weight_decay, device=CPU)
+    arm = LossArm(0, descriptor, loss, encoder, CPU)
+    arm.begin(Stage.of(dataclasses.replace(config, learning_rate=rate)))
+    return arm
 
 
 def train(course: Course, case: Case) -> int:
@@ -202,7 +206,9 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     menu = [name for name, loss in LOSSES.items() if loss.alias_of is None]
     there = [name for name in KITS if Path(_source(name)).exists()]
-    parser.add_argument("--encoders", nargs="+", metavar="NAME[:PARAMETER=VALUE,...]", default=[RunConfig().encoder])
+    parser.add_argument(
+        "--encoders", nargs="+", metavar="NAME[:PARAMETER=VALUE,...]", default=[MetricLearningConfig().encoder.name]
+    )
     parser.add_argument("--losses", nargs="+", choices=list(LOSSES), metavar="NAME", default=menu)
     parser.add_argument(
         "--data",

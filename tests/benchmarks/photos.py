@@ -15,14 +15,16 @@ from typing import Any
 
 import torch
 
-from trainers.cli.main import parse_choice
-from trainers.config import MendChoice, ModelChoice, RunConfig, SceneChoice
+from trainers.cli.flags import parse_choice
+from trainers.config import SceneChoice
 from trainers.data.captioned.loader import load_scenes
 from trainers.image_text.encoding import encode_photos, encode_texts
 from trainers.image_text.models import MODELS
-from trainers.kinds.finetuning.loop import Mender
+from trainers.kinds.finetuning.config import FinetuningConfig
+from trainers.kinds.finetuning.loop import FinetuningLoop
 from trainers.object_removal.benchmark import Examiner, make_exam
 from trainers.object_removal.vocabulary import load_words
+from trainers.parameters import Choice
 from trainers.runs import RunFolder
 
 
@@ -60,16 +62,17 @@ def main() -> None:
 
 
 def _one_step(given: argparse.Namespace, name: str, parameters: dict[str, object], clock: _Clock, count: int) -> None:
-    mend = MendChoice(
+    config = FinetuningConfig(
         scenes=SceneChoice(source=given.source),
-        model=ModelChoice(name=name, parameters=parameters),
+        model=Choice(name=name, parameters=parameters),
         recipes=({"fill": given.fill},),
         batch=given.batch,
+        learning_rate=MODELS[name].learning_rate,
+        steps=1,
     )
-    config = RunConfig(losses=(), mend=mend, learning_rate=MODELS[name].learning_rate, steps=1, minutes=None)
     with tempfile.TemporaryDirectory() as scratch:
         folder = RunFolder.create(Path(scratch), config)
-        mender = clock("D and D', tokens, the exam", count, lambda: Mender(folder))
+        mender = clock("D and D', tokens, the exam", count, lambda: FinetuningLoop(folder))
         clock("one fine-tuning step", 1, lambda: mender.arms[0].step(0, 1.0))
         print(next(line for line in (folder.path / "log.txt").read_text().splitlines() if "object-removed" in line))
         folder.db.close()

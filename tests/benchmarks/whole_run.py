@@ -21,9 +21,11 @@ from pathlib import Path
 
 import torch
 
-from trainers.config import DataChoice, LossChoice, RunConfig
-from trainers.kinds.metric_learning.arm import Arm
-from trainers.kinds.metric_learning.loop import Trainer
+from trainers.config import DataChoice, RunConfig
+from trainers.kinds.metric_learning.arm import LossArm
+from trainers.kinds.metric_learning.config import MetricLearningConfig
+from trainers.kinds.metric_learning.loop import MetricLearningLoop
+from trainers.parameters import Choice
 from trainers.runs import RunFolder
 from trainers.training import schedule
 from trainers.training.worker import SLICE_SECONDS, Worker
@@ -52,10 +54,10 @@ class Tally:
 class Bare:
     """Nothing but training, on the batches and from the weights of a run."""
 
-    def __init__(self, run: Trainer) -> None:
+    def __init__(self, run: MetricLearningLoop) -> None:
         self._run, self._step = run, 0
-        twin = Trainer(RunFolder.create(run.folder.path.parent, run.folder.config))
-        self._arm: Arm = twin.arms[0]
+        twin = MetricLearningLoop(RunFolder.create(run.folder.path.parent, run.folder.config))
+        self._arm: LossArm = twin.arms[0]
 
     def train(self, seconds: float) -> int:
         """Steps taken in about ``seconds``; the schedule is that of the run."""
@@ -67,7 +69,7 @@ class Bare:
     def step(self) -> None:
         """One step."""
         run = self._run
-        factor = schedule.factor_of(run.config, self._step, run.progress, 1)
+        factor = schedule.factor_of(run.stage, self._step, run.progress, 1)
         torch.manual_seed(self._step)
         self._arm.step(run._batches.batch(self._step), factor)
         self._step += 1
@@ -76,7 +78,7 @@ class Bare:
 class Driven:
     """The run, as its worker goes round: commands, a slice of training, state."""
 
-    def __init__(self, run: Trainer) -> None:
+    def __init__(self, run: MetricLearningLoop) -> None:
         self._run, self._worker = run, Worker(run.folder)
         self._worker._lock.acquire()
 
@@ -96,7 +98,7 @@ class Driven:
 
 def measure(config: RunConfig, folder: Path) -> None:
     """Train to the end and print."""
-    run = Trainer(RunFolder.create(folder, config))
+    run = MetricLearningLoop(RunFolder.create(folder, config))
     bare, driven = Bare(run), Driven(run)
     for _ in range(WARM_UP):
         bare.step()
@@ -125,9 +127,9 @@ def main() -> None:
     parser.add_argument("--loss", default="smooth_ap")
     parser.add_argument("--threads", type=int, default=2)
     given = parser.parse_args()
-    config = RunConfig(
+    config = MetricLearningConfig(
         data=DataChoice(source=given.data),
-        losses=(LossChoice(name=given.loss),),
+        losses=(Choice(name=given.loss),),
         minutes=given.seconds / 60,
         device="cpu",
         threads=given.threads,

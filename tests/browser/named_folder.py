@@ -9,7 +9,7 @@ import datasets
 from tests.synthetic import map_of
 from tests.tiny import tiny_config, write_images
 from trainers.config import DataChoice, RunConfig
-from trainers.kinds.metric_learning.loop import Trainer
+from trainers.kinds.metric_learning.loop import MetricLearningLoop
 from trainers.runs import RunFolder
 from trainers.runs.records import Frame, RunState
 
@@ -56,7 +56,7 @@ def train_on(folder: Path, runs: Path, **changes: object) -> RunFolder:
     """A finished run of a few steps on a folder, really trained, with maps by a plain projection."""
     config: RunConfig = tiny_config(folder, **{"steps": 2, **changes})
     run = RunFolder.create(runs, config)
-    trainer = Trainer(run)
+    trainer = MetricLearningLoop(run)
     while trainer.advance(5.0):
         pass
     trainer.finish()

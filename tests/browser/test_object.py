@@ -379,7 +379,7 @@ def test_a_preset_says_how_it_trains_and_a_recipe_counts_pairs(browser: Browser,
         newest = max(site.root.glob("*/config.json"), key=lambda path: path.stat().st_mtime)
         config = RunConfig.from_json(newest.read_text())
         assert (config.epochs, config.steps, config.minutes, config.halve_every) == (10, None, None, 2)
-        assert config.mend is not None and (config.mend.batch, config.optimiser) == (32, "adam")
+        assert config.mend is not None and (config.batch, config.optimiser) == (32, "adam")
         section.get_by_role("button", name="Stop", exact=True).click()
         expect(section.locator(".rs-followline")).to_contain_text("Stopped")
 

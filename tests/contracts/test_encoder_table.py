@@ -9,7 +9,7 @@ import pytest
 
 from tests.benchmarks.encoders import Case, kept, measure, table
 from tests.tiny import write_images
-from trainers.config import RunConfig
+from trainers.kinds.metric_learning.config import MetricLearningConfig
 from trainers.losses import LOSSES
 
 PAGE = (Path(__file__).parents[2] / "docs" / "encoders.md").read_text(encoding="utf-8")
@@ -31,14 +31,14 @@ def columns(marker: str) -> dict[str, dict[str, float]]:
 
 
 def test_every_loss_was_measured_on_the_default_encoder() -> None:
-    measured = columns(RunConfig().encoder)
+    measured = columns(MetricLearningConfig().encoder)
     assert set(measured) == {"drawn", "omniglot", "cifar100", "grocery_store"}
     assert set(measured["drawn"]) == set(MENU), "run `python -m tests.benchmarks.encoders` with --write"
 
 
 def test_a_loss_below_half_of_the_best_says_why_and_no_other_does() -> None:
     """It is one that stays there when all have three times as long."""
-    measured, longer = columns(RunConfig().encoder), columns("longer")
+    measured, longer = columns(MetricLearningConfig().encoder), columns("longer")
     low = {(data, title) for data, scores in measured.items() for title in below_half(scores)}
     assert low <= {(data, title) for data, scores in longer.items() for title in scores}
     for data, scores in longer.items():

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from tests.tiny import tiny_config, write_images
-from trainers.kinds.metric_learning.loop import Trainer
+from trainers.kinds.metric_learning.loop import MetricLearningLoop
 from trainers.losses import LOSSES
 from trainers.runs import RunFolder
 
@@ -27,25 +27,25 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write_images(tmp_path_factory.mktemp("tree"), groups=3)
 
 
-def tensors(run: Trainer) -> dict[str, torch.Tensor]:
+def tensors(run: MetricLearningLoop) -> dict[str, torch.Tensor]:
     return {name: value.clone() for arm in run.arms for name, value in arm.tensors().items()}
 
 
-def train_cut_and_resume(root: Path, images: Path, *losses: str, **changes: object) -> Trainer:
+def train_cut_and_resume(root: Path, images: Path, *losses: str, **changes: object) -> MetricLearningLoop:
     """Train to the end; then the same from a checkpoint in between, which must give the same to the last bit."""
-    whole = Trainer(RunFolder.create(root, tiny_config(images, *losses, steps=STEPS, **changes)))
+    whole = MetricLearningLoop(RunFolder.create(root, tiny_config(images, *losses, steps=STEPS, **changes)))
     assert not whole.advance(60) and whole.step == STEPS
     whole.finish()
     values = [scalar.value for scalar in whole.folder.scalars()]
     assert values and all(map(math.isfinite, values))
 
-    broken = Trainer(RunFolder.create(root, whole.config))
+    broken = MetricLearningLoop(RunFolder.create(root, whole.config))
     start = tensors(broken)
     for _ in range(CUT):
         broken._one_step()
     broken.checkpoint()
     broken._one_step()  # lost
-    again = Trainer(RunFolder.open(root, broken.folder.id))
+    again = MetricLearningLoop(RunFolder.open(root, broken.folder.id))
     assert again.step == CUT
     again.advance(60)
     want, got = tensors(whole), tensors(again)
@@ -90,7 +90,7 @@ def test_losses_without_a_gallery_train_without_memory_and_the_log_says_so(tmp_p
     assert names
     for start in range(0, len(names), 4):
         chosen = names[start : start + 4]
-        run = Trainer(RunFolder.create(tmp_path, tiny_config(tree, *chosen, memory=40)))
+        run = MetricLearningLoop(RunFolder.create(tmp_path, tiny_config(tree, *chosen, memory=40)))
         log = (run.folder.path / "log.txt").read_text()
         for arm in run.arms:
             assert not hasattr(arm.loss, "memory")
@@ -107,12 +107,14 @@ def test_arms_with_memories_stay_paired(tmp_path: Path, tree: Path) -> None:
 def test_some_losses_bring_a_memory_and_a_run_may_choose_its_size(tmp_path: Path, tree: Path) -> None:
     assert {name for name, loss in LOSSES.items() if loss.memory} == {"xbm_contrastive", "infonce"}
     for size, kept in ((0, 1024), (7, 7)):
-        run = Trainer(RunFolder.create(tmp_path, tiny_config(tree, "xbm_contrastive", "infonce", memory=size)))
+        run = MetricLearningLoop(
+            RunFolder.create(tmp_path, tiny_config(tree, "xbm_contrastive", "infonce", memory=size))
+        )
         assert [len(arm.loss.memory.rows) for arm in run.arms] == [kept, kept]
 
 
 def test_the_memory_counts_from_the_step_asked_for(tmp_path: Path, tree: Path) -> None:
-    run = Trainer(RunFolder.create(tmp_path, tiny_config(tree, "xbm_contrastive", steps=4, memory_after=2)))
+    run = MetricLearningLoop(RunFolder.create(tmp_path, tiny_config(tree, "xbm_contrastive", steps=4, memory_after=2)))
     arm = run.arms[0]
     for step in range(4):
         found = arm.step(run._batches.batch(step), 1.0)

@@ -16,11 +16,14 @@ import pytest
 
 from tests.data.world import write_tree
 from trainers import hf_transformers
-from trainers.config import DataChoice, LossChoice, MendChoice, ModelChoice, RunConfig, SceneChoice
+from trainers.config import DataChoice
 from trainers.data import access, inspect_data, load_data
 from trainers.data.captioned.loader import load_scenes
 from trainers.data.sources import resolve
 from trainers.errors import DataError, UserError
+from trainers.kinds.finetuning.config import FinetuningConfig
+from trainers.kinds.metric_learning.config import MetricLearningConfig
+from trainers.parameters import Choice
 from trainers.runs import RunFolder
 from trainers.training.validation import check
 
@@ -147,8 +150,8 @@ def test_weights_are_behind_the_same_gate(tmp_path: Path, public: None) -> None:
 
 def test_a_trainer_refuses_what_its_page_would(tmp_path: Path) -> None:
     write_tree(tmp_path / "photos", ["a", "b", "c", "d"])
-    config = RunConfig(
-        data=DataChoice(source=str(tmp_path / "photos")), losses=(LossChoice(name="supcon"),), steps=1, minutes=None
+    config = MetricLearningConfig(
+        data=DataChoice(source=str(tmp_path / "photos")), losses=(Choice(name="supcon"),), steps=1, minutes=None
     )
     folder = RunFolder.create(tmp_path / "runs", config)
     env = {**os.environ, access.PUBLIC: "1", "PYTHONPATH": str(ROOT)}
@@ -161,9 +164,8 @@ def test_a_trainer_refuses_what_its_page_would(tmp_path: Path) -> None:
 
 def test_no_captioner_is_taken_from_a_stranger(public: None) -> None:
     values = {"text": "captioner", "captioner": "owner/captioner"}
-    mend = MendChoice(scenes=SceneChoice(source="drawn_scenes"), model=ModelChoice(name="tiny_clip"), recipes=(values,))
     with pytest.raises(UserError, match="captioner cannot be named"):
-        check(RunConfig(losses=(), mend=mend, steps=1))
+        check(FinetuningConfig(recipes=(values,), steps=1))
 
 
 class Hub(BaseHTTPRequestHandler):

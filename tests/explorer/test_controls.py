@@ -7,10 +7,11 @@ from dataclasses import dataclass
 import gradio as gr
 import pytest
 
-from explorer.page.controls import control, raw, read, title
-from explorer.page.form import Training
+from explorer.page.controls import control, raw, read
+from explorer.page.kinds.metric_learning import SETTINGS
 from trainers.encoders import ENCODERS
 from trainers.errors import ParameterError
+from trainers.kinds.metric_learning.config import MetricLearningConfig
 from trainers.losses import LOSSES
 from trainers.parameters import parameter, specs
 
@@ -43,14 +44,14 @@ def test_every_parameter_has_a_control_with_its_default_and_help(owner):
     for spec in specs(owner.parameters):
         assert spec.rule.help.endswith("."), f"{spec.name} needs one sentence of help"
         made = control(spec, raw(spec, spec.default))
-        assert made.label == title(spec.name)
+        assert made.label == spec.label
         held[spec.name] = made.value
     assert read(owner.parameters, held, owner.title) == {}
 
 
 def test_the_training_settings_have_controls():
-    held = {spec.name: control(spec, raw(spec, spec.default)).value for spec in specs(Training)}
-    assert read(Training, held, "Training") == {}
+    held = {spec.name: control(spec, raw(spec, spec.default)).value for spec in SETTINGS.values()}
+    assert read(MetricLearningConfig, held, "Training") == {}
 
 
 @pytest.mark.parametrize(

@@ -28,6 +28,7 @@ from tests.layout.worlds import Always
 from tests.synthetic import make_run
 from trainers.cli.main import main
 from trainers.errors import RunError
+from trainers.kinds.metric_learning.config import MetricLearningConfig
 from trainers.runs import RunFolder, list_runs, new_id
 from trainers.runs.regular import is_there
 
@@ -199,18 +200,17 @@ def test_each_can_be_deleted_and_nothing_else_is(tmp_path: Path) -> None:
 
 def test_only_its_owner_deletes_a_damaged_run_on_a_public_page(tmp_path: Path) -> None:
     from explorer.server.ownership import digest
-    from trainers.config import RunConfig
 
     settings = Settings(runs=tmp_path / "runs", recorded=tmp_path / "recorded", public=True)
     runs = Runs(settings, Scheduler(settings, ProcessExecutor()))
     for harm in ("config.json: not utf8", "owner: not utf8", "owner: a link outside"):
-        folder = RunFolder.create(settings.runs, RunConfig(), owner=digest("mine"))
+        folder = RunFolder.create(settings.runs, MetricLearningConfig(), owner=digest("mine"))
         folder.db.close()
         DAMAGES[harm](folder.path)
         for token in ("", "theirs", "?", "not of this run"):
             with pytest.raises(RunError, match="Only the visitor"):
                 runs.delete(folder.id, token)
-    damaged = RunFolder.create(settings.runs, RunConfig(), owner=digest("mine"))
+    damaged = RunFolder.create(settings.runs, MetricLearningConfig(), owner=digest("mine"))
     damaged.db.close()
     DAMAGES["run.db: garbage"](damaged.path)
     assert runs.delete(damaged.id, "mine") == "The run is deleted."

@@ -22,8 +22,8 @@ from explorer.layout.plan import thin
 from explorer.server.library import Library
 from explorer.server.routes import PREFIX, routes
 from tests.synthetic import alive, hierarchy, labels_of, make_run
-from trainers.config import LossChoice
 from trainers.hierarchy import Hierarchy
+from trainers.parameters import Choice
 from trainers.runs import RunFolder
 from trainers.runs.files import write_bytes
 from trainers.runs.records import Scalar
@@ -207,7 +207,7 @@ def test_thinning_keeps_both_ends() -> None:
 def test_the_same_loss_twice_has_two_names(client: TestClient, root: Path) -> None:
     folder = make_run(root, points=30, frames=1)
     config = dataclasses.replace(
-        folder.config, losses=(LossChoice(name="smooth_ap"), LossChoice(name="smooth_ap", parameters={"tau": 0.05}))
+        folder.config, losses=(Choice(name="smooth_ap"), Choice(name="smooth_ap", parameters={"tau": 0.05}))
     )
     write_bytes(folder.path / "config.json", config.to_json().encode())
     arms = client.get(f"{PREFIX}/run/{folder.id}").json()["arms"]

@@ -22,15 +22,17 @@ from explorer.settings import Settings
 from tests.explorer.small_world import DOG, Tab, descriptor, load, paint_png
 from tests.synthetic import make_run
 from tests.tiny import tiny_config, write_images
-from trainers.cli.finetune import training_of
 from trainers.config import RunConfig
 from trainers.data import access, load_data
 from trainers.image_text.models import MODELS
+from trainers.kinds.finetuning.config import FinetuningConfig
+from trainers.kinds.finetuning.kind import training_of
 from trainers.kinds.finetuning.recipes import PRESETS
 from trainers.kinds.metric_learning.evaluation import embed
-from trainers.kinds.metric_learning.loop import Trainer
+from trainers.kinds.metric_learning.loop import MetricLearningLoop
 from trainers.object_removal.detectors import DETECTORS, Found
 from trainers.object_removal.fills import FILLS, paint
+from trainers.parameters import Choice
 from trainers.runs import RunFolder
 from trainers.runs.records import RunState
 
@@ -43,7 +45,7 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = tmp_path_factory.mktemp("nearby")
     config = tiny_config(write_images(root / "images"))
     folder = RunFolder.create(root / "runs", config)
-    trainer = Trainer(folder)
+    trainer = MetricLearningLoop(folder)
     while trainer.advance(5.0):
         pass
     trainer.finish()
@@ -73,7 +75,7 @@ def test_neighbours_are_those_of_the_trained_encoders(near: Tab) -> None:
     filled = paint(FILLS["mean"], np.ascontiguousarray(pixels), mask)
     shown = np.array(Image.open(io.BytesIO(near.get(f"filled/{reply['filled']}").content)))
     assert np.array_equal(shown, filled) and reply["share"] == pytest.approx(mask.mean(), abs=1e-4)
-    trainer = Trainer(folder)  # restores the checkpoint
+    trainer = MetricLearningLoop(folder)  # restores the checkpoint
     k = folder.snapshots()[-1][0]
     for arm, points, told in zip(trainer.arms, folder.embeddings(k), reply["arms"], strict=True):
         views = torch.from_numpy(np.stack([pixels, filled]).transpose(0, 3, 1, 2).copy())
@@ -212,11 +214,11 @@ def test_a_mending_run_is_what_the_page_asked_for(mending: tuple[Mending, Path])
     reply = acts.perform(ASKED)
     assert set(reply) == {"id", "said"}, reply
     config = RunFolder.open(root, reply["id"]).config
-    assert config.mend is not None and config.mend.model.name == "vsepp" and config.losses == ()
-    assert [dict(one) for one in config.mend.recipes] == ASKED["recipes"], "no ratio means all there are"
+    assert config.mend is not None and config.model.name == "vsepp" and config.losses == ()
+    assert [dict(one) for one in config.recipes] == ASKED["recipes"], "no ratio means all there are"
     assert (config.steps, config.minutes, config.seed, config.learning_rate) == (40, 2.0, 5, 0.001)
     assert RunConfig.from_json(config.to_json()) == config
-    assert (config.epochs, config.optimiser, config.halve_every, config.mend.batch) == (None, "adamw", None, 128)
+    assert (config.epochs, config.optimiser, config.halve_every, config.batch) == (None, "adamw", None, 128)
     assert "Only the visitor" in acts.perform({"action": "stop", "id": reply["id"], "token": "other"})["error"]
     assert acts.perform({"action": "stop", "id": reply["id"], "token": "mine"}) == {"said": "It left the line."}
 
@@ -228,7 +230,7 @@ def test_the_page_trains_as_published_or_at_the_models_own_rate(mending: tuple[M
     config = acts.config(Fields(wishes | training_of(preset) | {"minutes": 2}))
     assert (config.epochs, config.steps, config.optimiser, config.halve_every) == (10, None, "adam", 2)
     assert (config.weight_decay, config.learning_rate) == (0.0, MODELS["vsepp"].learning_rate)
-    assert config.mend is not None and config.mend.batch == 256
+    assert config.mend is not None and config.batch == 256
 
 
 @pytest.mark.parametrize(
@@ -273,13 +275,12 @@ def test_anything_may_come_from_a_browser(mending: tuple[Mending, Path], data: o
 
 def test_a_mended_arm_answers_by_name(tmp_path: Path) -> None:
     """Its checkpoint stands in for a run that was trained: the weights decide, whoever made them."""
-    from trainers.config import MendChoice, ModelChoice
     from trainers.image_text.models import MODELS
 
     parameters = {"dim": 16, "width": 4, "words": 16, "side": 32}
-    choice = ModelChoice(name="vsepp", parameters=parameters)
-    mend = MendChoice(model=choice, recipes=({"removed": False}, {}))
-    folder = RunFolder.create(tmp_path / "runs", RunConfig(losses=(), mend=mend))
+    choice = Choice(name="vsepp", parameters=parameters)
+    mended = FinetuningConfig(model=choice, recipes=({"removed": False}, {}))
+    folder = RunFolder.create(tmp_path / "runs", mended)
     models = [MODELS["vsepp"].build(parameters) for _ in range(2)]
     weights = {f"arm{arm}/model/{name}": v for arm, m in enumerate(models) for name, v in m.state_dict().items()}
     tab = Tab(tmp_path)

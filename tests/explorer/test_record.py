@@ -100,7 +100,7 @@ def test_the_page_opens_on_losses_although_a_mending_run_is_recorded_too(tmp_pat
 
 def test_the_recorded_mending_shows_its_gain() -> None:
     folder = MENDED[0]
-    assert [dict(values) for values in folder.config.mend.recipes] == [{"removed": False}, {}]
+    assert [dict(values) for values in folder.config.recipes] == [{"removed": False}, {}]
     last = {(s.arm, s.key): s.value for s in folder.scalars()}
     first = {(s.arm, s.key): s.value for s in folder.scalars() if s.step == 0}
     assert first[0, "ODmAP_at_1"] == first[1, "ODmAP_at_1"]

@@ -10,15 +10,21 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from explorer.page.remembered import LONGEST, VERSION, defaults, keeping, restored
-from explorer.page.sidebar import form_of
-from trainers.config import RunConfig
+from explorer.page import remembered
+from explorer.page.kinds.metric_learning import config_of, defaults
+from explorer.page.kinds.metric_learning import restored as restored_values
+from explorer.page.remembered import LONGEST, VERSION, keeping
 from trainers.data import access
 from trainers.encoders import ENCODERS
+from trainers.kinds.metric_learning.config import MetricLearningConfig
 
 
 def kept(**values: Any) -> str:
     return json.dumps({"version": VERSION, "values": values})
+
+
+def restored(text: object) -> dict[str, Any]:
+    return restored_values(remembered.kept(text))
 
 
 def changed(text: object) -> dict[str, Any]:
@@ -27,7 +33,7 @@ def changed(text: object) -> dict[str, Any]:
 
 
 def test_the_untouched_sidebar_asks_for_the_default_run() -> None:
-    assert form_of(defaults()).config() == RunConfig()
+    assert config_of(defaults()) == MetricLearningConfig()
 
 
 GOOD = {
@@ -55,10 +61,10 @@ GOOD = {
 
 def test_what_was_chosen_comes_back() -> None:
     assert changed(kept(**GOOD)) == GOOD
-    config = form_of(restored(kept(**GOOD))).config()
+    config = config_of(restored(kept(**GOOD)))
     assert [loss.name for loss in config.losses] == ["supcon", "happier", "contextual"]
     assert (config.weight_decay, config.learning_rate, config.steps, config.seed) == (0, 1e-05, 200, 7)
-    assert dict(config.encoder_parameters) == {"hidden": 256, "pretrained": False}
+    assert dict(config.encoder.parameters) == {"hidden": 256, "pretrained": False}
 
 
 def test_a_removed_loss_stays_removed_and_filled_slots_come_first() -> None:
@@ -167,11 +173,11 @@ JSON = st.recursive(
 def test_whatever_comes_the_sidebar_can_show_it_and_start_it(values: dict[str, Any]) -> None:
     found = restored(json.dumps({"version": VERSION, "values": values}))
     assert list(found) == list(defaults())
-    form_of(found).config()
+    config_of(found)
 
 
 def test_nothing_is_kept_before_it_was_restored_and_defaults_never() -> None:
-    script = keeping()
+    script = keeping(defaults())
     assert "rankscopeRestored" in script and json.dumps(defaults()) in script
 
 

@@ -15,8 +15,10 @@ from explorer.server.ownership import digest
 from explorer.server.runs import Runs, status_json
 from explorer.server.scheduler import Scheduler
 from explorer.settings import Limits, Settings
-from trainers.config import LossChoice, MendChoice, ModelChoice, RunConfig
 from trainers.errors import RunError
+from trainers.kinds.finetuning.config import FinetuningConfig
+from trainers.kinds.metric_learning.config import MetricLearningConfig
+from trainers.parameters import Choice
 from trainers.runs import RunFolder
 from trainers.runs.records import RunState
 
@@ -70,7 +72,7 @@ def bench(tmp_path: Path) -> Iterator[Callable[..., Bench]]:
 
 def test_a_run_goes_from_the_line_to_its_end(bench):
     b = bench(how="0.1")
-    run = b.runs.start(RunConfig(), "")
+    run = b.runs.start(MetricLearningConfig(), "")
     assert b.runs.position(run) == 1
     b.until(run, "finished")
     assert b.runs.position(run) is None
@@ -79,7 +81,7 @@ def test_a_run_goes_from_the_line_to_its_end(bench):
 
 def test_one_trains_and_the_others_wait_their_turn(bench):
     b = bench(how="1")
-    first, second, third = (b.runs.start(RunConfig(minutes=5.0), "") for _ in range(3))
+    first, second, third = (b.runs.start(MetricLearningConfig(minutes=5.0), "") for _ in range(3))
     b.until(first, "running")
     assert [b.runs.position(run) for run in (first, second, third)] == [None, 1, 2]
     place = b.runs.place(third)
@@ -91,7 +93,7 @@ def test_one_trains_and_the_others_wait_their_turn(bench):
 
 
 def test_two_who_mend_at_once_take_turns(bench):
-    mend = RunConfig(losses=(), mend=MendChoice(model=ModelChoice(parameters={"fresh": True})), steps=5, minutes=1.0)
+    mend = FinetuningConfig(model=Choice(name="tiny_clip", parameters={"fresh": True}), steps=5, minutes=1.0)
     one = bench("30")
     first, second = one.runs.start(mend, "a"), one.runs.start(mend, "b")
     one.until(first, "running")
@@ -107,7 +109,7 @@ def test_two_who_mend_at_once_take_turns(bench):
 
 def test_pause_resume_stop(bench):
     b = bench()
-    run = b.runs.start(RunConfig(), "")
+    run = b.runs.start(MetricLearningConfig(), "")
     b.until(run, "running")
     b.runs.pause(run, "")
     b.until(run, "paused")
@@ -125,7 +127,7 @@ def test_pause_resume_stop(bench):
 
 def test_a_waiting_run_can_be_taken_out(bench):
     b = bench()
-    first, second = (b.runs.start(RunConfig(), "") for _ in range(2))
+    first, second = (b.runs.start(MetricLearningConfig(), "") for _ in range(2))
     b.until(first, "running")
     assert "left the line" in b.runs.stop(second, "")
     assert b.phase(second) == "stopped"
@@ -134,7 +136,7 @@ def test_a_waiting_run_can_be_taken_out(bench):
 
 def test_stop_after_the_end_is_no_stop(bench):
     b = bench(how="0")
-    run = b.runs.start(RunConfig(), "")
+    run = b.runs.start(MetricLearningConfig(), "")
     b.scheduler.tick()
     b.until(run, "finished", ticking=False)
     folder = b.runs.find(run)
@@ -147,20 +149,20 @@ def test_stop_after_the_end_is_no_stop(bench):
 
 def test_ending_one_trainer_notes_the_end_of_the_others(bench):
     b = bench(how="0", max_parallel=2)
-    first, second = (b.runs.start(RunConfig(), "") for _ in range(2))
+    first, second = (b.runs.start(MetricLearningConfig(), "") for _ in range(2))
     b.scheduler.tick()
     b.until(first, "finished", ticking=False)
     b.until(second, "finished", ticking=False)
     b.how = "30"
     for run in (first, second):
         b.wait(lambda run=run: not b.scheduler.is_busy(run))
-    third = b.runs.start(RunConfig(), "")
+    third = b.runs.start(MetricLearningConfig(), "")
     b.until(third, "running")
 
 
 def test_a_waiting_run_whose_folder_vanished_blocks_nobody(bench, caplog):
     b = bench(how="0.1")
-    gone, kept = (b.runs.start(RunConfig(), "") for _ in range(2))
+    gone, kept = (b.runs.start(MetricLearningConfig(), "") for _ in range(2))
     shutil.rmtree(b.settings.runs / gone)
     b.until(kept, "finished")
     assert not b.scheduler.is_busy(gone) and gone in caplog.text
@@ -177,7 +179,7 @@ def test_the_thread_of_the_queue_survives_whatever_happens(bench, monkeypatch, c
         real()
 
     monkeypatch.setattr(b.scheduler, "tick", tick)
-    run = b.runs.start(RunConfig(), "")
+    run = b.runs.start(MetricLearningConfig(), "")
     b.scheduler.begin()
     b.until(run, "finished", ticking=False)
     assert "odder" in caplog.text
@@ -185,7 +187,7 @@ def test_the_thread_of_the_queue_survives_whatever_happens(bench, monkeypatch, c
 
 def test_a_trainer_that_dies_early_leaves_its_last_words(bench):
     b = bench(how="dies")
-    run = b.runs.start(RunConfig(), "")
+    run = b.runs.start(MetricLearningConfig(), "")
     b.until(run, "failed")
     assert "CUDA driver version is insufficient" in (b.runs.status(run).error or "")
     b.how = "0.1"
@@ -195,7 +197,7 @@ def test_a_trainer_that_dies_early_leaves_its_last_words(bench):
 
 def test_nothing_is_lost_when_the_program_ends(bench):
     b = bench()
-    first, second = (b.runs.start(RunConfig(), "") for _ in range(2))
+    first, second = (b.runs.start(MetricLearningConfig(), "") for _ in range(2))
     b.until(first, "running")
     b.scheduler.close()
     assert b.phase(first) == "interrupted"
@@ -210,7 +212,7 @@ def test_nothing_is_lost_when_the_program_ends(bench):
 
 def test_a_detached_trainer_outlives_the_program_and_keeps_its_slot(bench):
     b = bench(detach=True)
-    first, second = (b.runs.start(RunConfig(), "") for _ in range(2))
+    first, second = (b.runs.start(MetricLearningConfig(), "") for _ in range(2))
     b.until(first, "running")
     b.scheduler.close()
     time.sleep(0.2)
@@ -227,7 +229,7 @@ def test_a_detached_trainer_outlives_the_program_and_keeps_its_slot(bench):
 
 def test_delete(bench):
     b = bench(how="30")
-    run = b.runs.start(RunConfig(), "")
+    run = b.runs.start(MetricLearningConfig(), "")
     with pytest.raises(RunError, match="stop it before deleting"):
         b.runs.delete(run, "")
     b.until(run, "running")
@@ -243,7 +245,7 @@ def test_delete(bench):
 
 def test_on_a_public_page_only_the_owner_controls_a_run(bench):
     b = bench(public=True)
-    run = b.runs.start(RunConfig(), "mine")
+    run = b.runs.start(MetricLearningConfig(), "mine")
     assert b.runs.find(run).owner == digest("mine")
     for act in (b.runs.pause, b.runs.resume, b.runs.stop, b.runs.delete):
         for token in ("theirs", "", "nobody"):
@@ -255,30 +257,30 @@ def test_on_a_public_page_only_the_owner_controls_a_run(bench):
 
 def test_on_ones_own_machine_anyone_controls_a_run(bench):
     b = bench()
-    run = b.runs.start(RunConfig(), "one browser")
+    run = b.runs.start(MetricLearningConfig(), "one browser")
     b.runs.stop(run, "another browser")
 
 
 def test_public_limits(bench):
     b = bench(public=True, limits=Limits(queue=3))
     with pytest.raises(RunError, match="needs an owner"):
-        b.runs.start(RunConfig(), "")
+        b.runs.start(MetricLearningConfig(), "")
     with pytest.raises(RunError, match="10 minutes at most; 60 came"):
-        b.runs.start(RunConfig(minutes=60), "a")
+        b.runs.start(MetricLearningConfig(minutes=60), "a")
     with pytest.raises(RunError, match="no limit came"):
-        b.runs.start(RunConfig(minutes=None, steps=10), "a")
+        b.runs.start(MetricLearningConfig(minutes=None, steps=10), "a")
     for _ in range(2):
-        b.runs.start(RunConfig(), "a")
+        b.runs.start(MetricLearningConfig(), "a")
     with pytest.raises(RunError, match="2 of your runs wait"):
-        b.runs.start(RunConfig(), "a")
-    b.runs.start(RunConfig(), "b")
+        b.runs.start(MetricLearningConfig(), "a")
+    b.runs.start(MetricLearningConfig(), "b")
     with pytest.raises(RunError, match="3 runs wait already"):
-        b.runs.start(RunConfig(), "c")
+        b.runs.start(MetricLearningConfig(), "c")
 
 
 def test_a_visitor_trains_one_run_at_a_time_and_blocks_nobody(bench):
     b = bench(public=True, max_parallel=2)
-    first, second, other = (b.runs.start(RunConfig(), token) for token in ("a", "a", "b"))
+    first, second, other = (b.runs.start(MetricLearningConfig(), token) for token in ("a", "a", "b"))
     b.until(first, "running")
     b.until(other, "running")
     assert b.phase(second) == "queued"
@@ -286,7 +288,7 @@ def test_a_visitor_trains_one_run_at_a_time_and_blocks_nobody(bench):
 
 def test_a_run_that_overstays_is_stopped(bench):
     b = bench(public=True, limits=Limits(wall_minutes=0.001))
-    run = b.runs.start(RunConfig(), "a")
+    run = b.runs.start(MetricLearningConfig(), "a")
     b.until(run, "stopped")
 
 
@@ -299,7 +301,7 @@ def test_odd_ids_are_answered_with_a_sentence(bench, run_id: str):
 
 
 def test_a_recorded_run_is_shown_and_never_changed(bench, tmp_path: Path):
-    made = RunFolder.create(tmp_path / "recorded", RunConfig())
+    made = RunFolder.create(tmp_path / "recorded", MetricLearningConfig())
     made.db.set_state(RunState(phase="finished", step=9))
     made.db.close()
     b = bench()
@@ -312,7 +314,7 @@ def test_a_recorded_run_is_shown_and_never_changed(bench, tmp_path: Path):
 
 def test_a_damaged_run_hides_no_other(bench):
     b = bench()
-    good, bad = (b.runs.start(RunConfig(), "") for _ in range(2))
+    good, bad = (b.runs.start(MetricLearningConfig(), "") for _ in range(2))
     b.scheduler.take_out(bad)
     b.runs.find(bad).db.close()
     for file in (b.settings.runs / bad).glob("run.db*"):
@@ -322,7 +324,7 @@ def test_a_damaged_run_hides_no_other(bench):
 
 def test_the_status_is_plain_json(bench):
     b = bench()
-    run = b.runs.start(RunConfig(), "")
+    run = b.runs.start(MetricLearningConfig(), "")
     status = status_json(b.runs.status(run))
     assert status["queue_position"] == 1
     assert status["losses"] == ["smooth_ap", "happier"]
@@ -331,10 +333,10 @@ def test_the_status_is_plain_json(bench):
 
 def test_the_status_warns_of_batches_that_do_not_suit_a_loss(bench):
     b = bench()
-    odd = LossChoice(name="contextual", parameters={"k": 5})
-    said = status_json(b.runs.status(b.runs.start(RunConfig(losses=(odd,)), "")))["advice"]
+    odd = Choice(name="contextual", parameters={"k": 5})
+    said = status_json(b.runs.status(b.runs.start(MetricLearningConfig(losses=(odd,)), "")))["advice"]
     assert len(said) == 1 and "k is 5, with 4 images per class" in said[0]
-    for other in (LossChoice(name="of_another_version"), LossChoice(name="contextual", parameters={"gone": 1})):
-        folder = RunFolder.create(b.settings.runs, RunConfig(losses=(other,)))
+    for other in (Choice(name="of_another_version"), Choice(name="contextual", parameters={"gone": 1})):
+        folder = RunFolder.create(b.settings.runs, MetricLearningConfig(losses=(other,)))
         folder.db.close()
         assert status_json(b.runs.status(folder.id))["advice"] == []

@@ -9,7 +9,9 @@ import pytest
 from explorer.server.library import Run
 from explorer.titles import arm_titles, data_title, severity_words, summary
 from tests.synthetic import hierarchy
-from trainers.config import DataChoice, LossChoice, RunConfig
+from trainers.config import DataChoice, RunConfig
+from trainers.kinds.metric_learning.config import MetricLearningConfig
+from trainers.parameters import Choice
 from trainers.runs import RunFolder
 
 
@@ -28,8 +30,8 @@ def _run(tmp_path: Path, config: RunConfig) -> Run:
     ],
 )
 def test_titles_differ(losses: list, titles: list[str]) -> None:
-    choices = tuple(LossChoice(name=name, parameters=parameters) for name, parameters in losses)
-    assert arm_titles(RunConfig(losses=choices)) == titles
+    choices = tuple(Choice(name=name, parameters=parameters) for name, parameters in losses)
+    assert arm_titles(MetricLearningConfig(losses=choices)) == titles
 
 
 @pytest.mark.parametrize(
@@ -37,14 +39,14 @@ def test_titles_differ(losses: list, titles: list[str]) -> None:
     [("drawn", "Drawn world"), ("/home/somebody/my photos/", "my photos"), ("owner/name", "name")],
 )
 def test_images_have_a_name_before_they_are_read(tmp_path: Path, source: str, title: str) -> None:
-    assert data_title(_run(tmp_path, RunConfig(data=DataChoice(source=source)))) == title
+    assert data_title(_run(tmp_path, MetricLearningConfig(data=DataChoice(source=source)))) == title
 
 
 @pytest.mark.parametrize(
     ("steps", "minutes", "budget"), [(500, None, "500 steps"), (None, 2.0, "2 min"), (500, 0.5, "500 steps or 0.5 min")]
 )
 def test_the_summary_names_the_budget(tmp_path: Path, steps: int, minutes: float, budget: str) -> None:
-    run = _run(tmp_path, RunConfig(steps=steps, minutes=minutes))
+    run = _run(tmp_path, MetricLearningConfig(steps=steps, minutes=minutes))
     assert summary(run) == f"Drawn world, Conv-4, 32 classes x 4 images, {budget}, seed 0"
 
 

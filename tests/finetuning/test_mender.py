@@ -11,10 +11,10 @@ import torch
 from tests.finetuning.world import mend_config, write_coco
 from tests.image_text.blip import write_blip
 from trainers.cli.main import main
-from trainers.config import ModelChoice
 from trainers.errors import DataError, RunError
 from trainers.image_text.models.tiny_clip import WEIGHTS, TinyClip, load_weights, save_folder
-from trainers.kinds.finetuning.loop import Mender, arm_model
+from trainers.kinds.finetuning.loop import FinetuningLoop, arm_model
+from trainers.parameters import Choice
 from trainers.runs import RunFolder
 from trainers.training.optimizer import NonFiniteLossError
 from trainers.training.worker import Worker
@@ -52,16 +52,16 @@ def test_a_run_of_two_recipes_from_start_to_end(photos, tmp_path):
 
 def test_a_resumed_run_ends_with_the_same_weights(photos, tmp_path):
     config = mend_config(photos, {}, steps=4)
-    whole = Mender(RunFolder.create(tmp_path, config))
+    whole = FinetuningLoop(RunFolder.create(tmp_path, config))
     while whole.advance(5.0):
         pass
     folder = RunFolder.create(tmp_path, config)
-    half = Mender(folder)
+    half = FinetuningLoop(folder)
     half.snapshot()
     while half.step < 2:
         half._timed(half._one_step)
     half.checkpoint()
-    again = Mender(folder)
+    again = FinetuningLoop(folder)
     assert again.step == 2
     while again.advance(5.0):
         pass
@@ -71,7 +71,7 @@ def test_a_resumed_run_ends_with_the_same_weights(photos, tmp_path):
 
 def test_a_loss_that_is_no_number_stops_before_the_step(photos, tmp_path):
     folder = RunFolder.create(tmp_path, mend_config(photos, {}))
-    mender = Mender(folder)
+    mender = FinetuningLoop(folder)
     mender.advance(0.0)
     with torch.no_grad():
         mender.arms[0].model.net.token_embedding.weight.fill_(float("nan"))
@@ -88,21 +88,21 @@ def test_photos_without_objects_are_refused_with_the_reason(tmp_path):
     for path in root.glob("annotations/instances_*.json"):
         path.unlink()
     with pytest.raises(DataError, match=r"Not one object-removed pair.*two classes"):
-        Mender(RunFolder.create(tmp_path / "runs", mend_config(root)))
+        FinetuningLoop(RunFolder.create(tmp_path / "runs", mend_config(root)))
 
 
 def test_photos_that_do_not_fit_into_memory_are_refused_first(photos, tmp_path, monkeypatch):
     monkeypatch.setenv("RANKSCOPE_MEMORY_GB", "0.0002")
     with pytest.raises(DataError, match=r"24 photos of 64 x 64 pixels take.*at most 16 of each split"):
-        Mender(RunFolder.create(tmp_path, mend_config(photos)))
+        FinetuningLoop(RunFolder.create(tmp_path, mend_config(photos)))
 
 
 def test_a_damaged_cache_of_pairs_is_made_again(photos, tmp_path, monkeypatch):
     monkeypatch.setenv("RANKSCOPE_CACHE", str(tmp_path / "cache"))
-    first = Mender(RunFolder.create(tmp_path, mend_config(photos)))
+    first = FinetuningLoop(RunFolder.create(tmp_path, mend_config(photos)))
     (kept,) = (tmp_path / "cache" / "pairs").glob("*.safetensors")
     kept.write_bytes(b"torn")
-    second = Mender(RunFolder.create(tmp_path, mend_config(photos)))
+    second = FinetuningLoop(RunFolder.create(tmp_path, mend_config(photos)))
     pools = [mender.arms[0].examples._pools[1] for mender in (first, second)]
     assert torch.equal(pools[0].images, pools[1].images) and np.array_equal(pools[0].turn, pools[1].turn)
     assert np.array_equal(pools[0].edited, pools[1].edited) and pools[0].edited.any()
@@ -154,7 +154,7 @@ def test_a_base_model_is_left_as_it_is(photos, tmp_path):
     save_folder(TinyClip("clip"), base, "a card")
     before = (base / WEIGHTS).read_bytes()
     config = mend_config(photos)
-    model = ModelChoice(name="tiny_clip", parameters={"weights": str(base)})
+    model = Choice(name="tiny_clip", parameters={"weights": str(base)})
     config = dataclasses.replace(config, mend=dataclasses.replace(config.mend, model=model))
     folder = RunFolder.create(tmp_path / "runs", config)
     assert Worker(folder).run().phase == "finished"

@@ -9,45 +9,46 @@ import sys
 import pytest
 
 from tests.image_text.blip import write_blip
-from trainers.cli.finetune import add_mend_flags, mend_config
-from trainers.cli.main import parse_choice
-from trainers.config import MAX_LOSSES, MendChoice, ModelChoice, RunConfig, SceneChoice
+from trainers.cli.start import add_kind_flags, configuration
+from trainers.config import MAX_ARMS, RunConfig, SceneChoice
 from trainers.errors import ParameterError
+from trainers.kinds.finetuning import DESCRIPTOR as KIND
+from trainers.kinds.finetuning.config import FinetuningConfig
 from trainers.kinds.finetuning.recipes import PRESETS, recipe, title, titles
+from trainers.parameters import Choice
 from trainers.training.validation import check
 
-CONFIG = RunConfig(losses=(), mend=MendChoice(model=ModelChoice(parameters={"fresh": True})), steps=5)
+CONFIG = FinetuningConfig(model=Choice(name="tiny_clip", parameters={"fresh": True}), steps=5)
 
 
 def changed(**changes: object) -> RunConfig:
-    assert CONFIG.mend is not None
-    return dataclasses.replace(CONFIG, mend=dataclasses.replace(CONFIG.mend, **changes))
+    return dataclasses.replace(CONFIG, **changes)
 
 
 @pytest.mark.parametrize("preset", PRESETS, ids=lambda preset: preset.name)
 def test_every_preset_can_be_run_and_names_its_arms_apart(preset):
-    recipes = [recipe(values) for values in preset.recipes]
-    assert 1 <= len(recipes) <= MAX_LOSSES
+    recipes = [recipe(values) for values in preset.settings["recipes"]]
+    assert 1 <= len(recipes) <= MAX_ARMS
     names = titles(recipes)
     assert len(set(names)) == len(names)
-    check(changed(recipes=[values for values in preset.recipes if values.get("text") != "captioner"]))
+    check(changed(recipes=[values for values in preset.settings["recipes"] if values.get("text") != "captioner"]))
 
 
 def test_table_3_has_the_captioners_row_and_says_what_it_needs(tmp_path, monkeypatch):
     (preset,) = (one for one in PRESETS if one.name == "table3_texts")
-    assert titles([recipe(values) for values in preset.recipes]) == [
+    assert titles([recipe(values) for values in preset.settings["recipes"]]) == [
         "D",
         "D + D′ (captioner, telea, 0.08)",
         "D + D′ (prompts, telea, 0.08)",
         "D + D′ (phrases, telea, 0.08)",
     ]
     with pytest.raises(ParameterError, match=r"captioner, telea.*HF_HUB_OFFLINE.*`captioner`, as a folder or a Hub id"):
-        check(changed(recipes=preset.recipes))
+        check(changed(recipes=preset.settings["recipes"]))
     command = argparse.ArgumentParser()
-    add_mend_flags(command)
+    add_kind_flags(command, KIND)
     folder = write_blip(tmp_path / "blip", "BlipForConditionalGeneration")
     given = command.parse_args(["--preset", "table3_texts", "--captioner", str(folder)])
-    recipes = mend_config(given, parse_choice).mend.recipes
+    recipes = configuration(given, KIND).recipes
     assert [values.get("captioner", "") for values in recipes] == ["", str(folder), "", ""]
     check(changed(recipes=recipes))
     monkeypatch.setitem(sys.modules, "transformers", None)
@@ -81,12 +82,12 @@ def test_the_default_is_the_papers_share_of_pairs():
         ({"recipes": ({"ratio": 0.0},)}, "from 0.01 to 1"),
         ({"recipes": ({"text": "captioner"},)}, "folder or Hub id in `captioner`"),
         ({"recipes": ({"txt": "prompts"},)}, "no parameter 'txt'"),
-        ({"model": ModelChoice(name="nobody")}, "no image-text model 'nobody'"),
-        ({"model": ModelChoice(parameters={"weights": "nowhere"})}, "no weights"),
+        ({"model": Choice(name="nobody")}, "no image-text model 'nobody'"),
+        ({"model": Choice(name="tiny_clip", parameters={"weights": "nowhere"})}, "no weights"),
         ({"batch": 4}, "batch needs a whole number from 8"),
         ({"queries": 1}, "queries needs a whole number from 10"),
-        ({"scenes": SceneChoice(source=" ")}, "a folder or a Hub id; nothing came"),
-        ({"scenes": SceneChoice(parameters={"bias": 3})}, "bias needs"),
+        ({"scenes": SceneChoice(source=" ")}, "a folder or a Hub id; got nothing"),
+        ({"scenes": SceneChoice(source="drawn_scenes:bias=3")}, "bias needs"),
     ],
 )
 def test_what_is_refused_before_anything_is_loaded(changes, words):
@@ -95,12 +96,6 @@ def test_what_is_refused_before_anything_is_loaded(changes, words):
 
 
 def test_a_configuration_survives_its_file():
-    config = changed(recipes=({}, {"removed": False}), scenes=SceneChoice(parameters={"bias": 0.8}))
+    config = changed(recipes=({}, {"removed": False}), scenes=SceneChoice(source="drawn_scenes:bias=0.8"))
     assert RunConfig.from_json(config.to_json()) == config
     assert config.arms == 2
-
-
-def test_a_run_written_before_there_was_mending_still_opens():
-    text = RunConfig(steps=3).to_json().replace('"mend": null,\n', "")
-    assert '"mend"' not in text
-    assert RunConfig.from_json(text).mend is None

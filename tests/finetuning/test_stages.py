@@ -11,7 +11,7 @@ from tests.finetuning.world import mend_config, write_coco
 from trainers.config import SceneChoice
 from trainers.data.synthetic.scenes import DrawnScenes, drawn_scenes
 from trainers.image_text.models import MODELS
-from trainers.kinds.finetuning.loop import Mender
+from trainers.kinds.finetuning.loop import FinetuningLoop
 from trainers.object_removal.benchmark import Examiner, make_exam
 from trainers.object_removal.vocabulary import load_words
 from trainers.runs import RunFolder
@@ -38,12 +38,12 @@ def test_whatever_the_stages_tell_the_whole_goes_forward(seed):
 def test_setting_up_a_run_and_scoring_it_never_fall_back(tmp_path, drawn):
     config = mend_config(tmp_path / "coco", {"removed": False}, {}, {"fill": "mean"}, {"fill": "mean", "ratio": 0.1})
     if drawn:
-        scenes = SceneChoice(source="drawn_scenes", parameters={"train": 150, "val": 10, "test": 130})
+        scenes = SceneChoice(source="drawn_scenes:train=150,val=10,test=130")
         config = dataclasses.replace(config, mend=dataclasses.replace(config.mend, scenes=scenes))
     else:
         write_coco(tmp_path / "coco")
     said: list[tuple[str, float]] = []
-    mender = Mender(RunFolder.create(tmp_path, config), lambda *one: said.append(one))
+    mender = FinetuningLoop(RunFolder.create(tmp_path, config), lambda *one: said.append(one))
     assert len({text for text, _ in said}) >= 4 and [done for _, done in said] == sorted(done for _, done in said)
     scored: list[float] = []
     mender._last_numbers(lambda _, done: scored.append(done))

@@ -9,13 +9,13 @@ import torch
 
 from tests.finetuning.world import mend_config, write_coco
 from tests.tiny import tiny_config, write_images
-from trainers.cli import finetune
-from trainers.cli.main import parse_choice
+from trainers.cli.start import add_kind_flags, configuration
 from trainers.config import RunConfig
 from trainers.errors import ParameterError
 from trainers.image_text.models import MODELS
-from trainers.kinds.finetuning.loop import Mender
-from trainers.kinds.metric_learning.loop import Trainer
+from trainers.kinds.finetuning import DESCRIPTOR as KIND
+from trainers.kinds.finetuning.loop import FinetuningLoop
+from trainers.kinds.metric_learning.loop import MetricLearningLoop
 from trainers.runs import RunFolder
 from trainers.training import schedule
 from trainers.training.validation import check
@@ -28,8 +28,8 @@ def photos(tmp_path_factory):
 
 def asked(*flags: str) -> RunConfig:
     parser = argparse.ArgumentParser()
-    finetune.add_mend_flags(parser)
-    return finetune.mend_config(parser.parse_args(flags), parse_choice)
+    add_kind_flags(parser, KIND)
+    return configuration(parser.parse_args(flags), KIND)
 
 
 @pytest.mark.parametrize("model", [name for name, entry in MODELS.items() if entry.trainable])
@@ -47,18 +47,18 @@ def test_the_papers_recipe_is_a_preset():
     config = asked("--preset", "paper", "--model", "tiny_clip:fresh=true")
     check(config)
     assert (config.epochs, config.steps, config.minutes, config.halve_every) == (10, None, None, 2)
-    assert (config.mend.batch, config.optimiser, config.weight_decay) == (256, "adam", 0.0)
+    assert (config.batch, config.optimiser, config.weight_decay) == (256, "adam", 0.0)
     assert config.learning_rate == MODELS["tiny_clip"].learning_rate
-    assert [dict(one) for one in config.mend.recipes] == [{"removed": False}, {}]
+    assert [dict(one) for one in config.recipes] == [{"removed": False}, {}]
     other = asked("--preset", "paper", "--batch", "32", "--minutes", "2", "--weight-decay", "0.1")
-    assert (other.mend.batch, other.weight_decay, other.optimiser, other.halve_every) == (32, 0.1, "adam", 2)
+    assert (other.batch, other.weight_decay, other.optimiser, other.halve_every) == (32, 0.1, "adam", 2)
     assert (other.minutes, other.epochs, other.steps) == (2, None, None), "one's own budget replaces the preset's"
 
 
 def test_what_is_not_given_is_as_it_was():
     config = asked()
-    assert (config.steps, config.minutes, config.epochs, config.halve_every) == (finetune.STEPS, None, None, None)
-    assert (config.mend.batch, config.optimiser, config.weight_decay) == (128, "adamw", finetune.WEIGHT_DECAY)
+    assert (config.steps, config.minutes, config.epochs, config.halve_every) == (250, None, None, None)
+    assert (config.batch, config.optimiser, config.weight_decay) == (128, "adamw", 0.01)
     assert (asked("--epochs", "3").steps, asked("--epochs", "3").epochs) == (None, 3)
     assert (asked("--epochs", "3", "--steps", "9").steps, asked("--minutes", "1").steps) == (9, None)
 
@@ -74,7 +74,7 @@ def test_epochs_are_counted_over_the_largest_recipe(photos, tmp_path):
     settings["snapshot_steps"] = 1000
     config = mend_config(photos, {"removed": False}, {}, **settings)
     assert RunConfig.from_json(config.to_json()) == config
-    mender = Mender(RunFolder.create(tmp_path, config))
+    mender = FinetuningLoop(RunFolder.create(tmp_path, config))
     largest = max(len(arm.examples) for arm in mender.arms)
     steps = 2 * (largest // 8)
     assert largest == 72 + 6 and mender.planned_steps == steps
@@ -91,7 +91,7 @@ def test_epochs_are_counted_over_the_largest_recipe(photos, tmp_path):
 def test_metric_learning_counts_epochs_too(tmp_path):
     images = write_images(tmp_path / "images")  # 8 classes of 6
     config = tiny_config(images, "smooth_ap", epochs=1.5, steps=None, optimiser="adam", halve_every=1.0)
-    trainer = Trainer(RunFolder.create(tmp_path / "runs", config))
+    trainer = MetricLearningLoop(RunFolder.create(tmp_path / "runs", config))
     while trainer.advance(5.0):
         pass
     assert trainer.step == 6  # 48 images, 12 in a batch
@@ -103,9 +103,9 @@ def test_metric_learning_counts_epochs_too(tmp_path):
     ("changes", "words"),
     [
         ({"epochs": -1.0}, "epochs needs a number above 0"),
-        ({"halve_every": 0.0}, "halve every needs a number above 0"),
-        ({"optimiser": "magic"}, "no optimiser 'magic'; choose from adamw, adam"),
-        ({"steps": None}, "steps, minutes or epochs; none came"),
+        ({"halve_every": 0.0}, "halve_every needs a number above 0"),
+        ({"optimiser": "magic"}, "optimiser needs one of adamw, adam; got 'magic'"),
+        ({"steps": None}, "steps, minutes or epochs; got none"),
     ],
 )
 def test_what_is_refused(photos, changes, words):

@@ -8,7 +8,9 @@ from pathlib import Path
 import numpy as np
 from PIL import Image
 
-from trainers.config import MendChoice, ModelChoice, RunConfig, SceneChoice
+from trainers.config import RunConfig, SceneChoice
+from trainers.kinds.finetuning.config import FinetuningConfig
+from trainers.parameters import Choice
 
 SIDE = 64
 COLOURS = {"dog": (150, 90, 40), "frisbee": (230, 40, 40), "cat": (90, 90, 90), "boat": (40, 80, 200)}
@@ -48,22 +50,18 @@ def write_coco(root: Path, *, train: int = 24, test: int = 10) -> Path:
 
 def mend_config(folder: Path, *recipes: dict[str, object], **changes: object) -> RunConfig:
     """A mending run of a few steps on :func:`write_coco`, from random weights."""
-    mend = MendChoice(
-        scenes=SceneChoice(source=str(folder)),
-        model=ModelChoice(name="tiny_clip", parameters=FRESH),
-        recipes=recipes or ({},),
-        batch=8,
-    )
     values: dict[str, object] = {
-        "losses": (),
-        "mend": mend,
+        "scenes": SceneChoice(source=str(folder)),
+        "model": Choice(name="tiny_clip", parameters=FRESH),
+        "recipes": recipes or ({},),
+        "batch": 8,
         "learning_rate": 1e-3,
         "steps": 3,
         "minutes": None,
         "device": "cpu",
         "threads": 1,
     }
-    return RunConfig(**(values | changes))  # type: ignore[arg-type]
+    return FinetuningConfig(**(values | changes))  # type: ignore[arg-type]
 
 
 def _write(root: Path, name: str, content: dict[str, object]) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from explorer.layout.warm import Warmth
-from trainers.config import RunConfig
+from trainers.kinds.metric_learning.config import MetricLearningConfig
 from trainers.runs import RunFolder
 from trainers.runs.records import Snapshot
 
@@ -40,7 +40,7 @@ def snapshot(k: int, *embeddings: np.ndarray) -> Snapshot:
 
 def make_run(root: Path, snapshots: int, *, phase: str = "finished", points: int = 60, arms: int = 2) -> RunFolder:
     """A run without frames."""
-    folder = RunFolder.create(root, RunConfig())
+    folder = RunFolder.create(root, MetricLearningConfig())
     set_phase(folder, phase)
     extend(folder, 0, snapshots, points=points, arms=arms)
     return folder

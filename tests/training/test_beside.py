@@ -11,7 +11,7 @@ import torch
 
 from tests.tiny import tiny_config, write_images
 from trainers.config import RunConfig
-from trainers.kinds.metric_learning.loop import Trainer
+from trainers.kinds.metric_learning.loop import MetricLearningLoop
 from trainers.runs import RunFolder
 from trainers.training.looking import Finish, Looker
 from trainers.training.optimizer import NonFiniteLossError
@@ -31,18 +31,18 @@ def late(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("trainers.training.loop.Looker", lambda _device: Looker(GPU))
 
 
-def new(root: Path, config: RunConfig) -> Trainer:
-    return Trainer(RunFolder.create(root, config))
+def new(root: Path, config: RunConfig) -> MetricLearningLoop:
+    return MetricLearningLoop(RunFolder.create(root, config))
 
 
-def weights(run: Trainer) -> dict[str, torch.Tensor]:
+def weights(run: MetricLearningLoop) -> dict[str, torch.Tensor]:
     run.checkpoint()
     found = run.folder.read_checkpoint()
     assert found is not None
     return found[0]
 
 
-def numbers(run: Trainer) -> dict[tuple[int, int, str], float]:
+def numbers(run: MetricLearningLoop) -> dict[tuple[int, int, str], float]:
     """Those that are no means over stretches of time."""
     over_time = ("images_per_s", "loss", "term/")
     return {(s.arm, s.step, s.key): s.value for s in run.folder.scalars() if not s.key.startswith(over_time)}
@@ -74,7 +74,7 @@ def test_its_frames_and_numbers_are_those_of_a_run_that_waits(
 
 
 def test_training_goes_on_while_a_look_ends(tmp_path: Path, images: Path, late: None) -> None:
-    class Slow(Trainer):
+    class Slow(MetricLearningLoop):
         def _look(self) -> Finish:
             finish, step = super()._look(), self.step
 
@@ -102,7 +102,7 @@ def test_resuming_is_exact(tmp_path: Path, images: Path, late: None) -> None:
         broken._one_step()
     broken.checkpoint()
     broken._one_step()
-    again = Trainer(RunFolder.open(tmp_path, broken.folder.id))
+    again = MetricLearningLoop(RunFolder.open(tmp_path, broken.folder.id))
     assert again.step == 4
     again.advance(60)
     expected, got = weights(whole), weights(again)

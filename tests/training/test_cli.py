@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.tiny import write_images
-from trainers.cli.main import parse_choice
+from trainers.cli.flags import parse_choice
 from trainers.errors import ParameterError
 from trainers.runs import list_runs
 

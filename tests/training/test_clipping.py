@@ -9,12 +9,14 @@ from pathlib import Path
 import pytest
 import torch
 
-from explorer.page.form import Form, Images
+from explorer.page.dataset_picker import Images
+from explorer.page.kinds.metric_learning import Form
 from tests.tiny import tiny_config, write_images
 from trainers.cli.main import main
-from trainers.config import CLIPPED_BEFORE, RunConfig
 from trainers.errors import ParameterError
-from trainers.kinds.metric_learning.loop import Trainer
+from trainers.kinds._version1 import CLIPPED_BEFORE
+from trainers.kinds.metric_learning.config import MetricLearningConfig
+from trainers.kinds.metric_learning.loop import MetricLearningLoop
 from trainers.runs import RunFolder, list_runs
 from trainers.training.optimizer import NonFiniteLossError, Stepper
 from trainers.training.validation import check
@@ -48,8 +50,8 @@ def test_a_gradient_that_is_no_number_is_refused_either_way(limit: float | None)
 
 
 def test_a_run_is_not_clipped_unless_it_asks(tmp_path: Path, images: Path) -> None:
-    assert RunConfig().clip_norm is None
-    run = Trainer(RunFolder.create(tmp_path, tiny_config(images, "csl", "supcon_out", steps=3)))
+    assert MetricLearningConfig().clip_norm is None
+    run = MetricLearningLoop(RunFolder.create(tmp_path, tiny_config(images, "csl", "supcon_out", steps=3)))
     run.advance(60)
     run.finish()
     assert not [s for s in run.folder.scalars() if s.key == "clipped_share"]
@@ -59,12 +61,12 @@ def test_a_run_is_not_clipped_unless_it_asks(tmp_path: Path, images: Path) -> No
 def test_where_it_binds_is_counted_said_and_resumed(tmp_path: Path, images: Path) -> None:
     # here CSL's gradients are from 190 to 270 long, SupCon's from 50 to 80
     config = tiny_config(images, "csl", "supcon_out", steps=6, snapshot_steps=2, clip_norm=130.0)
-    broken = Trainer(RunFolder.create(tmp_path, config))
+    broken = MetricLearningLoop(RunFolder.create(tmp_path, config))
     broken.advance(0)
     for _ in range(3):
         broken._one_step()
     broken.checkpoint()
-    run = Trainer(RunFolder.open(tmp_path, broken.folder.id))
+    run = MetricLearningLoop(RunFolder.open(tmp_path, broken.folder.id))
     assert [arm.clipping.steps for arm in run.arms] == [3, 3]
     run.advance(60)
     run.finish()
@@ -80,14 +82,14 @@ def test_a_run_of_before_the_setting_goes_on_as_it_began(tmp_path: Path, images:
     old = json.loads(folder.config.to_json())
     del old["clip_norm"]
     (folder.path / "config.json").write_text(json.dumps(old))
-    run = Trainer(RunFolder.open(tmp_path, folder.id))
+    run = MetricLearningLoop(RunFolder.open(tmp_path, folder.id))
     assert run.config.clip_norm == CLIPPED_BEFORE == 10.0
     run.advance(0)
     run._one_step()
     run.checkpoint()
     tensors, about = run.folder.read_checkpoint() or ({}, {})
     run.folder.write_checkpoint({name: t for name, t in tensors.items() if "clipping" not in name}, about)
-    again = Trainer(RunFolder.open(tmp_path, folder.id))
+    again = MetricLearningLoop(RunFolder.open(tmp_path, folder.id))
     assert again.step == 1 and again.arms[0].clipping.steps == 0
     again._one_step()
     assert again.arms[0].clipping.steps == 1

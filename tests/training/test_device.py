@@ -12,13 +12,15 @@ from tests.contracts.test_encoders import OFFLINE
 from tests.fake_device import DEVICE, WaitingCopyError, fake_device
 from trainers.data.base import ImageSet
 from trainers.encoders import ENCODERS, Encoder
-from trainers.kinds.metric_learning.arm import Arm
+from trainers.kinds.metric_learning.arm import LossArm
 from trainers.kinds.metric_learning.batches import Batches
+from trainers.kinds.metric_learning.config import MetricLearningConfig
 from trainers.kinds.metric_learning.evaluation import Observer
 from trainers.losses import LOSSES
 from trainers.losses.base import LossModule
 from trainers.samplers import SAMPLERS
 from trainers.training.host import send
+from trainers.training.stage import Stage
 
 CLASSES, EACH, SIDE, DIM = 6, 4, 32, 8
 
@@ -57,7 +59,7 @@ def there(name: str) -> Encoder:
         return ENCODERS[name].build(channels=3, side=SIDE, dim=DIM, parameters=OFFLINE.get(name, {}))
 
 
-def step(name: str, encoder: str = "small_conv", loss: LossModule | None = None) -> tuple[Arm, dict[str, Tensor]]:
+def step(name: str, encoder: str = "small_conv", loss: LossModule | None = None) -> tuple[LossArm, dict[str, Tensor]]:
     """A batch is made, goes forward and backward, and the weights are updated; inside :func:`fake_device`."""
     descriptor, data = LOSSES[name], image_set()
     if loss is None:
@@ -69,7 +71,8 @@ def step(name: str, encoder: str = "small_conv", loss: LossModule | None = None)
     net = there(encoder)
     features = torch.zeros(len(data), net.backbone.num_features) if net.frozen else None
     batches = Batches(data, sampler, features=features, views=descriptor.views, seed=0, device=DEVICE)
-    arm = Arm(0, descriptor, loss, net, learning_rate=1e-3, weight_decay=1e-4, device=DEVICE, clip_norm=1.0)
+    arm = LossArm(0, descriptor, loss, net, DEVICE)
+    arm.begin(Stage.of(MetricLearningConfig(learning_rate=1e-3, weight_decay=1e-4, clip_norm=1.0)))
     return arm, arm.step(batches.batch(3), 0.5)
 
 

@@ -17,7 +17,7 @@ from tests.training.test_store import frame
 from tests.training.test_worker import Trainers, final_weights, wait
 from trainers.cli.main import main
 from trainers.config import RunConfig
-from trainers.kinds.metric_learning.loop import Trainer
+from trainers.kinds.metric_learning.loop import MetricLearningLoop
 from trainers.runs import RunFolder, new_id
 from trainers.training.worker import Worker
 
@@ -101,7 +101,7 @@ def test_killed_anywhere_it_ends_with_the_same_numbers_once(
 def test_a_run_that_lost_its_first_numbers_gets_them_back(tmp_path: Path, images: Path, whole: RunFolder) -> None:
     """Earlier versions wrote them after the probe, and never again."""
     folder = RunFolder.create(tmp_path, config(images))
-    Trainer(folder)
+    MetricLearningLoop(folder)
     folder.db.write("DELETE FROM metrics")
     assert folder.probe() is not None
     assert Worker(folder).run().phase == "finished"
@@ -157,7 +157,7 @@ def test_moved_under_its_trainer_a_run_is_whole_in_its_new_place(
     assert not list((tmp_path / "old").iterdir())
     moved = RunFolder.open(tmp_path / "new", folder.id)
     assert moved.state().phase == "interrupted"
-    again = Trainer(moved)
+    again = MetricLearningLoop(moved)
     assert again.step > 0 and not repeated(moved)
 
 

@@ -9,10 +9,11 @@ import pytest
 import torch
 
 from tests.tiny import tiny_config, write_images
-from trainers.config import LossChoice, RunConfig
+from trainers.config import RunConfig
 from trainers.errors import ParameterError
 from trainers.kinds.metric_learning.evaluation import LEFT_OUT, Observer, left_out
-from trainers.kinds.metric_learning.loop import Trainer
+from trainers.kinds.metric_learning.loop import MetricLearningLoop
+from trainers.parameters import Choice
 from trainers.runs import RunFolder
 from trainers.training.optimizer import NonFiniteLossError
 from trainers.training.validation import check
@@ -23,11 +24,11 @@ def images(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write_images(tmp_path_factory.mktemp("images"))
 
 
-def trainer(root: Path, config: RunConfig) -> Trainer:
-    return Trainer(RunFolder.create(root, config))
+def trainer(root: Path, config: RunConfig) -> MetricLearningLoop:
+    return MetricLearningLoop(RunFolder.create(root, config))
 
 
-def weights(one: Trainer) -> dict[str, torch.Tensor]:
+def weights(one: MetricLearningLoop) -> dict[str, torch.Tensor]:
     return {name: value.clone() for arm in one.arms for name, value in arm.tensors().items()}
 
 
@@ -87,7 +88,7 @@ def test_resume_gives_the_weights_of_an_uninterrupted_run(tmp_path: Path, images
     broken.checkpoint()
     broken.config = dataclasses.replace(config, steps=5)
     broken.advance(60)  # lost: after the checkpoint
-    again = Trainer(RunFolder.open(tmp_path, broken.folder.id))
+    again = MetricLearningLoop(RunFolder.open(tmp_path, broken.folder.id))
     assert again.step == 4
     again.advance(60)
     # the schedule looks at the budget, so only the steps before the cut are comparable under another one
@@ -106,7 +107,7 @@ def test_resume_is_exact_under_the_same_budget(tmp_path: Path, images: Path) -> 
         broken._one_step()
     broken.checkpoint()
     broken._one_step()
-    again = Trainer(RunFolder.open(tmp_path, broken.folder.id))
+    again = MetricLearningLoop(RunFolder.open(tmp_path, broken.folder.id))
     assert again.step == 4
     again.advance(60)
     before, after = weights(whole), weights(again)
@@ -139,8 +140,8 @@ def test_a_batch_holds_all_classes_where_there_are_too_few(tmp_path: Path, image
     ("changes", "words"),
     [
         ({"losses": ()}, "one to 4 losses; 0 came"),
-        ({"losses": (LossChoice(name="magic"),)}, "no loss 'magic'"),
-        ({"losses": (LossChoice(name="supcon_out", parameters={"temperature": -1.0}),)}, "temperature needs"),
+        ({"losses": (Choice(name="magic"),)}, "no loss 'magic'"),
+        ({"losses": (Choice(name="supcon_out", parameters={"temperature": -1.0}),)}, "temperature needs"),
         ({"encoder": "eye"}, "no encoder 'eye'"),
         ({"encoder_parameters": {"width": 1}}, "width needs"),
         ({"sampler": "dice"}, "no sampler 'dice'"),
@@ -175,7 +176,7 @@ def test_frozen_features_are_computed_once(tmp_path: Path, images: Path, monkeyp
     assert [file.stat().st_mtime_ns for file in files] == stamps
 
 
-def train_scores(run: Trainer) -> list[int]:
+def train_scores(run: MetricLearningLoop) -> list[int]:
     return [s.step for s in run.folder.scalars() if s.key == "train_R_at_1" and s.arm == 1]
 
 
@@ -201,6 +202,6 @@ def test_a_run_resumed_at_its_end_has_one_score_of_its_training_images(tmp_path:
     run.advance(60)
     run.snapshot()
     run.checkpoint()  # killed while the whole test set is scored
-    again = Trainer(RunFolder.open(tmp_path, run.folder.id))
+    again = MetricLearningLoop(RunFolder.open(tmp_path, run.folder.id))
     again.finish()
     assert train_scores(again).count(6) == 1

@@ -10,11 +10,15 @@ from pathlib import Path
 
 import pytest
 
-from trainers.config import DataChoice, LossChoice, MendChoice, ModelChoice, RunConfig
+from trainers.config import DataChoice, RunConfig
 from trainers.data import access
 from trainers.errors import UserError
+from trainers.kinds import kind_of
+from trainers.kinds.finetuning.config import FinetuningConfig
+from trainers.kinds.metric_learning.config import MetricLearningConfig
+from trainers.parameters import Choice
 from trainers.runs import RunFolder
-from trainers.training.memory_estimate import PROGRAM, Shape, check_fits, footprint
+from trainers.training.memory_estimate import PROGRAM, Footprint, Shape, check_fits
 
 ROOT = Path(__file__).resolve().parents[2]
 SHAPE = Shape(images=4000, channels=3, side=64, classes=100)
@@ -28,7 +32,11 @@ SMALL = {
 
 
 def config(*losses: str, **changes: object) -> RunConfig:
-    return RunConfig(losses=tuple(LossChoice(name=name) for name in losses), **changes)  # type: ignore[arg-type]
+    return MetricLearningConfig(losses=tuple(Choice(name=name) for name in losses), **changes)  # type: ignore[arg-type]
+
+
+def footprint(config: RunConfig, shape: Shape | None = None) -> Footprint:
+    return kind_of(config).memory(config, shape)
 
 
 MEASURE = """
@@ -125,8 +133,8 @@ def test_every_number_counts() -> None:
     assert four.memories == 4 * one.memories and four.encoders == 4 * one.encoders
     few = footprint(config("smooth_ap", memory=65_536), dataclasses.replace(SHAPE, classes=4))
     assert few.total > 10e9 and "comparisons" in few.largest
-    large = footprint(RunConfig(losses=(), mend=MendChoice(model=ModelChoice(name="open_clip")), steps=1))
-    assert large.total > 4e9 > footprint(RunConfig(losses=(), mend=MendChoice(), steps=1)).total
+    large = footprint(FinetuningConfig(model=Choice(name="open_clip"), steps=1))
+    assert large.total > 4e9 > footprint(FinetuningConfig(steps=1)).total
 
 
 def test_a_trainer_that_strangers_started_minds_its_memory(monkeypatch: pytest.MonkeyPatch) -> None:

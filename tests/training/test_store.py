@@ -12,16 +12,18 @@ import numpy as np
 import pytest
 import torch
 
-from trainers.config import DataChoice, LossChoice, RunConfig
+from trainers.config import DataChoice, RunConfig
 from trainers.errors import ParameterError, RunError
 from trainers.hierarchy import Hierarchy
+from trainers.kinds.metric_learning.config import MetricLearningConfig
+from trainers.parameters import Choice
 from trainers.runs import RunFolder, list_runs, new_id
 from trainers.runs.lock import RunLock, is_locked
 from trainers.runs.records import Frame, FrameArm, Probe, RunState, Scalar, Snapshot
 
-CONFIG = RunConfig(
+CONFIG = MetricLearningConfig(
     data=DataChoice(source="x", label_columns=("a", "b")),
-    losses=(LossChoice(name="l", parameters={"k": [1, 2]}), LossChoice(name="m")),
+    losses=(Choice(name="l", parameters={"k": [1, 2]}), Choice(name="m")),
 )
 
 

@@ -111,7 +111,7 @@ def test_a_fine_tuning_on_some_photos_of_a_set_says_so(
 
     config = mend_config(write_coco(tmp_path / "coco", test=16), {"removed": False}, steps=1)
     assert config.mend is not None
-    scenes = dataclasses.replace(config.mend.scenes, limit=limit)
+    scenes = dataclasses.replace(config.scenes, limit=limit)
     config = dataclasses.replace(config, mend=dataclasses.replace(config.mend, scenes=scenes))
     folder = RunFolder.create(tmp_path / "runs", config)
     assert Worker(folder).run().phase == "finished"

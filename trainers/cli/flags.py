@@ -88,26 +88,29 @@ def _choice(text: str) -> Choice:
 
 def _truth(text: str) -> bool:
     if text.lower() not in ("true", "false"):
-        raise argparse.ArgumentTypeError(f"true or false was needed; got {text!r}")
+        raise ParameterError(f"true or false was needed; got {text!r}")
     return text.lower() == "true"
+
+
+def _readers() -> dict[type, Callable[[str], Any]]:
+    return {Choice: _choice, bool: _truth, int: int, float: float, str: str}
 
 
 def _add_flag(parser: argparse.ArgumentParser, spec: Spec) -> None:
     base = spec.item or spec.type
-    readers: dict[type, Callable[[str], Any]] = {Choice: _said(_choice), bool: _truth, int: int, float: float, str: str}
-    options: dict[str, Any] = {"type": readers.get(base, _said(parse_parameters)), "default": argparse.SUPPRESS}
+    options: dict[str, Any] = {"type": _said(_readers().get(base, parse_parameters)), "default": argparse.SUPPRESS}
     if spec.type is tuple:
         options["nargs"] = "+"
     if spec.rule.choices is not None:
         options["choices"] = spec.rule.choices
     elif base is Choice:
         options["metavar"] = SPELLING
-    elif base not in readers:
+    elif base not in _readers():
         options["metavar"] = "PARAMETER=VALUE,..."
     else:
         options["metavar"] = spec.name.upper()
     accepts = f"{describe(spec)}; " if base in (int, float) else ""
-    text = f"{spec.rule.help.rstrip('.')} ({accepts}default: {_shown(spec.default)})".replace("%", "%%")
+    text = f"{spec.rule.help.rstrip('.')} ({accepts}default: {shown(spec.default)})".replace("%", "%%")
     parser.add_argument(f"--{_flag(spec)}", dest=_place(spec), help=text, **options)
 
 
@@ -120,14 +123,31 @@ def _said(read: Callable[[str], Any]) -> Callable[[str], Any]:
         except ParameterError as error:
             raise argparse.ArgumentTypeError(str(error)) from error
 
+    reader.__name__ = getattr(read, "__name__", "value")  # argparse says "invalid int value"
     return reader
 
 
-def _shown(default: Any) -> str:
+def given_text(spec: Spec, text: str) -> Any:
+    """The value of a parameter written as on the command line; items of a tuple have spaces between them.
+
+    Raises:
+        ParameterError: it cannot be read.
+    """
+    read = _readers().get(spec.item or spec.type, parse_parameters)
+    if _is_nested(spec):
+        first = specs(spec.type)[0]
+        return spec.type(**{first.name: text.strip()})
+    return tuple(read(part) for part in text.split()) if spec.type is tuple else read(text.strip())
+
+
+def shown(default: Any) -> str:
+    """A value as the command line writes it."""
     if isinstance(default, Choice):
-        return default.name
+        return default.name + (f":{shown(dict(default.parameters))}" if default.parameters else "")
+    if dataclasses.is_dataclass(default) and not isinstance(default, type):
+        return shown(getattr(default, dataclasses.fields(default)[0].name))
     if isinstance(default, tuple):
-        return " ".join(map(_shown, default))
+        return " ".join(map(shown, default))
     if isinstance(default, dict):
         return ",".join(f"{name}={value}" for name, value in default.items()) or "-"
     return "none" if default is None else f"{default:g}" if isinstance(default, float) else str(default)

@@ -102,7 +102,7 @@ class Finetuning(Kind):
 
         names = titles([recipe(values) for values in config.recipes])
         return [
-            ArmView(title=name, name="recipe", label=name, parameters=dict(values))
+            ArmView(title=name, name=name, label=name, parameters=dict(values))
             for name, values in zip(names, config.recipes, strict=True)
         ]
 
@@ -134,6 +134,15 @@ class Finetuning(Kind):
         if name not in presets:
             raise ParameterError(f"There is no preset {name!r}; choose from {', '.join(presets)}.")
         return presets[name]
+
+
+_TRAINING = (*BUDGET, "batch", "optimiser", "halve_every", "weight_decay", "clip_norm")
+
+
+def training_of(preset: Preset) -> dict[str, Any]:
+    """The training that a preset stands for, without its learning rate, which is the model's."""
+    config = Finetuning().configured({}, {"preset": preset.name})
+    return {name: getattr(config, name) for name in _TRAINING}
 
 
 def learning_rate_of(model: Choice) -> float:

@@ -1,0 +1,10 @@
+"""What the page adds to a kind of run, at most one file each; a kind without a file gets a form of its settings."""
+
+import sys
+
+from explorer.page.kinds.base import FormContext, KindForm, KindPage, form_of
+from trainers.registry import load
+
+PAGES = load(sys.modules[__name__])
+
+__all__ = ["PAGES", "FormContext", "KindForm", "KindPage", "form_of"]

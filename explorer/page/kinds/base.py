@@ -1,0 +1,111 @@
+"""Forms that start runs: what a kind of run shows in the sidebar."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import gradio as gr
+from gradio.components import Component
+
+from explorer.page.controls import control, raw, read
+from trainers.cli.flags import SPELLING, given_text, shown
+from trainers.config import RunConfig
+from trainers.kinds.base import Kind
+from trainers.parameters import Spec, specs
+from trainers.training.validation import check
+
+Values = dict[str, Any]
+
+
+@dataclass(frozen=True, kw_only=True)
+class FormContext:
+    """What a form is built with.
+
+    Attributes:
+        page: the page.
+        drawn: hidden; its change draws the parameter panels anew.
+        note: what was said at the last start.
+    """
+
+    page: gr.Blocks
+    drawn: gr.Textbox
+    note: gr.HTML
+
+
+@dataclass(frozen=True, kw_only=True)
+class KindForm:
+    """A form that was built.
+
+    Attributes:
+        fields: its components by name.
+        config: from the values of the fields to a checked configuration; raises a UserError.
+        defaults: the values of an untouched form, in the order of the fields.
+        restored: from what a browser kept to the values of all fields, checked one by one.
+        shown: further components that follow the values, and ``following``, their updates.
+        looked: components that :attr:`look` updates from the values of the first fields after they were restored.
+    """
+
+    fields: Mapping[str, Component]
+    config: Callable[[Mapping[str, object]], RunConfig]
+    defaults: Values
+    restored: Callable[[Mapping[str, Any]], Values]
+    shown: tuple[Component, ...] = ()
+    following: Callable[[Mapping[str, object]], list[object]] = lambda _values: []
+    looked: tuple[Component, ...] = ()
+    look: Callable[..., list[object]] = lambda *_values: []
+    looks_at: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class KindPage:
+    """What the page adds to a kind of run.
+
+    Attributes:
+        name: of the kind.
+        form: builds its form in the sidebar; None: its runs are started elsewhere on the page.
+    """
+
+    name: str
+    form: Callable[[FormContext], KindForm] | None = None
+
+
+def form_of(kind: Kind) -> Callable[[FormContext], KindForm]:
+    """A form with a control per setting, for a kind that has no page of its own.
+
+    What is no number, text or choice is written as on the command line.
+    """
+    listed = [spec for spec in specs(kind.config) if spec.name in {*kind.main, *kind.more} or not _is_shared(spec)]
+
+    def build(_context: FormContext) -> KindForm:
+        gr.HTML(f'<p class="rs-sentence">{kind.sentence}</p>', apply_default_css=False)
+        first = {spec.name: raw(spec, spec.default) if _is_plain(spec) else shown(spec.default) for spec in listed}
+        fields = {spec.name: _field(spec, first[spec.name]) for spec in listed}
+        return KindForm(fields=fields, config=config, defaults=first, restored=lambda _kept: dict(first))
+
+    def config(values: Mapping[str, object]) -> RunConfig:
+        plain = {spec.name: values[spec.name] for spec in listed if _is_plain(spec)}
+        written = {spec.name: given_text(spec, str(values[spec.name])) for spec in listed if not _is_plain(spec)}
+        made = kind.config(**read(kind.config, plain, kind.title), **written)
+        check(made)
+        return made
+
+    return build
+
+
+def _is_shared(spec: Spec) -> bool:
+    return any(spec.name == shared.name for shared in specs(RunConfig))
+
+
+def _is_plain(spec: Spec) -> bool:
+    return spec.type in (int, float, bool, str) and not spec.rule.registry
+
+
+def _field(spec: Spec, value: Any) -> Component:
+    if _is_plain(spec):
+        return control(spec, value)
+    if spec.rule.registry and spec.type is str:
+        entries = [(entry.title, name) for name, entry in spec.rule.entries().items()]
+        return gr.Dropdown(entries, value=value, label=spec.label, info=spec.rule.help, filterable=False)
+    return gr.Textbox(value, label=spec.label, info=spec.rule.help, placeholder=SPELLING, max_lines=1)

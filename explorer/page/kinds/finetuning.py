@@ -1,0 +1,7 @@
+"""Fine-tuning: its runs are started in the tab "Remove an object"."""
+
+from __future__ import annotations
+
+from explorer.page.kinds.base import KindPage
+
+DESCRIPTOR = KindPage(name="finetuning")
