@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import colorsys
+import json
 from pathlib import Path
 
 import numpy as np
@@ -48,6 +49,14 @@ def tiny_config(folder: Path, *losses: str, **changes: object) -> RunConfig:
     encoder, parameters = values.pop("encoder", MetricLearningConfig().encoder.name), values.pop("encoder_parameters")
     values["encoder"] = Choice(name=encoder, parameters=parameters)  # type: ignore[arg-type]
     return MetricLearningConfig(**values)  # type: ignore[arg-type]
+
+
+def version_1(config: MetricLearningConfig) -> dict[str, object]:
+    """A configuration as it was written before configurations named their kind."""
+    values = json.loads(config.to_json())
+    del values["kind"], values["version"]
+    encoder = values.pop("encoder")
+    return {**values, "encoder": encoder["name"], "encoder_parameters": encoder["parameters"], "mend": None}
 
 
 def _disc(colour: np.ndarray, draws: np.random.Generator) -> np.ndarray:

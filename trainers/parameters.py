@@ -168,12 +168,16 @@ def describe(spec: Spec) -> str:
     if spec.type is tuple:
         words = {int: "whole numbers", float: "numbers", str: "words"}.get(kind, f"{kind.__name__}s")
     if rule.above:
-        return f"{words} above {rule.low:g}" + ("" if rule.high is None else f" and at most {rule.high:g}")
+        return f"{words} above {_bound(rule.low)}" + ("" if rule.high is None else f" and at most {_bound(rule.high)}")
     if rule.low is not None and rule.high is not None:
-        return f"{words} from {rule.low:g} to {rule.high:g}"
+        return f"{words} from {_bound(rule.low)} to {_bound(rule.high)}"
     if rule.low is not None:
-        return f"{words} of at least {rule.low:g}"
-    return words if rule.high is None else f"{words} of at most {rule.high:g}"
+        return f"{words} of at least {_bound(rule.low)}"
+    return words if rule.high is None else f"{words} of at most {_bound(rule.high)}"
+
+
+def _bound(number: float) -> str:
+    return str(int(number)) if number == int(number) else f"{number:g}"
 
 
 def _scalar(spec: Spec, value: Any, kind: type, owner: str) -> Any:

@@ -33,6 +33,7 @@ from tests.explorer.small_world import (
 )
 from trainers.data.captioned.scenes import SceneSet
 from trainers.image_text.encoding import encode_photos, encode_texts, squash
+from trainers.kinds.finetuning.config import FinetuningConfig
 from trainers.object_removal.captions import classes_of
 from trainers.object_removal.fills import FILLS, paint
 from trainers.object_removal.vocabulary import load_words
@@ -368,6 +369,6 @@ def test_the_start_knows_the_recorded_mending(tab: Tab) -> None:
     library = Library(root, ASSETS / "recorded")
     objects = Objects(Settings(runs=root), library, load=load)
     found = objects._recorded()
-    assert found is not None and library.get(found).config.mend is not None
+    assert found is not None and isinstance(library.get(found).config, FinetuningConfig)
     objects.close()
     library.close()

@@ -214,7 +214,7 @@ def test_a_mending_run_is_what_the_page_asked_for(mending: tuple[Mending, Path])
     reply = acts.perform(ASKED)
     assert set(reply) == {"id", "said"}, reply
     config = RunFolder.open(root, reply["id"]).config
-    assert config.mend is not None and config.model.name == "vsepp" and config.losses == ()
+    assert isinstance(config, FinetuningConfig) and config.model.name == "vsepp"
     assert [dict(one) for one in config.recipes] == ASKED["recipes"], "no ratio means all there are"
     assert (config.steps, config.minutes, config.seed, config.learning_rate) == (40, 2.0, 5, 0.001)
     assert RunConfig.from_json(config.to_json()) == config
@@ -230,7 +230,7 @@ def test_the_page_trains_as_published_or_at_the_models_own_rate(mending: tuple[M
     config = acts.config(Fields(wishes | training_of(preset) | {"minutes": 2}))
     assert (config.epochs, config.steps, config.optimiser, config.halve_every) == (10, None, "adam", 2)
     assert (config.weight_decay, config.learning_rate) == (0.0, MODELS["vsepp"].learning_rate)
-    assert config.mend is not None and config.batch == 256
+    assert isinstance(config, FinetuningConfig) and config.batch == 256
 
 
 @pytest.mark.parametrize(

@@ -16,8 +16,8 @@ from trainers.config import DataChoice
 from trainers.runs import RunFolder, list_runs
 
 RECORDED = list_runs(ASSETS / "recorded", read_only=True)
-SHIPPED = [folder for folder in RECORDED if folder.config.mend is None]
-MENDED = [folder for folder in RECORDED if folder.config.mend is not None]
+SHIPPED = [folder for folder in RECORDED if folder.config.kind == "metric_learning"]
+MENDED = [folder for folder in RECORDED if folder.config.kind == "finetuning"]
 
 
 def kinds(folder: Path) -> set[str]:

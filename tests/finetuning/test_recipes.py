@@ -75,14 +75,14 @@ def test_the_default_is_the_papers_share_of_pairs():
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        ({"recipes": ()}, "one to 4 recipes; 0 came"),
-        ({"recipes": ({},) * 5}, "one to 4 recipes; 5 came"),
+        ({"recipes": ()}, "one to 4 recipes; got 0"),
+        ({"recipes": ({},) * 5}, "one to 4 recipes; got 5"),
         ({"recipes": ({"originals": "none", "removed": False},)}, "originals, object-removed ones or both"),
         ({"recipes": ({"fill": "magic"},)}, "no fill 'magic'"),
         ({"recipes": ({"ratio": 0.0},)}, "from 0.01 to 1"),
         ({"recipes": ({"text": "captioner"},)}, "folder or Hub id in `captioner`"),
         ({"recipes": ({"txt": "prompts"},)}, "no parameter 'txt'"),
-        ({"model": Choice(name="nobody")}, "no image-text model 'nobody'"),
+        ({"model": Choice(name="nobody")}, "no model 'nobody'"),
         ({"model": Choice(name="tiny_clip", parameters={"weights": "nowhere"})}, "no weights"),
         ({"batch": 4}, "batch needs a whole number from 8"),
         ({"queries": 1}, "queries needs a whole number from 10"),

@@ -27,7 +27,7 @@ def images(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def late(monkeypatch: pytest.MonkeyPatch) -> None:
     """The CPU is treated as a device that works on while the host does."""
-    monkeypatch.setattr("trainers.kinds.metric_learning.arm.depth_for", lambda _device: 1)
+    monkeypatch.setattr("trainers.training.arm.depth_for", lambda _device: 1)
     monkeypatch.setattr("trainers.training.loop.Looker", lambda _device: Looker(GPU))
 
 

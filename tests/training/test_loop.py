@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from pathlib import Path
 
 import pytest
@@ -16,6 +15,7 @@ from trainers.kinds.metric_learning.loop import MetricLearningLoop
 from trainers.parameters import Choice
 from trainers.runs import RunFolder
 from trainers.training.optimizer import NonFiniteLossError
+from trainers.training.stage import Stage
 from trainers.training.validation import check
 
 
@@ -83,10 +83,10 @@ def test_resume_gives_the_weights_of_an_uninterrupted_run(tmp_path: Path, images
     whole = trainer(tmp_path, config)
     whole.advance(60)
     broken = trainer(tmp_path, config)
-    broken.config = dataclasses.replace(config, steps=4)
+    broken.stages = (Stage.of(config, steps=4),)
     broken.advance(60)
     broken.checkpoint()
-    broken.config = dataclasses.replace(config, steps=5)
+    broken.stages = (Stage.of(config, steps=5),)
     broken.advance(60)  # lost: after the checkpoint
     again = MetricLearningLoop(RunFolder.open(tmp_path, broken.folder.id))
     assert again.step == 4
@@ -139,7 +139,7 @@ def test_a_batch_holds_all_classes_where_there_are_too_few(tmp_path: Path, image
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        ({"losses": ()}, "one to 4 losses; 0 came"),
+        ({"losses": ()}, "one to 4 losses; got 0"),
         ({"losses": (Choice(name="magic"),)}, "no loss 'magic'"),
         ({"losses": (Choice(name="supcon_out", parameters={"temperature": -1.0}),)}, "temperature needs"),
         ({"encoder": "eye"}, "no encoder 'eye'"),
@@ -148,12 +148,12 @@ def test_a_batch_holds_all_classes_where_there_are_too_few(tmp_path: Path, image
         ({"steps": None}, "needs a budget"),
         ({"steps": -3}, "steps needs"),
         ({"minutes": float("inf")}, "minutes needs"),
-        ({"learning_rate": 5.0}, "learning rate needs"),
+        ({"learning_rate": 5.0}, "learning_rate needs"),
         ({"classes_per_batch": 2.5}, "whole number"),
         ({"seed": True}, "seed needs"),
-        ({"memory": -1}, "memory needs a whole number from 0 to 262144; -1 came"),
+        ({"memory": -1}, "memory needs a whole number from 0 to 262144; got -1"),
         ({"memory": 1e6}, "memory needs"),
-        ({"memory_after": 0.5}, "memory after needs a whole number"),
+        ({"memory_after": 0.5}, "memory_after needs a whole number"),
     ],
 )
 def test_bad_configurations_are_said(images: Path, changes: dict[str, object], words: str) -> None:

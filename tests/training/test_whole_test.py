@@ -89,8 +89,7 @@ def test_a_fine_tuning_says_how_many_removals_and_sentences(tmp_path: Path, caps
     from tests.finetuning.world import mend_config, write_coco
 
     config = mend_config(write_coco(tmp_path / "coco", test=16), {})
-    assert config.mend is not None
-    config = dataclasses.replace(config, mend=dataclasses.replace(config.mend, queries=10))
+    config = dataclasses.replace(config, queries=10)
     folder = RunFolder.create(tmp_path / "runs", config)
     messages: list[str] = []
     assert Worker(folder, lambda state: messages.append(state.message)).run().phase == "finished"
@@ -110,9 +109,8 @@ def test_a_fine_tuning_on_some_photos_of_a_set_says_so(
     from tests.finetuning.world import mend_config, write_coco
 
     config = mend_config(write_coco(tmp_path / "coco", test=16), {"removed": False}, steps=1)
-    assert config.mend is not None
     scenes = dataclasses.replace(config.scenes, limit=limit)
-    config = dataclasses.replace(config, mend=dataclasses.replace(config.mend, scenes=scenes))
+    config = dataclasses.replace(config, scenes=scenes)
     folder = RunFolder.create(tmp_path / "runs", config)
     assert Worker(folder).run().phase == "finished"
     found = {scalar.key: scalar.value for scalar in folder.scalars()}

@@ -98,7 +98,7 @@ def _readers() -> dict[type, Callable[[str], Any]]:
 
 def _add_flag(parser: argparse.ArgumentParser, spec: Spec) -> None:
     base = spec.item or spec.type
-    options: dict[str, Any] = {"type": _said(_readers().get(base, parse_parameters)), "default": argparse.SUPPRESS}
+    options: dict[str, Any] = {"type": _readers().get(base, parse_parameters), "default": argparse.SUPPRESS}
     if spec.type is tuple:
         options["nargs"] = "+"
     if spec.rule.choices is not None:
@@ -112,19 +112,6 @@ def _add_flag(parser: argparse.ArgumentParser, spec: Spec) -> None:
     accepts = f"{describe(spec)}; " if base in (int, float) else ""
     text = f"{spec.rule.help.rstrip('.')} ({accepts}default: {shown(spec.default)})".replace("%", "%%")
     parser.add_argument(f"--{_flag(spec)}", dest=_place(spec), help=text, **options)
-
-
-def _said(read: Callable[[str], Any]) -> Callable[[str], Any]:
-    """The same reader; what is wrong becomes a message of the argument parser."""
-
-    def reader(text: str) -> Any:
-        try:
-            return read(text)
-        except ParameterError as error:
-            raise argparse.ArgumentTypeError(str(error)) from error
-
-    reader.__name__ = getattr(read, "__name__", "value")  # argparse says "invalid int value"
-    return reader
 
 
 def given_text(spec: Spec, text: str) -> Any:

@@ -13,8 +13,8 @@ VERBS = (start, score, inspect_data, resume, list_runs, send, registries)
 
 def main(argv: list[str]) -> int:
     """Parse and run; errors meant for people are printed as one sentence, exit status 1."""
-    arguments = _parser().parse_args(argv)
     try:
+        arguments = _parser().parse_args(argv)
         return int(arguments.run(arguments))
     except UserError as error:
         print(f"rankscope: {error}", file=sys.stderr)

@@ -17,7 +17,7 @@ def advice(config: RunConfig, classes_per_batch: int | None = None) -> tuple[str
 
     classes = config.classes_per_batch if classes_per_batch is None else classes_per_batch
     found = []
-    for choice in config.losses if config.mend is None else ():
+    for choice in config.losses:
         loss = LOSSES.get(choice.name)  # a run of another version may have a loss that this one lacks
         if loss is not None and loss.advice is not None:
             parameters = make(loss.parameters, dict(choice.parameters), loss.title)
