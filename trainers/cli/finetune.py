@@ -144,23 +144,11 @@ def model_choice(arguments: argparse.Namespace, parse: Parse) -> ModelChoice:
 
 def mend_summary(config: RunConfig, scalars: list[Any]) -> str:
     """The whole-test numbers of every recipe, one line each."""
+    from trainers.kinds.finetuning.measures import MEASURES
     from trainers.kinds.finetuning.recipes import recipe, titles
-    from trainers.metrics.counts import whole_test
-    from trainers.training.clipping import clipped_words
 
     assert config.mend is not None
-    names = titles([recipe(values) for values in config.mend.recipes])
-    keys = ("ODmAP_at_1", "rerendered_ODmAP_at_1", "hallucination_at_1", "i2t_R_at_1", "i2t_R_at_5", "t2i_R_at_1")
-    lines: list[str] = []
-    for arm, name in enumerate(names):
-        last = {s.key[5:]: s.value for s in scalars if s.arm == arm and s.key.startswith("test/")}
-        lines.append(
-            f"  {name:<30} "
-            + "  ".join(f"{key} {last[key]:.3f}" for key in keys if key in last)
-            + clipped_words(scalars, arm)
-        )
-    scored = whole_test(last)
-    return "\n".join([f"finished; {scored}:", *lines])
+    return f"finished; {MEASURES.last_lines(scalars, titles([recipe(values) for values in config.mend.recipes]))}"
 
 
 def score(arguments: argparse.Namespace, parse: Parse) -> int:

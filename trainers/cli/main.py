@@ -11,7 +11,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from trainers.cli.finetune import add_mend_flags, add_scene_flags, mend_config, mend_summary
+from trainers.cli.finetune import add_mend_flags, add_scene_flags, mend_config
 from trainers.cli.progress import train_with_bar
 from trainers.config import OPTIMISERS, DataChoice, LossChoice, RunConfig
 from trainers.errors import ParameterError, UserError
@@ -228,23 +228,19 @@ def _work(folder: RunFolder) -> int:
 
 def _summary(folder: RunFolder) -> str:
     """The whole-test numbers of every arm, one line each."""
-    from trainers.kinds.metric_learning.evaluation import LEFT_OUT, left_out
-    from trainers.losses import LOSSES
-    from trainers.metrics.counts import is_count, whole_test
-    from trainers.training.clipping import clipped_words
+    from trainers.kinds.measures import measures_of
 
-    if folder.config.mend is not None:
-        return mend_summary(folder.config, folder.scalars())
-    lines, missing, scored = [], 0.0, ""
-    scalars = folder.scalars()
-    for index, choice in enumerate(folder.config.losses):
-        found = {s.key[5:]: s.value for s in scalars if s.arm == index and s.key.startswith("test/")}
-        missing, scored = found.pop(LEFT_OUT, 0), whole_test(found)
-        numbers = "  ".join(f"{key} {value:.3f}" for key, value in found.items() if not is_count(key))
-        lines.append(f"  {LOSSES[choice.name].title:<20} {numbers}{clipped_words(scalars, index)}")
-    if missing:
-        lines.append(f"  {left_out(missing, 'of the test set')}")
-    return "\n".join([f"finished after {folder.state().seconds:.0f} s; {scored}:", *lines])
+    lines = measures_of(folder.config).last_lines(folder.scalars(), _arm_titles(folder.config))
+    return f"finished after {folder.state().seconds:.0f} s; {lines}"
+
+
+def _arm_titles(config: RunConfig) -> list[str]:
+    from trainers.kinds.finetuning.recipes import recipe, titles
+    from trainers.losses import LOSSES
+
+    if config.mend is not None:
+        return titles([recipe(values) for values in config.mend.recipes])
+    return [LOSSES[choice.name].title for choice in config.losses]
 
 
 def _list(arguments: argparse.Namespace) -> int:
@@ -291,12 +287,12 @@ def _losses(arguments: argparse.Namespace) -> int:
 
 def _metrics(arguments: argparse.Namespace) -> int:
     from trainers.cli.readme_tables import metrics_table
-    from trainers.metrics import CROSSMODAL_METRICS, METRICS
+    from trainers.metrics import IMAGE_TEXT_METRICS, METRICS
 
     if arguments.markdown:
         print(metrics_table())
         return 0
-    for metric in (*METRICS.values(), *CROSSMODAL_METRICS.values()):
+    for metric in (*METRICS.values(), *IMAGE_TEXT_METRICS.values()):
         print(f"{metric.name}: {metric.title}. {metric.paper}\n  {metric.sentence}")
     return 0
 

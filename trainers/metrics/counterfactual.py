@@ -13,7 +13,10 @@ from torch.nn import functional
 from trainers.errors import UserError
 from trainers.metrics.bitmasks import CORRECT, Gallery, Present, pack
 from trainers.metrics.bootstrap import Interval, bootstrap
-from trainers.metrics.topk import best_keys, norms, precision, query_blocks, read_checked
+from trainers.metrics.catalogue import family
+from trainers.metrics.checks import read_checked
+from trainers.metrics.judged import Judged
+from trainers.metrics.topk import best_keys, norms, precision, query_blocks
 from trainers.training.host import host, send
 
 
@@ -45,30 +48,6 @@ class Counterfactual:
         return {
             name: bootstrap(value, resamples=resamples, level=level, seed=seed) for name, value in self.values.items()
         }
-
-
-def average_precision(hits: Tensor, k: int, relevant: Tensor | None = None) -> Tensor:
-    """AP@k of lists that are ranked already: (1/k) sum over i <= k of P(i) rel(i).
-
-    Args:
-        hits: bool ``[Q, >= k]``, best first.
-        k: cut-off.
-        relevant: int ``[Q]``, relevant items in the gallery; divides by min(k, relevant) instead of k. Our reading
-            for small galleries; the published values divide by k, which is the same on large ones.
-
-    Returns:
-        float64 ``[Q]`` on the CPU; NaN where ``relevant`` is 0.
-    """
-    known = None if relevant is None else host(relevant)
-    return torch.from_numpy(_average_precision(host(hits, np.bool_), k, known))
-
-
-def _average_precision(hits: np.ndarray, k: int, relevant: np.ndarray | None) -> np.ndarray:
-    rel = hits[:, :k].astype(np.float64)
-    total = (rel.cumsum(1) / np.arange(1, rel.shape[1] + 1) * rel).sum(1)
-    if relevant is None:
-        return total / k
-    return np.where(relevant > 0, total / relevant.clip(1, k), np.nan)
 
 
 def counterfactual(
@@ -114,12 +93,11 @@ def counterfactual(
     named, here, gone = (host(table, np.bool_) for table in (mentions, present, removed))
     with torch.no_grad(), torch.autocast(device_type=queries.device.type, enabled=False):
         verdicts, top, right = _search(queries, gallery, Gallery.of(named), pack(here), pack(gone), asked[-1], reading)
-    usable = gone.any(1), here.any(1), right > 0
-    values = _values(verdicts, right, usable, asked, strict_k)
-    counts = _counts(usable, right, asked[-1])
+    judged = Judged(verdicts=verdicts, relevant=right, removed=gone.any(1), present=here.any(1), strict_k=strict_k)
+    counts = _counts(judged, asked[-1])
     counts["distinct_top1"] = len(np.unique(top[:, 0] if texts is None else host(texts)[top[:, 0]]))
     return Counterfactual(
-        values=values,
+        values=_values(judged, asked),
         top=top,
         verdicts=verdicts,
         correct=right,
@@ -173,30 +151,20 @@ def _search(
     return found[:, :k].astype(np.uint8), found[:, k:-1].copy(), found[:, -1].copy()
 
 
-def _values(
-    verdicts: np.ndarray, right: np.ndarray, usable: tuple[np.ndarray, ...], ks: tuple[int, ...], strict_k: bool
-) -> dict[str, np.ndarray]:
-    removed, present, answerable = usable
-    scored = removed & present & answerable
-    found = {}
-    for k in ks:
-        ap = _average_precision(verdicts == CORRECT, k, None if strict_k else right)
-        found[f"ODmAP_at_{k}"] = np.where(scored, ap, np.nan)
-        wrong = (verdicts[:, :k] < 2).mean(1)
-        found[f"hallucination_at_{k}"] = np.where(removed, wrong, np.nan)
-        fits = (verdicts[:, :k] % 2 == 1).mean(1)
-        found[f"present_at_{k}"] = np.where(present, fits, np.nan)
-    return found
+def _values(judged: Judged, ks: Sequence[int]) -> dict[str, np.ndarray]:
+    """Every metric of judged captions at every cut-off."""
+    measures = [measure for measure in family("image_text").values() if measure.judge is not None]
+    return {measure.name.removesuffix("k") + str(k): measure.judge(judged, k) for k in ks for measure in measures}
 
 
-def _counts(usable: tuple[np.ndarray, ...], right: np.ndarray, k: int) -> dict[str, int]:
-    removed, present, answerable = usable
+def _counts(judged: Judged, k: int) -> dict[str, int]:
+    removed, present, relevant = judged.removed, judged.present, judged.relevant
     return {
-        "queries": len(right),
+        "queries": len(relevant),
         "skipped_nothing_removed": int((~removed).sum()),
         "skipped_nothing_present": int((removed & ~present).sum()),
-        "skipped_no_correct_sentence": int((removed & present & ~answerable).sum()),
-        "fewer_than_k_correct": int((removed & present & answerable & (right < k)).sum()),
+        "skipped_no_correct_sentence": int((removed & present & (relevant == 0)).sum()),
+        "fewer_than_k_correct": int((judged.scored & (relevant < k)).sum()),
     }
 
 

@@ -11,7 +11,8 @@ from torch.nn import functional
 
 from trainers.errors import UserError
 from trainers.metrics.bitmasks import CORRECT
-from trainers.metrics.topk import best_keys, norms, precision, query_blocks, read_checked
+from trainers.metrics.checks import read_checked
+from trainers.metrics.topk import best_keys, norms, precision, query_blocks
 from trainers.training.host import host, send
 
 
@@ -88,5 +89,5 @@ def _recalls(
         unit = functional.normalize(queries[part].to(dtype), dim=1, eps=1e-12)
         verdicts, _ = best_keys(unit, gallery, length, sent, send(table, device)[:, send(column, device)], most)
         hits.append(verdicts == CORRECT)
-    found = read_checked(torch.cat(hits), queries=asking, answers=length).astype(np.bool_)
+    found = read_checked(torch.cat(hits).long(), queries=asking, answers=length).astype(np.bool_)
     return {k: found[:, :k].any(1).astype(np.float64) for k in sorted(set(ks))}
