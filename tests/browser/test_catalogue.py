@@ -36,7 +36,7 @@ def test_entries_stand_under_their_families(browser: Browser, site: Site):
         wanted = [text for family, losses in FAMILIES.items() for text in (family, *(loss.title for loss in losses))]
         wanted += ["Metrics", *(metric.title for metric in METRICS.values())]
         between = (*IMAGE_TEXT_METRICS.values(), *MODELS.values())
-        assert shown == [*wanted, "Photos and sentences", *(entry.title for entry in between)]
+        assert shown == [*wanted, "Images and captions", *(entry.title for entry in between)]
         page.locator(".rs-jumps").get_by_role("link", name="Proxy", exact=True).click()
         expect(page.locator("#catalogue-proxy")).to_be_in_viewport()
         expect(page.locator("#catalogue-proxy")).to_be_focused()

@@ -17,10 +17,16 @@ _FIELD = re.compile(r"\{([^}]+)\}")
 
 @dataclass(frozen=True, kw_only=True)
 class Panel:
-    """One curve per arm, and a dashed one of another number beside it."""
+    """One curve per arm.
+
+    Attributes:
+        dashed: another number, drawn dashed beside it.
+        small: it also stands in the small view of a run that is followed beside its form.
+    """
 
     key: str
     dashed: str | None = None
+    small: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -100,17 +106,23 @@ class Measures:
             "whole": [self._json(key, TEST) for key in self.whole],
             "whole_test": list(self.whole_test),
             "headline": [self._json(key) for key in self.headline],
-            "panels": [self._json(panel.key) | {"dashed": panel.dashed} for panel in self.panels],
+            "panels": [self._json(panel.key) | {"dashed": panel.dashed, "small": panel.small} for panel in self.panels],
             "later": list(self.later),
             "legend": self.legend,
             "clipped": CLIPPED,
             "test": TEST,
         }
 
-    def key_json(self, key: str, levels: tuple[str, ...]) -> dict[str, str]:
-        """Name, title and unit of a key that a run has written."""
+    def key_json(self, key: str, levels: tuple[str, ...]) -> dict[str, str | bool]:
+        """What the page needs of a key that a run has written, beyond :meth:`json`."""
         described = self.describe(key, levels)
-        return {"name": described.measure.name, "title": described.title, "unit": described.measure.unit}
+        measure = described.measure
+        return {
+            "name": measure.name,
+            "title": described.title,
+            "unit": measure.unit,
+            "curve": described.is_curve,
+        }
 
     def _json(self, key: str, prefix: str = "") -> dict[str, str]:
         described = self.describe(key)

@@ -50,6 +50,7 @@ class Phase:
         active: a trainer works on it.
         moving: it is active or waits for a trainer; else it has ended.
         begun: its steps are worth telling.
+        usable: its models can be used.
         acts: what the page offers to do with it: ``pause``, ``resume``, ``stop``.
     """
 
@@ -57,6 +58,7 @@ class Phase:
     active: bool = False
     moving: bool = False
     begun: bool = True
+    usable: bool = False
     acts: tuple[str, ...] = ()
 
 
@@ -65,8 +67,8 @@ PHASES = {
     "starting": Phase(label="getting ready", active=True, moving=True, begun=False, acts=("stop",)),
     "running": Phase(label="training", active=True, moving=True, acts=("pause", "stop")),
     "paused": Phase(label="paused", active=True, moving=True, acts=("resume", "stop")),
-    "stopped": Phase(label="stopped", acts=("resume",)),
-    "finished": Phase(label="finished"),
+    "stopped": Phase(label="stopped", usable=True, acts=("resume",)),
+    "finished": Phase(label="finished", usable=True),
     "failed": Phase(label="failed", acts=("resume",)),
     "interrupted": Phase(label="interrupted", acts=("resume",)),
 }

@@ -15,9 +15,9 @@ MEASURES = Measures(
     ),
     headline=("ODmAP_at_1", "i2t_R_at_5"),
     panels=(
-        Panel(key="ODmAP_at_1", dashed="rerendered_ODmAP_at_1"),
+        Panel(key="ODmAP_at_1", dashed="rerendered_ODmAP_at_1", small=True),
         Panel(key="hallucination_at_1"),
-        Panel(key="i2t_R_at_1", dashed="i2t_R_at_5"),
+        Panel(key="i2t_R_at_1", dashed="i2t_R_at_5", small=True),
         Panel(key="loss"),
     ),
     later=(
