@@ -141,7 +141,7 @@ def test_what_was_skipped_is_counted_by_reason():
     }
     np.testing.assert_array_equal(found.values["ODmAP_at_1"], [1, np.nan, np.nan, np.nan])
     np.testing.assert_array_equal(found.values["hallucination_at_1"], [0, 0, 0, np.nan])
-    assert found.notes == ("k = 50 is larger than the gallery of 2 sentences; 2 is used.",)
+    assert found.notes == ("k = 50 is larger than the gallery of 2 captions; 2 is used.",)
     assert "ODmAP_at_2" in found.values and "ODmAP_at_50" not in found.values
 
 
@@ -175,7 +175,7 @@ def test_intervals():
 @pytest.mark.parametrize(
     ("change", "needle"),
     [
-        ({"queries": torch.randn(2, 3)}, "came"),
+        ({"queries": torch.randn(2, 3)}, "got"),
         ({"queries": torch.full((2, 4), float("nan"))}, "finite"),
         ({"mentions": torch.zeros(5, 3)}, "true/false"),
         ({"present": torch.ones(2, 3, dtype=torch.bool)}, "both present and removed"),

@@ -134,12 +134,12 @@ class Scores:
     def means(self, depth: int) -> dict[str, float | int]:
         """Mean of every metric over the queries where it is defined, and how many queries had no positive."""
         defined = {name: value[~np.isnan(value)] for name, value in self.values.items()}
-        found = {name: float(value.mean()) if len(value) else math.nan for name, value in defined.items()}
-        found["queries"] = len(self.finest)
-        found["queries_without_positive"] = int((self.finest == 0).sum())
+        means = {name: float(value.mean()) if len(value) else math.nan for name, value in defined.items()}
+        means["queries"] = len(self.finest)
+        means["queries_without_positive"] = int((self.finest == 0).sum())
         if depth > 1:
-            found["queries_without_positive_any_level"] = int((self.related == 0).sum())
-        return found
+            means["queries_without_positive_any_level"] = int((self.related == 0).sum())
+        return means
 
 
 def score_blocks(
