@@ -123,7 +123,7 @@ def _headline(run: Run) -> list[Json]:
     return [
         {
             "key": key,
-            "title": measures.describe(key).title,
+            "title": measures.describe(key).short,
             "values": [_number(newest.get((arm, key))) for arm in range(run.config.arms)],
         }
         for key in measures.headline

@@ -71,7 +71,7 @@ VARIANTS = (
     Variant(
         prefix="rerendered_",
         title="{}, re-rendered",
-        short="{}, re-rendered",
+        short="re-rendered",
         sentence="{} Measured on images drawn again without the object, where nothing is painted over.",
     ),
     Variant(prefix="floor_", title="{} of the bare pixels, without any training"),

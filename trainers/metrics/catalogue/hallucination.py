@@ -22,6 +22,7 @@ DESCRIPTORS = (
     Measure(
         name="hallucination_at_k",
         title="hallucination@k",
+        short="halluc.@k",
         sentence="Share of the top-k captions that name a removed class. Not a metric of the paper.",
         family="image_text",
         better="down",
@@ -31,7 +32,7 @@ DESCRIPTORS = (
     ),
     Measure(
         name="original_names_at_k",
-        title="names the object, original image @k",
+        title="names it, original image @k",
         sentence="The same for the original images: share of the top-k captions that name what will be removed.",
         family="image_text",
         better="",

@@ -21,7 +21,7 @@ _SOURCE = {
 DESCRIPTORS = (
     Measure(
         name="present_at_k",
-        title="names a remaining object @k",
+        title="names what remains @k",
         sentence="Share of the top-k captions that name a class still in the image. Not a metric of the paper.",
         family="image_text",
         order=130,
@@ -30,7 +30,7 @@ DESCRIPTORS = (
     ),
     Measure(
         name="original_present_at_k",
-        title="names a remaining object, original image @k",
+        title="names what remains, original image @k",
         sentence="The same for the original images: share of the top-k captions that name what will remain.",
         family="image_text",
         order=131,
