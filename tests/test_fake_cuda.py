@@ -17,7 +17,7 @@ from trainers.encoders import ENCODERS
 from trainers.kinds.metric_learning.evaluation import embed
 from trainers.losses import LOSSES, LossDescriptor, LossModule
 from trainers.losses._memory import give_memory
-from trainers.metrics import METRICS, evaluate, scores, topk
+from trainers.metrics import METRICS, checks, evaluate
 from trainers.metrics.counterfactual import counterfactual
 from trainers.metrics.gap import decomposability_gap
 from trainers.metrics.image_text import recall_both_ways
@@ -96,19 +96,15 @@ def reads(monkeypatch) -> list[tuple[int, ...]]:
         found.append(tuple(numbers.shape))
         return np.zeros(numbers.shape, np.int64 if numbers.dtype == torch.int64 else np.float64)
 
-    monkeypatch.setattr(scores, "read", read)
-    monkeypatch.setattr(topk, "read", read)
+    monkeypatch.setattr(checks, "read", read)
     return found
 
 
 def asked(depth: int) -> list[str]:
-    """Every metric of the menu by a name that :func:`evaluate` knows, at every level."""
-    names = [name.replace("_at_k", "_at_2") for name in METRICS]
-    known = ("AP", "R_at", "P_at", "true_R", "HAP", "NDCG", "ASI")
-    plain = [name for name in names if name.startswith(known) and not name.endswith("_level_l")]
-    return plain + [
-        f"{name}_level{level}" for name in plain if name[0] in "APRt" and name != "ASI" for level in range(depth)
-    ]
+    """Every metric of the catalogue by a name that :func:`evaluate` knows, at every level."""
+    plain = [metric.name.replace("_at_k", "_at_2").replace("_level_l", "_level0") for metric in METRICS.values()]
+    leveled = [name for name, metric in zip(plain, METRICS.values(), strict=True) if metric.each_level]
+    return plain + [f"{name}_level{level}" for name in leveled for level in range(depth)]
 
 
 CROSSED = torch.stack([torch.arange(16) % 4, torch.arange(16) // 4], 1)  # no tree

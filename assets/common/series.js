@@ -5,10 +5,12 @@ const MOST = 3000;
 export class Series {
   constructor() {
     this.all = new Map();
+    this.named = {};
   }
 
-  /** Rows [arm, step, key, value] as the server sends them. */
-  add(rows) {
+  /** Rows [arm, step, key, value] as the server sends them, and what it says of their keys: {name, title, unit, curve}. */
+  add(rows, keys) {
+    Object.assign(this.named, keys);
     for (const [arm, step, key, value] of rows) {
       if (value === null || !Number.isFinite(value)) continue;
       const line = this.line(key, arm);

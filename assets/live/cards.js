@@ -1,10 +1,9 @@
 // One card per loss: title, how faithful the map is, the map itself, four numbers.
 
 import { el, figure, say } from "../common/dom.js";
+import { filled } from "../common/measures.js";
 import { brief, inFull } from "../common/names.js";
 import { ARM_NAMES } from "../common/palette.js";
-
-const CLIPPED = "clipped_share";
 
 const tips = { count: 0 };
 
@@ -22,7 +21,7 @@ export function explained(text, sentence) {
 }
 
 export class Card {
-  /** `about`: the measures of the run's kind, see measures.js. */
+  /** `about`: the measures of the run's kind, as the server sends them. */
   constructor(arm, title, about) {
     this.arm = arm;
     this.about = about;
@@ -41,14 +40,14 @@ export class Card {
       { class: "rs-card" },
       el("header", {}, square, this.title, this.fidelity),
       this.plot,
-      el("footer", {}, ...about.numbers.map((number) => this.number(...number)), this.whole, this.clipped),
+      el("footer", {}, ...about.numbers.map((number) => this.number(number)), this.whole, this.clipped),
     );
   }
 
-  number(key, name, sentence) {
+  number({ key, short, sentence }) {
     const value = el("span", { class: "rs-value", text: "–" });
     this.values.set(key, value);
-    return el("div", { class: "rs-figure" }, value, explained(name, sentence));
+    return el("div", { class: "rs-figure" }, value, explained(short, sentence));
   }
 
   describe(points) {
@@ -74,17 +73,25 @@ export class Card {
     return this.fidelity.replaceChildren(...nodes);
   }
 
-  /** The numbers of the images on the map, and once a run is done those of all test images. */
-  show(values) {
-    for (const [key, node] of this.values) say(node, figure(values[key]));
-    const known = this.about.whole.filter(([key]) => Number.isFinite(values[key]));
-    const whole = known.map(([key, name]) => `${name} ${figure(values[key])}`).join(" · ");
-    say(this.whole, whole ? `${this.about.wholeTitle(values)}: ${whole}` : this.about.partTitle(values));
-    say(this.clipped, values[CLIPPED] > 0 ? `gradient clipped in ${percent(values[CLIPPED])} of steps` : "");
+  /** The numbers of the images on the map, and once a run is done those of all test images. `point(key)`: [step, value] or null. */
+  show(point) {
+    const { about } = this;
+    const value = (key) => point(key)?.[1];
+    for (const [key, node] of this.values) say(node, figure(value(key)));
+    const known = about.whole.filter(({ key }) => Number.isFinite(value(key)));
+    const whole = known.map(({ key, short }) => `${short} ${figure(value(key))}`).join(" · ");
+    const part = filled(about.part, (field) => this.known(field, point));
+    say(this.whole, whole ? `${filled(about.whole_test, (field) => value(about.test + field))}: ${whole}` : part);
+    const clipped = value(about.clipped);
+    say(this.clipped, clipped > 0 ? `gradient clipped in ${percent(clipped)} of steps` : "");
   }
 
-  /** Keys of the scalars that `show` wants. */
-  get keys() {
-    return [...this.values.keys(), ...this.about.whole.map(([key]) => key), ...this.about.counts, CLIPPED];
+  /** A count, or with "@step" after a key the step at which it was measured, where the other numbers are newer. */
+  known(field, point) {
+    const [key, step] = field.split("@");
+    if (!step) return point(key)?.[1];
+    const newest = Math.max(...[...this.values.keys()].map((other) => point(other)?.[0] ?? -1));
+    const measured = point(key)?.[0];
+    return measured < newest ? measured : null;
   }
 }

@@ -1,13 +1,12 @@
 // Small multiples: one panel per number, one colour per run, one cursor for all of them and the scrubber.
 
 import { el, grouped, say } from "../common/dom.js";
-import { measures } from "../common/measures.js";
 import { brief } from "../common/names.js";
 import { ARM_NAMES } from "../common/palette.js";
 
 const WIDTH = 300;
 const HEIGHT = 110;
-const RATE = "rate";
+const SHARE = "share"; // a number from 0 to 1
 
 /** `on`: {seek(step)} when a panel is clicked. */
 export class Curves {
@@ -38,29 +37,24 @@ export class Curves {
     this.empty();
     this.run = run;
     this.series = series;
-    for (const [key, name, kind, dashed] of measures(run).panels) this.panel(this.first, key, name, kind, dashed);
+    for (const number of run.measures.panels) this.panel(this.first, number);
   }
 
-  panel(host, key, name, kind, dashed = null) {
-    const panel = new Panel(this.run, key, name, kind, dashed, {
+  panel(host, number) {
+    const panel = new Panel(this.run, number, {
       hover: (step) => this.hover(step),
       seek: (step) => this.on.seek(step),
     });
-    this.panels.set(key, panel);
+    this.panels.set(number.key, panel);
     host.append(panel.node);
   }
 
   /** Panels for keys that have turned up: named terms, levels, speed. */
   discover() {
-    for (const [key, name, kind] of measures(this.run).later) {
-      if (!this.panels.has(key) && this.series.arms(key).length) this.panel(this.later, key, name, kind);
-    }
-    for (const key of this.series.keys) {
-      if (this.panels.has(key)) continue;
-      if (key.startsWith("term/")) this.panel(this.later, key, `Term: ${key.slice(5).replaceAll("_", " ")}`, "free");
-      const level = /^AP_level(\d+)$/.exec(key);
-      if (level) this.panel(this.later, key, `AP, ${brief(this.run.levels[Number(level[1])] ?? `level ${level[1]}`, 40)}`, RATE);
-    }
+    const { later } = this.run.measures;
+    const place = (key) => Math.max(later.indexOf(key), later.indexOf(this.series.named[key].name));
+    const fresh = this.series.keys.filter((key) => !this.panels.has(key) && this.series.named[key].curve && place(key) >= 0);
+    for (const key of fresh.sort((a, b) => place(a) - place(b))) this.panel(this.later, { key, ...this.series.named[key] });
     this.rest.hidden = !this.later.children.length;
   }
 
@@ -73,7 +67,7 @@ export class Curves {
 
   draw() {
     const last = Math.max(this.series.lastStep(), 1);
-    say(this.key, `steps 0 to ${grouped(last)} · ${measures(this.run).key}`);
+    say(this.key, `steps 0 to ${grouped(last)} · ${this.run.measures.legend}`);
     for (const panel of this.panels.values()) {
       if (panel.node.parentNode === this.later && !this.rest.open) continue;
       panel.draw(this.series, last);
@@ -92,15 +86,17 @@ export class Curves {
     const titles = this.run.arms.map((arm) => arm.title);
     const head = el("tr", {}, el("th", { scope: "col", text: `At step ${grouped(this.step)}` }), ...titles.map((text) => el("th", { scope: "col", text })));
     const rows = this.series.keys.map((key) =>
-      el("tr", {}, el("th", { scope: "row", text: readable(key) }), ...titles.map((_, arm) => el("td", { text: short(this.series.at(key, arm, this.step)) }))),
+      el("tr", {}, el("th", { scope: "row", text: brief(this.series.named[key].title) }), ...titles.map((_, arm) => el("td", { text: short(this.series.at(key, arm, this.step)) }))),
     );
     this.table.replaceChildren(el("thead", {}, head), el("tbody", {}, ...rows));
   }
 }
 
 export class Panel {
-  constructor(run, key, name, kind, dashed, on) {
-    Object.assign(this, { run, key, kind, dashed });
+  /** `number`: {key, title, unit, dashed} as the server sends them. */
+  constructor(run, { key, title, unit, dashed }, on) {
+    const name = brief(title);
+    Object.assign(this, { run, key, unit, dashed });
     this.lines = el("g", {});
     this.rule = el("line", { class: "rs-cursor", y1: 0, y2: HEIGHT });
     this.svg = el("svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, preserveAspectRatio: "none", role: "img", "aria-label": name }, this.lines, this.rule);
@@ -122,7 +118,7 @@ export class Panel {
     this.last = last;
     const sets = [[this.key, false], [this.dashed, true]].filter(([key]) => key);
     const values = sets.flatMap(([key]) => series.arms(key).flatMap((line) => line.map(([, value]) => value)));
-    this.domain = domain(values, this.kind);
+    this.domain = domain(values, this.unit);
     say(this.high, values.length ? tick(this.domain[1]) : "");
     say(this.low, values.length ? tick(this.domain[0]) : "");
     const paths = sets.flatMap(([key, dash]) => series.arms(key).map((line, arm) => this.path(line, arm, dash)));
@@ -158,12 +154,12 @@ export class Panel {
   }
 }
 
-/** Round limits that hold the values; rates stay within 0 and 1. */
-function domain(values, kind) {
+/** Round limits that hold the values; shares stay within 0 and 1. */
+function domain(values, unit) {
   if (!values.length) return [0, 1];
   let [low, high] = [Infinity, -Infinity];
   for (const value of values) [low, high] = [Math.min(low, value), Math.max(high, value)];
-  if (kind === RATE) {
+  if (unit === SHARE) {
     low = Math.max(0, Math.floor(low * 10) / 10);
     return [low, Math.max(Math.min(1, Math.ceil(high * 10) / 10), low + 0.1)];
   }
@@ -190,10 +186,6 @@ function short(value) {
 }
 
 const tick = (value) => (Math.abs(value) >= 100 ? grouped(value) : String(Number(value.toFixed(2))));
-
-const NAMES = { R_at_1: "R@1", train_R_at_1: "train R@1", AP_at_R: "mAP@R", HAP: "H-AP", images_per_s: "images per second", loss: "loss", probe_images: "test images on the map", train_images: "training images behind train R@1", queries: "removals asked about", sentences: "sentences that answer" };
-
-const readable = (key) => NAMES[key] ?? key.replace("test/", "whole test set: ").replace("term/", "term: ").replaceAll("_", " ");
 
 function fold(title, body) {
   return el("details", { class: "rs-unfold" }, el("summary", { text: title }), body);

@@ -9,7 +9,6 @@ import { HoverCard } from "./hovercard.js";
 import { Legend } from "./legend.js";
 import { Maps } from "./map_grid.js";
 import { marksOf, trailOf } from "./overlays.js";
-import { measures } from "../common/measures.js";
 import { brief, inFull } from "../common/names.js";
 import { spoken } from "../common/thumbnails.js";
 import { severity } from "../common/palette.js";
@@ -17,7 +16,7 @@ import { picturePage } from "./poster.js";
 import { Player } from "./player.js";
 import { Poll } from "../common/poll.js";
 import { Series } from "../common/series.js";
-import { ENDED, Status } from "./status.js";
+import { Status } from "./status.js";
 import { Strips } from "./neighbour_rows.js";
 import { isDark, onTheme } from "../page/theme.js";
 import { expose } from "./debug_api.js";
@@ -121,7 +120,7 @@ class Live {
     this.forget();
     Object.assign(this, { run, row: 0, series: new Series() });
     this.address();
-    this.maps.arrange(run.arms.map((arm) => arm.title), measures(run));
+    this.maps.arrange(run.arms.map((arm) => arm.title), run.measures);
     this.maps.reset();
     this.curves.load(run, this.series);
     this.strips.load(run);
@@ -181,7 +180,7 @@ class Live {
     this.status.show({ ...state, recorded: this.run.recorded });
     // the sidebar's status line and buttons follow the run that is viewed
     window.dispatchEvent(new CustomEvent("rankscope:state", { detail: { ...state, id: this.run.id, recorded: this.run.recorded } }));
-    const words = ENDED.has(state.phase) ? "This run has no map." : state.message ? `Waiting for the first frame: ${state.message}` : "Waiting for the first frame";
+    const words = !state.moving ? "This run has no map." : state.message ? `Waiting for the first frame: ${state.message}` : "Waiting for the first frame";
     this.maps.cards.forEach((card) => card.wait(this.player.frames.length ? "" : words));
   }
 
@@ -191,8 +190,8 @@ class Live {
     const news = await api.poll(run.id, this.player.last, this.row);
     if (run.id !== this.run?.id) return true;
     this.row = news.row;
-    this.series.add(news.metrics);
-    if (!this.run.points && !ENDED.has(news.phase) && news.phase !== "queued") {
+    this.series.add(news.metrics, news.keys);
+    if (!this.run.points && news.active) {
       const again = await api.run(run.id);
       if (again.id === this.run.id && again.points) this.meet(again);
     }
@@ -200,7 +199,7 @@ class Live {
     await this.player.extend(news);
     this.state(news);
     this.numbers();
-    return news.metrics.length >= 1500 || !ENDED.has(news.phase);
+    return news.metrics.length >= 1500 || news.moving;
   }
 
   trouble(error) {
@@ -230,9 +229,7 @@ class Live {
   numbers() {
     const step = this.step;
     this.maps.cards.forEach((card, arm) => {
-      const [trained, tested] = ["train_R_at_1", "R_at_1"].map((key) => this.series.point(key, arm, step)?.[0]);
-      const values = Object.fromEntries(card.keys.map((key) => [key, this.series.at(key, arm, step)]));
-      card.show({ ...values, trained: trained < tested ? trained : null }); // it is measured more rarely
+      card.show((key) => this.series.point(key, arm, step));
     });
     this.curves.update(step);
   }

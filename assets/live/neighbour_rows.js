@@ -98,7 +98,7 @@ export class Strips {
   fill(row, arm) {
     const { run } = this;
     const worst = severity(run, Math.min(...arm.shared));
-    const values = arm.AP === null || arm.AP === undefined ? "" : `AP ${arm.AP.toFixed(2)} · H-AP ${arm.HAP.toFixed(2)} · `;
+    const values = arm.scores.map(({ title, value }) => `${title} ${value.toFixed(2)} · `).join("");
     say(row.summary, `${values}worst of ten: ${brief(worst.word)}`);
     row.tiles.forEach((tile, rank) => {
       const id = arm.ids[rank];

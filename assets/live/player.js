@@ -4,7 +4,6 @@ import * as api from "../common/api.js";
 import { reducedMotion } from "../common/dom.js";
 import { MORPH } from "./scene.js";
 import { Scrubber } from "./scrubber.js";
-import { ENDED } from "./status.js";
 
 const PAST = 6; // frames kept for trails
 const AHEAD = 2; // frames fetched early during a replay
@@ -47,7 +46,7 @@ export class Player {
     this.scrubber.update(this.frames, 0);
     if (!this.frames.length) return;
     const place = this.frames.findIndex(([k]) => k === wanted);
-    const replay = place === -1 && ENDED.has(run.phase) && this.frames.length > 2 && !reducedMotion();
+    const replay = place === -1 && !run.moving && this.frames.length > 2 && !reducedMotion();
     await this.seek(place !== -1 ? place : replay ? 0 : this.frames.length - 1);
     if (replay && this.run === run) this.scrubber.start(0);
   }

@@ -2,8 +2,6 @@
 
 import { el, grouped, say } from "../common/dom.js";
 
-export const ENDED = new Set(["finished", "failed", "stopped", "interrupted"]);
-
 export class Status {
   constructor() {
     this.line = el("p", { class: "rs-status", role: "status" });
@@ -12,10 +10,9 @@ export class Status {
 
   show(state) {
     say(this.line, sentence(state));
-    const failed = state.phase === "failed";
-    if (failed) this.fail(state.error ?? "Training failed without a message.");
+    if (state.failed) this.fail(state.error ?? "Training failed without a message.");
     else if (this.failed) this.fail(null); // other sentences stay until another run is opened
-    this.failed = failed;
+    this.failed = state.failed;
   }
 
   say(text) {
@@ -29,20 +26,19 @@ export class Status {
 }
 
 /** The state in plain words. */
-export function sentence({ phase, message, step, planned_steps: planned, seconds, queue_position: place, recorded }) {
+export function sentence({ phase, label, begun, finished, acts, message, step, planned_steps: planned, seconds, queue_position: place, recorded }) {
   const more = message === phase ? "" : (message ?? "").replace(`${phase}; `, ""); // the phase has its own word
   const extra = more ? ` · ${more}` : "";
-  if (phase === "queued" && Number.isFinite(place)) return `${queue(place)}${extra}`;
-  if (phase === "starting" || phase === "queued") return `Getting ready${extra}`;
+  if (Number.isFinite(place)) return `${queue(place)}${extra}`;
+  if (!begun) return `Getting ready${extra}`;
   const of = planned ? `step ${grouped(step)} of ${grouped(planned)}` : `step ${grouped(step)}`;
-  if (phase === "running") {
+  if (acts.includes("pause")) {
     // the trainer counts steps in its own words, with an "about" where their number is an estimate
     const counted = message?.startsWith("step ");
     return capital(`${counted ? message : of}${left(step, planned, seconds)}${counted ? "" : extra}`);
   }
-  const words = { paused: "Paused", stopped: "Stopped", finished: "Finished", failed: "Failed", interrupted: "Interrupted" };
-  const end = phase === "finished" ? `${grouped(step)} steps in ${duration(seconds)}` : `at ${of}`;
-  return `${words[phase] ?? phase} ${phase === "finished" ? "· " : ""}${end}${phase === "finished" || recorded ? "" : extra}`;
+  const end = finished ? `${grouped(step)} steps in ${duration(seconds)}` : `at ${of}`;
+  return `${capital(label)} ${finished ? "· " : ""}${end}${finished || recorded ? "" : extra}`;
 }
 
 function queue(place) {

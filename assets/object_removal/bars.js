@@ -4,24 +4,14 @@ import { el } from "../common/dom.js";
 import { fold } from "./fields.js";
 import { ARM_NAMES } from "../common/palette.js";
 
-/** What the beginning of a key means; its end is the number of sentences looked at. */
-const NAMES = {
-  ODmAP: "ODmAP",
-  hallucination: "names a removed object ",
-  present: "names what is there ",
-  original_names: "names it, original photo ",
-  original_present: "names the rest, original photo ",
-  i2t_R: "image to text R",
-  t2i_R: "text to image R",
-};
-const SHOWN = ["ODmAP_at_1", "ODmAP_at_5", "ODmAP_at_10", "hallucination_at_1", "original_names_at_1", "present_at_1", "i2t_R_at_1", "i2t_R_at_5", "i2t_R_at_10", "t2i_R_at_1"];
 const LANE = 11;
 
 export class Bars {
-  constructor(models) {
-    this.models = models;
-    const known = SHOWN.filter((key) => models.some((model) => model.values[key]));
-    const chart = el("div", { class: "rs-bars" }, ...known.flatMap((key) => this.row(key, readable(key))), el("span", {}), this.axis());
+  /** `measures`: bars and all numbers as the server sends them, {key, title} each. */
+  constructor(models, measures) {
+    Object.assign(this, { models, measures });
+    const known = measures.bars.filter(({ key }) => models.some((model) => model.values[key]));
+    const chart = el("div", { class: "rs-bars" }, ...known.flatMap(({ key, title }) => this.row(key, title)), el("span", {}), this.axis());
     const note = el("p", { class: "rs-setabout", text: "Lines are 95 % intervals: where two lie apart, chance alone hardly explains the difference." });
     this.node = el("div", { class: "rs-stack" }, chart, note, fold("Numbers as a table", this.table()));
   }
@@ -41,17 +31,11 @@ export class Bars {
 
   /** Every number that came, with its interval and count. */
   table() {
-    const keys = [...new Set(this.models.flatMap((model) => Object.keys(model.values)))];
     const head = el("tr", {}, el("th", { scope: "col", text: "mean (95 % interval), in %" }), ...this.models.map((model) => el("th", { scope: "col", text: model.title })));
-    const row = (key) => el("tr", {}, el("th", { scope: "row", text: readable(key) }), ...this.models.map((model) => el("td", { text: spelled(model.values[key]) })));
-    const table = el("table", { class: "rs-table" }, el("thead", {}, head), el("tbody", {}, ...keys.map(row)));
+    const row = ({ key, title }) => el("tr", {}, el("th", { scope: "row", text: title }), ...this.models.map((model) => el("td", { text: spelled(model.values[key]) })));
+    const table = el("table", { class: "rs-table" }, el("thead", {}, head), el("tbody", {}, ...this.measures.all.map(row)));
     return el("div", { class: "rs-tablebox", tabindex: "0", role: "region", "aria-label": "Numbers as a table" }, table);
   }
-}
-
-function readable(key) {
-  const [, name, k] = /^(.+)_at_(\d+)$/.exec(key) ?? [];
-  return name in NAMES ? `${NAMES[name]}@${k}` : key.replaceAll("_", " ");
 }
 
 function mark(value, arm) {

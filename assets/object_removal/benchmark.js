@@ -10,15 +10,6 @@ import { ARM_NAMES } from "../common/palette.js";
 const EVERY = 600;
 const MOVING = new Set(["waiting", "running"]);
 
-/** Large numbers under the heading: [key, name]. */
-const HEADLINE = [
-  ["ODmAP_at_1", "ODmAP@1"],
-  ["ODmAP_at_5", "ODmAP@5"],
-  ["hallucination_at_1", "names a removed object"],
-  ["i2t_R_at_1", "image to text R@1"],
-];
-const SHARES = new Set(["hallucination_at_1"]);
-
 /** `on`: {settings, open(ref, removed)}. */
 export class Measure {
   constructor(on) {
@@ -33,7 +24,7 @@ export class Measure {
     this.problem = new Problem();
     this.skipped = el("p", { class: "rs-sideabout" });
     this.result = el("div", { class: "rs-result", hidden: true });
-    const about = el("p", { class: "rs-setabout", text: "Takes an object out of many photos and asks each model for its nearest sentences. ODmAP@k is the share of answers that name something still there and nothing that was removed." });
+    const about = el("p", { class: "rs-setabout", text: "Takes an object out of many photos and asks each model for its nearest sentences. What counts is how many of them name something still there and nothing that was removed." });
     const head = el("header", { class: "rs-sechead" }, el("h2", { text: "Over a whole set" }), this.skipped);
     const form = el("div", { class: "rs-form" }, field("Removals at most", this.queries, { class: "rs-field rs-short" }), this.every, this.go, this.moving);
     this.readings = el("ul", { class: "rs-readings" });
@@ -100,19 +91,19 @@ export class Measure {
     say(this.said, [`${grouped(result.queries)} removals against ${grouped(result.gallery)} sentences.`, ...result.notes, ...new Set(models.flatMap((model) => model.notes ?? []))].join(" "));
     say(this.skipped, [...result.skipped, ...(models[0]?.skipped ?? [])].map(({ reason, count }) => `${grouped(count)} skipped: ${reason}`).join(" · "));
     const key = el("ul", { class: "rs-armkey" }, ...models.map((model, arm) => el("li", {}, swatch(arm), el("span", { text: model.title }))));
-    const figures = HEADLINE.filter(([name]) => models.some((model) => model.values[name]));
-    const numbers = el("dl", { class: "rs-figures" }, ...figures.map(([name, title]) => this.figure(models, title, (model) => show(model.values[name]?.mean, SHARES.has(name)))), this.figure(models, "different first answers", (model) => grouped(model.distinct_top1)));
+    const figures = result.measures.headline.filter(({ key: name }) => models.some((model) => name in model || model.values[name]));
+    const numbers = el("dl", { class: "rs-figures" }, ...figures.map((number) => this.figure(models, number)));
     const csv = el("a", { class: "rs-act", href: api.csvUrl(this.id), download: "", text: "Every answer (CSV)" });
-    const bars = new Bars(models);
+    const bars = new Bars(models, result.measures);
     this.result.replaceChildren(key, numbers, bars.node, ...models.map((model, arm) => this.failing(model, arm)), csv);
     this.result.hidden = false;
   }
 
   /** "59.8 → 70.1" over its name. */
-  figure(models, title, value) {
-    const [first, ...rest] = models.map(value);
+  figure(models, { key, title, sentence: about, unit }) {
+    const [first, ...rest] = models.map((model) => (unit === "share" ? percent(model.values[key]?.mean) : grouped(model[key])));
     const after = rest.map((text) => el("span", { class: "rs-after", text: ` → ${text}` }));
-    return el("div", {}, el("dt", { text: title }), el("dd", {}, el("b", { text: first }), ...after));
+    return el("div", {}, el("dt", { text: title, title: about }), el("dd", {}, el("b", { text: first }), ...after));
   }
 
   failing(model, arm) {
@@ -130,7 +121,4 @@ export class Measure {
 
 const swatch = (arm) => el("span", { class: `rs-swatch rs-${ARM_NAMES[arm]}`, "aria-hidden": "true" });
 
-function show(value, share) {
-  if (!Number.isFinite(value)) return "–";
-  return share ? `${(value * 100).toFixed(0)} %` : (value * 100).toFixed(1);
-}
+const percent = (share) => (Number.isFinite(share) ? (share * 100).toFixed(1) : "–");

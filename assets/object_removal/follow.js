@@ -7,11 +7,8 @@ import { button, fold } from "./fields.js";
 import { ARM_NAMES } from "../common/palette.js";
 import { Poll } from "../common/poll.js";
 import { Series } from "../common/series.js";
-import { ENDED, sentence } from "../live/status.js";
+import { sentence } from "../live/status.js";
 import { toLive } from "../live/debug_api.js";
-
-const CURVES = [["ODmAP_at_1", "ODmAP@1"], ["i2t_R_at_1", "image to text R@1"]];
-const USABLE = new Set(["finished", "stopped"]);
 
 /** `on`: {act(action, payload), use(name of a model)}. */
 export class Follow {
@@ -46,7 +43,7 @@ export class Follow {
     this.run = run;
     this.remark(run);
     const still = { hover: () => {}, seek: () => {} };
-    this.panels = CURVES.map(([key, name]) => new Panel(run, key, name, "rate", null, still));
+    this.panels = run.measures.panels.filter((panel) => panel.small).map((panel) => new Panel(run, { ...panel, dashed: null }, still));
     const key = el("ul", { class: "rs-armkey" }, ...run.arms.map((arm, i) => el("li", {}, el("span", { class: `rs-swatch rs-${ARM_NAMES[i]}`, "aria-hidden": "true" }), el("span", { text: arm.title }))));
     this.plots.replaceChildren(key, ...this.panels.map((panel) => panel.node));
   }
@@ -59,14 +56,14 @@ export class Follow {
     if (id !== this.id) return true;
     if (!this.run.notes.length && news.step > 0) this.remark(await api.run(id)); // known once the photos are read
     this.row = news.row;
-    this.series.add(news.metrics);
+    this.series.add(news.metrics, news.keys);
     this.state(news);
     const last = Math.max(this.series.lastStep(), news.planned_steps ?? 0, 1);
     for (const panel of this.panels) {
       panel.draw(this.series, last);
       panel.cursor(this.series, this.series.lastStep(), last);
     }
-    return news.metrics.length >= 1500 || !ENDED.has(news.phase);
+    return news.metrics.length >= 1500 || news.moving;
   }
 
   /** What each recipe is trained on, and how the set was read. */
@@ -80,12 +77,10 @@ export class Follow {
 
   state(news) {
     say(this.line, sentence(news));
-    this.trouble(news.phase === "failed" ? { message: news.error ?? "Mending failed without a message." } : null);
-    this.buttons.pause.hidden = news.phase !== "running";
-    this.buttons.resume.hidden = !["paused", "stopped", "interrupted", "failed"].includes(news.phase);
-    this.buttons.stop.hidden = ENDED.has(news.phase);
-    if (USABLE.has(news.phase) && !this.uses.children.length) this.offer();
-    if (!USABLE.has(news.phase)) this.uses.replaceChildren();
+    this.trouble(news.failed ? { message: news.error ?? "Mending failed without a message." } : null);
+    for (const [act, node] of Object.entries(this.buttons)) node.hidden = !news.acts.includes(act);
+    if (news.usable && !this.uses.children.length) this.offer();
+    if (!news.usable) this.uses.replaceChildren();
   }
 
   offer() {

@@ -4,25 +4,20 @@ import { say } from "../common/dom.js";
 import { sentence } from "../live/status.js";
 
 const find = (id) => document.getElementById(id);
-const RESUMABLE = new Set(["paused", "stopped", "interrupted", "failed"]);
-const MOVING = new Set(["queued", "starting", "running", "paused"]);
-const WORKING = new Set(["starting", "running", "paused"]);
 let last = null;
 
 /** Only what the phase allows can be pressed; the status line says why the rest cannot. */
 function follow(state) {
   // what a button said it would do is done, or was about another run
-  if (last && (last.id !== state.id || (last.phase !== state.phase && WORKING.has(last.phase)))) find("rs-said")?.classList.add("rs-away");
+  if (last && (last.id !== state.id || (last.phase !== state.phase && last.active))) find("rs-said")?.classList.add("rs-away");
   // what was said at a start is about the run that was started
   const note = find("rs-note");
   if (note && last && last.id !== state.id) note.classList.toggle("rs-away", note.dataset.run !== state.id);
   last = state;
-  const { phase, recorded } = state;
-  const ours = !recorded;
-  enable("rs-pause", ours && phase === "running");
-  enable("rs-resume", ours && RESUMABLE.has(phase));
-  enable("rs-stop", ours && MOVING.has(phase));
-  for (const [id, shown] of [["rs-pause", !RESUMABLE.has(phase) || recorded], ["rs-resume", RESUMABLE.has(phase) && ours]]) {
+  const { recorded } = state;
+  const may = (act) => !recorded && state.acts.includes(act);
+  for (const act of ["pause", "resume", "stop"]) enable(`rs-${act}`, may(act));
+  for (const [id, shown] of [["rs-pause", !may("resume")], ["rs-resume", may("resume")]]) {
     find(id)?.classList.toggle("rs-away", !shown);
   }
   const line = find("rs-status");
@@ -31,7 +26,7 @@ function follow(state) {
 
 function why(state) {
   const words = sentence(state);
-  if (state.phase === "finished") return `${words}. It has used its budget, so it cannot be paused or stopped.`;
+  if (state.finished) return `${words}. It has used its budget, so it cannot be paused or stopped.`;
   return words;
 }
 

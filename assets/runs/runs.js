@@ -2,17 +2,10 @@
 
 import * as api from "../common/api.js";
 import { el, figure, grouped, icon, say } from "../common/dom.js";
-import { measures } from "../common/measures.js";
 import { brief, inFull } from "../common/names.js";
 import { toLive } from "../live/debug_api.js";
 
 const EVERY = 4000;
-const RESUMABLE = new Set(["stopped", "interrupted", "failed"]);
-const MOVING = new Set(["queued", "starting", "running", "paused"]);
-const WORDS = {
-  queued: "waiting", starting: "getting ready", running: "training", paused: "paused", stopped: "stopped",
-  finished: "finished", failed: "failed", interrupted: "interrupted", damaged: "damaged",
-};
 const KINDS = [
   ["run.zip", "Whole run"], ["metrics.csv", "Numbers"], ["coordinates.parquet", "Coordinates"],
   ["embeddings.parquet", "Embeddings"], ["replay.html", "Replay"], ["curves.html", "Curves"],
@@ -113,7 +106,7 @@ class Card {
     for (const [node, name] of [[this.openButton, "Open"], [this.resume, "Resume"], [this.stop, "Stop"], [this.remove, "Delete"]]) {
       node.setAttribute("aria-label", `${name}: ${brief(run.title, 160)}, ${when(run.created)}`);
     }
-    say(this.phase, run.recorded ? "recorded run" : (WORDS[run.phase] ?? run.phase));
+    say(this.phase, run.recorded ? "recorded run" : run.label);
     this.phase.dataset.phase = run.recorded ? "recorded" : run.phase;
     say(this.about, [brief(run.summary || run.data, 300), steps(run), place(run), size(run.bytes), run.recorded ? null : when(run.created), run.read_only && !run.recorded ? "in a read-only place" : null].filter(Boolean).join(" · "));
     say(this.trouble, run.error ?? "");
@@ -126,13 +119,12 @@ class Card {
   allow() {
     const { run } = this;
     const mine = !run.read_only && (!this.list.shared || run.mine === true);
-    const damaged = run.phase === "damaged";
-    this.openButton.hidden = damaged;
-    this.title.disabled = damaged;
-    this.downloads.hidden = damaged || run.step === 0;
-    this.resume.hidden = !mine || !RESUMABLE.has(run.phase);
-    this.stop.hidden = !mine || !MOVING.has(run.phase);
-    this.deletable = mine && !MOVING.has(run.phase);
+    this.openButton.hidden = run.damaged;
+    this.title.disabled = run.damaged;
+    this.downloads.hidden = run.damaged || run.step === 0;
+    this.resume.hidden = !mine || run.moving || !run.acts.includes("resume");
+    this.stop.hidden = !mine || !run.acts.includes("stop");
+    this.deletable = mine && !run.moving;
     this.confirm(this.asking && this.deletable);
   }
 
@@ -155,7 +147,7 @@ class Card {
 }
 
 function row(loss, arm, run) {
-  const numbers = measures(run).headline.map(([key, name]) => el("span", { class: "rs-number" }, el("b", { text: figure(run.headline?.[key]?.[arm]) }), ` ${name}`));
+  const numbers = run.headline.map(({ title, values }) => el("span", { class: "rs-number" }, el("b", { text: figure(values[arm]) }), ` ${title}`));
   return el("li", {}, el("span", { class: `rs-square rs-arm-${arm}`, "aria-hidden": "true" }), el("span", { class: "rs-armname", text: loss }), ...numbers);
 }
 

@@ -18,29 +18,13 @@ from explorer.layout.plan import thin
 from explorer.server.library import Library, Run
 from explorer.titles import arm_titles, run_title, summary
 from trainers.errors import RunError
-from trainers.kinds.metric_learning.evaluation import LEFT_OUT
-from trainers.metrics.counts import is_count, whole_test
+from trainers.kinds import kind_of
+from trainers.metrics import counts
+from trainers.metrics.measures import Measures, final_numbers
+from trainers.metrics.names import Described
 from trainers.runs.records import Frame, Probe, Scalar
 
 MOST_FRAMES = 30
-_HEADINGS = {
-    "loss": "Loss",
-    "R_at_1": "Recall@1",
-    "AP_at_R": "mAP@R",
-    "HAP": "H-AP",
-    "NDCG": "NDCG",
-    "ASI": "ASI",
-    "train_R_at_1": "Recall@1 on training images",
-    "images_per_s": "Images per second",
-    "clipped_share": "Share of steps clipped",
-    "ODmAP_at_1": "ODmAP@1",
-    "rerendered_ODmAP_at_1": "ODmAP@1, drawn again",
-    "hallucination_at_1": "Names what is gone @1",
-    "i2t_R_at_1": "Photo to sentence R@1",
-    "i2t_R_at_5": "Photo to sentence R@5",
-    "t2i_R_at_1": "Sentence to photo R@1",
-    "distinct_top1": "Different first answers",
-}
 _STYLE = """
 body { margin: 0; color: #17181c; background: #fff; font: 15px/1.5 system-ui, -apple-system, 'Segoe UI', sans-serif; }
 main { max-width: 1400px; margin: 0 auto; padding: 24px; }
@@ -67,41 +51,25 @@ def write_replay(library: Library, run: Run, path: Path) -> None:
 
 
 def write_curves(run: Run, path: Path) -> None:
-    """Every measure over the steps, and the final numbers where the run is finished."""
-    scalars = run.folder.scalars()
-    panels = curve_panels(scalars, run.config.arms, run.probe)
-    titles = arm_titles(run.config)
-    body = _final_table(scalars, titles) + _floor(scalars)
+    """Every number over the steps, and the final numbers where the run is finished."""
+    scalars, measures, titles = run.folder.scalars(), kind_of(run.config).measures, arm_titles(run.config)
+    levels = () if run.probe is None else tuple(run.probe.hierarchy.levels)
+    panels = curve_panels(scalars, len(titles), measures, levels)
+    body = _final_table(scalars, titles, measures, levels) + _floor(scalars, measures)
     path.write_text(_page(run, figures.curves(panels, titles), body), encoding="utf-8")
 
 
 def curve_panels(
-    scalars: Sequence[Scalar], arms: int, probe: Probe | None
+    scalars: Sequence[Scalar], arms: int, measures: Measures, levels: tuple[str, ...] = ()
 ) -> dict[str, list[tuple[list[int], list[float]]]]:
-    """Heading to steps and values of each arm; the usual measures first, single numbers left out."""
+    """Heading to steps and values of each arm, in the order of the page; numbers without a curve are left out."""
     series: dict[str, list[tuple[list[int], list[float]]]] = defaultdict(lambda: [([], []) for _ in range(arms)])
     for scalar in scalars:
-        curve = not is_count(scalar.key) and not scalar.key.startswith(("test/", "floor_"))
-        if curve and math.isfinite(scalar.value):
+        if measures.describe(scalar.key).is_curve and math.isfinite(scalar.value):
             steps, values = series[scalar.key][scalar.arm]
             steps.append(scalar.step)
             values.append(scalar.value)
-    usual = list(_HEADINGS)
-    keys = sorted(series, key=lambda key: (usual.index(key) if key in usual else len(usual), key))
-    return {heading(key, probe): series[key] for key in keys}
-
-
-def heading(key: str, probe: Probe | None) -> str:
-    """A measure's key in words."""
-    if key in _HEADINGS:
-        return _HEADINGS[key]
-    kind, _, rest = key.partition("/")
-    if kind == "term":
-        return f"Loss part: {rest}"
-    level = key.removeprefix("AP_level")
-    if level != key and level.isdecimal() and probe is not None and int(level) < probe.hierarchy.depth:
-        return f"AP, {probe.hierarchy.levels[int(level)]}"
-    return key
+    return {measures.describe(key, levels).title: series[key] for key in sorted(series, key=measures.order)}
 
 
 def _series(run: Run, probe: Probe, frames: Sequence[Frame]) -> figures.MapSeries:
@@ -134,29 +102,32 @@ def _caption(run: Run, probe: Probe, frames: Sequence[Frame], stored: int) -> st
     )
 
 
-def _final_table(scalars: Sequence[Scalar], titles: Sequence[str]) -> str:
-    final = {(s.arm, s.key.removeprefix("test/")): s.value for s in scalars if s.key.startswith("test/")}
-    if not final:
+def _final_table(scalars: Sequence[Scalar], titles: Sequence[str], measures: Measures, levels: tuple[str, ...]) -> str:
+    finals = final_numbers(scalars, len(titles))
+    found = {key: measures.describe(key, levels) for final in finals for key in final}
+    if not found:
         return "<p class='quiet'>The run has no final test yet.</p>"
-    keys = sorted({key for _, key in final if not is_count(key)} | ({LEFT_OUT} & {key for _, key in final}))
-    head = "".join(f"<th>{html.escape(heading(key, None))}</th>" for key in keys)
+    keys = [key for key in found if found[key].measure.family != "count" or key == counts.LEFT_OUT]
+    keys.sort(key=measures.order)
+    head = "".join(f"<th>{html.escape(found[key].title)}</th>" for key in keys)
     rows = [
-        "".join(f"<td>{_figure(key, final[arm, key])}</td>" if (arm, key) in final else "<td></td>" for key in keys)
-        for arm in range(len(titles))
+        "".join(f"<td>{_figure(found[key], final[key])}</td>" if key in final else "<td></td>" for key in keys)
+        for final in finals
     ]
     body = "".join(f"<tr><th>{html.escape(t)}</th>{row}</tr>" for t, row in zip(titles, rows, strict=True))
-    scored = whole_test({key: value for (arm, key), value in final.items() if arm == 0})
-    return f"<p>At the end, {scored}:</p><table><tr><th></th>{head}</tr>{body}</table>"
+    return f"<p>At the end, {measures.scored(finals[0])}:</p><table><tr><th></th>{head}</tr>{body}</table>"
 
 
-def _figure(key: str, value: float) -> str:
-    return f"{value:,.0f}" if is_count(key) else f"{value:.4f}"
+def _figure(number: Described, value: float) -> str:
+    return f"{value:,.0f}" if number.measure.unit == "count" else f"{value:.4f}"
 
 
-def _floor(scalars: Sequence[Scalar]) -> str:
-    floor = next((scalar.value for scalar in scalars if scalar.key == "floor_R_at_1"), None)
-    return (
-        "" if floor is None else f"<p class='quiet'>Recall@1 of the bare pixels, without any training: {floor:.3f}.</p>"
+def _floor(scalars: Sequence[Scalar], measures: Measures) -> str:
+    """The numbers from before any training, as sentences."""
+    floor = {scalar.key: scalar.value for scalar in scalars if scalar.key.startswith("floor_")}
+    return "".join(
+        f"<p class='quiet'>{html.escape(measures.describe(key).title)}: {value:.3f}.</p>"
+        for key, value in floor.items()
     )
 
 

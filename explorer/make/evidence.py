@@ -24,6 +24,7 @@ from explorer.make._scenes import fewer_scenes
 from trainers.config import RunConfig
 from trainers.errors import UserError
 from trainers.kinds.finetuning.config import FinetuningConfig
+from trainers.metrics import describe
 from trainers.metrics.bootstrap import bootstrap
 
 
@@ -63,16 +64,10 @@ ROWS = {
         Row(name="zero", title="D + D′, 0.08, zero fill", recipe={"fill": "zero"}),
     )
 }
-COLUMNS = {
-    "ODmAP_at_1": "ODmAP@1",
-    "ODmAP_at_5": "@5",
-    "ODmAP_at_10": "@10",
-    "hallucination_at_1": "names what is gone @1",
-    "rerendered_ODmAP_at_1": "drawn again: ODmAP@1",
-    "i2t_R_at_1": "i2t R@1",
-    "i2t_R_at_5": "R@5",
-    "t2i_R_at_1": "t2i R@1",
-}
+COLUMNS = (
+    *("ODmAP_at_1", "ODmAP_at_5", "ODmAP_at_10", "hallucination_at_1", "rerendered_ODmAP_at_1"),
+    *("i2t_R_at_1", "i2t_R_at_5", "t2i_R_at_1"),
+)
 
 
 def main(argv: list[str]) -> int:
@@ -175,7 +170,12 @@ def read(kept: Path, rows: Sequence[str], seeds: Sequence[int]) -> dict[str, lis
 
 def table(found: Mapping[str, Sequence[Mapping[str, Any]]]) -> str:
     """Markdown: means over seeds in per cent, with 95 % bootstrap intervals over the queries."""
-    heads = ["fine-tuned on", "D′ in what is trained on, %", *COLUMNS.values(), "distinct first answers", "seeds"]
+    heads = [
+        "fine-tuned on",
+        "D′ in what is trained on, %",
+        *(describe(key).title for key in (*COLUMNS, "distinct_top1")),
+        "seeds",
+    ]
     lines = ["| " + " | ".join(heads) + " |", "| --- " * len(heads) + "|"]
     for name, runs in found.items():
         if not runs:
@@ -200,7 +200,7 @@ def _remarks(found: Mapping[str, Sequence[Mapping[str, Any]]]) -> list[str]:
         lines += ["", "D + D′ at the paper's 0.08 minus D, in points:"]
         for key in ("ODmAP_at_1", "rerendered_ODmAP_at_1", "i2t_R_at_1", "i2t_R_at_5"):
             both = [_mean_over_seeds(found[name], key) for name in (LEAD, PLAIN)]
-            lines.append(f"- {COLUMNS[key]}: {_cell(both[0] - both[1], sign=True)}")
+            lines.append(f"- {describe(key).title}: {_cell(both[0] - both[1], sign=True)}")
     return lines
 
 

@@ -24,6 +24,7 @@ from trainers.errors import DataError
 from trainers.metrics.bootstrap import bootstrap
 from trainers.metrics.counterfactual import Counterfactual, before_removal, counterfactual
 from trainers.metrics.image_text import recall_both_ways
+from trainers.object_removal.benchmark_measures import measures_json
 from trainers.object_removal.fills import FILLS
 from trainers.object_removal.pairs import Tally
 
@@ -100,6 +101,7 @@ class Scorer:
             "skipped": skipped(sheet.tally),
             "notes": [*gallery.notes, *sheet.notes(order)],
             "models": models,
+            "measures": measures_json(dict.fromkeys(key for model in models for key in model["values"])),
         }
 
     def _asked(self, job: Job, name: str, group: PhotoSet, sheet: Sheet, span: tuple[float, float]) -> dict[str, Any]:

@@ -9,17 +9,18 @@ import torch
 
 from explorer.server.library import Library, Run
 from trainers.errors import RunError
-from trainers.metrics import evaluate
+from trainers.metrics import describe, evaluate
 from trainers.runs.records import Probe
 
 RESULTS = 10
+SCORES = ("AP", "HAP")  # of a query against the whole probe
 
 
 def neighbours(library: Library, run: Run, k: int, index: int) -> dict[str, Any]:
-    """The first results of query ``index`` at frame ``k``, and the query's own AP and H-AP over the whole probe.
+    """The first results of query ``index`` at frame ``k``, and the query's own scores over the whole probe.
 
-    The ids come with the frame; similarities and scores need the embeddings of ``k`` and are None where those were not
-    kept. The query itself is never among its results.
+    The ids come with the frame; similarities and scores need the embeddings of ``k``; without them similarities are
+    None and there are no scores. The query itself is never among its results.
 
     Raises:
         RunError: no probe yet, no frame ``k`` or no point ``index``.
@@ -43,8 +44,8 @@ def shared_levels(probe: Probe, index: int, ids: np.ndarray) -> np.ndarray:
     return (probe.labels[ids] == probe.labels[index]).sum(axis=1)
 
 
-def query_scores(embeddings: np.ndarray, labels: np.ndarray, index: int) -> dict[str, float | None]:
-    """AP (finest level) and H-AP of point ``index`` ranked against every other point; None without a positive.
+def query_scores(embeddings: np.ndarray, labels: np.ndarray, index: int) -> list[dict[str, Any]]:
+    """Key, title and value of each of :data:`SCORES` of point ``index`` against every other; none without a positive.
 
     Args:
         embeddings: float32 ``[P, D]``, finite.
@@ -53,10 +54,12 @@ def query_scores(embeddings: np.ndarray, labels: np.ndarray, index: int) -> dict
     vectors, classes = torch.from_numpy(embeddings), torch.from_numpy(labels).long()
     others = torch.arange(len(vectors)) != index
     query = slice(index, index + 1)
-    scores = evaluate(
-        vectors[query], classes[query], vectors[others], classes[others], metrics=("AP", "HAP"), per_query=True
-    )
-    return {name: None if np.isnan(scores[name][0]) else round(float(scores[name][0]), 6) for name in ("AP", "HAP")}
+    values = evaluate(vectors[query], classes[query], vectors[others], classes[others], metrics=SCORES, per_query=True)
+    return [
+        {"key": key, "title": describe(key).title, "value": round(float(values[key][0]), 6)}
+        for key in SCORES
+        if not np.isnan(values[key][0])
+    ]
 
 
 def _scored(probe: Probe, embeddings: np.ndarray, index: int, ids: np.ndarray) -> dict[str, Any]:
@@ -64,8 +67,9 @@ def _scored(probe: Probe, embeddings: np.ndarray, index: int, ids: np.ndarray) -
     if not np.isfinite(vectors).all():  # training blew up: the map stands still, the numbers mean nothing
         return _unknown(len(ids))
     similarity = vectors[ids] @ vectors[index]
-    return {"similarity": [round(float(s), 4) for s in similarity]} | query_scores(vectors, probe.labels, index)
+    scores = query_scores(vectors, probe.labels, index)
+    return {"similarity": [round(float(s), 4) for s in similarity], "scores": scores}
 
 
 def _unknown(results: int) -> dict[str, Any]:
-    return {"similarity": [None] * results, "AP": None, "HAP": None}
+    return {"similarity": [None] * results, "scores": []}

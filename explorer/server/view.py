@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import asdict
 from typing import Any, Protocol
 
 import numpy as np
@@ -16,15 +17,15 @@ from trainers.errors import RunError
 from trainers.kinds import KINDS, kind_of
 from trainers.runs import RunFolder
 from trainers.runs.damage import reading
-from trainers.runs.records import ACTIVE, Probe
+from trainers.runs.records import ACTIVE, PHASES, Phase, Probe, RunState
 
 METRIC_ROWS = 2000
-HEADLINE = {"metric_learning": ("R_at_1", "HAP"), "finetuning": ("ODmAP_at_1", "i2t_R_at_5")}
+DAMAGED = Phase(label="damaged")
 Json = dict[str, Any]
 
 
 class Queue(Protocol):
-    """The waiting line."""
+    """The queue of runs."""
 
     def position(self, run_id: str) -> int | None:
         """1 is next; None when the run does not wait."""
@@ -74,6 +75,7 @@ def _card(library: Library, folder: RunFolder, queue: Queue | None, token: str |
         "summary": "",
         "losses": [],
         "phase": "damaged",
+        **_phase_json("damaged", DAMAGED),
         "recorded": folder.read_only,
         "read_only": not folder.writable,
         "step": 0,
@@ -84,7 +86,7 @@ def _card(library: Library, folder: RunFolder, queue: Queue | None, token: str |
         "message": "",
         "error": None,
         "kind": "",
-        "headline": {},
+        "headline": [],
         "queue_position": None,
         "mine": None if token is None else _is_mine(folder, token),
     }
@@ -104,13 +106,8 @@ def _card_of(run: Run, queue: Queue | None) -> Json:
         "summary": summary(run),
         "losses": arm_titles(run.config),
         "kind": run.config.kind,
-        "phase": state.phase,
-        "step": state.step,
-        "planned_steps": state.planned_steps,
-        "seconds": state.seconds,
+        **_state(state),
         "bytes": run.size(state.updated),
-        "message": state.message,
-        "error": state.error,
         "headline": _headline(run),
         "queue_position": _position(run, queue, state.phase),
     }
@@ -120,10 +117,34 @@ def _is_mine(folder: RunFolder, token: str) -> bool:
     return not folder.read_only and folder.owner in ("", digest(token))
 
 
-def _headline(run: Run) -> dict[str, list[float | None]]:
-    keys = HEADLINE[run.config.kind]
-    newest = run.folder.newest(*keys)
-    return {key: [_number(newest.get((arm, key))) for arm in range(run.config.arms)] for key in keys}
+def _headline(run: Run) -> list[Json]:
+    measures = kind_of(run.config).measures
+    newest = run.folder.newest(*measures.headline)
+    return [
+        {
+            "key": key,
+            "title": measures.describe(key).short,
+            "values": [_number(newest.get((arm, key))) for arm in range(run.config.arms)],
+        }
+        for key in measures.headline
+    ]
+
+
+def _state(state: RunState) -> Json:
+    """Where a run stands, with what the page must know of the phase."""
+    return {
+        "phase": state.phase,
+        **_phase_json(state.phase, PHASES[state.phase]),
+        "message": state.message,
+        "error": state.error,
+        "step": state.step,
+        "planned_steps": state.planned_steps,
+        "seconds": state.seconds,
+    }
+
+
+def _phase_json(name: str, phase: Phase) -> Json:
+    return {**asdict(phase), "finished": name == "finished", "failed": name == "failed", "damaged": phase is DAMAGED}
 
 
 def _position(run: Run, queue: Queue | None, phase: str) -> int | None:
@@ -139,20 +160,16 @@ def about(run: Run) -> Json:
     return {
         "id": run.id,
         "title": run_title(run),
-        "phase": state.phase,
+        **_state(state),
         "recorded": run.recorded,
         "read_only": not run.folder.writable,
-        "message": state.message,
-        "error": state.error,
         "created": created(run.id),
         "config": json.loads(run.config.to_json()),
         "summary": summary(run),
         "kind": run.config.kind,
         "arms": _arms(run.config),
         "frames": [list(pair) for pair in run.folder.frame_steps()],
-        "step": state.step,
-        "planned_steps": state.planned_steps,
-        "seconds": state.seconds,
+        "measures": kind_of(run.config).measures.json(),
     } | _points(run.probe)
 
 
@@ -210,18 +227,14 @@ def poll(run: Run, queue: Queue | None, after: int, row: int) -> Json:
     beyond = -1 if rewound else after
     row, metrics = _metrics(run, row)
     return {
-        "phase": state.phase,
-        "message": state.message,
-        "error": state.error,
-        "step": state.step,
-        "planned_steps": state.planned_steps,
-        "seconds": state.seconds,
+        **_state(state),
         "queue_position": _position(run, queue, state.phase),
         "rewound": rewound,
         "frame": frame_info(run, newest) if newest is not None and newest > beyond else None,
         "frames": [list(pair) for pair in listed],
         "row": row,
         "metrics": metrics,
+        "keys": _keys(run, {key for _, _, key, _ in metrics}),
     }
 
 
@@ -241,6 +254,13 @@ def _metrics(run: Run, after: int) -> tuple[int, list[list[Any]]]:
     # JSON knows no infinity; a loss that blew up is told by the run's error, not by the curve
     found = [[arm, step, key, value] for _, arm, step, key, value in rows if _number(value) is not None]
     return (rows[-1][0] if rows else after), found
+
+
+def _keys(run: Run, keys: set[str]) -> dict[str, Json]:
+    """Name, title and unit of each key."""
+    measures = kind_of(run.config).measures
+    levels = () if run.probe is None else tuple(run.probe.hierarchy.levels)
+    return {key: measures.key_json(key, levels) for key in sorted(keys)}
 
 
 def _number(value: float | None) -> float | None:

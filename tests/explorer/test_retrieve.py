@@ -45,8 +45,10 @@ def test_scores_of_a_query_match_a_slow_reading(tmp_path: Path, library: Library
             order = [i for i in np.argsort(-cosine) if i != 17]
             same = np.array([labels[i, 0] == labels[17, 0] for i in order])
             precision = np.cumsum(same) / np.arange(1, len(order) + 1)
-            assert arm["AP"] == pytest.approx(float(precision[same].mean()), abs=2e-3)
-            assert arm["HAP"] == pytest.approx(_hierarchical_ap(labels[order], labels[17]), abs=2e-3)
+            ap, hap = arm["scores"]
+            assert (ap["title"], hap["title"]) == ("AP", "H-AP")
+            assert ap["value"] == pytest.approx(float(precision[same].mean()), abs=2e-3)
+            assert hap["value"] == pytest.approx(_hierarchical_ap(labels[order], labels[17]), abs=2e-3)
 
 
 def _hierarchical_ap(ranked: np.ndarray, query: np.ndarray) -> float:
@@ -64,7 +66,8 @@ def _hierarchical_ap(ranked: np.ndarray, query: np.ndarray) -> float:
 def test_a_query_alone_in_its_class_has_no_ap(tmp_path: Path, library: Library) -> None:
     folder = make_run(tmp_path, points=24, frames=2)
     arm = neighbours(library, library.get(folder.id), 1, 3)["arms"][0]
-    assert arm["AP"] is None and 0 < arm["HAP"] <= 1
+    (only,) = arm["scores"]
+    assert only["key"] == "HAP" and 0 < only["value"] <= 1
 
 
 def test_embeddings_that_blew_up_have_no_scores(tmp_path: Path, library: Library) -> None:
@@ -72,7 +75,7 @@ def test_embeddings_that_blew_up_have_no_scores(tmp_path: Path, library: Library
     broken = np.full((24, 4), np.nan, dtype=np.float16)
     folder.add_snapshot(Snapshot(k=0, step=0, seconds=0.0, embeddings=(broken, broken)))
     arm = neighbours(library, library.get(folder.id), 0, 3)["arms"][0]
-    assert arm["similarity"] == [None] * 10 and arm["AP"] is None
+    assert arm["similarity"] == [None] * 10 and arm["scores"] == []
 
 
 def test_without_embeddings_only_the_ids_remain(tmp_path: Path, library: Library) -> None:
@@ -80,7 +83,7 @@ def test_without_embeddings_only_the_ids_remain(tmp_path: Path, library: Library
     folder.embeddings_path(0).unlink()
     for arm in neighbours(library, library.get(folder.id), 0, 3)["arms"]:
         assert len(arm["ids"]) == 10
-        assert arm["similarity"] == [None] * 10 and arm["AP"] is None and arm["HAP"] is None
+        assert arm["similarity"] == [None] * 10 and arm["scores"] == []
 
 
 def test_few_points_have_few_results(tmp_path: Path, library: Library) -> None:

@@ -16,7 +16,7 @@ from tests.explorer.page import Page
 from tests.synthetic import add_snapshot, alive, make_run
 from trainers.runs import RunFolder
 from trainers.runs.files import write_bytes
-from trainers.runs.records import PHASES, Frame, FrameArm, RunState, Scalar
+from trainers.runs.records import ACTIVE, PHASES, Frame, FrameArm, RunState, Scalar
 
 
 def test_an_empty_place_has_no_runs(page: Page) -> None:
@@ -31,7 +31,9 @@ def test_every_phase_is_told(page: Page, root: Path, phase: str) -> None:
         (card,) = page.json("runs")["runs"]
         about, poll = page.json(f"run/{folder.id}"), page.json(f"run/{folder.id}/poll?after=-1&row=0")
     for told in (card, about, poll):
-        assert told["phase"] == phase
+        assert told["phase"] == phase and told["label"] == PHASES[phase].label
+        assert told["acts"] == list(PHASES[phase].acts) and told["moving"] == (phase == "queued" or phase in ACTIVE)
+        assert (told["finished"], told["failed"]) == (phase == "finished", phase == "failed")
     assert card["queue_position"] == poll["queue_position"] == (3 if phase == "queued" else None)
     assert (card["error"] is not None) == (phase == "failed")
     early = phase in ("queued", "starting")
@@ -45,7 +47,8 @@ def test_the_card_names_the_run(page: Page, root: Path) -> None:
     (card,) = page.json("runs")["runs"]
     assert card["title"] == "Smooth-AP vs HAPPIER on Made-up world"
     assert card["losses"] == ["Smooth-AP", "HAPPIER"] and card["data"] == "Made-up world"
-    assert card["headline"]["R_at_1"] == pytest.approx([0.9, 0.95])
+    assert [(number["key"], number["title"]) for number in card["headline"]] == [("R_at_1", "R@1"), ("HAP", "H-AP")]
+    assert card["headline"][0]["values"] == pytest.approx([0.9, 0.95])
     assert abs(card["created"] - time.time()) < 60
     assert card["bytes"] == folder.size()
     assert card["mine"] is None and card["recorded"] is False

@@ -68,7 +68,7 @@ def test_titles_are_the_papers_words():
 def test_the_default_is_the_papers_share_of_pairs():
     assert recipe({}).ratio == pytest.approx(45_467 / (113_287 * 5), abs=5e-4)
     figure = next(preset for preset in PRESETS if preset.name == "figure4")
-    ratios = [recipe(values).ratio for values in figure.recipes]
+    ratios = [recipe(values).ratio for values in figure.settings["recipes"]]
     assert ratios == sorted(ratios) and ratios[0] < 0.08 < 0.1 < ratios[-1] == 0.4  # both sides of the paper's knee
 
 

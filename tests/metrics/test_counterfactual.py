@@ -14,7 +14,8 @@ from tests.oracle_cases import cases, load
 from trainers.errors import UserError
 from trainers.metrics.bitmasks import pack
 from trainers.metrics.bootstrap import bootstrap
-from trainers.metrics.counterfactual import average_precision, counterfactual
+from trainers.metrics.counterfactual import counterfactual
+from trainers.metrics.judged import average_precision
 
 
 def scored(similarity, mentions, present, removed, **options):
@@ -66,7 +67,7 @@ def test_the_reference_case(stem):
     [([1, 0, 1], 5 / 9), ([0, 1, 1], 7 / 18), ([1, 1, 1, 1, 1], 1.0), ([0, 0, 0], 0.0), ([1], 1.0), ([0], 0.0)],
 )
 def test_worked_examples(hits, expected):
-    got = average_precision(torch.tensor([hits], dtype=torch.bool), len(hits))
+    got = average_precision(np.array([hits], dtype=np.bool_), len(hits))
     assert got.item() == pytest.approx(expected, abs=1e-12)
 
 
@@ -140,7 +141,7 @@ def test_what_was_skipped_is_counted_by_reason():
     }
     np.testing.assert_array_equal(found.values["ODmAP_at_1"], [1, np.nan, np.nan, np.nan])
     np.testing.assert_array_equal(found.values["hallucination_at_1"], [0, 0, 0, np.nan])
-    assert found.notes == ("k = 50 is larger than the gallery of 2 sentences; 2 is used.",)
+    assert found.notes == ("k = 50 is larger than the gallery of 2 captions; 2 is used.",)
     assert "ODmAP_at_2" in found.values and "ODmAP_at_50" not in found.values
 
 
@@ -174,7 +175,7 @@ def test_intervals():
 @pytest.mark.parametrize(
     ("change", "needle"),
     [
-        ({"queries": torch.randn(2, 3)}, "came"),
+        ({"queries": torch.randn(2, 3)}, "got"),
         ({"queries": torch.full((2, 4), float("nan"))}, "finite"),
         ({"mentions": torch.zeros(5, 3)}, "true/false"),
         ({"present": torch.ones(2, 3, dtype=torch.bool)}, "both present and removed"),

@@ -1,4 +1,4 @@
-"""Names, errors, the menu, the decomposability gap."""
+"""Names, errors, the decomposability gap."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.metrics import slow
 from tests.metrics.worlds import tree
 from tests.oracle_cases import cases, checker, load
 from trainers.errors import UserError
-from trainers.metrics import METRICS, decomposability_gap, default_metrics, describe, evaluate, ranked_metrics
+from trainers.metrics import decomposability_gap, default_metrics, evaluate, ranked_metrics
 
 
 @pytest.mark.parametrize("stem", cases("metrics_binary", "metrics_hier"))
@@ -111,17 +111,3 @@ def test_errors_of_ranked_lists_and_gap():
         ranked_metrics(torch.tensor([[3, 0]]), 2)
     with pytest.raises(UserError, match="one batch number"):
         decomposability_gap(torch.eye(4), torch.zeros(4, dtype=torch.long), torch.zeros(3))
-
-
-def test_the_menu_describes_every_metric():
-    for name, metric in METRICS.items():
-        assert metric.name == name
-        assert metric.title and metric.paper and metric.equation
-        assert metric.sentence.endswith(".") and metric.sentence.count(".") == 1
-        assert metric.equation.count("{") == metric.equation.count("}")
-    assert describe("R_at_10_level1", ("product", "kind")).title == "R@10, kind"
-    assert describe("AP_at_R").title == "mAP@R"
-    assert describe("AP_at_100").title == "mAP@100"
-    assert describe("AP_level2").title == "AP, level 2"
-    assert describe("P_at_R").title == "P@R"
-    assert describe("HAP").title == "H-AP"

@@ -13,7 +13,9 @@ from explorer.server.library import Library
 from tests.tiny import tiny_config, write_images
 from trainers.cli.main import main
 from trainers.config import DataChoice
+from trainers.kinds import kind_of
 from trainers.kinds.metric_learning.evaluation import Observer
+from trainers.metrics import describe
 from trainers.runs import RunFolder, list_runs
 from trainers.runs.records import RunState
 from trainers.training.worker import Worker
@@ -79,7 +81,8 @@ def test_the_numbers_stand_beside_the_figures(tmp_path: Path, images: Path, caps
     page = tmp_path / "curves.html"
     write_curves(run, page)
     assert "At the end, test set, 24 of its 36 images under the cap:" in page.read_text(encoding="utf-8")
-    assert not {"train_images", "probe_images"} & set(curve_panels(folder.scalars(), 2, run.probe))
+    counted = {describe(key).title for key in ("train_images", "probe_images")}
+    assert not counted & set(curve_panels(folder.scalars(), 2, kind_of(run.config).measures))
     small = "--steps 2 --classes-per-batch 4 --images-per-class 3 --encoder small_conv:width=8 --dim 16 --threads 1"
     assert main(["train", "--data", str(images), *small.split(), "--runs", str(tmp_path / "two")]) == 0
     assert "; whole test set, 36 images:" in capsys.readouterr().out
@@ -118,11 +121,12 @@ def test_a_fine_tuning_on_some_photos_of_a_set_says_so(
     told = capsys.readouterr().out
     if reached:
         assert found["test/photos_of_each_split"] == limit
-        assert f", of {limit} photos of each split at most:" in told and "all " not in told.partition(":")[0]
+        assert f", of {limit} images of each split at most:" in told and "all " not in told.partition(":")[0]
     else:
         assert "test/photos_of_each_split" not in found and " removals of the test set against all " in told
     run = Library(tmp_path / "runs", tmp_path / "none").get(folder.id)
-    assert "photos_of_each_split" not in curve_panels(folder.scalars(), 1, run.probe)
+    panels = curve_panels(folder.scalars(), 1, kind_of(run.config).measures)
+    assert "ODmAP@1" in panels and describe("photos_of_each_split").title not in panels
 
 
 def test_stopped_while_it_scores_it_is_resumed_to_the_same_end(tmp_path: Path, images: Path) -> None:

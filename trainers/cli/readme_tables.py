@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from trainers.image_text.models import MODELS
 from trainers.losses import FAMILIES, LOSSES
-from trainers.metrics import CROSSMODAL_METRICS, METRICS
+from trainers.metrics import IMAGE_TEXT_METRICS, METRICS
 
 
 def losses_table() -> str:
@@ -24,7 +24,7 @@ def metrics_table() -> str:
     """One row per metric; ``k`` stands for any number and ``l`` for a level of the label tree."""
     rows = [
         (f"`{metric.name}`", metric.title, f"[{metric.paper}]({metric.url})", metric.sentence)
-        for metric in (*METRICS.values(), *CROSSMODAL_METRICS.values())
+        for metric in (*METRICS.values(), *IMAGE_TEXT_METRICS.values())
     ]
     return _table(("name", "title", "paper", "what it says"), rows)
 
@@ -35,7 +35,7 @@ def models_table() -> str:
         (f"`{model.name}`", model.title, model.paper, "yes" if model.trainable else "no", model.sentence)
         for model in MODELS.values()
     ]
-    return _table(("name", "title", "paper", "can be mended", "what it is"), rows)
+    return _table(("name", "title", "paper", "can be fine-tuned", "what it is"), rows)
 
 
 def _table(head: Sequence[str], rows: Sequence[Sequence[object]]) -> str:

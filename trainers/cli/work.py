@@ -21,16 +21,6 @@ def work(folder: RunFolder) -> int:
 
 def result(folder: RunFolder) -> str:
     """The numbers over the whole test set, a line per arm."""
-    from trainers.metrics.counts import whole_test
-    from trainers.training.clipping import clipped_words
-
-    kind, scalars = kind_of(folder.config), folder.scalars()
-    arms = kind.arms(folder.config)
-    width = max(len(arm.title) for arm in arms)
-    lines, last, notes = [], {}, []
-    for index, arm in enumerate(arms):
-        last = {s.key[5:]: s.value for s in scalars if s.arm == index and s.key.startswith("test/")}
-        numbers = "  ".join(f"{key} {last[key]:.3f}" for key in kind.final_numbers(last))
-        lines.append(f"  {arm.title:<{width}}  {numbers}{clipped_words(scalars, index)}")
-        notes = [f"  {sentence}" for sentence in kind.final_notes(last)]
-    return "\n".join([f"finished after {folder.state().seconds:.0f} s; {whole_test(last)}:", *lines, *notes])
+    kind = kind_of(folder.config)
+    titles = [arm.title for arm in kind.arms(folder.config)]
+    return f"finished after {folder.state().seconds:.0f} s; {kind.measures.last_lines(folder.scalars(), titles)}"

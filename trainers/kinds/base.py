@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from trainers.config import BUDGET, RunConfig
 
 if TYPE_CHECKING:
+    from trainers.metrics.measures import Measures
     from trainers.training.loop import Loop
     from trainers.training.memory_estimate import Footprint, Shape
 
@@ -92,6 +93,13 @@ class Kind(ABC):
         """Sentences on what would not be as its paper says; the run may start all the same."""
         return []
 
+    # -------------------------------------------------------------- numbers
+
+    @property
+    @abstractmethod
+    def measures(self) -> Measures:
+        """The numbers that a run of this kind shows, and where."""
+
     # ------------------------------------------------------------- settings
 
     def presets(self) -> Sequence[Preset]:
@@ -147,16 +155,6 @@ class Kind(ABC):
         budget = " or ".join(part for part in (steps, epochs, minutes) if part)
         parts = [data, *self.details(config), clipped, budget, f"seed {config.seed}"]
         return ", ".join(part for part in parts if part)
-
-    def final_numbers(self, values: Mapping[str, float]) -> list[str]:
-        """Keys of the numbers over the whole test set that the command line prints, of those in ``values``."""
-        from trainers.metrics.counts import is_count
-
-        return [key for key in values if not is_count(key)]
-
-    def final_notes(self, values: Mapping[str, float]) -> list[str]:
-        """Sentences that the command line prints below them."""
-        return []
 
     def line(self, config: Any) -> str:
         """One line for the command line's list of runs."""

@@ -5,15 +5,20 @@ scores = evaluate(embeddings, labels)
 scores["R_at_1"], scores["HAP"]
 """
 
+from trainers.metrics.catalogue import counts, family
 from trainers.metrics.gap import decomposability_gap
-from trainers.metrics.image_text_registry import CROSSMODAL_METRICS
-from trainers.metrics.registry import METRICS, MetricDescriptor, describe
+from trainers.metrics.measure import Measure
+from trainers.metrics.names import describe
 from trainers.metrics.scores import default_metrics, evaluate, ranked_metrics
 
+METRICS = family("ranking")
+IMAGE_TEXT_METRICS = family("image_text")
+
 __all__ = [
-    "CROSSMODAL_METRICS",
+    "IMAGE_TEXT_METRICS",
     "METRICS",
-    "MetricDescriptor",
+    "Measure",
+    "counts",
     "decomposability_gap",
     "default_metrics",
     "describe",

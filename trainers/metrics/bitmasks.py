@@ -1,4 +1,4 @@
-"""Sets of classes as bit masks, 63 classes to an int64 word, and the verdict on each sentence for each query."""
+"""Sets of classes as bit masks, 63 classes to an int64 word, and the verdict on each caption for each query."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ def pack(table: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True, kw_only=True)
 class Gallery:
-    """Sentences by what they name, on the host.
+    """Captions by what they name, on the host.
 
     Attributes:
         masks: int64 ``[U, W]``, the distinct sets of classes.
-        kind: int64 ``[G]``, which of them each sentence has.
-        counts: int64 ``[U]``, how many sentences have it.
+        kind: int64 ``[G]``, which of them each caption has.
+        counts: int64 ``[U]``, how many captions have it.
     """
 
     masks: np.ndarray
@@ -55,7 +55,7 @@ class Gallery:
     def verdicts(self, present: np.ndarray, removed: np.ndarray, reading: Present, device: torch.device) -> Tensor:
         """Verdict codes uint8 ``[U, b]`` of queries with masks ``present`` and ``removed``, int64 ``[b, W]`` each.
 
-        A sentence is correct when it names no removed class and at least one present class (``any``) or every present
+        A caption is correct when it names no removed class and at least one present class (``any``) or every present
         class (``all``). They are made on the device.
         """
         masks, here, gone = (send(table, device) for table in (self.masks, present, removed))

@@ -9,7 +9,7 @@ error of the product in float32 and far above it in float64.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import combinations
 
@@ -35,11 +35,11 @@ def legend(labels: np.ndarray, gallery_labels: np.ndarray, device: torch.device)
     """Choose the codes: the level itself for a tree, else one code per combination of equal columns.
 
     Args:
-        labels: ``[Q, L]``; gallery_labels: ``[G, L]``.
+        labels: ``[Q, L]``; gallery_labels: ``[G, L]``, both with small numbers.
         device: where the codes will be looked up.
     """
     depth = labels.shape[1]
-    if _is_tree(np.concatenate([labels, gallery_labels])):
+    if _is_tree([labels, gallery_labels]):
         level = torch.arange(depth + 1, device=device)
         match = level[None] >= depth - torch.arange(depth, device=device)[:, None]
         return Codes(level=level, match=match, bits=int(depth).bit_length(), tree=True)
@@ -73,11 +73,11 @@ def ranked_blocks(
         rows: queries in a block; None: as many as ``BLOCK`` similarities allow.
     """
     device = queries.device
+    labels, gallery_labels = _renumber(labels, gallery_labels)
     codes = legend(labels, gallery_labels, device)
     dtype = _dtype(queries, gallery, codes.bits)
     unit = functional.normalize(gallery.to(dtype), dim=1, eps=1e-12)
     rows = rows or max(1, BLOCK // max(len(gallery), 1))
-    labels, gallery_labels = _renumber(labels, gallery_labels)
     sizes = relevant(labels, gallery_labels, own, tree=codes.tree)
     asked, columns = send(labels, device), send(gallery_labels.T, device)
     for first in range(0, len(queries), rows):
@@ -167,19 +167,20 @@ def _dtype(queries: Tensor, gallery: Tensor, bits: int) -> torch.dtype:
 
 
 def _renumber(labels: np.ndarray, gallery_labels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The same classes as small int32 numbers, column by column: ids may be of any size."""
-    columns = np.concatenate([labels, gallery_labels])
-    small = np.empty(columns.shape, np.int32)
-    for level, column in enumerate(columns.T):
+    """The same classes as int32 numbers from 0, column by column: ids may be of any size."""
+    both = labels if labels is gallery_labels else np.concatenate([labels, gallery_labels])
+    small = np.empty(both.shape, np.int32)
+    for level, column in enumerate(both.T):
         small[:, level] = np.unique(column, return_inverse=True)[1].reshape(-1)
-    return small[: len(labels)], small[len(labels) :]
+    return (small, small) if labels is gallery_labels else (small[: len(labels)], small[len(labels) :])
 
 
-def _is_tree(labels: np.ndarray) -> bool:
-    """Whether every class lies under one parent."""
-    for level in range(labels.shape[1] - 1):
-        order = np.lexsort((labels[:, level + 1], labels[:, level]))
-        child, parent = labels[order, level], labels[order, level + 1]
-        if ((child[1:] == child[:-1]) & (parent[1:] != parent[:-1])).any():
+def _is_tree(tables: Sequence[np.ndarray]) -> bool:
+    """Whether every class lies under one parent. The tables ``[N, L]`` hold small numbers from 0."""
+    for level in range(tables[0].shape[1] - 1):
+        parent = np.empty(1 + max(table[:, level].max(initial=0) for table in tables), np.int32)
+        for table in tables:
+            parent[table[:, level]] = table[:, level + 1]
+        if any((parent[table[:, level]] != table[:, level + 1]).any() for table in tables):
             return False
     return True

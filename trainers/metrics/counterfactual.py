@@ -1,4 +1,4 @@
-"""ODmAP@k: does retrieval stop naming an object once it is gone from the photo? (Kim et al. 2023, 3.2)"""
+"""ODmAP@k: does retrieval stop naming an object once it is removed from the image? (Kim et al. 2023, 3.2)"""
 
 from __future__ import annotations
 
@@ -13,7 +13,10 @@ from torch.nn import functional
 from trainers.errors import UserError
 from trainers.metrics.bitmasks import CORRECT, Gallery, Present, pack
 from trainers.metrics.bootstrap import Interval, bootstrap
-from trainers.metrics.topk import best_keys, norms, precision, query_blocks, read_checked
+from trainers.metrics.catalogue import family
+from trainers.metrics.checks import read_checked
+from trainers.metrics.judged import Judged
+from trainers.metrics.topk import best_keys, norms, precision, query_blocks
 from trainers.training.host import host, send
 
 
@@ -24,13 +27,13 @@ class Counterfactual:
     Attributes:
         values: ``ODmAP_at_k``, ``hallucination_at_k`` and ``present_at_k`` (0 to 1) to float64 ``[Q]``. NaN: the query
             is left out of that mean.
-        top: int64 ``[Q, K]``, places of the best sentences, best first; K is the largest k that fits the gallery.
+        top: int64 ``[Q, K]``, places of the best captions, best first; K is the largest k that fits the gallery.
         verdicts: uint8 ``[Q, K]``, see :data:`trainers.metrics.bitmasks.CORRECT`.
-        correct: int64 ``[Q]``, correct sentences in the whole gallery.
+        correct: int64 ``[Q]``, correct captions in the whole gallery.
         counts: ``queries``; out of ODmAP, each under the first that holds: ``skipped_nothing_removed``,
             ``skipped_nothing_present``, ``skipped_no_correct_sentence``; ``fewer_than_k_correct`` for the largest k;
             ``distinct_top1``, different first answers, the fewer the more hubs.
-        notes: plain sentences about k that did not fit.
+        notes: sentences about k that did not fit.
     """
 
     values: dict[str, np.ndarray]
@@ -47,30 +50,6 @@ class Counterfactual:
         }
 
 
-def average_precision(hits: Tensor, k: int, relevant: Tensor | None = None) -> Tensor:
-    """AP@k of lists that are ranked already: (1/k) sum over i <= k of P(i) rel(i).
-
-    Args:
-        hits: bool ``[Q, >= k]``, best first.
-        k: cut-off.
-        relevant: int ``[Q]``, relevant items in the gallery; divides by min(k, relevant) instead of k. Our reading
-            for small galleries; the published values divide by k, which is the same on large ones.
-
-    Returns:
-        float64 ``[Q]`` on the CPU; NaN where ``relevant`` is 0.
-    """
-    known = None if relevant is None else host(relevant)
-    return torch.from_numpy(_average_precision(host(hits, np.bool_), k, known))
-
-
-def _average_precision(hits: np.ndarray, k: int, relevant: np.ndarray | None) -> np.ndarray:
-    rel = hits[:, :k].astype(np.float64)
-    total = (rel.cumsum(1) / np.arange(1, rel.shape[1] + 1) * rel).sum(1)
-    if relevant is None:
-        return total / k
-    return np.where(relevant > 0, total / relevant.clip(1, k), np.nan)
-
-
 def counterfactual(
     queries: Tensor,
     gallery: Tensor,
@@ -83,23 +62,23 @@ def counterfactual(
     strict_k: bool = False,
     texts: Tensor | None = None,
 ) -> Counterfactual:
-    """Score object-removed photos against sentences by cosine similarity.
+    """Score object-removed images against captions by cosine similarity.
 
-    A sentence is correct when it names no removed class and at least one class that is still there. Naming a class
-    that was never in the photo is no mistake. Equal similarities: the worse sentence comes first. Memory is bounded
+    A caption is correct when it names no removed class and at least one class that is still there. Naming a class
+    that was never in the image is no mistake. Equal similarities: the worse caption comes first. Memory is bounded
     by blocks; besides the inputs it takes a few hundred MB whatever their size.
 
     Args:
-        queries: ``[Q, D]`` floating, raw, the photos without the object; CPU or CUDA, which is waited for once, at the
+        queries: ``[Q, D]`` floating, raw, the images without the object; CPU or CUDA, which is waited for once, at the
             end.
-        gallery: ``[G, D]`` floating, raw, the sentences; may be float16.
-        mentions: bool ``[G, C]``, classes each sentence names; best on the CPU, as the next two.
-        present, removed: bool ``[Q, C]``, classes left in the photo and classes taken out (all of them: our reading,
+        gallery: ``[G, D]`` floating, raw, the captions; may be float16.
+        mentions: bool ``[G, C]``, classes each caption names; best on the CPU, as the next two.
+        present, removed: bool ``[Q, C]``, classes left in the image and classes taken out (all of them: our reading,
             the formula names one).
         ks: cut-offs; larger than G are cut to G, with a note.
         reading: ``any`` present class suffices (the paper's text, our reading of it) or ``all`` must be named (ours).
-        strict_k: divide by k even where fewer sentences are correct.
-        texts: int ``[G]``, equal for equal sentences, for ``distinct_top1``; None: all differ.
+        strict_k: divide by k even where fewer captions are correct.
+        texts: int ``[G]``, equal for equal captions, for ``distinct_top1``; None: all differ.
 
     Raises:
         UserError: shapes do not fit, values are not finite, a class is both present and removed, or a k is below 1.
@@ -107,19 +86,18 @@ def counterfactual(
     _check(queries, gallery, mentions, present, removed, ks, reading)
     asked = tuple(sorted({min(k, len(gallery)) for k in ks}))
     notes = tuple(
-        f"k = {k} is larger than the gallery of {len(gallery)} sentences; {len(gallery)} is used."
+        f"k = {k} is larger than the gallery of {len(gallery)} captions; {len(gallery)} is used."
         for k in sorted(set(ks))
         if k > len(gallery)
     )
     named, here, gone = (host(table, np.bool_) for table in (mentions, present, removed))
     with torch.no_grad(), torch.autocast(device_type=queries.device.type, enabled=False):
         verdicts, top, right = _search(queries, gallery, Gallery.of(named), pack(here), pack(gone), asked[-1], reading)
-    usable = gone.any(1), here.any(1), right > 0
-    values = _values(verdicts, right, usable, asked, strict_k)
-    counts = _counts(usable, right, asked[-1])
+    judged = Judged(verdicts=verdicts, relevant=right, removed=gone.any(1), present=here.any(1), strict_k=strict_k)
+    counts = _counts(judged, asked[-1])
     counts["distinct_top1"] = len(np.unique(top[:, 0] if texts is None else host(texts)[top[:, 0]]))
     return Counterfactual(
-        values=values,
+        values=_values(judged, asked),
         top=top,
         verdicts=verdicts,
         correct=right,
@@ -128,11 +106,11 @@ def counterfactual(
     )
 
 
-def before_removal(found: Counterfactual) -> dict[str, np.ndarray]:
-    """The rates of whole photos, as a reference: how often what will go is named, and what will stay.
+def before_removal(result: Counterfactual) -> dict[str, np.ndarray]:
+    """The rates of original images, as a reference: how often what will be removed is named, and what will remain.
 
     Args:
-        found: of the photos as they are, scored with the classes that will be removed.
+        result: of the original images, scored with the classes that will be removed.
 
     Returns:
         ``original_names_at_k`` and ``original_present_at_k`` to float64 ``[Q]``.
@@ -140,7 +118,7 @@ def before_removal(found: Counterfactual) -> dict[str, np.ndarray]:
     names = {"hallucination_at_": "original_names_at_", "present_at_": "original_present_at_"}
     return {
         name.replace(old, new): values
-        for name, values in found.values.items()
+        for name, values in result.values.items()
         for old, new in names.items()
         if name.startswith(old)
     }
@@ -149,54 +127,44 @@ def before_removal(found: Counterfactual) -> dict[str, np.ndarray]:
 def _search(
     queries: Tensor,
     gallery: Tensor,
-    sentences: Gallery,
+    captions: Gallery,
     here: np.ndarray,
     gone: np.ndarray,
     k: int,
     reading: Present,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Verdicts uint8 and places int64 ``[Q, k]`` of the best sentences, and correct ones in the gallery ``[Q]``.
+    """Verdicts uint8 and places int64 ``[Q, k]`` of the best captions, and correct ones in the gallery ``[Q]``.
 
     Args:
         here, gone: int64 ``[Q, W]``, the masks of what is present and of what was removed.
     """
     dtype, device, parts = precision(queries, gallery), queries.device, []
-    asking, length = norms(queries, dtype, "queries"), norms(gallery, dtype, "sentences")
-    kind, counts = send(sentences.kind, device), send(sentences.counts, device)
-    for part in query_blocks(len(queries), len(sentences.masks)):
+    asking, length = norms(queries, dtype, "queries"), norms(gallery, dtype, "captions")
+    kind, counts = send(captions.kind, device), send(captions.counts, device)
+    for part in query_blocks(len(queries), len(captions.masks)):
         unit = functional.normalize(queries[part].to(dtype), dim=1, eps=1e-12)
-        table = sentences.verdicts(here[part], gone[part], reading, device)
+        table = captions.verdicts(here[part], gone[part], reading, device)
         right = ((table == CORRECT) * counts[:, None]).sum(0)
         verdicts, top = best_keys(unit, gallery, length, kind, table, k)
         parts.append(torch.cat([verdicts.long(), top, right[:, None]], 1))
-    found = read_checked(torch.cat(parts), queries=asking, sentences=length)
-    return found[:, :k].astype(np.uint8), found[:, k:-1].copy(), found[:, -1].copy()
+    table = read_checked(torch.cat(parts), queries=asking, captions=length)
+    return table[:, :k].astype(np.uint8), table[:, k:-1].copy(), table[:, -1].copy()
 
 
-def _values(
-    verdicts: np.ndarray, right: np.ndarray, usable: tuple[np.ndarray, ...], ks: tuple[int, ...], strict_k: bool
-) -> dict[str, np.ndarray]:
-    removed, present, answerable = usable
-    scored = removed & present & answerable
-    found = {}
-    for k in ks:
-        ap = _average_precision(verdicts == CORRECT, k, None if strict_k else right)
-        found[f"ODmAP_at_{k}"] = np.where(scored, ap, np.nan)
-        wrong = (verdicts[:, :k] < 2).mean(1)
-        found[f"hallucination_at_{k}"] = np.where(removed, wrong, np.nan)
-        fits = (verdicts[:, :k] % 2 == 1).mean(1)
-        found[f"present_at_{k}"] = np.where(present, fits, np.nan)
-    return found
+def _values(judged: Judged, ks: Sequence[int]) -> dict[str, np.ndarray]:
+    """Every metric of judged captions at every cut-off."""
+    measures = [measure for measure in family("image_text").values() if measure.judge is not None]
+    return {measure.name.removesuffix("k") + str(k): measure.judge(judged, k) for k in ks for measure in measures}
 
 
-def _counts(usable: tuple[np.ndarray, ...], right: np.ndarray, k: int) -> dict[str, int]:
-    removed, present, answerable = usable
+def _counts(judged: Judged, k: int) -> dict[str, int]:
+    removed, present, relevant = judged.removed, judged.present, judged.relevant
     return {
-        "queries": len(right),
+        "queries": len(relevant),
         "skipped_nothing_removed": int((~removed).sum()),
         "skipped_nothing_present": int((removed & ~present).sum()),
-        "skipped_no_correct_sentence": int((removed & present & ~answerable).sum()),
-        "fewer_than_k_correct": int((removed & present & answerable & (right < k)).sum()),
+        "skipped_no_correct_sentence": int((removed & present & (relevant == 0)).sum()),
+        "fewer_than_k_correct": int((judged.scored & (relevant < k)).sum()),
     }
 
 
@@ -212,17 +180,17 @@ def _check(
     tables = {"mentions": (mentions, gallery), "present": (present, queries), "removed": (removed, queries)}
     if queries.dim() != 2 or gallery.dim() != 2 or queries.shape[1] != gallery.shape[1]:
         raise UserError(
-            f"Queries [Q, D] and sentences [G, D] were needed; {list(queries.shape)} and {list(gallery.shape)} came."
+            f"Queries [Q, D] and captions [G, D] are needed; got {list(queries.shape)} and {list(gallery.shape)}."
         )
     for name, (table, rows) in tables.items():
         shape = [len(rows), mentions.shape[-1]]
         if list(table.shape) != shape or table.dtype != torch.bool:
-            raise UserError(f"{name} needs a true/false table {shape}; {table.dtype} {list(table.shape)} came.")
+            raise UserError(f"{name} must be a true/false table {shape}; got {table.dtype} {list(table.shape)}.")
     if not len(queries) or not len(gallery):
-        raise UserError(f"At least one query and one sentence were needed; {len(queries)} and {len(gallery)} came.")
+        raise UserError(f"At least one query and one caption are needed; got {len(queries)} and {len(gallery)}.")
     if not ks or min(ks) < 1:
-        raise UserError(f"Cut-offs of 1 or more were needed; {list(ks)} came.")
+        raise UserError(f"Cut-offs of 1 or more are needed; got {list(ks)}.")
     if reading not in ("any", "all"):
-        raise UserError(f"reading is 'any' or 'all'; {reading!r} came.")
+        raise UserError(f"reading is 'any' or 'all'; got {reading!r}.")
     if (host(present, np.bool_) & host(removed, np.bool_)).any():
         raise UserError("A class cannot be both present and removed; take the removed classes out of `present`.")

@@ -38,7 +38,7 @@ def decomposability_gap(
     if batch_id.shape != (len(embeddings),):
         raise UserError(
             f"The decomposability gap needs one batch number per embedding, [{len(embeddings)}]; "
-            f"{list(batch_id.shape)} came."
+            f"got {list(batch_id.shape)}."
         )
     whole = evaluate(embeddings, labels, metrics=[metric], per_query=True)[metric]
     columns, batches_of = host(torch.as_tensor(labels)).reshape(len(embeddings), -1), host(batch_id)
@@ -54,8 +54,8 @@ def decomposability_gap(
         total += np.nan_to_num(values)
         batches += ~np.isnan(values)
     inside = np.divide(total, batches, out=np.full(len(whole), np.nan), where=batches > 0)
-    found = {metric: whole, f"mean_batch_{metric}": inside, "gap": inside - whole}
+    gaps = {metric: whole, f"mean_batch_{metric}": inside, "gap": inside - whole}
     if per_query:
-        return found
-    defined = ~np.isnan(found["gap"])
-    return {name: float(value[defined].mean()) if defined.any() else float("nan") for name, value in found.items()}
+        return gaps
+    defined = ~np.isnan(gaps["gap"])
+    return {name: float(value[defined].mean()) if defined.any() else float("nan") for name, value in gaps.items()}

@@ -1,4 +1,4 @@
-"""Recall@k between photos and sentences, in both directions."""
+"""Recall@k between images and captions, in both directions."""
 
 from __future__ import annotations
 
@@ -11,57 +11,58 @@ from torch.nn import functional
 
 from trainers.errors import UserError
 from trainers.metrics.bitmasks import CORRECT
-from trainers.metrics.topk import best_keys, norms, precision, query_blocks, read_checked
+from trainers.metrics.checks import read_checked
+from trainers.metrics.topk import best_keys, norms, precision, query_blocks
 from trainers.training.host import host, send
 
 
 def recall_both_ways(
-    photos: Tensor,
-    sentences: Tensor,
+    images: Tensor,
+    captions: Tensor,
     owner: Tensor,
     *,
     ks: Sequence[int] = (1, 5, 10),
     texts: Tensor | None = None,
 ) -> dict[str, np.ndarray]:
-    """Whether a photo's sentence, or a sentence's photo, is among the first k by cosine similarity.
+    """Whether a image's caption, or a caption's image, is among the first k by cosine similarity.
 
     Equal similarities: wrong ones come first.
 
     Args:
-        photos: ``[N, D]`` floating, raw; sentences: ``[M, D]`` floating, raw.
-        owner: int64 ``[M]``, the photo of each sentence.
+        images: ``[N, D]`` floating, raw; captions: ``[M, D]`` floating, raw.
+        owner: int64 ``[M]``, the image of each caption.
         ks: cut-offs; larger ones than there are answers find all.
-        texts: int64 ``[M]`` from 0, equal for equal sentences: then a sentence is right for every photo that it is
+        texts: int64 ``[M]`` from 0, equal for equal captions: then a caption is right for every image that it is
             written under. None: only its own row is right.
 
     Returns:
-        ``i2t_R_at_k`` float64 ``[N]`` (NaN: the photo has no sentence) and ``t2i_R_at_k`` ``[M]``, 0 or 1.
+        ``i2t_R_at_k`` float64 ``[N]`` (NaN: the image has no caption) and ``t2i_R_at_k`` ``[M]``, 0 or 1.
 
     Raises:
-        UserError: shapes do not fit, an owner is no photo or values are not finite.
+        UserError: shapes do not fit, an owner is no image or values are not finite.
     """
-    count = len(photos)
-    fits = photos.dim() == 2 and sentences.dim() == 2 and photos.shape[1] == sentences.shape[1]
-    if not fits or owner.shape != (len(sentences),) or not len(sentences) or not ks or min(ks) < 1:
+    count = len(images)
+    fits = images.dim() == 2 and captions.dim() == 2 and images.shape[1] == captions.shape[1]
+    if not fits or owner.shape != (len(captions),) or not len(captions) or not ks or min(ks) < 1:
         raise UserError(
-            f"Photos [N, D], sentences [M, D], one owner per sentence and cut-offs from 1 were needed; "
-            f"{list(photos.shape)}, {list(sentences.shape)}, {list(owner.shape)} and {list(ks)} came."
+            f"Images [N, D], captions [M, D], one owner per caption and cut-offs from 1 are needed; got "
+            f"{list(images.shape)}, {list(captions.shape)}, {list(owner.shape)} and {list(ks)}."
         )
     owners = host(owner)
     if owners.min() < 0 or owners.max() >= count:
-        raise UserError(f"Owners are photos 0 to {count - 1}; {owners.min()} to {owners.max()} came.")
+        raise UserError(f"Owners are images 0 to {count - 1}; got {owners.min()} to {owners.max()}.")
     said, each = np.arange(len(owners)) if texts is None else host(texts), np.arange(count)
     with torch.no_grad():
-        there = _recalls(photos, sentences, each, owners, said, said, ks)
-        back = _recalls(sentences, photos, said, said, owners, each, ks)
+        there = _recalls(images, captions, each, owners, said, said, ks)
+        back = _recalls(captions, images, said, said, owners, each, ks)
     silent = np.ones(count, np.bool_)
     silent[owners] = False
-    found = {f"i2t_R_at_{k}": np.where(silent, np.nan, value) for k, value in there.items()}
-    return {**found, **{f"t2i_R_at_{k}": value for k, value in back.items()}}
+    recalls = {f"i2t_R_at_{k}": np.where(silent, np.nan, value) for k, value in there.items()}
+    return {**recalls, **{f"t2i_R_at_{k}": value for k, value in back.items()}}
 
 
 def numbered(texts: Sequence[str]) -> Tensor:
-    """int64 ``[M]`` from 0, equal for equal sentences: the ``texts`` of :func:`recall_both_ways`."""
+    """int64 ``[M]`` from 0, equal for equal captions: the ``texts`` of :func:`recall_both_ways`."""
     numbers: dict[str, int] = {}
     return torch.tensor([numbers.setdefault(text, len(numbers)) for text in texts], dtype=torch.int64)
 
@@ -77,7 +78,7 @@ def _recalls(
 ) -> dict[int, np.ndarray]:
     """Recall@k of each query. Asker ``a`` is answered by kind ``b`` where some pair ``(left, right)`` is ``(a, b)``."""
     dtype, device, kinds = precision(queries, gallery), queries.device, int(max(kind.max(), right.max())) + 1
-    asking, length = norms(queries, dtype, "queries"), norms(gallery, dtype, "answers")
+    asking, length = norms(queries, dtype, "queries"), norms(gallery, dtype, "gallery")
     most, sent, hits = min(max(ks), len(gallery)), send(kind, device), []
     for part in query_blocks(len(queries), kinds):
         distinct, column = np.unique(asker[part], return_inverse=True)
@@ -88,5 +89,5 @@ def _recalls(
         unit = functional.normalize(queries[part].to(dtype), dim=1, eps=1e-12)
         verdicts, _ = best_keys(unit, gallery, length, sent, send(table, device)[:, send(column, device)], most)
         hits.append(verdicts == CORRECT)
-    found = read_checked(torch.cat(hits), queries=asking, answers=length).astype(np.bool_)
-    return {k: found[:, :k].any(1).astype(np.float64) for k in sorted(set(ks))}
+    table = read_checked(torch.cat(hits).long(), queries=asking, gallery=length).astype(np.bool_)
+    return {k: table[:, :k].any(1).astype(np.float64) for k in sorted(set(ks))}

@@ -1,34 +1,81 @@
-"""Metric names: ``AP``, ``R_at_10``, ``AP_at_R_level1``, ``HAP`` ... read into what they ask for."""
+"""Reads the key of a number: ``R_at_10``, ``AP_at_R_level1``, ``test/rerendered_ODmAP_at_1`` ..."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from trainers.errors import ParameterError
-
-HIERARCHICAL = ("HAP", "NDCG", "ASI")
-_BINARY = re.compile(
-    r"(?P<kind>AP|R|P|true_R)(?:_at_(?P<k>R|[1-9]\d*))?(?:_(?:level(?P<level>\d+)|(?P<any>any_level)))?"
-)
+from trainers.metrics.catalogue import MEASURES, family
+from trainers.metrics.measure import Measure
 
 
 @dataclass(frozen=True, kw_only=True)
 class Metric:
-    """One requested number.
+    """One metric that :func:`trainers.metrics.evaluate` is asked for.
 
     Attributes:
         name: as asked for, the key of the answer.
-        kind: ``AP``, ``R``, ``P``, ``true_R``, ``HAP``, ``NDCG`` or ``ASI``.
-        k: cut-off rank; 0: the number of relevant items R; None: the whole list.
-        level: label column that says what is relevant (0: finest); None for hierarchical metrics, which use them all.
+        measure: what it is.
+        k: cut-off rank; None: the name has none.
+        level: label column that says what is relevant, 0 the finest; hierarchical metrics use all of them.
     """
 
     name: str
-    kind: str
-    k: int | None = None
-    level: int | None = None
+    measure: Measure
+    k: int | None
+    level: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Described:
+    """A stored key in words, its numbers filled in.
+
+    Attributes:
+        key: as stored.
+        measure: what it is an instance of.
+        title, short, sentence: as in :class:`trainers.metrics.measure.Measure`; ``short`` is never empty.
+    """
+
+    key: str
+    measure: Measure
+    title: str
+    short: str
+    sentence: str
+
+    @property
+    def is_curve(self) -> bool:
+        """Whether it changes while a run trains: no count, no final number and none from before the training."""
+        return self.measure.family != "count" and not self.key.startswith(("test/", "floor_"))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Variant:
+    """A prefix that says on what a number was measured; ``{}`` stands for the words of the plain number."""
+
+    prefix: str
+    title: str
+    short: str = "{}"
+    sentence: str = "{}"
+
+
+VARIANTS = (
+    Variant(prefix="test/", title="whole test set: {}"),
+    Variant(
+        prefix="train_",
+        title="{} on training images",
+        short="train {}",
+        sentence="{} Measured on training images; far above the value on test images, the model has memorised them.",
+    ),
+    Variant(
+        prefix="rerendered_",
+        title="{}, re-rendered",
+        short="re-rendered",
+        sentence="{} Measured on images drawn again without the object, where nothing is painted over.",
+    ),
+    Variant(prefix="floor_", title="{} of the bare pixels, without any training"),
+)
 
 
 def parse(name: str, depth: int) -> Metric:
@@ -37,31 +84,83 @@ def parse(name: str, depth: int) -> Metric:
     Raises:
         ParameterError: no such metric, or no such level.
     """
-    if name in HIERARCHICAL:
-        return Metric(name=name, kind=name)
-    found = _BINARY.fullmatch(name)
-    if found is None or (found["k"] is None) != (found["kind"] == "AP" and found["k"] is None):
-        raise ParameterError(
-            f"There is no metric {name!r}; there are AP, AP_at_R, AP_at_10, R_at_1, P_at_5, true_R_at_10 (any number, "
-            f"each also with _level0, _level1, ...), HAP, NDCG and ASI."
-        )
-    if found["k"] == "R" and found["kind"] in ("R", "true_R"):
-        raise ParameterError(f"{name!r} needs a number for its cut-off, e.g. {found['kind']}_at_1.")
-    level = depth - 1 if found["any"] else int(found["level"] or 0)
-    if level >= depth:
-        raise ParameterError(f"{name!r} asks for level {level}; the labels have levels 0 to {depth - 1}, 0 the finest.")
-    k = {None: None, "R": 0}.get(found["k"], found["k"])
-    return Metric(name=name, kind=found["kind"], k=None if k is None else int(k), level=level)
+    for measure in family("ranking").values():
+        if parts := measure.pattern.fullmatch(name):
+            given = parts.groupdict()
+            level = depth - 1 if given.get("any") else int(given.get("level") or 0)
+            if level >= depth:
+                raise ParameterError(
+                    f"{name!r} asks for level {level}; the labels have levels 0 to {depth - 1}, 0 the finest."
+                )
+            return Metric(name=name, measure=measure, k=int(given["k"]) if given.get("k") else None, level=level)
+    raise ParameterError(
+        f"There is no metric {name!r}; there are {', '.join(family('ranking'))}, with numbers for k and l. Those with "
+        f"@k or @R also take a level: _level0, _level1 and so on."
+    )
 
 
 def parse_all(names: Sequence[str] | None, depth: int) -> tuple[Metric, ...]:
     """Read the requested names; None: the default ones."""
     if isinstance(names, str):
-        raise ParameterError(f"metrics needs a list of names; the text {names!r} came. Write [{names!r}].")
+        raise ParameterError(f"metrics needs a list of names; got the text {names!r}. Write [{names!r}].")
     return tuple(parse(name, depth) for name in (default_metrics(depth) if names is None else names))
 
 
 def default_metrics(depth: int) -> tuple[str, ...]:
-    """What :func:`evaluate` reports unasked for labels of ``depth`` levels."""
+    """What :func:`trainers.metrics.evaluate` reports unasked for labels of ``depth`` levels."""
     per_level = tuple(f"AP_level{level}" for level in range(depth)) if depth > 1 else ()
     return ("R_at_1", "AP_at_R", "AP", "HAP", "NDCG", "ASI", *per_level)
+
+
+@lru_cache(maxsize=4096)
+def describe(key: str, levels: tuple[str, ...] = ()) -> Described:
+    """The words of a stored key: ``R_at_10_level1`` is ``R@10, kind``.
+
+    Args:
+        key: as stored in a run, or as in :func:`trainers.metrics.evaluate`.
+        levels: the label tree's level names, finest first; a level beyond them is shown by its number.
+
+    Raises:
+        ParameterError: no number has this key.
+    """
+    return _described(key, key, levels, VARIANTS)
+
+
+def describe_any(key: str, levels: tuple[str, ...] = ()) -> Described:
+    """As :func:`describe`; a key that this version does not know stands for itself."""
+    try:
+        return describe(key, levels)
+    except ParameterError:
+        unknown = Measure(name=key, title=key, sentence="", family="training", unit="number", better="", order=1000)
+        return Described(key=key, measure=unknown, title=key, short=key, sentence="")
+
+
+_WORDS = ("title", "short", "sentence")
+
+
+def _described(key: str, asked: str, levels: tuple[str, ...], variants: Sequence[Variant]) -> Described:
+    """Each prefix may stand once: a stored key can be any text."""
+    for measure in MEASURES.values():
+        if parts := measure.pattern.fullmatch(key):
+            return _filled(key, measure, parts.groupdict(), levels)
+    for variant in variants:
+        if key.startswith(variant.prefix):
+            others = [other for other in variants if other is not variant]
+            plain = _described(key.removeprefix(variant.prefix), asked, levels, others)
+            words = {name: getattr(variant, name).format(getattr(plain, name)) for name in _WORDS}
+            return Described(key=key, measure=plain.measure, **words)
+    raise ParameterError(f"There is no number {asked[:80]!r}.")
+
+
+def _filled(key: str, measure: Measure, given: dict[str, str | None], levels: tuple[str, ...]) -> Described:
+    k, level, rest = given.get("k"), given.get("level"), given.get("rest")
+    title, short, sentence = measure.title, measure.short or measure.title, measure.sentence
+    if k is not None:
+        title, short = title.replace("@k", f"@{k}"), short.replace("@k", f"@{k}")
+        sentence = sentence.replace("top-k", f"top-{k}").replace("@k", f"@{k}")
+    if rest is not None:
+        title = short = title.replace("*", rest.replace("_", " "))
+    if level is not None:
+        name = levels[int(level)] if int(level) < len(levels) else f"level {level}"
+        title = short = f"{title.removesuffix(' at a level')}, {name}"
+    return Described(key=key, measure=measure, title=title, short=short, sentence=sentence)

@@ -1,44 +1,74 @@
-"""Metrics with relevant and irrelevant items: AP, mAP@R, mAP@k, R@k, P@k, true recall at k."""
+"""What metrics read from ranked lists: hits, precision and the number of relevant items, per label column."""
 
 from __future__ import annotations
+
+from functools import cached_property
 
 import torch
 from torch import Tensor
 
-from trainers.metrics.names import Metric
 from trainers.metrics.ranked_lists import RankedBlock
 
 
-class BinaryScores:
-    """The metrics of one label column on one block; the running hit count is shared between them."""
+class Lists:
+    """A block of b ranked lists; what several metrics need is computed once.
+
+    Args:
+        alpha: steepness of H-AP's relevance.
+        count_query: H-AP counts the query among the items of its finest level, as in the published tables.
+    """
+
+    def __init__(self, block: RankedBlock, *, alpha: float = 1.0, count_query: bool = False) -> None:
+        self.block = block
+        self.alpha = alpha
+        self.count_query = count_query
+        self._columns: dict[int, Column] = {}
+
+    def column(self, level: int) -> Column:
+        """The lists with the items relevant that agree with the query on label column ``level``, 0 the finest."""
+        if level not in self._columns:
+            self._columns[level] = Column(self.block, level)
+        return self._columns[level]
+
+
+class Column:
+    """Ranked lists of relevant and irrelevant items: rel(r) in {0, 1}, R relevant ones in a list.
+
+    Attributes:
+        hit: float64 ``[P]``, rel of each item that shares any level.
+        relevant: float64 ``[b]``, R.
+    """
 
     def __init__(self, block: RankedBlock, level: int) -> None:
-        self.block = block
+        self._block = block
+        self._level = level
         self.rank = block.rank.double()
         self.hit = block.matches(level).double()
-        self.precision = block.hits_so_far(level) / self.rank * self.hit
         self.relevant = block.per_list(self.hit)
 
-    def score(self, metric: Metric) -> Tensor:
-        """float64 ``[b]``; NaN for a list without a relevant item.
+    @cached_property
+    def precision(self) -> Tensor:
+        """P(r) rel(r), the precision at each relevant item: float64 ``[P]``."""
+        return self._block.hits_so_far(self._level) / self.rank * self.hit
 
-        With rel(r) in {0, 1}, P(r) the precision at r and R the number of relevant items in the list:
-        AP = (1/R) sum_r P(r) rel(r); AP_at_R stops at r = R; AP_at_k stops at k and divides by min(R, k);
-        R_at_k = 1 if one of the first k is relevant; true_R_at_k = (relevant in the first k) / min(R, k);
-        P_at_k = (relevant in the first k) / k.
-        """
-        found = self.relevant > 0
-        cut = self._cut(metric)
-        within = 1.0 if cut is None else self.rank <= self.block.spread(cut)
-        limit = self.relevant if cut is None else torch.minimum(cut, self.relevant)
-        if metric.kind == "AP":
-            value = self.block.per_list(self.precision * within) / limit
-        else:
-            hits = self.block.per_list(self.hit * within)
-            value = {"R": hits.clamp(max=1), "P": hits / cut, "true_R": hits / limit}[metric.kind]
-        return value.masked_fill(~found, torch.nan)
+    def cut(self, k: int) -> Tensor:
+        """The same cut-off for every list: float64 ``[b]``."""
+        return torch.full_like(self.relevant, k)
 
-    def _cut(self, metric: Metric) -> Tensor | None:
-        if metric.k is None:
-            return None
-        return self.relevant if metric.k == 0 else torch.full_like(self.relevant, metric.k)
+    def hits(self, cut: Tensor) -> Tensor:
+        """Relevant items up to rank ``cut [b]``: float64 ``[b]``."""
+        return self._block.per_list(self.hit * self._within(cut))
+
+    def average_precision(self, cut: Tensor | None = None) -> Tensor:
+        """Sum of P(r) rel(r) up to rank ``cut [b]`` (None: all) over min(R, cut): float64 ``[b]``."""
+        if cut is None:
+            return self.defined(self._block.per_list(self.precision) / self.relevant)
+        total = self._block.per_list(self.precision * self._within(cut))
+        return self.defined(total / torch.minimum(cut, self.relevant))
+
+    def defined(self, values: Tensor) -> Tensor:
+        """The values ``[b]``, NaN for lists without a relevant item."""
+        return values.masked_fill(self.relevant == 0, torch.nan)
+
+    def _within(self, cut: Tensor) -> Tensor:
+        return self.rank <= self._block.spread(cut)

@@ -11,12 +11,12 @@ import torch
 from torch import Tensor
 
 from trainers.errors import UserError
-from trainers.metrics import hierarchy
 from trainers.metrics.blocks import BLOCK, ranked_blocks
+from trainers.metrics.checks import check_finite, read_checked
 from trainers.metrics.names import Metric, default_metrics, parse_all
 from trainers.metrics.ranked_lists import Codes, RankedBlock
-from trainers.metrics.ranking import BinaryScores
-from trainers.training.host import columns, read
+from trainers.metrics.ranking import Lists
+from trainers.training.host import columns
 
 __all__ = ["default_metrics", "evaluate", "ranked_metrics"]
 
@@ -57,25 +57,27 @@ def evaluate(
     Raises:
         UserError: shapes do not fit, values are not finite, or a metric is unknown.
     """
-    labels, own = _columns(embeddings, labels, "The embeddings"), None
+    labels, own = _columns(embeddings, labels, "embeddings"), None
     if gallery is None:
         gallery, gallery_labels = embeddings, labels
         own = np.arange(len(embeddings))
     elif gallery_labels is None:
-        raise UserError(f"A gallery needs its labels; {len(gallery)} embeddings came without. Pass gallery_labels.")
+        raise UserError(f"A gallery needs its labels; got {len(gallery)} embeddings without. Pass gallery_labels.")
     else:
-        gallery_labels = _columns(gallery, gallery_labels, "The gallery")
+        gallery_labels = _columns(gallery, gallery_labels, "gallery")
     if labels.shape[1] != gallery_labels.shape[1] or embeddings.shape[1] != gallery.shape[1]:
         raise UserError(
-            f"Queries and gallery need the same dimension and number of levels; {embeddings.shape[1]} and "
-            f"{labels.shape[1]} came for the queries, {gallery.shape[1]} and {gallery_labels.shape[1]} for the gallery."
+            f"Queries and gallery need the same dimension and number of levels; got {embeddings.shape[1]} and "
+            f"{labels.shape[1]} for the queries, {gallery.shape[1]} and {gallery_labels.shape[1]} for the gallery."
         )
     chosen = parse_all(metrics, labels.shape[1])
     count_query = count_query and own is not None
     with torch.no_grad(), torch.autocast(device_type=embeddings.device.type, enabled=False):
         blocks = ranked_blocks(embeddings, labels, gallery, gallery_labels, own, rows)
-        told = blocks if progress is None else _telling(blocks, progress)
-        scores = score_blocks(told, chosen, alpha=alpha, count_query=count_query, sides=(embeddings, gallery))
+        blocks = blocks if progress is None else _telling(blocks, progress)
+        scores = score_blocks(
+            blocks, chosen, alpha=alpha, count_query=count_query, embeddings=embeddings, gallery=gallery
+        )
     return scores.values if per_query else scores.means(labels.shape[1])
 
 
@@ -132,12 +134,12 @@ class Scores:
     def means(self, depth: int) -> dict[str, float | int]:
         """Mean of every metric over the queries where it is defined, and how many queries had no positive."""
         defined = {name: value[~np.isnan(value)] for name, value in self.values.items()}
-        found = {name: float(value.mean()) if len(value) else math.nan for name, value in defined.items()}
-        found["queries"] = len(self.finest)
-        found["queries_without_positive"] = int((self.finest == 0).sum())
+        means = {name: float(value.mean()) if len(value) else math.nan for name, value in defined.items()}
+        means["queries"] = len(self.finest)
+        means["queries_without_positive"] = int((self.finest == 0).sum())
         if depth > 1:
-            found["queries_without_positive_any_level"] = int((self.related == 0).sum())
-        return found
+            means["queries_without_positive_any_level"] = int((self.related == 0).sum())
+        return means
 
 
 def score_blocks(
@@ -146,48 +148,25 @@ def score_blocks(
     *,
     alpha: float,
     count_query: bool,
-    sides: Sequence[Tensor] = (),
+    **sides: Tensor,
 ) -> Scores:
     """Every metric of every query from its ranked list, block after block from the first query on.
 
     Args:
-        sides: embeddings that the blocks were made from, to be checked where they are on a GPU.
+        sides: embeddings ``[N, D]`` that the blocks were made from, to be checked where they are on a GPU.
 
     Raises:
         UserError: some of them are not finite.
     """
     parts = []
-    columns = {0} | {metric.level for metric in metrics if metric.level is not None}
     for _, block in blocks:
-        binary = {level: BinaryScores(block, level) for level in columns}
-        found = [binary[0].relevant, block.size.double()]
-        for metric in metrics:
-            if metric.kind == "HAP":
-                score = hierarchy.hierarchical_ap(block, alpha=alpha, count_query=count_query)
-            elif metric.level is None:
-                score = {"NDCG": hierarchy.ndcg, "ASI": hierarchy.asi}[metric.kind](block)
-            else:
-                score = binary[metric.level].score(metric)
-            found.append(score)
-        parts.append(torch.stack(found))
-    table = _checked(torch.cat(parts, 1) if parts else torch.zeros(len(metrics) + 2, 0, dtype=torch.float64), sides)
+        lists = Lists(block, alpha=alpha, count_query=count_query)
+        counted = [lists.column(0).relevant, block.size.double()]
+        parts.append(torch.stack(counted + [metric.measure.score(lists, metric.k, metric.level) for metric in metrics]))
+    whole = torch.cat(parts, 1) if parts else torch.zeros(len(metrics) + 2, 0, dtype=torch.float64)
+    table = read_checked(whole, **sides)
     values = {metric.name: column for metric, column in zip(metrics, table[2:], strict=True)}
     return Scores(values=values, finest=table[0].astype(np.int64), related=table[1].astype(np.int64))
-
-
-def _checked(table: Tensor, sides: Sequence[Tensor]) -> np.ndarray:
-    """The table on the host, in one read with how many rows of the sides are not finite."""
-    known = [side for side in sides if side.device.type != "cpu"]  # those on the CPU were checked before
-    bad = [(~torch.isfinite(side).all(1)).sum()[None].double() for side in known]
-    found = read(torch.cat([table.reshape(-1), *bad]))
-    for side, count in zip(known, found[table.numel() :], strict=True):
-        _refuse(int(count), len(side), "The embeddings and the gallery")
-    return found[: table.numel()].reshape(table.shape)
-
-
-def _refuse(bad: int, count: int, what: str) -> None:
-    if bad:
-        raise UserError(f"{what} need finite numbers; {bad} of {count} rows hold NaN or infinity.")
 
 
 def _telling(
@@ -202,12 +181,11 @@ def _columns(embeddings: Tensor, labels: Tensor | None, what: str) -> np.ndarray
     """Labels as int64 ``[N, L]`` on the host, checked, and their embeddings too where these are on the CPU."""
     labels = torch.as_tensor(labels)
     if embeddings.dim() != 2 or not embeddings.is_floating_point():
-        raise UserError(f"{what} need a floating table [N, D]; {embeddings.dtype} {list(embeddings.shape)} came.")
+        raise UserError(f"The {what} must be a floating table [N, D]; got {embeddings.dtype} {list(embeddings.shape)}.")
     if labels.dim() not in (1, 2) or len(labels) != len(embeddings) or labels.is_floating_point():
         raise UserError(
-            f"{what} need whole-number labels, [{len(embeddings)}] or [{len(embeddings)}, L]; "
-            f"{labels.dtype} {list(labels.shape)} came."
+            f"The {what} need whole-number labels, [{len(embeddings)}] or [{len(embeddings)}, L]; "
+            f"got {labels.dtype} {list(labels.shape)}."
         )
-    if embeddings.device.type == "cpu" and not torch.isfinite(embeddings).all():
-        _refuse(int((~torch.isfinite(embeddings).all(1)).sum()), len(embeddings), what)
+    check_finite(embeddings, what)
     return columns(labels)

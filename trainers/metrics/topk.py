@@ -8,13 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import numpy as np
 import torch
 from torch import Tensor
 
-from trainers.errors import UserError
 from trainers.metrics.blocks import EXACT, GRID, KEY
-from trainers.training.host import read
+from trainers.metrics.checks import check_finite
 
 BLOCK = 2**24  # keys held at once
 TILE = 2**20  # keys made at once: 4 MB, which stay in the processor's cache
@@ -38,12 +36,12 @@ def query_blocks(queries: int, sets: int) -> Iterator[slice]:
 def best_keys(
     unit: Tensor, gallery: Tensor, length: Tensor, kind: Tensor, verdicts: Tensor, k: int
 ) -> tuple[Tensor, Tensor]:
-    """Verdicts and places of the k most similar sentences.
+    """Verdicts and places of the k most similar captions.
 
     Args:
         unit: ``[b, D]``, queries of length 1 in the precision of the keys.
         gallery: ``[G, D]`` raw; length: ``[G]``, its norms in the same precision.
-        kind: int64 ``[G]``, row of ``verdicts`` of each sentence; verdicts: uint8 ``[U, b]``, 0 to 3.
+        kind: int64 ``[G]``, row of ``verdicts`` of each caption; verdicts: uint8 ``[U, b]``, 0 to 3.
         k: at most G.
 
     Returns:
@@ -70,7 +68,7 @@ def best_keys(
 
 
 def _fill(keys: Tensor, unit: Tensor, rows: Tensor, scale: Tensor, low: Tensor, kind: Tensor) -> None:
-    """Write the keys ``[n, b]`` of some sentences, ``low`` being the two low bits by set of classes."""
+    """Write the keys ``[n, b]`` of some captions, ``low`` being the two low bits by set of classes."""
     similarity = rows.to(unit.dtype) @ unit.T
     similarity *= scale[:, None]
     keys.copy_(similarity.round_())
@@ -96,29 +94,9 @@ def norms(gallery: Tensor, dtype: torch.dtype, what: str) -> Tensor:
 
     Raises:
         UserError: a row on the CPU holds NaN, infinity or numbers whose squares overflow; ``what`` names the rows. Of
-            rows on a GPU :func:`read_checked` asks later.
+            rows on a GPU :func:`trainers.metrics.checks.read_checked` asks later.
     """
     step = max(1, EXACT // max(gallery.shape[1], 1))
-    parts = [part.to(dtype).norm(dim=1) for part in gallery.split(step)]
-    found = torch.cat(parts)
-    if found.device.type == "cpu":
-        _refuse(int((~torch.isfinite(found)).sum()), len(found), what)
+    found = torch.cat([part.to(dtype).norm(dim=1) for part in gallery.split(step)])
+    check_finite(found, what)
     return found.clamp_min(1e-12)
-
-
-def read_checked(table: Tensor, **lengths: Tensor) -> np.ndarray:
-    """A table of whole numbers on the host, in one read with how many of the lengths are not finite.
-
-    Raises:
-        UserError: one is not; the argument's name names the rows.
-    """
-    bad = [(~torch.isfinite(length)).sum()[None] for length in lengths.values()]
-    found = read(torch.cat([table.long().reshape(-1), *bad]))
-    for (what, length), count in zip(lengths.items(), found[table.numel() :], strict=True):
-        _refuse(int(count), len(length), what)
-    return found[: table.numel()].reshape(table.shape)
-
-
-def _refuse(bad: int, count: int, what: str) -> None:
-    if bad:
-        raise UserError(f"The {what} need finite numbers; {bad} of {count} rows hold NaN or infinity.")

@@ -41,9 +41,39 @@ class RunState:
     updated: float = 0.0
 
 
-PHASES = ("queued", "starting", "running", "paused", "stopped", "finished", "failed", "interrupted")
-ACTIVE = frozenset({"starting", "running", "paused"})
-RESUMABLE = frozenset({"stopped", "interrupted", "failed"})
+@dataclass(frozen=True, kw_only=True)
+class Phase:
+    """Where a run can stand.
+
+    Attributes:
+        label: as printed.
+        active: a trainer works on it.
+        moving: it is active or waits for a trainer; else it has ended.
+        begun: its steps are worth telling.
+        usable: its models can be used.
+        acts: what the page offers to do with it: ``pause``, ``resume``, ``stop``.
+    """
+
+    label: str
+    active: bool = False
+    moving: bool = False
+    begun: bool = True
+    usable: bool = False
+    acts: tuple[str, ...] = ()
+
+
+PHASES = {
+    "queued": Phase(label="waiting", moving=True, begun=False, acts=("stop",)),
+    "starting": Phase(label="getting ready", active=True, moving=True, begun=False, acts=("stop",)),
+    "running": Phase(label="training", active=True, moving=True, acts=("pause", "stop")),
+    "paused": Phase(label="paused", active=True, moving=True, acts=("resume", "stop")),
+    "stopped": Phase(label="stopped", usable=True, acts=("resume",)),
+    "finished": Phase(label="finished", usable=True),
+    "failed": Phase(label="failed", acts=("resume",)),
+    "interrupted": Phase(label="interrupted", acts=("resume",)),
+}
+ACTIVE = frozenset(name for name, phase in PHASES.items() if phase.active)
+RESUMABLE = frozenset(name for name, phase in PHASES.items() if not phase.moving and "resume" in phase.acts)
 
 
 @dataclass(frozen=True, kw_only=True)

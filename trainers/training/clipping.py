@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 import torch
 from torch import Tensor, nn
-
-from trainers.runs.records import Scalar
 
 
 class Clipping:
@@ -55,9 +53,3 @@ class Clipping:
     def load(self, counts: Tensor | None) -> None:
         """Take back what :meth:`tensors` gave; None: an older checkpoint, the count starts anew."""
         self.steps, self.clipped = (0, 0) if counts is None else counts.tolist()
-
-
-def clipped_words(scalars: Iterable[Scalar], arm: int) -> str:
-    """The share of an arm's steps that were clipped, as the end of a line of numbers; empty for none."""
-    last = [s.value for s in scalars if s.arm == arm and s.key == "clipped_share"][-1:]
-    return f"  gradient clipped in {last[0]:.1%} of steps" if last and last[0] else ""

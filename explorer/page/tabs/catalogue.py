@@ -7,12 +7,11 @@ import gradio as gr
 from explorer.page.tabs.base import TabContext, TabDescriptor
 from trainers.image_text.models import MODELS, ModelDescriptor
 from trainers.losses import FAMILIES, LOSSES, LossDescriptor
-from trainers.metrics import CROSSMODAL_METRICS, METRICS
-from trainers.metrics.registry import MetricDescriptor
+from trainers.metrics import IMAGE_TEXT_METRICS, METRICS, Measure
 from trainers.parameters import Spec, describe, specs
 
 _LATEX = [{"left": "$$", "right": "$$", "display": True}]
-_BETWEEN = "Photos and sentences"
+_BETWEEN = "Images and captions"
 _INTRO = (
     "Each loss is written from its paper's formula and shares everything else with the others: encoder, sampler, "
     "optimiser and batches."
@@ -32,7 +31,7 @@ def build(_context: TabContext) -> None:
         for metric in METRICS.values():
             gr.Markdown(metric_text(metric), latex_delimiters=_LATEX, elem_classes=["rs-entry"])
         gr.HTML(_heading(_BETWEEN), apply_default_css=False)
-        for metric in CROSSMODAL_METRICS.values():
+        for metric in IMAGE_TEXT_METRICS.values():
             gr.Markdown(metric_text(metric), latex_delimiters=_LATEX, elem_classes=["rs-entry"])
         for model in MODELS.values():
             gr.Markdown(model_text(model), elem_classes=["rs-entry"])
@@ -58,7 +57,7 @@ def loss_text(loss: LossDescriptor) -> str:
     return "\n\n".join(lines)
 
 
-def metric_text(metric: MetricDescriptor) -> str:
+def metric_text(metric: Measure) -> str:
     """One metric as Markdown."""
     lines = [
         f"### {metric.title}",
@@ -72,7 +71,7 @@ def metric_text(metric: MetricDescriptor) -> str:
 
 def model_text(model: ModelDescriptor) -> str:
     """One image-text model as Markdown."""
-    facts = [f"`{model.name}`", "can be mended" if model.trainable else "cannot be mended here"]
+    facts = [f"`{model.name}`", "can be fine-tuned" if model.trainable else "cannot be fine-tuned here"]
     if not model.photos:
         facts.append("knows the drawn scenes only")
     lines = [f"### {model.title}", model.sentence, model.paper, " · ".join(facts)]

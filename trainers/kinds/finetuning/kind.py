@@ -14,10 +14,10 @@ from trainers.kinds.finetuning.config import FinetuningConfig
 from trainers.parameters import Choice
 
 if TYPE_CHECKING:
+    from trainers.metrics.measures import Measures
     from trainers.training.loop import Loop
     from trainers.training.memory_estimate import Footprint, Shape
 
-_FINAL = ("ODmAP_at_1", "rerendered_ODmAP_at_1", "hallucination_at_1", "i2t_R_at_1", "i2t_R_at_5", "t2i_R_at_1")
 _OLD_PRESETS = {"mend": "default"}
 
 
@@ -37,6 +37,13 @@ class Finetuning(Kind):
         from trainers.kinds.finetuning.loop import FinetuningLoop
 
         return FinetuningLoop
+
+    @property
+    def measures(self) -> Measures:
+        """See :mod:`trainers.kinds.finetuning.measures`."""
+        from trainers.kinds.finetuning.measures import MEASURES
+
+        return MEASURES
 
     def check(self, config: FinetuningConfig) -> None:
         """Check recipes and model, and that the images may be opened here."""
@@ -91,10 +98,6 @@ class Finetuning(Kind):
         if settings:
             own["scenes"]["source"] += ":" + ",".join(f"{name}={value}" for name, value in settings.items())
         return shared(values) | own | {"kind": self.name}
-
-    def final_numbers(self, values: Mapping[str, float]) -> list[str]:
-        """The main ones; there are dozens."""
-        return [key for key in _FINAL if key in values]
 
     def arms(self, config: FinetuningConfig) -> list[ArmView]:
         """One per recipe."""

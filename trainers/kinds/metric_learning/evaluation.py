@@ -11,7 +11,8 @@ from torch import Tensor, nn
 from trainers.data.base import Progress, silent
 from trainers.data.probe import choose_probe
 from trainers.encoders import Encoder
-from trainers.metrics import counts, evaluate
+from trainers.metrics import counts
+from trainers.metrics.counts import LEFT_OUT, evaluate
 from trainers.training.deferred import HostCopy, arriving
 from trainers.training.folding import folded
 from trainers.training.host import send
@@ -21,7 +22,6 @@ TRAIN_PROBE = 800  # enough for a train R@1 good to about two points
 TRAIN_KEY = "train_R_at_1"
 CPU_BATCH = 128  # images embedded at a time: more fall out of the caches, a sixth slower with the small net
 DEVICE_BATCH = 512  # on a GPU, which wants more
-LEFT_OUT = "queries_without_positive"
 
 
 class Observer:

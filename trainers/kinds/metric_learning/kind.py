@@ -14,6 +14,7 @@ from trainers.kinds.metric_learning.config import MetricLearningConfig
 from trainers.parameters import Choice
 
 if TYPE_CHECKING:
+    from trainers.metrics.measures import Measures
     from trainers.training.loop import Loop
     from trainers.training.memory_estimate import Footprint, Shape
 
@@ -47,6 +48,13 @@ class MetricLearning(Kind):
 
         return MetricLearningLoop
 
+    @property
+    def measures(self) -> Measures:
+        """See :mod:`trainers.kinds.metric_learning.measures`."""
+        from trainers.kinds.metric_learning.measures import MEASURES
+
+        return MEASURES
+
     def check(self, config: MetricLearningConfig) -> None:
         """Check the number of losses, and that the images may be opened here."""
         from trainers.training.validation import check_source
@@ -79,13 +87,6 @@ class MetricLearning(Kind):
         common = shared(values)
         encoder = {"name": values.pop("encoder"), "parameters": values.pop("encoder_parameters", {})}
         return values | common | {"kind": self.name, "encoder": encoder}
-
-    def final_notes(self, values: Mapping[str, float]) -> list[str]:
-        """How many queries count for nothing since no image of theirs can be found."""
-        from trainers.kinds.metric_learning.evaluation import LEFT_OUT, left_out
-
-        missing = values.get(LEFT_OUT, 0.0)
-        return [left_out(missing, "of the test set")] if missing else []
 
     def arms(self, config: MetricLearningConfig) -> list[ArmView]:
         """One per loss; the same loss twice is told apart by its parameters, or by number."""

@@ -1,0 +1,112 @@
+"""What each kind of run shows: complete, told to the page, and in no script of the page."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.explorer.page import Page
+from tests.synthetic import make_run
+from trainers.kinds.finetuning.measures import MEASURES as FINETUNING
+from trainers.kinds.metric_learning.measures import MEASURES as METRIC_LEARNING
+from trainers.metrics.catalogue import MEASURES
+from trainers.metrics.measures import Measures
+from trainers.object_removal import benchmark_measures
+from trainers.runs.records import Scalar
+
+ASSETS = Path(__file__).resolve().parents[2] / "assets"
+SCRIPTS = [path for path in sorted(ASSETS.rglob("*.js")) if "recorded" not in path.parts]
+GENERIC = {"AP_level_l", "loss", "term/*", "images", "queries", "sentences"}  # words of the language too
+FIELD = re.compile(r"\{([^}@]+)(?:@step)?\}")
+
+
+@pytest.fixture(params=[METRIC_LEARNING, FINETUNING], ids=["metric_learning", "finetuning"])
+def measures(request) -> Measures:
+    return request.param
+
+
+def test_every_key_of_a_kind_is_in_the_catalogue(measures: Measures):
+    keys = [*measures.numbers, *measures.whole, *measures.headline, *measures.summary, *measures.remarks]
+    keys += [key for panel in measures.panels for key in (panel.key, panel.dashed) if key]
+    keys += [field for text in (*measures.part, *measures.whole_test) for field in FIELD.findall(text)]
+    keys += [key for key in measures.later if key not in MEASURES]
+    for key in keys:
+        assert measures.describe(key).measure.name in MEASURES, key
+    assert set(measures.titles) <= set(MEASURES)
+    assert not FIELD.findall(measures.whole_test[-1])  # for runs without counts
+    assert json.loads(json.dumps(measures.json())) == measures.json()
+
+
+def test_every_key_of_the_benchmark_is_in_the_catalogue():
+    told = benchmark_measures.measures_json(["t2i_R_at_5"])
+    for number in (*told["headline"], *told["bars"], *told["all"]):
+        assert number["title"] != number["key"] and number["sentence"]
+
+
+@pytest.mark.parametrize(
+    ("measures", "final", "words"),
+    [
+        (METRIC_LEARNING, {}, "whole test set"),
+        (METRIC_LEARNING, {"images": 60995.0}, "whole test set, 60,995 images"),
+        (
+            METRIC_LEARNING,
+            {"images": 1000.0, "images_before_cap": 60995.0},
+            "test set, 1,000 of its 60,995 images under the cap",
+        ),
+        (
+            FINETUNING,
+            {"queries": 1200.0, "sentences": 5.0},
+            "all 1,200 removals of the test set against all 5 captions",
+        ),
+        (
+            FINETUNING,
+            {"queries": 12.0, "sentences": 5.0, "photos_of_each_split": 300.0},
+            "12 removals against 5 captions, of 300 images of each split at most",
+        ),
+    ],
+)
+def test_what_the_final_numbers_are_about(measures: Measures, final: dict[str, float], words: str):
+    assert measures.scored(final) == words
+
+
+def test_the_last_lines():
+    values = {"test/R_at_1": 0.5, "test/images": 40.0, "test/queries_without_positive": 2.0, "clipped_share": 0.25}
+    scalars = [Scalar(arm=0, step=3, seconds=1.0, key=key, value=value) for key, value in values.items()]
+    first, arm, remark = METRIC_LEARNING.last_lines(scalars, ["Smooth-AP"]).splitlines()
+    assert first == "whole test set, 40 images:"
+    assert arm == "  Smooth-AP            R_at_1 0.500  gradient clipped in 25.0% of steps"
+    assert remark.startswith("  queries: 2 images of the test set have no second image")
+
+
+def test_the_page_is_told_the_words_of_every_key(tmp_path: Path):
+    page = Page(tmp_path / "runs", tmp_path / "recorded", ASSETS)
+    folder = make_run(tmp_path / "runs", points=48, frames=2)
+    folder.db.add_metrics([Scalar(arm=0, step=1, seconds=0.0, key="test/" * 500 + "<b>", value=1.0)])
+    about, news = page.json(f"run/{folder.id}"), page.json(f"run/{folder.id}/poll?after=-1&row=0")
+    assert about["measures"] == METRIC_LEARNING.json()
+    assert set(news["keys"]) == {key for _, _, key, _ in news["metrics"]}
+    assert news["keys"]["AP_level1"] == {"name": "AP_level_l", "title": "AP, kind", "unit": "share", "curve": True}
+    assert news["keys"]["test/HAP"]["curve"] is False
+    assert page.json(f"run/{folder.id}/poll?after=-1&row={news['row']}")["keys"] == {}
+
+
+@pytest.mark.parametrize("path", SCRIPTS, ids=lambda path: path.name)
+def test_no_script_knows_a_number(path: Path):
+    text = path.read_text()
+    for measure in MEASURES.values():
+        if measure.name in GENERIC:
+            continue
+        for words in (measure.name, measure.title):
+            stem = re.split(r"_at_k|_level_l|@k", words)[0]
+            cut = "" if stem == words else r"(?:_at_|@)"
+            found = re.search(rf"(?<![\w-]){re.escape(stem)}{cut}(?![a-z]\w)", text)
+            assert found is None, f"{path.name} holds {found[0]!r} of {measure.name}"
+
+
+@pytest.mark.parametrize("path", SCRIPTS, ids=lambda path: path.name)
+def test_no_script_lists_phases(path: Path):
+    lists = re.findall(r"\[[^\]]*\"(?:stopped|finished|failed|interrupted|paused)\"[^\]]*\]", path.read_text())
+    assert not lists

@@ -1,0 +1,136 @@
+"""The contract of every number: complete words for all of them, exact values for those that are computed."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import numpy as np
+import pytest
+import torch
+
+from tests.metrics import slow
+from tests.metrics.worlds import tree
+from trainers.errors import ParameterError
+from trainers.metrics import IMAGE_TEXT_METRICS, METRICS, Measure, catalogue, describe, evaluate, names, ranked_metrics
+from trainers.metrics.judged import Judged
+from trainers.metrics.names import describe_any
+from trainers.registry import load
+
+JUDGES = [measure for measure in IMAGE_TEXT_METRICS.values() if measure.judge is not None]
+
+
+def spelled(measure: Measure, level: int = 0) -> str:
+    """A key of the number, with a cut-off and a level where it takes them."""
+    name = measure.name.replace("_at_k", "_at_2").replace("_level_l", f"_level{level}").replace("*", "tail")
+    return f"{name}_level{level}" if measure.each_level else name
+
+
+@pytest.mark.parametrize("name", catalogue.MEASURES)
+def test_every_number_is_described(name):
+    measure = catalogue.MEASURES[name]
+    assert measure.name == name and measure.title
+    assert measure.sentence.endswith(".") and measure.sentence[0].isupper()
+    assert measure.unit in ("share", "number", "count") and measure.better in ("up", "down", "")
+    assert (measure.unit == "count") == (measure.family == "count")
+    formula = measure.family in ("ranking", "image_text")
+    assert all(map(bool, (measure.paper, measure.url, measure.equation))) == formula
+    assert measure.equation.count("{") == measure.equation.count("}")
+    assert (measure.score is not None) == (measure.family == "ranking")
+    found = describe(spelled(measure), ("class",))
+    assert found.measure is measure
+    assert "@k" not in found.title + found.short and "top-k" not in found.sentence and "*" not in found.title
+
+
+@pytest.mark.parametrize("name", catalogue.MEASURES)
+def test_a_key_belongs_to_one_number(name):
+    key = spelled(catalogue.MEASURES[name])
+    assert [other for other, measure in catalogue.MEASURES.items() if measure.pattern.fullmatch(key)] == [name]
+
+
+@pytest.mark.parametrize("name", METRICS)
+def test_a_perfect_ranking_scores_one(name):
+    best = torch.tensor([[2, 2, 1, 1, 1, 1, 0, 0]])
+    assert ranked_metrics(best, 2, [spelled(METRICS[name])])[spelled(METRICS[name])] == pytest.approx(1, abs=1e-15)
+
+
+@pytest.mark.parametrize("name", METRICS)
+@pytest.mark.parametrize("depth", [1, 3])
+def test_names_of_classes_change_nothing_and_loops_agree(name, depth):
+    asked = [spelled(METRICS[name], level) for level in range(depth)]
+    emb, labels = tree(11, 40, depth)
+    got = evaluate(emb, labels, metrics=asked, per_query=True)
+    renamed = torch.stack([torch.randperm(1000)[column] for column in labels.T], 1)
+    again = evaluate(emb, renamed, metrics=asked, per_query=True)
+    lists = slow.ranked_levels(emb, labels)
+    for key in asked:
+        np.testing.assert_array_equal(got[key], again[key], err_msg=key)
+        want = [slow.score(key, levels, depth) for levels in lists]
+        np.testing.assert_allclose(got[key], want, rtol=0, atol=1e-12, err_msg=key)
+
+
+@pytest.mark.parametrize("measure", JUDGES, ids=lambda measure: measure.name)
+def test_judged_captions_score_their_best_and_their_worst(measure):
+    def judged(verdict: int, counted: bool = True) -> Judged:
+        flags = np.array([counted])
+        verdicts = np.full((1, 5), verdict, np.uint8)
+        return Judged(verdicts=verdicts, relevant=np.array([9]), removed=flags, present=flags, strict_k=False)
+
+    right, wrong = (measure.judge(judged(verdict), 3)[0] for verdict in (3, 0))
+    assert (right, wrong) == ((1, 0) if measure.better == "up" else (0, 1))
+    assert np.isnan(measure.judge(judged(3, counted=False), 3)[0])
+
+
+@pytest.mark.parametrize(
+    ("key", "title", "short"),
+    [
+        ("R_at_10_level1", "R@10, kind", "R@10, kind"),
+        ("AP_at_R", "mAP@R", "mAP@R"),
+        ("AP_at_100", "mAP@100", "mAP@100"),
+        ("AP_level2", "AP, level 2", "AP, level 2"),
+        ("AP_level0", "AP, product", "AP, product"),
+        ("P_at_R", "P@R", "P@R"),
+        ("HAP", "H-AP", "H-AP"),
+        ("train_R_at_1", "R@1 on training images", "train R@1"),
+        ("test/rerendered_ODmAP_at_1", "whole test set: ODmAP@1, re-rendered", "re-rendered"),
+        ("hallucination_at_1", "hallucination@1", "halluc.@1"),
+        ("i2t_R_at_5", "image to text R@5", "i2t R@5"),
+        ("term/hard_part", "Loss term: hard part", "Loss term: hard part"),
+        ("floor_R_at_1", "R@1 of the bare pixels, without any training", "R@1"),
+    ],
+)
+def test_keys_in_words(key, title, short):
+    found = describe(key, ("product", "kind"))
+    assert (found.key, found.title, found.short) == (key, title, short)
+
+
+def test_sentences_are_filled_in():
+    assert describe("R_at_1").sentence.endswith("among the top-1 results.")
+    assert describe("R_at_5").sentence.endswith("among the top-5 results.")
+    assert "have memorised" not in describe("R_at_1").sentence and "memorised" in describe("train_R_at_1").sentence
+
+
+def test_unknown_keys_stand_for_themselves():
+    with pytest.raises(ParameterError, match="no number"):
+        describe("mood")
+    assert describe_any("mood").title == "mood" and describe_any("mood").is_curve
+    assert not describe("test/HAP").is_curve and not describe("probe_images").is_curve
+
+
+def test_a_metric_is_one_file(tmp_path: Path, monkeypatch):
+    (tmp_path / "first.py").write_text(
+        "from trainers.metrics.measure import Measure\n"
+        "def first(lists, k, level):\n    return lists.column(level).relevant * 0 + k\n"
+        "DESCRIPTOR = Measure(name='first_at_k', title='First@k', sentence='The k.', family='ranking', score=first)\n"
+    )
+    package = ModuleType("toy_metrics")
+    package.__path__ = [str(tmp_path)]
+    monkeypatch.setitem(sys.modules, "toy_metrics", package)
+    together = {**catalogue.MEASURES, **load(package)}
+    monkeypatch.setattr(catalogue, "MEASURES", together)
+    monkeypatch.setattr(names, "MEASURES", together)
+    found = evaluate(torch.eye(4), torch.tensor([0, 0, 1, 1]), metrics=["first_at_7"])
+    assert found["first_at_7"] == 7 and describe("first_at_7").title == "First@7"
+    names.describe.cache_clear()
+    monkeypatch.delitem(sys.modules, "toy_metrics.first")

@@ -1,0 +1,30 @@
+"""How many images a run's numbers are about."""
+
+from __future__ import annotations
+
+from trainers.metrics.measure import Measure
+
+PROBE = "probe_images"
+TRAIN = "train_images"
+IMAGES = "images"
+BEFORE_CAP = "images_before_cap"
+QUERIES = "queries"
+SENTENCES = "sentences"
+PHOTO_CAP = "photos_of_each_split"
+LEFT_OUT = "queries_without_positive"
+
+
+def _count(name: str, title: str, sentence: str) -> Measure:
+    return Measure(name=name, title=title, sentence=sentence, family="count", unit="count", better="", order=300)
+
+
+DESCRIPTORS = (
+    _count(PROBE, "test images on the map", "Test images that the numbers during training are about."),
+    _count(TRAIN, "training images measured", "Training images that the numbers on training images are about."),
+    _count(IMAGES, "images", "Images that the final numbers are about."),
+    _count(BEFORE_CAP, "images before the cap", "Test images of the dataset, where a cap on images left some out."),
+    _count(QUERIES, "removals", "Images without an object that the numbers are about."),
+    _count(SENTENCES, "captions", "Captions that the images without an object are scored against."),
+    _count(PHOTO_CAP, "images of each split at most", "Cap on the images of each split, where it was reached."),
+    _count(LEFT_OUT, "queries without a positive", "Images with no second image of their class to find."),
+)

@@ -1,0 +1,41 @@
+"""NDCG."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from trainers.metrics.measure import Measure
+from trainers.metrics.ranking import Lists
+
+
+def ndcg(lists: Lists, _k: int | None, _level: int) -> Tensor:
+    """NDCG with gain 2^l - 1 and discount log2(1 + rank), over the whole list. float64 ``[b]``, NaN if undefined.
+
+    Croft et al., "Search Engines: Information Retrieval in Practice", 2009.
+    """
+    block, depth = lists.block, lists.block.legend.depth
+    counts = block.counts
+    steps = torch.arange(1, block.codes.shape[1] + 1, dtype=torch.float64, device=counts.device)
+    discount = torch.log2(1 + steps).reciprocal()
+    gain = torch.exp2(torch.arange(depth + 1, dtype=torch.float64, device=counts.device)) - 1
+    got = block.per_list(gain.index_select(0, block.level) * discount.index_select(0, block.rank - 1))
+    until = torch.cat([discount.new_zeros(1), discount.cumsum(0)])
+    last = counts.flip(1).cumsum(1).flip(1)  # in the ideal list level v ends at the number of items at v or above
+    ideal = torch.zeros_like(got)
+    for level in range(1, depth + 1):
+        ideal += gain[level] * (until[last[:, level]] - until[last[:, level] - counts[:, level]])
+    return got / torch.where(ideal > 0, ideal, torch.nan)
+
+
+DESCRIPTOR = Measure(
+    name="NDCG",
+    title="NDCG",
+    sentence="Gain of each result, doubled for each level shared and discounted by rank, divided by the best order's.",
+    family="ranking",
+    paper="Cumulated Gain-Based Evaluation of IR Techniques, Järvelin and Kekäläinen, TOIS 2002",
+    url="https://doi.org/10.1145/582415.582418",
+    equation=r"NDCG=\frac{1}{IDCG}\sum_i\frac{2^{l_i}-1}{\log_2(1+\mathrm{rank}_i)}",
+    order=80,
+    score=ndcg,
+)

@@ -1,0 +1,31 @@
+"""ODmAP@k."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from trainers.metrics.judged import Judged, average_precision
+from trainers.metrics.measure import Measure
+
+
+def odmap(judged: Judged, k: int) -> np.ndarray:
+    """AP@k of the correct captions."""
+    ap = average_precision(judged.hits, k, None if judged.strict_k else judged.relevant)
+    return np.where(judged.scored, ap, np.nan)
+
+
+DESCRIPTOR = Measure(
+    name="ODmAP_at_k",
+    title="ODmAP@k",
+    sentence=(
+        "AP@k of images without an object: a caption is correct if it names no removed class and at least one class "
+        "still in the image."
+    ),
+    family="image_text",
+    paper="Exposing and Mitigating Spurious Correlations for Cross-Modal Retrieval, Kim et al., CVPR workshops 2023",
+    url="https://arxiv.org/abs/2304.03391",
+    equation=r"ODmAP@k=\frac1{|Q|}\sum_{q\in Q}\frac1k\sum_{i=1}^{k}P_q(i)\,\mathrm{rel}_q(i),\quad "
+    r"\mathrm{rel}=\mathbf 1[\forall c\in R:\ c\notin y]\;\mathbf 1[\exists c\in C\setminus R:\ c\in y]",
+    order=110,
+    judge=odmap,
+)

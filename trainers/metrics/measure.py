@@ -1,0 +1,65 @@
+"""Describes one number that a run can show: its names, meaning, unit and, for a metric, how it is computed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    import numpy as np
+    from torch import Tensor
+
+    from trainers.metrics.judged import Judged
+    from trainers.metrics.ranking import Lists
+
+Family = Literal["ranking", "image_text", "training", "count"]
+Unit = Literal["share", "number", "count"]
+_PLACEHOLDERS = {"_at_k": r"_at_(?P<k>[1-9]\d{0,8})", "level_l": r"(?:level(?P<level>\d{1,3})|(?P<any>any_level))"}
+_LEVEL = rf"(?:_{_PLACEHOLDERS['level_l']})?"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Measure:
+    """One number.
+
+    Attributes:
+        name: key under which runs store it; ``k`` stands for any cut-off, ``l`` for a level, ``*`` for any text.
+        title: as printed; ``k`` and ``*`` are filled in.
+        short: the same where there is little room; empty: the title.
+        sentence: what it says.
+        family: ``ranking`` (:func:`trainers.metrics.evaluate`), ``image_text``, ``training`` (told by the training
+            itself) or ``count`` (how many images a number is about; no curve).
+        unit: ``share`` from 0 to 1, any ``number``, or a whole ``count``.
+        better: the direction of improvement; empty: neither.
+        each_level: the name also takes ``_level0``, ``_level1`` ... and ``_any_level``.
+        paper, url, equation: where it comes from, and LaTeX without dollar signs; empty for training and counts.
+        order: place in lists, smaller first.
+        score: of ranked lists, the cut-off (None: the name has none) and the level: float64 ``[b]``, NaN: undefined.
+        judge: of judged captions and the cut-off: float64 ``[Q]``, NaN: undefined.
+    """
+
+    name: str
+    title: str
+    sentence: str
+    family: Family
+    short: str = ""
+    unit: Unit = "share"
+    better: Literal["up", "down", ""] = "up"
+    each_level: bool = False
+    paper: str = ""
+    url: str = ""
+    equation: str = ""
+    order: int = 100
+    score: Callable[[Lists, int | None, int], Tensor] | None = None
+    judge: Callable[[Judged, int], np.ndarray] | None = None
+
+    @cached_property
+    def pattern(self) -> re.Pattern[str]:
+        """Matches the keys of this number; groups ``k``, ``level``, ``any`` (level) and ``rest``."""
+        text = re.escape(self.name).replace(r"\*", "(?P<rest>.+)")
+        for placeholder, expression in _PLACEHOLDERS.items():
+            text = text.replace(placeholder, expression)
+        return re.compile(text + (_LEVEL if self.each_level else ""))

@@ -1,0 +1,157 @@
+"""What a kind of run shows: which of its numbers stand under a map, in curves, in lists and in its last line."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from trainers.metrics.names import Described, describe_any
+from trainers.runs.records import Scalar
+
+TEST = "test/"
+CLIPPED = "clipped_share"
+_FIELD = re.compile(r"\{([^}]+)\}")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Panel:
+    """One curve per arm.
+
+    Attributes:
+        dashed: another number, drawn dashed beside it.
+        small: it also stands in the small view of a run that is followed beside its form.
+    """
+
+    key: str
+    dashed: str | None = None
+    small: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Measures:
+    """The numbers of a kind of run, by key as stored (those of the whole test set without ``test/``).
+
+    Templates name counts in braces; of several the first one whose counts are all known is used. ``{KEY@step}`` is the
+    step at which KEY was measured, known only where that is earlier than the other numbers' step.
+
+    Attributes:
+        numbers: under a map, of the images on it.
+        part: templates of how many images they are about.
+        whole: under a map once the run is finished, of the whole test set.
+        whole_test: templates of how many images those are about; the last one needs no count.
+        headline: in the list of runs.
+        panels: curves that are always there.
+        later: keys, or names of measures, that get a curve when they turn up, in this order.
+        legend: what solid and dashed lines are.
+        summary: in the last line of the command line; empty: every number of the whole test set.
+        titles: titles by measure name where the kind has its own.
+        remarks: key to template: a sentence under the summary where the number is not 0.
+    """
+
+    numbers: tuple[str, ...]
+    part: tuple[str, ...]
+    whole: tuple[str, ...]
+    whole_test: tuple[str, ...]
+    headline: tuple[str, ...]
+    panels: tuple[Panel, ...]
+    later: tuple[str, ...]
+    legend: str
+    summary: tuple[str, ...] = ()
+    titles: Mapping[str, str] = field(default_factory=dict)
+    remarks: Mapping[str, str] = field(default_factory=dict)
+
+    def describe(self, key: str, levels: tuple[str, ...] = ()) -> Described:
+        """The words of a key, in those of this kind."""
+        described = describe_any(key, levels)
+        title = self.titles.get(described.measure.name)
+        return described if title is None else replace(described, title=title, short=title)
+
+    def order(self, key: str) -> tuple[int, int, str]:
+        """Sorts keys: panels first, then the others as in the catalogue."""
+        places = {panel.key: place for place, panel in enumerate(self.panels)}
+        return places.get(key, len(places)), describe_any(key).measure.order, key
+
+    def scored(self, final: Mapping[str, float]) -> str:
+        """What the final numbers are about, e.g. ``whole test set, 60,995 images``.
+
+        Args:
+            final: the final numbers by key, ``test/`` taken off; older runs have no counts among them.
+        """
+        return next(filled(text, final) for text in self.whole_test if set(_FIELD.findall(text)) <= final.keys())
+
+    def last_lines(self, scalars: Sequence[Scalar], titles: Sequence[str]) -> str:
+        """What the final numbers are about, then one line of them per arm, then the remarks.
+
+        Args:
+            titles: one per arm.
+        """
+        finals = final_numbers(scalars, len(titles))
+        width = max(20, *map(len, titles))
+        lines = [f"{self.scored(finals[0])}:"]
+        for arm, (title, final) in enumerate(zip(titles, finals, strict=True)):
+            keys = self.summary or [key for key in final if describe_any(key).measure.family != "count"]
+            numbers = "  ".join(f"{key} {final[key]:.3f}" for key in keys if key in final)
+            lines.append(f"  {title:<{width}} {numbers}{clipped(scalars, arm)}")
+        known = {key: value for final in finals for key, value in final.items() if value}
+        lines += [f"  {filled(text, known)}" for key, text in self.remarks.items() if key in known]
+        return "\n".join(lines)
+
+    def json(self) -> dict[str, Any]:
+        """Everything that the page needs to show the numbers; see ``assets/common/measures.js``."""
+        return {
+            "numbers": [self._json(key) for key in self.numbers],
+            "part": list(self.part),
+            "whole": [self._json(key, TEST) for key in self.whole],
+            "whole_test": list(self.whole_test),
+            "headline": [self._json(key) for key in self.headline],
+            "panels": [self._json(panel.key) | {"dashed": panel.dashed, "small": panel.small} for panel in self.panels],
+            "later": list(self.later),
+            "legend": self.legend,
+            "clipped": CLIPPED,
+            "test": TEST,
+        }
+
+    def key_json(self, key: str, levels: tuple[str, ...]) -> dict[str, str | bool]:
+        """What the page needs of a key that a run has written, beyond :meth:`json`."""
+        described = self.describe(key, levels)
+        measure = described.measure
+        return {
+            "name": measure.name,
+            "title": described.title,
+            "unit": measure.unit,
+            "curve": described.is_curve,
+        }
+
+    def _json(self, key: str, prefix: str = "") -> dict[str, str]:
+        described = self.describe(key)
+        measure = described.measure
+        return {
+            "key": prefix + key,
+            "title": described.title,
+            "short": described.short,
+            "sentence": described.sentence,
+            "unit": measure.unit,
+            "better": measure.better,
+        }
+
+
+def filled(template: str, values: Mapping[str, float]) -> str:
+    """The template with its numbers, as whole numbers with separators."""
+    return _FIELD.sub(lambda part: f"{values[part[1]]:,.0f}", template)
+
+
+def final_numbers(scalars: Sequence[Scalar], arms: int) -> list[dict[str, float]]:
+    """The numbers of the whole test set of each arm, ``test/`` taken off the keys."""
+    finals: list[dict[str, float]] = [{} for _ in range(arms)]
+    for scalar in scalars:
+        if scalar.key.startswith(TEST):
+            finals[scalar.arm][scalar.key.removeprefix(TEST)] = scalar.value
+    return finals
+
+
+def clipped(scalars: Sequence[Scalar], arm: int) -> str:
+    """The share of an arm's steps that were clipped, as the end of a line of numbers; empty for none."""
+    last = [scalar.value for scalar in scalars if scalar.arm == arm and scalar.key == CLIPPED][-1:]
+    return f"  gradient clipped in {last[0]:.1%} of steps" if last and last[0] else ""

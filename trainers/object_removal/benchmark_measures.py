@@ -1,0 +1,28 @@
+"""Which numbers the benchmark over a dataset shows, and their words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from trainers.metrics.names import describe_any
+
+HEADLINE = ("ODmAP_at_1", "ODmAP_at_5", "hallucination_at_1", "i2t_R_at_1", "distinct_top1")
+BARS = (
+    *("ODmAP_at_1", "ODmAP_at_5", "ODmAP_at_10", "hallucination_at_1", "original_names_at_1", "present_at_1"),
+    *("i2t_R_at_1", "i2t_R_at_5", "i2t_R_at_10", "t2i_R_at_1"),
+)
+
+
+def measures_json(keys: Iterable[str]) -> dict[str, Any]:
+    """The large figures, the bars, and the title of every key of a result."""
+    return {
+        "headline": [_json(key) for key in HEADLINE],
+        "bars": [_json(key) for key in BARS],
+        "all": [_json(key) for key in keys],
+    }
+
+
+def _json(key: str) -> dict[str, str]:
+    number = describe_any(key)
+    return {"key": key, "title": number.title, "sentence": number.sentence, "unit": number.measure.unit}
