@@ -1,20 +1,24 @@
-"""Parameters as frozen dataclasses whose fields carry range and help.
+"""Parameters as frozen dataclasses whose fields carry range and help, and the text that spells a choice with them.
 
 One declaration feeds the page's controls, the command line's flags, the validation and the catalogue page.
 
     @dataclass(frozen=True, kw_only=True)
     class SupConParameters:
         temperature: float = parameter(0.1, low=0.01, high=1.0, log=True, help="Lower makes hard pairs count more.")
+
+:func:`parse_choice` reads ``supcon:temperature=0.2`` for the command line, the page and the API.
 """
 
 from __future__ import annotations
 
 import dataclasses
+import json
 import math
 import types
 import typing
 from collections.abc import Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any, TypeGuard
 
 from trainers.errors import ParameterError
@@ -22,13 +26,17 @@ from trainers.errors import ParameterError
 
 @dataclass(frozen=True, kw_only=True)
 class Rule:
-    """What a parameter accepts. ``low`` and ``high`` are inclusive; ``log`` asks for a logarithmic slider."""
+    """What a parameter accepts. ``low`` and ``high`` are inclusive; ``log`` asks for a logarithmic slider.
+
+    The value of a ``main`` parameter may be written without its name, as in ``open_clip:ViT-B-32``.
+    """
 
     help: str
     low: float | None = None
     high: float | None = None
     choices: tuple[Any, ...] | None = None
     log: bool = False
+    main: bool = False
 
 
 def parameter(
@@ -39,9 +47,10 @@ def parameter(
     high: float | None = None,
     choices: tuple[Any, ...] | None = None,
     log: bool = False,
+    main: bool = False,
 ) -> Any:
     """A dataclass field with a default, a range and one sentence of help."""
-    rule = Rule(help=help, low=low, high=high, choices=choices, log=log)
+    rule = Rule(help=help, low=low, high=high, choices=choices, log=log, main=main)
     return dataclasses.field(default=default, metadata={"rule": rule})
 
 
@@ -69,7 +78,7 @@ def specs(parameters: type) -> tuple[Spec, ...]:
 
 
 def make(parameters: type, values: Mapping[str, Any], owner: str) -> Any:
-    """Build and validate: unknown names, wrong types and values out of range are said, never corrected.
+    """Build and validate; unknown names, wrong types and values out of range are refused, never corrected.
 
     Args:
         parameters: the frozen dataclass.
@@ -77,7 +86,7 @@ def make(parameters: type, values: Mapping[str, Any], owner: str) -> Any:
         owner: what the parameters belong to, for the message.
 
     Raises:
-        ParameterError: with the parameter, what it accepts and what came.
+        ParameterError: with the parameter, what it accepts and what it got.
     """
     known = {spec.name: spec for spec in specs(parameters)}
     unknown = sorted(set(values) - set(known))
@@ -92,11 +101,43 @@ def check(spec: Spec, value: Any, owner: str) -> Any:
     if value is None:
         if spec.optional:
             return None
-        raise ParameterError(f"{owner}: {spec.name} needs {describe(spec)}; nothing came.")
+        raise ParameterError(f"{owner}: {spec.name} needs {describe(spec)}; got nothing.")
     if spec.type is tuple:
         items = list(value) if isinstance(value, (list, tuple)) else [value]
         return tuple(_scalar(spec, item, spec.item or float, owner) for item in items)
     return _scalar(spec, value, spec.type, owner)
+
+
+def parse_choice(text: str, family: Mapping[str, Any] = MappingProxyType({})) -> tuple[str, dict[str, Any]]:
+    """Read ``name[:parameter=value,...]``, for example ``happier:alpha=5,preset=sop`` or ``open_clip:ViT-B-32``.
+
+    Lists are written ``k=1;2;4``. The value of the main parameter may come first without its name and
+    may hold commas, as a path does.
+
+    Args:
+        text: as typed.
+        family: descriptors by name. Of one that is among them, text parameters are kept as they are written and the
+            main parameter needs no name; other values are read as JSON where they are JSON.
+
+    Returns:
+        The name and the parameters, not yet checked.
+
+    Raises:
+        ParameterError: a part has no ``=``.
+    """
+    name, _, rest = text.strip().partition(":")
+    known = {spec.name: spec for spec in specs(family[name].parameters)} if name in family else {}
+    main = next((spec.name for spec in known.values() if spec.rule.main), None)
+    values: dict[str, str] = {}
+    for part in rest.split(",") if rest else ():
+        key, equals, value = part.partition("=")
+        if main is not None and not (equals and key.isidentifier()) and set(values) <= {main}:
+            values[main] = f"{values[main]},{part}" if main in values else part
+        elif equals:
+            values[key] = value
+        elif part:
+            raise ParameterError(f"NAME:PARAMETER=VALUE,... was needed; {part!r} has no '='.")
+    return name, {key: _read(value, known.get(key)) for key, value in values.items()}
 
 
 def is_number(value: object) -> TypeGuard[int | float]:
@@ -124,7 +165,7 @@ def describe(spec: Spec) -> str:
 
 
 def _scalar(spec: Spec, value: Any, kind: type, owner: str) -> Any:
-    wrong = ParameterError(f"{owner}: {spec.name} needs {describe(spec)}; {value!r} came.")
+    wrong = ParameterError(f"{owner}: {spec.name} needs {describe(spec)}; got {value!r}.")
     if kind is bool:
         if isinstance(value, bool):
             return value
@@ -143,6 +184,21 @@ def _scalar(spec: Spec, value: Any, kind: type, owner: str) -> Any:
     if spec.rule.choices is not None and value not in spec.rule.choices:
         raise wrong
     return value
+
+
+def _read(text: str, spec: Spec | None) -> Any:
+    """A value as typed; of a text parameter that must be given, the text itself."""
+    if spec is not None and spec.type is str and not spec.optional:
+        return text
+    items = [_value(item) for item in text.split(";")]
+    return items if ";" in text else items[0]
+
+
+def _value(text: str) -> Any:
+    try:
+        return json.loads({"none": "null", "None": "null", "True": "true", "False": "false"}.get(text, text))
+    except json.JSONDecodeError:
+        return text
 
 
 def _resolve(hint: Any) -> tuple[type, type | None, bool]:

@@ -21,10 +21,11 @@ from explorer.layout.frames import Layouter
 from explorer.layout.plan import thin
 from explorer.layout.umap_step import warm_up
 from trainers.cli.finetune import add_mend_flags, mend_config
-from trainers.cli.main import add_train_flags, config_from, parse_choice
+from trainers.cli.main import add_train_flags, config_from
 from trainers.cli.progress import train_to_end
 from trainers.config import RunConfig
 from trainers.errors import UserError
+from trainers.parameters import parse_choice
 from trainers.runs import RunFolder
 from trainers.runs.records import Frame, Snapshot
 from trainers.training.validation import check

@@ -62,7 +62,7 @@ def read(parameters: type, values: Mapping[str, Any], owner: str) -> dict[str, A
     """Turn what the controls hold into checked parameters; those at their defaults are left out.
 
     Raises:
-        ParameterError: naming the parameter, what it accepts and what came.
+        ParameterError: naming the parameter, what it accepts and what it got.
     """
     known = {spec.name: spec for spec in specs(parameters)}
     parsed = {name: _parse(known[name], value, owner) if name in known else value for name, value in values.items()}
@@ -117,7 +117,7 @@ def _numbers(spec: Spec, text: str, owner: str) -> Any:
         return tuple(float(item) for item in items)
     except ValueError:
         raise ParameterError(
-            f"{owner}: {spec.name} needs {describe(spec)} with commas between them; {text!r} came."
+            f"{owner}: {spec.name} needs {describe(spec)} with commas between them; got {text!r}."
         ) from None
 
 

@@ -15,7 +15,6 @@ from typing import Any
 
 import torch
 
-from trainers.cli.main import parse_choice
 from trainers.config import MendChoice, ModelChoice, RunConfig, SceneChoice
 from trainers.data.captioned.loader import load_scenes
 from trainers.image_text.encoding import encode_photos, encode_texts
@@ -23,6 +22,7 @@ from trainers.image_text.models import MODELS
 from trainers.kinds.finetuning.loop import Mender
 from trainers.object_removal.benchmark import Examiner, make_exam
 from trainers.object_removal.vocabulary import load_words
+from trainers.parameters import parse_choice
 from trainers.runs import RunFolder
 
 

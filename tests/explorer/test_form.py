@@ -73,5 +73,5 @@ def test_what_is_wrong_is_named(changes: dict, sentence: str):
 def test_the_memory_reaches_the_configuration():
     config = Form(images=DRAWN, losses=["supcon"], training={"memory": 512, "memory_after": 20}).config()
     assert (config.memory, config.memory_after) == (512, 20)
-    with pytest.raises(ParameterError, match="memory needs a whole number from 0 to 262144; 300000 came"):
+    with pytest.raises(ParameterError, match="memory needs a whole number from 0 to 262144; got 300000"):
         Form(images=DRAWN, losses=["supcon"], training={"memory": 300_000}).config()

@@ -10,10 +10,10 @@ import pytest
 
 from tests.image_text.blip import write_blip
 from trainers.cli.finetune import add_mend_flags, mend_config
-from trainers.cli.main import parse_choice
 from trainers.config import MAX_LOSSES, MendChoice, ModelChoice, RunConfig, SceneChoice
 from trainers.errors import ParameterError
 from trainers.kinds.finetuning.recipes import PRESETS, recipe, title, titles
+from trainers.parameters import parse_choice
 from trainers.training.validation import check
 
 CONFIG = RunConfig(losses=(), mend=MendChoice(model=ModelChoice(parameters={"fresh": True})), steps=5)

@@ -10,12 +10,12 @@ import torch
 from tests.finetuning.world import mend_config, write_coco
 from tests.tiny import tiny_config, write_images
 from trainers.cli import finetune
-from trainers.cli.main import parse_choice
 from trainers.config import RunConfig
 from trainers.errors import ParameterError
 from trainers.image_text.models import MODELS
 from trainers.kinds.finetuning.loop import Mender
 from trainers.kinds.metric_learning.loop import Trainer
+from trainers.parameters import parse_choice
 from trainers.runs import RunFolder
 from trainers.training import schedule
 from trainers.training.validation import check

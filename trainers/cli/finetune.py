@@ -16,7 +16,7 @@ _NAME = "NAME[:PARAMETER=VALUE,...]"
 if TYPE_CHECKING:
     from trainers.kinds.finetuning.recipes import Preset
 
-Parse = Callable[[str], "tuple[str, dict[str, Any]]"]
+Parse = Callable[..., "tuple[str, dict[str, Any]]"]
 
 
 def add_scene_flags(parser: argparse.ArgumentParser) -> None:
@@ -138,7 +138,9 @@ def fewer_scenes(train: int | None) -> SceneChoice:
 
 def model_choice(arguments: argparse.Namespace, parse: Parse) -> ModelChoice:
     """Which model."""
-    name, parameters = parse(arguments.model)
+    from trainers.image_text.models import MODELS
+
+    name, parameters = parse(arguments.model, MODELS)
     return ModelChoice(name=name, parameters=parameters)
 
 

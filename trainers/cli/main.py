@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
-import json
 import os
 import sys
 import time
@@ -14,9 +13,9 @@ from typing import Any
 from trainers.cli.finetune import add_mend_flags, add_scene_flags, mend_config, mend_summary
 from trainers.cli.progress import train_with_bar
 from trainers.config import OPTIMISERS, DataChoice, LossChoice, RunConfig
-from trainers.errors import ParameterError, UserError
+from trainers.errors import UserError
 from trainers.kinds.metric_learning.advice import advice
-from trainers.parameters import describe, specs
+from trainers.parameters import describe, parse_choice, specs
 from trainers.runs import RunFolder, list_runs
 
 DEFAULT = RunConfig()
@@ -137,6 +136,8 @@ def add_train_flags(parser: argparse.ArgumentParser) -> None:
 
 def config_from(arguments: argparse.Namespace) -> RunConfig:
     """The configuration that the ``train`` flags ask for."""
+    from trainers.encoders import ENCODERS
+
     columns = arguments.label_columns
     data = DataChoice(
         source=arguments.data,
@@ -150,7 +151,7 @@ def config_from(arguments: argparse.Namespace) -> RunConfig:
         image_size=arguments.image_size,
         seed=arguments.data_seed,
     )
-    encoder, encoder_parameters = parse_choice(arguments.encoder)
+    encoder, encoder_parameters = parse_choice(arguments.encoder, ENCODERS)
     losses = tuple(LossChoice(name=n, parameters=p) for n, p in map(parse_choice, arguments.losses))
     budget = arguments.minutes or arguments.steps or arguments.epochs
     minutes = arguments.minutes if budget else DEFAULT.minutes
@@ -162,26 +163,6 @@ def config_from(arguments: argparse.Namespace) -> RunConfig:
     return RunConfig(
         data=data, losses=losses, encoder=encoder, encoder_parameters=encoder_parameters, minutes=minutes, **plain
     )
-
-
-def parse_choice(text: str) -> tuple[str, dict[str, Any]]:
-    """``happier:alpha=5,preset=sop`` -> the name and its parameters; lists are written ``k=1;2;4``."""
-    name, _, rest = text.partition(":")
-    parameters: dict[str, Any] = {}
-    for part in filter(None, rest.split(",")):
-        key, equals, value = part.partition("=")
-        if not equals:
-            raise ParameterError(f"NAME:PARAMETER=VALUE,... was needed; {part!r} has no '='.")
-        items = [_value(item) for item in value.split(";")]
-        parameters[key] = items if ";" in value else items[0]
-    return name, parameters
-
-
-def _value(text: str) -> Any:
-    try:
-        return json.loads({"none": "null", "None": "null", "True": "true", "False": "false"}.get(text, text))
-    except json.JSONDecodeError:
-        return text
 
 
 def _train(arguments: argparse.Namespace) -> int:

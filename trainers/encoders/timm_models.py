@@ -15,13 +15,17 @@ from trainers.parameters import parameter
 
 @dataclass(frozen=True, kw_only=True)
 class TimmParameters:
-    model: str = parameter("resnet18", help="Name of a timm model, such as resnet18 or vit_small_patch16_224.")
+    model: str = parameter(
+        "resnet18", help="Name of a timm model, such as resnet18 or vit_small_patch16_224.", main=True
+    )
     pretrained: bool = parameter(True, help="Start from published weights; needs the network once, or a filled cache.")
 
 
 @dataclass(frozen=True, kw_only=True)
 class FrozenParameters:
-    model: str = parameter("resnet18", help="Name of a timm model whose features are computed once and kept.")
+    model: str = parameter(
+        "resnet18", help="Name of a timm model whose features are computed once and kept.", main=True
+    )
     pretrained: bool = parameter(True, help="Use published weights; without them the features are random projections.")
     hidden: int = parameter(512, low=16, high=4096, help="Width of the head's hidden layer.")
 

@@ -21,7 +21,9 @@ _PAIRS = 32  # sentences matched at a time
 @dataclass(frozen=True, kw_only=True)
 class BlipParameters:
     weights: str = parameter(
-        "Salesforce/blip-itm-base-coco", help="A repository of the Hub, or a folder with a BLIP retrieval model."
+        "Salesforce/blip-itm-base-coco",
+        help="A repository of the Hub, or a folder with a BLIP retrieval model.",
+        main=True,
     )
 
 

@@ -28,19 +28,21 @@ _WEIGHTS = (
 @dataclass(frozen=True, kw_only=True)
 class OpenClipParameters:
     model: str = parameter(
-        "ViT-B-32", help="A name open_clip knows, hf-hub:organisation/repository, or local-dir: and a folder."
+        "ViT-B-32",
+        help="A name open_clip knows, hf-hub:organisation/repository, or local-dir: and a folder.",
+        main=True,
     )
     pretrained: str = parameter("laion2b_s34b_b79k", help=_WEIGHTS)
 
 
 @dataclass(frozen=True, kw_only=True)
 class ClipParameters:
-    pretrained: str = parameter("openai", help=_WEIGHTS)
+    pretrained: str = parameter("openai", help=_WEIGHTS, main=True)
 
 
 @dataclass(frozen=True, kw_only=True)
 class SigLipParameters:
-    pretrained: str = parameter("webli", help=_WEIGHTS)
+    pretrained: str = parameter("webli", help=_WEIGHTS, main=True)
 
 
 class OpenClip(CrossModal):

@@ -56,7 +56,7 @@ class TinyClipParameters:
     loss: str = parameter(
         "clip", choices=("clip", "siglip", "triplet"), help="What it is trained with: CLIP, SigLIP or VSE++'s triplet."
     )
-    weights: str = parameter("", help="Folder of other weights of this shape; empty for the shipped ones.")
+    weights: str = parameter("", help="Folder of other weights of this shape; empty for the shipped ones.", main=True)
 
 
 class TinyClip(CrossModal):

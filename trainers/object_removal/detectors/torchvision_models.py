@@ -28,7 +28,9 @@ _CONNECT_SECONDS = 2.0
 
 @dataclass(frozen=True, kw_only=True)
 class TorchvisionParameters:
-    weights: str = parameter("", help="Path of a weights file; empty: the published weights, downloaded once.")
+    weights: str = parameter(
+        "", help="Path of a weights file; empty: the published weights, downloaded once.", main=True
+    )
     score: float = parameter(0.5, low=0.01, high=1.0, help="Objects the network is less sure of are left out.")
 
 

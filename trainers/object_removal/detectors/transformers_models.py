@@ -19,7 +19,9 @@ from trainers.parameters import parameter
 
 @dataclass(frozen=True, kw_only=True)
 class TransformersParameters:
-    weights: str = parameter("hustvl/yolos-tiny", help="A repository of the Hub, or a folder with an object detector.")
+    weights: str = parameter(
+        "hustvl/yolos-tiny", help="A repository of the Hub, or a folder with an object detector.", main=True
+    )
     score: float = parameter(0.5, low=0.01, high=1.0, help="Objects the network is less sure of are left out.")
 
 
