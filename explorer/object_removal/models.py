@@ -276,7 +276,7 @@ def weights_digest(model: CrossModal) -> str:
 
 def _known(descriptor: ModelDescriptor, name: str, parameters: Mapping[str, Any] | None = None) -> Known:
     values = parameters or {}
-    missing = descriptor.missing(descriptor.checked(values))
+    missing = descriptor.lacking(values)
     return Known(
         name=name,
         title=descriptor.title if not values else f"{descriptor.title} {name.partition(':')[2]}",

@@ -91,7 +91,7 @@ def test_places_that_cannot_be_used(tmp_path, monkeypatch, folder):
             ENTRY.build({"weights": where})
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path))
-    assert "HF_HUB_OFFLINE" in ENTRY.missing(ENTRY.checked({})) and "HF_HUB_OFFLINE" in captioner.missing()
+    assert "HF_HUB_OFFLINE" in ENTRY.lacking() and "HF_HUB_OFFLINE" in captioner.missing()
     monkeypatch.setenv("RANKSCOPE_FOLDERS", "off")
     with pytest.raises(UserError, match="RANKSCOPE_FOLDERS"):
         ENTRY.build({"weights": str(folder)})
@@ -99,7 +99,7 @@ def test_places_that_cannot_be_used(tmp_path, monkeypatch, folder):
 
 def test_without_transformers_the_line_that_installs_it(monkeypatch):
     monkeypatch.setitem(sys.modules, "transformers", None)  # as Python treats a library that is not there
-    for reason in (ENTRY.missing(ENTRY.checked({})), captioner.missing()):
+    for reason in (ENTRY.lacking(), captioner.missing()):
         assert "pip install transformers" in reason
     with pytest.raises(UserError, match="pip install transformers"):
         ENTRY.build({})

@@ -69,7 +69,7 @@ def test_a_folder_is_loaded_as_open_clip_does(tmp_path):
         expected = net.encode_image(shifted, normalize=True), net.encode_text(tokens, normalize=True)
     torch.testing.assert_close(encode_photos(model, images), expected[0])
     torch.testing.assert_close(encode_texts(model, SENTENCES), expected[1])
-    assert MODELS["open_clip"].missing(MODELS["open_clip"].checked({"model": f"local-dir:{tmp_path / 'clip'}"})) is None
+    assert MODELS["open_clip"].lacking({"model": f"local-dir:{tmp_path / 'clip'}"}) is None
 
 
 def test_half_weights_are_lifted(tmp_path):
@@ -155,7 +155,7 @@ def test_what_can_be_wrong_with_a_folder(tmp_path):
     (bare / "open_clip_config.json").write_text(json.dumps({"model_cfg": tiny()}))
     with refused("no weights"):
         build(f"local-dir:{bare}")
-    assert "no weights" in MODELS["open_clip"].missing(MODELS["open_clip"].checked({"model": f"local-dir:{bare}"}))
+    assert "no weights" in MODELS["open_clip"].lacking({"model": f"local-dir:{bare}"})
     (bare / "open_clip_model.safetensors").write_bytes(b"nothing")
     with refused("could not be loaded"):
         build(f"local-dir:{bare}")
@@ -220,7 +220,7 @@ def test_without_network(monkeypatch, tmp_path):
         ("clip_vit_b32", {}),
     ):
         entry = MODELS[name]
-        assert "local-dir:" in entry.missing(entry.checked(parameters))
+        assert "local-dir:" in entry.lacking(parameters)
     with pytest.raises(UserError, match="cannot be downloaded now"):
         build("hf-hub:nobody/nothing")
     with pytest.raises(UserError, match="check the network"):
@@ -237,10 +237,10 @@ def test_a_repository_in_the_cache(monkeypatch, tmp_path):
     (place / "snapshots").mkdir()
     net = write(place / "snapshots" / ("0" * 40), tiny())
     entry = MODELS["open_clip"]
-    assert entry.missing(entry.checked({"model": "hf-hub:someone/small"})) is None
+    assert entry.lacking({"model": "hf-hub:someone/small"}) is None
     torch.testing.assert_close(build("hf-hub:someone/small").net.visual.proj, net.visual.proj)
     (place / "snapshots" / ("0" * 40) / "open_clip_model.safetensors").unlink()
-    assert "cannot be downloaded" in entry.missing(entry.checked({"model": "hf-hub:someone/small"}))
+    assert "cannot be downloaded" in entry.lacking({"model": "hf-hub:someone/small"})
     with pytest.raises(UserError, match="check the network"):
         build("hf-hub:someone/small")
 
@@ -266,7 +266,7 @@ def test_without_transformers_the_line_that_installs_it(tmp_path, monkeypatch):
     (tmp_path / "hf" / "open_clip_config.json").write_text(json.dumps(config))
     for name, parameters in (("open_clip", {"model": f"local-dir:{tmp_path / 'hf'}"}), ("siglip_b16", {})):
         entry = MODELS[name]
-        assert "pip install transformers" in entry.missing(entry.checked(parameters))
+        assert "pip install transformers" in entry.lacking(parameters)
         with pytest.raises(UserError, match="pip install transformers"):
             entry.build(parameters)
 

@@ -90,7 +90,7 @@ def test_each_loss_can_be_descended(loss):
 
 def test_missing_damaged_and_foreign_weights_are_said(tmp_path, folder):
     menu = MODELS["tiny_clip"]
-    assert "There are no weights" in menu.missing(menu.checked({"weights": str(tmp_path)}))
+    assert "There are no weights" in menu.lacking({"weights": str(tmp_path)})
     with pytest.raises(RunError, match="missing or damaged"):
         menu.build({"weights": str(tmp_path)})
     (tmp_path / WEIGHTS).write_bytes(b"not a safetensors file")

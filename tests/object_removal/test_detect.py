@@ -66,12 +66,12 @@ def test_published_weights_are_taken_from_torchs_cache(network, tmp_path, monkey
     monkeypatch.setattr(torch.hub, "_hub_dir", str(tmp_path))
     monkeypatch.setattr("trainers.object_removal.detectors.torchvision_models._reachable", lambda *_: False)
     entry = DETECTORS["ssdlite"]
-    assert WEIGHTS.url in entry.missing(entry.checked({}))
+    assert WEIGHTS.url in entry.lacking()
     with pytest.raises(UserError, match="cannot be downloaded"):
         entry.build({})
     cached(WEIGHTS).parent.mkdir()
     torch.save(network.state_dict(), cached(WEIGHTS))
-    assert entry.missing(entry.checked({})) is None
+    assert entry.lacking() is None
     check(entry.build({"score": 0.05})(PICTURE), PICTURE.shape, WEIGHTS.meta["categories"])
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from trainers.parameters import make
+from trainers.registry import Descriptor
 
 
 class CrossModal(nn.Module):
@@ -62,11 +62,6 @@ class CrossModal(nn.Module):
         return (images - self.mean) / self.std
 
 
-def always(_parameters: Any) -> str | None:
-    """For models that need nothing beyond the program: always available."""
-    return None
-
-
 @dataclass(frozen=True, kw_only=True)
 class ModelSize:
     """How large a model is, known before it is loaded; the plain values are those of CLIP ViT-B/32.
@@ -83,49 +78,28 @@ class ModelSize:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ModelDescriptor:
-    """One entry of the menu of image-text models.
+class ModelDescriptor(Descriptor):
+    """One entry of the registry of image-text models.
 
     Attributes:
-        name: registry name.
-        title: as printed.
-        sentence: what it is, one plain sentence.
         paper: where it comes from.
-        parameters: frozen dataclass of its choices.
         make: called with checked parameters; may draw weights from torch's global generator.
-        missing: called with checked parameters; None if the model can be had now, else a sentence with what to
-            install or point to. Cheap: it loads nothing.
         trainable: whether it can be fine-tuned here.
         photos: whether it was trained on photographs; false: it knows the drawn scenes only.
         trained: false: it starts from random weights, and knows nothing until it is trained here.
         learning_rate: a default for fine-tuning.
         size: from which the memory of a run is estimated; of a model named by the user a guess.
         shipped: file of the weights that come with the program, if any.
-        order: place in lists, smaller first.
     """
 
-    name: str
-    title: str
-    sentence: str
     paper: str
-    parameters: type
     make: Callable[[Any], CrossModal]
-    missing: Callable[[Any], str | None] = always
     trainable: bool = True
     photos: bool = True
     trained: bool = True
     learning_rate: float = 2e-6
     size: ModelSize = field(default_factory=ModelSize)
     shipped: Path | None = None
-    order: int = 100
-
-    def checked(self, parameters: Mapping[str, Any]) -> Any:
-        """The parameters, validated.
-
-        Raises:
-            ParameterError: one is unknown, of the wrong type or out of range.
-        """
-        return make(self.parameters, dict(parameters), self.title)
 
     def build(self, parameters: Mapping[str, Any]) -> CrossModal:
         """Load or make the model, on the CPU.

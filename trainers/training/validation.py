@@ -88,7 +88,7 @@ def _check_mending(mend: MendChoice) -> None:
     model = MODELS[mend.model.name]
     if not model.trainable:
         raise ParameterError(f"{model.title} cannot be fine-tuned here; choose another model.")
-    reason = model.missing(model.checked(mend.model.parameters))
+    reason = model.lacking(mend.model.parameters)
     if reason is not None:
         raise ParameterError(reason)
     for name, (low, high) in _MENDING_RANGES.items():

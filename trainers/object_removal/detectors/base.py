@@ -10,7 +10,7 @@ import numpy as np
 
 from trainers.errors import UserError
 from trainers.object_removal.regions import Box, clean_boxes
-from trainers.parameters import make
+from trainers.registry import Descriptor
 
 NO_CLASS = {"N/A", "__background__", "no-object"}  # places that a network's list of classes keeps empty
 _OTHER_NAMES = {
@@ -63,39 +63,18 @@ Detector = Callable[[np.ndarray], Found]
 
 
 @dataclass(frozen=True, kw_only=True)
-class DetectorDescriptor:
-    """One entry of the catalogue of detectors.
+class DetectorDescriptor(Descriptor):
+    """One entry of the registry of detectors. Among its parameters is ``score``, the lowest that counts.
 
     Attributes:
-        name: as written in settings.
-        title: shown in lists.
-        sentence: what it is and what it costs.
         paper: where it comes from.
-        parameters: frozen dataclass of its choices, among them ``score``, the lowest that counts.
-        make: called with checked parameters; gives a function from photo uint8 ``[H, W, 3]`` to :class:`Raw`.
-        missing: called with checked parameters; None if it can be used now, else a sentence with what to install or
-            point to.
-        masks: whether it draws silhouettes too.
-        order: place in lists, smaller first.
+        make: called with checked parameters; gives a function from an image uint8 ``[H, W, 3]`` to :class:`Raw`.
+        masks: whether it also gives a mask for each object.
     """
 
-    name: str
-    title: str
-    sentence: str
     paper: str
-    parameters: type
     make: Callable[[Any], Callable[[np.ndarray], Raw]]
-    missing: Callable[[Any], str | None]
     masks: bool = False
-    order: int = 100
-
-    def checked(self, parameters: Mapping[str, Any]) -> Any:
-        """The parameters, validated.
-
-        Raises:
-            ParameterError: one is unknown, of the wrong type or out of range.
-        """
-        return make(self.parameters, dict(parameters), self.title)
 
     def build(self, parameters: Mapping[str, Any]) -> Detector:
         """Load the network; keep what comes back, loading takes seconds.

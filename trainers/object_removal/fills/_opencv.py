@@ -17,7 +17,7 @@ class RadiusParameters:
     radius: float = parameter(3.0, low=1.0, high=20.0, help="Pixels around a point that it is painted from.")
 
 
-def missing() -> str | None:
+def missing(_parameters: object) -> str | None:
     """Why OpenCV cannot be used, or None."""
     if find_spec("cv2") is None:
         return "This fill needs OpenCV: pip install opencv-python-headless"

@@ -11,13 +11,14 @@ import numpy as np
 import torch
 
 from trainers.errors import UserError
-from trainers.object_removal.fills.base import FillDescriptor, NoParameters
+from trainers.object_removal.fills.base import FillDescriptor
+from trainers.registry import NoParameters
 
 VARIABLE = "RANKSCOPE_LAMA"
 _STEP = 8  # the network halves the picture three times
 
 
-def missing() -> str | None:
+def missing(_parameters: object) -> str | None:
     """Why LaMa cannot be used, or None."""
     given = os.environ.get(VARIABLE, "")
     if not given:

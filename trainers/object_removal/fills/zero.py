@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from trainers.object_removal.fills.base import FillDescriptor, NoParameters
+from trainers.object_removal.fills.base import FillDescriptor
+from trainers.registry import NoParameters
 
 
 def _fill(picture: np.ndarray, _mask: np.ndarray, _parameters: NoParameters) -> np.ndarray:
