@@ -227,12 +227,12 @@ class Models:
 
     def _parsed(self, text: str) -> tuple[ModelDescriptor, dict[str, Any]]:
         """A model of the registry as :func:`trainers.parameters.parse_choice` reads it."""
-        name, values = parse_choice(text, self._menu)
-        descriptor = self._menu.get(name)
+        descriptor = self._menu.get(text.partition(":")[0])
         if descriptor is None:
             raise GoneError(f"There is no model {text[:80]!r}; there are {', '.join(self._menu)}.")
-        if values and self._public:  # anybody could have anything downloaded
+        if ":" in text and self._public:  # anybody could have anything downloaded
             raise DataError("On a public page only the models of the list can be asked. Choose one of them.")
+        _, values = parse_choice(text, self._menu)
         for value in values.values():
             self.check_place(str(value))
         return descriptor, values

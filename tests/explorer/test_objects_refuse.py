@@ -289,7 +289,7 @@ def test_folders_with_weights_open_only_where_folders_may(tab: Tab, monkeypatch:
     monkeypatch.setenv("RANKSCOPE_FOLDERS", "off")
     reply = tab.post("ask", tab.asked(models=["large:local-dir:weights"]))
     assert reply.status_code == 400 and "folders of this machine cannot be opened" in reply.json()["error"]
-    assert tab.objects.models.choice("large:7") == ("large", {"seed": "7"})
+    assert tab.objects.models.choice("large:7") == ("large", {"seed": 7})
 
 
 def test_a_public_page_reads_fewer_photos(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from trainers.errors import UserError
+from trainers.losses.base import LossModule
 from trainers.training.host import columns, host, send, tensor
 
 
@@ -23,6 +24,7 @@ class PairBatch:
         labels: ``[B, L]`` int64, finest level first; on the CPU, wherever the similarities are, as the next two.
         gallery_labels: ``[G, L]`` int64.
         itself: ``[B]`` int64, the gallery item that is the query itself, -1 where none is; None: none is anywhere.
+        alone: the batch is its own gallery.
     """
 
     queries: Tensor
@@ -30,6 +32,32 @@ class PairBatch:
     labels: Tensor
     gallery_labels: Tensor
     itself: Tensor | None
+    alone: bool = True
+
+
+class SimilarityLoss(LossModule):
+    """A loss of the cosines between a batch and its gallery. A subclass writes :meth:`parts`.
+
+    Attributes:
+        finest: it reads the finest label level only.
+    """
+
+    finest = True
+
+    def parts(self, batch: PairBatch) -> dict[str, Tensor]:
+        """Named, already weighted parts of the loss, each a scalar."""
+        raise NotImplementedError
+
+    def terms(
+        self,
+        embeddings: Tensor,
+        labels: Tensor,
+        gallery: Tensor | None = None,
+        gallery_labels: Tensor | None = None,
+        own: Tensor | None = None,
+    ) -> dict[str, Tensor]:
+        """See :meth:`LossModule.terms` and :meth:`LossModule.forward`."""
+        return self.parts(pair_batch(embeddings, labels, gallery, gallery_labels, finest=self.finest, own=own))
 
 
 def unit(embeddings: Tensor) -> Tensor:
@@ -84,6 +112,7 @@ def pair_batch(
         labels=tensor(rows),
         gallery_labels=tensor(columns),
         itself=None if own is None else tensor(host(own)),
+        alone=gallery is None,
     )
 
 

@@ -58,6 +58,21 @@ def contrast_set(gallery: Tensor, gallery_labels: Tensor | None) -> tuple[Tensor
     return unit(gallery), finest(gallery_labels)
 
 
+def compared(
+    rows: Tensor, labels: Tensor, gallery: Tensor | None, gallery_labels: Tensor | None, own: Tensor | None
+) -> tuple[Tensor, Tensor, Tensor | None]:
+    """What rows ``[Q, D]`` are compared with: unit rows ``[G, D]``, their finest labels, and where each query is among
+    them (int64 ``[Q]``, -1 for nowhere; None: nowhere), the last two on the CPU.
+
+    Args:
+        rows, labels: of the batch, as :func:`flatten_views` lays them.
+        gallery, gallery_labels, own: as for :meth:`trainers.losses.base.LossModule.forward`.
+    """
+    if gallery is None:
+        return rows, labels, tensor(np.arange(len(rows)))
+    return *contrast_set(gallery, gallery_labels), flatten_own(own)
+
+
 def refuse_gallery(title: str, gallery: Tensor | None) -> None:
     """Say so where a loss has no use for a gallery, instead of leaving it out silently."""
     if gallery is not None:

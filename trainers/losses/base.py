@@ -20,6 +20,7 @@ class LossModule(nn.Module):
     float32 whatever autocast says. Proxies, where a loss has them, are ``self.proxies`` ``[classes * centers, D]``.
 
     Attributes:
+        settings: the loss's checked parameters.
         queue: how it uses a memory. False: the batch enters it first, and the loss on the batch counts beside the loss
             against the memory. True: the memory is a queue of earlier keys (the last view), which alone counts.
         leaves_self_out: its definition leaves a query out of its own candidates, positives or pairs. Then
@@ -28,6 +29,13 @@ class LossModule(nn.Module):
 
     queue = False
     leaves_self_out = False
+
+    def __init__(
+        self, parameters: Any = None, *, num_classes: int = 0, dim: int = 0, class_labels: Tensor | None = None
+    ) -> None:
+        """Keep the parameters as ``self.settings``; the rest is as for :meth:`LossDescriptor.build`."""
+        super().__init__()
+        self.settings = parameters
 
     def terms(
         self, embeddings: Tensor, labels: Tensor, gallery: Tensor | None = None, gallery_labels: Tensor | None = None

@@ -97,17 +97,6 @@ class Contextual(LossModule):
     (proposition 4.1). Where classes are not equal, k is what most images have: the median over images.
     """
 
-    def __init__(
-        self,
-        parameters: ContextualParameters,
-        *,
-        num_classes: int = 0,
-        dim: int = 0,
-        class_labels: Tensor | None = None,
-    ) -> None:
-        super().__init__()
-        self.settings = parameters
-
     def parts(self, embeddings: Tensor, labels: Tensor) -> dict[str, Tensor]:
         """The unweighted terms: ``context``, ``contrast`` and ``regulariser``, each a scalar.
 

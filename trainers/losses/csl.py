@@ -42,7 +42,7 @@ class CSL(LossModule):
     def __init__(
         self, parameters: CSLParameters, *, num_classes: int, dim: int, class_labels: Tensor | None = None
     ) -> None:
-        super().__init__()
+        super().__init__(parameters)
         if class_labels is None:
             raise UserError(
                 "CSL needs the label tree, one row of labels for each finest class; none came. "
@@ -51,7 +51,6 @@ class CSL(LossModule):
         if len(class_labels) != num_classes:
             raise UserError(f"CSL needs a label row for each of {num_classes} classes; {len(class_labels)} came.")
         class_labels = class_labels.reshape(num_classes, -1)
-        self.settings = parameters
         self.margins = _margins(parameters.margins_fine_to_coarse, class_labels.shape[1])
         self.proxies = nn.Parameter(torch.empty(num_classes, dim).uniform_(-1, 1) / math.sqrt(dim))
         self.register_buffer("proxy_labels", class_labels.long())

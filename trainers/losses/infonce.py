@@ -31,12 +31,6 @@ class InfoNCE(LossModule):
 
     queue = True
 
-    def __init__(
-        self, parameters: InfoNCEParameters, *, num_classes: int = 0, dim: int = 0, class_labels: Tensor | None = None
-    ) -> None:
-        super().__init__()
-        self.settings = parameters
-
     def logits(self, embeddings: Tensor, gallery: Tensor | None = None) -> tuple[Tensor, Tensor]:
         """Similarities over temperature and the column of each query's own key.
 

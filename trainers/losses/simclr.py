@@ -25,12 +25,6 @@ class SimCLR(LossModule):
     Times temperature / base_temperature if there is a base temperature; the paper has none.
     """
 
-    def __init__(
-        self, parameters: SimCLRParameters, *, num_classes: int = 0, dim: int = 0, class_labels: Tensor | None = None
-    ) -> None:
-        super().__init__()
-        self.settings = parameters
-
     def terms(
         self, embeddings: Tensor, labels: Tensor, gallery: Tensor | None = None, gallery_labels: Tensor | None = None
     ) -> dict[str, Tensor]:
