@@ -61,7 +61,7 @@ class FrozenTimm(Encoder):
         self._side = side
 
     def train(self, mode: bool = True) -> FrozenTimm:
-        """Keep the backbone's batch statistics out of it."""
+        """Switch the head only: the backbone's batch statistics stay as they are."""
         super().train(mode)
         self.backbone.eval()
         return self
@@ -80,14 +80,14 @@ def _missing(_parameters: TimmParameters | FrozenParameters) -> str | None:
 
 
 def _backbone(name: str, pretrained: bool) -> tuple[nn.Module, tuple[float, ...], tuple[float, ...], int | None]:
-    """The model without its classifier, its pixel statistics, and the side it insists on (None: any)."""
+    """The model without its classifier, the mean and deviation of its pixels, and the only side it takes (None: any)."""
     import timm
 
     if not timm.is_model(name.split(":")[-1].split(".")[0]) or ":" in name:
-        raise UserError(f"The name of a timm model was needed; {name!r} is none. timm.list_models() names them all.")
+        raise UserError(f"{name!r} is not the name of a timm model. timm.list_models() lists them all.")
     try:
         model = timm.create_model(name, pretrained=pretrained, num_classes=0)
-    except Exception as error:  # timm, the Hub client and the network raise a dozen kinds; all mean the same here
+    except Exception as error:  # timm, the Hub client and the network raise many kinds
         raise UserError(
             f"The weights of {name} could not be loaded ({type(error).__name__}). "
             "Check the network, or switch pretrained off to start from random weights."
