@@ -22,7 +22,7 @@ from trainers.data import access
 from trainers.errors import DataError, RunError, UserError
 from trainers.hf_transformers import is_folder
 from trainers.image_text.base import CrossModal, ModelDescriptor
-from trainers.image_text.encoding import encode_photos, encode_texts, squash
+from trainers.image_text.encoding import encode_images, encode_texts, squash
 from trainers.image_text.models import MODELS
 from trainers.parameters import parse_choice
 from trainers.runs.damage import reading
@@ -108,7 +108,7 @@ class Loaded:
     def images(self, images: Tensor) -> Tensor:
         """Unit embeddings float32 ``[N, D]`` of photos uint8 ``[N, 3, side, side]``."""
         with self._lock:
-            return encode_photos(self._model, images)
+            return encode_images(self._model, images)
 
     def texts(self, texts: Sequence[str]) -> Tensor:
         """Unit embeddings float32 ``[N, D]`` of sentences."""

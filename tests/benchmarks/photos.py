@@ -17,7 +17,7 @@ import torch
 
 from trainers.config import MendChoice, ModelChoice, RunConfig, SceneChoice
 from trainers.data.captioned.loader import load_scenes
-from trainers.image_text.encoding import encode_photos, encode_texts
+from trainers.image_text.encoding import encode_images, encode_texts
 from trainers.image_text.models import MODELS
 from trainers.kinds.finetuning.loop import Mender
 from trainers.object_removal.benchmark import Examiner, make_exam
@@ -49,7 +49,7 @@ def main() -> None:
         lambda: make_exam(whole, words, model.side, fill=given.fill, every=True),
     )
     print(f"{count} photos, {len(exam.queries)} allowed removals, {len(exam.gallery)} sentences: {exam.tally}")
-    clock("encode photos", len(exam.photos), lambda: encode_photos(model, exam.photos))
+    clock("encode photos", len(exam.photos), lambda: encode_images(model, exam.photos))
     clock("encode sentences", len(exam.gallery), lambda: encode_texts(model, exam.gallery))
     marks = clock("ODmAP, recall both ways", len(exam.queries), lambda: Examiner(exam, model).ask(model))
     for key in ("ODmAP_at_1", "ODmAP_at_5", "ODmAP_at_10", "hallucination_at_1", "i2t_R_at_1", "t2i_R_at_1"):

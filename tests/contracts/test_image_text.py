@@ -8,7 +8,7 @@ import torch
 
 from trainers.data.synthetic.scenes import DrawnScenes, drawn_scenes
 from trainers.errors import DataError, ParameterError, UserError
-from trainers.image_text.encoding import encode_photos, encode_texts
+from trainers.image_text.encoding import encode_images, encode_texts
 from trainers.image_text.models import MODELS
 from trainers.object_removal.fills import FILLS, paint
 from trainers.object_removal.image import read_picture
@@ -42,13 +42,13 @@ def test_a_model_embeds_photos_and_sentences_into_one_space(name):
     torch.manual_seed(0)
     model = MODELS[name].build({}).eval()
     photos = torch.randint(0, 256, (3, 3, model.side, model.side), dtype=torch.uint8)
-    seen, read = encode_photos(model, photos), encode_texts(model, TEXTS)
+    seen, read = encode_images(model, photos), encode_texts(model, TEXTS)
     assert seen.shape[1] == read.shape[1] and seen.shape[0] == 3 and read.shape[0] == len(TEXTS)
     for found in (seen, read):
         assert found.dtype == torch.float32 and torch.allclose(found.norm(dim=1), torch.ones(len(found)), atol=1e-4)
     # a sentence's embedding depends on nothing else in its batch, a photo's neither
     assert torch.allclose(encode_texts(model, TEXTS[1:2]), read[1:2], atol=1e-5)
-    assert torch.allclose(encode_photos(model, photos[2:]), seen[2:], atol=1e-5)
+    assert torch.allclose(encode_images(model, photos[2:]), seen[2:], atol=1e-5)
     tokens = model.tokenise(TEXTS)
     assert tokens.shape == (len(TEXTS), model.context) and tokens.dtype == torch.int64
     lengths = model.lengths(TEXTS)

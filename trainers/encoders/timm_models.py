@@ -80,7 +80,7 @@ def _missing(_parameters: TimmParameters | FrozenParameters) -> str | None:
 
 
 def _backbone(name: str, pretrained: bool) -> tuple[nn.Module, tuple[float, ...], tuple[float, ...], int | None]:
-    """The model without its classifier, the mean and deviation of its pixels, and the only side it takes (None: any)."""
+    """The model without its classifier, its pixels' mean and deviation, and the only side it takes (None: any)."""
     import timm
 
     if not timm.is_model(name.split(":")[-1].split(".")[0]) or ":" in name:

@@ -1,4 +1,4 @@
-"""What every image-text model is: two towers into one space, with the loss it is trained with."""
+"""The base class and the descriptor of image-text models: two towers into one space, and their loss."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from trainers.registry import Descriptor
 
 
 class CrossModal(nn.Module):
-    """Maps photos and sentences to raw embeddings; normalisation to unit length belongs to losses and metrics.
+    """Maps images and captions to raw embeddings; losses and metrics normalise them to unit length.
 
-    Photos are squashed to a square: a crop could cut the removed object out of view.
+    Images are resized to a square: a crop could cut off the removed object.
 
     Attributes:
-        side: of the square photos, pixels.
-        context: most tokens of a sentence, start and end counted; longer ones are cut.
+        side: of the square images, pixels.
+        context: most tokens of a caption, start and end counted; longer captions are cut.
     """
 
     def __init__(self, *, side: int, context: int, mean: Sequence[float], std: Sequence[float]) -> None:
@@ -31,7 +31,7 @@ class CrossModal(nn.Module):
         self.register_buffer("std", torch.tensor(tuple(std)).reshape(1, -1, 1, 1), persistent=False)
 
     def image_features(self, images: Tensor) -> Tensor:
-        """Raw embeddings float ``[B, D]`` of photos float ``[B, 3, side, side]`` in 0..1."""
+        """Raw embeddings float ``[B, D]`` of images float ``[B, 3, side, side]`` in 0..1."""
         raise NotImplementedError
 
     def text_features(self, tokens: Tensor) -> Tensor:
@@ -43,7 +43,7 @@ class CrossModal(nn.Module):
         raise NotImplementedError
 
     def lengths(self, texts: Sequence[str]) -> list[int]:
-        """Tokens that each sentence needs, start and end counted, before anything is cut."""
+        """Tokens that each caption needs, start and end counted, before anything is cut."""
         raise NotImplementedError
 
     def terms(self, images: Tensor, texts: Tensor) -> dict[str, Tensor]:
@@ -55,7 +55,7 @@ class CrossModal(nn.Module):
         raise NotImplementedError
 
     def after_step(self) -> None:
-        """Keep what must stay in bounds, such as a temperature, there; called after every optimiser step."""
+        """Clamp parameters that have bounds, such as a temperature; called after every optimiser step."""
 
     def normalise(self, images: Tensor) -> Tensor:
         """Shift and scale pixels as the weights expect."""
@@ -64,12 +64,12 @@ class CrossModal(nn.Module):
 
 @dataclass(frozen=True, kw_only=True)
 class ModelSize:
-    """How large a model is, known before it is loaded; the plain values are those of CLIP ViT-B/32.
+    """How large a model is, known before it is loaded; the defaults are those of CLIP ViT-B/32.
 
     Attributes:
-        weights: number of them.
-        side: of its square photos, pixels.
-        kept: numbers that a pair of a photo and a sentence leaves behind for the backward pass, roughly.
+        weights: number of parameters.
+        side: of its square images, pixels.
+        kept: numbers that an image with its caption keeps for the backward pass, roughly.
     """
 
     weights: int = 151_000_000
@@ -86,9 +86,9 @@ class ModelDescriptor(Descriptor):
         make: called with checked parameters; may draw weights from torch's global generator.
         trainable: whether it can be fine-tuned here.
         photos: whether it was trained on photographs; false: it knows the drawn scenes only.
-        trained: false: it starts from random weights, and knows nothing until it is trained here.
+        trained: false: it starts from random weights and must be trained here before it is of use.
         learning_rate: a default for fine-tuning.
-        size: from which the memory of a run is estimated; of a model named by the user a guess.
+        size: the memory of a run is estimated from it; a guess for a model that the user names.
         shipped: file of the weights that come with the program, if any.
     """
 
@@ -106,6 +106,6 @@ class ModelDescriptor(Descriptor):
 
         Raises:
             ParameterError: a parameter is wrong.
-            UserError: weights or libraries cannot be had; the sentence says what to install or point to.
+            UserError: weights or libraries are missing; the message says what to install or point to.
         """
         return self.make(self.checked(parameters))

@@ -63,4 +63,4 @@ def _load(where: str) -> tuple:
     from transformers import BlipForConditionalGeneration, BlipProcessor
 
     processor = BlipProcessor.from_pretrained(where, trust_remote_code=False)
-    return processor, hf_transformers.whole(BlipForConditionalGeneration, where)
+    return processor, hf_transformers.load_network(BlipForConditionalGeneration, where)

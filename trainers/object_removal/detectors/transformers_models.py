@@ -29,7 +29,7 @@ def _load(where: str) -> tuple[Any, nn.Module]:
     from transformers import AutoImageProcessor, AutoModelForObjectDetection
 
     processor = AutoImageProcessor.from_pretrained(where, trust_remote_code=False)
-    return processor, hf_transformers.whole(AutoModelForObjectDetection, where)
+    return processor, hf_transformers.load_network(AutoModelForObjectDetection, where)
 
 
 def _make(chosen: TransformersParameters) -> Callable[[np.ndarray], Raw]:
