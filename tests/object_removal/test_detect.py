@@ -118,7 +118,7 @@ def test_mask_rcnn_draws_silhouettes(monkeypatch):
     net = detection.maskrcnn_resnet50_fpn_v2(
         weights=None, weights_backbone=None, num_classes=91, min_size=64, max_size=96, box_score_thresh=0.0
     )
-    raw = torchvision_models._look(net.eval(), WEIGHTS.meta["categories"], PICTURE)
+    raw = torchvision_models._detect(net.eval(), WEIGHTS.meta["categories"], PICTURE)
     assert len(raw.names) == len(raw.boxes) == len(raw.scores) > 0
     assert raw.masks.dtype == np.bool_ and raw.masks.shape == (len(raw.names), 90, 120)
 

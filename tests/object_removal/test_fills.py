@@ -94,7 +94,7 @@ def test_lama_says_what_it_needs(monkeypatch, tmp_path):
     wrong = tmp_path / "wrong.pt"
     wrong.write_bytes(b"no network")
     monkeypatch.setenv("RANKSCOPE_LAMA", str(wrong))
-    with pytest.raises(UserError, match="no TorchScript file"):
+    with pytest.raises(UserError, match="not a TorchScript file"):
         paint(FILLS["lama"], picture, mask)
 
 

@@ -14,6 +14,7 @@ from trainers.errors import UserError
 from trainers.image_text.base import CrossModal
 from trainers.image_text.encoding import encode_images, encode_texts, squash
 from trainers.object_removal.captions import prompt_templates
+from trainers.object_removal.image import check_image
 from trainers.object_removal.regions import Box, clean_boxes
 
 SMALLEST = 4  # pixels of a side
@@ -75,8 +76,7 @@ def name_box(
 
 
 def _crop(pixels: np.ndarray, box: Box) -> np.ndarray:
-    if pixels.dtype != np.uint8 or pixels.ndim != 3 or pixels.shape[2] != 3:
-        raise UserError(f"An image uint8 [H, W, 3] is needed; got {pixels.dtype} {list(pixels.shape)}.")
+    check_image(pixels)
     height, width = pixels.shape[:2]
     clean = clean_boxes([box], width, height)
     if not clean.boxes:

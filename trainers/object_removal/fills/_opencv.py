@@ -24,8 +24,8 @@ def missing(_parameters: object) -> str | None:
     return None
 
 
-def inpaint(picture: np.ndarray, mask: np.ndarray, radius: float, flag: str) -> np.ndarray:
+def inpaint(image: np.ndarray, mask: np.ndarray, radius: float, flag: str) -> np.ndarray:
     """``cv2.inpaint``; uint8 ``[H, W, 3]``, bool ``[H, W]``, radius in pixels, the name of the method's constant."""
     import cv2
 
-    return cv2.inpaint(picture, mask.astype(np.uint8), radius, getattr(cv2, flag))
+    return cv2.inpaint(image, mask.astype(np.uint8), radius, getattr(cv2, flag))

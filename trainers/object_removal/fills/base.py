@@ -10,6 +10,7 @@ import numpy as np
 
 from trainers.data.captioned.scenes import Scene
 from trainers.errors import DataError, UserError
+from trainers.object_removal.image import check_image
 from trainers.registry import Descriptor
 
 Fill = Callable[[np.ndarray, np.ndarray, Any], np.ndarray]
@@ -61,8 +62,7 @@ def paint(
         UserError: shapes or types do not fit, the mask covers everything, the fill is not available here, or it needs
             a scene and classes and has none.
     """
-    if image.dtype != np.uint8 or image.ndim != 3 or image.shape[2] != 3:
-        raise UserError(f"An image uint8 [H, W, 3] is needed; got {image.dtype} {list(image.shape)}.")
+    check_image(image)
     if mask.dtype != np.bool_ or mask.shape != image.shape[:2]:
         raise UserError(f"A mask bool {list(image.shape[:2])} is needed; got {mask.dtype} {list(mask.shape)}.")
     values = descriptor.checked(parameters or {})
