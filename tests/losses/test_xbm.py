@@ -132,7 +132,7 @@ def test_a_run_gives_memory_to_those_that_take_one():
 
 
 def test_errors():
-    with pytest.raises(UserError, match="size of 0"):
+    with pytest.raises(UserError, match="got 0"):
         CrossBatchMemory(size=0, dim=3)
     with pytest.raises(UserError, match="not both zero"):
         WithMemory(build(), CrossBatchMemory(size=2, dim=5), batch_factor=0, memory_factor=0)

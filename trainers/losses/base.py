@@ -1,4 +1,4 @@
-"""What every loss is: a descriptor for people and programs, and a module for the training loop."""
+"""The base class and the descriptor of losses."""
 
 from __future__ import annotations
 
@@ -21,8 +21,9 @@ class LossModule(nn.Module):
 
     Attributes:
         settings: the loss's checked parameters.
-        queue: how it uses a memory. False: the batch enters it first, and the loss on the batch counts beside the loss
-            against the memory. True: the memory is a queue of earlier keys (the last view), which alone counts.
+        queue: how it uses a cross-batch memory. False: the batch enters it first, and the loss on the batch is added to
+            the loss against the memory. True: it is a queue of earlier keys (the last view), and only the loss against
+            it counts.
         leaves_self_out: its definition leaves a query out of its own candidates, positives or pairs. Then
             :meth:`terms` takes ``own`` too, and treats a query's copy in a gallery as it treats the query in the batch.
     """
@@ -79,7 +80,7 @@ class LossDescriptor(Descriptor):
         family: heading in lists, e.g. ``Hierarchical ranking``.
         paper, year, url: where it comes from.
         equation: the formula in LaTeX, no dollar signs.
-        differs: where its paper and the published code part ways: what the default is, and how to get the other.
+        differs: where its paper and the published code differ: which one the default follows, and how to get the other.
         slow: why it scores less than half of the best loss after equal time on the default encoder, as measured in
             ``docs/encoders.md``; empty for a loss that does not.
         follows_code: of what differs, the default is the code's in something, not the paper's.
@@ -95,7 +96,7 @@ class LossDescriptor(Descriptor):
         proxy_learning_rate: learning rate of the proxies' own Adam; None: the encoder's.
         pair_bytes: memory of one pair of a query and an item at the peak, measured, in float32.
         lists_triplets: its mining lists every triplet of the batch and the memory, which is what takes most memory.
-        alias_of: name of the entry that it equals; an alias can be asked for by name and is left out of menus.
+        alias_of: name of the entry that it equals; an alias can be chosen by name and is left out of lists.
         order: place in lists, families by their first loss; 1000 puts a loss last in its family.
     """
 

@@ -46,7 +46,7 @@ class OwnRanking(LossModule):
         """One term, ``ranking``.
 
         Raises:
-            UserError: no query has a positive, or a gallery came that has no use.
+            UserError: no query has a positive, or there is a gallery and the loss takes none.
         """
         if not self.gallery:
             refuse_gallery(self.title, gallery)

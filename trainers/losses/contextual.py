@@ -108,7 +108,7 @@ class Contextual(LossModule):
         k = _images_per_class(row_labels) if p.k is None else p.k
         if len(rows) <= k:
             raise UserError(
-                f"{TITLE} needs more images in a batch than a neighbourhood holds, k = {k}; {len(rows)} came. "
+                f"{TITLE} needs more images in a batch than a neighbourhood holds, k = {k}; got {len(rows)}. "
                 f"Use more classes in a batch or a smaller k."
             )
         similarity = rows @ rows.T

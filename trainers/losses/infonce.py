@@ -42,7 +42,7 @@ class InfoNCE(LossModule):
         """
         if embeddings.dim() != 3 or embeddings.shape[1] != 2:
             raise UserError(
-                f"InfoNCE needs two views of each image, embeddings [B, 2, D]; {list(embeddings.shape)} came. "
+                f"InfoNCE needs two views of each image, embeddings [B, 2, D]; got {list(embeddings.shape)}. "
                 f"Draw two augmented views of each image."
             )
         query, key = unit(embeddings).unbind(1)

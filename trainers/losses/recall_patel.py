@@ -56,7 +56,7 @@ class PatelRecall(SimilarityLoss):
         if len(temps) != len(parameters.k):
             raise ParameterError(
                 f"RS@k needs one tau_k for all or one for each of the {len(parameters.k)} values of k; "
-                f"{len(parameters.tau_k)} came."
+                f"got {len(parameters.tau_k)}."
             )
         trained = parameters.form == "code"
         self.ranker = SmoothRank(

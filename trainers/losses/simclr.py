@@ -36,7 +36,7 @@ class SimCLR(LossModule):
         refuse_gallery("SimCLR", gallery)
         if embeddings.dim() != 3 or embeddings.shape[1] < 2:
             raise UserError(
-                f"SimCLR needs two or more views of each image, embeddings [B, V, D]; {list(embeddings.shape)} came. "
+                f"SimCLR needs two or more views of each image, embeddings [B, V, D]; got {list(embeddings.shape)}. "
                 f"Draw two augmented views of each image."
             )
         rows, _, image = flatten_views(embeddings, labels)

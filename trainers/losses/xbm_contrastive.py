@@ -67,7 +67,7 @@ DESCRIPTOR = LossDescriptor(
         r"\mathcal{L}=\frac1B\sum_i\Big[\sum_{j:\,y_{ij}=1,\,s_{ij}<1}(1-s_{ij})"
         r"+\sum_{j:\,y_{ij}=0,\,s_{ij}>m}s_{ij}\Big]"
     ),
-    sentence="Pulls images of a class together and pushes close strangers away, against a memory of recent batches.",
+    sentence="Pulls images of a class together and pushes near images of other classes away, in a cross-batch memory.",
     differs=(
         "A negative above the margin costs its cosine s, as in the published code, not s - margin as in a hinge "
         "(`negatives=hinge`); the gradient is the same."
