@@ -1,4 +1,4 @@
-"""Models of the transformers library: optional, from a folder or the Hub, never with code of their own."""
+"""Load models of the optional transformers library from a folder or the Hub, without remote code."""
 
 from __future__ import annotations
 
@@ -27,31 +27,31 @@ def missing(where: str) -> str | None:
     if find_spec("transformers") is None:
         return f"This model needs the transformers library: {INSTALL}"
     if not where.strip():
-        return "A folder or a repository as organisation/name is needed; nothing came."
+        return "A folder or a repository as organisation/name is needed; got nothing."
     if is_folder(where):
         return _folder(where)
     if _REPOSITORY.fullmatch(where) is None:
-        return f"A folder or a repository as organisation/name is needed; {where!r} came."
+        return f"A folder or a repository as organisation/name is needed; got {where!r}."
     from huggingface_hub import constants, try_to_load_from_cache
 
     if constants.HF_HUB_OFFLINE and not isinstance(try_to_load_from_cache(where, "config.json"), str):
         return (
-            f"{where} is not on this machine and HF_HUB_OFFLINE forbids to download it. Unset it, or give the folder "
-            "of a copy."
+            f"{where} is not on this machine and HF_HUB_OFFLINE forbids downloads. Unset it, or give the folder of "
+            "a copy."
         )
     return None
 
 
 def fetch(what: str, where: str, load: Callable[[str], _Loaded]) -> _Loaded:
-    """Call ``load`` with a folder or repository, and put into a sentence whatever the library raises.
+    """Call ``load`` with a folder or repository; whatever the library raises becomes a message for the user.
 
     Args:
         what: the model, for the message.
         where: a folder, or ``organisation/repository`` of the Hub.
-        load: called once, without log lines, and without waiting for a network that is not there.
+        load: called once, with the library's log silenced, and offline where there is no network.
 
     Raises:
-        UserError: the library is not installed, the place may not be opened or holds something else.
+        UserError: the library is not installed, the folder may not be opened or holds something else.
     """
     reason = missing(where)
     if reason is not None:
@@ -62,7 +62,7 @@ def fetch(what: str, where: str, load: Callable[[str], _Loaded]) -> _Loaded:
             return load(where if folder is None else str(folder))
         except UserError:
             raise
-        except Exception as error:  # what the library raises over a file it cannot use has no common kind
+        except Exception as error:  # the library's errors over a file it cannot use have no common class
             lines = [line.strip() for line in str(error).splitlines() if line.strip()]
             raise UserError(
                 f"{what} could not be loaded from {where if folder is None else folder.name!r}. Check the files, or "
@@ -70,8 +70,8 @@ def fetch(what: str, where: str, load: Callable[[str], _Loaded]) -> _Loaded:
             ) from error
 
 
-def whole(kind: Any, where: str) -> Any:
-    """A network with all of its weights, float32 on the CPU; the library alone would draw absent ones at random.
+def load_network(kind: Any, where: str) -> Any:
+    """A network with all of its weights, float32 on the CPU; the library alone would initialise absent ones at random.
 
     Args:
         kind: a class of transformers with ``from_pretrained``.
@@ -85,17 +85,17 @@ def whole(kind: Any, where: str) -> Any:
     net, report = kind.from_pretrained(
         where, dtype=torch.float32, trust_remote_code=False, weights_only=True, output_loading_info=True
     )
-    absent = sorted(key for key in report["missing_keys"] if not key.endswith("num_batches_tracked"))  # mere counters
+    absent = sorted(key for key in report["missing_keys"] if not key.endswith("num_batches_tracked"))  # only counters
     if absent:
         raise UserError(
             f"{Path(where).name} holds no weights for {absent[0]} and {len(absent) - 1} more: it is a model of another "
-            f"kind than {kind.__name__}. Give one of that kind."
+            f"class than {kind.__name__}. Give one of that class."
         )
     return net.eval()
 
 
 def is_folder(where: str) -> bool:
-    """Whether a text means a folder and no repository; one that may not be opened is not looked for."""
+    """Whether a text means a folder, not a repository; folders that may not be opened are not looked for."""
     if where.startswith(("/", "\\", ".", "~")) or Path(where).is_absolute():
         return True
     return access.allowed(Path(where)) and Path(where).is_dir()

@@ -1,21 +1,25 @@
-"""Parameters as frozen dataclasses whose fields carry range and help.
+"""Parameters as frozen dataclasses whose fields carry range and help, and the text that spells a choice with them.
 
 One declaration feeds the page's controls, the command line's flags, the validation and the catalogue page.
 
     @dataclass(frozen=True, kw_only=True)
     class SupConParameters:
         temperature: float = parameter(0.1, low=0.01, high=1.0, log=True, help="Lower makes hard pairs count more.")
+
+:func:`parse_choice` reads ``supcon:temperature=0.2`` for the command line, the page and the API.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import importlib
+import json
 import math
 import types
 import typing
 from collections.abc import Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any, TypeGuard
 
 from trainers.errors import ParameterError
@@ -42,6 +46,7 @@ class Rule:
         title: its label; the name in words if empty.
         flag: its name on the command line; the field's own name if empty.
         registry: ``module:NAME`` of the registry that a :class:`Choice` chooses from; imported when it is needed.
+        main: its value may be written without its name, as in ``open_clip:ViT-B-32``.
     """
 
     help: str
@@ -54,6 +59,7 @@ class Rule:
     title: str = ""
     flag: str = ""
     registry: str = ""
+    main: bool = False
 
     def entries(self) -> Mapping[str, Any]:
         """The registry's descriptors by name."""
@@ -120,7 +126,7 @@ def check_all(parameters: Any, owner: str) -> None:
 
 
 def make(parameters: type, values: Mapping[str, Any], owner: str) -> Any:
-    """Build and validate: unknown names, wrong types and values out of range are said, never corrected.
+    """Build and validate; unknown names, wrong types and values out of range are refused, never corrected.
 
     Args:
         parameters: the frozen dataclass.
@@ -148,6 +154,38 @@ def check(spec: Spec, value: Any, owner: str) -> Any:
         items = list(value) if isinstance(value, (list, tuple)) else [value]
         return tuple(_scalar(spec, item, spec.item or float, owner) for item in items)
     return _scalar(spec, value, spec.type, owner)
+
+
+def parse_choice(text: str, family: Mapping[str, Any] = MappingProxyType({})) -> tuple[str, dict[str, Any]]:
+    """Read ``name[:parameter=value,...]``, for example ``happier:alpha=5,preset=sop`` or ``open_clip:ViT-B-32``.
+
+    Lists are written ``k=1;2;4``. The value of the main parameter may come first without its name and
+    may hold commas, as a path does.
+
+    Args:
+        text: as typed.
+        family: descriptors by name. Of one that is among them, text parameters are kept as they are written and the
+            main parameter needs no name; other values are read as JSON where they are JSON.
+
+    Returns:
+        The name and the parameters, not yet checked.
+
+    Raises:
+        ParameterError: a part has no ``=``.
+    """
+    name, _, rest = text.strip().partition(":")
+    known = {spec.name: spec for spec in specs(family[name].parameters)} if name in family else {}
+    main = next((spec.name for spec in known.values() if spec.rule.main), None)
+    values: dict[str, str] = {}
+    for part in rest.split(",") if rest else ():
+        key, equals, value = part.partition("=")
+        if main is not None and not (equals and key.isidentifier()) and set(values) <= {main}:
+            values[main] = f"{values[main]},{part}" if main in values else part
+        elif equals:
+            values[key] = value
+        elif part:
+            raise ParameterError(f"NAME:PARAMETER=VALUE,... was needed; {part!r} has no '='.")
+    return name, {key: _read(value, known.get(key)) for key, value in values.items()}
 
 
 def is_number(value: object) -> TypeGuard[int | float]:
@@ -217,6 +255,21 @@ def _check_entry(spec: Spec, choice: Choice | str) -> None:
         raise ParameterError(f"There is no {what} {name!r:.60}; choose from {', '.join(entries)}.")
     if isinstance(choice, Choice):
         make(entries[name].parameters, dict(choice.parameters), entries[name].title)
+
+
+def _read(text: str, spec: Spec | None) -> Any:
+    """A value as typed; of a text parameter that must be given, the text itself."""
+    if spec is not None and spec.type is str and not spec.optional:
+        return text
+    items = [_value(item) for item in text.split(";")]
+    return items if ";" in text else items[0]
+
+
+def _value(text: str) -> Any:
+    try:
+        return json.loads({"none": "null", "None": "null", "True": "true", "False": "false"}.get(text, text))
+    except json.JSONDecodeError:
+        return text
 
 
 def _resolve(hint: Any) -> tuple[type, type | None, bool]:

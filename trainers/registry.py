@@ -1,17 +1,68 @@
 """One descriptor per file, found by one small loader.
 
-A family (losses, encoders, data sources, samplers, tabs) is a package; every module in it that defines
-``DESCRIPTOR`` (or ``DESCRIPTORS``, a tuple, for presets and variants) adds entries under ``descriptor.name``.
-Adding a thing is adding a file.
+A family (losses, encoders, image-text models, fills, samplers, tabs) is a package; every public module in it that
+defines ``DESCRIPTOR`` (or ``DESCRIPTORS``, a tuple, for presets and variants) adds entries under ``descriptor.name``.
+Adding a file adds an entry.
 """
 
 from __future__ import annotations
 
 import importlib
 import pkgutil
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from types import MappingProxyType, ModuleType
 from typing import Any
+
+from trainers.parameters import make
+
+
+@dataclass(frozen=True, kw_only=True)
+class NoParameters:
+    """For entries without parameters."""
+
+
+def available(_parameters: Any) -> str | None:
+    """For entries that need nothing beyond the program: nothing is missing."""
+    return None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Descriptor:
+    """What every entry of a registry states.
+
+    Attributes:
+        name: key in the registry, as written in settings.
+        title: as printed.
+        sentence: what it is, one plain sentence.
+        parameters: frozen dataclass of its parameters, see :mod:`trainers.parameters`.
+        missing: called with checked parameters; None if the entry can be used now, else a sentence with what to
+            install or point to. Cheap: it loads nothing.
+        order: place in lists, smaller first.
+    """
+
+    name: str
+    title: str
+    sentence: str
+    parameters: type = NoParameters
+    missing: Callable[[Any], str | None] = available
+    order: int = 100
+
+    def checked(self, values: Mapping[str, Any]) -> Any:
+        """The parameters, validated; those not given take their defaults.
+
+        Raises:
+            ParameterError: one is unknown, of the wrong type or out of range.
+        """
+        return make(self.parameters, values, self.title)
+
+    def lacking(self, values: Mapping[str, Any] = MappingProxyType({})) -> str | None:
+        """:attr:`missing` with parameters by name.
+
+        Raises:
+            ParameterError: one is wrong.
+        """
+        return self.missing(self.checked(values))
 
 
 def load(package: ModuleType) -> Mapping[str, Any]:
@@ -20,16 +71,15 @@ def load(package: ModuleType) -> Mapping[str, Any]:
     Raises:
         ValueError: two modules define the same name.
     """
-    found: dict[str, Any] = {}
+    entries: dict[str, Any] = {}
     for info in pkgutil.iter_modules(package.__path__):
         if info.name.startswith("_"):
             continue
         module = importlib.import_module(f"{package.__name__}.{info.name}")
-        entries = getattr(module, "DESCRIPTORS", ())
         single = getattr(module, "DESCRIPTOR", None)
-        for descriptor in (*entries, *((single,) if single is not None else ())):
-            if descriptor.name in found:
+        for descriptor in (*getattr(module, "DESCRIPTORS", ()), *(() if single is None else (single,))):
+            if descriptor.name in entries:
                 raise ValueError(f"{package.__name__}: two descriptors are named {descriptor.name!r}; rename one")
-            found[descriptor.name] = descriptor
-    ordered = sorted(found.values(), key=lambda d: (getattr(d, "order", 100), d.name))
-    return MappingProxyType({d.name: d for d in ordered})
+            entries[descriptor.name] = descriptor
+    ordered = sorted(entries.values(), key=lambda entry: (getattr(entry, "order", 100), entry.name))
+    return MappingProxyType({entry.name: entry for entry in ordered})

@@ -62,7 +62,7 @@ def main(argv: list[str]) -> int:
         if arguments.mend_steps:
             again = Choice(name="tiny_clip", parameters={"weights": str(base)})
             config = _config(arguments, again, {}, arguments.mend_steps, MODELS["tiny_clip"].learning_rate)
-            train(config, mended, "Tiny CLIP, mended", f"{COMMAND} --keep-base")
+            train(config, mended, "Tiny CLIP, fine-tuned", f"{COMMAND} --keep-base")
     except UserError as error:
         print(f"rankscope: {error}", file=sys.stderr)
         return 1

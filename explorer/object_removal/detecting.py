@@ -41,7 +41,7 @@ class Detecting:
                 "name": one.name,
                 "title": one.title,
                 "sentence": one.sentence,
-                "missing": one.missing(one.checked({})),
+                "missing": one.lacking(),
             }
             for one in detectors().values()
         ]

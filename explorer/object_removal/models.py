@@ -22,9 +22,10 @@ from trainers.data import access
 from trainers.errors import DataError, RunError, UserError
 from trainers.hf_transformers import is_folder
 from trainers.image_text.base import CrossModal, ModelDescriptor
-from trainers.image_text.encoding import encode_photos, encode_texts, squash
+from trainers.image_text.encoding import encode_images, encode_texts, squash
 from trainers.image_text.models import MODELS
 from trainers.kinds.finetuning.config import FinetuningConfig
+from trainers.parameters import parse_choice
 from trainers.runs.damage import reading
 
 LOADED = 3
@@ -108,7 +109,7 @@ class Loaded:
     def images(self, images: Tensor) -> Tensor:
         """Unit embeddings float32 ``[N, D]`` of photos uint8 ``[N, 3, side, side]``."""
         with self._lock:
-            return encode_photos(self._model, images)
+            return encode_images(self._model, images)
 
     def texts(self, texts: Sequence[str]) -> Tensor:
         """Unit embeddings float32 ``[N, D]`` of sentences."""
@@ -225,21 +226,17 @@ class Models:
         match = _RUN.fullmatch(name)
         return 0 if match is None else _checkpoint_time(self._library.get(match.group(1)))
 
-    def _parsed(self, name: str) -> tuple[ModelDescriptor, dict[str, Any]]:
-        """``open_clip:ViT-B-32`` is the menu's ``open_clip`` with its first parameter set."""
-        first, _, rest = name.partition(":")
-        descriptor = self._menu.get(first)
+    def _parsed(self, text: str) -> tuple[ModelDescriptor, dict[str, Any]]:
+        """A model of the registry as :func:`trainers.parameters.parse_choice` reads it."""
+        descriptor = self._menu.get(text.partition(":")[0])
         if descriptor is None:
-            raise GoneError(f"There is no model {name[:80]!r}; there are {', '.join(self._menu)}.")
-        if not rest:
-            return descriptor, {}
-        fields = list(getattr(descriptor.parameters, "__dataclass_fields__", {}))
-        if not fields:
-            raise DataError(f"{descriptor.title} has no variants; {rest[:80]!r} came.")
-        if self._public:  # anybody could have anything downloaded
+            raise GoneError(f"There is no model {text[:80]!r}; there are {', '.join(self._menu)}.")
+        if ":" in text and self._public:  # anybody could have anything downloaded
             raise DataError("On a public page only the models of the list can be asked. Choose one of them.")
-        self.check_place(rest)
-        return descriptor, {fields[0]: rest}
+        _, values = parse_choice(text, self._menu)
+        for value in values.values():
+            self.check_place(str(value))
+        return descriptor, values
 
     def check_place(self, text: str) -> None:
         """Weights from a folder only where folders may be opened.
@@ -281,7 +278,7 @@ def weights_digest(model: CrossModal) -> str:
 
 def _known(descriptor: ModelDescriptor, name: str, parameters: Mapping[str, Any] | None = None) -> Known:
     values = parameters or {}
-    missing = descriptor.missing(descriptor.checked(values))
+    missing = descriptor.lacking(values)
     return Known(
         name=name,
         title=descriptor.title if not values else f"{descriptor.title} {name.partition(':')[2]}",

@@ -150,7 +150,7 @@ def fill_named(name: str) -> FillDescriptor:
         RequestError: there is none of that name.
     """
     if name not in FILLS:
-        raise RequestError(f"There is no fill {name[:40]!r}; choose from {', '.join((*FILLS, RERENDER))}.")
+        raise RequestError(f"There is no fill {name[:40]!r}; choose from {', '.join(FILLS)}.")
     return FILLS[name]
 
 

@@ -53,7 +53,7 @@ class Scorer:
         fill = fields.text("fill", "telea")
         if fill == RERENDER and not group.drawn:
             raise DataError("Only the drawn scenes can be drawn again without an object. Choose another fill.")
-        if fill != RERENDER and (missing := fill_named(fill).missing()) is not None:
+        if fill != RERENDER and (missing := fill_named(fill).lacking()) is not None:
             raise DataError(missing)
         models = tuple(dict.fromkeys(fields.texts("models", LOADED)))
         for name in models:

@@ -167,7 +167,7 @@ class Objects:
 
     def _fills(self) -> list[dict[str, Any]]:
         return [
-            {"name": one.name, "title": one.title, "sentence": one.sentence, "missing": one.missing()}
+            {"name": one.name, "title": one.title, "sentence": one.sentence, "missing": one.lacking()}
             for one in FILLS.values()
         ]
 

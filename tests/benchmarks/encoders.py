@@ -25,7 +25,6 @@ import torch
 
 from tests.campaigns._table import markdown, placed
 from tests.shared import SHARED
-from trainers.cli.flags import parse_choice
 from trainers.config import DataChoice
 from trainers.data import load_data
 from trainers.data.base import LoadedData, silent
@@ -37,6 +36,7 @@ from trainers.kinds.metric_learning.evaluation import embed
 from trainers.losses import LOSSES
 from trainers.losses._memory import give_memory
 from trainers.metrics import evaluate
+from trainers.parameters import parse_choice
 from trainers.samplers import SAMPLERS
 from trainers.training import schedule
 from trainers.training.stage import Stage

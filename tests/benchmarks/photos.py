@@ -15,16 +15,15 @@ from typing import Any
 
 import torch
 
-from trainers.cli.flags import parse_choice
 from trainers.config import SceneChoice
 from trainers.data.captioned.loader import load_scenes
-from trainers.image_text.encoding import encode_photos, encode_texts
+from trainers.image_text.encoding import encode_images, encode_texts
 from trainers.image_text.models import MODELS
 from trainers.kinds.finetuning.config import FinetuningConfig
 from trainers.kinds.finetuning.loop import FinetuningLoop
 from trainers.object_removal.benchmark import Examiner, make_exam
 from trainers.object_removal.vocabulary import load_words
-from trainers.parameters import Choice
+from trainers.parameters import Choice, parse_choice
 from trainers.runs import RunFolder
 
 
@@ -51,7 +50,7 @@ def main() -> None:
         lambda: make_exam(whole, words, model.side, fill=given.fill, every=True),
     )
     print(f"{count} photos, {len(exam.queries)} allowed removals, {len(exam.gallery)} sentences: {exam.tally}")
-    clock("encode photos", len(exam.photos), lambda: encode_photos(model, exam.photos))
+    clock("encode photos", len(exam.photos), lambda: encode_images(model, exam.photos))
     clock("encode sentences", len(exam.gallery), lambda: encode_texts(model, exam.gallery))
     marks = clock("ODmAP, recall both ways", len(exam.queries), lambda: Examiner(exam, model).ask(model))
     for key in ("ODmAP_at_1", "ODmAP_at_5", "ODmAP_at_10", "hallucination_at_1", "i2t_R_at_1", "t2i_R_at_1"):

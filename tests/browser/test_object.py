@@ -122,7 +122,9 @@ def test_the_first_answer_says_what_goes_on_behind_it(browser: Browser, site: Si
         page.route("**/objects/ask", answered)
         page.get_by_role("tab", name="Remove an object").click()
         line, bar = page.locator(".rs-behind [role=status]"), page.locator(".rs-behind progress")
-        expect(line).to_contain_text("Tiny CLIP and Tiny CLIP, mended: reading sentences: 512 of 20,000", timeout=FIRST)
+        expect(line).to_contain_text(
+            "Tiny CLIP and Tiny CLIP, fine-tuned: reading sentences: 512 of 20,000", timeout=FIRST
+        )
         expect(bar).to_have_js_property("value", 0.25)
         expect(line).to_contain_text("background: Tiny CLIP: reading sentences", timeout=FIRST)
         expect(bar).to_have_js_property("value", 0.75)

@@ -2,31 +2,20 @@
 
 from __future__ import annotations
 
-import dataclasses
-
 import numpy as np
 import pytest
 import torch
 
-from trainers.errors import ParameterError, UserError
-from trainers.image_text.encoding import encode_photos, encode_texts
+from trainers.data.synthetic.scenes import DrawnScenes, drawn_scenes
+from trainers.errors import DataError, ParameterError, UserError
+from trainers.image_text.encoding import encode_images, encode_texts
 from trainers.image_text.models import MODELS
-from trainers.object_removal.detectors import DETECTORS
 from trainers.object_removal.fills import FILLS, paint
-from trainers.parameters import specs
+from trainers.object_removal.image import read_picture
+from trainers.object_removal.pairs import scaled_mask
 
-MENUS = {**MODELS, **DETECTORS, **FILLS}
 HERE = [name for name, model in MODELS.items() if name.startswith("tiny") or name == "vsepp"]
 TEXTS = ["a dog on the grass", "two cats", "", "ein Hund auf der Wiese", "word " * 300]
-
-
-@pytest.mark.parametrize("name", MENUS)
-def test_an_entry_says_what_it_is(name):
-    entry = MENUS[name]
-    assert entry.name == name and entry.title and entry.sentence.endswith(".") and len(entry.sentence) < 140
-    assert dataclasses.is_dataclass(entry.parameters)
-    for spec in specs(entry.parameters):
-        assert spec.rule.help
 
 
 @pytest.mark.parametrize("name", HERE)
@@ -41,7 +30,7 @@ def test_parameters_are_checked_and_what_is_missing_is_a_sentence(name):
     model = MODELS[name]
     with pytest.raises(ParameterError, match="no parameter 'nonsense'"):
         model.build({"nonsense": 1})
-    reason = model.missing(model.checked({}))
+    reason = model.lacking()
     if reason is not None:
         assert reason[0].isupper() and len(reason) > 20
         with pytest.raises(UserError):
@@ -53,13 +42,13 @@ def test_a_model_embeds_photos_and_sentences_into_one_space(name):
     torch.manual_seed(0)
     model = MODELS[name].build({}).eval()
     photos = torch.randint(0, 256, (3, 3, model.side, model.side), dtype=torch.uint8)
-    seen, read = encode_photos(model, photos), encode_texts(model, TEXTS)
+    seen, read = encode_images(model, photos), encode_texts(model, TEXTS)
     assert seen.shape[1] == read.shape[1] and seen.shape[0] == 3 and read.shape[0] == len(TEXTS)
     for found in (seen, read):
         assert found.dtype == torch.float32 and torch.allclose(found.norm(dim=1), torch.ones(len(found)), atol=1e-4)
     # a sentence's embedding depends on nothing else in its batch, a photo's neither
     assert torch.allclose(encode_texts(model, TEXTS[1:2]), read[1:2], atol=1e-5)
-    assert torch.allclose(encode_photos(model, photos[2:]), seen[2:], atol=1e-5)
+    assert torch.allclose(encode_images(model, photos[2:]), seen[2:], atol=1e-5)
     tokens = model.tokenise(TEXTS)
     assert tokens.shape == (len(TEXTS), model.context) and tokens.dtype == torch.int64
     lengths = model.lengths(TEXTS)
@@ -88,13 +77,25 @@ def test_a_model_that_can_be_mended_descends_its_own_loss(name):
 
 @pytest.mark.parametrize("name", FILLS)
 def test_a_fill_changes_the_region_and_nothing_else(name):
-    picture = np.random.default_rng(0).integers(0, 256, (48, 64, 3), np.uint8)
-    mask = np.zeros((48, 64), dtype=bool)
-    mask[10:30, 20:40] = True
-    fill = FILLS[name]
-    if fill.missing() is not None:
+    """Of a drawn scene, of which every fill can take out a class."""
+    scene = drawn_scenes(DrawnScenes(train=1, val=1, test=1)).splits["test"][0]
+    picture, removed = read_picture(scene.load()), scene.classes[-1:]
+    mask = scaled_mask(picture, scene.boxes, scene.classes, removed)
+    given = (FILLS[name], picture.pixels, mask)
+    if FILLS[name].lacking() is not None:
         with pytest.raises(UserError):
-            paint(fill, picture, mask)
+            paint(*given, scene=scene, removed=removed)
         return
-    painted = paint(fill, picture, mask)
-    assert (painted == picture)[~mask].all() and (painted != picture)[mask].any()
+    painted = paint(*given, scene=scene, removed=removed)
+    assert (painted == picture.pixels)[~mask].all() and (painted != picture.pixels)[mask].any()
+
+
+@pytest.mark.parametrize("name", [name for name, fill in FILLS.items() if fill.redraw is not None])
+def test_a_fill_that_needs_the_scene_says_so(name):
+    scene = drawn_scenes(DrawnScenes(train=1, val=1, test=1)).splits["test"][0]
+    pixels, mask = read_picture(scene.load()).pixels, np.zeros((scene.height, scene.width), dtype=bool)
+    assert FILLS[name].unfit(scene) is None and FILLS[name].unfit(None) is not None
+    with pytest.raises(DataError, match="Only the drawn scenes"):
+        paint(FILLS[name], pixels, mask, removed=scene.classes[:1])
+    with pytest.raises(DataError, match="whole objects"):
+        paint(FILLS[name], pixels, mask, scene=scene)

@@ -33,7 +33,7 @@ PHOTO = (120, 80)
 
 @dataclass(frozen=True, kw_only=True)
 class Seed:
-    seed: int = parameter(0, low=0, high=9, help="Of the weights.")
+    seed: int = parameter(0, low=0, high=9, help="Of the weights.", main=True)
 
 
 class Words(CrossModal):

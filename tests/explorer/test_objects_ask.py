@@ -32,7 +32,7 @@ from tests.explorer.small_world import (
     small_set,
 )
 from trainers.data.captioned.scenes import SceneSet
-from trainers.image_text.encoding import encode_photos, encode_texts, squash
+from trainers.image_text.encoding import encode_images, encode_texts, squash
 from trainers.kinds.finetuning.config import FinetuningConfig
 from trainers.object_removal.captions import classes_of
 from trainers.object_removal.fills import FILLS, paint
@@ -121,7 +121,7 @@ def test_the_reply_is_what_the_pieces_give(tab: Tab) -> None:
     for model, seed in zip(reply["models"], (1, 2), strict=True):
         net = Words(seed)
         answers = encode_texts(net, texts)
-        near = encode_photos(net, torch.stack([squash(one, net.side) for one in (before, after)])) @ answers.T
+        near = encode_images(net, torch.stack([squash(one, net.side) for one in (before, after)])) @ answers.T
         for name, row in (("original", 0), ("removed", 1)):
             shown = model[name]
             best = near[row].topk(7).values.tolist()

@@ -109,9 +109,9 @@ def test_a_photo_of_a_run(near: Tab) -> None:
         ({"index": 99999}, 404, "no point 99999"),
         ({"index": -1}, 400, "whole number"),
         ({"remove": {}}, 400, "classes, boxes or strokes"),
-        ({"remove": {"boxes": [[0, 0, 1, 1]]}}, 400, "whole picture"),
+        ({"remove": {"boxes": [[0, 0, 1, 1]]}}, 400, "whole image"),
         ({"remove": {"boxes": [[None, None, None, None]]}}, 400, "no area"),
-        ({"fill": "rerender"}, 400, "no fill"),
+        ({"fill": "rerender"}, 400, "Only the drawn scenes"),
         ({"k": 0}, 400, "whole number"),
     ],
 )

@@ -40,7 +40,7 @@ BOX = {"class": "dog", "boxes": [[0.1, 0.1, 0.4, 0.5]]}
         ({"remove": {"class": "", "boxes": [[0, 0, 0.5, 0.5]]}}, 400, "Say in words"),
         ({"remove": {"class": "!?…", "boxes": [[0, 0, 0.5, 0.5]]}}, 400, "Say in words"),
         ({"remove": {"class": "x" * 61, "boxes": [[0, 0, 0.5, 0.5]]}}, 400, "at most 60"),
-        ({"remove": {"class": "dog", "boxes": [[0, 0, 1, 1]]}}, 400, "whole picture"),
+        ({"remove": {"class": "dog", "boxes": [[0, 0, 1, 1]]}}, 400, "whole image"),
         ({"remove": {"class": "dog", "boxes": [[0.2, 0.2, 0.2, 0.9]]}}, 400, "no area"),
         ({"remove": {"class": "dog", "boxes": [[2, 2, 3, 3]]}}, 400, "no area"),
         ({"remove": {"class": "dog", "boxes": [[None, 0, 1, 1]]}}, 400, "no area"),
@@ -289,7 +289,7 @@ def test_folders_with_weights_open_only_where_folders_may(tab: Tab, monkeypatch:
     monkeypatch.setenv("RANKSCOPE_FOLDERS", "off")
     reply = tab.post("ask", tab.asked(models=["large:local-dir:weights"]))
     assert reply.status_code == 400 and "folders of this machine cannot be opened" in reply.json()["error"]
-    assert tab.objects.models.choice("large:7") == ("large", {"seed": "7"})
+    assert tab.objects.models.choice("large:7") == ("large", {"seed": 7})
 
 
 def test_a_public_page_reads_fewer_photos(tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ from explorer.object_removal.parts import parts, verdict
 from explorer.object_removal.query import ranked
 from tests.explorer.small_world import GALLERY, Tab, Words, load, sentences, small_set
 from trainers.data.captioned.scenes import SceneSet
-from trainers.image_text.encoding import encode_photos, encode_texts, squash
+from trainers.image_text.encoding import encode_images, encode_texts, squash
 from trainers.metrics.bitmasks import CORRECT
 from trainers.metrics.counterfactual import counterfactual
 from trainers.metrics.image_text import recall_both_ways
@@ -52,11 +52,11 @@ def by_hand(seed: int) -> tuple[dict[str, np.ndarray], int]:
     texts = sentences(found)
     done = list(removals(found.splits["test"], FILLS["telea"], every=True))
     present, removed = class_tables([one.judgement for one in done], words.classes)
-    queries = encode_photos(net, torch.stack([squash(one.pixels, net.side) for one in done]))
+    queries = encode_images(net, torch.stack([squash(one.pixels, net.side) for one in done]))
     tables = [torch.from_numpy(one) for one in (mention_table(texts, words), present, removed)]
     values = counterfactual(queries, encode_texts(net, texts), *tables).values
     scenes = found.splits["test"]
-    photos = encode_photos(net, torch.stack([squash(read_picture(s.load() or b"").pixels, net.side) for s in scenes]))
+    photos = encode_images(net, torch.stack([squash(read_picture(s.load() or b"").pixels, net.side) for s in scenes]))
     own = [(text, place) for place, scene in enumerate(scenes) for text in scene.captions]
     numbers: dict[str, int] = {}
     said = torch.tensor([numbers.setdefault(text, len(numbers)) for text, _ in own])

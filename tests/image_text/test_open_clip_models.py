@@ -13,9 +13,9 @@ import torch
 from safetensors.torch import save_file
 
 from trainers.errors import UserError
-from trainers.image_text.encoding import encode_photos, encode_texts
+from trainers.image_text.encoding import encode_images, encode_texts
 from trainers.image_text.models import MODELS
-from trainers.image_text.models._open_clip_source import MENU, missing
+from trainers.image_text.models._open_clip_source import REGISTERED, missing
 
 TEXT = {"context_length": 20, "vocab_size": 49_408, "width": 16, "heads": 2, "layers": 1}
 VISION = {"image_size": 32, "patch_size": 16, "width": 16, "head_width": 8, "layers": 1}
@@ -67,9 +67,9 @@ def test_a_folder_is_loaded_as_open_clip_does(tmp_path):
     tokens = open_clip.get_tokenizer(f"local-dir:{tmp_path / 'clip'}")(SENTENCES)
     with torch.no_grad():
         expected = net.encode_image(shifted, normalize=True), net.encode_text(tokens, normalize=True)
-    torch.testing.assert_close(encode_photos(model, images), expected[0])
+    torch.testing.assert_close(encode_images(model, images), expected[0])
     torch.testing.assert_close(encode_texts(model, SENTENCES), expected[1])
-    assert MODELS["open_clip"].missing(MODELS["open_clip"].checked({"model": f"local-dir:{tmp_path / 'clip'}"})) is None
+    assert MODELS["open_clip"].lacking({"model": f"local-dir:{tmp_path / 'clip'}"}) is None
 
 
 def test_half_weights_are_lifted(tmp_path):
@@ -155,7 +155,7 @@ def test_what_can_be_wrong_with_a_folder(tmp_path):
     (bare / "open_clip_config.json").write_text(json.dumps({"model_cfg": tiny()}))
     with refused("no weights"):
         build(f"local-dir:{bare}")
-    assert "no weights" in MODELS["open_clip"].missing(MODELS["open_clip"].checked({"model": f"local-dir:{bare}"}))
+    assert "no weights" in MODELS["open_clip"].lacking({"model": f"local-dir:{bare}"})
     (bare / "open_clip_model.safetensors").write_bytes(b"nothing")
     with refused("could not be loaded"):
         build(f"local-dir:{bare}")
@@ -220,7 +220,7 @@ def test_without_network(monkeypatch, tmp_path):
         ("clip_vit_b32", {}),
     ):
         entry = MODELS[name]
-        assert "local-dir:" in entry.missing(entry.checked(parameters))
+        assert "local-dir:" in entry.lacking(parameters)
     with pytest.raises(UserError, match="cannot be downloaded now"):
         build("hf-hub:nobody/nothing")
     with pytest.raises(UserError, match="check the network"):
@@ -237,10 +237,10 @@ def test_a_repository_in_the_cache(monkeypatch, tmp_path):
     (place / "snapshots").mkdir()
     net = write(place / "snapshots" / ("0" * 40), tiny())
     entry = MODELS["open_clip"]
-    assert entry.missing(entry.checked({"model": "hf-hub:someone/small"})) is None
+    assert entry.lacking({"model": "hf-hub:someone/small"}) is None
     torch.testing.assert_close(build("hf-hub:someone/small").net.visual.proj, net.visual.proj)
     (place / "snapshots" / ("0" * 40) / "open_clip_model.safetensors").unlink()
-    assert "cannot be downloaded" in entry.missing(entry.checked({"model": "hf-hub:someone/small"}))
+    assert "cannot be downloaded" in entry.lacking({"model": "hf-hub:someone/small"})
     with pytest.raises(UserError, match="check the network"):
         build("hf-hub:someone/small")
 
@@ -266,7 +266,7 @@ def test_without_transformers_the_line_that_installs_it(tmp_path, monkeypatch):
     (tmp_path / "hf" / "open_clip_config.json").write_text(json.dumps(config))
     for name, parameters in (("open_clip", {"model": f"local-dir:{tmp_path / 'hf'}"}), ("siglip_b16", {})):
         entry = MODELS[name]
-        assert "pip install transformers" in entry.missing(entry.checked(parameters))
+        assert "pip install transformers" in entry.lacking(parameters)
         with pytest.raises(UserError, match="pip install transformers"):
             entry.build(parameters)
 
@@ -311,7 +311,7 @@ def test_unknown_weights_inside_a_file(tmp_path, builtin):
         build(builtin, str(tmp_path / "list.pt"))
 
 
-@pytest.mark.parametrize(("name", "tag"), list(MENU), ids="/".join)
+@pytest.mark.parametrize(("name", "tag"), list(REGISTERED), ids="/".join)
 @pytest.mark.parametrize("transformers", [True, False], ids=["with transformers", "without"])
 def test_the_menu_is_told_without_open_clip_as_open_clip_would(name, tag, transformers, monkeypatch, tmp_path):
     """Listing the models imports nothing that takes seconds, and says the same."""
@@ -319,9 +319,9 @@ def test_the_menu_is_told_without_open_clip_as_open_clip_would(name, tag, transf
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path))
     if not transformers:
         monkeypatch.setitem(sys.modules, "transformers", None)
-    repository, foreign = MENU[name, tag]
+    repository, hf_tokenizer = REGISTERED[name, tag]
     assert open_clip.get_pretrained_cfg(name, tag)["hf_hub"] == f"{repository}/"
-    assert foreign == bool(open_clip.get_model_config(name)["text_cfg"].get("hf_tokenizer_name"))
+    assert hf_tokenizer == bool(open_clip.get_model_config(name)["text_cfg"].get("hf_tokenizer_name"))
     place = tmp_path / f"models--{repository.replace('/', '--')}"
     for cached in (False, True):
         if cached:
@@ -334,10 +334,10 @@ def test_the_menu_is_told_without_open_clip_as_open_clip_would(name, tag, transf
             patch.delitem(sys.modules, "open_clip")
             short = missing(name, tag)
             assert "open_clip" not in sys.modules
-        assert short == long and (long is None) == (cached and (transformers or not foreign))
+        assert short == long and (long is None) == (cached and (transformers or not hf_tokenizer))
 
 
 def test_the_menu_has_every_choice_that_is_listed():
     chosen = [entry.checked({}) for entry in MODELS.values()]
     tags = {one.pretrained for one in chosen if hasattr(one, "pretrained")}
-    assert tags == {tag for _, tag in MENU}
+    assert tags == {tag for _, tag in REGISTERED}

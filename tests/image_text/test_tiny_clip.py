@@ -11,7 +11,7 @@ import torch.nn.functional as F  # noqa: N812
 
 from trainers.errors import DataError, RunError
 from trainers.image_text import tokenizer
-from trainers.image_text.encoding import encode_photos, encode_texts, squash
+from trainers.image_text.encoding import encode_images, encode_texts, squash
 from trainers.image_text.models import MODELS
 from trainers.image_text.models.tiny_clip import ASSETS, CONTEXT, SIDE, WEIGHTS, TinyClip, load_weights, save_folder
 
@@ -32,7 +32,7 @@ def test_half_precision_on_disk_is_as_good_as_the_model(folder):
     again = TinyClip("clip").eval()
     load_weights(again, place)
     photos = torch.randint(0, 256, (4, 3, SIDE, SIDE), dtype=torch.uint8, generator=torch.Generator().manual_seed(1))
-    assert torch.allclose(encode_photos(model, photos), encode_photos(again, photos), atol=5e-3)
+    assert torch.allclose(encode_images(model, photos), encode_images(again, photos), atol=5e-3)
     assert torch.allclose(encode_texts(model, SENTENCES), encode_texts(again, SENTENCES), atol=5e-3)
 
 
@@ -90,7 +90,7 @@ def test_each_loss_can_be_descended(loss):
 
 def test_missing_damaged_and_foreign_weights_are_said(tmp_path, folder):
     menu = MODELS["tiny_clip"]
-    assert "There are no weights" in menu.missing(menu.checked({"weights": str(tmp_path)}))
+    assert "There are no weights" in menu.lacking({"weights": str(tmp_path)})
     with pytest.raises(RunError, match="missing or damaged"):
         menu.build({"weights": str(tmp_path)})
     (tmp_path / WEIGHTS).write_bytes(b"not a safetensors file")

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from trainers.errors import ParameterError
-from trainers.image_text.encoding import encode_photos, encode_texts
+from trainers.image_text.encoding import encode_images, encode_texts
 from trainers.image_text.models import MODELS
 
 SMALL = {"dim": 32, "width": 6, "words": 16, "side": 32}
@@ -47,7 +47,7 @@ def test_it_learns_what_is_where(model):
         optimiser.step()
         losses.append(loss.item())
     assert losses[-1] < 0.25 * losses[0]
-    similarity = encode_photos(model, images) @ encode_texts(model, texts).T
+    similarity = encode_images(model, images) @ encode_texts(model, texts).T
     assert similarity.argmax(1).tolist() == list(range(8))
 
 

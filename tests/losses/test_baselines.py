@@ -217,7 +217,7 @@ def test_proxies_are_there_and_unknown_classes_refused(name):
     loss = build(name)
     assert loss.proxies.shape == (6, 5)
     assert any(p is loss.proxies for p in loss.parameters())
-    with pytest.raises(UserError, match="classes 0 to 5; label 7 came"):
+    with pytest.raises(UserError, match="classes 0 to 5; got label 7"):
         loss(world(), torch.full((10,), 7))
     with pytest.raises(UserError, match="gallery"):
         loss(world(), LABELS, world(), LABELS)

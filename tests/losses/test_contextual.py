@@ -216,7 +216,7 @@ def test_batches_that_do_not_suit_it_are_named(k, images, classes, good):
 
 
 def test_a_batch_no_larger_than_a_neighbourhood_is_refused():
-    with pytest.raises(UserError, match="k = 4; 4 came"):
+    with pytest.raises(UserError, match="k = 4; got 4"):
         build()(torch.randn(4, 5), torch.zeros(4))
     with pytest.raises(UserError, match="gallery"):
         build()(torch.randn(9, 5), torch.zeros(9), torch.randn(9, 5), torch.zeros(9))

@@ -75,7 +75,7 @@ def test_errors():
     descriptor = LOSSES["csl"]
     with pytest.raises(UserError, match="label tree"):
         descriptor.build(num_classes=8, dim=5)
-    with pytest.raises(UserError, match="each of 9 classes; 8 came"):
+    with pytest.raises(UserError, match="each of 9 classes; got 8"):
         descriptor.build(num_classes=9, dim=5, class_labels=TREE)
     with pytest.raises(UserError, match="one margin for each of 3 levels"):
         build(margins_fine_to_coarse=[0.1, 0.2])

@@ -5,6 +5,8 @@ from __future__ import annotations
 import dataclasses
 import importlib
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import numba
@@ -166,22 +168,29 @@ def test_the_measure_is_asked_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     agree(RANKERS["sup_hap"], pairs(cosines(batch), batch.labels))
 
 
+@contextmanager
+def tried_again(monkeypatch: pytest.MonkeyPatch) -> Iterator[pytest.MonkeyPatch]:
+    """Patches under which the kernels are tried anew; undone at the end, with what was remembered of the trial."""
+    _fused._kernels.cache_clear()
+    try:
+        with monkeypatch.context() as patch:
+            yield patch
+    finally:
+        _fused._kernels.cache_clear()
+
+
 def test_without_numba_the_loss_is_the_same_and_the_log_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     batch = CORNERS["two levels"]
     given = pairs(cosines(batch), batch.labels)
     compiled = solved(RANKERS["sup_hap"], given)
     assert kernel() == "Rank losses: compiled for this processor by numba."
     assert kernel("cuda:1") == "Rank losses: PyTorch operations on cuda."
-    _fused._kernels.cache_clear()
-    try:
-        with monkeypatch.context() as patch:
-            patch.setitem(sys.modules, "trainers.losses._kernels", None)
-            patch.delattr("trainers.losses._kernels", raising=False)
-            assert not _fused.serves(given.similarity, "sup")
-            assert "numba cannot be used" in kernel()
-            loss, slope = solved(RANKERS["sup_hap"], given)
-    finally:
-        _fused._kernels.cache_clear()
+    with tried_again(monkeypatch) as patch:
+        patch.setitem(sys.modules, "trainers.losses._kernels", None)
+        patch.delattr("trainers.losses._kernels", raising=False)
+        assert not _fused.serves(given.similarity, "sup")
+        assert "numba cannot be used" in kernel()
+        loss, slope = solved(RANKERS["sup_hap"], given)
     torch.testing.assert_close(loss, compiled[0], rtol=1e-12, atol=1e-13)
     torch.testing.assert_close(slope, compiled[1], rtol=1e-9, atol=1e-12)
 
@@ -193,15 +202,11 @@ def test_what_one_form_cannot_compile_costs_the_other_nothing(monkeypatch: pytes
     batch = CORNERS["two levels"]
     given = pairs(cosines(batch), batch.labels)
     compiled = solved(RANKERS["smooth_hap"], given)
-    _fused._kernels.cache_clear()
-    try:
-        with monkeypatch.context() as patch:
-            patch.setattr("trainers.losses._kernels.smooth", broken)
-            assert kernel("cpu", {"sup"}) == "Rank losses: compiled for this processor by numba."
-            assert "no code for this processor" in kernel("cpu", {"sup", "smooth"})
-            loss, slope = solved(RANKERS["smooth_hap"], given)
-    finally:
-        _fused._kernels.cache_clear()
+    with tried_again(monkeypatch) as patch:
+        patch.setattr("trainers.losses._kernels.smooth", broken)
+        assert kernel("cpu", {"sup"}) == "Rank losses: compiled for this processor by numba."
+        assert "no code for this processor" in kernel("cpu", {"sup", "smooth"})
+        loss, slope = solved(RANKERS["smooth_hap"], given)
     torch.testing.assert_close(loss, compiled[0], rtol=1e-12, atol=1e-13)
     torch.testing.assert_close(slope, compiled[1], rtol=1e-9, atol=1e-12)
 

@@ -132,9 +132,9 @@ def test_a_run_gives_memory_to_those_that_take_one():
 
 
 def test_errors():
-    with pytest.raises(UserError, match="size of 0"):
+    with pytest.raises(UserError, match="got 0"):
         CrossBatchMemory(size=0, dim=3)
-    with pytest.raises(UserError, match="not both zero"):
+    with pytest.raises(UserError, match="nor both zero"):
         WithMemory(build(), CrossBatchMemory(size=2, dim=5), batch_factor=0, memory_factor=0)
     with pytest.raises(UserError, match="levels=2"):
         CrossBatchMemory(size=4, dim=3).push(torch.randn(2, 3), torch.zeros(2, 2))

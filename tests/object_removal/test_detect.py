@@ -66,12 +66,12 @@ def test_published_weights_are_taken_from_torchs_cache(network, tmp_path, monkey
     monkeypatch.setattr(torch.hub, "_hub_dir", str(tmp_path))
     monkeypatch.setattr("trainers.object_removal.detectors.torchvision_models._reachable", lambda *_: False)
     entry = DETECTORS["ssdlite"]
-    assert WEIGHTS.url in entry.missing(entry.checked({}))
+    assert WEIGHTS.url in entry.lacking()
     with pytest.raises(UserError, match="cannot be downloaded"):
         entry.build({})
     cached(WEIGHTS).parent.mkdir()
     torch.save(network.state_dict(), cached(WEIGHTS))
-    assert entry.missing(entry.checked({})) is None
+    assert entry.lacking() is None
     check(entry.build({"score": 0.05})(PICTURE), PICTURE.shape, WEIGHTS.meta["categories"])
 
 
@@ -118,7 +118,7 @@ def test_mask_rcnn_draws_silhouettes(monkeypatch):
     net = detection.maskrcnn_resnet50_fpn_v2(
         weights=None, weights_backbone=None, num_classes=91, min_size=64, max_size=96, box_score_thresh=0.0
     )
-    raw = torchvision_models._look(net.eval(), WEIGHTS.meta["categories"], PICTURE)
+    raw = torchvision_models._detect(net.eval(), WEIGHTS.meta["categories"], PICTURE)
     assert len(raw.names) == len(raw.boxes) == len(raw.scores) > 0
     assert raw.masks.dtype == np.bool_ and raw.masks.shape == (len(raw.names), 90, 120)
 

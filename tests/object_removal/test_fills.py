@@ -9,7 +9,7 @@ import torch
 from trainers.errors import ParameterError, UserError
 from trainers.object_removal.fills import FILLS, paint
 
-READY = [name for name in FILLS if name != "lama"]
+READY = [name for name, fill in FILLS.items() if name != "lama" and fill.redraw is None]
 
 
 def scene() -> tuple[np.ndarray, np.ndarray]:
@@ -87,20 +87,20 @@ def test_lama_from_a_local_file(lama):
 def test_lama_says_what_it_needs(monkeypatch, tmp_path):
     picture, mask = scene()
     monkeypatch.delenv("RANKSCOPE_LAMA", raising=False)
-    assert "RANKSCOPE_LAMA" in FILLS["lama"].missing()
+    assert "RANKSCOPE_LAMA" in FILLS["lama"].lacking()
     monkeypatch.setenv("RANKSCOPE_LAMA", str(tmp_path / "none.pt"))
     with pytest.raises(UserError, match="no such file"):
         paint(FILLS["lama"], picture, mask)
     wrong = tmp_path / "wrong.pt"
     wrong.write_bytes(b"no network")
     monkeypatch.setenv("RANKSCOPE_LAMA", str(wrong))
-    with pytest.raises(UserError, match="no TorchScript file"):
+    with pytest.raises(UserError, match="not a TorchScript file"):
         paint(FILLS["lama"], picture, mask)
 
 
 def test_without_opencv_the_line_that_installs_it(monkeypatch):
     monkeypatch.setattr("trainers.object_removal.fills._opencv.find_spec", lambda _: None)
-    assert "pip install" in FILLS["telea"].missing()
+    assert "pip install" in FILLS["telea"].lacking()
     with pytest.raises(UserError, match="opencv-python-headless"):
         paint(FILLS["telea"], *scene())
 
@@ -111,7 +111,7 @@ def test_refusals():
         paint(FILLS["zero"], picture.astype(float), mask)
     with pytest.raises(UserError, match="A mask bool"):
         paint(FILLS["zero"], picture, mask[1:])
-    with pytest.raises(UserError, match="whole picture"):
+    with pytest.raises(UserError, match="whole image"):
         paint(FILLS["telea"], picture, np.ones_like(mask))
     with pytest.raises(ParameterError):
         paint(FILLS["telea"], picture, mask, {"radius": 99})

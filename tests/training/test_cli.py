@@ -10,8 +10,6 @@ from pathlib import Path
 import pytest
 
 from tests.tiny import write_images
-from trainers.cli.flags import parse_choice
-from trainers.errors import ParameterError
 from trainers.runs import list_runs
 
 
@@ -80,13 +78,3 @@ def test_batches_that_do_not_suit_a_loss_are_said_and_trained(images: Path, tmp_
     assert (folder.path / "log.txt").read_text().count("note: Contextual measures the ranking only where") == 2
     quiet = train(images, tmp_path, "--losses", "contextual", "--images-per-class", "4", "--steps", "1")
     assert quiet.returncode == 0 and "rankscope:" not in quiet.stderr
-
-
-def test_choices_are_parsed() -> None:
-    assert parse_choice("happier") == ("happier", {})
-    assert parse_choice("sup_recall:at_k=1;2;4,temp=0.5,preset=sop,offset=none") == (
-        "sup_recall",
-        {"at_k": [1, 2, 4], "temp": 0.5, "preset": "sop", "offset": None},
-    )
-    with pytest.raises(ParameterError):
-        parse_choice("happier:alpha")

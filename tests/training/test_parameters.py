@@ -6,8 +6,10 @@ from dataclasses import dataclass
 
 import pytest
 
+from trainers.encoders import ENCODERS
 from trainers.errors import ParameterError
-from trainers.parameters import describe, make, parameter, specs
+from trainers.image_text.models import MODELS
+from trainers.parameters import describe, make, parameter, parse_choice, specs
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,11 +39,11 @@ def test_good_values_are_kept_in_the_fields_type() -> None:
 @pytest.mark.parametrize(
     ("values", "words"),
     [
-        ({"tau": 2.0}, "tau needs a number from 0.01 to 1; 2.0 came"),
+        ({"tau": 2.0}, "tau needs a number from 0.01 to 1; got 2.0"),
         ({"tau": float("nan")}, "tau needs"),
         ({"tau": "0.1"}, "tau needs"),
         ({"tau": True}, "tau needs"),
-        ({"tau": None}, "nothing came"),
+        ({"tau": None}, "got nothing"),
         ({"at_k": [1, 2.5]}, "at_k needs whole numbers"),
         ({"kind": "best"}, "one of paper, sop"),
         ({"deep": 1}, "true or false"),
@@ -51,3 +53,41 @@ def test_good_values_are_kept_in_the_fields_type() -> None:
 def test_bad_values_are_named(values: dict[str, object], words: str) -> None:
     with pytest.raises(ParameterError, match=words.replace(".", r"\.")):
         make(Example, values, "Example")
+
+
+def test_choices_are_parsed() -> None:
+    assert parse_choice("happier") == ("happier", {})
+    assert parse_choice("sup_recall:at_k=1;2;4,temp=0.5,preset=sop,offset=none") == (
+        "sup_recall",
+        {"at_k": [1, 2, 4], "temp": 0.5, "preset": "sop", "offset": None},
+    )
+    with pytest.raises(ParameterError, match="'alpha' has no '='"):
+        parse_choice("happier:alpha")
+
+
+@pytest.mark.parametrize(
+    ("text", "values"),
+    [
+        ("open_clip", {}),
+        ("open_clip:ViT-B-16", {"model": "ViT-B-16"}),
+        ("open_clip:model=ViT-B-16", {"model": "ViT-B-16"}),
+        ("open_clip:ViT-B-16,pretrained=openai", {"model": "ViT-B-16", "pretrained": "openai"}),
+        ("open_clip:pretrained=1,model=2", {"model": "2", "pretrained": "1"}),
+        ("open_clip:local-dir:/models/a,b c", {"model": "local-dir:/models/a,b c"}),
+        ("open_clip:model=local-dir:/models/a,b", {"model": "local-dir:/models/a,b"}),
+        ("tiny_clip:/weights,fresh=true", {"weights": "/weights", "fresh": True}),
+    ],
+)
+def test_the_main_parameter_needs_no_name(text: str, values: dict[str, object]) -> None:
+    name = text.partition(":")[0]
+    assert parse_choice(text, MODELS) == (name, values)
+    make(MODELS[name].parameters, values, name)
+
+
+def test_a_family_may_have_entries_without_a_main_parameter() -> None:
+    assert parse_choice("timm:resnet50,pretrained=false", ENCODERS) == (
+        "timm",
+        {"model": "resnet50", "pretrained": False},
+    )
+    with pytest.raises(ParameterError, match="'64' has no '='"):
+        parse_choice("conv4:64", ENCODERS)

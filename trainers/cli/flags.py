@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
-import json
 import os
 from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import Any
 
 from trainers.errors import ParameterError
-from trainers.parameters import Choice, Spec, describe, specs
+from trainers.parameters import Choice, Spec, describe, parse_choice, specs
 
 SPELLING = "NAME[:PARAMETER=VALUE,...]"
 
@@ -52,38 +51,9 @@ def runs_flag(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--runs", type=Path, default=Path(place), help="folder that holds the runs")
 
 
-def parse_choice(text: str) -> tuple[str, dict[str, Any]]:
-    """``happier:alpha=5,preset=sop`` -> the name and its parameters; lists are written ``k=1;2;4``."""
-    name, _, rest = text.partition(":")
-    return name, parse_parameters(rest)
-
-
-def parse_parameters(text: str) -> dict[str, Any]:
-    """``alpha=5,preset=sop`` as values by name; ``-`` or nothing: none.
-
-    Raises:
-        ParameterError: a part has no ``=``.
-    """
-    parameters: dict[str, Any] = {}
-    for part in filter(None, ("" if text == "-" else text).split(",")):
-        key, equals, value = part.partition("=")
-        if not equals:
-            raise ParameterError(f"NAME:PARAMETER=VALUE,... was needed; {part!r} has no '='.")
-        items = [_value(item) for item in value.split(";")]
-        parameters[key] = items if ";" in value else items[0]
-    return parameters
-
-
-def _value(text: str) -> Any:
-    try:
-        return json.loads({"none": "null", "None": "null", "True": "true", "False": "false"}.get(text, text))
-    except json.JSONDecodeError:
-        return text
-
-
-def _choice(text: str) -> Choice:
-    name, parameters = parse_choice(text)
-    return Choice(name=name, parameters=parameters)
+def _parameters(text: str) -> dict[str, Any]:
+    """``alpha=5,preset=sop`` as values by name; ``-``: none."""
+    return parse_choice(f":{'' if text == '-' else text}")[1]
 
 
 def _truth(text: str) -> bool:
@@ -92,20 +62,29 @@ def _truth(text: str) -> bool:
     return text.lower() == "true"
 
 
-def _readers() -> dict[type, Callable[[str], Any]]:
-    return {Choice: _choice, bool: _truth, int: int, float: float, str: str}
+_PLAIN: dict[type, Callable[[str], Any]] = {bool: _truth, int: int, float: float, str: str}
+
+
+def _reader(spec: Spec) -> Callable[[str], Any]:
+    """What reads one value of a parameter."""
+    base = spec.item or spec.type
+    if base is Choice:
+        return lambda text: Choice(
+            **dict(zip(("name", "parameters"), parse_choice(text, spec.rule.entries()), strict=True))
+        )
+    return _PLAIN.get(base, _parameters)
 
 
 def _add_flag(parser: argparse.ArgumentParser, spec: Spec) -> None:
     base = spec.item or spec.type
-    options: dict[str, Any] = {"type": _readers().get(base, parse_parameters), "default": argparse.SUPPRESS}
+    options: dict[str, Any] = {"type": _reader(spec), "default": argparse.SUPPRESS}
     if spec.type is tuple:
         options["nargs"] = "+"
     if spec.rule.choices is not None:
         options["choices"] = spec.rule.choices
     elif base is Choice:
         options["metavar"] = SPELLING
-    elif base not in _readers():
+    elif base not in _PLAIN:
         options["metavar"] = "PARAMETER=VALUE,..."
     else:
         options["metavar"] = spec.name.upper()
@@ -120,7 +99,7 @@ def given_text(spec: Spec, text: str) -> Any:
     Raises:
         ParameterError: it cannot be read.
     """
-    read = _readers().get(spec.item or spec.type, parse_parameters)
+    read = _reader(spec)
     if _is_nested(spec):
         first = specs(spec.type)[0]
         return spec.type(**{first.name: text.strip()})

@@ -56,7 +56,7 @@ def _models(arguments: argparse.Namespace) -> int:
         print(models_table())
         return 0
     for descriptor in MODELS.values():
-        reason = descriptor.missing(descriptor.checked({}))
+        reason = descriptor.lacking()
         _describe(descriptor, f"{descriptor.title}. {descriptor.paper}" + (f"\n  {reason}" if reason else ""))
     return 0
 

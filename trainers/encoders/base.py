@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from trainers.parameters import make
+from trainers.registry import Descriptor
 
 
 class Encoder(nn.Module):
@@ -49,32 +49,16 @@ class Encoder(nn.Module):
 
 
 @dataclass(frozen=True, kw_only=True)
-class EncoderDescriptor:
-    """One entry of the encoder menu.
+class EncoderDescriptor(Descriptor):
+    """One entry of the registry of encoders.
 
     Attributes:
-        name: registry name.
-        title: as printed.
-        sentence: what it is, one plain sentence.
-        parameters: frozen dataclass of its parameters.
         make: called as ``make(parameters, channels=, side=, dim=)``; draws its weights from torch's global generator.
         learning_rate: a default that works with it.
-        missing: called with checked parameters; None if it can be used now, else a sentence with what to install.
-            Cheap: it loads nothing.
     """
 
-    name: str
-    title: str
-    sentence: str
-    parameters: type
     make: Callable[..., Encoder]
     learning_rate: float
-    missing: Callable[[Any], str | None] = lambda _parameters: None
-    order: int = 100
-
-    def lacking(self) -> str | None:
-        """What to install before it can be used with its default parameters; None if it can be used now."""
-        return self.missing(make(self.parameters, {}, self.title))
 
     def build(self, *, channels: int, side: int, dim: int, parameters: Mapping[str, Any]) -> Encoder:
         """Make the encoder.
@@ -89,4 +73,4 @@ class EncoderDescriptor:
             ParameterError: a parameter is unknown, of the wrong type or out of range.
             UserError: weights or libraries it needs cannot be loaded.
         """
-        return self.make(make(self.parameters, dict(parameters), self.title), channels=channels, side=side, dim=dim)
+        return self.make(self.checked(parameters), channels=channels, side=side, dim=dim)

@@ -1,4 +1,4 @@
-"""Four convolutions and normalised embeddings: the default, on which every loss of the menu learns."""
+"""Four convolutions and normalised embeddings: the default encoder, on which every loss learns."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
+from trainers.encoders._strided import strided
 from trainers.encoders.base import Encoder, EncoderDescriptor
 from trainers.parameters import parameter
 
@@ -28,13 +29,14 @@ class Conv4(Encoder):
     is normalised over the batch, without scale or shift of its own (Luo et al. 2019, "Bag of Tricks and a Strong
     Baseline for Deep Person Re-identification", section 3.5, without the second feature).
 
-    The last normalisation keeps embeddings apart. Features behind a ReLU are positive, so they share a direction, and a
-    linear layer passes it on: the mean cosine between images begins at 0.4 to 0.8 and rises to 0.9 with the first
-    steps. Losses that compare neighbourhoods or class proxies then have next to nothing to tell images apart by.
-    Centred, the mean cosine of a batch is about 0, at the start and ever after; a term on the mean cosine, as the
-    contextual loss has, is therefore nearly constant.
+    The last normalisation keeps embeddings apart. Features after a ReLU are positive, so they share a direction, and a
+    linear layer keeps it: the mean cosine between images starts at 0.4 to 0.8 and rises to 0.9 within the first steps.
+    Losses that compare neighbourhoods or class proxies then can hardly tell images apart. With centred embeddings the
+    mean cosine of a batch stays at about 0; a term on the mean cosine, as in the contextual loss, is therefore nearly
+    constant.
 
-    Pooling comes before normalisation: the same where the normalisation's scale is positive, and a quarter of the work.
+    Pooling comes before normalisation: the result is the same where the normalisation's scale is positive, at a quarter
+    of the cost.
     """
 
     def __init__(self, channels: int, side: int, dim: int, width: int) -> None:
@@ -45,7 +47,7 @@ class Conv4(Encoder):
             stages.append(_stage(inputs, outputs, stride=max(1, round(side / COARSEST)) if stage == 0 else 1))
             inputs = outputs
         self.body = nn.Sequential(*stages)
-        # a coarse grid keeps where things are: mean pooling alone confuses mirrored and moved strokes
+        # a coarse grid keeps positions: mean pooling alone confuses mirrored and shifted strokes
         self.pool = nn.AdaptiveAvgPool2d(2)
         self.head = nn.Linear(4 * inputs, dim, bias=False)
         self.centred = nn.BatchNorm1d(dim, affine=False)
@@ -56,9 +58,8 @@ class Conv4(Encoder):
 
 
 def _stage(inputs: int, outputs: int, stride: int) -> nn.Sequential:
-    kernel = 3 if stride < 3 else stride + 1 - stride % 2
     return nn.Sequential(
-        nn.Conv2d(inputs, outputs, kernel, stride=stride, padding=kernel // 2, bias=False),
+        strided(inputs, outputs, stride),
         nn.MaxPool2d(2, ceil_mode=True),
         nn.BatchNorm2d(outputs),
         nn.ReLU(inplace=True),

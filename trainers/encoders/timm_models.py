@@ -15,13 +15,17 @@ from trainers.parameters import parameter
 
 @dataclass(frozen=True, kw_only=True)
 class TimmParameters:
-    model: str = parameter("resnet18", help="Name of a timm model, such as resnet18 or vit_small_patch16_224.")
+    model: str = parameter(
+        "resnet18", help="Name of a timm model, such as resnet18 or vit_small_patch16_224.", main=True
+    )
     pretrained: bool = parameter(True, help="Start from published weights; needs the network once, or a filled cache.")
 
 
 @dataclass(frozen=True, kw_only=True)
 class FrozenParameters:
-    model: str = parameter("resnet18", help="Name of a timm model whose features are computed once and kept.")
+    model: str = parameter(
+        "resnet18", help="Name of a timm model whose features are computed once and kept.", main=True
+    )
     pretrained: bool = parameter(True, help="Use published weights; without them the features are random projections.")
     hidden: int = parameter(512, low=16, high=4096, help="Width of the head's hidden layer.")
 
@@ -57,7 +61,7 @@ class FrozenTimm(Encoder):
         self._side = side
 
     def train(self, mode: bool = True) -> FrozenTimm:
-        """Keep the backbone's batch statistics out of it."""
+        """Switch the head only: the backbone's batch statistics stay as they are."""
         super().train(mode)
         self.backbone.eval()
         return self
@@ -76,14 +80,14 @@ def _missing(_parameters: TimmParameters | FrozenParameters) -> str | None:
 
 
 def _backbone(name: str, pretrained: bool) -> tuple[nn.Module, tuple[float, ...], tuple[float, ...], int | None]:
-    """The model without its classifier, its pixel statistics, and the side it insists on (None: any)."""
+    """The model without its classifier, its pixels' mean and deviation, and the only side it takes (None: any)."""
     import timm
 
     if not timm.is_model(name.split(":")[-1].split(".")[0]) or ":" in name:
-        raise UserError(f"The name of a timm model was needed; {name!r} is none. timm.list_models() names them all.")
+        raise UserError(f"{name!r} is not the name of a timm model. timm.list_models() lists them all.")
     try:
         model = timm.create_model(name, pretrained=pretrained, num_classes=0)
-    except Exception as error:  # timm, the Hub client and the network raise a dozen kinds; all mean the same here
+    except Exception as error:  # timm, the Hub client and the network raise many kinds
         raise UserError(
             f"The weights of {name} could not be loaded ({type(error).__name__}). "
             "Check the network, or switch pretrained off to start from random weights."

@@ -1,4 +1,4 @@
-"""What every image-text model is: two towers into one space, with the loss it is trained with."""
+"""The base class and the descriptor of image-text models: two towers into one space, and their loss."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from trainers.parameters import make
+from trainers.registry import Descriptor
 
 
 class CrossModal(nn.Module):
-    """Maps photos and sentences to raw embeddings; normalisation to unit length belongs to losses and metrics.
+    """Maps images and captions to raw embeddings; losses and metrics normalise them to unit length.
 
-    Photos are squashed to a square: a crop could cut the removed object out of view.
+    Images are resized to a square: a crop could cut off the removed object.
 
     Attributes:
-        side: of the square photos, pixels.
-        context: most tokens of a sentence, start and end counted; longer ones are cut.
+        side: of the square images, pixels.
+        context: most tokens of a caption, start and end counted; longer captions are cut.
     """
 
     def __init__(self, *, side: int, context: int, mean: Sequence[float], std: Sequence[float]) -> None:
@@ -31,7 +31,7 @@ class CrossModal(nn.Module):
         self.register_buffer("std", torch.tensor(tuple(std)).reshape(1, -1, 1, 1), persistent=False)
 
     def image_features(self, images: Tensor) -> Tensor:
-        """Raw embeddings float ``[B, D]`` of photos float ``[B, 3, side, side]`` in 0..1."""
+        """Raw embeddings float ``[B, D]`` of images float ``[B, 3, side, side]`` in 0..1."""
         raise NotImplementedError
 
     def text_features(self, tokens: Tensor) -> Tensor:
@@ -43,7 +43,7 @@ class CrossModal(nn.Module):
         raise NotImplementedError
 
     def lengths(self, texts: Sequence[str]) -> list[int]:
-        """Tokens that each sentence needs, start and end counted, before anything is cut."""
+        """Tokens that each caption needs, start and end counted, before anything is cut."""
         raise NotImplementedError
 
     def terms(self, images: Tensor, texts: Tensor) -> dict[str, Tensor]:
@@ -55,26 +55,21 @@ class CrossModal(nn.Module):
         raise NotImplementedError
 
     def after_step(self) -> None:
-        """Keep what must stay in bounds, such as a temperature, there; called after every optimiser step."""
+        """Clamp parameters that have bounds, such as a temperature; called after every optimiser step."""
 
     def normalise(self, images: Tensor) -> Tensor:
         """Shift and scale pixels as the weights expect."""
         return (images - self.mean) / self.std
 
 
-def always(_parameters: Any) -> str | None:
-    """For models that need nothing beyond the program: always available."""
-    return None
-
-
 @dataclass(frozen=True, kw_only=True)
 class ModelSize:
-    """How large a model is, known before it is loaded; the plain values are those of CLIP ViT-B/32.
+    """How large a model is, known before it is loaded; the defaults are those of CLIP ViT-B/32.
 
     Attributes:
-        weights: number of them.
-        side: of its square photos, pixels.
-        kept: numbers that a pair of a photo and a sentence leaves behind for the backward pass, roughly.
+        weights: number of parameters.
+        side: of its square images, pixels.
+        kept: numbers that an image with its caption keeps for the backward pass, roughly.
     """
 
     weights: int = 151_000_000
@@ -83,55 +78,34 @@ class ModelSize:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ModelDescriptor:
-    """One entry of the menu of image-text models.
+class ModelDescriptor(Descriptor):
+    """One entry of the registry of image-text models.
 
     Attributes:
-        name: registry name.
-        title: as printed.
-        sentence: what it is, one plain sentence.
         paper: where it comes from.
-        parameters: frozen dataclass of its choices.
         make: called with checked parameters; may draw weights from torch's global generator.
-        missing: called with checked parameters; None if the model can be had now, else a sentence with what to
-            install or point to. Cheap: it loads nothing.
         trainable: whether it can be fine-tuned here.
         photos: whether it was trained on photographs; false: it knows the drawn scenes only.
-        trained: false: it starts from random weights, and knows nothing until it is trained here.
+        trained: false: it starts from random weights and must be trained here before it is of use.
         learning_rate: a default for fine-tuning.
-        size: from which the memory of a run is estimated; of a model named by the user a guess.
+        size: the memory of a run is estimated from it; a guess for a model that the user names.
         shipped: file of the weights that come with the program, if any.
-        order: place in lists, smaller first.
     """
 
-    name: str
-    title: str
-    sentence: str
     paper: str
-    parameters: type
     make: Callable[[Any], CrossModal]
-    missing: Callable[[Any], str | None] = always
     trainable: bool = True
     photos: bool = True
     trained: bool = True
     learning_rate: float = 2e-6
     size: ModelSize = field(default_factory=ModelSize)
     shipped: Path | None = None
-    order: int = 100
-
-    def checked(self, parameters: Mapping[str, Any]) -> Any:
-        """The parameters, validated.
-
-        Raises:
-            ParameterError: one is unknown, of the wrong type or out of range.
-        """
-        return make(self.parameters, dict(parameters), self.title)
 
     def build(self, parameters: Mapping[str, Any]) -> CrossModal:
         """Load or make the model, on the CPU.
 
         Raises:
             ParameterError: a parameter is wrong.
-            UserError: weights or libraries cannot be had; the sentence says what to install or point to.
+            UserError: weights or libraries are missing; the message says what to install or point to.
         """
         return self.make(self.checked(parameters))

@@ -1,8 +1,8 @@
-"""Photos and sentences through a model, in batches."""
+"""Encode images and captions with a model, in batches."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import torch
@@ -17,47 +17,50 @@ BATCH = 256
 
 
 def squash(pixels: np.ndarray, side: int) -> Tensor:
-    """A photo uint8 ``[H, W, 3]`` as uint8 ``[3, side, side]``, the whole of it: nothing is cropped."""
+    """Resize an image uint8 ``[H, W, 3]`` to a square uint8 ``[3, side, side]``; nothing is cropped."""
     if pixels.shape[:2] != (side, side):
         pixels = np.asarray(Image.fromarray(pixels).resize((side, side), Image.Resampling.BICUBIC))
     return torch.from_numpy(np.ascontiguousarray(pixels.transpose(2, 0, 1)).copy())
 
 
 def device_of(model: CrossModal) -> torch.device:
-    """Where the model lives."""
+    """The device that the model is on."""
     return next(model.parameters()).device
 
 
-@torch.inference_mode()
-def encode_photos(model: CrossModal, images: Tensor, *, batch: int = BATCH, progress: Progress = silent) -> Tensor:
-    """Unit embeddings float32 ``[N, D]`` on the CPU of photos uint8 ``[N, 3, side, side]``; the mode is restored."""
-    was_training, device = model.training, device_of(model)
-    model.eval()
-    found = []
-    for start in range(0, len(images), batch):
-        progress("looking at photos", start / len(images))
-        part = images[start : start + batch].to(device).float() / 255
-        with torch.autocast("cuda", torch.bfloat16, enabled=device.type == "cuda"):
-            raw = model.image_features(part)
-        found.append(F.normalize(raw.float(), dim=1).cpu())
-    model.train(was_training)
-    return torch.cat(found)
+def encode_images(model: CrossModal, images: Tensor, *, progress: Progress = silent) -> Tensor:
+    """Unit embeddings float32 ``[N, D]`` on the CPU of images uint8 ``[N, 3, side, side]``; the mode is restored."""
+    device = device_of(model)
+
+    def embed(rows: slice) -> Tensor:
+        return model.image_features(images[rows].to(device).float() / 255)
+
+    return _encode(model, embed, len(images), lambda share: progress("encoding images", share))
 
 
-@torch.inference_mode()
-def encode_texts(
-    model: CrossModal, texts: Sequence[str] | Tensor, *, batch: int = BATCH, progress: Progress = silent
-) -> Tensor:
-    """Unit embeddings float32 ``[N, D]`` on the CPU of sentences, or of their tokens; the mode is restored."""
-    was_training, device = model.training, device_of(model)
-    model.eval()
-    found = []
-    for start in range(0, len(texts), batch):
-        progress("reading sentences", start / len(texts))
-        part = texts[start : start + batch]
+def encode_texts(model: CrossModal, texts: Sequence[str] | Tensor, *, progress: Progress = silent) -> Tensor:
+    """Unit embeddings float32 ``[N, D]`` on the CPU of captions, or of their tokens; the mode is restored."""
+    device = device_of(model)
+
+    def embed(rows: slice) -> Tensor:
+        part = texts[rows]
         tokens = part if isinstance(part, Tensor) else model.tokenise(part)
+        return model.text_features(tokens.to(device))
+
+    return _encode(model, embed, len(texts), lambda share: progress("encoding captions", share))
+
+
+@torch.inference_mode()
+def _encode(
+    model: CrossModal, embed: Callable[[slice], Tensor], count: int, progress: Callable[[float], None]
+) -> Tensor:
+    was_training, device = model.training, device_of(model)
+    model.eval()
+    embeddings = []
+    for start in range(0, count, BATCH):
+        progress(start / count)
         with torch.autocast("cuda", torch.bfloat16, enabled=device.type == "cuda"):
-            raw = model.text_features(tokens.to(device))
-        found.append(F.normalize(raw.float(), dim=1).cpu())
+            raw = embed(slice(start, start + BATCH))
+        embeddings.append(F.normalize(raw.float(), dim=1).cpu())
     model.train(was_training)
-    return torch.cat(found)
+    return torch.cat(embeddings)

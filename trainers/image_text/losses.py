@@ -1,7 +1,7 @@
-"""What image-text models are trained with, on raw embeddings ``[B, D]`` twice; row i of both belongs together.
+"""Losses of image-text models, of raw embeddings ``[B, D]`` twice; row i of both belongs together.
 
-Rows are brought to length one here. Half precision is lifted to float32, inside autocast too: bfloat16 rounds a cosine
-near one by up to 0.002, which CLIP's largest scale of 100 makes a fifth of a nat.
+Rows are normalised here. Half precision is converted to float32, inside autocast too: bfloat16 rounds a cosine near one
+by up to 0.002, which CLIP's largest scale of 100 turns into a fifth of a nat.
 """
 
 from __future__ import annotations
@@ -18,20 +18,20 @@ LARGEST_LOG_SCALE = math.log(100)
 """CLIP keeps its scale's logarithm from 0 to here: above it training becomes unstable (Radford et al. 2021, 2.5)."""
 
 SIGLIP_LOG_SCALE, SIGLIP_BIAS = math.log(10), -10.0
-"""Where SigLIP starts: the many unmatched pairs of a batch cost next to nothing then (Zhai et al. 2023, 3.2)."""
+"""SigLIP's initial values, which make the many unmatched pairs of a batch cheap (Zhai et al. 2023, 3.2)."""
 
 MARGIN = 0.2
 """VSE++'s margin between cosines (Faghri et al. 2018, 4)."""
 
-_SMALLEST_LENGTH = 1e-8  # shorter rows are not stretched to one; a row of zeros then keeps a finite gradient
+_SMALLEST_LENGTH = 1e-8  # shorter rows are not scaled to length one, so that a row of zeros has a finite gradient
 
 
 def clip_loss(images: Tensor, texts: Tensor, scale: Tensor | float) -> Tensor:
-    """Symmetric InfoNCE (Radford et al. 2021, figure 3): each photo picks its sentence out of the batch's and back.
+    """Symmetric InfoNCE (Radford et al. 2021, figure 3): of images to captions and back.
 
     Args:
         images: raw embeddings float ``[B, D]``.
-        texts: the same of the sentences.
+        texts: the same of the captions.
         scale: multiplies the cosines: one over the temperature, already out of its logarithm.
 
     Returns:
@@ -47,11 +47,11 @@ def clip_loss(images: Tensor, texts: Tensor, scale: Tensor | float) -> Tensor:
 
 
 def siglip_loss(images: Tensor, texts: Tensor, scale: Tensor | float, bias: Tensor | float) -> Tensor:
-    """Sigmoid loss (Zhai et al. 2023, equation 1): every photo with every sentence is a yes-or-no question of its own.
+    """Sigmoid loss (Zhai et al. 2023, equation 1): each pair of the batch is classified on its own.
 
     Args:
         images: raw embeddings float ``[B, D]``.
-        texts: the same of the sentences.
+        texts: the same of the captions.
         scale: multiplies the cosines, already out of its logarithm.
         bias: added to them; negative, because most pairs do not match.
 
@@ -72,7 +72,7 @@ def hardest_triplet_loss(images: Tensor, texts: Tensor, margin: float = MARGIN) 
 
     Args:
         images: raw embeddings float ``[B, D]``.
-        texts: the same of the sentences.
+        texts: the same of the captions.
         margin: by which a pair's cosine has to beat every other in its row and column.
 
     Returns:
@@ -90,15 +90,15 @@ def hardest_triplet_loss(images: Tensor, texts: Tensor, margin: float = MARGIN) 
 
 
 def _cosines(images: Tensor, texts: Tensor) -> Tensor:
-    """``[B, B]``, photos down, sentences across."""
+    """``[B, B]``, a row for each image, a column for each caption."""
     if images.ndim != 2 or images.shape != texts.shape:
         raise UserError(
-            "Photos and sentences need embeddings [pairs, dimension] of one shape; "
-            f"{list(images.shape)} and {list(texts.shape)} came."
+            "Images and captions need embeddings [pairs, dimension] of one shape; "
+            f"got {list(images.shape)} and {list(texts.shape)}."
         )
     if len(images) < 2:
         raise UserError(
-            f"This loss compares each pair with the others of its batch and needs at least 2; {len(images)} came. "
+            f"This loss compares each pair with the others of its batch and needs at least 2; got {len(images)}. "
             "Choose larger batches."
         )
     first, second = (functional.normalize(_wide(side), dim=1, eps=_SMALLEST_LENGTH) for side in (images, texts))

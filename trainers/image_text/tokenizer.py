@@ -1,4 +1,4 @@
-"""CLIP's byte-pair encoding with its commonest merges only: a small model need not carry 49,408 word vectors."""
+"""CLIP's byte-pair encoding with its most frequent merges only, for models too small for 49,408 word vectors."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ if TYPE_CHECKING:
 
 MERGES = 6000
 VOCABULARY = 512 + MERGES + 2  # bytes, bytes that end a word, merges, start and end
-_PIECE = 1024  # sentences; longer lists are not kept
-_ONE_READS = threading.Lock()
+_PIECE = 1024  # captions; longer lists are not cached
+_LOCK = threading.Lock()
 
 
 @lru_cache(maxsize=4)
 def small_tokeniser(context: int) -> SimpleTokenizer:
-    """A tokeniser of :data:`VOCABULARY` ids for sentences of ``context`` tokens, start and end counted.
+    """A tokeniser of :data:`VOCABULARY` ids for captions of ``context`` tokens, start and end counted.
 
-    The merges are read from the table that open_clip installs; it lists them commonest first.
+    The merges are read from the table that open_clip installs; most frequent first.
     """
     from open_clip.tokenizer import SimpleTokenizer, default_bpe
 
@@ -36,7 +36,7 @@ def small_tokeniser(context: int) -> SimpleTokenizer:
 
 
 def tokenise(texts: Sequence[str], context: int) -> Tensor:
-    """int64 ``[N, context]``, zeros after the end token; longer sentences are cut and keep their end token."""
+    """int64 ``[N, context]``, zeros after the end token; longer captions are cut and keep their end token."""
     start, end = VOCABULARY - 2, VOCABULARY - 1
     found = torch.zeros(len(texts), context, dtype=torch.int64)
     for row, ids in enumerate(_ids(texts, context)):
@@ -47,16 +47,16 @@ def tokenise(texts: Sequence[str], context: int) -> Tensor:
 
 
 def lengths(texts: Sequence[str], context: int) -> list[int]:
-    """Tokens that each sentence needs, start and end counted."""
+    """Tokens that each caption needs, start and end counted."""
     return [len(ids) + 2 for ids in _ids(texts, context)]
 
 
 def _ids(texts: Sequence[str], context: int) -> tuple[list[int], ...]:
-    """Ids of the sentences without start and end, uncut. Those read last are kept: whoever reads a piece of a gallery
-    wants lengths and tokens, and the models under comparison read the same pieces in turn."""
+    """Ids of the captions without start and end, uncut. The last ones are cached: a piece of a gallery is asked for its
+    lengths and its tokens, by each of the compared models in turn."""
     if len(texts) > _PIECE:
         return _read(texts, context)
-    with _ONE_READS:  # the others want the same piece, and find it read
+    with _LOCK:  # threads that wait want the same piece and find it in the cache
         return _read_before(tuple(texts), context)
 
 

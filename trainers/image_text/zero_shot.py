@@ -1,4 +1,4 @@
-"""What is in a drawn box, without training: the crop against prompts for every class (Radford et al. 2021, 3.1)."""
+"""Zero-shot classification of a box: its crop against prompts for every class (Radford et al. 2021, 3.1)."""
 
 from __future__ import annotations
 
@@ -12,18 +12,19 @@ from torch import Tensor
 
 from trainers.errors import UserError
 from trainers.image_text.base import CrossModal
-from trainers.image_text.encoding import encode_photos, encode_texts, squash
+from trainers.image_text.encoding import encode_images, encode_texts, squash
 from trainers.object_removal.captions import prompt_templates
+from trainers.object_removal.image import check_image
 from trainers.object_removal.regions import Box, clean_boxes
 
-SMALLEST = 4  # pixels of a side: fewer show nothing
+SMALLEST = 4  # pixels of a side
 _SCALE = 20.0  # for models without a learnt temperature, such as VSE++
 
 
 def class_embeddings(model: CrossModal, classes: Sequence[str]) -> Tensor:
-    """One embedding per class: the mean over the 80 prompt templates, brought back to length one.
+    """One unit embedding per class: the normalised mean over the 80 prompt templates.
 
-    Costs 80 sentences per class; keep what comes back for as long as model and classes stay the same.
+    This encodes 80 texts per class; keep the result while model and classes stay the same.
 
     Args:
         model: of images and texts.
@@ -36,51 +37,50 @@ def class_embeddings(model: CrossModal, classes: Sequence[str]) -> Tensor:
         UserError: no class, or an empty name.
     """
     if not classes or not all(name.strip() for name in classes):
-        raise UserError(f"Naming needs at least one class, and none without a name; {list(classes)[:5]} came.")
+        raise UserError(f"Zero-shot classification needs classes with names; got {list(classes)[:5]}.")
     templates = prompt_templates()
-    sentences = [template.replace("{}", name.strip()) for name in classes for template in templates]
-    found = encode_texts(model, sentences).reshape(len(classes), len(templates), -1)
-    return F.normalize(found.mean(1), dim=1)
+    prompts = [template.replace("{}", name.strip()) for name in classes for template in templates]
+    embeddings = encode_texts(model, prompts).reshape(len(classes), len(templates), -1)
+    return F.normalize(embeddings.mean(1), dim=1)
 
 
 def name_box(
     model: CrossModal, pixels: np.ndarray, box: Box, classes: Sequence[str], embeddings: Tensor, *, top: int = 5
 ) -> list[tuple[str, float]]:
-    """The likeliest classes of what a box shows.
+    """The likeliest classes of the content of a box.
 
     Args:
         model: the one that made the embeddings.
-        pixels: the whole photo, uint8 ``[H, W, 3]``.
-        box: x0, y0, x1, y1 in pixels; corners in any order, cut to the photo.
+        pixels: the whole image, uint8 ``[H, W, 3]``.
+        box: x0, y0, x1, y1 in pixels; corners in any order, cut to the image.
         classes: C names.
         embeddings: of :func:`class_embeddings` for the same classes, ``[C, D]``.
-        top: how many come back, at most all.
+        top: how many to return; at most all.
 
     Returns:
-        Class and probability among the classes, likeliest first. The probabilities add up to one over all classes:
-        they say which fits best and not whether any does.
+        Class and probability among the classes, likeliest first. The probabilities of all classes sum to one: they
+        say which class fits best, not whether any does.
 
     Raises:
         UserError: the box lies outside or is too small, or the embeddings are of other classes.
     """
     if len(embeddings) != len(classes) or top < 1:
         raise UserError(
-            f"Naming needs one embedding per class and at least one answer; {len(embeddings)} embeddings, "
-            f"{len(classes)} classes and top {top} came."
+            "Zero-shot classification needs one embedding per class and a top of at least 1; "
+            f"got {len(embeddings)} embeddings, {len(classes)} classes and top {top}."
         )
-    crop = encode_photos(model, squash(_crop(pixels, box), model.side)[None])
-    chances = (_scale(model) * (crop @ embeddings.T)[0]).softmax(0)
-    values, places = chances.topk(min(top, len(classes)))
+    crop = encode_images(model, squash(_crop(pixels, box), model.side)[None])
+    probabilities = (_scale(model) * (crop @ embeddings.T)[0]).softmax(0)
+    values, places = probabilities.topk(min(top, len(classes)))
     return [(classes[place], value) for place, value in zip(places.tolist(), values.tolist(), strict=True)]
 
 
 def _crop(pixels: np.ndarray, box: Box) -> np.ndarray:
-    if pixels.dtype != np.uint8 or pixels.ndim != 3 or pixels.shape[2] != 3:
-        raise UserError(f"A photo uint8 [H, W, 3] was needed; {pixels.dtype} {list(pixels.shape)} came.")
+    check_image(pixels)
     height, width = pixels.shape[:2]
     clean = clean_boxes([box], width, height)
     if not clean.boxes:
-        raise UserError(f"The box lies outside the photo of {width} x {height} pixels. Draw it inside.")
+        raise UserError(f"The box lies outside the image of {width} x {height} pixels. Draw it inside.")
     x0, y0, x1, y1 = clean.boxes[0]
     if min(x1 - x0, y1 - y0) < SMALLEST:
         raise UserError(
@@ -91,7 +91,7 @@ def _crop(pixels: np.ndarray, box: Box) -> np.ndarray:
 
 @torch.no_grad()
 def _scale(model: CrossModal) -> float:
-    """What the model multiplies its cosines with before it takes chances of them."""
+    """The factor of the model's cosines before its softmax."""
     learnt = dict(model.named_parameters())
     value = learnt.get("scale", learnt.get("net.logit_scale"))
     return _SCALE if value is None else float(value.exp())

@@ -1,4 +1,4 @@
-"""What every pair loss does first: check shapes, lift half precision, normalise, multiply."""
+"""The input of pair losses: check shapes, convert half precision, normalise, multiply."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from trainers.errors import UserError
+from trainers.losses.base import LossModule
 from trainers.training.host import columns, host, send, tensor
 
 
@@ -23,6 +24,7 @@ class PairBatch:
         labels: ``[B, L]`` int64, finest level first; on the CPU, wherever the similarities are, as the next two.
         gallery_labels: ``[G, L]`` int64.
         itself: ``[B]`` int64, the gallery item that is the query itself, -1 where none is; None: none is anywhere.
+        alone: the batch is its own gallery.
     """
 
     queries: Tensor
@@ -30,11 +32,37 @@ class PairBatch:
     labels: Tensor
     gallery_labels: Tensor
     itself: Tensor | None
+    alone: bool = True
+
+
+class SimilarityLoss(LossModule):
+    """A loss of the cosines between a batch and its gallery. A subclass writes :meth:`parts`.
+
+    Attributes:
+        finest: it reads the finest label level only.
+    """
+
+    finest = True
+
+    def parts(self, batch: PairBatch) -> dict[str, Tensor]:
+        """Named, already weighted parts of the loss, each a scalar."""
+        raise NotImplementedError
+
+    def terms(
+        self,
+        embeddings: Tensor,
+        labels: Tensor,
+        gallery: Tensor | None = None,
+        gallery_labels: Tensor | None = None,
+        own: Tensor | None = None,
+    ) -> dict[str, Tensor]:
+        """See :meth:`LossModule.terms` and :meth:`LossModule.forward`."""
+        return self.parts(pair_batch(embeddings, labels, gallery, gallery_labels, finest=self.finest, own=own))
 
 
 def unit(embeddings: Tensor) -> Tensor:
-    """Rows of length one; half and bfloat16 are lifted to float32 first, because a cosine spaced 5e-4 apart makes
-    false ties at a temperature of 0.01."""
+    """Rows of length one; half precision is converted to float32 first: cosines that are 5e-4 apart there would tie
+    falsely at a temperature of 0.01."""
     if embeddings.dtype in (torch.float16, torch.bfloat16):
         embeddings = embeddings.float()
     return functional.normalize(embeddings, dim=-1, eps=1e-12)
@@ -53,7 +81,7 @@ def pair_batch(
 
     Args:
         embeddings: ``[B, D]`` raw.
-        labels: ``[B]`` or ``[B, L]`` integers; best on the CPU: those on a GPU are waited for.
+        labels: ``[B]`` or ``[B, L]`` integers; best on the CPU, since those on a GPU have to be copied first.
         gallery: ``[G, D]`` raw; None: the batch itself.
         gallery_labels: ``[G]`` or ``[G, L]``.
         finest: keep the finest label column alone (losses that know only same or different).
@@ -68,7 +96,7 @@ def pair_batch(
         others, columns = queries, rows
     else:
         if gallery_labels is None:
-            raise UserError("A gallery needs gallery_labels, one row per gallery embedding; none came.")
+            raise UserError("A gallery needs gallery_labels, one row per gallery embedding; got none.")
         columns = _labels(gallery, gallery_labels, "gallery")
         others = unit(gallery).to(queries.dtype)
     if columns.shape[1] != rows.shape[1]:
@@ -84,6 +112,7 @@ def pair_batch(
         labels=tensor(rows),
         gallery_labels=tensor(columns),
         itself=None if own is None else tensor(host(own)),
+        alone=gallery is None,
     )
 
 
@@ -104,11 +133,11 @@ def without_self(pairs: Tensor, itself: Tensor | None) -> Tensor:
 
 def _labels(embeddings: Tensor, labels: Tensor, what: str) -> np.ndarray:
     if embeddings.ndim != 2:
-        raise UserError(f"The {what} needs embeddings of shape [items, dimension]; {tuple(embeddings.shape)} came.")
+        raise UserError(f"The {what} needs embeddings of shape [items, dimension]; got {tuple(embeddings.shape)}.")
     if labels.ndim not in (1, 2) or len(labels) != len(embeddings) or labels.is_floating_point():
         raise UserError(
             f"The {what} needs whole-number labels [{len(embeddings)}] or [{len(embeddings)}, levels]; "
-            f"{tuple(labels.shape)} of {labels.dtype} came."
+            f"got {tuple(labels.shape)} of {labels.dtype}."
         )
     return columns(labels)
 

@@ -17,6 +17,9 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+import torch
+from torch import Tensor
+
 from trainers.parameters import parameter
 
 DELTA_IN_TAUS = 5.0  # ln((1 - eps) / eps)
@@ -89,3 +92,24 @@ def resolve(parameters: BoundParameters) -> Bound:
     if offset is None:
         offset = start + 1.0 / (1.0 + math.exp(-delta / parameters.tau))
     return Bound(tau=parameters.tau, rho=parameters.rho, delta=delta, start=start, offset=offset)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SmoothLift:
+    """A step with a slope, for finer items counted above coarser ones (Ramzi et al. 2022, smooth H-rank).
+
+    leak * t for t <= 0, min(beta * t + gamma, 1) for t > 0.
+    """
+
+    beta: float
+    leak: float
+    gamma: float
+
+    def value(self, gap: Tensor) -> Tensor:
+        """Height at each gap."""
+        return torch.where(gap > 0, (self.beta * gap + self.gamma).clamp(max=1.0), self.leak * gap)
+
+    def slope(self, gap: Tensor) -> Tensor:
+        """Slope at each gap."""
+        rising = self.beta * (self.beta * gap + self.gamma < 1.0).to(gap.dtype)
+        return torch.where(gap > 0, rising, self.leak)

@@ -47,10 +47,10 @@ def compiled(**options: Any) -> Callable[[Callable], Callable]:
 
 
 class Careful:
-    """numba's cache of one function, by numba's names: what cannot be read is compiled again and takes its place, what
-    cannot be written is done without.
+    """numba's cache of one function: what cannot be read is compiled again and replaced, what cannot be written is
+    left out.
 
-    numba itself lets the call fail in both cases, and again at every later one.
+    numba itself raises in both cases, at every call.
 
     Args:
         cache: numba's.

@@ -7,12 +7,11 @@ from dataclasses import dataclass
 
 from torch import Tensor
 
-from trainers.losses._batch import pair_batch
+from trainers.losses._batch import PairBatch, SimilarityLoss
 from trainers.losses._bound import BoundParameters
 from trainers.losses._hinge import MEAN_OVER, MEAN_OVER_HELP, calibration
 from trainers.losses._proxies import draw_proxies, proxy_softmax
 from trainers.losses._rank import SupRank
-from trainers.losses.base import LossModule
 from trainers.parameters import parameter
 
 
@@ -72,7 +71,7 @@ def described(published: Mapping[str, tuple[Weights, str]]) -> str:
     return f"{'; '.join(f'{name}: {source}' for name, (_, source) in published.items())}. A weight given wins."
 
 
-class Decomposable(LossModule):
+class Decomposable(SimilarityLoss):
     """weights.rank * rank loss + weights.calibration * pair calibration + weights.proxy * proxy softmax.
 
     The query is its own positive in the rank term and no pair with itself in the calibration; so is its copy in a
@@ -98,22 +97,14 @@ class Decomposable(LossModule):
         num_classes: int,
         dim: int,
     ) -> None:
-        super().__init__()
-        self.ranker, self.name, self.weights, self.given = ranker, name, weights, parameters
+        super().__init__(parameters)
+        self.ranker, self.name, self.weights = ranker, name, weights
         if weights.proxy > 0:
             self.proxies = draw_proxies(num_classes, dim)
 
-    def terms(
-        self,
-        embeddings: Tensor,
-        labels: Tensor,
-        gallery: Tensor | None = None,
-        gallery_labels: Tensor | None = None,
-        own: Tensor | None = None,
-    ) -> dict[str, Tensor]:
+    def parts(self, batch: PairBatch) -> dict[str, Tensor]:
         """The rank term under its name, then ``calibration`` and ``proxy`` where their weights are above zero."""
-        given, weights = self.given, self.weights
-        batch = pair_batch(embeddings, labels, gallery, gallery_labels, finest=True, own=own)
+        given, weights = self.settings, self.weights
         parts = {self.name: weights.rank * self.ranker.loss(batch)}
         if weights.calibration > 0:
             hinges = calibration(batch, given.pos_margin, given.neg_margin, given.mean_over)

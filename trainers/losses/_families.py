@@ -1,4 +1,4 @@
-"""The menu of losses by family."""
+"""Losses by family."""
 
 from __future__ import annotations
 

@@ -11,18 +11,14 @@ from collections.abc import Callable, Collection
 from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache
 from types import ModuleType
-from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
-from trainers.losses._bound import Bound
+from trainers.losses._bound import Bound, SmoothLift
 from trainers.losses._levels import Layout
 from trainers.losses._measures import Measure
-
-if TYPE_CHECKING:
-    from trainers.losses._rank import SmoothLift
 
 _ALONE = 1 << 20  # pairs up to which one thread is faster than several
 _MEASURED = 1 << 20  # ranks that the measure is asked for at once

@@ -1,4 +1,4 @@
-"""What arrives at a loss, made ready: unit rows, flat labels, views below one another; and what it refuses."""
+"""The input of losses: unit rows, flat labels, views below one another; and the checks of batches."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def flatten_views(embeddings: Tensor, labels: Tensor) -> tuple[Tensor, Tensor, T
     if embeddings.dim() != 3 or labels.dim() not in (1, 2) or len(labels) != len(embeddings):
         raise UserError(
             f"A loss needs embeddings [B, D] or [B, views, D] and as many label rows; "
-            f"{list(embeddings.shape)} and {list(labels.shape)} came."
+            f"got {list(embeddings.shape)} and {list(labels.shape)}."
         )
     batch, views, dim = embeddings.shape
     rows = unit(embeddings).transpose(0, 1).reshape(views * batch, dim)
@@ -51,17 +51,38 @@ def contrast_set(gallery: Tensor, gallery_labels: Tensor | None) -> tuple[Tensor
     """Unit rows and finest labels, on the CPU, of a separate gallery.
 
     Raises:
-        UserError: the gallery came without labels.
+        UserError: the gallery has no labels.
     """
     if gallery_labels is None:
-        raise UserError(f"A gallery needs its labels; {len(gallery)} embeddings came without. Pass gallery_labels.")
+        raise UserError(f"A gallery needs its labels; got {len(gallery)} embeddings without. Pass gallery_labels.")
     return unit(gallery), finest(gallery_labels)
 
 
+def compared(
+    rows: Tensor, labels: Tensor, gallery: Tensor | None, gallery_labels: Tensor | None, own: Tensor | None
+) -> tuple[Tensor, Tensor, Tensor | None]:
+    """What rows ``[Q, D]`` are compared with: unit rows ``[G, D]``, their finest labels, and where each query is among
+    them (int64 ``[Q]``, -1 for nowhere; None: nowhere), the last two on the CPU.
+
+    Args:
+        rows, labels: of the batch, as :func:`flatten_views` lays them.
+        gallery, gallery_labels, own: as for :meth:`trainers.losses.base.LossModule.forward`.
+    """
+    if gallery is None:
+        return rows, labels, tensor(np.arange(len(rows)))
+    return *contrast_set(gallery, gallery_labels), flatten_own(own)
+
+
 def refuse_gallery(title: str, gallery: Tensor | None) -> None:
-    """Say so where a loss has no use for a gallery, instead of leaving it out silently."""
+    """Refuse a gallery for a loss that cannot use one.
+
+    Raises:
+        UserError: there is a gallery.
+    """
     if gallery is not None:
-        raise UserError(f"{title} compares images of one batch; a gallery came. Leave the memory out, or use SupCon.")
+        raise UserError(
+            f"{title} compares the images of one batch and takes no gallery. Leave the memory out, or use SupCon."
+        )
 
 
 def count_positives(labels: Tensor, gallery_labels: Tensor | None = None, own: Tensor | None = None) -> np.ndarray:
@@ -86,7 +107,7 @@ def count_classes(*labels: Tensor) -> int:
 
 
 def need_positives(title: str, labels: Tensor, gallery_labels: Tensor | None = None, own: Tensor | None = None) -> None:
-    """A loss built on positive pairs says so when a batch has none, instead of returning zero.
+    """Refuse a batch without a positive pair, for which the loss would be zero.
 
     Raises:
         UserError: no two images share a class.
@@ -99,7 +120,7 @@ def need_positives(title: str, labels: Tensor, gallery_labels: Tensor | None = N
 
 
 def need_negatives(title: str, labels: Tensor, gallery_labels: Tensor | None = None) -> None:
-    """The same for a loss that compares a positive with a negative.
+    """Refuse a batch without a negative pair.
 
     Raises:
         UserError: all images are of one class.

@@ -82,7 +82,7 @@ class WeightedAveragePrecision(AveragePrecision):
         weights = self.weights if self.weights is not None else (1.0 / depth,) * depth
         if len(weights) != depth:
             raise UserError(
-                f"The weighted H-AP needs one weight per level: the labels have {depth}, {len(weights)} weights came."
+                f"The weighted H-AP needs one weight per level: the labels have {depth}; got {len(weights)} weights."
             )
         at_least = counts.flip(1).cumsum(1).flip(1)
         room = at_least.clamp(min=1).to(dtype)

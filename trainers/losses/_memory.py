@@ -33,7 +33,7 @@ class CrossBatchMemory(nn.Module):
     def __init__(self, *, size: int, dim: int, levels: int = 1, random_start: bool = False) -> None:
         super().__init__()
         if size < 1:
-            raise UserError(f"A memory needs room for one embedding or more; a size of {size} came.")
+            raise UserError(f"A cross-batch memory needs a size of at least 1; got {size}.")
         self.register_buffer("rows", unit(torch.randn(size, dim)) if random_start else torch.zeros(size, dim))
         self.register_buffer("labels", torch.full((size, levels), -1, dtype=torch.int64))
         self.register_buffer("pushed", torch.tensor(0))  # rows ever pushed
@@ -57,7 +57,7 @@ class CrossBatchMemory(nn.Module):
         known = columns(labels)
         if known.shape[1] != self.labels.shape[1]:
             raise UserError(
-                f"This memory keeps labels of {self.labels.shape[1]} level(s); {known.shape[1]} came. "
+                f"This cross-batch memory keeps labels of {self.labels.shape[1]} level(s); got {known.shape[1]}. "
                 f"Build it with levels={known.shape[1]}."
             )
         shape = embeddings.shape[:-1]
@@ -87,7 +87,7 @@ class CrossBatchMemory(nn.Module):
 
 
 class WithMemory(LossModule):
-    """A loss on the batch and the same loss on the batch against a memory, averaged with the given factors.
+    """A loss on the batch and the same loss on the batch against a cross-batch memory, averaged with the given factors.
 
     The current batch is pushed first, so that each query finds a detached copy of itself and its classmates there. A
     loss that leaves a query out of its own candidates (``LossModule.leaves_self_out``) is told which row that copy is:
@@ -114,7 +114,8 @@ class WithMemory(LossModule):
         super().__init__()
         if batch_factor < 0 or memory_factor < 0 or batch_factor + memory_factor == 0:
             raise UserError(
-                f"A memory needs weights of zero or more, not both zero; {batch_factor} and {memory_factor} came."
+                "The weights of batch and memory must not be negative nor both zero; "
+                f"got {batch_factor} and {memory_factor}."
             )
         self.loss, self.memory = loss, memory
         self.batch_factor, self.memory_factor, self.after = batch_factor, memory_factor, after
@@ -133,10 +134,10 @@ class WithMemory(LossModule):
         """The loss's terms on the batch, and the same with ``memory_`` before their names.
 
         Raises:
-            UserError: a gallery came; the memory is the gallery.
+            UserError: there is a gallery; the memory is the gallery.
         """
         if gallery is not None:
-            raise UserError("A loss with a memory has its gallery already; another came. Pass the batch alone.")
+            raise UserError("A loss with a cross-batch memory takes no other gallery. Pass the batch alone.")
         rows, row_labels, own = self._exchange(embeddings, labels)
         if int(host(self.batches)) <= self.after or len(rows) == 0:
             return self.loss.terms(embeddings, labels)
@@ -180,15 +181,15 @@ def on_host(
 def give_memory(
     loss: LossModule, descriptor: LossDescriptor, *, size: int, after: int, dim: int, levels: int
 ) -> tuple[LossModule, str]:
-    """The loss with the memory that a run asks for.
+    """The loss with the cross-batch memory that a run asks for.
 
     Args:
-        size: rows; 0: what the descriptor wants, which mostly is none.
+        size: rows; 0: as many as the descriptor says, for most losses none.
         after: batches before the memory counts.
         dim, levels: of the embeddings and the labels.
 
     Returns:
-        the loss, wrapped if it takes a memory, and a sentence for the log, empty if there is nothing to say.
+        The loss, wrapped if it takes a memory, and a sentence for the log, possibly empty.
     """
     size = size or descriptor.memory
     if not size:

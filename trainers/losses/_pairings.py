@@ -10,8 +10,8 @@ import torch
 from torch import Tensor
 
 from trainers.losses._batch import without_self
-from trainers.losses._inputs import contrast_set, flatten_own, need_negatives, need_positives, one_view
-from trainers.training.host import equal, host, send, tensor
+from trainers.losses._inputs import compared, need_negatives, need_positives, one_view
+from trainers.training.host import equal, host, send
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,8 +57,7 @@ class Pairings:
             UserError: it is.
         """
         rows, row_labels = one_view(embeddings, labels)
-        others, other_labels = (rows, row_labels) if gallery is None else contrast_set(gallery, gallery_labels)
-        itself = tensor(np.arange(len(rows))) if gallery is None else flatten_own(own)
+        others, other_labels, itself = compared(rows, row_labels, gallery, gallery_labels, own)
         if positives:
             need_positives(title, row_labels, other_labels, itself)
         if negatives:

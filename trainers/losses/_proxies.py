@@ -30,10 +30,10 @@ def known_classes(title: str, labels: Tensor, classes: int) -> Tensor:
         UserError: a label is not in 0..classes - 1.
     """
     found = host(finest(labels))
-    strange = found[(found < 0) | (found >= classes)]
-    if len(strange):
+    unknown = found[(found < 0) | (found >= classes)]
+    if len(unknown):
         raise UserError(
-            f"{title} has proxies for classes 0 to {classes - 1}; label {strange[0]} came. "
+            f"{title} has proxies for classes 0 to {classes - 1}; got label {unknown[0]}. "
             f"Build the loss with num_classes of the training set."
         )
     return tensor(found)

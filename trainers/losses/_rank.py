@@ -18,34 +18,13 @@ from torch.autograd.function import once_differentiable
 
 from trainers.losses import _fused
 from trainers.losses._batch import PairBatch
-from trainers.losses._bound import Bound
+from trainers.losses._bound import Bound, SmoothLift
 from trainers.losses._levels import FAR, Layout, chunks, layout, segment, send_plan
 from trainers.losses._measures import Measure
 from trainers.losses._pairs import bound_pull
 
 # Pairs held at once: on a CPU what fits the caches, on a GPU enough to hide the launches.
 CPU_PAIRS, GPU_PAIRS = 1 << 20, 1 << 25
-
-
-@dataclass(frozen=True, kw_only=True)
-class SmoothLift:
-    """A step with a slope, for finer items counted above coarser ones (Ramzi et al. 2022, smooth H-rank).
-
-    leak * t for t <= 0, min(beta * t + gamma, 1) for t > 0.
-    """
-
-    beta: float
-    leak: float
-    gamma: float
-
-    def value(self, gap: Tensor) -> Tensor:
-        """Height at each gap."""
-        return torch.where(gap > 0, (self.beta * gap + self.gamma).clamp(max=1.0), self.leak * gap)
-
-    def slope(self, gap: Tensor) -> Tensor:
-        """Slope at each gap."""
-        rising = self.beta * (self.beta * gap + self.gamma < 1.0).to(gap.dtype)
-        return torch.where(gap > 0, rising, self.leak)
 
 
 @dataclass(frozen=True, kw_only=True)

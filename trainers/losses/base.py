@@ -1,4 +1,4 @@
-"""What every loss is: a descriptor for people and programs, and a module for the training loop."""
+"""The base class and the descriptor of losses."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from trainers.parameters import make
+from trainers.registry import Descriptor
 
 
 class LossModule(nn.Module):
@@ -20,14 +20,23 @@ class LossModule(nn.Module):
     float32 whatever autocast says. Proxies, where a loss has them, are ``self.proxies`` ``[classes * centers, D]``.
 
     Attributes:
-        queue: how it uses a memory. False: the batch enters it first, and the loss on the batch counts beside the loss
-            against the memory. True: the memory is a queue of earlier keys (the last view), which alone counts.
+        settings: the loss's checked parameters.
+        queue: how it uses a cross-batch memory. False: the batch enters it first, and the loss on the batch is added to
+            the loss against the memory. True: it is a queue of earlier keys (the last view), and only the loss against
+            it counts.
         leaves_self_out: its definition leaves a query out of its own candidates, positives or pairs. Then
             :meth:`terms` takes ``own`` too, and treats a query's copy in a gallery as it treats the query in the batch.
     """
 
     queue = False
     leaves_self_out = False
+
+    def __init__(
+        self, parameters: Any = None, *, num_classes: int = 0, dim: int = 0, class_labels: Tensor | None = None
+    ) -> None:
+        """Keep the parameters as ``self.settings``; the rest is as for :meth:`LossDescriptor.build`."""
+        super().__init__()
+        self.settings = parameters
 
     def terms(
         self, embeddings: Tensor, labels: Tensor, gallery: Tensor | None = None, gallery_labels: Tensor | None = None
@@ -64,21 +73,17 @@ class LossModule(nn.Module):
 
 
 @dataclass(frozen=True, kw_only=True)
-class LossDescriptor:
-    """One entry of the loss menu.
+class LossDescriptor(Descriptor):
+    """One entry of the registry of losses.
 
     Attributes:
-        name: registry name, the key in ``LOSSES``.
-        title: as printed, e.g. ``HAPPIER``.
-        family: heading in the menu, e.g. ``Hierarchical ranking``.
+        family: heading in lists, e.g. ``Hierarchical ranking``.
         paper, year, url: where it comes from.
         equation: the formula in LaTeX, no dollar signs.
-        sentence: what it does, one plain sentence.
-        differs: where its paper and the published code part ways: what the default is, and how to get the other.
+        differs: where its paper and the published code differ: which one the default follows, and how to get the other.
         slow: why it scores less than half of the best loss after equal time on the default encoder, as measured in
             ``docs/encoders.md``; empty for a loss that does not.
         follows_code: of what differs, the default is the code's in something, not the paper's.
-        parameters: frozen dataclass of its parameters (see ``trainers.parameters``).
         module: called as ``module(parameters, num_classes=, dim=, class_labels=)``.
         advice: called as ``advice(parameters, images_per_class, classes_per_batch)``; a sentence where a run's batches
             do not suit the loss, empty where they do. None: any batch does.
@@ -91,19 +96,15 @@ class LossDescriptor:
         proxy_learning_rate: learning rate of the proxies' own Adam; None: the encoder's.
         pair_bytes: memory of one pair of a query and an item at the peak, measured, in float32.
         lists_triplets: its mining lists every triplet of the batch and the memory, which is what takes most memory.
-        alias_of: name of the entry that it equals; an alias can be asked for by name and is left out of menus.
-        order: place in the menu, families by their first loss; 1000 puts a loss last in its family.
+        alias_of: name of the entry that it equals; an alias can be chosen by name and is left out of lists.
+        order: place in lists, families by their first loss; 1000 puts a loss last in its family.
     """
 
-    name: str
-    title: str
     family: str
     paper: str
     year: int
     url: str
     equation: str
-    sentence: str
-    parameters: type
     module: Callable[..., LossModule]
     differs: str = ""
     slow: str = ""
@@ -133,8 +134,7 @@ class LossDescriptor:
         Raises:
             ParameterError: a parameter is unknown, of the wrong type or out of range.
         """
-        checked = make(self.parameters, parameters, self.title)
-        return self.module(checked, num_classes=num_classes, dim=dim, class_labels=class_labels)
+        return self.module(self.checked(parameters), num_classes=num_classes, dim=dim, class_labels=class_labels)
 
     def defaults(self) -> dict[str, Any]:
         """Parameter names to defaults."""

@@ -17,29 +17,44 @@ from trainers.training.host import send
 
 
 class OwnRanking(LossModule):
-    """Base: similarities of a batch against itself or a gallery, each image left out of its own list."""
+    """Base: a loss of each query's list of similarities in the batch or a gallery, the query itself left out.
+
+    Attributes:
+        title: for messages.
+        gallery: whether a gallery is accepted.
+    """
 
     leaves_self_out = True
     title: str
+    gallery = True
 
-    def lists(
+    def ranking(self, similarity: Tensor, positive: Tensor, candidate: Tensor) -> Tensor:
+        """The loss, a scalar, of similarities ``[Q, G]``, positives and candidates (bool ``[Q, G]``).
+
+        Every query has a positive.
+        """
+        raise NotImplementedError
+
+    def terms(
         self,
         embeddings: Tensor,
         labels: Tensor,
-        gallery: Tensor | None,
-        gallery_labels: Tensor | None,
-        own: Tensor | None,
-    ) -> tuple[Tensor, Tensor, Tensor]:
-        """Similarities ``[Q, G]``, positives and candidates (bool ``[Q, G]``), for queries that have a positive.
+        gallery: Tensor | None = None,
+        gallery_labels: Tensor | None = None,
+        own: Tensor | None = None,
+    ) -> dict[str, Tensor]:
+        """One term, ``ranking``.
 
         Raises:
-            UserError: no query has one.
+            UserError: no query has a positive, or there is a gallery and the loss takes none.
         """
+        if not self.gallery:
+            refuse_gallery(self.title, gallery)
         pairs = Pairings.of(self.title, embeddings, labels, gallery, gallery_labels, own)
         found = np.flatnonzero(count_positives(pairs.labels, pairs.other_labels, pairs.itself) > 0)
         kept = send(found, pairs.rows.device)
         similarity, positive = pairs.rows[kept] @ pairs.others.T, pairs.positive[kept]
-        return similarity, positive, positive | pairs.negative[kept]
+        return {"ranking": self.ranking(similarity, positive, positive | pairs.negative[kept])}
 
 
 def histogram_loss(values: Tensor, positive: Tensor, candidate: Tensor, centres: Tensor, width: float) -> Tensor:
@@ -71,21 +86,13 @@ class FastAP(OwnRanking):
 
     title = "FastAP"
     leaves_self_out = False  # it takes no gallery in which a copy could be
+    gallery = False
 
-    def __init__(
-        self, parameters: FastAPParameters, *, num_classes: int = 0, dim: int = 0, class_labels: Tensor | None = None
-    ) -> None:
-        super().__init__()
-        self.settings = parameters
-
-    def terms(
-        self, embeddings: Tensor, labels: Tensor, gallery: Tensor | None = None, gallery_labels: Tensor | None = None
-    ) -> dict[str, Tensor]:
-        refuse_gallery("FastAP", gallery)
-        similarity, positive, candidate = self.lists(embeddings, labels, None, None, None)
+    def ranking(self, similarity: Tensor, positive: Tensor, candidate: Tensor) -> Tensor:
+        """See :class:`OwnRanking`."""
         bins = self.settings.num_bins
         centres = torch.linspace(0, 4, bins + 1, dtype=similarity.dtype, device=similarity.device)
-        return {"ranking": histogram_loss(2 - 2 * similarity, positive, candidate, centres, 4 / bins)}
+        return histogram_loss(2 - 2 * similarity, positive, candidate, centres, 4 / bins)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -98,24 +105,11 @@ class SoftBinAP(OwnRanking):
 
     title = "Soft-binned AP"
 
-    def __init__(
-        self, parameters: SoftBinParameters, *, num_classes: int = 0, dim: int = 0, class_labels: Tensor | None = None
-    ) -> None:
-        super().__init__()
-        self.settings = parameters
-
-    def terms(
-        self,
-        embeddings: Tensor,
-        labels: Tensor,
-        gallery: Tensor | None = None,
-        gallery_labels: Tensor | None = None,
-        own: Tensor | None = None,
-    ) -> dict[str, Tensor]:
-        similarity, positive, candidate = self.lists(embeddings, labels, gallery, gallery_labels, own)
+    def ranking(self, similarity: Tensor, positive: Tensor, candidate: Tensor) -> Tensor:
+        """See :class:`OwnRanking`."""
         centres = torch.linspace(1, -1, self.settings.num_bins, dtype=similarity.dtype, device=similarity.device)
         width = 2 / (self.settings.num_bins - 1)
-        return {"ranking": histogram_loss(similarity.clamp(-1, 1), positive, candidate, centres, width)}
+        return histogram_loss(similarity.clamp(-1, 1), positive, candidate, centres, width)
 
 
 class Rank(torch.autograd.Function):
@@ -155,21 +149,8 @@ class BlackboxAP(OwnRanking):
 
     title = "Blackbox AP"
 
-    def __init__(
-        self, parameters: BlackboxParameters, *, num_classes: int = 0, dim: int = 0, class_labels: Tensor | None = None
-    ) -> None:
-        super().__init__()
-        self.settings = parameters
-
-    def terms(
-        self,
-        embeddings: Tensor,
-        labels: Tensor,
-        gallery: Tensor | None = None,
-        gallery_labels: Tensor | None = None,
-        own: Tensor | None = None,
-    ) -> dict[str, Tensor]:
-        similarity, positive, candidate = self.lists(embeddings, labels, gallery, gallery_labels, own)
+    def ranking(self, similarity: Tensor, positive: Tensor, candidate: Tensor) -> Tensor:
+        """See :class:`OwnRanking`."""
         half = self.settings.margin / 2
         scores = similarity + torch.where(positive, -half, half)
         floor = -1e6  # what is no candidate goes to the end, far enough for no gradient to bring it back
@@ -178,7 +159,7 @@ class BlackboxAP(OwnRanking):
         # The order of positives among themselves is a constant: AP does not depend on it.
         among = _ranks(scores.detach().masked_fill(~positive, floor))
         precision = (among / ranks).masked_fill(~positive, 0.0)
-        return {"ranking": (1 - precision.sum(1) / positive.sum(1)).mean()}
+        return (1 - precision.sum(1) / positive.sum(1)).mean()
 
 
 DESCRIPTORS = (

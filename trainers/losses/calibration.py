@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 from torch import Tensor
 
-from trainers.losses._batch import pair_batch
+from trainers.losses._batch import PairBatch, SimilarityLoss
 from trainers.losses._hinge import MEAN_OVER, MEAN_OVER_HELP, calibration
-from trainers.losses.base import LossDescriptor, LossModule
+from trainers.losses.base import LossDescriptor
 from trainers.parameters import parameter
 
 
@@ -21,28 +21,14 @@ class CalibrationParameters:
     mean_over: str = parameter("active", choices=MEAN_OVER, help=MEAN_OVER_HELP)
 
 
-class Calibration(LossModule):
+class Calibration(SimilarityLoss):
     """Ramzi et al., "Optimization of Rank Losses for Image Retrieval", 2023, Eq. 7; first in ROADMAP, NeurIPS 2021."""
 
     leaves_self_out = True
 
-    def __init__(
-        self, parameters: CalibrationParameters, *, num_classes: int, dim: int, class_labels: Tensor | None = None
-    ) -> None:
-        super().__init__()
-        self.parameters_ = parameters
-
-    def terms(
-        self,
-        embeddings: Tensor,
-        labels: Tensor,
-        gallery: Tensor | None = None,
-        gallery_labels: Tensor | None = None,
-        own: Tensor | None = None,
-    ) -> dict[str, Tensor]:
+    def parts(self, batch: PairBatch) -> dict[str, Tensor]:
         """``calibration``: the two hinges, see :func:`trainers.losses._hinge.calibration`."""
-        batch = pair_batch(embeddings, labels, gallery, gallery_labels, finest=True, own=own)
-        given = self.parameters_
+        given = self.settings
         return {"calibration": calibration(batch, given.pos_margin, given.neg_margin, given.mean_over)}
 
 

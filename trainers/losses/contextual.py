@@ -97,17 +97,6 @@ class Contextual(LossModule):
     (proposition 4.1). Where classes are not equal, k is what most images have: the median over images.
     """
 
-    def __init__(
-        self,
-        parameters: ContextualParameters,
-        *,
-        num_classes: int = 0,
-        dim: int = 0,
-        class_labels: Tensor | None = None,
-    ) -> None:
-        super().__init__()
-        self.settings = parameters
-
     def parts(self, embeddings: Tensor, labels: Tensor) -> dict[str, Tensor]:
         """The unweighted terms: ``context``, ``contrast`` and ``regulariser``, each a scalar.
 
@@ -119,7 +108,7 @@ class Contextual(LossModule):
         k = _images_per_class(row_labels) if p.k is None else p.k
         if len(rows) <= k:
             raise UserError(
-                f"{TITLE} needs more images in a batch than a neighbourhood holds, k = {k}; {len(rows)} came. "
+                f"{TITLE} needs more images in a batch than a neighbourhood holds, k = {k}; got {len(rows)}. "
                 f"Use more classes in a batch or a smaller k."
             )
         similarity = rows @ rows.T

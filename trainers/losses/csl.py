@@ -42,16 +42,15 @@ class CSL(LossModule):
     def __init__(
         self, parameters: CSLParameters, *, num_classes: int, dim: int, class_labels: Tensor | None = None
     ) -> None:
-        super().__init__()
+        super().__init__(parameters)
         if class_labels is None:
             raise UserError(
-                "CSL needs the label tree, one row of labels for each finest class; none came. "
+                "CSL needs the label tree, one row of labels for each finest class; got none. "
                 "Choose a dataset with label levels, or a loss without hierarchy."
             )
         if len(class_labels) != num_classes:
-            raise UserError(f"CSL needs a label row for each of {num_classes} classes; {len(class_labels)} came.")
+            raise UserError(f"CSL needs a label row for each of {num_classes} classes; got {len(class_labels)}.")
         class_labels = class_labels.reshape(num_classes, -1)
-        self.settings = parameters
         self.margins = _margins(parameters.margins_fine_to_coarse, class_labels.shape[1])
         self.proxies = nn.Parameter(torch.empty(num_classes, dim).uniform_(-1, 1) / math.sqrt(dim))
         self.register_buffer("proxy_labels", class_labels.long())
@@ -63,14 +62,14 @@ class CSL(LossModule):
         """One term for each level, ``level_0`` (finest) on.
 
         Raises:
-            UserError: a label has no proxy, or a gallery came.
+            UserError: a label has no proxy, or there is a gallery.
         """
         refuse_gallery("CSL", gallery)
         rows, row_labels = one_view(embeddings, labels)
         named = host(row_labels)[:, None] == self._finest
         if not named.any(1).all():
-            stranger = host(row_labels)[~named.any(1)][0]
-            raise UserError(f"CSL has no proxy for class {stranger}; it was built for {len(self.proxies)} classes.")
+            unknown = host(row_labels)[~named.any(1)][0]
+            raise UserError(f"CSL has no proxy for class {unknown}; it was built for {len(self.proxies)} classes.")
         full = self.proxy_labels[send(named.argmax(1), rows.device)]
         own = full[:, 0, None] == self.proxy_labels[None, :, 0]
         logits = self.settings.scale * (rows @ unit(self.proxies).to(rows.dtype).T)
@@ -90,7 +89,7 @@ class CSL(LossModule):
 def _margins(margins: tuple[float, ...] | None, depth: int) -> tuple[float, ...]:
     if margins is not None:
         if len(margins) != depth:
-            raise UserError(f"CSL needs one margin for each of {depth} levels, finest first; {len(margins)} came.")
+            raise UserError(f"CSL needs one margin for each of {depth} levels, finest first; got {len(margins)}.")
         return margins
     low, high = (0.25, 0.45) if depth <= 3 else (0.15, 0.75)  # the published margins for 2, 3 and 7 levels
     return tuple(low + (high - low) * level / max(depth - 1, 1) for level in range(depth))

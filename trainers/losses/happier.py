@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from torch import Tensor
 
 from trainers.losses._bound import DIFFERS
-from trainers.losses._hierarchical import HierarchicalRank
 from trainers.losses._proxies import PROXY_LEARNING_RATE
+from trainers.losses._rank_loss import RankLoss
 from trainers.losses.base import LossDescriptor
 from trainers.losses.sup_hap import ALPHA_HELP, COUNTED, SupHAPParameters, sup_hap_ranker
 from trainers.parameters import parameter
@@ -32,9 +32,9 @@ class HappierFParameters(HappierParameters):
 
 def happier(
     parameters: HappierParameters, *, num_classes: int, dim: int, class_labels: Tensor | None = None
-) -> HierarchicalRank:
+) -> RankLoss:
     """(1 - lambda) Sup-H-AP + lambda proxy softmax (Ramzi et al. 2022, Eq. 11)."""
-    return HierarchicalRank(
+    return RankLoss(
         sup_hap_ranker(parameters),
         name="hap",
         weight_rank=parameters.weight_rank,

@@ -31,12 +31,6 @@ class InfoNCE(LossModule):
 
     queue = True
 
-    def __init__(
-        self, parameters: InfoNCEParameters, *, num_classes: int = 0, dim: int = 0, class_labels: Tensor | None = None
-    ) -> None:
-        super().__init__()
-        self.settings = parameters
-
     def logits(self, embeddings: Tensor, gallery: Tensor | None = None) -> tuple[Tensor, Tensor]:
         """Similarities over temperature and the column of each query's own key.
 
@@ -48,7 +42,7 @@ class InfoNCE(LossModule):
         """
         if embeddings.dim() != 3 or embeddings.shape[1] != 2:
             raise UserError(
-                f"InfoNCE needs two views of each image, embeddings [B, 2, D]; {list(embeddings.shape)} came. "
+                f"InfoNCE needs two views of each image, embeddings [B, 2, D]; got {list(embeddings.shape)}. "
                 f"Draw two augmented views of each image."
             )
         query, key = unit(embeddings).unbind(1)

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from torch import Tensor
 
 from trainers.losses._bound import DIFFERS, BoundParameters, resolve
-from trainers.losses._hierarchical import HierarchicalRank
 from trainers.losses._measures import DiscountedGain
 from trainers.losses._proxies import PROXY_LEARNING_RATE
 from trainers.losses._rank import SupRank
+from trainers.losses._rank_loss import RankLoss
 from trainers.losses._smooth import SmoothRank
 from trainers.losses.base import LossDescriptor
 from trainers.parameters import parameter
@@ -41,23 +41,23 @@ class RODNDCGParameters(BoundParameters):
 
 def sup_ndcg(
     parameters: SupNDCGParameters, *, num_classes: int, dim: int, class_labels: Tensor | None = None
-) -> HierarchicalRank:
+) -> RankLoss:
     """Mean of 1 - DCG / IDCG with bounded ranks and gain 2^l - 1 (Ramzi et al. 2023)."""
-    return HierarchicalRank(SupRank(bound=resolve(parameters), measure=DiscountedGain()), name="ndcg")
+    return RankLoss(SupRank(bound=resolve(parameters), measure=DiscountedGain()), name="ndcg")
 
 
 def smooth_ndcg(
     parameters: SmoothNDCGParameters, *, num_classes: int, dim: int, class_labels: Tensor | None = None
-) -> HierarchicalRank:
+) -> RankLoss:
     """The same with sigmoids for all ranks."""
-    return HierarchicalRank(SmoothRank(tau=parameters.tau, measure=DiscountedGain()), name="ndcg")
+    return RankLoss(SmoothRank(tau=parameters.tau, measure=DiscountedGain()), name="ndcg")
 
 
 def rod_ndcg(
     parameters: RODNDCGParameters, *, num_classes: int, dim: int, class_labels: Tensor | None = None
-) -> HierarchicalRank:
+) -> RankLoss:
     """(1 - lambda) Sup-NDCG + lambda proxy softmax."""
-    return HierarchicalRank(
+    return RankLoss(
         SupRank(bound=resolve(parameters), measure=DiscountedGain()),
         name="ndcg",
         weight_rank=parameters.weight_rank,

@@ -33,8 +33,7 @@ class ProxyNSM(LossModule):
     def __init__(
         self, parameters: ProxyNSMParameters, *, num_classes: int, dim: int, class_labels: Tensor | None = None
     ) -> None:
-        super().__init__()
-        self.parameters_ = parameters
+        super().__init__(parameters)
         self.proxies = draw_proxies(num_classes * parameters.num_centers, dim)
 
     def terms(
@@ -42,7 +41,7 @@ class ProxyNSM(LossModule):
     ) -> dict[str, Tensor]:
         """``proxy``: the mean cross-entropy; a gallery is not looked at."""
         queries, finest = query_rows(embeddings, labels)
-        given = self.parameters_
+        given = self.settings
         loss = proxy_softmax(
             queries, finest, self.proxies, given.temperature, given.num_centers, given.temperature_centers
         )

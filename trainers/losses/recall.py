@@ -6,14 +6,14 @@ from dataclasses import dataclass
 
 from torch import Tensor
 
-from trainers.losses._batch import pair_batch
 from trainers.losses._bound import DIFFERS, BoundParameters, resolve
 from trainers.losses._decomposable import Decomposable, DecomposableParameters, Weights, described, weigh
 from trainers.losses._measures import Recall
 from trainers.losses._proxies import PROXY_LEARNING_RATE
 from trainers.losses._rank import SupRank
+from trainers.losses._rank_loss import RankLoss
 from trainers.losses._smooth import SmoothRank
-from trainers.losses.base import LossDescriptor, LossModule
+from trainers.losses.base import LossDescriptor
 from trainers.parameters import parameter
 
 AT_K = (1, 2, 4, 8, 16)
@@ -59,32 +59,19 @@ class RODRecallParameters(SupRecallParameters, DecomposableParameters):
     terms: str = parameter(next(iter(TERMS)), choices=tuple(TERMS), help=described(TERMS))
 
 
-class RecallAtK(LossModule):
+def recall_at_k(
+    parameters: SmoothRecallParameters | SupRecallParameters,
+    *,
+    num_classes: int,
+    dim: int,
+    class_labels: Tensor | None = None,
+) -> RankLoss:
     """Mean over queries of 1 - (1/|K|) sum_k (1/min(k, P)) sum_i sig((k - rank_i) / temp) (Ramzi et al. 2023).
 
     The query is its own positive when the batch is its own gallery, so perfect ranks do not give exactly zero. Any
     class sizes: P is each query's own number of positives.
     """
-
-    def __init__(
-        self,
-        parameters: SmoothRecallParameters | SupRecallParameters,
-        *,
-        num_classes: int,
-        dim: int,
-        class_labels: Tensor | None = None,
-    ) -> None:
-        super().__init__()
-        if isinstance(parameters, BoundParameters):
-            self.ranker = _sup(parameters)
-        else:
-            self.ranker = SmoothRank(tau=parameters.tau, measure=_measure(parameters))
-
-    def terms(
-        self, embeddings: Tensor, labels: Tensor, gallery: Tensor | None = None, gallery_labels: Tensor | None = None
-    ) -> dict[str, Tensor]:
-        """``recall``: see the class."""
-        return {"recall": self.ranker.loss(pair_batch(embeddings, labels, gallery, gallery_labels, finest=True))}
+    return RankLoss(_ranker(parameters), name="recall", finest=True)
 
 
 def rod_recall(
@@ -92,7 +79,7 @@ def rod_recall(
 ) -> Decomposable:
     """(1 - lambda) Sup-R@k + lambda times the second term (Ramzi et al. 2023, Eq. 17 with Eq. 8 or Eq. 7)."""
     return Decomposable(
-        _sup(parameters),
+        _ranker(parameters),
         name="recall",
         weights=weigh(parameters, parameters.weight_recall, TERMS[parameters.terms][0]),
         parameters=parameters,
@@ -101,12 +88,11 @@ def rod_recall(
     )
 
 
-def _measure(parameters: SmoothRecallParameters | SupRecallParameters) -> Recall:
-    return Recall(at_k=parameters.at_k, temps=(parameters.temp,) * len(parameters.at_k))
-
-
-def _sup(parameters: SupRecallParameters) -> SupRank:
-    return SupRank(bound=resolve(parameters), measure=_measure(parameters))
+def _ranker(parameters: SmoothRecallParameters | SupRecallParameters) -> SmoothRank | SupRank:
+    measure = Recall(at_k=parameters.at_k, temps=(parameters.temp,) * len(parameters.at_k))
+    if isinstance(parameters, BoundParameters):
+        return SupRank(bound=resolve(parameters), measure=measure)
+    return SmoothRank(tau=parameters.tau, measure=measure)
 
 
 PAPER = "Optimization of Rank Losses for Image Retrieval, Ramzi et al."
@@ -127,7 +113,7 @@ DESCRIPTORS = (
         equation=r"\mathcal{L}=" + SCORE + r",\quad \mathrm{rank}_i=1+\sum_{j\neq i}\sigma_\tau(s_j-s_i)",
         sentence="Asks for the right images among the first k results, with soft ranks and soft cut-offs.",
         parameters=SmoothRecallParameters,
-        module=RecallAtK,
+        module=recall_at_k,
         gallery=True,
         order=106,
     ),
@@ -142,7 +128,7 @@ DESCRIPTORS = (
         sentence="Recall in the first k results, with the rank bound that keeps pulling on images ranked far too low.",
         differs=DIFFERS,
         parameters=SupRecallParameters,
-        module=RecallAtK,
+        module=recall_at_k,
         gallery=True,
         order=105,
     ),

@@ -9,11 +9,11 @@ import torch
 from torch import Tensor
 
 from trainers.errors import ParameterError
-from trainers.losses._batch import PairBatch, pair_batch
+from trainers.losses._batch import PairBatch, SimilarityLoss
 from trainers.losses._inputs import count_positives
 from trainers.losses._measures import Recall
 from trainers.losses._smooth import SmoothRank
-from trainers.losses.base import LossDescriptor, LossModule
+from trainers.losses.base import LossDescriptor
 from trainers.parameters import parameter
 from trainers.training.host import equal, finest, host, send, tensor
 
@@ -38,7 +38,7 @@ class PatelRecallParameters:
     simix: bool = parameter(False, help="Add a random mixture of each image with another of its class to the batch.")
 
 
-class PatelRecall(LossModule):
+class PatelRecall(SimilarityLoss):
     """Patel, Tolias, Matas, "Recall@k Surrogate Loss with Large Batches and Similarity Mixup", CVPR 2022, Eq. 6-7.
 
     As trained by the authors: a query is no positive of itself but stays among the items that push positives down;
@@ -51,12 +51,12 @@ class PatelRecall(LossModule):
     def __init__(
         self, parameters: PatelRecallParameters, *, num_classes: int, dim: int, class_labels: Tensor | None = None
     ) -> None:
-        super().__init__()
+        super().__init__(parameters)
         temps = parameters.tau_k if len(parameters.tau_k) > 1 else parameters.tau_k * len(parameters.k)
         if len(temps) != len(parameters.k):
             raise ParameterError(
                 f"RS@k needs one tau_k for all or one for each of the {len(parameters.k)} values of k; "
-                f"{len(parameters.tau_k)} came."
+                f"got {len(parameters.tau_k)}."
             )
         trained = parameters.form == "code"
         self.ranker = SmoothRank(
@@ -65,21 +65,10 @@ class PatelRecall(LossModule):
             without_self=True,
             self_in_rank=trained,
         )
-        self.simix = parameters.simix
 
-    def terms(
-        self,
-        embeddings: Tensor,
-        labels: Tensor,
-        gallery: Tensor | None = None,
-        gallery_labels: Tensor | None = None,
-        own: Tensor | None = None,
-    ) -> dict[str, Tensor]:
+    def parts(self, batch: PairBatch) -> dict[str, Tensor]:
         """``recall``: see the class."""
-        batch = pair_batch(embeddings, labels, gallery, gallery_labels, finest=True, own=own)
-        if self.simix and gallery is None:
-            batch = mixed(batch)
-        return {"recall": self.ranker.loss(batch)}
+        return {"recall": self.ranker.loss(mixed(batch) if self.settings.simix and batch.alone else batch)}
 
 
 def mixed(batch: PairBatch) -> PairBatch:

@@ -25,12 +25,6 @@ class SimCLR(LossModule):
     Times temperature / base_temperature if there is a base temperature; the paper has none.
     """
 
-    def __init__(
-        self, parameters: SimCLRParameters, *, num_classes: int = 0, dim: int = 0, class_labels: Tensor | None = None
-    ) -> None:
-        super().__init__()
-        self.settings = parameters
-
     def terms(
         self, embeddings: Tensor, labels: Tensor, gallery: Tensor | None = None, gallery_labels: Tensor | None = None
     ) -> dict[str, Tensor]:
@@ -42,7 +36,7 @@ class SimCLR(LossModule):
         refuse_gallery("SimCLR", gallery)
         if embeddings.dim() != 3 or embeddings.shape[1] < 2:
             raise UserError(
-                f"SimCLR needs two or more views of each image, embeddings [B, V, D]; {list(embeddings.shape)} came. "
+                f"SimCLR needs two or more views of each image, embeddings [B, V, D]; got {list(embeddings.shape)}. "
                 f"Draw two augmented views of each image."
             )
         rows, _, image = flatten_views(embeddings, labels)

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 from torch import Tensor
 
-from trainers.losses._batch import pair_batch
 from trainers.losses._measures import AveragePrecision
+from trainers.losses._rank_loss import RankLoss
 from trainers.losses._smooth import SmoothRank
-from trainers.losses.base import LossDescriptor, LossModule
+from trainers.losses.base import LossDescriptor
 from trainers.parameters import parameter
 
 
@@ -22,25 +22,15 @@ class SmoothAPParameters:
     )
 
 
-class SmoothAP(LossModule):
+def smooth_ap(
+    parameters: SmoothAPParameters, *, num_classes: int, dim: int, class_labels: Tensor | None = None
+) -> RankLoss:
     """Brown et al., "Smooth-AP: Smoothing the Path Towards Large-Scale Image Retrieval", ECCV 2020, Eq. 7.
 
     Mean over queries of 1 - AP~, the query counting as its own positive when the batch is its own gallery. Any row
     order and class sizes; labels with several levels are read at the finest. Queries without a positive are left out.
     """
-
-    def __init__(
-        self, parameters: SmoothAPParameters, *, num_classes: int, dim: int, class_labels: Tensor | None = None
-    ) -> None:
-        super().__init__()
-        self.ranker = SmoothRank(tau=parameters.tau, measure=AveragePrecision())
-
-    def terms(
-        self, embeddings: Tensor, labels: Tensor, gallery: Tensor | None = None, gallery_labels: Tensor | None = None
-    ) -> dict[str, Tensor]:
-        """``ap``: see the class."""
-        batch = pair_batch(embeddings, labels, gallery, gallery_labels, finest=True)
-        return {"ap": self.ranker.loss(batch)}
+    return RankLoss(SmoothRank(tau=parameters.tau, measure=AveragePrecision()), name="ap", finest=True)
 
 
 DESCRIPTOR = LossDescriptor(
@@ -56,7 +46,7 @@ DESCRIPTOR = LossDescriptor(
     ),
     sentence="Pushes average precision up directly, with soft comparisons in place of counting who ranks above whom.",
     parameters=SmoothAPParameters,
-    module=SmoothAP,
+    module=smooth_ap,
     gallery=True,
     order=100,
 )

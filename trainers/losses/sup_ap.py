@@ -6,11 +6,11 @@ from dataclasses import dataclass
 
 from torch import Tensor
 
-from trainers.losses._batch import pair_batch
 from trainers.losses._bound import DIFFERS, BoundParameters, resolve
 from trainers.losses._measures import AveragePrecision
 from trainers.losses._rank import SupRank
-from trainers.losses.base import LossDescriptor, LossModule
+from trainers.losses._rank_loss import RankLoss
+from trainers.losses.base import LossDescriptor
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -18,25 +18,13 @@ class SupAPParameters(BoundParameters):
     """Parameters of Sup-AP: the bound's."""
 
 
-class SupAP(LossModule):
+def sup_ap(parameters: SupAPParameters, *, num_classes: int, dim: int, class_labels: Tensor | None = None) -> RankLoss:
     """Ramzi et al., "Robust and Decomposable Average Precision for Image Retrieval", NeurIPS 2021, Eq. 5.
 
     Mean over queries of 1 - (1/|Omega+|) sum_i rank+_i / rank_i: positives above i counted by the true step, negatives
     by its bound. Any row order and class sizes; labels with several levels are read at the finest.
     """
-
-    def __init__(
-        self, parameters: SupAPParameters, *, num_classes: int, dim: int, class_labels: Tensor | None = None
-    ) -> None:
-        super().__init__()
-        self.ranker = SupRank(bound=resolve(parameters), measure=AveragePrecision())
-
-    def terms(
-        self, embeddings: Tensor, labels: Tensor, gallery: Tensor | None = None, gallery_labels: Tensor | None = None
-    ) -> dict[str, Tensor]:
-        """``ap``: see the class."""
-        batch = pair_batch(embeddings, labels, gallery, gallery_labels, finest=True)
-        return {"ap": self.ranker.loss(batch)}
+    return RankLoss(SupRank(bound=resolve(parameters), measure=AveragePrecision()), name="ap", finest=True)
 
 
 DESCRIPTOR = LossDescriptor(
@@ -53,7 +41,7 @@ DESCRIPTOR = LossDescriptor(
     sentence="Never reports a better average precision than the true one, and pulls hard on items ranked far too high.",
     differs=DIFFERS,
     parameters=SupAPParameters,
-    module=SupAP,
+    module=sup_ap,
     gallery=True,
     order=102,
 )

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 from torch import Tensor
 
-from trainers.losses._bound import DIFFERS, BoundParameters, resolve
-from trainers.losses._hierarchical import HierarchicalRank
+from trainers.losses._bound import DIFFERS, BoundParameters, SmoothLift, resolve
 from trainers.losses._measures import AveragePrecision, WeightedAveragePrecision
-from trainers.losses._rank import SmoothLift, SupRank
+from trainers.losses._rank import SupRank
+from trainers.losses._rank_loss import RankLoss
 from trainers.losses._smooth import SmoothRank
 from trainers.losses.base import LossDescriptor
 from trainers.parameters import parameter
@@ -51,9 +51,9 @@ class WeightedAPParameters(BoundParameters):
 
 def sup_hap(
     parameters: SupHAPParameters, *, num_classes: int, dim: int, class_labels: Tensor | None = None
-) -> HierarchicalRank:
+) -> RankLoss:
     """Mean of 1 - H-AP with hrank counted and rank bounded (Ramzi et al. 2022, Eq. 9). One level: Sup-AP."""
-    return HierarchicalRank(sup_hap_ranker(parameters), name="hap")
+    return RankLoss(sup_hap_ranker(parameters), name="hap")
 
 
 def sup_hap_ranker(parameters: SupHAPParameters) -> SupRank:
@@ -66,18 +66,18 @@ def sup_hap_ranker(parameters: SupHAPParameters) -> SupRank:
 
 def smooth_hap(
     parameters: SmoothHAPParameters, *, num_classes: int, dim: int, class_labels: Tensor | None = None
-) -> HierarchicalRank:
+) -> RankLoss:
     """Mean of 1 - H-AP with sigmoids in both hrank and rank. One level: Smooth-AP."""
     ranker = SmoothRank(tau=parameters.tau, measure=AveragePrecision(alpha=parameters.alpha))
-    return HierarchicalRank(ranker, name="hap")
+    return RankLoss(ranker, name="hap")
 
 
 def weighted_hap(
     parameters: WeightedAPParameters, *, num_classes: int, dim: int, class_labels: Tensor | None = None
-) -> HierarchicalRank:
+) -> RankLoss:
     """Sup-H-AP with the relevance that makes it a weighted mean of the levels' APs (Ramzi et al. 2022, property 1)."""
     measure = WeightedAveragePrecision(weights=parameters.level_weights_coarse_to_fine)
-    return HierarchicalRank(SupRank(bound=resolve(parameters), measure=measure), name="hap")
+    return RankLoss(SupRank(bound=resolve(parameters), measure=measure), name="hap")
 
 
 PAPER = "Hierarchical Average Precision Training for Pertinent Image Retrieval, Ramzi et al., ECCV"

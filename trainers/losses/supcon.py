@@ -7,14 +7,13 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
-import numpy as np
 import torch
 from torch import Tensor
 
-from trainers.losses._inputs import contrast_set, flatten_own, flatten_views
+from trainers.losses._inputs import compared, flatten_views
 from trainers.losses.base import LossDescriptor, LossModule
 from trainers.parameters import parameter
-from trainers.training.host import equal, send, tensor
+from trainers.training.host import equal, send
 
 
 def temperature(default: float) -> Any:
@@ -61,8 +60,7 @@ class SupCon(LossModule):
     leaves_self_out = True
 
     def __init__(self, parameters: SupConParameters, *, inside: bool = False) -> None:
-        super().__init__()
-        self.settings = parameters
+        super().__init__(parameters)
         self.inside = inside
 
     def terms(
@@ -75,8 +73,7 @@ class SupCon(LossModule):
     ) -> dict[str, Tensor]:
         rows, row_labels, _ = flatten_views(embeddings, labels)
         anchors = len(embeddings) if self.settings.contrast_mode == "one" else len(rows)
-        others, other_labels = (rows, row_labels) if gallery is None else contrast_set(gallery, gallery_labels)
-        itself = tensor(np.arange(len(rows))) if gallery is None else flatten_own(own)
+        others, other_labels, itself = compared(rows, row_labels, gallery, gallery_labels, own)
         absent = None
         if itself is not None:
             absent = send(itself, rows.device)[:anchors, None] == torch.arange(len(others), device=rows.device)

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
 from torch import Tensor
 
 from trainers.losses._batch import without_self
-from trainers.losses._inputs import contrast_set, flatten_own, one_view
+from trainers.losses._inputs import compared, one_view
 from trainers.losses.base import LossDescriptor, LossModule
 from trainers.parameters import parameter
-from trainers.training.host import equal, tensor
+from trainers.training.host import equal
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,17 +35,6 @@ class XBMContrastive(LossModule):
 
     leaves_self_out = True
 
-    def __init__(
-        self,
-        parameters: XBMContrastiveParameters,
-        *,
-        num_classes: int = 0,
-        dim: int = 0,
-        class_labels: Tensor | None = None,
-    ) -> None:
-        super().__init__()
-        self.settings = parameters
-
     def terms(
         self,
         embeddings: Tensor,
@@ -56,8 +44,7 @@ class XBMContrastive(LossModule):
         own: Tensor | None = None,
     ) -> dict[str, Tensor]:
         rows, row_labels = one_view(embeddings, labels)
-        others, other_labels = (rows, row_labels) if gallery is None else contrast_set(gallery, gallery_labels)
-        itself = tensor(np.arange(len(rows))) if gallery is None else flatten_own(own)
+        others, other_labels, itself = compared(rows, row_labels, gallery, gallery_labels, own)
         similarity = rows @ others.to(rows.dtype).T
         same = equal(row_labels, other_labels, rows.device)
         pull = without_self(same & (similarity < self.settings.positive_cutoff), itself)
@@ -80,7 +67,7 @@ DESCRIPTOR = LossDescriptor(
         r"\mathcal{L}=\frac1B\sum_i\Big[\sum_{j:\,y_{ij}=1,\,s_{ij}<1}(1-s_{ij})"
         r"+\sum_{j:\,y_{ij}=0,\,s_{ij}>m}s_{ij}\Big]"
     ),
-    sentence="Pulls images of a class together and pushes close strangers away, against a memory of recent batches.",
+    sentence="Pulls images of a class together and pushes near images of other classes away, in a cross-batch memory.",
     differs=(
         "A negative above the margin costs its cosine s, as in the published code, not s - margin as in a hinge "
         "(`negatives=hinge`); the gradient is the same."

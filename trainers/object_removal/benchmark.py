@@ -16,7 +16,7 @@ from trainers.data.captioned.scenes import Scene, SceneSet
 from trainers.data.synthetic.scenes import are_drawn
 from trainers.errors import DataError
 from trainers.image_text.base import CrossModal
-from trainers.image_text.encoding import encode_photos, encode_texts, squash
+from trainers.image_text.encoding import encode_images, encode_texts, squash
 from trainers.kinds.finetuning.images import drawn_photos, longest_side, read_photos
 from trainers.metrics.counterfactual import Counterfactual, before_removal, counterfactual
 from trainers.metrics.image_text import numbered, recall_both_ways
@@ -197,11 +197,11 @@ class Examiner:
         exam = self.exam
         parts = (exam.photos, exam.queries, self._gallery, exam.captions)
         stages = Stages(progress, [1.0 + len(part) for part in parts])
-        photos = encode_photos(model, exam.photos, progress=stages.next())
-        queries = encode_photos(model, exam.queries, progress=stages.next())
+        photos = encode_images(model, exam.photos, progress=stages.next())
+        queries = encode_images(model, exam.queries, progress=stages.next())
         gallery = encode_texts(model, self._gallery, progress=stages.next())
         filled = self._score(queries, gallery)
-        drawn = None if exam.rerendered is None else self._score(encode_photos(model, exam.rerendered), gallery)
+        drawn = None if exam.rerendered is None else self._score(encode_images(model, exam.rerendered), gallery)
         values = dict(filled.values)
         if drawn is not None:
             values |= {f"rerendered_{name}": value for name, value in drawn.values.items()}

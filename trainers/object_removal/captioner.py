@@ -1,6 +1,6 @@
-"""Sentences for object-removed photos from a captioner: the paper's second way of writing them (Kim et al. 2023, 3.3).
+"""Captions for object-removed images from a captioner, the paper's second source of captions (Kim et al. 2023, 3.3).
 
-The paper used ClipCap; BLIP is taken here because its weights can be had through a maintained library.
+The paper used ClipCap; BLIP is used here because a maintained library provides its weights.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ import torch
 from PIL import Image
 
 from trainers import hf_transformers
-from trainers.errors import UserError
+from trainers.object_removal.image import check_image
 
 WEIGHTS = "Salesforce/blip-image-captioning-base"
 Captioner = Callable[[Sequence[np.ndarray]], list[str]]
-"""Photos uint8 ``[H, W, 3]`` of any sizes to one sentence each."""
+"""Images uint8 ``[H, W, 3]`` of any sizes to one caption each."""
 
 _BATCH = 8
-_CHOICES = {"num_beams": 3, "max_new_tokens": 20, "do_sample": False}  # as in the BLIP paper's own demonstration
+_CHOICES = {"num_beams": 3, "max_new_tokens": 20, "do_sample": False}  # as in the demonstration of the BLIP paper
 
 
 def missing(where: str = WEIGHTS) -> str | None:
@@ -27,34 +27,31 @@ def missing(where: str = WEIGHTS) -> str | None:
     return hf_transformers.missing(where)
 
 
-def captioner(where: str = WEIGHTS, *, device: str = "cpu") -> Captioner:
+def captioner(where: str = WEIGHTS) -> Captioner:
     """Load BLIP's captioner.
 
     Args:
         where: a repository of the Hub, or a folder with a BLIP captioning model.
-        device: where it runs.
 
     Returns:
-        A function that writes one sentence for every photo, always the same one for the same photo.
+        A function that writes one caption for every image, always the same one for the same image.
 
     Raises:
-        UserError: the transformers library or the weights cannot be had.
+        UserError: the transformers library or the weights are missing.
     """
     processor, net = hf_transformers.fetch("The captioner", where, _load)
-    net.to(device)
 
     @torch.inference_mode()
-    def write(photos: Sequence[np.ndarray]) -> list[str]:
-        for photo in photos:
-            if photo.dtype != np.uint8 or photo.ndim != 3 or photo.shape[2] != 3:
-                raise UserError(f"A photo uint8 [H, W, 3] was needed; {photo.dtype} {list(photo.shape)} came.")
-        found: list[str] = []
-        for start in range(0, len(photos), _BATCH):
-            images = [Image.fromarray(photo) for photo in photos[start : start + _BATCH]]
-            pixels = processor.image_processor(images=images, return_tensors="pt")["pixel_values"].to(device)
+    def write(images: Sequence[np.ndarray]) -> list[str]:
+        for image in images:
+            check_image(image)
+        captions: list[str] = []
+        for start in range(0, len(images), _BATCH):
+            batch = [Image.fromarray(image) for image in images[start : start + _BATCH]]
+            pixels = processor.image_processor(images=batch, return_tensors="pt")["pixel_values"]
             tokens = net.generate(pixel_values=pixels, **_CHOICES)
-            found += [text.strip() for text in processor.tokenizer.batch_decode(tokens, skip_special_tokens=True)]
-        return found
+            captions += [text.strip() for text in processor.tokenizer.batch_decode(tokens, skip_special_tokens=True)]
+        return captions
 
     return write
 
@@ -63,4 +60,4 @@ def _load(where: str) -> tuple:
     from transformers import BlipForConditionalGeneration, BlipProcessor
 
     processor = BlipProcessor.from_pretrained(where, trust_remote_code=False)
-    return processor, hf_transformers.whole(BlipForConditionalGeneration, where)
+    return processor, hf_transformers.load_network(BlipForConditionalGeneration, where)

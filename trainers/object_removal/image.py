@@ -11,7 +11,7 @@ from PIL import Image, ImageCms
 
 from trainers.data.decode import SIDEWAYS, eight_bit, orientation, resized, upright
 from trainers.data.image_file import open_header, unpacked
-from trainers.errors import DataError
+from trainers.errors import DataError, UserError
 
 MIN_SIDE = 16
 LONGEST = 512
@@ -99,3 +99,13 @@ def _from_print(picture: Image.Image) -> Image.Image:
     made = ImageCms.profileToProfile(picture, source, ImageCms.createProfile("sRGB"), outputMode="RGB")
     assert made is not None  # only a transform in place returns nothing
     return made
+
+
+def check_image(pixels: np.ndarray) -> None:
+    """Refuse what is no colour image.
+
+    Raises:
+        UserError: it is not uint8 ``[H, W, 3]`` with at least one pixel.
+    """
+    if pixels.dtype != np.uint8 or pixels.ndim != 3 or pixels.shape[2] != 3 or pixels.size == 0:
+        raise UserError(f"An image uint8 [H, W, 3] is needed; got {pixels.dtype} {list(pixels.shape)}.")

@@ -128,7 +128,8 @@ def removals(
             if mask.all():  # a small photo whose rounded boxes cover it
                 count.no_allowed_class += 1
                 continue
-            yield Removal(scene=scene, pixels=paint(fill, picture.pixels, mask), judgement=judgement)
+            pixels = paint(fill, picture.pixels, mask, scene=scene, removed=judgement.removed)
+            yield Removal(scene=scene, pixels=pixels, judgement=judgement)
 
 
 def build_pairs(

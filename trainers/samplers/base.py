@@ -8,6 +8,8 @@ from typing import Protocol
 
 from torch import Tensor
 
+from trainers.registry import Descriptor
+
 
 class Sampler(Protocol):
     """Draws batches. It keeps no position, so a run that resumes at a step sees what it would have seen."""
@@ -23,20 +25,13 @@ class Sampler(Protocol):
 
 
 @dataclass(frozen=True, kw_only=True)
-class SamplerDescriptor:
-    """One entry of the sampler menu.
+class SamplerDescriptor(Descriptor):
+    """One entry of the registry of samplers.
 
     Attributes:
-        name: key in ``SAMPLERS``.
-        title: as shown.
-        sentence: what it does.
         hierarchy: it needs labels of two levels at least.
         build: ``build(labels, classes_per_batch, images_per_class, seed)``, labels int64 ``[N, L]``, finest first.
     """
 
-    name: str
-    title: str
-    sentence: str
     build: Callable[[Tensor, int, int, int], Sampler]
     hierarchy: bool = False
-    order: int = 100

@@ -89,7 +89,7 @@ def build(labels: Tensor, classes_per_batch: int, images_per_class: int, seed: i
     rows = ClassRows(table[:, 0], seed)
     check_sizes(len(rows), classes_per_batch, images_per_class)
     if classes_per_batch < 2:
-        raise ParameterError("Two super-classes need at least 2 classes per batch; 1 came.")
+        raise ParameterError("Two super-classes need at least 2 classes per batch; got 1.")
     tree = np.unique(table.numpy(), axis=0)
     tree = tree[np.isin(tree[:, 0], rows.classes)]
     for level in range(tree.shape[1] - 1, 0, -1):

@@ -1,6 +1,6 @@
 """Where an open_clip model comes from: a built-in name with weights, a folder, or a repository of the Hub.
 
-Nothing of a model is loaded here; only its configuration is read, and refused when it asks for more than weights.
+Only the configuration of a model is read here; one that asks for more than weights is refused.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ WEIGHTS = ("open_clip_model.safetensors", "open_clip_pytorch_model.bin")  # what
 SUFFIXES = (".safetensors", ".bin", ".pth", ".pt")  # the last three are read as weights only, never as code
 INSTALL = "pip install transformers"
 _HUB, _FOLDER = "hf-hub:", "local-dir:"
-MENU: Mapping[tuple[str, str], tuple[str, bool]] = {
+REGISTERED: Mapping[tuple[str, str], tuple[str, bool]] = {
     ("ViT-B-32", "openai"): ("timm/vit_base_patch32_clip_224.openai", False),
     ("ViT-B-16-SigLIP", "webli"): ("timm/ViT-B-16-SigLIP", True),
     ("ViT-B-32", "laion2b_s34b_b79k"): ("laion/CLIP-ViT-B-32-laion2B-s34B-b79K", False),
 }
-"""Where the weights of the menu's own choices lie, and whether transformers reads their sentences: so that listing them
-need not import open_clip, which takes seconds. A test compares it with what open_clip says."""
+"""The repositories of the registered models' weights, and whether their tokeniser is one of transformers: listing them
+then does not import open_clip, which takes seconds. A test compares this with open_clip's own table."""
 _REPOSITORY = re.compile(r"\w[\w.-]*/\w[\w.-]*")
-_TOKENISER_CHOICES = {"clean", "strip_sep_token", "language"}  # others could name files or ask for foreign code
+_TOKENISER_CHOICES = {"clean", "strip_sep_token", "language"}  # others could name files or ask for remote code
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,8 +62,8 @@ class Source:
         return self.config["text_cfg"]
 
     @property
-    def foreign_tokeniser(self) -> bool:
-        """Whether its tokeniser belongs to transformers."""
+    def hf_tokenizer(self) -> bool:
+        """Whether its tokeniser is one of transformers."""
         return bool(self.text.get("hf_tokenizer_name"))
 
 
@@ -75,7 +75,7 @@ def locate(model: str, pretrained: str) -> Source:
         pretrained: for a name alone: a tag of open_clip's, or the path of a checkpoint.
 
     Raises:
-        UserError: it cannot be had; the sentence says why and what to do.
+        UserError: it cannot be had; the message says why and what to do.
     """
     model = model.strip()
     if model.startswith(_FOLDER):
@@ -91,9 +91,9 @@ def locate(model: str, pretrained: str) -> Source:
 def missing(model: str, pretrained: str) -> str | None:
     """Why a model cannot be had now, or None; neither the network nor weights are touched."""
     name, forbidden = model.strip(), _forbidden()
-    if (name, pretrained) in MENU and "open_clip" not in sys.modules:
-        repository, foreign = MENU[name, pretrained]
-        if foreign and find_spec("transformers") is None:
+    if (name, pretrained) in REGISTERED and "open_clip" not in sys.modules:
+        repository, hf_tokenizer = REGISTERED[name, pretrained]
+        if hf_tokenizer and find_spec("transformers") is None:
             return _without_transformers(name)
         return _away(name) if forbidden and _cached(repository, WEIGHTS) is None else None
     hub = name.startswith(_HUB)
@@ -127,7 +127,7 @@ def _repository(repository: str) -> Source:
     import huggingface_hub
 
     if _REPOSITORY.fullmatch(repository) is None:
-        raise UserError(f"A repository is needed as hf-hub:organisation/name; hf-hub:{repository} came.")
+        raise UserError(f"A repository is needed as hf-hub:organisation/name; got hf-hub:{repository}.")
     name = f"{_HUB}{repository}"
     try:
         with nullcontext() if online() else offline():
@@ -167,12 +167,12 @@ def _checkpoint(name: str, pretrained: str, tags: list[str]) -> None:
     choice = f"{', '.join(tags) or 'none'}"
     is_path = any(mark in pretrained for mark in "/\\~") or pretrained.endswith(SUFFIXES)
     if not pretrained or (not is_path and not (access.allowed(Path(pretrained)) and Path(pretrained).exists())):
-        raise UserError(f"{name} needs weights: a tag ({choice}) or the path of a checkpoint; {pretrained!r} came.")
+        raise UserError(f"{name} needs weights: a tag ({choice}) or the path of a checkpoint; got {pretrained!r}.")
     path = access.place(pretrained)
     if not path.is_file():
         raise UserError(f"There is no checkpoint {path.name!r}. Give its whole path, or a tag ({choice}).")
     if path.suffix not in SUFFIXES:
-        raise UserError(f"A checkpoint must end in {', '.join(SUFFIXES)}; {path.name!r} came. Convert it first.")
+        raise UserError(f"A checkpoint must end in {', '.join(SUFFIXES)}; got {path.name!r}. Convert it first.")
 
 
 def _config(path: Path) -> dict[str, Any]:
@@ -196,7 +196,7 @@ def _check(source: Source) -> None:
         raise UserError(
             f"{source.name} sets {extra[0]!r} for its tokeniser, which is not followed here. Remove it from {CONFIG}."
         )
-    if (source.foreign_tokeniser or source.text.get("hf_model_name")) and find_spec("transformers") is None:
+    if (source.hf_tokenizer or source.text.get("hf_model_name")) and find_spec("transformers") is None:
         raise UserError(_without_transformers(source.name))
 
 
@@ -204,7 +204,7 @@ def _cached(repository: str, names: tuple[str, ...]) -> str | None:
     from huggingface_hub import try_to_load_from_cache
 
     if _REPOSITORY.fullmatch(repository) is None:
-        return ""  # no repository at all: the sentence about that comes from elsewhere
+        return ""  # not a repository: refused elsewhere
     found = (try_to_load_from_cache(repository, name) for name in names)
     return next((path for path in found if isinstance(path, str)), None)
 
@@ -229,7 +229,7 @@ def _forbidden() -> bool:
 
 
 def _without_transformers(name: str) -> str:
-    return f"{name} reads its sentences with the transformers library: {INSTALL}"
+    return f"{name} needs the tokeniser of the transformers library: {INSTALL}"
 
 
 def _away(name: str) -> str:

@@ -1,4 +1,4 @@
-"""BLIP for retrieval, through the optional transformers library: for looking, not for training."""
+"""BLIP for retrieval, through the optional transformers library; it cannot be fine-tuned here."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import torch
 from torch import Tensor, nn
 
 from trainers import hf_transformers
@@ -15,18 +14,19 @@ from trainers.image_text.base import CrossModal, ModelDescriptor
 from trainers.parameters import parameter
 
 CONTEXT = 35  # what the published retrieval models were trained with
-_PAIRS = 32  # sentences matched at a time
 
 
 @dataclass(frozen=True, kw_only=True)
 class BlipParameters:
     weights: str = parameter(
-        "Salesforce/blip-itm-base-coco", help="A repository of the Hub, or a folder with a BLIP retrieval model."
+        "Salesforce/blip-itm-base-coco",
+        help="A repository of the Hub, or a folder with a BLIP retrieval model.",
+        main=True,
     )
 
 
 class Blip(CrossModal):
-    """BLIP's two towers as an index, and its matching head to put the first few in a better order."""
+    """BLIP's two contrastive towers."""
 
     def __init__(self, net: nn.Module, tokeniser: Any, *, mean: Sequence[float], std: Sequence[float]) -> None:
         super().__init__(side=int(net.config.vision_config.image_size), context=CONTEXT, mean=mean, std=std)
@@ -35,7 +35,7 @@ class Blip(CrossModal):
 
     def image_features(self, images: Tensor) -> Tensor:
         """See :class:`CrossModal`."""
-        return self.net.vision_proj(self._see(images)[:, 0])
+        return self.net.vision_proj(self._patches(images)[:, 0])
 
     def text_features(self, tokens: Tensor) -> Tensor:
         """See :class:`CrossModal`."""
@@ -59,36 +59,7 @@ class Blip(CrossModal):
             "and 220 million weights. Choose CLIP, SigLIP or VSE++ for fine-tuning."
         )
 
-    @torch.inference_mode()
-    def rerank(self, image: Tensor, texts: Sequence[str]) -> Tensor:
-        """Probability that each sentence describes the photo, from the matching head, which reads both together.
-
-        Far slower than the cosine: meant for the ten to fifty sentences found first.
-
-        Args:
-            image: uint8 ``[3, side, side]``.
-            texts: N sentences.
-
-        Returns:
-            float32 ``[N]`` on the CPU.
-        """
-        device = next(self.parameters()).device
-        seen = self._see(image[None].to(device).float() / 255)
-        found = [torch.empty(0)]
-        for start in range(0, len(texts), _PAIRS):
-            tokens = self.tokenise(texts[start : start + _PAIRS]).to(device)
-            patches = seen.expand(len(tokens), -1, -1)
-            read = self.net.text_encoder(
-                input_ids=tokens,
-                attention_mask=self._mask(tokens),
-                encoder_hidden_states=patches,
-                encoder_attention_mask=torch.ones(patches.shape[:2], dtype=torch.int64, device=device),
-            )
-            logits = self.net.itm_head(read.last_hidden_state[:, 0])
-            found.append(logits.float().softmax(1)[:, 1].cpu())
-        return torch.cat(found)
-
-    def _see(self, images: Tensor) -> Tensor:
+    def _patches(self, images: Tensor) -> Tensor:
         return self.net.vision_model(pixel_values=self.normalise(images)).last_hidden_state
 
     def _mask(self, tokens: Tensor) -> Tensor:
@@ -100,14 +71,14 @@ def _load(where: str) -> Blip:
 
     tokeniser = AutoTokenizer.from_pretrained(where, trust_remote_code=False)
     seen = BlipImageProcessor.from_pretrained(where)
-    net = hf_transformers.whole(BlipForImageTextRetrieval, where)
+    net = hf_transformers.load_network(BlipForImageTextRetrieval, where)
     return Blip(net, tokeniser, mean=seen.image_mean, std=seen.image_std)
 
 
 DESCRIPTOR = ModelDescriptor(
     name="blip",
     title="BLIP ViT-B",
-    sentence="Contrastive towers and a matching head that reads photo and sentence together; for looking only.",
+    sentence="The contrastive towers of BLIP's retrieval model; it cannot be fine-tuned here.",
     paper="BLIP: Bootstrapping Language-Image Pre-training, Li et al., ICML 2022",
     parameters=BlipParameters,
     make=lambda chosen: hf_transformers.fetch("BLIP", chosen.weights, _load),

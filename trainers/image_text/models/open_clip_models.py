@@ -1,4 +1,4 @@
-"""Any model that open_clip can build: CLIP, SigLIP and their relatives, with weights from a tag, a file or a folder."""
+"""The models that open_clip can build, such as CLIP and SigLIP, with weights from a tag, a file or a folder."""
 
 from __future__ import annotations
 
@@ -28,25 +28,27 @@ _WEIGHTS = (
 @dataclass(frozen=True, kw_only=True)
 class OpenClipParameters:
     model: str = parameter(
-        "ViT-B-32", help="A name open_clip knows, hf-hub:organisation/repository, or local-dir: and a folder."
+        "ViT-B-32",
+        help="A name open_clip knows, hf-hub:organisation/repository, or local-dir: and a folder.",
+        main=True,
     )
     pretrained: str = parameter("laion2b_s34b_b79k", help=_WEIGHTS)
 
 
 @dataclass(frozen=True, kw_only=True)
 class ClipParameters:
-    pretrained: str = parameter("openai", help=_WEIGHTS)
+    pretrained: str = parameter("openai", help=_WEIGHTS, main=True)
 
 
 @dataclass(frozen=True, kw_only=True)
 class SigLipParameters:
-    pretrained: str = parameter("webli", help=_WEIGHTS)
+    pretrained: str = parameter("webli", help=_WEIGHTS, main=True)
 
 
 class OpenClip(CrossModal):
-    """A network of open_clip's with its own pixels' mean and deviation, tokeniser and loss.
+    """A network of open_clip with its own pixel statistics, tokeniser and loss.
 
-    Trained with the sigmoid loss if it has a bias, as SigLIP has, else with CLIP's.
+    The loss is the sigmoid loss if the network has a bias, as SigLIP has, else CLIP's.
     """
 
     def __init__(self, net: nn.Module, tokeniser: Any) -> None:
@@ -91,14 +93,14 @@ class OpenClip(CrossModal):
 
 
 def load(model: str, pretrained: str) -> OpenClip:
-    """Load a model with its weights, float32 on the CPU; float16 weights are lifted.
+    """Load a model with its weights, float32 on the CPU; float16 weights are converted.
 
     Args:
         model: a name open_clip knows, ``hf-hub:organisation/repository`` or ``local-dir:folder``.
         pretrained: for a name alone: a tag of open_clip's or the path of a checkpoint.
 
     Raises:
-        UserError: it cannot be found, downloaded or read, or does not fit; the sentence says what to do.
+        UserError: it cannot be found, downloaded or read, or does not fit; the message says what to do.
     """
     with quiet():
         source = locate(model, pretrained)
@@ -111,7 +113,7 @@ def load(model: str, pretrained: str) -> OpenClip:
 def _network(source: Source) -> nn.Module:
     import open_clip
 
-    # without weights this raises; create_model would hand out a random network
+    # without weights this raises; create_model would return a random network
     return open_clip.create_model_from_pretrained(
         source.name,
         source.pretrained,
@@ -126,19 +128,19 @@ def _network(source: Source) -> nn.Module:
 def _tokeniser(source: Source) -> Any:
     import open_clip
 
-    if source.foreign_tokeniser:
+    if source.hf_tokenizer:
         return open_clip.get_tokenizer(source.name, trust_remote_code=False)
     context = int(source.text.get("context_length", 77))
     vocabulary = int(source.text.get("vocab_size", 49_408))
     if vocabulary == tokenizer.VOCABULARY:
         return tokenizer.small_tokeniser(context)
-    found = open_clip.SimpleTokenizer(context_length=context, **(source.text.get("tokenizer_kwargs") or {}))
-    if vocabulary != found.vocab_size:
+    tokeniser = open_clip.SimpleTokenizer(context_length=context, **(source.text.get("tokenizer_kwargs") or {}))
+    if vocabulary != tokeniser.vocab_size:
         raise UserError(
-            f"{source.name} knows {vocabulary} word pieces; the tokenisers at hand have {found.vocab_size} and "
+            f"{source.name} has {vocabulary} word pieces; the available tokenisers have {tokeniser.vocab_size} and "
             f"{tokenizer.VOCABULARY}. Give a model with one of these, or name its tokeniser in hf_tokenizer_name."
         )
-    return found
+    return tokeniser
 
 
 def _attempt(what: str, source: Source, make: Callable[[], Any]) -> Any:
@@ -146,7 +148,7 @@ def _attempt(what: str, source: Source, make: Callable[[], Any]) -> Any:
         return make()
     except UserError:
         raise
-    except Exception as error:  # open_clip, timm and transformers raise nearly anything over a file they cannot use
+    except Exception as error:  # open_clip, timm and transformers raise many kinds of errors
         from_where = "downloaded or loaded; check the network" if source.remote else "loaded; check the files"
         weights = f" ({source.pretrained})" if source.pretrained else ""
         raise UserError(f"{what} of {source.name}{weights} could not be {from_where}. ({brief(error)})") from error
@@ -155,7 +157,7 @@ def _attempt(what: str, source: Source, make: Callable[[], Any]) -> Any:
 def _side(size: Any) -> int:
     height, width = size if isinstance(size, (list, tuple)) else (size, size)
     if height != width:
-        raise UserError(f"Only models of square photos can be used here; this one sees {height} x {width} pixels.")
+        raise UserError(f"Only models of square images can be used here; this one takes {height} x {width} pixels.")
     return int(height)
 
 
@@ -166,7 +168,7 @@ DESCRIPTORS = (
     ModelDescriptor(
         name="clip_vit_b32",
         title="CLIP ViT-B/32",
-        sentence="The published CLIP of 151 million weights, trained on 400 million photos and their texts.",
+        sentence="The published CLIP of 151 million weights, trained on 400 million images and their texts.",
         paper=_CLIP,
         parameters=ClipParameters,
         make=lambda chosen: load("ViT-B-32", chosen.pretrained),
@@ -176,7 +178,7 @@ DESCRIPTORS = (
     ModelDescriptor(
         name="siglip_b16",
         title="SigLIP ViT-B/16",
-        sentence="CLIP's successor with a yes-or-no loss per pair, 203 million weights.",
+        sentence="CLIP's successor with a binary loss per pair, 203 million weights.",
         paper=_SIGLIP,
         parameters=SigLipParameters,
         make=lambda chosen: load("ViT-B-16-SigLIP", chosen.pretrained),

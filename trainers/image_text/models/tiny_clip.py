@@ -1,6 +1,6 @@
-"""A CLIP small enough to ship and to train on two CPU cores: it knows the drawn scenes, not photographs.
+"""A CLIP small enough to ship and to train on two CPU cores. It knows the drawn scenes, not photographs.
 
-The weights in ``assets/models`` are made by ``python -m explorer.make.tiny_clip`` and nothing else.
+``python -m explorer.make.tiny_clip`` makes the weights in ``assets/models``.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ ARCHITECTURE: dict[str, Any] = {
         "layers": 3,
     },
 }
-"""In open_clip's own terms: a modified ResNet of one block a stage, and a text transformer of three layers."""
+"""As open_clip writes it: a modified ResNet of one block a stage, and a text transformer of three layers."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,7 +56,7 @@ class TinyClipParameters:
     loss: str = parameter(
         "clip", choices=("clip", "siglip", "triplet"), help="What it is trained with: CLIP, SigLIP or VSE++'s triplet."
     )
-    weights: str = parameter("", help="Folder of other weights of this shape; empty for the shipped ones.")
+    weights: str = parameter("", help="Folder of other weights of this shape; empty for the shipped ones.", main=True)
 
 
 class TinyClip(CrossModal):
@@ -81,15 +81,15 @@ class TinyClip(CrossModal):
         """See :class:`CrossModal`."""
         if tokens.device.type != "cpu" or len(tokens) < 2 * PARTS:
             return self.net.encode_text(tokens)
-        # attention looks back only, so what follows a sentence's end changes nothing: on a CPU sentences of like
-        # length go together and are read no further than the longest of them
+        # attention is causal, so tokens after the end token change nothing: on a CPU captions of similar length are
+        # encoded together, up to the end of the longest
         ends = tokens.argmax(1) + 1
         order = ends.argsort()
         parts = [self._read(tokens[rows, : int(ends[rows].max())]) for rows in order.chunk(PARTS)]
         return torch.cat(parts)[order.argsort()]
 
     def _read(self, tokens: Tensor) -> Tensor:
-        """What open_clip's ``encode_text`` gives, of tokens ``[B, L]`` with L at most :data:`CONTEXT`."""
+        """The same as open_clip's ``encode_text``, of tokens ``[B, L]`` with L at most :data:`CONTEXT`."""
         net, length = self.net, tokens.shape[1]
         words = net.token_embedding(tokens) + net.positional_embedding[:length]
         read = net.ln_final(net.transformer(words, attn_mask=net.attn_mask[:length, :length]))
@@ -118,7 +118,7 @@ class TinyClip(CrossModal):
 
 
 def load_weights(model: TinyClip, folder: Path) -> None:
-    """Put the weights of an open_clip folder into the model.
+    """Load the weights of an open_clip folder into the model.
 
     Raises:
         RunError: they are missing, damaged or of another shape.
@@ -189,8 +189,8 @@ DESCRIPTORS = (
     _descriptor("tiny_clip", "Tiny CLIP", "A CLIP of 2.8 million weights trained on the drawn scenes.", 1),
     _descriptor(
         "tiny_clip_mended",
-        "Tiny CLIP, mended",
-        "The same after fine-tuning on the original and on object-removed scenes.",
+        "Tiny CLIP, fine-tuned",
+        "The same after fine-tuning on original and object-removed scenes.",
         2,
     ),
 )

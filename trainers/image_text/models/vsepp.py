@@ -1,7 +1,7 @@
-"""VSE++ at a small size: a convolutional network and a recurrent one, meeting in one space by the hardest negative.
+"""VSE++ at a small size: a convolutional and a recurrent network, trained with the hardest negative.
 
-The published model has VGG19 and words from each dataset's own list; this one is trained from nothing, so its photo
-tower is small and its words are CLIP's commonest byte pairs.
+The published model has VGG19 and each dataset's own list of words; this one is trained from scratch, so its image tower
+is small and its words are CLIP's most frequent byte pairs.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ MEAN, STD = (0.5, 0.5, 0.5), (0.25, 0.25, 0.25)
 @dataclass(frozen=True, kw_only=True)
 class VseParameters:
     dim: int = parameter(128, low=16, high=1024, help="Numbers in an embedding.")
-    width: int = parameter(24, low=4, high=128, help="Channels of the first block of the photo network.")
+    width: int = parameter(24, low=4, high=128, help="Channels of the first block of the image network.")
     words: int = parameter(128, low=16, high=512, help="Numbers in the vector of a word piece.")
     margin: float = parameter(MARGIN, low=0.0, high=1.0, help="By how much a pair has to beat the hardest other one.")
-    side: int = parameter(64, choices=(32, 64, 96, 128), help="Side of the photos it sees, pixels.")
+    side: int = parameter(64, choices=(32, 64, 96, 128), help="Side of the images it takes, pixels.")
 
 
-class Photos(nn.Module):
+class ImageTower(nn.Module):
     """Five blocks of convolution, batch normalisation and pooling; float ``[B, 3, S, S]`` to ``[B, D]``."""
 
     def __init__(self, width: int, dim: int) -> None:
@@ -50,8 +50,8 @@ class Photos(nn.Module):
         return self.out(self.blocks(images).mean((2, 3)))
 
 
-class Sentences(nn.Module):
-    """A recurrent network over the word pieces, read from both ends; int64 ``[B, context]`` to ``[B, D]``."""
+class CaptionTower(nn.Module):
+    """A bidirectional recurrent network over the word pieces; int64 ``[B, context]`` to ``[B, D]``."""
 
     def __init__(self, words: int, dim: int) -> None:
         super().__init__()
@@ -67,12 +67,12 @@ class Sentences(nn.Module):
 
 
 class Vse(CrossModal):
-    """The two towers with the loss that counts only the hardest negative."""
+    """Both towers, with the loss of the hardest negative. Their attributes name the weights in checkpoints."""
 
     def __init__(self, parameters: VseParameters) -> None:
         super().__init__(side=parameters.side, context=CONTEXT, mean=MEAN, std=STD)
-        self.photos = Photos(parameters.width, parameters.dim)
-        self.sentences = Sentences(parameters.words, parameters.dim)
+        self.photos = ImageTower(parameters.width, parameters.dim)
+        self.sentences = CaptionTower(parameters.words, parameters.dim)
         self._margin = parameters.margin
 
     def image_features(self, images: Tensor) -> Tensor:
@@ -99,7 +99,7 @@ class Vse(CrossModal):
 DESCRIPTOR = ModelDescriptor(
     name="vsepp",
     title="VSE++, small",
-    sentence="A small convolutional and a recurrent network trained from nothing by the hardest negative.",
+    sentence="A small convolutional and a recurrent network trained from scratch with the hardest negative.",
     paper="VSE++: Improving Visual-Semantic Embeddings with Hard Negatives, Faghri et al., BMVC 2018",
     parameters=VseParameters,
     make=Vse,

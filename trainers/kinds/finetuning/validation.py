@@ -50,6 +50,6 @@ def _check_model(config: FinetuningConfig) -> None:
     model = MODELS[config.model.name]
     if not model.trainable:
         raise ParameterError(f"{model.title} cannot be fine-tuned here; choose another model.")
-    reason = model.missing(model.checked(config.model.parameters))
+    reason = model.lacking(config.model.parameters)
     if reason is not None:
         raise ParameterError(reason)

@@ -1,15 +1,15 @@
-"""Detectors that draw boxes around the objects of a photo.
+"""Object detectors. One family per file.
 
 from trainers.object_removal.detectors import DETECTORS
 detect = DETECTORS["ssdlite"].build({})
-found = detect(picture)
+detections = detect(image)
 """
 
 import sys
 
-from trainers.object_removal.detectors.base import Detector, DetectorDescriptor, Found
+from trainers.object_removal.detectors.base import Detections, Detector, DetectorDescriptor
 from trainers.registry import load
 
 DETECTORS = load(sys.modules[__name__])
 
-__all__ = ["DETECTORS", "Detector", "DetectorDescriptor", "Found"]
+__all__ = ["DETECTORS", "Detections", "Detector", "DetectorDescriptor"]

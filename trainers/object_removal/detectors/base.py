@@ -1,4 +1,4 @@
-"""The descriptor of a detector, and the one place that checks pictures and sorts out what a network says."""
+"""The descriptor of a detector, which checks its images and cleans and sorts the output of its network."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 
 from trainers.errors import UserError
+from trainers.object_removal.image import check_image
 from trainers.object_removal.regions import Box, clean_boxes
-from trainers.parameters import make
+from trainers.registry import Descriptor
 
-NO_CLASS = {"N/A", "__background__", "no-object"}  # places that a network's list of classes keeps empty
+NO_CLASS = {"N/A", "__background__", "no-object"}  # unused entries of a network's list of classes
 _OTHER_NAMES = {
     "aeroplane": "airplane",
     "motorbike": "motorcycle",
@@ -21,18 +22,18 @@ _OTHER_NAMES = {
     "diningtable": "dining table",
     "tvmonitor": "tv",
 }
-"""The same classes of COCO, as networks that go back to Darknet's list spell them."""
+"""Classes of COCO as Darknet's list spells them, and as COCO does."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Found:
-    """The objects of one photo, surest first.
+class Detections:
+    """The objects of one image, highest score first.
 
     Attributes:
-        boxes: corners in pixels, inside the photo, with an area.
+        boxes: corners in pixels, inside the image, with an area.
         names: class of each, as COCO spells it.
         scores: from 0 to 1.
-        masks: bool ``[N, H, W]`` silhouettes; None if the detector draws boxes only.
+        masks: bool ``[N, H, W]``; None if the detector gives boxes only.
     """
 
     boxes: tuple[Box, ...]
@@ -43,11 +44,11 @@ class Found:
 
 @dataclass(frozen=True, kw_only=True)
 class Raw:
-    """What a network says of one photo, in its own order.
+    """The output of a network for one image, in its own order.
 
     Attributes:
         boxes: float ``[N, 4]``, x0, y0, x1, y1 in pixels.
-        names: N class names, empty places of its list among them.
+        names: N class names, unused entries of its list included.
         scores: float ``[N]``.
         masks: bool ``[N, H, W]`` or None.
     """
@@ -58,68 +59,46 @@ class Raw:
     masks: np.ndarray | None = None
 
 
-Detector = Callable[[np.ndarray], Found]
-"""A photo uint8 ``[H, W, 3]`` to its objects; raises UserError for anything else."""
+Detector = Callable[[np.ndarray], Detections]
+"""An image uint8 ``[H, W, 3]`` to its objects; raises UserError for anything else."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class DetectorDescriptor:
-    """One entry of the catalogue of detectors.
+class DetectorDescriptor(Descriptor):
+    """One entry of the registry of detectors. Among its parameters is ``score``, the lowest that counts.
 
     Attributes:
-        name: as written in settings.
-        title: shown in lists.
-        sentence: what it is and what it costs.
         paper: where it comes from.
-        parameters: frozen dataclass of its choices, among them ``score``, the lowest that counts.
-        make: called with checked parameters; gives a function from photo uint8 ``[H, W, 3]`` to :class:`Raw`.
-        missing: called with checked parameters; None if it can be used now, else a sentence with what to install or
-            point to.
-        masks: whether it draws silhouettes too.
-        order: place in lists, smaller first.
+        make: called with checked parameters; gives a function from an image uint8 ``[H, W, 3]`` to :class:`Raw`.
+        masks: whether it also gives a mask for each object.
     """
 
-    name: str
-    title: str
-    sentence: str
     paper: str
-    parameters: type
     make: Callable[[Any], Callable[[np.ndarray], Raw]]
-    missing: Callable[[Any], str | None]
     masks: bool = False
-    order: int = 100
-
-    def checked(self, parameters: Mapping[str, Any]) -> Any:
-        """The parameters, validated.
-
-        Raises:
-            ParameterError: one is unknown, of the wrong type or out of range.
-        """
-        return make(self.parameters, dict(parameters), self.title)
 
     def build(self, parameters: Mapping[str, Any]) -> Detector:
-        """Load the network; keep what comes back, loading takes seconds.
+        """Load the network, which takes seconds: keep the result.
 
         Raises:
             ParameterError: a parameter is wrong.
-            UserError: weights or libraries cannot be had, or the weights do not fit.
+            UserError: weights or libraries are missing, or the weights do not fit.
         """
         chosen = self.checked(parameters)
         reason = self.missing(chosen)
         if reason is not None:
             raise UserError(reason)
-        look = self.make(chosen)
+        network = self.make(chosen)
 
-        def detect(picture: np.ndarray) -> Found:
-            if picture.dtype != np.uint8 or picture.ndim != 3 or picture.shape[2] != 3 or picture.size == 0:
-                raise UserError(f"A picture uint8 [H, W, 3] was needed; {picture.dtype} {list(picture.shape)} came.")
-            return _sorted(look(np.ascontiguousarray(picture)), chosen.score, picture.shape[:2])
+        def detect(image: np.ndarray) -> Detections:
+            check_image(image)
+            return _sorted(network(np.ascontiguousarray(image)), chosen.score, image.shape[:2])
 
         return detect
 
 
-def _sorted(raw: Raw, lowest: float, size: tuple[int, int]) -> Found:
-    """Objects at or above a score, of a class that has a name, with boxes that can be used; surest first."""
+def _sorted(raw: Raw, lowest: float, size: tuple[int, int]) -> Detections:
+    """Objects with at least the lowest score, a named class and a usable box; highest score first."""
     good = [
         place
         for place in np.argsort(-raw.scores, kind="stable").tolist()
@@ -127,7 +106,7 @@ def _sorted(raw: Raw, lowest: float, size: tuple[int, int]) -> Found:
     ]
     clean = clean_boxes([raw.boxes[place].tolist() for place in good], size[1], size[0])
     kept = [good[place] for place in clean.kept]
-    return Found(
+    return Detections(
         boxes=clean.boxes,
         names=tuple(_OTHER_NAMES.get(raw.names[place], raw.names[place]) for place in kept),
         scores=tuple(float(raw.scores[place]) for place in kept),

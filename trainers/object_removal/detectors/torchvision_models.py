@@ -1,4 +1,4 @@
-"""torchvision's detectors of COCO's 80 classes, with their published weights or a file of one's own."""
+"""torchvision's detectors of COCO's 80 classes, with their published weights or from a file."""
 
 from __future__ import annotations
 
@@ -28,8 +28,10 @@ _CONNECT_SECONDS = 2.0
 
 @dataclass(frozen=True, kw_only=True)
 class TorchvisionParameters:
-    weights: str = parameter("", help="Path of a weights file; empty: the published weights, downloaded once.")
-    score: float = parameter(0.5, low=0.01, high=1.0, help="Objects the network is less sure of are left out.")
+    weights: str = parameter(
+        "", help="Path of a weights file; empty: the published weights, downloaded once.", main=True
+    )
+    score: float = parameter(0.5, low=0.01, high=1.0, help="Objects with a lower score are left out.")
 
 
 def cached(weights: Any) -> Path:
@@ -57,7 +59,7 @@ def _file(text: str) -> str | None:
     if not path.is_file():
         return f"There is no weights file {path.name!r}. Give its whole path, or leave it empty."
     if path.suffix not in SUFFIXES:
-        return f"A weights file must end in {', '.join(SUFFIXES)}; {path.name!r} came."
+        return f"A weights file must end in {', '.join(SUFFIXES)}; got {path.name!r}."
     return None
 
 
@@ -67,7 +69,7 @@ def _reachable(server: str, _minute: int) -> bool:
     if os.environ.get("HF_HUB_OFFLINE", "").strip().lower() in {"1", "on", "yes", "true"}:
         return False
     if any(os.environ.get(name) for name in ("HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy")):
-        return True  # the way leads through the proxy; only the request itself can tell
+        return True  # only the request itself can tell whether the proxy reaches it
     try:
         socket.create_connection((server, 443), _CONNECT_SECONDS).close()
     except OSError:
@@ -85,8 +87,8 @@ def _read(weights: Any, chosen: TorchvisionParameters) -> dict[str, Tensor]:
         from safetensors.torch import load_file
 
         return load_file(access.place(path))
-    found = torch.load(access.place(path), map_location="cpu", weights_only=True)
-    return found.get("model", found)  # torchvision's own training script wraps them
+    state = torch.load(access.place(path), map_location="cpu", weights_only=True)
+    return state.get("model", state)  # torchvision's own training script wraps them
 
 
 def _make(build: Callable[..., nn.Module], weights: Any, chosen: TorchvisionParameters) -> Callable[[np.ndarray], Raw]:
@@ -94,23 +96,23 @@ def _make(build: Callable[..., nn.Module], weights: Any, chosen: TorchvisionPara
     net = build(weights=None, weights_backbone=None, num_classes=len(categories))
     try:
         net.load_state_dict(_read(weights, chosen))
-    except Exception as error:  # a file that is none of ours fails anywhere: in unpickling, in reading, in fitting
+    except Exception as error:  # a wrong file fails in unpickling, in reading or in fitting
         lines = [line.strip() for line in str(error).splitlines() if line.strip()]
         raise UserError(
             f"The weights {Path(chosen.weights).name or weights.url} cannot be used for this detector. Give the file "
             f"torchvision publishes for it. ({' '.join(lines)[:300] or type(error).__name__})"
         ) from error
-    return partial(_look, net.eval(), categories)
+    return partial(_detect, net.eval(), categories)
 
 
 @torch.inference_mode()
-def _look(net: nn.Module, categories: list[str], picture: np.ndarray) -> Raw:
-    found = net([torch.from_numpy(picture).permute(2, 0, 1).float() / 255])[0]
-    masks = found["masks"][:, 0].gt(0.5).numpy() if "masks" in found else None
+def _detect(net: nn.Module, categories: list[str], image: np.ndarray) -> Raw:
+    output = net([torch.from_numpy(image).permute(2, 0, 1).float() / 255])[0]
+    masks = output["masks"][:, 0].gt(0.5).numpy() if "masks" in output else None
     return Raw(
-        boxes=found["boxes"].numpy(),
-        names=[categories[place] for place in found["labels"].tolist()],
-        scores=found["scores"].numpy(),
+        boxes=output["boxes"].numpy(),
+        names=[categories[place] for place in output["labels"].tolist()],
+        scores=output["scores"].numpy(),
         masks=masks,
     )
 
@@ -135,7 +137,7 @@ DESCRIPTORS = (
     _descriptor(
         "ssdlite",
         "SSDlite, MobileNetV3",
-        "The lightest: 13 MB, a fraction of a second per photo on a CPU; misses small objects.",
+        "The lightest: 13 MB, a fraction of a second per image on a CPU; misses small objects.",
         "Searching for MobileNetV3, Howard et al., ICCV 2019",
         detection.ssdlite320_mobilenet_v3_large,
         detection.SSDLite320_MobileNet_V3_Large_Weights.COCO_V1,
@@ -144,7 +146,7 @@ DESCRIPTORS = (
     _descriptor(
         "fasterrcnn",
         "Faster R-CNN, MobileNetV3",
-        "74 MB, about a second per photo on a CPU; a good compromise.",
+        "74 MB, about a second per image on a CPU; a good compromise.",
         "Faster R-CNN, Ren et al., NeurIPS 2015",
         detection.fasterrcnn_mobilenet_v3_large_fpn,
         detection.FasterRCNN_MobileNet_V3_Large_FPN_Weights.COCO_V1,
@@ -153,7 +155,7 @@ DESCRIPTORS = (
     _descriptor(
         "maskrcnn",
         "Mask R-CNN, ResNet-50",
-        "Silhouettes besides boxes: 177 MB, many seconds per photo on a CPU.",
+        "Masks besides boxes: 177 MB, many seconds per image on a CPU.",
         "Mask R-CNN, He et al., ICCV 2017",
         detection.maskrcnn_resnet50_fpn_v2,
         detection.MaskRCNN_ResNet50_FPN_V2_Weights.COCO_V1,

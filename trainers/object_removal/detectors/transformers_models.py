@@ -19,30 +19,32 @@ from trainers.parameters import parameter
 
 @dataclass(frozen=True, kw_only=True)
 class TransformersParameters:
-    weights: str = parameter("hustvl/yolos-tiny", help="A repository of the Hub, or a folder with an object detector.")
-    score: float = parameter(0.5, low=0.01, high=1.0, help="Objects the network is less sure of are left out.")
+    weights: str = parameter(
+        "hustvl/yolos-tiny", help="A repository of the Hub, or a folder with an object detector.", main=True
+    )
+    score: float = parameter(0.5, low=0.01, high=1.0, help="Objects with a lower score are left out.")
 
 
 def _load(where: str) -> tuple[Any, nn.Module]:
     from transformers import AutoImageProcessor, AutoModelForObjectDetection
 
     processor = AutoImageProcessor.from_pretrained(where, trust_remote_code=False)
-    return processor, hf_transformers.whole(AutoModelForObjectDetection, where)
+    return processor, hf_transformers.load_network(AutoModelForObjectDetection, where)
 
 
 def _make(chosen: TransformersParameters) -> Callable[[np.ndarray], Raw]:
     processor, net = hf_transformers.fetch("The detector", chosen.weights, _load)
-    return partial(_look, processor, net, chosen.score)
+    return partial(_detect, processor, net, chosen.score)
 
 
 @torch.inference_mode()
-def _look(processor: Any, net: nn.Module, score: float, picture: np.ndarray) -> Raw:
-    said = net(**processor(images=[Image.fromarray(picture)], return_tensors="pt"))
-    found = processor.post_process_object_detection(said, threshold=score, target_sizes=[picture.shape[:2]])[0]
+def _detect(processor: Any, net: nn.Module, score: float, image: np.ndarray) -> Raw:
+    output = net(**processor(images=[Image.fromarray(image)], return_tensors="pt"))
+    objects = processor.post_process_object_detection(output, threshold=score, target_sizes=[image.shape[:2]])[0]
     return Raw(
-        boxes=found["boxes"].numpy(),
-        names=[str(net.config.id2label[place]) for place in found["labels"].tolist()],
-        scores=found["scores"].numpy(),
+        boxes=objects["boxes"].numpy(),
+        names=[str(net.config.id2label[place]) for place in objects["labels"].tolist()],
+        scores=objects["scores"].numpy(),
     )
 
 

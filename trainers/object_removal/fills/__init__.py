@@ -1,7 +1,7 @@
-"""What is painted over a removed object. One fill per file.
+"""Fills: what replaces a removed object. One fill per file.
 
 from trainers.object_removal.fills import FILLS, paint
-picture = paint(FILLS["telea"], picture, mask)
+image = paint(FILLS["telea"], image, mask)
 """
 
 import sys

@@ -17,15 +17,15 @@ class RadiusParameters:
     radius: float = parameter(3.0, low=1.0, high=20.0, help="Pixels around a point that it is painted from.")
 
 
-def missing() -> str | None:
+def missing(_parameters: object) -> str | None:
     """Why OpenCV cannot be used, or None."""
     if find_spec("cv2") is None:
         return "This fill needs OpenCV: pip install opencv-python-headless"
     return None
 
 
-def inpaint(picture: np.ndarray, mask: np.ndarray, radius: float, flag: str) -> np.ndarray:
+def inpaint(image: np.ndarray, mask: np.ndarray, radius: float, flag: str) -> np.ndarray:
     """``cv2.inpaint``; uint8 ``[H, W, 3]``, bool ``[H, W]``, radius in pixels, the name of the method's constant."""
     import cv2
 
-    return cv2.inpaint(picture, mask.astype(np.uint8), radius, getattr(cv2, flag))
+    return cv2.inpaint(image, mask.astype(np.uint8), radius, getattr(cv2, flag))

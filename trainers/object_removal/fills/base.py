@@ -1,79 +1,92 @@
-"""The descriptor of a fill, and the one place that checks pictures and masks."""
+"""The descriptor of a fill, and the function that checks images and masks and paints."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from trainers.errors import UserError
-from trainers.parameters import make
+from trainers.data.captioned.scenes import Scene
+from trainers.errors import DataError, UserError
+from trainers.object_removal.image import check_image
+from trainers.registry import Descriptor
 
 Fill = Callable[[np.ndarray, np.ndarray, Any], np.ndarray]
 """uint8 ``[H, W, 3]``, bool ``[H, W]`` (true: paint) and the parameters to uint8 ``[H, W, 3]``."""
+Redraw = Callable[[Scene, Collection[str], int, Any], np.ndarray]
+"""A scene, the classes to leave out, the longer side in pixels and the parameters to uint8 ``[H, W, 3]``."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class NoParameters:
-    """A fill without choices."""
-
-
-def always() -> str | None:
-    """For fills that need nothing: always available."""
-    return None
-
-
-@dataclass(frozen=True, kw_only=True)
-class FillDescriptor:
-    """One entry of the catalogue of fills.
+class FillDescriptor(Descriptor):
+    """One entry of the registry of fills. It has either ``fill`` or ``redraw``.
 
     Attributes:
-        name: as written in settings.
-        title: shown in lists.
-        sentence: what it does.
         paper: where it comes from.
-        fill: called with a checked picture and a mask that paints something, but not everything.
-        parameters: frozen dataclass of its choices.
-        missing: None if it can be used now, else a sentence with what to install or point to.
-        order: place in lists, smaller first.
+        fill: called with a checked image and a mask that covers something, but not everything.
+        redraw: for a fill that needs the scene; called with a scene that can be drawn without some of its classes.
     """
 
-    name: str
-    title: str
-    sentence: str
     paper: str
-    fill: Fill
-    parameters: type = NoParameters
-    missing: Callable[[], str | None] = always
-    order: int = 100
+    fill: Fill | None = None
+    redraw: Redraw | None = None
+
+    def unfit(self, scene: Scene | None) -> str | None:
+        """Why it cannot be used on a scene, or on an image that is none; None if it can."""
+        if self.redraw is None or (scene is not None and scene.without is not None):
+            return None
+        return "Only the drawn scenes can be drawn again without an object. Choose another fill."
 
 
 def paint(
-    descriptor: FillDescriptor, picture: np.ndarray, mask: np.ndarray, parameters: Mapping[str, Any] | None = None
+    descriptor: FillDescriptor,
+    image: np.ndarray,
+    mask: np.ndarray,
+    parameters: Mapping[str, Any] | None = None,
+    *,
+    scene: Scene | None = None,
+    removed: Collection[str] = (),
 ) -> np.ndarray:
-    """Paint over the masked pixels; all others stay as they are.
+    """Remove what the mask covers; a fill with ``fill`` leaves all other pixels as they are.
 
     Args:
-        picture: uint8 ``[H, W, 3]``.
-        mask: bool ``[H, W]``, true where to paint. Empty: a copy comes back.
+        image: uint8 ``[H, W, 3]``.
+        mask: bool ``[H, W]``, true where to paint. Empty: a copy comes back, unless the fill needs the scene.
         parameters: of the fill, by name; missing ones take their defaults.
+        scene: the scene that the image shows, if it is one.
+        removed: the classes of the scene to leave out, if whole objects go.
 
     Raises:
-        UserError: shapes or types do not fit, the mask covers everything, or the fill is not available here.
+        UserError: shapes or types do not fit, the mask covers everything, the fill is not available here, or it needs
+            a scene and classes and has none.
     """
-    if picture.dtype != np.uint8 or picture.ndim != 3 or picture.shape[2] != 3:
-        raise UserError(f"A picture uint8 [H, W, 3] was needed; {picture.dtype} {list(picture.shape)} came.")
-    if mask.dtype != np.bool_ or mask.shape != picture.shape[:2]:
-        raise UserError(f"A mask bool {list(picture.shape[:2])} was needed; {mask.dtype} {list(mask.shape)} came.")
-    reason = descriptor.missing()
+    check_image(image)
+    if mask.dtype != np.bool_ or mask.shape != image.shape[:2]:
+        raise UserError(f"A mask bool {list(image.shape[:2])} is needed; got {mask.dtype} {list(mask.shape)}.")
+    values = descriptor.checked(parameters or {})
+    reason = descriptor.missing(values)
     if reason is not None:
         raise UserError(reason)
-    values = make(descriptor.parameters, parameters or {}, descriptor.title)
+    if descriptor.redraw is not None:
+        return _redrawn(descriptor, scene, removed, image, values)
     if not mask.any():
-        return picture.copy()
+        return image.copy()
     if mask.all():
-        raise UserError("The region is the whole picture; nothing is left to paint it from. Choose a smaller one.")
-    painted = descriptor.fill(np.ascontiguousarray(picture), np.ascontiguousarray(mask), values)
-    return np.where(mask[..., None], painted, picture)
+        raise UserError("The region is the whole image; nothing is left to paint it from. Choose a smaller one.")
+    assert descriptor.fill is not None
+    painted = descriptor.fill(np.ascontiguousarray(image), np.ascontiguousarray(mask), values)
+    return np.where(mask[..., None], painted, image)
+
+
+def _redrawn(
+    descriptor: FillDescriptor, scene: Scene | None, removed: Collection[str], image: np.ndarray, values: Any
+) -> np.ndarray:
+    reason = descriptor.unfit(scene)
+    if reason is not None:
+        raise DataError(reason)
+    if not removed:
+        raise DataError("Drawing again leaves out whole objects: choose one of the list, or another fill.")
+    assert descriptor.redraw is not None and scene is not None
+    return descriptor.redraw(scene, removed, max(image.shape[:2]), values)

@@ -13,22 +13,22 @@ from trainers.parameters import parameter
 
 @dataclass(frozen=True, kw_only=True)
 class BlurParameters:
-    """The paper gives no width, so it is chosen here: a share of the longer side."""
+    """The paper gives no width; here it is a share of the longer side."""
 
     width: float = parameter(
         0.05, low=0.005, high=0.5, log=True, help="Standard deviation, as a share of the longer side."
     )
 
 
-def _fill(picture: np.ndarray, _mask: np.ndarray, parameters: BlurParameters) -> np.ndarray:
-    radius = parameters.width * max(picture.shape[:2])
-    return np.asarray(Image.fromarray(picture).filter(ImageFilter.GaussianBlur(radius)))
+def _fill(image: np.ndarray, _mask: np.ndarray, parameters: BlurParameters) -> np.ndarray:
+    radius = parameters.width * max(image.shape[:2])
+    return np.asarray(Image.fromarray(image).filter(ImageFilter.GaussianBlur(radius)))
 
 
 DESCRIPTOR = FillDescriptor(
     name="blur",
     title="Blur",
-    sentence="Blurs the region; a large object still shows through.",
+    sentence="Blurs the region; a large object stays visible.",
     paper="Kim et al. 2023, table 3: blur padding",
     fill=_fill,
     parameters=BlurParameters,

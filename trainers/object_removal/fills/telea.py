@@ -8,14 +8,14 @@ from trainers.object_removal.fills._opencv import RadiusParameters, inpaint, mis
 from trainers.object_removal.fills.base import FillDescriptor
 
 
-def _fill(picture: np.ndarray, mask: np.ndarray, parameters: RadiusParameters) -> np.ndarray:
-    return inpaint(picture, mask, parameters.radius, "INPAINT_TELEA")
+def _fill(image: np.ndarray, mask: np.ndarray, parameters: RadiusParameters) -> np.ndarray:
+    return inpaint(image, mask, parameters.radius, "INPAINT_TELEA")
 
 
 DESCRIPTOR = FillDescriptor(
     name="telea",
     title="Telea",
-    sentence="Carries the surroundings inwards, nearest pixels first; smooth, a little smeared.",
+    sentence="Fills from the border inwards, each pixel from its known neighbours; smooth, slightly blurred.",
     paper="An Image Inpainting Technique Based on the Fast Marching Method, Telea 2004",
     fill=_fill,
     parameters=RadiusParameters,

@@ -1,4 +1,4 @@
-"""Naming a drawn box: right for a model that knows colours, well formed for random ones."""
+"""Zero-shot classification of a box: right for a model that knows colours, well formed for random ones."""
 
 from __future__ import annotations
 
@@ -39,31 +39,31 @@ class Colours(CrossModal):
 
 
 @pytest.fixture
-def photo():
+def image():
     pixels = np.zeros((40, 60, 3), np.uint8)
     pixels[:, :20, 0], pixels[:, 20:40, 1], pixels[:, 40:, 2] = 250, 250, 250
     return pixels
 
 
-def test_the_class_in_the_box_comes_first(photo):
+def test_the_class_in_the_box_comes_first(image):
     model = Colours(scale=3.0)
     found = class_embeddings(model, COLOURS)
     torch.testing.assert_close(found, torch.eye(3))
-    assert name_box(model, photo, (2, 5, 18, 30), COLOURS, found, top=1)[0][0] == "red"
-    named = name_box(model, photo, (60, 40, 41, 2), COLOURS, found)  # corners the other way round
+    assert name_box(model, image, (2, 5, 18, 30), COLOURS, found, top=1)[0][0] == "red"
+    named = name_box(model, image, (60, 40, 41, 2), COLOURS, found)  # corners the other way round
     assert named[0][0] == "blue" and sum(chance for _, chance in named) == pytest.approx(1)
     assert named[0][1] == pytest.approx(math.exp(3) / (math.exp(3) + 2), rel=1e-5)
-    half = name_box(model, photo, (10, 0, 30, 40), COLOURS, found)  # as much red as green, squashed whole
+    half = name_box(model, image, (10, 0, 30, 40), COLOURS, found)  # as much red as green, squashed whole
     assert half[2][0] == "blue" and half[0][1] == pytest.approx(half[1][1], rel=0.05)
 
 
-def test_without_a_learnt_temperature(photo):
-    named = name_box(Colours(), photo, (2, 5, 18, 30), COLOURS, torch.eye(3))
+def test_without_a_learnt_temperature(image):
+    named = name_box(Colours(), image, (2, 5, 18, 30), COLOURS, torch.eye(3))
     assert named[0][1] == pytest.approx(math.exp(20) / (math.exp(20) + 2), rel=1e-5)
 
 
 @pytest.mark.parametrize(("name", "values"), [("vsepp", {"width": 4, "dim": 16}), ("tiny_clip", {"fresh": True})])
-def test_random_models(photo, name, values):
+def test_random_models(image, name, values):
     torch.manual_seed(0)
     model = MODELS[name].build(values).eval()
     classes = ["dog", "potted plant", "frisbee"]
@@ -72,11 +72,11 @@ def test_random_models(photo, name, values):
     assert len(sentences) == 80
     mean = np.mean([row.numpy() for row in encode_texts(model, sentences)], axis=0)
     np.testing.assert_allclose(found[1].numpy(), mean / np.linalg.norm(mean), atol=1e-5)
-    named = name_box(model, photo, (0, 0, 30, 30), classes, found, top=9)
+    named = name_box(model, image, (0, 0, 30, 30), classes, found, top=9)
     chances = [chance for _, chance in named]
     assert sorted(n for n, _ in named) == sorted(classes) and chances == sorted(chances, reverse=True)
     assert sum(chances) == pytest.approx(1, abs=1e-5)
-    assert name_box(model, photo, (0, 0, 30, 30), classes, found, top=2) == named[:2]
+    assert name_box(model, image, (0, 0, 30, 30), classes, found, top=2) == named[:2]
 
 
 @pytest.mark.parametrize(
@@ -89,18 +89,18 @@ def test_random_models(photo, name, values):
         ((58, 0, 90, 30), "at least 4"),
     ],
 )
-def test_boxes_that_show_nothing(photo, box, match):
+def test_boxes_that_show_nothing(image, box, match):
     with pytest.raises(UserError, match=match):
-        name_box(Colours(), photo, box, COLOURS, torch.eye(3))
+        name_box(Colours(), image, box, COLOURS, torch.eye(3))
 
 
-def test_refusals(photo):
+def test_refusals(image):
     for classes in ((), ("dog", " ")):
-        with pytest.raises(UserError, match="at least one class"):
+        with pytest.raises(UserError, match="classes with names"):
             class_embeddings(Colours(), classes)
     with pytest.raises(UserError, match="one embedding per class"):
-        name_box(Colours(), photo, (0, 0, 9, 9), COLOURS, torch.eye(2))
+        name_box(Colours(), image, (0, 0, 9, 9), COLOURS, torch.eye(2))
     with pytest.raises(UserError, match="top 0"):
-        name_box(Colours(), photo, (0, 0, 9, 9), COLOURS, torch.eye(3), top=0)
+        name_box(Colours(), image, (0, 0, 9, 9), COLOURS, torch.eye(3), top=0)
     with pytest.raises(UserError, match="uint8"):
-        name_box(Colours(), photo / 255, (0, 0, 9, 9), COLOURS, torch.eye(3))
+        name_box(Colours(), image / 255, (0, 0, 9, 9), COLOURS, torch.eye(3))

@@ -1,22 +1,22 @@
-"""A Sup rank loss over all label levels, with an optional proxy softmax on the finest: HAPPIER, ROD-NDCG."""
+"""A rank loss over all label levels or the finest, with an optional proxy softmax: Smooth-AP, HAPPIER, ROD-NDCG."""
 
 from __future__ import annotations
 
 from torch import Tensor
 
-from trainers.losses._batch import pair_batch
+from trainers.losses._batch import PairBatch, SimilarityLoss
 from trainers.losses._proxies import draw_proxies, proxy_softmax
 from trainers.losses._rank import SupRank
 from trainers.losses._smooth import SmoothRank
-from trainers.losses.base import LossModule
 
 
-class HierarchicalRank(LossModule):
+class RankLoss(SimilarityLoss):
     """weight_rank * rank loss + weight_proxy * proxy softmax; the second only where its weight is above zero.
 
     Args:
         ranker: ranks and scores each query.
         name: key of the rank term.
+        finest: read the finest label level only.
         weight_rank, weight_proxy: the two weights.
         temperature: of the proxy softmax.
         num_classes, dim: shape of the proxies.
@@ -27,6 +27,7 @@ class HierarchicalRank(LossModule):
         ranker: SupRank | SmoothRank,
         *,
         name: str,
+        finest: bool = False,
         weight_rank: float = 1.0,
         weight_proxy: float = 0.0,
         temperature: float = 0.05,
@@ -34,16 +35,13 @@ class HierarchicalRank(LossModule):
         dim: int = 0,
     ) -> None:
         super().__init__()
-        self.ranker, self.name = ranker, name
+        self.ranker, self.name, self.finest = ranker, name, finest
         self.weight_rank, self.weight_proxy, self.temperature = weight_rank, weight_proxy, temperature
         if weight_proxy > 0:
             self.proxies = draw_proxies(num_classes, dim)
 
-    def terms(
-        self, embeddings: Tensor, labels: Tensor, gallery: Tensor | None = None, gallery_labels: Tensor | None = None
-    ) -> dict[str, Tensor]:
+    def parts(self, batch: PairBatch) -> dict[str, Tensor]:
         """The rank term under its name, and ``proxy`` where it has a weight."""
-        batch = pair_batch(embeddings, labels, gallery, gallery_labels)
         parts = {self.name: self.weight_rank * self.ranker.loss(batch)}
         if self.weight_proxy > 0:
             loss = proxy_softmax(batch.queries, batch.labels, self.proxies, self.temperature)
