@@ -62,6 +62,11 @@ def _truth(text: str) -> bool:
     return text.lower() == "true"
 
 
+def _choice(text: str, spec: Spec) -> Choice:
+    name, parameters = parse_choice(text, spec.rule.entries())
+    return Choice(name=name, parameters=parameters)
+
+
 _PLAIN: dict[type, Callable[[str], Any]] = {bool: _truth, int: int, float: float, str: str}
 
 

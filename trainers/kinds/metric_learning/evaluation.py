@@ -11,8 +11,8 @@ from torch import Tensor, nn
 from trainers.data.base import Progress, silent
 from trainers.data.probe import choose_probe
 from trainers.encoders import Encoder
-from trainers.metrics import counts
-from trainers.metrics.counts import LEFT_OUT, evaluate
+from trainers.metrics import counts, evaluate
+from trainers.metrics.catalogue.counts import LEFT_OUT
 from trainers.training.deferred import HostCopy, arriving
 from trainers.training.folding import folded
 from trainers.training.host import send
