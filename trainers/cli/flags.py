@@ -40,8 +40,9 @@ def given(arguments: argparse.Namespace, parameters: type) -> dict[str, Any]:
             if inner:
                 found[spec.name] = spec.type(**inner)
         elif hasattr(arguments, _place(spec)):
-            value = getattr(arguments, _place(spec))
-            found[spec.name] = tuple(value) if isinstance(value, list) else value
+            written = getattr(arguments, _place(spec))
+            items = [_read(spec, item) for item in (written if isinstance(written, list) else [written])]
+            found[spec.name] = tuple(items) if spec.type is tuple else items[0]
     return found
 
 
@@ -70,19 +71,17 @@ def _choice(text: str, spec: Spec) -> Choice:
 _PLAIN: dict[type, Callable[[str], Any]] = {bool: _truth, int: int, float: float, str: str}
 
 
-def _reader(spec: Spec) -> Callable[[str], Any]:
-    """What reads one value of a parameter."""
+def _read(spec: Spec, written: Any) -> Any:
+    """One value; what the argument parser has not read itself is read here, where what is wrong is told whole."""
     base = spec.item or spec.type
     if base is Choice:
-        return lambda text: Choice(
-            **dict(zip(("name", "parameters"), parse_choice(text, spec.rule.entries()), strict=True))
-        )
-    return _PLAIN.get(base, _parameters)
+        return _choice(written, spec)
+    return written if base in _PLAIN else _parameters(written)
 
 
 def _add_flag(parser: argparse.ArgumentParser, spec: Spec) -> None:
     base = spec.item or spec.type
-    options: dict[str, Any] = {"type": _reader(spec), "default": argparse.SUPPRESS}
+    options: dict[str, Any] = {"type": _PLAIN.get(base, str), "default": argparse.SUPPRESS}
     if spec.type is tuple:
         options["nargs"] = "+"
     if spec.rule.choices is not None:
@@ -104,11 +103,12 @@ def given_text(spec: Spec, text: str) -> Any:
     Raises:
         ParameterError: it cannot be read.
     """
-    read = _reader(spec)
+    plain = _PLAIN.get(spec.item or spec.type)
     if _is_nested(spec):
         first = specs(spec.type)[0]
         return spec.type(**{first.name: text.strip()})
-    return tuple(read(part) for part in text.split()) if spec.type is tuple else read(text.strip())
+    parts = [plain(part) if plain else _read(spec, part) for part in text.split()]
+    return tuple(parts) if spec.type is tuple else parts[0]
 
 
 def shown(default: Any) -> str:
