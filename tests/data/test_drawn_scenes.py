@@ -149,7 +149,7 @@ def test_how_often_a_pair_is_together(bias):
     both = 0
     for number in range(1500):
         layout = make_layout(3, number, bias)
-        pair = next(pair for pair in PAIRS if pair[2] == layout.home)
+        pair = next(pair for pair in PAIRS if pair[2] == layout.background)
         both += set(pair[:2]) <= {thing.name for thing in layout.things}
     assert both / 1500 == pytest.approx(bias, abs=0.04)
 

@@ -1,30 +1,22 @@
-"""Decoding a whole split into one uint8 array, in memory or in a file that is mapped."""
+"""Decoding a whole split into one uint8 array, which may be mapped from a file."""
 
 from __future__ import annotations
 
-import json
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Protocol
 
 import numpy as np
-import torch
-from torch import Tensor
 
 from trainers.data.decode import header, square
 from trainers.data.image_file import UndecodableError
-
-HEADER_BYTES = 4096
-"""Room kept for the safetensors header, whose text depends on how many images turn out to be readable."""
 
 _CHUNK = 512
 _TASK = 16  # images per hand-over to a thread: small drawings decode faster than a thread changes hands
 _SMALL = 32
 _MEDIUM = 64
-
 _CHUNK_BYTES = 64_000_000
 
 
@@ -145,23 +137,6 @@ def _chunks(fetch: Fetch, count: int) -> Iterator[np.ndarray]:
         yield from np.split(rows, np.flatnonzero(np.diff(numbers)) + 1)
 
 
-def allocate(shape: Sequence[int], path: Path | None) -> np.ndarray:
-    """An uint8 array: in memory, or mapped from a new file with room for a header before it.
-
-    Raises:
-        OSError: the disk has no room; asked for beforehand, since a full disk under a map ends the process.
-    """
-    if path is None:
-        return np.zeros(tuple(shape), dtype=np.uint8)
-    total = HEADER_BYTES + int(np.prod(shape))
-    with path.open("wb") as file:
-        if hasattr(os, "posix_fallocate"):
-            os.posix_fallocate(file.fileno(), 0, total)
-        else:
-            file.truncate(total)
-    return np.memmap(path, dtype=np.uint8, mode="r+", offset=HEADER_BYTES, shape=tuple(shape))
-
-
 def keep(images: np.ndarray, rows: np.ndarray) -> np.ndarray:
     """Move the rows (ascending indices) to the front, in place, and return that part."""
     if len(rows) == len(images):
@@ -170,30 +145,3 @@ def keep(images: np.ndarray, rows: np.ndarray) -> np.ndarray:
         if target != row:
             images[target] = images[row]
     return images[: len(rows)]
-
-
-def seal(path: Path, shape: Sequence[int]) -> None:
-    """Make the file a safetensors file with one tensor ``images`` of this shape, cutting off what lies behind it."""
-    size = int(np.prod(shape))
-    text = json.dumps({"images": {"dtype": "U8", "shape": [int(n) for n in shape], "data_offsets": [0, size]}})
-    with path.open("r+b") as file:
-        file.write((HEADER_BYTES - 8).to_bytes(8, "little") + text.encode().ljust(HEADER_BYTES - 8))
-        file.truncate(HEADER_BYTES + size)
-
-
-def read_images(path: Path, *, mapped: bool) -> Tensor:
-    """uint8 [N, C, H, W] of a sealed file, in memory or as a private map of it.
-
-    Raises:
-        ValueError, OSError, KeyError: the file is damaged.
-    """
-    with path.open("rb") as file:
-        length = int.from_bytes(file.read(8), "little")
-        if length != HEADER_BYTES - 8:
-            raise ValueError("no header")
-        shape = tuple(json.loads(file.read(length))["images"]["shape"])
-    if path.stat().st_size != HEADER_BYTES + int(np.prod(shape)):
-        raise ValueError("cut short")
-    if mapped:
-        return torch.from_numpy(np.memmap(path, dtype=np.uint8, mode="c", offset=HEADER_BYTES, shape=shape))
-    return torch.from_numpy(np.fromfile(path, dtype=np.uint8, offset=HEADER_BYTES).reshape(shape))

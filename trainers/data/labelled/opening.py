@@ -5,11 +5,12 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Mapping
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from trainers.data import access, settings
+from trainers.data import access, cache, settings
 from trainers.data.base import Progress
 from trainers.data.bounds import bound, check_files
 from trainers.data.hf_errors import explain
@@ -71,13 +72,14 @@ def open_folder(place: Path, subset: str | None) -> Opened:
         return Opened(key=files.key(home, found), title=title, licence=licence, read=lambda _: _plain(home, found))
     if any((place / name).exists() for name in ("dataset_dict.json", "state.json")):
         return Opened(key=_saved_key(place), title=title, licence=licence, read=lambda _: _saved(place))
-    builder = make_builder(str(place), subset, None, arrow_folder())
+    arrow = arrow_folder(place)
+    builder = make_builder(str(place), subset, None, arrow)
     check_files(builder, f"{place.resolve().as_posix()}/", str(place))
     key = hashlib.blake2b(f"{place.resolve()}/{builder.config_id}/{builder.hash}".encode(), digest_size=16).hexdigest()
-    return Opened(key=key, title=title, licence=licence, read=lambda _: _prepared(builder, place))
+    return Opened(key=key, title=title, licence=licence, read=lambda _: _prepared(builder, place, arrow))
 
 
-def make_builder(path: str, subset: str | None, revision: str | None, cache: Path | None) -> Any:
+def make_builder(path: str, subset: str | None, revision: str | None, folder: Path | None) -> Any:
     """``datasets.load_dataset_builder`` with its errors as sentences.
 
     Raises:
@@ -91,7 +93,7 @@ def make_builder(path: str, subset: str | None, revision: str | None, cache: Pat
                 path,
                 name=subset,
                 revision=revision,
-                cache_dir=None if cache is None else str(cache),
+                cache_dir=None if folder is None else str(folder),
                 token=access.token(),
             )
         except Exception as error:
@@ -99,10 +101,10 @@ def make_builder(path: str, subset: str | None, revision: str | None, cache: Pat
     return bound(made, path)
 
 
-def arrow_folder() -> Path | None:
-    """Where ``datasets`` puts its working copy of folders; None: its own cache."""
+def arrow_folder(place: Path) -> Path | None:
+    """Where ``datasets`` puts its working copy of a folder, an entry of the disk cache; None: its own cache."""
     root = settings.cache_folder()
-    return None if root is None else root / "arrow"
+    return None if root is None else root / "arrow" / cache.content_key([str(place.resolve())])
 
 
 def arrow_tables(dataset: Any, roots: tuple[Path, ...]) -> dict[str, Table]:
@@ -177,11 +179,14 @@ def _saved_key(place: Path) -> str:
     return hashlib.blake2b("\n".join([str(place.resolve()), *states]).encode(), digest_size=16).hexdigest()
 
 
-def _prepared(builder: Any, place: Path) -> Splits:
-    with quiet():
+def _prepared(builder: Any, place: Path, arrow: Path | None) -> Splits:
+    with quiet(), nullcontext() if arrow is None else cache.in_use(arrow):
         try:
             builder.download_and_prepare(verification_mode="no_checks")
             dataset = full_splits(builder)
         except Exception as error:
             raise explain(error, str(place)) from error
-        return Splits(tables=arrow_tables(dataset, (place, Path(builder.cache_dir))))
+        tables = arrow_tables(dataset, (place, Path(builder.cache_dir)))
+        for table in tables.values() if arrow is not None else ():
+            cache.hold(arrow, table)
+        return Splits(tables=tables)

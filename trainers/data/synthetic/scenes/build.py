@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import hashlib
 import io
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from pathlib import Path
 from typing import overload
 
@@ -15,7 +13,8 @@ from PIL import Image
 
 from trainers.data.base import Progress, silent
 from trainers.data.captioned.scenes import Scene, SceneSet
-from trainers.data.synthetic.scenes.captions import sentences_of
+from trainers.data.synthetic.engine import digest
+from trainers.data.synthetic.scenes.captions import captions_of
 from trainers.data.synthetic.scenes.draw import pixel_box, render
 from trainers.data.synthetic.scenes.scene import CLASSES, DrawnScenes, Layout, make_layout
 from trainers.errors import DataError
@@ -141,13 +140,9 @@ def pixels(
     return found
 
 
-@lru_cache(maxsize=1)
 def code_digest() -> str:
     """Digest of the code that draws and words; what is kept on disk is out of date when it changes."""
-    digest = hashlib.sha256()
-    for path in sorted(Path(__file__).parent.glob("*.py")):
-        digest.update(path.read_bytes())
-    return digest.hexdigest()[:16]
+    return digest.code_digest(Path(__file__).parent)
 
 
 def _scene(settings: DrawnScenes, split: str, number: int, row: int) -> Scene:
@@ -157,7 +152,7 @@ def _scene(settings: DrawnScenes, split: str, number: int, row: int) -> Scene:
     return Scene(
         image_id=f"{split}-{row:06d}",
         load=drawing.load,
-        captions=sentences_of(layout, settings.mention),
+        captions=captions_of(layout, settings.mention),
         boxes=boxes,
         classes=tuple(thing.name for thing in layout.things),
         width=settings.size,

@@ -44,7 +44,7 @@ _COLOURED, _SIZED, _PLACED, _COUNTED, _OPENED = 0.55, 0.5, 0.75, 0.12, 0.15
 _UNCOLOURED = ("person", "traffic light", "potted plant")  # several colours at once
 
 
-def sentences_of(layout: Layout, mention: float) -> tuple[str, ...]:
+def captions_of(layout: Layout, mention: float) -> tuple[str, ...]:
     """Five sentences, the same for the same scene; each names an object with probability ``mention``, at least one."""
     rng = np.random.default_rng([layout.seed, layout.number, 5])
     return tuple(_sentence(layout, mention, rng) for _ in range(SENTENCES))
@@ -55,7 +55,7 @@ def _sentence(layout: Layout, mention: float, rng: np.random.Generator) -> str:
     named = [thing for thing in things if rng.random() < mention] or things[:1]
     named.sort(key=lambda thing: thing.name not in _DOING)  # what can do something comes first
     phrases = [_phrase(thing, rng) for thing in named]
-    where = f" {_pick(_PLACES[layout.home], rng)}"
+    where = f" {_pick(_PLACES[layout.background], rng)}"
     opening = _pick(_OPENINGS, rng) if rng.random() < _OPENED else "{}{}"
     body = _body(named, phrases, rng)
     if rng.random() >= _PLACED and _fits(opening.format(body, "")):

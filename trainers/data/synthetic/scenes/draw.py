@@ -1,4 +1,4 @@
-"""The picture of a layout: a home, the things in it, grain; at any size, with or without some of its classes."""
+"""The picture of a layout: a background, the things in it, grain; at any size, with or without some of its classes."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from functools import lru_cache
 import numpy as np
 from PIL import Image, ImageDraw
 
-from trainers.data.synthetic.scenes.backgrounds import draw_home
+from trainers.data.synthetic.scenes.backgrounds import draw_background
 from trainers.data.synthetic.scenes.scene import COLOURS, Layout, Thing
 from trainers.data.synthetic.scenes.shapes import draw_shape
 
@@ -25,7 +25,7 @@ def render(layout: Layout, size: int, removed: Collection[str] = ()) -> np.ndarr
     factor = max(1, math.ceil(_FINE / size)) if size < _FINE else 2
     side = size * factor
     picture = Image.new("RGB", (side, side))
-    draw_home(ImageDraw.Draw(picture), layout, side)
+    draw_background(ImageDraw.Draw(picture), layout, side)
     for thing in layout.things:
         if thing.name not in removed:
             _put(picture, thing, pixel_box(thing.box, size), factor)

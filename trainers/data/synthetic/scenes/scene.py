@@ -26,7 +26,7 @@ PAIRS = (
 )
 NEUTRAL = ("chair", "potted plant")
 ANCHORS = tuple(pair[0] for pair in PAIRS)
-HOMES = tuple(pair[2] for pair in PAIRS)
+BACKGROUNDS = tuple(pair[2] for pair in PAIRS)
 
 CELL = 1 / 64
 """Boxes end on a grid of this step, so that at 64, 128, 256 and 512 pixels they end on whole pixels."""
@@ -98,11 +98,11 @@ class Thing:
 
 @dataclass(frozen=True, kw_only=True)
 class Layout:
-    """Everything that decides a scene's picture: ``home`` is one of :data:`HOMES`, things are drawn in order."""
+    """What decides a scene's image. ``background`` is one of :data:`BACKGROUNDS`; ``things`` are drawn in order."""
 
     number: int
     seed: int
-    home: str
+    background: str
     tint: float
     horizon: float
     things: tuple[Thing, ...]
@@ -111,7 +111,7 @@ class Layout:
 def make_layout(seed: int, number: int, bias: float) -> Layout:
     """Scene ``number`` of a world: the same for the same seed, whatever else is drawn."""
     rng = np.random.default_rng([seed, number, 1])
-    names, home = _names(rng, bias)
+    names, background = _names(rng, bias)
     for _ in range(_STARTS):
         things = _place(names, rng)
         if len(things) == len(names):
@@ -119,7 +119,7 @@ def make_layout(seed: int, number: int, bias: float) -> Layout:
     return Layout(
         number=number,
         seed=seed,
-        home=home,
+        background=background,
         tint=float(rng.uniform(-1, 1)),
         horizon=float(rng.uniform(0.42, 0.52)),
         things=tuple(sorted(things, key=lambda thing: thing.box[3])),  # what stands nearer is drawn over
@@ -127,8 +127,8 @@ def make_layout(seed: int, number: int, bias: float) -> Layout:
 
 
 def _names(rng: np.random.Generator, bias: float) -> tuple[list[str], str]:
-    """The classes of a scene, each once, and its home."""
-    anchor, companion, home = PAIRS[int(rng.integers(len(PAIRS)))]
+    """The classes of a scene, each once, and its background."""
+    anchor, companion, background = PAIRS[int(rng.integers(len(PAIRS)))]
     names = [anchor, companion]
     if rng.random() >= bias:
         kept = names[int(rng.random() < 0.5)]
@@ -141,7 +141,7 @@ def _names(rng: np.random.Generator, bias: float) -> tuple[list[str], str]:
         more = [name for name in NEUTRAL if name not in names]
         if more:
             names.append(more[int(rng.integers(len(more)))])
-    return names, home
+    return names, background
 
 
 def _place(names: list[str], rng: np.random.Generator) -> list[Thing]:

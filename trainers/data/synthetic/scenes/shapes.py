@@ -11,7 +11,8 @@ from functools import lru_cache
 
 from PIL import Image, ImageDraw
 
-from trainers.data.synthetic.scenes.pen import Colour, Pen, shade
+from trainers.data.synthetic.engine.colour import Colour, shade
+from trainers.data.synthetic.engine.pen import Pen
 
 _DARK, _EYE = (44, 44, 52), (36, 32, 40)
 _SKIN = ((240, 198, 164), (204, 150, 112), (138, 94, 70))

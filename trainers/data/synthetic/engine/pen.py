@@ -6,18 +6,10 @@ from functools import lru_cache
 
 from PIL import ImageDraw
 
-Colour = tuple[int, int, int]
+from trainers.data.synthetic.engine.colour import Colour, shade
+
 Point = tuple[float, float]
 _STEPS = 6  # straight pieces between two points of a curve
-
-
-@lru_cache(maxsize=4096)
-def shade(colour: Colour, factor: float) -> Colour:
-    """Darker below 1, nearer to white above; 2 is white."""
-    if factor <= 1:
-        return round(colour[0] * factor), round(colour[1] * factor), round(colour[2] * factor)
-    red, green, blue = (round(255 - (255 - value) * (2 - factor)) for value in colour)
-    return red, green, blue
 
 
 class Pen:
