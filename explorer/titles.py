@@ -9,7 +9,7 @@ from explorer.server.library import Run
 from explorer.server.queue import Place
 from trainers.config import LossChoice, ModelChoice, RunConfig
 from trainers.data import SOURCES
-from trainers.data.captioned.loader import is_drawn
+from trainers.data.captioned.loader import named
 from trainers.encoders import ENCODERS
 from trainers.hierarchy import Hierarchy
 from trainers.image_text.models import MODELS
@@ -52,8 +52,9 @@ def data_title(run: Run) -> str:
         return run.probe.data_title
     mend = run.config.mend
     source = run.config.data.source if mend is None else mend.scenes.source
-    if is_drawn(source):
-        return "Drawn scenes"
+    made = named(source)
+    if made is not None:
+        return made.title
     if source in SOURCES:
         return SOURCES[source].title
     return source.rstrip("/").rsplit("/", 1)[-1]

@@ -28,7 +28,7 @@ from explorer.server.library import Library
 from explorer.settings import Settings
 from trainers.cli.finetune import training_of
 from trainers.config import OPTIMISERS
-from trainers.data.captioned.loader import load_scenes
+from trainers.data.captioned.loader import load_captioned
 from trainers.errors import RunError
 from trainers.kinds.finetuning.recipes import PRESETS, Recipe, title
 from trainers.kinds.finetuning.recipes import recipe as read_recipe
@@ -71,7 +71,7 @@ class Objects:
         settings: Settings,
         library: Library,
         *,
-        load: Load = load_scenes,
+        load: Load = load_captioned,
         models: Models | None = None,
         record: Path | None = RECORD,
     ) -> None:

@@ -17,7 +17,7 @@ import torch
 
 from trainers.cli.main import parse_choice
 from trainers.config import MendChoice, ModelChoice, RunConfig, SceneChoice
-from trainers.data.captioned.loader import load_scenes
+from trainers.data.captioned.loader import load_captioned
 from trainers.image_text.encoding import encode_photos, encode_texts
 from trainers.image_text.models import MODELS
 from trainers.kinds.finetuning.loop import Mender
@@ -37,7 +37,7 @@ def main() -> None:
     descriptor = MODELS[name]
     clock = _Clock()
     model = clock("load the model", 1, lambda: descriptor.build(parameters).eval())
-    found = clock("open the set", 1, lambda: load_scenes(given.source))
+    found = clock("open the set", 1, lambda: load_captioned(given.source))
     whole = dataclasses.replace(found, splits={"test": tuple(s for part in found.splits.values() for s in part)})
     count = len(whole.splits["test"])
     if not descriptor.photos:

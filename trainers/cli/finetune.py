@@ -120,9 +120,11 @@ def mend_config(arguments: argparse.Namespace, parse: Parse) -> RunConfig:
 
 
 def scene_choice(arguments: argparse.Namespace, parse: Parse) -> SceneChoice:
-    """Which photos. Only the drawn scenes take parameters; a path may hold a colon."""
+    """Which images. Only a dataset that is made here takes parameters; a path may hold a colon."""
+    from trainers.data.captioned.loader import named
+
     source, parameters = arguments.data, {}
-    if source.split(":")[0] == "drawn_scenes":
+    if named(source) is not None:
         source, parameters = parse(source)
     return SceneChoice(
         source=source, captions_from=arguments.captions_from, limit=arguments.limit, parameters=parameters

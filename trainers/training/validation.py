@@ -68,6 +68,7 @@ def check(config: RunConfig) -> None:
 
 def _check_mending(mend: MendChoice) -> None:
     from trainers.data import access
+    from trainers.data.captioned.loader import named
     from trainers.image_text.models import MODELS
     from trainers.kinds.finetuning.recipes import recipe, title
     from trainers.object_removal import captioner
@@ -95,10 +96,9 @@ def _check_mending(mend: MendChoice) -> None:
         _check_range(name, getattr(mend, name), low, high)
     for source in filter(None, (mend.scenes.source, mend.scenes.captions_from)):
         _check_source(source)
-    if mend.scenes.source == "drawn_scenes":
-        from trainers.data.synthetic.scenes import DrawnScenes
-
-        make(DrawnScenes, dict(mend.scenes.parameters), "Drawn scenes")
+    made = named(mend.scenes.source)
+    if made is not None and made.parameters is not None:
+        make(made.parameters, dict(mend.scenes.parameters), made.title)
     if not mend.scenes.source.strip():
         raise ParameterError("Mending needs photos: drawn_scenes, a folder or a Hub id; nothing came.")
 
@@ -106,10 +106,10 @@ def _check_mending(mend: MendChoice) -> None:
 def _check_source(source: str) -> None:
     """Where not everything may be opened, what may not be is refused before a run waits for its turn."""
     from trainers.data import SOURCES, access
-    from trainers.data.captioned.loader import is_drawn
+    from trainers.data.captioned.loader import named
     from trainers.data.sources import resolve
 
-    if access.restricted() and source not in SOURCES and not is_drawn(source):
+    if access.restricted() and source not in SOURCES and named(source) is None:
         resolve(source)
 
 

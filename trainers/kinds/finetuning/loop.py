@@ -13,9 +13,8 @@ from torch import Tensor
 
 from trainers.config import ModelChoice, SceneChoice
 from trainers.data.base import Progress
-from trainers.data.captioned.loader import load_scenes
+from trainers.data.captioned.loader import load_captioned
 from trainers.data.captioned.scenes import Scene, SceneSet
-from trainers.data.synthetic.scenes import DrawnScenes, drawn_scenes
 from trainers.errors import RunError
 from trainers.hierarchy import Hierarchy
 from trainers.image_text.models import MODELS, CrossModal
@@ -26,7 +25,6 @@ from trainers.kinds.finetuning.training_pairs import Examples, Pool
 from trainers.metrics import counts
 from trainers.object_removal.benchmark import Exam, Examiner, Marks, make_exam
 from trainers.object_removal.vocabulary import WordTable, load_words
-from trainers.parameters import make
 from trainers.runs import RunFolder
 from trainers.runs.records import Probe
 from trainers.training import schedule
@@ -205,11 +203,13 @@ def arm_model(folder: RunFolder, arm: int) -> CrossModal:
 
 def open_scenes(choice: SceneChoice, tell: Progress) -> SceneSet:
     """The photos of a choice."""
-    if choice.source == "drawn_scenes" and choice.parameters:
-        settings: DrawnScenes = make(DrawnScenes, dict(choice.parameters), "Drawn scenes")
-        tell("drawing scenes", 0.0)
-        return drawn_scenes(settings)
-    return load_scenes(choice.source, captions_from=choice.captions_from, limit=choice.limit, progress=tell)
+    return load_captioned(
+        choice.source,
+        parameters=choice.parameters,
+        captions_from=choice.captions_from,
+        limit=choice.limit,
+        progress=tell,
+    )
 
 
 def probe_labels(exam: Exam, found: SceneSet) -> tuple[np.ndarray, Hierarchy]:

@@ -4,35 +4,33 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from trainers.data.base import Progress, silent
+from trainers.data.base import Progress
+from trainers.data.captioned.base import CaptionedDescriptor, CaptionedRequest, file_loader
 from trainers.data.captioned.scenes import Scene, SceneSet
 from trainers.errors import DataError
 
 LICENCE = "annotations CC BY 4.0; the photos belong to their Flickr authors, most of them non-commercial"
 
 
-def is_coco(folder: Path) -> bool:
+def recognises(folder: Path | None) -> bool:
     """Whether caption files lie in the folder or in its ``annotations``."""
-    return bool(_files(folder, "captions"))
+    return folder is not None and folder.is_dir() and bool(_files(folder, "captions"))
 
 
-def read_coco(folder: Path, limit: int | None = None, progress: Progress = silent) -> SceneSet:
+def load(request: CaptionedRequest) -> SceneSet:
     """Join captions and boxes by image id; pixels are read when they are needed. Crowd regions count as objects.
 
-    Args:
-        folder: with ``annotations`` and image folders named like the splits (``val2017``) or as ``images/val2017``.
-        limit: at most so many photos of each split.
-        progress: told which file is being read.
+    The folder has ``annotations`` and image folders named like the splits (``val2017``) or as ``images/val2017``.
 
     Raises:
         DataError: an annotation file is damaged or no image file is there.
     """
+    folder = request.folder or Path(request.source)
     try:
-        return _joined(folder, limit, progress)
+        return _joined(folder, request.limit, request.progress)
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError, OSError) as error:
         raise DataError(
             f"The annotations of {folder.name!r} are not as COCO has them ({type(error).__name__}: {error}). Get the "
@@ -81,17 +79,6 @@ def _scene(image: dict[str, Any], home: Path, captions: Any, boxes: Any, names: 
     )
 
 
-def file_loader(home: Path, name: str) -> Callable[[], bytes | None]:
-    """Reads a file below ``home`` when called; None if it is missing or lies elsewhere."""
-    path = (home / name).resolve()
-
-    def load() -> bytes | None:
-        inside = home.resolve() in path.parents
-        return path.read_bytes() if inside and path.is_file() else None
-
-    return load
-
-
 def _files(folder: Path, kind: str) -> dict[str, Path]:
     """Split name to file of a kind."""
     found = {}
@@ -109,3 +96,12 @@ def _read(path: Path) -> dict[str, Any]:
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise DataError(f"{path.name} is no COCO annotation file that can be read ({error}).") from error
     return data
+
+
+DESCRIPTOR = CaptionedDescriptor(
+    name="coco_folder",
+    title="COCO folder",
+    sentence="COCO's annotation files with the images they belong to.",
+    load=load,
+    recognises=recognises,
+)

@@ -15,8 +15,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from trainers.data.base import Progress, silent
-from trainers.data.captioned.coco_folder import file_loader
+from trainers.data.captioned.base import CaptionedDescriptor, CaptionedRequest, file_loader
 from trainers.data.captioned.scenes import Box, NamedPhrase, Scene, SceneSet
 from trainers.errors import DataError
 
@@ -49,23 +48,21 @@ class Chunk:
     types: tuple[str, ...]
 
 
-def is_entities(folder: Path) -> bool:
-    """Whether the folder holds sentences and annotations of Flickr30k Entities."""
-    return (folder / "Sentences").is_dir() and (folder / "Annotations").is_dir()
+def recognises(folder: Path | None) -> bool:
+    """Whether the folder holds captions and annotations of Flickr30k Entities."""
+    return folder is not None and (folder / "Sentences").is_dir() and (folder / "Annotations").is_dir()
 
 
-def read_entities(folder: Path, limit: int | None = None, progress: Progress = silent) -> SceneSet:
-    """Read sentences, phrases and boxes; pixels are read when they are needed.
+def load(request: CaptionedRequest) -> SceneSet:
+    """Read captions, phrases and boxes; pixels are read when they are needed.
 
-    Args:
-        folder: with ``Sentences``, ``Annotations``, the photos in ``flickr30k-images`` or ``images``, and
-            ``train.txt``, ``val.txt``, ``test.txt`` with ids; without these lists all photos are one split ``all``.
-        limit: at most so many photos of each split.
-        progress: told now and then.
+    The folder has ``Sentences``, ``Annotations``, the images in ``flickr30k-images`` or ``images``, and ``train.txt``,
+    ``val.txt``, ``test.txt`` with ids; without these lists all images are one split ``all``.
 
     Raises:
-        DataError: a sentence file or an annotation is missing or damaged.
+        DataError: a caption file or an annotation is missing or damaged.
     """
+    folder, limit = request.folder or Path(request.source), request.limit
     home = next((folder / name for name in _IMAGES if (folder / name).is_dir()), folder)
     lists = {path.stem: path.read_text().split() for path in sorted(folder.glob("*.txt")) if path.stem in _SPLITS}
     if not lists:
@@ -76,7 +73,7 @@ def read_entities(folder: Path, limit: int | None = None, progress: Progress = s
         for number in ids[:limit]:
             done = sum(map(len, scenes.values()))
             if done % _TELL == 0:
-                progress(f"reading captions and boxes: {done:,} of {total:,} photos", done / total)
+                request.progress(f"reading captions and boxes: {done:,} of {total:,} photos", done / total)
             scenes[name].append(_scene(folder, home, number))
     splits = {name: tuple(found) for name, found in scenes.items()}
     notes = (
@@ -158,3 +155,12 @@ def _boxes(path: Path, types: Mapping[str, Iterable[str]]) -> tuple[tuple[Box, .
     except (OSError, ElementTree.ParseError, ValueError) as error:
         raise DataError(f"{path.name} is no annotation of Flickr30k Entities that can be read ({error}).") from error
     return tuple(boxes), tuple(classes), size
+
+
+DESCRIPTOR = CaptionedDescriptor(
+    name="flickr_entities",
+    title="Flickr30k Entities folder",
+    sentence="Captions with marked phrases and boxes, as Flickr30k Entities stores them.",
+    load=load,
+    recognises=recognises,
+)
