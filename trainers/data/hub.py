@@ -13,7 +13,7 @@ from trainers.data.base import Progress
 from trainers.data.bounds import check_files
 from trainers.data.hf_errors import explain
 from trainers.data.hf_logging import offline, online, quiet
-from trainers.data.labelled.opening import Opened, Splits, arrow_tables, full_splits, make_builder
+from trainers.data.labelled.opening import Opened, Splits, arrow_tables, full_splits, make_builder, read_card
 from trainers.data.labelled.table import ArrowTable
 from trainers.errors import DataError
 
@@ -118,10 +118,8 @@ def _refuse(builder: Any, name: str, connected: bool) -> int:
     Raises:
         DataError: more than may be downloaded, or than the disk has room for.
     """
-    return _check_size(builder, name) if connected and not _prepared(builder) else 0
-
-
-def _check_size(builder: Any, name: str) -> int:
+    if not connected or _prepared(builder):
+        return 0
     size = _listed_size(builder, name)
     limit = settings.download_bytes()
     if size > limit:
@@ -149,7 +147,8 @@ def _listed_size(builder: Any, name: str) -> int:
     """
     from huggingface_hub import HfApi
 
-    named = [str(path).rsplit("::", 1)[-1].split("@")[-1] for paths in _data_files(builder) for path in paths]
+    listed = (path for paths in (builder.config.data_files or {}).values() for path in paths)
+    named = [str(path).rsplit("::", 1)[-1].split("@")[-1] for path in listed]
     wanted = {path.partition("/")[2] for path in named}
     revision = next((path.partition("/")[0] for path in named), None)
     try:
@@ -161,10 +160,6 @@ def _listed_size(builder: Any, name: str) -> int:
     if not wanted <= sizes.keys():
         raise DataError(f"{name!r} names files that are not in it, so their size is unknown. Choose another set.")
     return sum(sizes[path] for path in wanted)
-
-
-def _data_files(builder: Any) -> list[list[Any]]:
-    return [list(paths) for paths in (builder.config.data_files or {}).values()]
 
 
 def _download(builder: Any, name: str, size: int, progress: Progress) -> None:
@@ -205,15 +200,11 @@ def _size_of(folder: Path) -> int:
 
 
 def _card(name: str, revision: str | None) -> dict[str, str]:
-    from huggingface_hub import hf_hub_download, metadata_load
+    from huggingface_hub import hf_hub_download
 
     with quiet():
         try:
             path = hf_hub_download(name, "README.md", repo_type="dataset", revision=revision, token=access.token())
-            values = metadata_load(path) or {}
         except Exception:  # a card is a courtesy; without one the licence is unknown
-            values = {}
-    licence = values.get("license")
-    if isinstance(licence, list) and licence:
-        values["license"] = ", ".join(map(str, licence))
-    return {key: value for key, value in values.items() if isinstance(value, str)}
+            return {}
+    return read_card(Path(path))

@@ -18,13 +18,12 @@ from trainers.data import access
 from trainers.errors import DataError
 
 GB = 1_000_000_000
-_OFF = {"off", "0", "no", "none", "false"}
 
 
 def cache_folder() -> Path | None:
     """The folder for decoded images, not necessarily made yet; None: keep nothing on disk."""
     value = os.environ.get("RANKSCOPE_CACHE", "").strip()
-    if value.lower() in _OFF:
+    if value.lower() in access.OFF:
         return None
     return Path(value).expanduser() if value else Path.home() / ".cache" / "rankscope"
 

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 from trainers.data.base import Progress, silent
-from trainers.data.captioned.box_format import BoxFormat
 from trainers.data.captioned.scenes import SceneSet
 
 
@@ -21,7 +20,6 @@ class CaptionedRequest:
         folder: the folder or zip file that ``source`` names; None for the others.
         parameters: an instance of the descriptor's ``parameters``; None if it has none.
         captions_from: another dataset with the captions of the same images, joined by image id; None: the same one.
-        box_format: None: decided by looking at the boxes.
         limit: at most so many images of each split; None: all.
         progress: told what is being read.
     """
@@ -30,7 +28,6 @@ class CaptionedRequest:
     folder: Path | None = None
     parameters: Any = None
     captions_from: str | None = None
-    box_format: BoxFormat | None = None
     limit: int | None = None
     progress: Progress = silent
 

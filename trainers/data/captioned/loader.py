@@ -11,7 +11,6 @@ from typing import Any
 
 from trainers.data.base import Progress, silent
 from trainers.data.captioned.base import CaptionedDescriptor, CaptionedRequest
-from trainers.data.captioned.box_format import BoxFormat
 from trainers.data.captioned.datasets import CAPTIONED
 from trainers.data.captioned.scenes import SceneSet
 from trainers.data.sources import resolve
@@ -24,7 +23,6 @@ def load_captioned(
     *,
     parameters: Mapping[str, Any] | None = None,
     captions_from: str | None = None,
-    box_format: BoxFormat | None = None,
     limit: int | None = None,
     progress: Progress | None = None,
 ) -> SceneSet:
@@ -36,7 +34,6 @@ def load_captioned(
             ``Annotations``).
         parameters: further parameters of a dataset that is made here.
         captions_from: another dataset with the captions of the same images, joined by image id; None: the same one.
-        box_format: ``xywh`` or ``xyxy``; None: decided by looking.
         limit: at most so many images of each split.
         progress: told what is being read.
 
@@ -56,7 +53,6 @@ def load_captioned(
             folder=folder,
             parameters=made,
             captions_from=captions_from,
-            box_format=box_format,
             limit=limit,
             progress=progress or silent,
         )

@@ -7,7 +7,6 @@ photos/train/fruit/apple/1.jpg  the same, with splits
 
 from __future__ import annotations
 
-import hashlib
 import os
 import re
 import zipfile
@@ -19,6 +18,7 @@ from typing import Literal, Protocol
 
 import numpy as np
 
+from trainers.data.cache import content_key
 from trainers.data.image_file import LARGEST_FILE, SUFFIXES
 from trainers.data.labelled.splits import rank_as_test
 from trainers.data.labelled.table import Codes, Kind, Table, encode
@@ -183,10 +183,7 @@ def scan(path: Path) -> tuple[Place, list[File]]:
 
 def key(place: Place, files: list[File]) -> str:
     """Changes when a file is added, removed, renamed or written."""
-    text = "\n".join(f"{'/'.join(file.parts)}\t{file.size}\t{file.changed}" for file in files)
-    return hashlib.blake2b(
-        f"{place.path.resolve()}\n{text}".encode("utf-8", "surrogateescape"), digest_size=16
-    ).hexdigest()
+    return content_key([str(place.path.resolve()), *((file.parts, file.size, file.changed) for file in files)])
 
 
 def tables(place: Place, files: list[File]) -> tuple[dict[str, FileTable], tuple[str, ...]]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Callable, Mapping
 from contextlib import nullcontext
@@ -75,7 +74,7 @@ def open_folder(place: Path, subset: str | None) -> Opened:
     arrow = arrow_folder(place)
     builder = make_builder(str(place), subset, None, arrow)
     check_files(builder, f"{place.resolve().as_posix()}/", str(place))
-    key = hashlib.blake2b(f"{place.resolve()}/{builder.config_id}/{builder.hash}".encode(), digest_size=16).hexdigest()
+    key = cache.content_key((str(place.resolve()), builder.config_id, builder.hash))
     return Opened(key=key, title=title, licence=licence, read=lambda _: _prepared(builder, place, arrow))
 
 
@@ -120,14 +119,17 @@ def full_splits(builder: Any) -> dict[str, Any]:
 
 
 def read_card(path: Path) -> dict[str, str]:
-    """``license`` and ``pretty_name`` of a README's YAML header, where they are plain text."""
+    """``license`` and ``pretty_name`` of a README's YAML header; several licences are joined."""
     from huggingface_hub import metadata_load
 
     try:
-        found = metadata_load(path) if path.is_file() else None
+        values = (metadata_load(path) if path.is_file() else None) or {}
     except Exception:  # a card is a courtesy; a broken one must not keep the images away
-        found = None
-    return {name: value for name, value in (found or {}).items() if isinstance(value, str)}
+        values = {}
+    licence = values.get("license")
+    if isinstance(licence, list) and licence:
+        values["license"] = ", ".join(map(str, licence))
+    return {name: value for name, value in values.items() if isinstance(value, str)}
 
 
 def _plain(place: files.Place, found: list[files.File]) -> Splits:
@@ -171,12 +173,8 @@ def _check_saved(place: Path) -> None:
 
 
 def _saved_key(place: Path) -> str:
-    states = [
-        f"{path.relative_to(place)}\t{path.stat().st_size}\t{path.stat().st_mtime_ns}"
-        for path in sorted(place.rglob("*"))
-        if path.is_file()
-    ]
-    return hashlib.blake2b("\n".join([str(place.resolve()), *states]).encode(), digest_size=16).hexdigest()
+    files = [(str(path), path.stat()) for path in sorted(place.rglob("*")) if path.is_file()]
+    return cache.content_key([str(place.resolve()), *((path, s.st_size, s.st_mtime_ns) for path, s in files)])
 
 
 def _prepared(builder: Any, place: Path, arrow: Path | None) -> Splits:

@@ -12,7 +12,7 @@ from trainers.config import DataChoice
 from trainers.data import decode
 from trainers.data.base import Progress
 from trainers.data.captioned.base import CaptionedDescriptor, CaptionedRequest
-from trainers.data.captioned.box_format import BoxFormat, BoxReading, corners, decide
+from trainers.data.captioned.box_format import BoxReading, corners, decide
 from trainers.data.captioned.columns import SceneColumns, captions_of, find_columns, objects_of
 from trainers.data.captioned.scenes import Scene, SceneSet
 from trainers.data.image_file import UndecodableError
@@ -45,7 +45,7 @@ def load(request: CaptionedRequest) -> SceneSet:
         for name, table in tables.items()
         if len(table)
     }
-    reading = _reading([row for rows in parts.values() for row in rows], request.box_format)
+    reading = _reading([row for rows in parts.values() for row in rows])
     splits = {name: tuple(row.scene(reading) for row in rows) for name, rows in parts.items()}
     return SceneSet(
         title=opened.title,
@@ -172,17 +172,14 @@ def _size(data: bytes | None) -> tuple[int, int]:
         return 0, 0
 
 
-def _reading(rows: list[_Row], wanted: BoxFormat | None) -> BoxReading | None:
+def _reading(rows: list[_Row]) -> BoxReading | None:
     looked = [row for row in rows if row.objects][:_LOOKED_AT]
     if not looked:
         return None
     boxes = np.array([box for row in looked for box, _, _ in row.objects])
     sizes = np.array([(row.plain.width, row.plain.height) for row in looked for _ in row.objects], dtype=np.float64)
     areas = np.array([area for row in looked for _, _, area in row.objects])
-    found = decide(boxes, sizes, areas)
-    if wanted not in (None, "xywh", "xyxy"):
-        raise DataError(f"Boxes are 'xywh' or 'xyxy'; {wanted!r} came.")
-    return found if wanted is None else replace(found, format=wanted, note=f"Boxes are read as {wanted}, as asked.")
+    return decide(boxes, sizes, areas)
 
 
 def _classes(columns: Mapping[str, SceneColumns], splits: Mapping[str, tuple[Scene, ...]]) -> tuple[str, ...]:
