@@ -207,7 +207,7 @@ def test_encoded_images_are_measured_before_they_are_read():
     found = ArrowTable(made)
     assert found.sizes("image", np.array([2, 0, 1])).tolist() == [30, 10, 0]
     found._sizes["image"][2] = LARGEST_FILE + 1
-    assert found.pictures("image", np.arange(3)) == [cells[0], None, None]
+    assert found.images("image", np.arange(3)) == [cells[0], None, None]
 
 
 def test_chunks_are_bounded_by_bytes():

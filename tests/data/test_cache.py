@@ -132,7 +132,7 @@ def test_large_sets_are_mapped(own, monkeypatch):
 
 def test_a_setting_that_is_no_number_is_said(own, monkeypatch):
     monkeypatch.setenv("RANKSCOPE_MEMORY_GB", "lots")
-    with pytest.raises(DataError, match="RANKSCOPE_MEMORY_GB needs a number of gigabytes; 'lots' came"):
+    with pytest.raises(DataError, match="RANKSCOPE_MEMORY_GB needs a number of gigabytes; got 'lots'"):
         load(own)
 
 

@@ -81,7 +81,7 @@ def test_boxes_in_every_shape(tmp_path, shape, reading):
     assert found.classes == tuple(NAMES)
     assert scenes[2].captions == ("grass", "a field") and scenes[1].load() == photo(1)
     assert (scenes[0].width, scenes[0].height) == SIZE
-    assert "1 photos have no box." in found.notes
+    assert "1 images have no box." in found.notes
 
 
 @pytest.mark.parametrize(
@@ -109,7 +109,7 @@ def test_boxes_and_captions_joined_by_image_id(tmp_path):
         load_captioned(photos)
     found = load_captioned(photos, captions_from=str(texts))
     assert [scene.captions for scene in found.splits["train"]] == [("near", "close"), (), ("far",)]
-    assert "2 of 3 photos" in found.notes[1]
+    assert "2 of 3 images" in found.notes[1]
     assert len(load_captioned(photos, captions_from=str(texts), limit=1).splits["train"]) == 1
 
 
@@ -123,7 +123,7 @@ def test_what_cannot_be_used_is_said(tmp_path):
     plain = tmp_path / "plain" / "cat"
     plain.mkdir(parents=True)
     (plain / "1.png").write_bytes(photo())
-    with pytest.raises(DataError, match="without sentences"):
+    with pytest.raises(DataError, match="without captions"):
         load_captioned(str(plain.parent))
 
 
@@ -255,7 +255,7 @@ def test_which_split_asks_and_which_is_trained_on(names, test, train):
     splits = {"empty": (), **{name: (scene,) for name in names}}
     found = SceneSet(title="Set", licence="", splits=splits, classes=(), notes=())
     assert (found.test_split, found.train_split) == (test, train)
-    with pytest.raises(DataError, match="Set has no photo"):
+    with pytest.raises(DataError, match="Set has no image"):
         _ = SceneSet(title="Set", licence="", splits={"empty": ()}, classes=(), notes=()).test_split
 
 

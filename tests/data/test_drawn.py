@@ -127,7 +127,7 @@ def test_sizes_show_the_same_picture(size: int) -> None:
 
 
 def test_what_cannot_be_drawn_is_said() -> None:
-    with pytest.raises(DataError, match="image size from 16 to 256; 8 came"):
+    with pytest.raises(DataError, match="image size from 16 to 256; got 8"):
         drawn.load(DataChoice(image_size=8))
     with pytest.raises(DataError, match="at least 192 images"):
         drawn.load(DataChoice(max_images=100))

@@ -191,7 +191,7 @@ def test_a_photo_cannot_be_drawn_again(found):
 
     photo = dataclasses.replace(found.splits["test"][0], load=lambda: b"", without=None)
     assert not are_drawn([photo]) and not are_drawn([])
-    with pytest.raises(DataError, match="only drawn scenes can be drawn again"):
+    with pytest.raises(DataError, match="cannot be drawn again"):
         pixels([photo], 64)
 
 

@@ -1,4 +1,4 @@
-"""Hub sets: checked by name and size before anything is downloaded, read from the local copy afterwards."""
+"""Hub datasets: checked by name and size before anything is downloaded, read from the local copy afterwards."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _SAMPLE_BYTES = 64_000_000  # of one split
 
 
 def open_hub(name: str, subset: str | None, revision: str | None) -> Opened:
-    """Open a Hub set; without a network, from what is on the disk already.
+    """Open a Hub dataset; without a network, from what is on the disk already.
 
     Raises:
         DataError: unknown, private, gated, with several subsets, in need of a script, or not reachable.
@@ -32,7 +32,7 @@ def open_hub(name: str, subset: str | None, revision: str | None) -> Opened:
     import datasets.packaged_modules
 
     if name in datasets.packaged_modules._PACKAGED_DATASETS_MODULES:
-        raise DataError(f"{name!r} is a file format, not a set. Give a Hub id such as uoft-cs/cifar100.")
+        raise DataError(f"{name!r} is a file format, not a dataset. Give a Hub id such as uoft-cs/cifar100.")
     connected = online()
     with nullcontext() if connected else offline():
         builder = make_builder(remote(name), subset, revision, None)
@@ -97,7 +97,7 @@ def _read(builder: Any, name: str, connected: bool, progress: Progress) -> Split
     if not _prepared(builder):
         size = _refuse(builder, name, connected)
         _download(builder, name, size, progress)
-    # Files that rows may name: those of this set's own copy, and archives unpacked from it.
+    # Files that rows may name: those of this dataset's own copy, and archives unpacked from it.
     own = Path(huggingface_hub.constants.HF_HUB_CACHE) / f"datasets--{name.replace('/', '--')}"
     roots = (Path(builder.cache_dir), own, Path(datasets.config.HF_DATASETS_CACHE) / "downloads")
     with quiet():
@@ -125,7 +125,7 @@ def _refuse(builder: Any, name: str, connected: bool) -> int:
     if size > limit:
         raise DataError(
             f"{name!r} is a download of {size / settings.GB:.1f} GB; the limit here is {limit / settings.GB:g} GB. "
-            "Choose a smaller set or subset, or raise RANKSCOPE_DOWNLOAD_GB."
+            "Choose a smaller dataset or subset, or raise RANKSCOPE_DOWNLOAD_GB."
         )
     folder = Path(builder.cache_dir)
     while not folder.exists():
@@ -134,7 +134,7 @@ def _refuse(builder: Any, name: str, connected: bool) -> int:
     if 2 * size > free:  # the files and their prepared copy
         raise DataError(
             f"{name!r} needs about {2 * size / settings.GB:.1f} GB of disk; {free / settings.GB:.1f} GB are free. "
-            "Free some space or choose a smaller set."
+            "Free some space or choose a smaller dataset."
         )
     return size
 
@@ -158,7 +158,7 @@ def _listed_size(builder: Any, name: str) -> int:
         raise explain(error, name) from error
     sizes = {file.rfilename: file.size or 0 for file in siblings}
     if not wanted <= sizes.keys():
-        raise DataError(f"{name!r} names files that are not in it, so their size is unknown. Choose another set.")
+        raise DataError(f"{name!r} names files that are not in it, so their size is unknown. Choose another dataset.")
     return sum(sizes[path] for path in wanted)
 
 

@@ -1,4 +1,4 @@
-"""Which columns of a set hold captions, boxes, classes and image ids, and their cells as plain lists."""
+"""Which columns of a dataset hold captions, boxes, classes and image ids, and their cells as plain lists."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _IDS = ("image_id", "cocoid", "coco_id", "img_id", "imgid", "id", "filename", "f
 
 @dataclass(frozen=True, kw_only=True)
 class SceneColumns:
-    """Column names, each None (or empty) if the set has none.
+    """Column names, each None (or empty) if the dataset has none.
 
     Attributes:
         captions: one column of texts or lists, or several of one text each.
@@ -65,7 +65,7 @@ def find_columns(table: ArrowTable) -> SceneColumns:
 
 
 def captions_of(cells: Sequence[Any]) -> tuple[str, ...]:
-    """Sentences in the caption cells of one row: texts, lists of texts, or structs with a ``raw`` or ``caption``."""
+    """Captions in the caption cells of one row: texts, lists of texts, or structs with a ``raw`` or ``caption``."""
     found: list[str] = []
     for cell in cells:
         if isinstance(cell, str):

@@ -21,7 +21,7 @@ _CHUNK_BYTES = 64_000_000
 
 
 class Fetch(Protocol):
-    """Encoded images of some rows of a set."""
+    """Encoded images of some rows of a dataset."""
 
     def __call__(self, rows: np.ndarray) -> list[bytes | None]:
         """Encoded bytes of rows, given their indices int64 [n]; None where there are none."""
@@ -31,7 +31,7 @@ class Fetch(Protocol):
 
 
 class ColourFoundError(Exception):
-    """A set that began grey holds a colour image."""
+    """A dataset that began grey holds a colour image."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,8 +39,8 @@ class Look:
     """What the headers of a few images say.
 
     Attributes:
-        side: in pixels, to read the set with.
-        grey: the set looks grey.
+        side: in pixels, to read the dataset with.
+        grey: the dataset looks grey.
         seen, readable: images that were looked at, and those among them that could be read.
     """
 
@@ -53,7 +53,7 @@ class Look:
 def look(fetch: Fetch, count: int) -> Look:
     """See up to 64 headers spread over the rows.
 
-    Pictures of up to 40 pixels, and grey drawings of up to 128, become 32; everything else 64.
+    Images of up to 40 pixels, and grey drawings of up to 128, become 32; everything else 64.
     """
     rows = np.unique(np.linspace(0, count - 1, min(count, 64)).astype(np.int64))
     sizes, greys = [], []
@@ -98,8 +98,8 @@ def decode_all(fetch: Fetch, into: np.ndarray, done: Callable[[int], None]) -> n
         into[row] = pixels  # a grey image is repeated over three channels
         good[row] = True
 
-    def fill(rows: np.ndarray, pictures: list[bytes | None]) -> None:
-        for row, data in zip(rows, pictures, strict=True):
+    def fill(rows: np.ndarray, images: list[bytes | None]) -> None:
+        for row, data in zip(rows, images, strict=True):
             fill_row(int(row), data)
 
     try:

@@ -1,4 +1,4 @@
-"""Any folder or Hub set to :class:`LoadedData`: open, plan, decode once, keep."""
+"""Any folder or Hub dataset to :class:`LoadedData`: open, plan, decode once, keep."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _PLANNED = 0.35  # share of the progress bar for opening and downloading
 
 @dataclass(frozen=True, kw_only=True)
 class Names:
-    """What a catalogue entry says better than the set itself; None: ask the set."""
+    """What a catalogue entry says better than the dataset itself; None: ask the dataset."""
 
     name: str | None = None
     title: str | None = None
@@ -80,15 +80,15 @@ def load_source(choice: DataChoice, progress: Progress | None = None, names: Nam
 
 
 def check_sizes(choice: DataChoice) -> None:
-    """Refuse sizes that no set can be read with.
+    """Refuse sizes that no dataset can be read with.
 
     Raises:
         DataError: with what is accepted.
     """
     if choice.image_size is not None and not 8 <= choice.image_size <= MAX_SIDE:
-        raise DataError(f"An image size from 8 to {MAX_SIDE} pixels was needed; {choice.image_size} came.")
+        raise DataError(f"An image size from 8 to {MAX_SIDE} pixels was needed; got {choice.image_size}.")
     if choice.max_images < 4:
-        raise DataError(f"At least 4 images per split were needed; a cap of {choice.max_images} came.")
+        raise DataError(f"At least 4 images per split were needed; got a cap of {choice.max_images}.")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -100,13 +100,13 @@ class Glance:
 
 
 def glance(plan: Plan, size: int | None) -> Glance:
-    """Look at a few images of a planned set: the last of what the look and the training both refuse.
+    """Look at a few images of a planned dataset: the last of what the look and the training both refuse.
 
     Args:
         size: the side that was asked for; None: chosen by the images.
 
     Raises:
-        DataError: not one of them can be read, or the decoded set has no room.
+        DataError: not one of them can be read, or the decoded dataset has no room.
     """
     looks = [look(_Rows(plan=plan, part=part), len(part.rows)) for part in (plan.train, plan.test)]
     total = len(plan.train.rows) + len(plan.test.rows)
@@ -114,7 +114,7 @@ def glance(plan: Plan, size: int | None) -> Glance:
         column, seen = plan.columns[0], sum(each.seen for each in looks)
         raise DataError(
             f"{seen} of {total} images in column {column!r} could not be decoded, all that were looked at. "
-            f"Choose another column, or a set of {ACCEPTED} files."
+            f"Choose another column, or a dataset of {ACCEPTED} files."
         )
     found = Glance(side=size or max(each.side for each in looks), grey=all(each.grey for each in looks))
     _check_room(total, 1 if found.grey else 3, found.side, kept=settings.cache_folder() is not None)
@@ -185,7 +185,7 @@ def _decode_as(
     tensors = (
         {name: torch.from_numpy(pixels) for name, pixels in images.items()} if draft is None else draft.read(memory)
     )
-    sets = {
+    finished = {
         name: ImageSet(
             images=tensors[name], labels=torch.from_numpy(np.ascontiguousarray(part.labels)), before_cap=part.before_cap
         )
@@ -193,10 +193,10 @@ def _decode_as(
     }
     data = complete(
         hierarchy=hierarchy,
-        train=sets["train"],
-        test=sets["test"],
+        train=finished["train"],
+        test=finished["test"],
         notes=tuple(notes),
-        fingerprint=stored.fingerprint(sets, hierarchy),
+        fingerprint=stored.fingerprint(finished, hierarchy),
     )
     if draft is not None:
         with suppress(OSError):  # the images are in memory or mapped already; the next start decodes again
@@ -230,8 +230,8 @@ class _Rows:
     def __call__(self, rows: np.ndarray) -> list[bytes | None]:
         found: list[bytes | None] = [None] * len(rows)
         for table, column, places, inner in self._by_table(rows):
-            for place, picture in zip(places, table.pictures(column, inner), strict=True):
-                found[place] = picture
+            for place, image in zip(places, table.images(column, inner), strict=True):
+                found[place] = image
         return found
 
     def sizes(self, rows: np.ndarray) -> np.ndarray:

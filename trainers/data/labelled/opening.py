@@ -1,4 +1,4 @@
-"""Opening folders and Hub sets: a key that tells their content apart, and the splits as tables when they are needed."""
+"""Opening folders and Hub datasets: a key of their content, and the splits as tables when they are needed."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 
 from trainers.data import access, cache, settings
 from trainers.data.base import Progress
-from trainers.data.bounds import bound, check_files
+from trainers.data.bounds import bound, check_files, not_its_own
 from trainers.data.hf_errors import explain
 from trainers.data.hf_logging import quiet
 from trainers.data.labelled import files
@@ -21,7 +21,7 @@ from trainers.errors import DataError
 
 @dataclass(frozen=True, kw_only=True)
 class Splits:
-    """All splits of a set.
+    """All splits of a dataset.
 
     Attributes:
         tables: by split name.
@@ -36,7 +36,7 @@ class Splits:
 
 @dataclass(frozen=True, kw_only=True)
 class Opened:
-    """A set that exists and may be read.
+    """A dataset that exists and may be read.
 
     Attributes:
         key: changes whenever the content may have.
@@ -82,7 +82,7 @@ def make_builder(path: str, subset: str | None, revision: str | None, folder: Pa
     """``datasets.load_dataset_builder`` with its errors as sentences.
 
     Raises:
-        DataError: as :func:`trainers.data.hf_errors.explain` words it.
+        DataError: as :func:`trainers.data.hf_errors.explain` puts it.
     """
     import datasets
 
@@ -150,7 +150,7 @@ def _saved(place: Path) -> Splits:
 
 
 def _check_saved(place: Path) -> None:
-    """Refuse a saved set whose list of data files, or of splits, leads out of it.
+    """Refuse a saved dataset whose list of data files, or of splits, leads out of it.
 
     Raises:
         DataError: it does, or the list cannot be read.
@@ -166,10 +166,10 @@ def _check_saved(place: Path) -> None:
             inside = inside and all(home in (split / one["filename"]).resolve().parents for one in listed)
     except (OSError, ValueError, KeyError, TypeError, RuntimeError) as error:
         raise DataError(
-            f"The list of files of {place.name!r} cannot be read ({type(error).__name__}). Save the set again."
+            f"The list of files of {place.name!r} cannot be read ({type(error).__name__}). Save the dataset again."
         ) from error
     if not inside:
-        raise DataError(f"{place.name!r} names files that are not its own, so it is not read. Choose another set.")
+        raise not_its_own(place.name)
 
 
 def _saved_key(place: Path) -> str:

@@ -22,7 +22,7 @@ def pick_splits(names: Sequence[str], train: str | None, test: str | None) -> tu
     """
     for wanted in (train, test):
         if wanted is not None and wanted not in names:
-            raise DataError(f"There is no split {wanted!r}; this set has {', '.join(names)}. Pick one of them.")
+            raise DataError(f"There is no split {wanted!r}; this dataset has {', '.join(names)}. Pick one of them.")
     if train is None:
         rest = [name for name in names if name != test]
         likely = [name for name in rest if name.lower().startswith("train")]
@@ -35,7 +35,7 @@ def pick_splits(names: Sequence[str], train: str | None, test: str | None) -> tu
         )
         test = ranked[0][1] if ranked else None
     if train is None:
-        raise DataError("This set has no split with images in it.")
+        raise DataError("This dataset has no split with images in it.")
     return train, None if test == train else test
 
 

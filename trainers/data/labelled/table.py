@@ -58,7 +58,7 @@ class Table(ABC):
         """Bytes of the encoded images of the rows, int64 [n]; 0 where there is none. Reads no image."""
 
     @abstractmethod
-    def pictures(self, column: str, rows: np.ndarray) -> list[bytes | None]:
+    def images(self, column: str, rows: np.ndarray) -> list[bytes | None]:
         """Encoded images of the rows (int64 [n], any order); None where there is none, or one too large to be read."""
 
 
@@ -109,7 +109,7 @@ class ArrowTable(Table):
             if taken > _MOST_LISTED:
                 raise DataError(
                     f"Column {column!r} takes more than {_MOST_LISTED // 10**6} MB in its first "
-                    f"{len(found) + len(part):,} rows. Read fewer photos, or choose a set with shorter texts."
+                    f"{len(found) + len(part):,} rows. Read fewer images, or choose a dataset with shorter texts."
                 )
             found.extend(part.to_pylist())
         return found
@@ -120,7 +120,7 @@ class ArrowTable(Table):
             self._sizes[column] = np.concatenate(parts) if parts else np.zeros(0, dtype=np.int64)
         return self._sizes[column][rows]
 
-    def pictures(self, column: str, rows: np.ndarray) -> list[bytes | None]:
+    def images(self, column: str, rows: np.ndarray) -> list[bytes | None]:
         found: list[bytes | None] = [None] * len(rows)
         small = np.flatnonzero(self.sizes(column, rows) <= LARGEST_FILE)
         # Rows are fetched in file order: random access inside an Arrow file costs a page fault each.
@@ -180,7 +180,7 @@ class ArrowTable(Table):
         return self._file(cell.get("path"))
 
     def _file(self, name: str | None) -> bytes | None:
-        # A downloaded table may name any path of this machine, so only the set's own folders are read.
+        # A downloaded table may name any path of this machine, so only the dataset's own folders are read.
         if not name or "://" in name:
             return None
         try:

@@ -12,7 +12,7 @@ from trainers.data.captioned.base import CaptionedDescriptor, CaptionedRequest, 
 from trainers.data.captioned.scenes import Scene, SceneSet
 from trainers.errors import DataError
 
-LICENCE = "annotations CC BY 4.0; the photos belong to their Flickr authors, most of them non-commercial"
+LICENCE = "annotations CC BY 4.0; the images belong to their Flickr authors, most of them non-commercial"
 
 
 def recognises(folder: Path | None) -> bool:
@@ -53,7 +53,7 @@ def _joined(folder: Path, limit: int | None, progress: Progress) -> SceneSet:
         places = [folder / split, folder / "images" / split, folder / "images", folder]
         home = next((p for p in places if images and (p / images[0]["file_name"]).is_file()), None)
         if images and home is None:
-            raise DataError(f"No photo of {split!r} was found: {images[0]['file_name']!r} is in no folder {split!r}.")
+            raise DataError(f"No image of {split!r} was found: {images[0]['file_name']!r} is in no folder {split!r}.")
         captions, boxes = defaultdict(list), defaultdict(list)
         for entry in said["annotations"]:
             captions[entry["image_id"]].append(entry["caption"].strip())
@@ -61,7 +61,7 @@ def _joined(folder: Path, limit: int | None, progress: Progress) -> SceneSet:
             boxes[entry["image_id"]].append(entry)
         splits[split] = tuple(_scene(image, home, captions, boxes, names) for image in images)
         if boxed is None:
-            notes.append(f"{split} has no instances file, so its photos have no boxes.")
+            notes.append(f"{split} has no instances file, so its images have no boxes.")
     return SceneSet(title="COCO", licence=LICENCE, splits=splits, classes=tuple(classes), notes=tuple(notes))
 
 

@@ -1,6 +1,6 @@
 """Flickr30k Entities as its authors hand it out: ``Sentences/<id>.txt``, ``Annotations/<id>.xml``, split lists.
 
-Every noun phrase of a sentence is marked with its coarse types and with the chain of phrases that mean the same thing;
+Every noun phrase of a caption is marked with its coarse types and with the chain of phrases that mean the same thing;
 boxes belong to chains. So a class is named by the phrases that are marked with it, not by words of a table.
 
 Of the eight types four are used as classes: people, animals, vehicles and instruments. Kim et al. 2023 speak of four
@@ -34,13 +34,13 @@ WORDS = {
 _CHUNK = re.compile(r"\[/EN#(?P<chain>\d+)(?P<types>(?:/[^\s/\]]+)*)\s+(?P<words>[^\]]*)\]")
 _IMAGES = ("flickr30k-images", "flickr30k_images", "images", "Images")
 _SPLITS = ("train", "val", "test")
-_TELL = 64  # photos
+_TELL = 64  # images
 _UNSEEN = "0"  # the chain of phrases that are marked as naming nothing that can be boxed
 
 
 @dataclass(frozen=True, kw_only=True)
 class Chunk:
-    """A marked phrase, ``text[start:end]`` of the plain sentence, with its chain and all of its types."""
+    """A marked phrase, ``text[start:end]`` of the plain caption, with its chain and all of its types."""
 
     chain: str
     start: int
@@ -73,13 +73,13 @@ def load(request: CaptionedRequest) -> SceneSet:
         for number in ids[:limit]:
             done = sum(map(len, scenes.values()))
             if done % _TELL == 0:
-                request.progress(f"reading captions and boxes: {done:,} of {total:,} photos", done / total)
+                request.progress(f"reading captions and boxes: {done:,} of {total:,} images", done / total)
             scenes[name].append(_scene(folder, home, number))
     splits = {name: tuple(found) for name, found in scenes.items()}
     notes = (
         "What names people, animals, vehicles or instruments are the phrases that are annotated so, not words of a "
         "table. The paper uses four classes without naming them; these are our reading.",
-        "The photos are for non-commercial research and education.",
+        "The images are for non-commercial research and education.",
     )
     return SceneSet(
         title="Flickr30k Entities", licence="non-commercial", splits=splits, classes=CLASSES, notes=notes, words=WORDS
@@ -103,7 +103,7 @@ def _scene(folder: Path, home: Path, number: str) -> Scene:
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
     except (OSError, ValueError) as error:
-        raise DataError(f"{path.name} is no sentence file of Flickr30k Entities that can be read ({error}).") from error
+        raise DataError(f"{path.name} is no caption file of Flickr30k Entities that can be read ({error}).") from error
     parsed = [parse_sentence(line) for line in lines if line.strip()]
     types: dict[str, set[str]] = {}
     for chunk in (chunk for _, chunks in parsed for chunk in chunks if chunk.chain != _UNSEEN):
@@ -135,7 +135,7 @@ def _classes(types: Iterable[str]) -> tuple[str, ...]:
 
 
 def _boxes(path: Path, types: Mapping[str, Iterable[str]]) -> tuple[tuple[Box, ...], tuple[str, ...], tuple[int, int]]:
-    """Boxes of one photo, one entry for each class of a box; chains of whole scenes and unseen ones have none.
+    """Boxes of one image, one entry for each class of a box; chains of whole scenes and unseen ones have none.
 
     Corners are counted from 1 and lie inside the box, as in PASCAL VOC; here they are edges, counted from 0.
     """

@@ -21,7 +21,7 @@ from trainers.data.labelled.opening import Opened
 from trainers.data.labelled.table import ArrowTable, Table
 from trainers.errors import DataError
 
-_LOOKED_AT = 1000  # photos whose boxes decide how boxes are read
+_LOOKED_AT = 1000  # images whose boxes decide how boxes are read
 
 
 def load(request: CaptionedRequest) -> SceneSet:
@@ -79,7 +79,7 @@ def _tables(source: str, report: Progress) -> tuple[Opened, dict[str, ArrowTable
     splits = opened.read(report).tables
     tables = {name: table for name, table in splits.items() if isinstance(table, ArrowTable)}
     if not tables:
-        raise DataError(f"{source!r} is a folder of plain images without sentences. Give a set with a caption column.")
+        raise DataError(f"{source!r} is a folder of images without captions. Give a dataset with a caption column.")
     return opened, tables
 
 
@@ -89,13 +89,13 @@ def _first(table: ArrowTable, limit: int | None) -> int:
 
 
 def _ids(tables: Mapping[str, ArrowTable], columns: Mapping[str, SceneColumns], limit: int | None) -> set[str]:
-    """Ids of the photos that are read."""
+    """Ids of the images that are read."""
     named = [(table, columns[name].image_id) for name, table in tables.items()]
     return {_id(value) for table, ids in named if ids for value in table.values(ids, _first(table, limit))}
 
 
 def _captions_by_id(source: str, report: Progress, wanted: set[str]) -> dict[str, tuple[str, ...]]:
-    """Sentences of the wanted photos only: the other set may be far larger."""
+    """Captions of the wanted images only: the other dataset may be far larger."""
     found: dict[str, tuple[str, ...]] = {}
     for table in _tables(source, report)[1].values():
         columns = find_columns(table)
@@ -114,15 +114,15 @@ def _captions_by_id(source: str, report: Progress, wanted: set[str]) -> dict[str
 def _check(source: str, columns: Mapping[str, SceneColumns], joined: Mapping[str, Any] | None) -> None:
     for split, found in columns.items():
         if found.image is None:
-            raise DataError(f"{source!r} has no image column in split {split!r}; give a set with photos.")
+            raise DataError(f"{source!r} has no image column in split {split!r}; give a dataset with images.")
         if joined is None and not found.captions:
             raise DataError(
-                f"{source!r} has no caption column in split {split!r}. Name a second set with the sentences of the "
-                "same photos; the two are joined by image id."
+                f"{source!r} has no caption column in split {split!r}. Name a second dataset with the captions of the "
+                "same images; the two are joined by image id."
             )
         if joined is not None and found.image_id is None:
             raise DataError(
-                f"{source!r} has no image id column in split {split!r}, so sentences cannot be joined to it."
+                f"{source!r} has no image id column in split {split!r}, so captions cannot be joined to it."
             )
 
 
@@ -162,7 +162,7 @@ def _object_cells(table: ArrowTable, columns: SceneColumns, count: int) -> list[
 
 
 def _loader(table: Table, column: str, row: int) -> Callable[[], bytes | None]:
-    return lambda: table.pictures(column, np.array([row]))[0]
+    return lambda: table.images(column, np.array([row]))[0]
 
 
 def _size(data: bytes | None) -> tuple[int, int]:
@@ -194,13 +194,13 @@ def _notes(
     scenes = [scene for part in splits.values() for scene in part]
     silent_ones = sum(not scene.captions for scene in scenes)
     bare = sum(not scene.boxes for scene in scenes)
-    notes = [reading.note] if reading is not None else ["This set has no boxes: draw them, or brush the object."]
+    notes = [reading.note] if reading is not None else ["This dataset has no boxes: draw them, or brush the object."]
     if captions_from is not None:
-        notes.append(f"Sentences of {len(scenes) - silent_ones} of {len(scenes)} photos were found in {captions_from}.")
+        notes.append(f"Captions of {len(scenes) - silent_ones} of {len(scenes)} images were found in {captions_from}.")
     elif silent_ones:
-        notes.append(f"{silent_ones} photos have no sentence.")
+        notes.append(f"{silent_ones} images have no caption.")
     if reading is not None and bare:
-        notes.append(f"{bare} photos have no box.")
+        notes.append(f"{bare} images have no box.")
     return tuple(notes)
 
 

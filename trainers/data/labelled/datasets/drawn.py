@@ -1,4 +1,4 @@
-"""The drawn world: photographs of painted pots that never existed, for use without a network.
+"""The drawn world: images of painted pots that never existed, for use without a network.
 
 176 pots in 16 shapes on 4 shelves. 96 pots are for training and 80 others for testing; both fill every shape and shelf.
 A pot is told by its glaze, motif and ink, which are dealt evenly over the shelves; shapes and shelves are told by the
@@ -21,7 +21,7 @@ from trainers.data.synthetic import pottery
 from trainers.data.synthetic.engine.digest import code_digest
 from trainers.data.synthetic.engine.rng import Rng
 from trainers.data.synthetic.pottery.classes import Pot, hierarchy, make_pots
-from trainers.data.synthetic.pottery.scene import photograph
+from trainers.data.synthetic.pottery.scene import render
 from trainers.data.synthetic.pottery.silhouettes import Relief, relief
 from trainers.errors import DataError
 
@@ -34,7 +34,7 @@ _POTTERY = Path(pottery.__file__).parent
 
 
 def load(choice: DataChoice, progress: Progress | None = None) -> LoadedData:
-    """Draw both splits of the world of ``choice.seed``.
+    """Draw both splits for ``choice.seed``.
 
     Args:
         choice: ``seed``, ``image_size`` (64 if None) and ``max_images`` per split count; the columns do not.
@@ -49,7 +49,7 @@ def load(choice: DataChoice, progress: Progress | None = None) -> LoadedData:
     """
     size = IMAGE_SIZE if choice.image_size is None else choice.image_size
     if not _SMALLEST <= size <= _LARGEST:
-        raise DataError(f"The drawn world needs an image size from {_SMALLEST} to {_LARGEST}; {size} came.")
+        raise DataError(f"The drawn world needs an image size from {_SMALLEST} to {_LARGEST}; got {size}.")
     train_pots, test_pots = make_pots(choice.seed)
     each_train = _each(IMAGES_PER_TRAIN_POT, len(train_pots), choice.max_images)
     each_test = _each(IMAGES_PER_TEST_POT, len(test_pots), choice.max_images)
@@ -123,7 +123,7 @@ def draw_one(
     key = (pot.shape, rng.pick(TILTS))
     if key not in reliefs:
         reliefs[key] = relief(pot.silhouette, key[1], max(80, 9 * size // 4))
-    return photograph(pot, reliefs[key], size, rng)
+    return render(pot, reliefs[key], size, rng)
 
 
 DESCRIPTOR = SourceDescriptor(

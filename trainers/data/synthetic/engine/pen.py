@@ -1,4 +1,4 @@
-"""A pen that draws in the frame of one object, whatever the size of the picture."""
+"""A pen that draws in the frame of one object, whatever the size of the image."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class Pen:
     """Draws shapes given in the units of a frame.
 
     Args:
-        draw: of the supersampled picture.
+        draw: of the supersampled image.
         frame: x0, y0, x1, y1 in its pixels; the unit square lies on it.
         mirrored: left and right change places.
     """

@@ -31,7 +31,7 @@ BACKDROPS = ("plain", "niche", "disc", "panels", "stripes")
 
 @dataclass(frozen=True, kw_only=True)
 class Background:
-    """Everything in a picture that is not the pot. Lengths are shares of the picture.
+    """Everything in an image that is not the pot. Lengths are shares of the image.
 
     Attributes:
         wall, second, table: colours in linear light, [3, 1, 1].
@@ -101,16 +101,16 @@ def paint_background(
     accent = _backdrop(background, x, y, edge)
     glow = 1.06 - 0.3 * ((x - 0.5 - 0.5 * background.lamp[0]) ** 2 + (y - 0.2) ** 2)
     wall = background.wall + accent * (background.second - background.wall)
-    picture = wall * glow
+    image = wall * glow
     horizon = foot_y - background.behind
     front = inside(horizon - y, edge)
     top = background.table * (0.8 + 0.35 * (y - horizon))
-    picture += front * (top - picture)
+    image += front * (top - image)
     dx = (x - foot_x + 0.5 * girth * background.lamp[0]) / max(1.5 * girth, 0.05)
     dy = (y - foot_y + 0.02) / max(0.45 * girth, 0.02)
     contact = 1 / (1 + (dx * dx + dy * dy) ** 2)
-    picture *= 1 - 0.55 * contact
-    return picture.astype(np.float32, copy=False)
+    image *= 1 - 0.55 * contact
+    return image.astype(np.float32, copy=False)
 
 
 def _backdrop(background: Background, x: Floats, y: Floats, edge: float) -> Floats:
@@ -130,17 +130,17 @@ def _backdrop(background: Background, x: Floats, y: Floats, edge: float) -> Floa
     return np.zeros_like(dx)
 
 
-def hang_light(picture: Floats, background: Background, x: Floats, y: Floats) -> None:
+def hang_light(image: Floats, background: Background, x: Floats, y: Floats) -> None:
     """Window light in place: slanted bars of shade, soft at the edges."""
     if background.window == 0.0:
         return
     t = (x + background.slant * y) / background.pitch + background.offset
     bar = ease((np.abs(t - np.floor(t) - 0.5) - 0.12) * 8)
-    picture *= 1 - background.window * bar
+    image *= 1 - background.window * bar
 
 
-def foreground(picture: Floats, background: Background, x: Floats, y: Floats, rng: Rng) -> None:
-    """Sprigs that reach into the picture from its edge, a little out of focus, in place."""
+def foreground(image: Floats, background: Background, x: Floats, y: Floats, rng: Rng) -> None:
+    """Sprigs that reach into the image from its edge, a little out of focus, in place."""
     for _ in range(background.leaves):
         colour = _varied(rng.pick(LEAVES), rng) * np.float32(0.8)
         left = rng.happens(0.5)
@@ -156,11 +156,11 @@ def foreground(picture: Floats, background: Background, x: Floats, y: Floats, rn
             cx, cy = base_x + direction * reach * share, base_y + s * reach * share
             side = 0.13 if step % 2 else -0.13
             c, s = cos_sin(bend + (side if step < 4 else 0.0))
-            _leaf(picture, x, y, cx, cy, (c if left else -c), s, size * (1.25 - 0.4 * share), colour)
+            _leaf(image, x, y, cx, cy, (c if left else -c), s, size * (1.25 - 0.4 * share), colour)
 
 
 def _leaf(
-    picture: Floats, x: Floats, y: Floats, cx: float, cy: float, c: float, s: float, size: float, colour: Floats
+    image: Floats, x: Floats, y: Floats, cx: float, cy: float, c: float, s: float, size: float, colour: Floats
 ) -> None:
     """A lens shape from (cx, cy) along (c, s), its lower half a shade darker, in place."""
     n = x.size
@@ -173,7 +173,7 @@ def _leaf(
     distance = np.abs(across) - 0.42 * (1 - along * along)
     cover = inside(distance.astype(np.float32), 0.16) * clip01(np.float32(1.2) - np.abs(along))
     lit = colour * (1 - 0.18 * ease(0.5 + 8 * across))
-    patch = picture[:, top:bottom, left:right]
+    patch = image[:, top:bottom, left:right]
     patch += cover * (lit.astype(np.float32) - patch)
 
 

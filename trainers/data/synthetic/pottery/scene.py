@@ -1,4 +1,4 @@
-"""One photograph of one pot: its place, the light, the background, what stands in the way, and the paint itself."""
+"""One image of one pot: its place, the light, the background, what stands in the way, and the paint itself."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ class Pose:
     """Where the pot stands.
 
     Attributes:
-        x, y: its middle in the picture, 0 to 1, y down.
-        scale: length of one unit in the picture.
+        x, y: its middle in the image, 0 to 1, y down.
+        scale: length of one unit in the image.
         lean: of the camera, in turns.
         mirrored: whether a handle is at the left.
         spin: how far the pot is turned about its axis, in turns.
@@ -47,10 +47,10 @@ class Pose:
     spin: float
 
 
-def photograph(pot: Pot, relief: Relief, size: int, rng: Rng) -> NDArray[np.uint8]:
+def render(pot: Pot, relief: Relief, size: int, rng: Rng) -> NDArray[np.uint8]:
     """Draw ``pot`` once: uint8 [3, size, size].
 
-    The picture is computed in linear light at twice the size, with soft edges of one fine pixel, and shrunk by means
+    The image is computed in linear light at twice the size, with soft edges of one fine pixel, and shrunk by means
     of 2 x 2; the square root at the end is the display's gamma, which IEEE fixes to the bit where 1/2.2 would not be.
     """
     background = make_background(rng)
@@ -61,15 +61,15 @@ def photograph(pot: Pot, relief: Relief, size: int, rng: Rng) -> NDArray[np.uint
     c, s = cos_sin(pose.lean)
     level_x, level_y = pose.x + c * (x - pose.x) - s * (y - pose.y), pose.y + s * (x - pose.x) + c * (y - pose.y)
     foot = pose.y + 0.5 * pose.scale * relief.top
-    picture = paint_background(background, level_x, level_y, pose.x, foot, pose.scale * relief.girth)
-    _place(picture, pot, relief, pose, background, n, rng)
-    hang_light(picture, background, x, y)
-    foreground(picture, background, x, y, rng)
-    return _develop(picture, background)
+    image = paint_background(background, level_x, level_y, pose.x, foot, pose.scale * relief.girth)
+    _place(image, pot, relief, pose, background, n, rng)
+    hang_light(image, background, x, y)
+    foreground(image, background, x, y, rng)
+    return _develop(image, background)
 
 
 def make_pose(relief: Relief, rng: Rng) -> Pose:
-    """A pose within the picture, the pot's middle near the picture's."""
+    """A pose within the image, the pot's middle near the image's."""
     return Pose(
         x=0.5 + rng.around(0.16),
         y=0.53 + rng.around(0.14),
@@ -80,8 +80,8 @@ def make_pose(relief: Relief, rng: Rng) -> Pose:
     )
 
 
-def _place(picture: Floats, pot: Pot, relief: Relief, pose: Pose, background: Background, n: int, rng: Rng) -> None:
-    """Lay handle, body and mouth over ``picture`` [3, n, n] in place, within their bounding box."""
+def _place(image: Floats, pot: Pot, relief: Relief, pose: Pose, background: Background, n: int, rng: Rng) -> None:
+    """Lay handle, body and mouth over ``image`` [3, n, n] in place, within their bounding box."""
     c, s = cos_sin(pose.lean)
     half_x, half_y = relief.reach + 0.02, 0.5 * relief.top + 0.14
     wide, high = pose.scale * (c * half_x + abs(s) * half_y), pose.scale * (c * half_y + abs(s) * half_x)
@@ -104,7 +104,7 @@ def _place(picture: Floats, pot: Pot, relief: Relief, pose: Pose, background: Ba
     bare = clip01((np.float32(0.035) - arc) * np.float32(60))
     skin = skin + bare * (linear(_CLAY) - skin)
     lamp_x = flip * background.lamp[0]
-    target = picture[:, top:bottom, left:right]
+    target = image[:, top:bottom, left:right]
     if pot.silhouette.handles:
         target += ring * (glaze * (0.62 - 0.34 * roundness * np.float32(lamp_x)) - target)
     shade, shine = _shading(nx, ny, lamp_x, background)
@@ -147,9 +147,9 @@ def _fired(colour: Colour, rng: Rng) -> Floats:
     return fired * fired
 
 
-def _develop(picture: Floats, background: Background) -> NDArray[np.uint8]:
+def _develop(image: Floats, background: Background) -> NDArray[np.uint8]:
     """Shrinking, colour of the light, exposure and gamma: uint8 [3, n / 2, n / 2] from linear light [3, n, n]."""
-    rows = picture[:, 0::2] + picture[:, 1::2]
+    rows = image[:, 0::2] + image[:, 1::2]
     small = rows[:, :, 0::2] + rows[:, :, 1::2]
     small = np.sqrt(clip01(small * (np.float32(0.25 * background.exposure) * background.tint)))
     return (small * np.float32(255) + np.float32(0.5)).astype(np.uint8)

@@ -1,4 +1,4 @@
-"""Drawn scenes: things that keep company, with boxes and sentences, for use without a network.
+"""Drawn scenes: objects that often occur together, with boxes and captions, for use without a network.
 
 from trainers.data.synthetic.scenes import DrawnScenes, drawn_scenes
 found = drawn_scenes(DrawnScenes(bias=0.9))

@@ -21,7 +21,7 @@ _GROUND: dict[str, tuple[Colour, Colour]] = {
 
 
 def draw_background(draw: ImageDraw.ImageDraw, layout: Layout, side: int) -> None:
-    """Fill a picture of ``side`` pixels with the layout's background."""
+    """Fill an image of ``side`` pixels with the layout's background."""
     far, near = (shade(colour, 1 + 0.06 * layout.tint) for colour in _GROUND[layout.background])
     horizon = round(layout.horizon * side)
     step = max(1, side // 64)

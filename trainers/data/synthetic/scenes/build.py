@@ -1,4 +1,4 @@
-"""Drawn scenes as a set like any other: lazy pictures, sentences, boxes, and each scene again without some objects."""
+"""Drawn scenes as a dataset like any other: lazy images, captions, boxes, and each scene again without some objects."""
 
 from __future__ import annotations
 
@@ -43,11 +43,11 @@ class Drawing:
 
 
 class Split(Sequence[Scene]):
-    """The scenes of one split. Each is thought out when it is first asked for, and the same one ever after: all of a
-    world take a second, and a page shows a few of them. Safe between threads.
+    """The scenes of one split. Each is made when it is first asked for, and the same one ever after: all of them
+    take a second, and a page shows a few of them. Safe between threads.
 
     Args:
-        first: number of its first scene in the world.
+        first: number of its first scene.
         count: scenes.
     """
 
@@ -72,12 +72,12 @@ class Split(Sequence[Scene]):
             return tuple(self[row] for row in self._rows[place])
         row = self._rows[place]
         found = self._known.get(row)
-        # of two threads that think out the same scene at once, both get the one that was first
+        # of two threads that make the same scene at once, both get the one that was first
         return found or self._known.setdefault(row, _scene(self._settings, self._name, self._first + row, row))
 
 
 def drawn_scenes(settings: DrawnScenes, limit: int | None = None) -> SceneSet:
-    """The scenes of one world, split into ``train``, ``val`` and ``test``; nothing is thought out or drawn before it is
+    """The scenes of one seed, split into ``train``, ``val`` and ``test``; nothing is made or drawn before it is
     looked at.
 
     Args:
@@ -89,8 +89,8 @@ def drawn_scenes(settings: DrawnScenes, limit: int | None = None) -> SceneSet:
         splits[name] = Split(settings, name, first, len(range(count)[:limit]))
         first += count
     note = (
-        f"Twelve kinds of things; five of them keep one companion in {settings.bias:.0%} of their scenes, and a "
-        f"sentence names a thing that is there {settings.mention:.0%} of the time. That is the shortcut a model may "
+        f"Twelve classes; five of them occur with one certain other in {settings.bias:.0%} of their scenes, and a "
+        f"caption names an object that is there {settings.mention:.0%} of the time. That is the shortcut a model may "
         "learn."
     )
     usual = settings.bias == DrawnScenes().bias
@@ -99,7 +99,7 @@ def drawn_scenes(settings: DrawnScenes, limit: int | None = None) -> SceneSet:
 
 
 def drawing_of(scene: Scene) -> Drawing | None:
-    """What draws a scene; None for a photo."""
+    """What draws a scene; None for one that was not drawn here."""
     found = getattr(scene.load, "__self__", None)
     return found if isinstance(found, Drawing) else None
 
@@ -119,7 +119,7 @@ def pixels(
 
     Args:
         scenes: drawn ones.
-        side: of the pictures.
+        side: of the images.
         removed: for each scene the classes to leave out; None: nothing is.
         progress: told now and then.
 
@@ -127,13 +127,13 @@ def pixels(
         uint8 ``[N, 3, side, side]``.
 
     Raises:
-        DataError: one of the scenes is a photo.
+        DataError: one of the scenes was not drawn here.
     """
     found = np.empty((len(scenes), 3, side, side), dtype=np.uint8)
     for row, scene in enumerate(scenes):
         drawing = drawing_of(scene)
         if drawing is None:
-            raise DataError(f"{scene.image_id!r} is a photo: only drawn scenes can be drawn again.")
+            raise DataError(f"{scene.image_id!r} was not drawn here, so it cannot be drawn again.")
         if row % 64 == 0:
             progress("drawing scenes", row / len(scenes))
         found[row] = drawing.pixels(side, () if removed is None else removed[row]).transpose(2, 0, 1)
@@ -161,7 +161,7 @@ def _scene(settings: DrawnScenes, split: str, number: int, row: int) -> Scene:
     )
 
 
-def _png(picture: np.ndarray) -> bytes:
+def _png(image: np.ndarray) -> bytes:
     data = io.BytesIO()
-    Image.fromarray(picture).save(data, "PNG", compress_level=1)
+    Image.fromarray(image).save(data, "PNG", compress_level=1)
     return data.getvalue()

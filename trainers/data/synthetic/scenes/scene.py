@@ -1,4 +1,4 @@
-"""What there is in the drawn scenes: twelve COCO classes, five of which keep company with another."""
+"""What is in the drawn scenes: twelve COCO classes, five of which mostly occur with one other."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ BACKGROUNDS = tuple(pair[2] for pair in PAIRS)
 CELL = 1 / 64
 """Boxes end on a grid of this step, so that at 64, 128, 256 and 512 pixels they end on whole pixels."""
 
-# width and height of each class in a picture of side 1, before its scale
+# width and height of each class in an image of side 1, before its scale
 SIZES = {
     "person": (0.19, 0.46), "bird": (0.17, 0.125), "cat": (0.25, 0.28), "dog": (0.34, 0.27), "car": (0.42, 0.21),
     "boat": (0.38, 0.34), "traffic light": (0.095, 0.44), "umbrella": (0.27, 0.22), "frisbee": (0.16, 0.07),
@@ -67,11 +67,11 @@ class DrawnScenes:
     """Settings of the drawn scenes."""
 
     bias: float = parameter(0.92, low=0.5, high=1.0, help="How often both of a pair are in a scene.")
-    mention: float = parameter(0.8, low=0.3, high=1.0, help="How often a sentence names an object that is there.")
+    mention: float = parameter(0.8, low=0.3, high=1.0, help="How often a caption names an object that is there.")
     train: int = parameter(6000, low=50, high=100_000, help="Scenes to train on.")
-    val: int = parameter(500, low=0, high=20_000, help="Further scenes, for their sentences.")
-    test: int = parameter(1000, low=20, high=20_000, help="Scenes to ask with.")
-    size: int = parameter(64, low=32, high=512, help="Side of the pictures in pixels.")
+    val: int = parameter(500, low=0, high=20_000, help="Further scenes, for their captions.")
+    test: int = parameter(1000, low=20, high=20_000, help="Scenes to test on.")
+    size: int = parameter(64, low=32, high=512, help="Side of the images in pixels.")
     seed: int = parameter(0, low=0, high=2**31 - 1, help="Same seed, same scenes.")
 
 
@@ -82,7 +82,7 @@ class Thing:
     Attributes:
         name: its class.
         colour: one of :data:`COLOURS`.
-        box: x0, y0, x1, y1 as shares of the picture, tight, on the grid of :data:`CELL`.
+        box: x0, y0, x1, y1 as shares of the image, tight, on the grid of :data:`CELL`.
         mirrored: whether it looks to the left.
         measure: ``small``, ``large`` or nothing.
         variant: which of the looks of its class it has.
