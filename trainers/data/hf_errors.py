@@ -56,9 +56,9 @@ def _no_network(text: str, kinds: set[str]) -> bool:
 
 
 def _causes(error: BaseException) -> list[BaseException]:
-    found: list[BaseException] = []
+    causes: list[BaseException] = []
     current: BaseException | None = error
-    while current is not None and current not in found:
-        found.append(current)
+    while current is not None and current not in causes:
+        causes.append(current)
         current = current.__cause__ or current.__context__
-    return found
+    return causes

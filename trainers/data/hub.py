@@ -59,11 +59,11 @@ def sample(name: str, subset: str | None, revision: str | None, rows: int) -> Sp
     with quiet():
         try:
             streams = builder.as_streaming_dataset()
-            found = {str(split): _head(streams[split], rows) for split in list(streams)[:_MOST_SPLITS]}
+            heads = {str(split): _head(streams[split], rows) for split in list(streams)[:_MOST_SPLITS]}
         except Exception as error:
             raise explain(error, name) from error
-    notes = (f"Only the first {_MOST_SPLITS} of {len(streams)} splits were looked at.",) * (len(streams) > len(found))
-    return Splits(tables={split: table for split, table in found.items() if table is not None}, notes=notes)
+    notes = (f"Only the first {_MOST_SPLITS} of {len(streams)} splits were looked at.",) * (len(streams) > len(heads))
+    return Splits(tables={split: table for split, table in heads.items() if table is not None}, notes=notes)
 
 
 def remote(name: str) -> str:

@@ -50,16 +50,16 @@ def memory_bytes() -> int:
 
 def free_memory() -> int:
     """Bytes of memory that can be had now, as far as the system says; a container's own limit counts."""
-    found = []
+    free = []
     meminfo, limit = Path("/proc/meminfo"), Path("/sys/fs/cgroup/memory.max")
     if meminfo.exists():
         lines = [line for line in meminfo.read_text().splitlines() if line.startswith("MemAvailable:")]
-        found += [int(line.split()[1]) * 1024 for line in lines]
+        free += [int(line.split()[1]) * 1024 for line in lines]
     if limit.exists() and limit.read_text().strip().isdigit():
-        found.append(int(limit.read_text()))
-    if not found and hasattr(os, "sysconf"):
-        found.append(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
-    return min(found, default=8 * GB)
+        free.append(int(limit.read_text()))
+    if not free and hasattr(os, "sysconf"):
+        free.append(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
+    return min(free, default=8 * GB)
 
 
 def _number(name: str, default: float) -> float:

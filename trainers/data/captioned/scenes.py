@@ -94,7 +94,7 @@ class SceneSet:
         return next((name for name in others if name.lower().startswith("train")), others[0])
 
     def _filled(self) -> list[str]:
-        found = [name for name, scenes in self.splits.items() if scenes]
-        if not found:
+        filled = [name for name, scenes in self.splits.items() if scenes]
+        if not filled:
             raise DataError(f"{self.title} has no image.")
-        return found
+        return filled

@@ -55,16 +55,16 @@ def image_column(table: Table, wanted: str | None) -> str:
     Raises:
         DataError: there is none, or the wanted column holds no images.
     """
-    found = [name for name, kind in table.kinds.items() if kind == "image"]
+    images = [name for name, kind in table.kinds.items() if kind == "image"]
     columns = listed(table.kinds)
     if wanted is not None:
-        if wanted in found:
+        if wanted in images:
             return wanted
         raise DataError(f"An image column was needed; {wanted!r} holds no images. The columns are: {columns}.")
-    if not found:
+    if not images:
         raise DataError(f"This dataset has no image column. Its columns are: {columns}. Choose one with images.")
-    named = [name for known in _IMAGE_NAMES for name in found if name.lower() == known]
-    return (named or found)[0]
+    named = [name for known in _IMAGE_NAMES for name in images if name.lower() == known]
+    return (named or images)[0]
 
 
 def join(tables: Sequence[Table], column: str) -> Codes:
@@ -171,9 +171,9 @@ def candidates(tables: Sequence[Table]) -> tuple[dict[str, Kind], int]:
 
 def listed(names: Iterable[str]) -> str:
     """Column names in a sentence; the first of them where there are many."""
-    found = list(names)
-    more = f" and {len(found) - _LISTED:,} more" if len(found) > _LISTED else ""
-    return (", ".join(found[:_LISTED]) or "none") + more
+    every = list(names)
+    more = f" and {len(every) - _LISTED:,} more" if len(every) > _LISTED else ""
+    return (", ".join(every[:_LISTED]) or "none") + more
 
 
 def _promise(name: str, kind: Kind) -> int:

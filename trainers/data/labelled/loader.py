@@ -116,9 +116,9 @@ def glance(plan: Plan, size: int | None) -> Glance:
             f"{seen} of {total} images in column {column!r} could not be decoded, all that were looked at. "
             f"Choose another column, or a dataset of {ACCEPTED} files."
         )
-    found = Glance(side=size or max(each.side for each in looks), grey=all(each.grey for each in looks))
-    _check_room(total, 1 if found.grey else 3, found.side, kept=settings.cache_folder() is not None)
-    return found
+    seen = Glance(side=size or max(each.side for each in looks), grey=all(each.grey for each in looks))
+    _check_room(total, 1 if seen.grey else 3, seen.side, kept=settings.cache_folder() is not None)
+    return seen
 
 
 def _check_room(total: int, channels: int, side: int, *, kept: bool) -> None:
@@ -228,18 +228,18 @@ class _Rows:
     part: Part
 
     def __call__(self, rows: np.ndarray) -> list[bytes | None]:
-        found: list[bytes | None] = [None] * len(rows)
+        images: list[bytes | None] = [None] * len(rows)
         for table, column, places, inner in self._by_table(rows):
             for place, image in zip(places, table.images(column, inner), strict=True):
-                found[place] = image
-        return found
+                images[place] = image
+        return images
 
     def sizes(self, rows: np.ndarray) -> np.ndarray:
         """Bytes of each, int64 [n]."""
-        found = np.zeros(len(rows), dtype=np.int64)
+        sizes = np.zeros(len(rows), dtype=np.int64)
         for table, column, places, inner in self._by_table(rows):
-            found[places] = table.sizes(column, inner)
-        return found
+            sizes[places] = table.sizes(column, inner)
+        return sizes
 
     def _by_table(self, rows: np.ndarray) -> Iterator[tuple[Table, str, np.ndarray, np.ndarray]]:
         owners = self.part.owner[rows]

@@ -67,8 +67,8 @@ def open_folder(place: Path, subset: str | None) -> Opened:
     if kind is None:
         raise DataError(f"{place.name!r} holds no images or tables of images that can be read.")
     if kind == "images":
-        home, found = files.scan(place)
-        return Opened(key=files.key(home, found), title=title, licence=licence, read=lambda _: _plain(home, found))
+        home, images = files.scan(place)
+        return Opened(key=files.key(home, images), title=title, licence=licence, read=lambda _: _plain(home, images))
     if any((place / name).exists() for name in ("dataset_dict.json", "state.json")):
         return Opened(key=_saved_key(place), title=title, licence=licence, read=lambda _: _saved(place))
     arrow = arrow_folder(place)
@@ -132,8 +132,8 @@ def read_card(path: Path) -> dict[str, str]:
     return {name: value for name, value in values.items() if isinstance(value, str)}
 
 
-def _plain(place: files.Place, found: list[files.File]) -> Splits:
-    tables, notes = files.tables(place, found)
+def _plain(place: files.Place, images: list[files.File]) -> Splits:
+    tables, notes = files.tables(place, images)
     tree = next(iter(tables.values())).tree
     return Splits(tables=dict(tables), notes=notes, tree=tree)
 

@@ -129,15 +129,15 @@ def label_columns(
     common, unread = candidates(tables)
     codes = {name: join(tables, name) for name in common}
     columns = [describe(name, kind, codes[name]) for name, kind in common.items()]
-    found = chain(columns, codes)
+    labels = chain(columns, codes)
     if unread:
         notes.append(f"{unread:,} columns were not looked at as labels; choose the label column if it is one of them.")
-    if not found:
+    if not labels:
         raise DataError(_no_labels(columns, tables[0]))
-    dropped = [column.name for column in columns if column.likely and column.name not in found]
+    dropped = [column.name for column in columns if column.likely and column.name not in labels]
     if dropped:
-        notes.append(f"Labels: {', '.join(found)}. Not part of that tree and left out: {listed(dropped)}.")
-    return found, codes
+        notes.append(f"Labels: {', '.join(labels)}. Not part of that tree and left out: {listed(dropped)}.")
+    return labels, codes
 
 
 def _wanted(tables: Sequence[Table], name: str) -> Codes:

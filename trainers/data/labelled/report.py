@@ -66,15 +66,15 @@ def inspect_source(choice: DataChoice) -> DataReport:
         splits = hub.sample(str(origin.hub), asked.subset, asked.revision, _SAMPLE_ROWS)
     else:
         splits = opened.read(lambda _text, _fraction: None)
-    found = examine(splits, asked, opened.title, opened.licence, sampled=not opened.local)
+    report = examine(splits, asked, opened.title, opened.licence, sampled=not opened.local)
     try:
         check_sizes(asked)
         opened.refuse()
     except DataError as error:
-        found = replace(found, proposal=None, problems=(str(error), *found.problems))
-    if known is not None and found.proposal is not None:
-        found = replace(found, title=known.title, proposal=replace(found.proposal, source=known.name))
-    return found
+        report = replace(report, proposal=None, problems=(str(error), *report.problems))
+    if known is not None and report.proposal is not None:
+        report = replace(report, title=known.title, proposal=replace(report.proposal, source=known.name))
+    return report
 
 
 def examine(splits: Splits, choice: DataChoice, title: str, licence: str, *, sampled: bool) -> DataReport:

@@ -80,11 +80,11 @@ def cap(classes: np.ndarray, maximum: int, seed: int) -> np.ndarray:
     if len(classes) <= maximum:
         return np.arange(len(classes))
     rng = np.random.default_rng(seed)
-    found = np.unique(classes)
-    most = min(max(_IMAGES_UNDER_CAP, maximum // min(_CLASSES_UNDER_CAP, len(found))), maximum // 2)
+    labels = np.unique(classes)
+    most = min(max(_IMAGES_UNDER_CAP, maximum // min(_CLASSES_UNDER_CAP, len(labels))), maximum // 2)
     kept: list[np.ndarray] = []
     room = maximum
-    for label in rng.permutation(found):
+    for label in rng.permutation(labels):
         rows = np.flatnonzero(classes == label)
         if len(rows) > most:
             rows = rng.permutation(rows)[:most]

@@ -66,14 +66,14 @@ def _joined(folder: Path, limit: int | None, progress: Progress) -> SceneSet:
 
 
 def _scene(image: dict[str, Any], home: Path, captions: Any, boxes: Any, names: dict[int, str]) -> Scene:
-    found = [entry for entry in boxes[image["id"]] if entry["category_id"] in names]
-    corners = [(x, y, x + w, y + h) for x, y, w, h in (entry["bbox"] for entry in found)]
+    objects = [entry for entry in boxes[image["id"]] if entry["category_id"] in names]
+    corners = [(x, y, x + w, y + h) for x, y, w, h in (entry["bbox"] for entry in objects)]
     return Scene(
         image_id=str(image["id"]),
         load=file_loader(home, image["file_name"]),
         captions=tuple(caption for caption in captions[image["id"]] if caption),
         boxes=tuple(corners),
-        classes=tuple(names[entry["category_id"]] for entry in found),
+        classes=tuple(names[entry["category_id"]] for entry in objects),
         width=int(image.get("width") or 0),
         height=int(image.get("height") or 0),
     )
@@ -81,11 +81,11 @@ def _scene(image: dict[str, Any], home: Path, captions: Any, boxes: Any, names: 
 
 def _files(folder: Path, kind: str) -> dict[str, Path]:
     """Split name to file of a kind."""
-    found = {}
+    files = {}
     for place in (folder, folder / "annotations"):
         for path in sorted(place.glob(f"{kind}_*.json")):
-            found[path.stem.removeprefix(f"{kind}_")] = path
-    return found
+            files[path.stem.removeprefix(f"{kind}_")] = path
+    return files
 
 
 def _read(path: Path) -> dict[str, Any]:

@@ -75,7 +75,7 @@ def load(request: CaptionedRequest) -> SceneSet:
             if done % _TELL == 0:
                 request.progress(f"reading captions and boxes: {done:,} of {total:,} images", done / total)
             scenes[name].append(_scene(folder, home, number))
-    splits = {name: tuple(found) for name, found in scenes.items()}
+    splits = {name: tuple(split) for name, split in scenes.items()}
     notes = (
         "What names people, animals, vehicles or instruments are the phrases that are annotated so, not words of a "
         "table. The paper uses four classes without naming them; these are our reading.",
@@ -88,14 +88,14 @@ def load(request: CaptionedRequest) -> SceneSet:
 
 def parse_sentence(line: str) -> tuple[str, tuple[Chunk, ...]]:
     """A line of ``Sentences`` as its plain text and its marked phrases."""
-    line, text, last, found = line.strip(), "", 0, []
+    line, text, last, chunks = line.strip(), "", 0, []
     for match in _CHUNK.finditer(line):
         text += line[last : match.start()]
         start, last = len(text), match.end()
         text += match["words"].rstrip()
         types = tuple(filter(None, match["types"].split("/")))
-        found.append(Chunk(chain=match["chain"], start=start, end=len(text), types=types))
-    return text + line[last:], tuple(found)
+        chunks.append(Chunk(chain=match["chain"], start=start, end=len(text), types=types))
+    return text + line[last:], tuple(chunks)
 
 
 def _scene(folder: Path, home: Path, number: str) -> Scene:
@@ -130,8 +130,8 @@ def _named(chunks: Iterable[Chunk]) -> Iterable[NamedPhrase]:
 
 
 def _classes(types: Iterable[str]) -> tuple[str, ...]:
-    found = set(types)
-    return tuple(name for name in CLASSES if name in found)
+    named = set(types)
+    return tuple(name for name in CLASSES if name in named)
 
 
 def _boxes(path: Path, types: Mapping[str, Iterable[str]]) -> tuple[tuple[Box, ...], tuple[str, ...], tuple[int, int]]:

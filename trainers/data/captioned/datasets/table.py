@@ -96,7 +96,7 @@ def _ids(tables: Mapping[str, ArrowTable], columns: Mapping[str, SceneColumns], 
 
 def _captions_by_id(source: str, report: Progress, wanted: set[str]) -> dict[str, tuple[str, ...]]:
     """Captions of the wanted images only: the other dataset may be far larger."""
-    found: dict[str, tuple[str, ...]] = {}
+    captions: dict[str, tuple[str, ...]] = {}
     for table in _tables(source, report)[1].values():
         columns = find_columns(table)
         if columns.image_id is None or not columns.captions:
@@ -107,20 +107,20 @@ def _captions_by_id(source: str, report: Progress, wanted: set[str]) -> dict[str
         for rows in table.lists([columns.image_id, *columns.captions]):
             for number, *row in rows:
                 if _id(number) in wanted:
-                    found[_id(number)] = found.get(_id(number), ()) + captions_of(row)
-    return found
+                    captions[_id(number)] = captions.get(_id(number), ()) + captions_of(row)
+    return captions
 
 
 def _check(source: str, columns: Mapping[str, SceneColumns], joined: Mapping[str, Any] | None) -> None:
-    for split, found in columns.items():
-        if found.image is None:
+    for split, own in columns.items():
+        if own.image is None:
             raise DataError(f"{source!r} has no image column in split {split!r}; give a dataset with images.")
-        if joined is None and not found.captions:
+        if joined is None and not own.captions:
             raise DataError(
                 f"{source!r} has no caption column in split {split!r}. Name a second dataset with the captions of the "
                 "same images; the two are joined by image id."
             )
-        if joined is not None and found.image_id is None:
+        if joined is not None and own.image_id is None:
             raise DataError(
                 f"{source!r} has no image id column in split {split!r}, so captions cannot be joined to it."
             )
@@ -183,7 +183,7 @@ def _reading(rows: list[_Row]) -> BoxReading | None:
 
 
 def _classes(columns: Mapping[str, SceneColumns], splits: Mapping[str, tuple[Scene, ...]]) -> tuple[str, ...]:
-    listed = dict.fromkeys(name for found in columns.values() for name in found.names)
+    listed = dict.fromkeys(name for each in columns.values() for name in each.names)
     seen = {name for scenes in splits.values() for scene in scenes for name in scene.classes}
     return tuple(listed) or tuple(sorted(seen))
 

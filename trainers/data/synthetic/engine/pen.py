@@ -84,7 +84,7 @@ class Pen:
 @lru_cache(maxsize=512)
 def _smooth(points: tuple[Point, ...]) -> tuple[Point, ...]:
     """A closed Catmull-Rom curve through the points."""
-    count, found = len(points), []
+    count, curve = len(points), []
     for place in range(count):
         a, b, c, d = (points[(place + shift) % count] for shift in (-1, 0, 1, 2))
         for step in range(_STEPS):
@@ -95,7 +95,7 @@ def _smooth(points: tuple[Point, ...]) -> tuple[Point, ...]:
                 0.5 * t + 2 * t * t - 1.5 * t**3,
                 -0.5 * t * t + 0.5 * t**3,
             )
-            found.append(
+            curve.append(
                 tuple(sum(w * point[axis] for w, point in zip(weights, (a, b, c, d), strict=True)) for axis in (0, 1))
             )
-    return tuple(found)  # type: ignore[arg-type]
+    return tuple(curve)  # type: ignore[arg-type]

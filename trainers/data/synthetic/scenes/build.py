@@ -71,9 +71,9 @@ class Split(Sequence[Scene]):
         if isinstance(place, slice):
             return tuple(self[row] for row in self._rows[place])
         row = self._rows[place]
-        found = self._known.get(row)
+        scene = self._known.get(row)
         # of two threads that make the same scene at once, both get the one that was first
-        return found or self._known.setdefault(row, _scene(self._settings, self._name, self._first + row, row))
+        return scene or self._known.setdefault(row, _scene(self._settings, self._name, self._first + row, row))
 
 
 def drawn_scenes(settings: DrawnScenes, limit: int | None = None) -> SceneSet:
@@ -100,8 +100,8 @@ def drawn_scenes(settings: DrawnScenes, limit: int | None = None) -> SceneSet:
 
 def drawing_of(scene: Scene) -> Drawing | None:
     """What draws a scene; None for one that was not drawn here."""
-    found = getattr(scene.load, "__self__", None)
-    return found if isinstance(found, Drawing) else None
+    drawing = getattr(scene.load, "__self__", None)
+    return drawing if isinstance(drawing, Drawing) else None
 
 
 def are_drawn(scenes: Sequence[Scene]) -> bool:
@@ -129,15 +129,15 @@ def pixels(
     Raises:
         DataError: one of the scenes was not drawn here.
     """
-    found = np.empty((len(scenes), 3, side, side), dtype=np.uint8)
+    images = np.empty((len(scenes), 3, side, side), dtype=np.uint8)
     for row, scene in enumerate(scenes):
         drawing = drawing_of(scene)
         if drawing is None:
             raise DataError(f"{scene.image_id!r} was not drawn here, so it cannot be drawn again.")
         if row % 64 == 0:
             progress("drawing scenes", row / len(scenes))
-        found[row] = drawing.pixels(side, () if removed is None else removed[row]).transpose(2, 0, 1)
-    return found
+        images[row] = drawing.pixels(side, () if removed is None else removed[row]).transpose(2, 0, 1)
+    return images
 
 
 def code_digest() -> str:
