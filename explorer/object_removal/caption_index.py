@@ -7,30 +7,25 @@ sentences, and these are cut into tokens once for both.
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import logging
 import threading
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from pathlib import Path
 from queue import Empty, Full, Queue
 
 import torch
-from safetensors import SafetensorError
 from threadpoolctl import threadpool_limits
 from torch import Tensor
 
 from explorer.object_removal.gallery import Galleries, Gallery
 from explorer.object_removal.models import PIECE, Loaded, Models
 from explorer.server.library import MEGABYTE
-from trainers.data.settings import cache_folder
+from trainers.data import cache
 from trainers.errors import DataError, UserError
-from trainers.runs.files import read_tensors, write_tensors
 
 KEPT_BYTES = 512 * MEGABYTE
-KEPT_FILES = 16
 WAITING = 8
 """Sentences of so many pairs of a model and a set may wait to be read."""
 AT_ONCE = 2
@@ -39,7 +34,7 @@ SMALL = 20_000_000
 """Weights up to which a model reads on one core."""
 CLOSING = 10.0
 """Seconds that closing waits for a thread."""
-_FORMAT = "2"
+_KIND = "captions"
 _log = logging.getLogger(__name__)
 
 
@@ -196,8 +191,8 @@ class Index:
         gallery = reading.gallery = self._galleries.get(reading.group)
         reading.message = "loading the model"
         loaded = self._models.get(reading.model)
-        path, total = _path(loaded, gallery), len(gallery.texts)
-        kept = _kept(path, total)
+        key, total = _key(loaded, gallery), len(gallery.texts)
+        kept = _kept(key, total)
         if kept is not None:
             reading.pieces, reading.cut = [kept[0]], kept[1]
         while reading.read < total:
@@ -209,7 +204,7 @@ class Index:
         gallery.mentioned.first(total)
         reading.pieces = [reading.first(total)]
         if kept is None:
-            _keep(path, reading.pieces[0], reading.cut)
+            _keep(key, reading.pieces[0], reading.cut)
         reading.fraction, reading.message = 1.0, ""
 
     def _trim(self) -> None:
@@ -235,36 +230,18 @@ def _read_on(reading: Reading, loaded: Loaded, texts: Sequence[str]) -> None:
         reading.pieces.append(loaded.texts(texts))
 
 
-def _path(loaded: Loaded, gallery: Gallery) -> Path | None:
-    folder = cache_folder()
-    if folder is None:
+def _key(loaded: Loaded, gallery: Gallery) -> str:
+    return cache.content_key((loaded.digest, gallery.digest))
+
+
+def _kept(key: str, count: int) -> tuple[Tensor, tuple[int, int]] | None:
+    """Vectors in the disk cache and what was cut; None if they are not there."""
+    entry = cache.read(_KIND, key)
+    if entry is None or len(entry.tensors["vectors"]) != count:
         return None
-    mark = hashlib.blake2b(f"{_FORMAT}/{loaded.digest}/{gallery.digest}".encode(), digest_size=16).hexdigest()
-    return folder / "sentences" / f"{mark}.safetensors"
+    return entry.tensors["vectors"].float(), (entry.about["over"], entry.about["longest"])
 
 
-def _kept(path: Path | None, count: int) -> tuple[Tensor, tuple[int, int]] | None:
-    """Vectors of a file and what was cut; None if they are not there, or damaged."""
-    if path is None or not path.is_file():
-        return None
-    try:
-        tensors, about = read_tensors(path)
-        vectors, over, longest = tensors["vectors"], int(about["over"]), int(about["longest"])
-    except (OSError, KeyError, ValueError, SafetensorError):
-        vectors, over, longest = torch.zeros(0), 0, 0
-    if vectors.dim() != 2 or len(vectors) != count or not bool(torch.isfinite(vectors).all()):
-        path.unlink(missing_ok=True)  # a damaged cache is made again
-        return None
-    with contextlib.suppress(OSError):
-        path.touch()
-    return vectors.float(), (over, longest)
-
-
-def _keep(path: Path | None, vectors: Tensor, cut: tuple[int, int]) -> None:
-    if path is None:
-        return
-    with contextlib.suppress(OSError, UserError):  # a cache that cannot be written is done without
-        write_tensors(path, {"vectors": vectors}, {"over": str(cut[0]), "longest": str(cut[1])})
-        files = sorted(path.parent.glob("*.safetensors"), key=lambda file: file.stat().st_mtime, reverse=True)
-        for old in files[KEPT_FILES:]:
-            old.unlink(missing_ok=True)
+def _keep(key: str, vectors: Tensor, cut: tuple[int, int]) -> None:
+    if bool(torch.isfinite(vectors).all()):
+        cache.write(_KIND, key, {"vectors": vectors}, {"over": cut[0], "longest": cut[1]})

@@ -14,7 +14,7 @@ from typing import Any
 
 from explorer.server.http import GoneError
 from trainers.data.base import Progress, silent
-from trainers.data.captioned.loader import is_drawn, load_scenes
+from trainers.data.captioned.loader import load_captioned, named
 from trainers.data.captioned.scenes import Scene, SceneSet
 from trainers.data.sources import resolve
 from trainers.errors import DataError
@@ -55,7 +55,7 @@ class PhotoSet:
     @property
     def drawn(self) -> bool:
         """Whether the program drew the photos itself."""
-        return is_drawn(self.source)
+        return named(self.source) is not None
 
     @cached_property
     def split(self) -> str:
@@ -91,12 +91,12 @@ class Sets:
 
     Args:
         public: fewer photos are read of each.
-        load: reads a set; :func:`trainers.data.captioned.loader.load_scenes` in life.
+        load: reads a set; :func:`trainers.data.captioned.loader.load_captioned` in life.
         dropped: told the name of a set that was closed.
     """
 
     def __init__(
-        self, *, public: bool = False, load: Load = load_scenes, dropped: Callable[[str], None] | None = None
+        self, *, public: bool = False, load: Load = load_captioned, dropped: Callable[[str], None] | None = None
     ) -> None:
         self._public = public
         self._load = load
@@ -185,7 +185,7 @@ class Sets:
             self._reading.release()
 
     def _check(self, source: str) -> None:
-        if not is_drawn(source):
+        if named(source) is None:
             resolve(source)  # refuses what may not be opened here
 
     def _keep(self, made: PhotoSet) -> None:

@@ -27,7 +27,7 @@ from explorer.server.cache import Room
 from explorer.server.library import Library
 from explorer.settings import Settings
 from trainers.config import OPTIMISERS
-from trainers.data.captioned.loader import load_scenes
+from trainers.data.captioned.loader import load_captioned
 from trainers.errors import RunError
 from trainers.kinds.finetuning.config import FinetuningConfig
 from trainers.kinds.finetuning.kind import training_of
@@ -72,7 +72,7 @@ class Objects:
         settings: Settings,
         library: Library,
         *,
-        load: Load = load_scenes,
+        load: Load = load_captioned,
         models: Models | None = None,
         record: Path | None = RECORD,
     ) -> None:

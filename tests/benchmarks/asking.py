@@ -20,7 +20,7 @@ from explorer.object_removal.images import about
 from explorer.object_removal.service import Objects
 from explorer.server.library import Library
 from explorer.settings import Settings
-from trainers.data.captioned.loader import load_scenes
+from trainers.data.captioned.loader import load_captioned
 from trainers.data.captioned.scenes import SceneSet
 from trainers.errors import UserError
 
@@ -63,7 +63,7 @@ def main() -> None:
 
 def _in_one(source: str, **options: Any) -> SceneSet:
     """All splits as one: the page shows the test split, and here every photo counts."""
-    found = load_scenes(source, **options)
+    found = load_captioned(source, **options)
     return dataclasses.replace(found, splits={"test": tuple(s for part in found.splits.values() for s in part)})
 
 

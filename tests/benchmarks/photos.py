@@ -16,7 +16,7 @@ from typing import Any
 import torch
 
 from trainers.config import SceneChoice
-from trainers.data.captioned.loader import load_scenes
+from trainers.data.captioned.loader import load_captioned
 from trainers.image_text.encoding import encode_images, encode_texts
 from trainers.image_text.models import MODELS
 from trainers.kinds.finetuning.config import FinetuningConfig
@@ -38,7 +38,7 @@ def main() -> None:
     descriptor = MODELS[name]
     clock = _Clock()
     model = clock("load the model", 1, lambda: descriptor.build(parameters).eval())
-    found = clock("open the set", 1, lambda: load_scenes(given.source))
+    found = clock("open the set", 1, lambda: load_captioned(given.source))
     whole = dataclasses.replace(found, splits={"test": tuple(s for part in found.splits.values() for s in part)})
     count = len(whole.splits["test"])
     if not descriptor.photos:

@@ -10,7 +10,7 @@ import time
 
 import numpy as np
 
-from trainers.data.captioned.loader import load_scenes
+from trainers.data.captioned.loader import load_captioned
 from trainers.errors import DataError
 from trainers.object_removal.captions import remove_phrases
 from trainers.object_removal.fills import FILLS, paint
@@ -27,7 +27,7 @@ def main() -> None:
     parser.add_argument("--fill", default="telea", choices=list(FILLS))
     parser.add_argument("--limit", type=int, help="photos of each split")
     given = parser.parse_args()
-    found = load_scenes(given.source, limit=given.limit)
+    found = load_captioned(given.source, limit=given.limit)
     words, scenes = load_words(), [scene for part in found.splits.values() for scene in part]
     print(*found.notes, sep="\n")
     steps: dict[str, list[float]] = {"read": [], "rules": [], "fill": [], "sentences": []}

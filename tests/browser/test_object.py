@@ -301,7 +301,7 @@ def test_a_broken_photo_is_refused_in_a_sentence(browser: Browser, site: Site) -
         file = page.locator(".rs-object input[type=file]")
         before = original(page).locator(".rs-photo").get_attribute("src")
         file.set_input_files({"name": "x.jpg", "mimeType": "image/jpeg", "buffer": b"no picture"})
-        expect(page.locator(".rs-object > .rs-alert")).to_contain_text("no picture that can be read")
+        expect(page.locator(".rs-object > .rs-alert")).to_contain_text("not an image that can be read")
         expect(original(page).locator(".rs-photo")).to_have_attribute("src", before or "")
         refused = True
     assert refused

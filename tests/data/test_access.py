@@ -18,7 +18,7 @@ from tests.data.world import write_tree
 from trainers import hf_transformers
 from trainers.config import DataChoice
 from trainers.data import access, inspect_data, load_data
-from trainers.data.captioned.loader import load_scenes
+from trainers.data.captioned.loader import load_captioned
 from trainers.data.sources import resolve
 from trainers.errors import DataError, UserError
 from trainers.kinds.finetuning.config import FinetuningConfig
@@ -67,7 +67,7 @@ def test_strangers_hear_the_same_of_what_exists_and_what_does_not(
         with pytest.raises(DataError, match="RANKSCOPE_FOLDERS"):
             load_data(choice)
         with pytest.raises(DataError, match="RANKSCOPE_FOLDERS"):
-            load_scenes(choice.source)
+            load_captioned(choice.source)
     assert said(f"file://{there[0]}").replace("photos", "none") == said(f"file://{absent[0]}")
 
 
@@ -250,7 +250,7 @@ def test_a_saved_set_reads_its_own_files_only(which: str, tmp_path: Path, monkey
     made.save_to_disk(elsewhere)
     made.save_to_disk(root / "set")
     monkeypatch.setenv(access.FOLDERS, str(root))
-    assert load_scenes(str(root / "set")).splits["train"][0].load() == b"x"
+    assert load_captioned(str(root / "set")).splits["train"][0].load() == b"x"
     if which == "splits":
         (root / "set" / "dataset_dict.json").write_text(json.dumps({"splits": ["../../elsewhere/train"]}))
     else:
@@ -259,4 +259,4 @@ def test_a_saved_set_reads_its_own_files_only(which: str, tmp_path: Path, monkey
         state["_data_files"] = [{"filename": name} for name in names]
         (root / "set" / "train" / "state.json").write_text(json.dumps(state))
     with pytest.raises(DataError, match="not its own"):
-        load_scenes(str(root / "set"))
+        load_captioned(str(root / "set"))

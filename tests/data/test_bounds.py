@@ -19,7 +19,7 @@ import pytest
 from tests.data.world import picture, write_split, write_tree
 from trainers.config import DataChoice
 from trainers.data import bounds, inspect_data, load_data
-from trainers.data.captioned.loader import load_scenes
+from trainers.data.captioned.loader import load_captioned
 from trainers.data.image_file import LARGEST_FILE
 from trainers.data.labelled import columns, files, table
 from trainers.data.labelled.image_store import _chunks
@@ -71,7 +71,7 @@ def test_rows_are_cut_before_they_are_listed(tmp_path, monkeypatch):
     path = repeated_rows(tmp_path / "set", 20_000, "a dog on a mat")
     assert path.stat().st_size < 83_000
     listed = Listed(monkeypatch)
-    scenes = load_scenes(str(tmp_path / "set"), limit=10).splits["train"]
+    scenes = load_captioned(str(tmp_path / "set"), limit=10).splits["train"]
     assert len(scenes) == 10 and scenes[9].captions == ("a dog on a mat",) * 5
     assert listed.cells == 2 * 10  # ids and sentences
 
@@ -87,7 +87,7 @@ def test_equal_rows_that_unpack_to_too_much_are_refused(tmp_path, monkeypatch):
     monkeypatch.setenv("RANKSCOPE_DOWNLOAD_GB", "0.01")
     assert path.stat().st_size < 20_000
     with pytest.raises(DataError, match=r"unpacks to more than 0.01 GB.*RANKSCOPE_DOWNLOAD_GB"):
-        load_scenes(str(tmp_path / "set"), limit=10)
+        load_captioned(str(tmp_path / "set"), limit=10)
 
 
 def test_more_rows_than_are_read_are_said(tmp_path, monkeypatch):
@@ -104,14 +104,14 @@ def test_a_column_of_long_texts_is_refused(tmp_path, monkeypatch):
     monkeypatch.setattr(table, "_MOST_LISTED", 10_000)
     repeated_rows(tmp_path / "set", 200, "a long tale " * 20)
     with pytest.raises(DataError, match="Column 'captions' takes more than"):
-        load_scenes(str(tmp_path / "set"))
-    assert load_scenes(str(tmp_path / "set"), limit=5).splits["train"]
+        load_captioned(str(tmp_path / "set"))
+    assert load_captioned(str(tmp_path / "set"), limit=5).splits["train"]
 
 
 def test_sentences_of_other_photos_are_not_kept(tmp_path):
     repeated_rows(tmp_path / "photos", 100, "here")
     repeated_rows(tmp_path / "said", 400, "there")
-    found = load_scenes(str(tmp_path / "photos"), captions_from=str(tmp_path / "said"), limit=3)
+    found = load_captioned(str(tmp_path / "photos"), captions_from=str(tmp_path / "said"), limit=3)
     assert [scene.captions for scene in found.splits["train"]] == [("there",) * 20] * 3
 
 
@@ -207,7 +207,7 @@ def test_encoded_images_are_measured_before_they_are_read():
     found = ArrowTable(made)
     assert found.sizes("image", np.array([2, 0, 1])).tolist() == [30, 10, 0]
     found._sizes["image"][2] = LARGEST_FILE + 1
-    assert found.pictures("image", np.arange(3)) == [cells[0], None, None]
+    assert found.images("image", np.arange(3)) == [cells[0], None, None]
 
 
 def test_chunks_are_bounded_by_bytes():

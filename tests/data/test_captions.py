@@ -13,10 +13,10 @@ from PIL import Image as Pillow
 from tests.entities import SIZE as SIZE_OF_ENTITIES
 from tests.entities import write_entities
 from tests.shared import needs
+from trainers.data.captioned.base import file_loader
 from trainers.data.captioned.box_format import corners, decide
-from trainers.data.captioned.coco_folder import file_loader
-from trainers.data.captioned.flickr_entities import parse_sentence
-from trainers.data.captioned.loader import load_scenes
+from trainers.data.captioned.datasets.flickr_entities import parse_sentence
+from trainers.data.captioned.loader import load_captioned
 from trainers.data.captioned.scenes import Scene, SceneSet
 from trainers.errors import DataError
 
@@ -71,7 +71,7 @@ def test_boxes_in_every_shape(tmp_path, shape, reading):
     boxes = [[box if reading == "xywh" else as_corners(box) for box in row] for row in BOXES]
     columns, features = objects(shape, boxes)
     source = save(tmp_path / "set", {"captions": TEXTS, **columns}, {"captions": List(Value("string")), **features})
-    found = load_scenes(source)
+    found = load_captioned(source)
     scenes = found.splits["train"]
     for scene, listed, names in zip(scenes, BOXES, CLASSES, strict=True):
         np.testing.assert_allclose(
@@ -81,7 +81,7 @@ def test_boxes_in_every_shape(tmp_path, shape, reading):
     assert found.classes == tuple(NAMES)
     assert scenes[2].captions == ("grass", "a field") and scenes[1].load() == photo(1)
     assert (scenes[0].width, scenes[0].height) == SIZE
-    assert "1 photos have no box." in found.notes
+    assert "1 images have no box." in found.notes
 
 
 @pytest.mark.parametrize(
@@ -94,7 +94,7 @@ def test_boxes_in_every_shape(tmp_path, shape, reading):
     ],
 )
 def test_captions_in_every_shape(tmp_path, columns, captions):
-    found = load_scenes(save(tmp_path / "set", columns))
+    found = load_captioned(save(tmp_path / "set", columns))
     assert [scene.captions for scene in found.splits["train"]] == captions
     assert "no boxes" in found.notes[0]
 
@@ -106,25 +106,25 @@ def test_boxes_and_captions_joined_by_image_id(tmp_path):
     rows = {"cocoid": ["COCO_val2014_000000000009.jpg", "7"], "captions": [["far"], ["near", "close"]]}
     DatasetDict({"val": Dataset.from_dict(rows)}).save_to_disk(str(texts))
     with pytest.raises(DataError, match="no caption column"):
-        load_scenes(photos)
-    found = load_scenes(photos, captions_from=str(texts))
+        load_captioned(photos)
+    found = load_captioned(photos, captions_from=str(texts))
     assert [scene.captions for scene in found.splits["train"]] == [("near", "close"), (), ("far",)]
-    assert "2 of 3 photos" in found.notes[1]
-    assert len(load_scenes(photos, captions_from=str(texts), limit=1).splits["train"]) == 1
+    assert "2 of 3 images" in found.notes[1]
+    assert len(load_captioned(photos, captions_from=str(texts), limit=1).splits["train"]) == 1
 
 
 def test_what_cannot_be_used_is_said(tmp_path):
     with pytest.raises(DataError, match="no image column"):
         DatasetDict({"a": Dataset.from_dict({"caption": ["x"]})}).save_to_disk(str(tmp_path / "texts"))
-        load_scenes(str(tmp_path / "texts"))
+        load_captioned(str(tmp_path / "texts"))
     photos = save(tmp_path / "photos", {"caption": ["a", "b", "c"]})
     with pytest.raises(DataError, match="needs an image id"):
-        load_scenes(photos, captions_from=photos)
+        load_captioned(photos, captions_from=photos)
     plain = tmp_path / "plain" / "cat"
     plain.mkdir(parents=True)
     (plain / "1.png").write_bytes(photo())
-    with pytest.raises(DataError, match="without sentences"):
-        load_scenes(str(plain.parent))
+    with pytest.raises(DataError, match="without captions"):
+        load_captioned(str(plain.parent))
 
 
 def test_readings_of_four_numbers():
@@ -144,7 +144,7 @@ def test_readings_of_four_numbers():
 
 
 def test_the_real_part_of_coco():
-    found = load_scenes(str(needs("data/coco_captions")))
+    found = load_captioned(str(needs("data/coco_captions")))
     scenes = [scene for part in found.splits.values() for scene in part]
     assert len(scenes) == 320 and sum(len(scene.boxes) for scene in scenes) == 2867
     assert len(found.classes) == 80 and all(len(scene.captions) == 5 for scene in scenes)
@@ -168,14 +168,14 @@ def coco(folder):
 
 
 def test_a_coco_folder(tmp_path):
-    found = load_scenes(str(coco(tmp_path / "coco")))
+    found = load_captioned(str(coco(tmp_path / "coco")))
     (scene,) = found.splits["val2017"]
     assert scene.captions == ("a dog", "one") and scene.boxes == ((1, 2, 4, 6),) and scene.classes == ("dog",)
     assert scene.load() == photo() and scene.image_id == "5" and found.classes == ("dog",)
     assert file_loader(tmp_path / "coco" / "val2017", "../annotations/captions_val2017.json")() is None
     (tmp_path / "coco" / "annotations" / "captions_val2017.json").write_text("{}")
     with pytest.raises(DataError, match="COCO annotation"):
-        load_scenes(str(tmp_path / "coco"))
+        load_captioned(str(tmp_path / "coco"))
 
 
 def test_folders_as_their_authors_hand_them_out_tell_how_far_they_are(tmp_path):
@@ -190,15 +190,15 @@ def test_folders_as_their_authors_hand_them_out_tell_how_far_they_are(tmp_path):
     told = []
     for folder in (coco(tmp_path / "coco"), write_entities(tmp_path / "entities")):
         told.clear()
-        load_scenes(str(folder), progress=lambda *one: told.append(one))
+        load_captioned(str(folder), progress=lambda *one: told.append(one))
         assert all("captions" in text or "boxes" in text for text, _ in told) and told[0][1] == 0
         assert [done for _, done in told] == sorted(done for _, done in told) and told[-1][1] < 1
         with pytest.raises(EnoughError):
-            load_scenes(str(folder), progress=enough)
+            load_captioned(str(folder), progress=enough)
 
 
 def test_a_flickr30k_entities_folder(tmp_path):
-    found = load_scenes(str(write_entities(tmp_path)))
+    found = load_captioned(str(write_entities(tmp_path)))
     assert found.classes == ("people", "animals", "vehicles", "instruments")
     assert {name: len(scenes) for name, scenes in found.splits.items()} == {"train": 12, "val": 2, "test": 9}
     scene = found.splits["test"][0]
@@ -209,7 +209,7 @@ def test_a_flickr30k_entities_folder(tmp_path):
     assert named == [("Two men", ("people",)), ("a dog", ("animals",))]
     assert scene.load() is not None and all(len(one.phrases) == len(one.captions) for one in found.splits["test"])
     assert "annotated" in found.notes[0] and "our reading" in found.notes[0]
-    assert len(load_scenes(str(tmp_path), limit=3).splits["train"]) == 3
+    assert len(load_captioned(str(tmp_path), limit=3).splits["train"]) == 3
 
 
 def test_phrases_with_several_types_without_a_box_and_without_a_class():
@@ -236,7 +236,7 @@ def test_a_damaged_flickr30k_entities_folder(tmp_path, part, content):
     path = write_entities(tmp_path) / part
     path.unlink() if content is None else path.write_bytes(content)
     with pytest.raises(DataError, match=f"{path.name} is no .* of Flickr30k Entities"):
-        load_scenes(str(tmp_path))
+        load_captioned(str(tmp_path))
 
 
 @pytest.mark.parametrize(
@@ -255,7 +255,7 @@ def test_which_split_asks_and_which_is_trained_on(names, test, train):
     splits = {"empty": (), **{name: (scene,) for name in names}}
     found = SceneSet(title="Set", licence="", splits=splits, classes=(), notes=())
     assert (found.test_split, found.train_split) == (test, train)
-    with pytest.raises(DataError, match="Set has no photo"):
+    with pytest.raises(DataError, match="Set has no image"):
         _ = SceneSet(title="Set", licence="", splits={"empty": ()}, classes=(), notes=()).test_split
 
 
@@ -275,4 +275,4 @@ def test_annotations_that_are_not_cocos_are_said(tmp_path, content):
     (tmp_path / "captions_val.json").write_text(json.dumps(content))
     (tmp_path / "a.png").write_bytes(b"x")
     with pytest.raises(DataError):
-        load_scenes(str(tmp_path))
+        load_captioned(str(tmp_path))

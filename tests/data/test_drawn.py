@@ -16,10 +16,10 @@ from torch import Tensor, nn
 from trainers.config import DataChoice
 from trainers.data.base import LoadedData
 from trainers.data.labelled.datasets import drawn
-from trainers.data.synthetic import exact_math, rng
+from trainers.data.synthetic.engine import colour, exact_math, rng
 from trainers.data.synthetic.pottery import background, classes, motifs, scene, silhouettes
 from trainers.data.synthetic.pottery.motifs import MOTIFS
-from trainers.data.synthetic.pottery.silhouettes import SHELVES, Form, relief
+from trainers.data.synthetic.pottery.silhouettes import SHELVES, Silhouette, relief
 from trainers.errors import DataError
 
 SMALL = DataChoice(image_size=16, max_images=192)
@@ -127,7 +127,7 @@ def test_sizes_show_the_same_picture(size: int) -> None:
 
 
 def test_what_cannot_be_drawn_is_said() -> None:
-    with pytest.raises(DataError, match="image size from 16 to 256; 8 came"):
+    with pytest.raises(DataError, match="image size from 16 to 256; got 8"):
         drawn.load(DataChoice(image_size=8))
     with pytest.raises(DataError, match="at least 192 images"):
         drawn.load(DataChoice(max_images=100))
@@ -157,9 +157,11 @@ def test_every_motif_has_ink_and_ground(name: str) -> None:
     assert 0.15 < ink.mean() < 0.65
 
 
-@pytest.mark.parametrize("form", [form for _, forms in SHELVES for form in forms], ids=lambda form: form.name)
-def test_every_form_stands_within_its_map(form: Form) -> None:
-    seen = relief(form, 0.26, 72)
+@pytest.mark.parametrize(
+    "silhouette", [one for _, silhouettes in SHELVES for one in silhouettes], ids=lambda one: one.name
+)
+def test_every_silhouette_stands_within_its_map(silhouette: Silhouette) -> None:
+    seen = relief(silhouette, 0.26, 72)
     assert np.isfinite(seen.cells).all()
     cover = np.maximum(seen.cells[..., 0], seen.cells[..., 7])
     assert cover[[0, -1]].max() == 0
@@ -176,26 +178,26 @@ def test_own_functions_agree_with_the_library() -> None:
     assert np.abs(own - np.stack((np.cos(turns), np.sin(turns)), axis=1)).max() < 1e-7
 
 
-def test_chance_is_even() -> None:
-    chance = rng.Chance(0, "test")
-    draws = np.array([chance.unit() for _ in range(20_000)])
+def test_random_numbers_are_even() -> None:
+    stream = rng.Rng(0, "test")
+    draws = np.array([stream.unit() for _ in range(20_000)])
     assert abs(draws.mean() - 0.5) < 0.01
-    counts = np.bincount([chance.below(7) for _ in range(14_000)], minlength=7)
+    counts = np.bincount([stream.below(7) for _ in range(14_000)], minlength=7)
     assert counts.min() > 1800
-    assert sorted(chance.shuffled(range(50))) == list(range(50))
-    assert rng.Chance(0, "a", 1).bits() != rng.Chance(0, "a", 2).bits()
+    assert sorted(stream.shuffled(range(50))) == list(range(50))
+    assert rng.Rng(0, "a", 1).bits() != rng.Rng(0, "a", 2).bits()
 
 
-def test_the_stream_of_chance_is_pinned() -> None:
+def test_the_stream_of_random_numbers_is_pinned() -> None:
     # splitmix64 of state 0, as its reference implementation gives it.
-    chance = rng.Chance()
-    assert chance.bits() == 0xE220A8397B1DCDAF
-    assert chance.bits() == 0x6E789E6AA1B965F4
+    stream = rng.Rng()
+    assert stream.bits() == 0xE220A8397B1DCDAF
+    assert stream.bits() == 0x6E789E6AA1B965F4
 
 
 def test_drawing_uses_no_platform_dependent_function() -> None:
     unsafe = {"sin", "cos", "tan", "arctan2", "arcsin", "exp", "log", "power", "random", "default_rng", "normal"}
-    for module in (rng, exact_math, silhouettes, motifs, background, scene, classes):
+    for module in (rng, exact_math, colour, silhouettes, motifs, background, scene, classes):
         source = inspect.getsource(module)
         called = {node.attr for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Attribute)}
         assert not called & unsafe, module

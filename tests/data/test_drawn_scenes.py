@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from PIL import Image, ImageDraw
 
-from trainers.data.captioned.loader import load_scenes
+from trainers.data.captioned.loader import load_captioned
 from trainers.data.synthetic.scenes import DrawnScenes, are_drawn, build, drawing_of, drawn_scenes, pixels, render
 from trainers.data.synthetic.scenes.scene import CLASSES, COLOURS, PAIRS, SIZES, VARIANTS, WORN, make_layout
 from trainers.data.synthetic.scenes.shapes import draw_shape
@@ -149,7 +149,7 @@ def test_how_often_a_pair_is_together(bias):
     both = 0
     for number in range(1500):
         layout = make_layout(3, number, bias)
-        pair = next(pair for pair in PAIRS if pair[2] == layout.home)
+        pair = next(pair for pair in PAIRS if pair[2] == layout.background)
         both += set(pair[:2]) <= {thing.name for thing in layout.things}
     assert both / 1500 == pytest.approx(bias, abs=0.04)
 
@@ -191,12 +191,12 @@ def test_a_photo_cannot_be_drawn_again(found):
 
     photo = dataclasses.replace(found.splits["test"][0], load=lambda: b"", without=None)
     assert not are_drawn([photo]) and not are_drawn([])
-    with pytest.raises(DataError, match="only drawn scenes can be drawn again"):
+    with pytest.raises(DataError, match="cannot be drawn again"):
         pixels([photo], 64)
 
 
 def test_it_opens_by_name_like_any_other_set():
-    found = load_scenes("drawn_scenes", limit=30)
+    found = load_captioned("drawn_scenes", limit=30)
     assert {name: len(part) for name, part in found.splits.items()} == {"train": 30, "val": 30, "test": 30}
     assert found.classes == CLASSES and found.licence == "CC0-1.0" and "shortcut" in found.notes[0]
     tally = Tally()
@@ -219,27 +219,28 @@ def test_the_truth_differs_from_what_a_fill_guesses(found):
 
 
 def test_it_opens_with_settings_in_its_name():
-    usual, other = load_scenes("drawn_scenes", limit=5), load_scenes("drawn_scenes:bias=0.6,train=60,val=0", limit=50)
+    usual = load_captioned("drawn_scenes", limit=5)
+    other = load_captioned("drawn_scenes:bias=0.6,train=60,val=0", limit=50)
     assert usual.title == "Drawn scenes" and other.title == "Drawn scenes, pairs in 60%"
     assert [len(part) for part in other.splits.values()] == [50, 0, 50] and "60%" in other.notes[0]
     assert other.splits["train"][0].captions != usual.splits["train"][0].captions or other.notes != usual.notes
     for wrong in ("drawn_scenes:bias", "drawn_scenes:bias=much", "drawn_scenes:bias=0.1", "drawn_scenes:colour=3"):
         with pytest.raises((DataError, ParameterError)):
-            load_scenes(wrong)
+            load_captioned(wrong)
 
 
 def test_scenes_are_thought_out_once_and_none_above_the_limit(monkeypatch):
     made = []
     make_scene = build._scene
     monkeypatch.setattr(build, "_scene", lambda *args: made.append(args) or make_scene(*args))
-    few = load_scenes("drawn_scenes:train=90,val=60,test=20", limit=3).splits
+    few = load_captioned("drawn_scenes:train=90,val=60,test=20", limit=3).splits
     assert not made, "nobody has looked yet"
     assert few["val"][2] is few["val"][2] is few["val"][-1] is few["val"][:][2] and len(made) == 3
     with pytest.raises(IndexError):
         few["val"][3]
     assert [len(list(scenes)) for scenes in few.values()] == [3, 3, 3]
     assert len(made) == 9
-    whole = load_scenes("drawn_scenes:train=90,val=60,test=20").splits
+    whole = load_captioned("drawn_scenes:train=90,val=60,test=20").splits
     for name, scenes in few.items():
         assert [one.captions for one in scenes] == [one.captions for one in whole[name][:3]]
         assert [one.load() for one in scenes] == [one.load() for one in whole[name][:3]]

@@ -42,7 +42,7 @@ def test_formats_are_no_sets(source):
 
 @pytest.mark.parametrize(("subset", "revision"), [("../x", None), ("/etc", None), (None, "../main"), (None, "a b")])
 def test_subsets_and_revisions_are_no_paths(subset, revision):
-    fails("came", "owner/name", subset=subset, revision=revision)
+    fails("got", "owner/name", subset=subset, revision=revision)
 
 
 def test_folders_that_are_not_there():
@@ -99,7 +99,7 @@ def test_columns_and_splits_that_are_not_there(tmp_path):
     write_split(tmp_path, "train", {"label": [0, 0, 1, 1, 2, 2, 3, 3]})
     fails("'nope' holds no images. The columns are: image, label", tmp_path, image_column="nope")
     fails("'kind' was asked for; columns that can be labels are: label", tmp_path, label_columns=("kind",))
-    fails("no split 'extra'; this set has train", tmp_path, test_split="extra")
+    fails("no split 'extra'; this dataset has train", tmp_path, test_split="extra")
 
 
 @pytest.mark.parametrize(

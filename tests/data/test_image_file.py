@@ -30,7 +30,7 @@ def test_formats_that_are_opened(kind):
 def test_formats_that_are_not(kind):
     data = encode(NOISE, kind)
     for read in (header, lambda data: square(data, 8), read_picture):
-        with pytest.raises(UndecodableError, match=r"no picture that can be read\. Give a JPEG, PNG, WebP"):
+        with pytest.raises(UndecodableError, match=r"not an image that can be read\. Give a JPEG, PNG, WebP"):
             read(data)
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from tests.entities import write_entities
 from tests.explorer.small_world import Tab, small_set
-from trainers.data.captioned.loader import load_scenes
+from trainers.data.captioned.loader import load_captioned
 from trainers.data.captioned.scenes import SceneSet
 
 
@@ -19,7 +19,7 @@ def tab(tmp_path: Path) -> Iterator[Tab]:
     write_entities(tmp_path / "entities")
 
     def load(source: str, **choices: object) -> SceneSet:
-        return small_set() if source == "drawn_scenes" else load_scenes(source, **choices)  # type: ignore[arg-type]
+        return small_set() if source == "drawn_scenes" else load_captioned(source, **choices)  # type: ignore[arg-type]
 
     made = Tab(tmp_path, loading=load)
     yield made

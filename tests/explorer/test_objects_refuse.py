@@ -390,7 +390,7 @@ def test_vectors_are_bounded_by_bytes(tab: Tab) -> None:
 def test_a_cut_cache_file_is_made_again(tab: Tab, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("RANKSCOPE_CACHE", str(tmp_path / "cache"))
     before = tab.ask()
-    files = list((tmp_path / "cache" / "sentences").glob("*.safetensors"))
+    files = list((tmp_path / "cache" / "captions").glob("*/vectors.npy"))
     assert len(files) == 2
     files[0].write_bytes(b"short")
     again = Tab(tmp_path / "again")

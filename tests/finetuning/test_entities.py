@@ -9,7 +9,7 @@ import pytest
 from tests.entities import write_entities
 from tests.finetuning.world import mend_config
 from trainers.cli.main import main
-from trainers.data.captioned.loader import load_scenes
+from trainers.data.captioned.loader import load_captioned
 from trainers.kinds.finetuning.images import removed_pairs
 from trainers.kinds.finetuning.recipes import recipe
 from trainers.object_removal.vocabulary import load_words
@@ -44,7 +44,7 @@ def test_a_model_is_mended_on_it(folder, tmp_path):
 
 
 def test_kept_pairs_are_not_those_of_another_annotation(folder):
-    scenes = load_scenes(str(folder)).splits["train"]
+    scenes = load_captioned(str(folder)).splits["train"]
     other = [
         dataclasses.replace(
             scene,

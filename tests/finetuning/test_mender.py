@@ -100,7 +100,7 @@ def test_photos_that_do_not_fit_into_memory_are_refused_first(photos, tmp_path, 
 def test_a_damaged_cache_of_pairs_is_made_again(photos, tmp_path, monkeypatch):
     monkeypatch.setenv("RANKSCOPE_CACHE", str(tmp_path / "cache"))
     first = FinetuningLoop(RunFolder.create(tmp_path, mend_config(photos)))
-    (kept,) = (tmp_path / "cache" / "pairs").glob("*.safetensors")
+    (kept,) = (tmp_path / "cache" / "pairs").glob("*/images.npy")
     kept.write_bytes(b"torn")
     second = FinetuningLoop(RunFolder.create(tmp_path, mend_config(photos)))
     pools = [mender.arms[0].examples._pools[1] for mender in (first, second)]

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from tests.entities import TEST, marked, write_entities
-from trainers.data.captioned.loader import load_scenes
+from trainers.data.captioned.loader import load_captioned
 from trainers.data.captioned.scenes import SceneSet
 from trainers.metrics.counterfactual import counterfactual
 from trainers.object_removal.benchmark import make_exam
@@ -23,7 +23,7 @@ FOUR = {"people", "animals", "vehicles", "instruments"}
 
 @pytest.fixture(scope="module")
 def found(tmp_path_factory) -> SceneSet:
-    return load_scenes(str(write_entities(tmp_path_factory.mktemp("entities"))))
+    return load_captioned(str(write_entities(tmp_path_factory.mktemp("entities"))))
 
 
 def by_annotation(lines: list[str]) -> dict[str, set[str]]:

@@ -10,7 +10,7 @@ import torch
 from PIL import Image
 
 from tests.shared import needs
-from trainers.data.captioned.loader import load_scenes
+from trainers.data.captioned.loader import load_captioned
 from trainers.data.captioned.scenes import Scene
 from trainers.errors import UserError
 from trainers.metrics.counterfactual import counterfactual
@@ -95,7 +95,7 @@ def test_edited_sentences_come_first_and_may_be_the_only_ones():
 
 def test_the_real_set_gives_pairs_from_about_as_many_photos_as_the_paper():
     """The paper has pairs from 40 % of COCO's photos."""
-    found = load_scenes(str(needs("data/coco_captions")))
+    found = load_captioned(str(needs("data/coco_captions")))
     scenes = [one for part in found.splits.values() for one in part]
     either = list(build_pairs(scenes, WORDS, FILLS["zero"], longest=64))
     edited = list(build_pairs(scenes, WORDS, FILLS["zero"], longest=64, only_edited=True))
@@ -126,7 +126,7 @@ def test_a_class_outside_the_word_table():
 
 @pytest.mark.parametrize("fill", ["telea"])
 def test_every_photo_of_the_real_set(fill):
-    found = load_scenes(str(needs("data/coco_captions")))
+    found = load_captioned(str(needs("data/coco_captions")))
     scenes = [one for part in found.splits.values() for one in part]
     read = 0
     for one in scenes:
@@ -146,7 +146,7 @@ def test_every_photo_of_the_real_set(fill):
 
 
 def test_queries_of_the_real_set_are_scored():
-    scenes = load_scenes(str(needs("data/coco_captions"))).splits["test"]
+    scenes = load_captioned(str(needs("data/coco_captions"))).splits["test"]
     one = list(removals(scenes, FILLS["mean"], longest=64))
     every = list(removals(scenes, FILLS["mean"], longest=64, every=True))
     assert {found.judgement.chosen for found in one} <= {found.judgement.chosen for found in every}

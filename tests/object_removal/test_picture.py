@@ -104,7 +104,7 @@ def test_damaged_files_are_named_so():
         with pytest.raises(DataError, match="damaged or cut short"):
             read_picture(data[: len(data) // 2])
     for data in (b"", b"not a picture", b"<svg/>"):
-        with pytest.raises(DataError, match="no picture"):
+        with pytest.raises(DataError, match="not an image"):
             read_picture(data)
 
 

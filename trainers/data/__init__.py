@@ -1,4 +1,4 @@
-"""Images with a label tree: drawn worlds, folders and Hub sets.
+"""Images with a label tree: drawn worlds, folders and Hub datasets.
 
 from trainers.data import SOURCES, inspect_data, load_data
 data = load_data(DataChoice(source="uoft-cs/cifar100"))
@@ -14,7 +14,7 @@ from trainers.data.probe import choose_probe
 
 
 def load_data(choice: DataChoice, progress: Progress | None = None) -> LoadedData:
-    """Load what ``choice.source`` names: a catalogue entry, else a folder or zip file, else a Hub set.
+    """Load what ``choice.source`` names: a catalogue entry, else a folder or zip file, else a Hub dataset.
 
     Raises:
         DataError: with the reason and what to do.
@@ -24,10 +24,10 @@ def load_data(choice: DataChoice, progress: Progress | None = None) -> LoadedDat
 
 
 def inspect_data(choice: DataChoice) -> DataReport:
-    """See what is in a set and what the loader would make of it, without decoding images or large downloads.
+    """See what is in a dataset and what the loader would make of it, without decoding images or large downloads.
 
     Raises:
-        DataError: the set cannot be opened.
+        DataError: the dataset cannot be opened.
     """
     descriptor = SOURCES.get(choice.source)
     if descriptor is not None and descriptor.hub is None:

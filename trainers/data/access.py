@@ -27,13 +27,13 @@ REFUSAL = (
 )
 """What every path hears that may not be opened, whether it exists or not."""
 LINKED = "This folder holds links that lead out of the folders that may be opened here. Copy the files in their place."
-_OFF = {"off", "0", "no", "none", "false"}
+OFF = {"off", "0", "no", "none", "false"}
 _ON = {"", "on", "1", "yes", "true"}
 
 
 def public() -> bool:
     """Whether strangers choose what this process reads."""
-    if os.environ.get(PUBLIC, "").strip().lower() not in _OFF | {""}:
+    if os.environ.get(PUBLIC, "").strip().lower() not in OFF | {""}:
         return True
     return "SPACE_ID" in os.environ or os.environ.get("SYSTEM") == "spaces"
 
@@ -128,7 +128,7 @@ def _roots() -> list[Path] | None:
     value = os.environ.get(FOLDERS, "").strip()
     if value.lower() in _ON:
         return [] if public() else None
-    if value.lower() in _OFF:
+    if value.lower() in OFF:
         return []
     given = [_plain(Path(root).expanduser()) for root in value.split(os.pathsep) if root.strip()]
     return [*given, *(root.resolve() for root in given)]

@@ -84,3 +84,8 @@ class SourceDescriptor:
 
 def silent(_text: str, _fraction: float) -> None:
     """The progress function of a caller that gave none."""
+
+
+def part_of(progress: Progress, begin: float, end: float) -> Progress:
+    """A progress function whose 0 to 1 is ``begin`` to ``end`` of another's."""
+    return lambda text, fraction: progress(text, begin + (end - begin) * fraction)

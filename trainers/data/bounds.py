@@ -34,7 +34,7 @@ def bound(builder: Any, source: str) -> Any:
 
 
 def check_files(builder: Any, home: str, source: str) -> None:
-    """Refuse a set whose card names data files that are not its own: it could name any file of this machine.
+    """Refuse a dataset whose card names data files that are not its own: it could name any file of this machine.
 
     Args:
         home: how the names of its own files begin.
@@ -46,7 +46,14 @@ def check_files(builder: Any, home: str, source: str) -> None:
         for path in paths:
             own = str(path).rsplit("::", 1)[-1]
             if not own.startswith(home) or ".." in own[len(home) :].split("/"):
-                raise DataError(f"{source!r} names files that are not its own, so it is not read. Choose another set.")
+                raise DataError(
+                    f"{source!r} names files that are not its own, so it is not read. Choose another dataset."
+                )
+
+
+def not_its_own(source: str) -> DataError:
+    """What is said of a dataset that names files elsewhere."""
+    return DataError(f"{source!r} names files that are not its own, so it is not read. Choose another dataset.")
 
 
 def _checking_archives(inner: Callable[..., Any], source: str) -> Callable[..., Any]:
@@ -91,10 +98,10 @@ class _Meter:
 
 
 def too_large(source: str, limit: int) -> DataError:
-    """What is said of a set that unpacks to more than may be downloaded."""
+    """What is said of a dataset that unpacks to more than may be downloaded."""
     return DataError(
-        f"{source!r} unpacks to more than {limit / settings.GB:g} GB, the limit here. Choose a smaller set or subset, "
-        "or raise RANKSCOPE_DOWNLOAD_GB."
+        f"{source!r} unpacks to more than {limit / settings.GB:g} GB, the limit here. Choose a smaller dataset or "
+        "subset, or raise RANKSCOPE_DOWNLOAD_GB."
     )
 
 

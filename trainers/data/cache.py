@@ -1,188 +1,266 @@
-"""Decoded sets on disk, so that a second start is instant. A damaged or half-written entry counts as absent.
+"""The disk cache: named arrays under a kind and a content key, with one size bound over all kinds.
 
-An entry is a folder of ``train.safetensors``, ``test.safetensors`` (images), ``labels.safetensors`` and ``about.json``.
+An entry is the folder ``<cache>/<kind>/<key>``: one ``.npy`` file per array, and ``about.json`` with the caller's JSON
+and the digests of both. Entries are written aside and renamed, so a half-written one does not exist; a damaged one
+counts as absent and is removed. When the bound is exceeded, the entries unused for longest are removed, except those
+that some process is writing or reading (each holds a shared lock on the entry's folder). ``arrow``, the working copies
+that ``datasets`` makes, counts towards the bound too.
 """
 
 from __future__ import annotations
 
+import contextlib
+import fcntl
 import hashlib
 import json
 import os
 import shutil
-import tempfile
+import weakref
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import torch
-from safetensors import SafetensorError
 from torch import Tensor
 
 from trainers.data import settings
-from trainers.data.base import ImageSet, LoadedData
-from trainers.data.labelled.image_store import allocate, read_images, seal
-from trainers.hierarchy import Hierarchy
+from trainers.runs.scratch import scratch, sweep
 
-FORMAT = 2
-_ENTRY_FILES = ("train.safetensors", "test.safetensors", "labels.safetensors", "about.json")
-_SLICE = 64 * 1024 * 1024
+FORMAT = 3
+_ABOUT = "about.json"
+_SLICE = 64 * 1024 * 1024  # bytes hashed at a time; hashing large pieces lets other threads run
 
 
-def entry_key(*parts: object) -> str:
-    """One name for everything that decides the decoded result."""
-    return hashlib.blake2b(json.dumps([FORMAT, *map(repr, parts)]).encode(), digest_size=16).hexdigest()
+@dataclass(frozen=True, kw_only=True)
+class Entry:
+    """What was stored: ``tensors`` by name, on the CPU, and ``about``, any JSON."""
+
+    tensors: dict[str, Tensor]
+    about: Any
 
 
-def fingerprint(data: dict[str, ImageSet], hierarchy: Hierarchy) -> str:
-    """Hash of names, labels and pixels in their order."""
-    digest = hashlib.blake2b(json.dumps([hierarchy.levels, hierarchy.names]).encode(), digest_size=16)
-    for part in data.values():
-        digest.update(f"{tuple(part.images.shape)}{tuple(part.labels.shape)}".encode())
-        digest.update(part.labels.contiguous().numpy())
-        flat = part.images.reshape(-1).numpy()
-        for start in range(0, len(flat), _SLICE):  # hashing large pieces lets other threads run
-            digest.update(flat[start : start + _SLICE])
+def content_key(parts: Iterable[object]) -> str:
+    """blake2b of everything that decides a content, as 32 hexadecimal digits; bytes count as they are, all else by its
+    ``repr``."""
+    digest = hashlib.blake2b(repr(FORMAT).encode(), digest_size=16)
+    for part in parts:
+        content = part if isinstance(part, bytes) else repr(part).encode()
+        digest.update(f"\n{len(content)} ".encode())
+        digest.update(content)
     return digest.hexdigest()
 
 
-def read(key: str, name: str) -> LoadedData | None:
-    """The entry, checked; None if there is none. A damaged one is removed."""
-    root = _root()
-    folder = None if root is None else root / key
-    if folder is None or not (folder / "about.json").is_file():
-        return None
-    try:
-        found = _read(folder, name)
-    except (OSError, ValueError, KeyError, TypeError, IndexError, RuntimeError, SafetensorError):
-        shutil.rmtree(folder, ignore_errors=True)
-        return None
-    _touch(folder)
-    return found
+def read(kind: str, key: str, *, map_above: int | None = None) -> Entry | None:
+    """An entry; None if there is none, or a damaged one, which is removed.
 
-
-def begin() -> Path | None:
-    """A new folder to write an entry into; None if the cache is off or its place cannot be written."""
-    root = _root()
-    if root is None:
-        return None
-    try:
-        root.mkdir(parents=True, exist_ok=True)
-        return Path(tempfile.mkdtemp(prefix=".new-", dir=root))
-    except OSError:
-        return None
-
-
-def commit(folder: Path, key: str, data: LoadedData) -> None:
-    """Complete the entry whose image files are in ``folder`` and give it its name.
-
-    Raises:
-        OSError: the disk is full or cannot be written.
+    Args:
+        map_above: bytes that may be held in memory, smallest arrays first; the rest is memory-mapped (private,
+            writable) and its content is not verified. None: everything is held in memory.
     """
-    from safetensors.torch import save_file
+    root = settings.cache_folder()
+    folder = None if root is None else root / kind / key
+    if folder is None or not (folder / _ABOUT).is_file():
+        return None
+    with in_use(folder):
+        try:
+            stored = json.loads((folder / _ABOUT).read_text(encoding="utf-8"))
+            about, digests = stored["about"], stored["arrays"]
+            if stored["digest"] != _digest(json.dumps([about, digests]).encode()):
+                raise ValueError("about.json was changed")
+            return Entry(tensors=_read_arrays(folder, digests, map_above), about=about)
+        except Exception:  # a damaged file can make json and numpy raise almost anything
+            shutil.rmtree(folder, ignore_errors=True)
+            return None
 
-    save_file({"train": data.train.labels, "test": data.test.labels}, folder / "labels.safetensors")
-    about = {
-        "title": data.title,
-        "licence": data.licence,
-        "levels": data.hierarchy.levels,
-        "names": data.hierarchy.names,
-        "notes": data.notes,
-        "fingerprint": data.fingerprint,
-        "before_cap": {"train": data.train.before_cap, "test": data.test.before_cap},
-    }
-    (folder / "about.json").write_text(json.dumps(about), encoding="utf-8")
-    target = folder.parent / key
-    shutil.rmtree(target, ignore_errors=True)  # what is there was absent or damaged when it was looked for
+
+def write(kind: str, key: str, tensors: Mapping[str, Tensor], about: Any = None) -> bool:
+    """Store arrays that are in memory; False where the cache is off, or cannot be written."""
+    with draft(kind) as new:
+        if new is None:
+            return False
+        try:
+            for name, tensor in tensors.items():
+                values = tensor.detach().cpu().numpy()
+                new.allocate(name, values.shape, values.dtype)[...] = values
+            new.commit(key, about)
+        except OSError:
+            return False
+    return True
+
+
+class Draft:
+    """An entry that is being written; :func:`draft` makes it."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._arrays: dict[str, np.memmap] = {}
+
+    def allocate(self, name: str, shape: Sequence[int], dtype: Any = np.uint8) -> np.memmap:
+        """A new array, mapped from its file.
+
+        Raises:
+            OSError: the disk has no room. Asked for at once, because a full disk under a map ends the process.
+        """
+        path = self._folder / f"{name}.npy"
+        path.unlink(missing_ok=True)  # an earlier array of that name may still be mapped
+        array = np.lib.format.open_memmap(path, mode="w+", dtype=dtype, shape=tuple(map(int, shape)))
+        if hasattr(os, "posix_fallocate"):
+            with path.open("r+b") as file:
+                os.posix_fallocate(file.fileno(), 0, path.stat().st_size)
+        self._arrays[name] = array
+        return array
+
+    def shorten(self, name: str, count: int) -> None:
+        """Keep only the first ``count`` rows of an array; what :meth:`allocate` returned is of no use after it."""
+        array = self._arrays.pop(name)
+        array.flush()
+        path, offset, shape = self._folder / f"{name}.npy", array.offset, (count, *array.shape[1:])
+        header = {"descr": np.lib.format.dtype_to_descr(array.dtype), "fortran_order": False, "shape": shape}
+        size = int(np.prod(shape)) * array.itemsize
+        with path.open("r+b") as file:
+            np.lib.format.write_array_header_1_0(file, header)  # numpy leaves room for longer and shorter row counts
+            if file.tell() != offset:
+                raise OSError(f"the header of {path.name} changed its length")
+            file.truncate(offset + size)
+        self._arrays[name] = np.lib.format.open_memmap(path, mode="r+")
+
+    def read(self, map_above: int) -> dict[str, Tensor]:
+        """The arrays as :func:`read` gives them."""
+        for array in self._arrays.values():
+            array.flush()
+        return _read_arrays(self._folder, dict.fromkeys(self._arrays), map_above)
+
+    def commit(self, key: str, about: Any = None) -> None:
+        """Give the entry its name, then remove what exceeds the bound.
+
+        Raises:
+            OSError: the disk is full or cannot be written.
+        """
+        digests = {}
+        for name, array in self._arrays.items():
+            array.flush()
+            digests[name] = _digest(array)
+        digest = _digest(json.dumps([about, digests]).encode())
+        stored = json.dumps({"about": about, "arrays": digests, "digest": digest})
+        (self._folder / _ABOUT).write_text(stored, encoding="utf-8")
+        target = self._folder.parent.parent / key
+        if not (target / _ABOUT).is_file():
+            shutil.rmtree(target, ignore_errors=True)  # the rest of a removed entry
+        try:
+            self._folder.rename(target)
+        except OSError:
+            if not target.exists():  # otherwise another process was first, with the same content
+                raise
+        evict()
+
+
+@contextlib.contextmanager
+def draft(kind: str) -> Iterator[Draft | None]:
+    """A new entry, discarded at the end of the block unless it was committed; None where the cache is off or cannot be
+    written."""
+    root = settings.cache_folder()
+    with contextlib.ExitStack() as stack:
+        folder = None
+        if root is not None:
+            with contextlib.suppress(OSError):
+                (root / kind).mkdir(parents=True, exist_ok=True)
+                sweep(root / kind)
+                folder = stack.enter_context(scratch(root / kind)) / "entry"
+                folder.mkdir()
+                stack.enter_context(in_use(folder))
+        yield None if folder is None else Draft(folder)
+
+
+@contextlib.contextmanager
+def in_use(entry: Path) -> Iterator[None]:
+    """Mark an entry as used now and protect it from eviction inside the block."""
+    handle = _lock(entry)
     try:
-        folder.rename(target)
-    except OSError:
-        if not target.exists():  # otherwise another process was first, with the same content
-            raise
-        shutil.rmtree(folder, ignore_errors=True)
-    _evict(spare=target)
+        with contextlib.suppress(OSError):  # a cache that can only be read stays in use
+            os.utime(entry)
+        yield
+    finally:
+        if handle is not None:
+            os.close(handle)
 
 
-def store(key: str, data: LoadedData) -> None:
-    """Keep a set that is whole in memory; nothing happens where the cache is off or its disk is full."""
-    folder = begin()
-    if folder is None:
-        return
-    try:
-        for name, part in (("train", data.train), ("test", data.test)):
-            path, shape = folder / f"{name}.safetensors", tuple(part.images.shape)
-            images = allocate(shape, path)
-            images[:] = part.images.numpy()
-            images.base.flush()
-            seal(path, shape)
-        commit(folder, key, data)
-    except OSError:
-        shutil.rmtree(folder, ignore_errors=True)
+def hold(entry: Path, owner: object) -> None:
+    """Protect an entry from eviction as long as ``owner`` lives."""
+    handle = _lock(entry)
+    if handle is not None:
+        weakref.finalize(owner, os.close, handle)
 
 
-def _root() -> Path | None:
-    folder = settings.cache_folder()
-    return None if folder is None else folder / "images"
-
-
-def _read(folder: Path, name: str) -> LoadedData:
-    from safetensors.torch import load_file
-
-    about = json.loads((folder / "about.json").read_text(encoding="utf-8"))
-    labels = load_file(folder / "labels.safetensors")
-    size = sum((folder / f"{part}.safetensors").stat().st_size for part in ("train", "test"))
-    mapped = size > settings.memory_bytes()
-    hierarchy = Hierarchy(levels=tuple(about["levels"]), names=tuple(tuple(names) for names in about["names"]))
-    sets = {
-        part: ImageSet(
-            images=read_images(folder / f"{part}.safetensors", mapped=mapped),
-            labels=labels[part],
-            before_cap=int(about["before_cap"][part]),
-        )
-        for part in ("train", "test")
-    }
-    for part in sets.values():
-        _check(part.labels, hierarchy, len(part.images))
-    # Mapped sets are too large to be read whole at every start; their sizes and labels are checked all the same.
-    if not mapped and fingerprint(sets, hierarchy) != about["fingerprint"]:
-        raise ValueError("the content changed")
-    return LoadedData(
-        name=name,
-        title=about["title"],
-        hierarchy=hierarchy,
-        train=sets["train"],
-        test=sets["test"],
-        fingerprint=about["fingerprint"],
-        notes=tuple(about["notes"]),
-        licence=about["licence"],
-    )
-
-
-def _check(labels: Tensor, hierarchy: Hierarchy, count: int) -> None:
-    if labels.shape != (count, hierarchy.depth) or labels.dtype != torch.int64 or not count:
-        raise ValueError("labels do not fit the images")
-    for level, names in enumerate(hierarchy.names):
-        if int(labels[:, level].min()) < 0 or int(labels[:, level].max()) >= len(names):
-            raise ValueError("a label has no name")
-
-
-def _touch(folder: Path) -> None:
-    try:
-        os.utime(folder / "about.json")
-    except OSError:  # a cache that can only be read stays in use
-        return
-
-
-def _evict(spare: Path) -> None:
-    """Remove the entries longest unused until the bound holds; never the one just made."""
-    folder = settings.cache_folder()
-    if folder is None:
+def evict() -> None:
+    """Remove the entries unused for longest until the bound holds; those that are in use stay."""
+    root = settings.cache_folder()
+    if root is None:
         return
     entries = []
-    for place in (*folder.glob("images/*"), *folder.glob("arrow/*")):
-        if place.is_dir() and place != spare:
-            files = [path.stat() for path in place.rglob("*") if path.is_file()]
-            entries.append((max((s.st_mtime for s in files), default=0.0), sum(s.st_size for s in files), place))
-    total = sum(size for _, size, _ in entries) + sum((spare / name).stat().st_size for name in _ENTRY_FILES)
+    for place in root.glob("*/*"):
+        with contextlib.suppress(OSError):  # another process was faster
+            files = [path.lstat() for path in (place, *place.rglob("*"))]
+            entries.append((files[0].st_mtime, sum(file.st_size for file in files), place))
+    total = sum(size for _, size, _ in entries)
     for _, size, place in sorted(entries):
         if total <= settings.cache_bytes():
             return
-        shutil.rmtree(place, ignore_errors=True)
-        total -= size
+        if not place.name.startswith(".") and _remove(place):
+            total -= size
+
+
+def _remove(place: Path) -> bool:
+    """Remove an entry that nobody uses; whether it is gone."""
+    handle = _lock(place, fcntl.LOCK_EX)
+    if handle is None:
+        return False
+    try:
+        if place.is_dir():
+            shutil.rmtree(place, ignore_errors=True)
+        else:
+            place.unlink(missing_ok=True)
+    except OSError:
+        return False
+    finally:
+        os.close(handle)
+    return not place.exists()
+
+
+def _lock(place: Path, operation: int = fcntl.LOCK_SH) -> int | None:
+    """A descriptor that holds a lock; None if another has it or the file system knows no locks."""
+    handle = None
+    try:
+        handle = os.open(place, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
+        fcntl.flock(handle, operation | fcntl.LOCK_NB)
+    except OSError:
+        if handle is not None:
+            os.close(handle)
+        return None
+    return handle
+
+
+def _read_arrays(folder: Path, digests: Mapping[str, str | None], map_above: int | None) -> dict[str, Tensor]:
+    """The arrays in the order of ``digests``; each that is held in memory is compared with its digest, unless None."""
+    paths = {name: folder / f"{name}.npy" for name in digests}
+    sizes = {name: path.stat().st_size for name, path in paths.items()}
+    held, tensors = 0, {}
+    for name in sorted(paths, key=lambda name: sizes[name]):
+        held += sizes[name]
+        mapped = map_above is not None and held > map_above
+        array = np.load(paths[name], mmap_mode="c" if mapped else None, allow_pickle=False)
+        if not mapped and digests[name] not in (None, _digest(array)):
+            raise ValueError(f"{name} was changed")
+        if mapped:
+            hold(folder, array)  # which the tensor keeps
+        tensors[name] = torch.from_numpy(array)
+    return {name: tensors[name] for name in digests}
+
+
+def _digest(content: bytes | np.ndarray) -> str:
+    flat = np.frombuffer(content, np.uint8) if isinstance(content, bytes) else content.reshape(-1).view(np.uint8)
+    digest = hashlib.blake2b(digest_size=16)
+    for start in range(0, len(flat), _SLICE):
+        digest.update(flat[start : start + _SLICE])
+    return digest.hexdigest()

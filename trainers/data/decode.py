@@ -19,7 +19,7 @@ _TURNS = {
     7: Image.Transpose.TRANSVERSE,
     8: Image.Transpose.ROTATE_90,
 }
-"""What makes a photo upright, by the number that its camera wrote (Exif 2.3, tag 0x0112)."""
+"""What makes an image upright, by the number that its camera wrote (Exif 2.3, tag 0x0112)."""
 SIDEWAYS = (5, 6, 7, 8)
 """Orientation marks that exchange width and height."""
 
@@ -28,29 +28,29 @@ def header(data: bytes) -> tuple[int, int, bool]:
     """Width, height and whether it is grey, without unpacking the pixels.
 
     Raises:
-        UndecodableError: not a picture.
+        UndecodableError: not an image.
     """
-    with open_header(data) as picture:
-        return picture.width, picture.height, picture.mode in GREY_MODES
+    with open_header(data) as image:
+        return image.width, image.height, image.mode in GREY_MODES
 
 
 def square(data: bytes, side: int) -> np.ndarray:
     """Decode to uint8 [1, side, side] if the file is grey, else [3, side, side].
 
-    The photo's orientation mark is applied, the centre square is cut out and resized with a bicubic filter that
+    The image's orientation mark is applied, the centre square is cut out and resized with a bicubic filter that
     covers the source area. Transparency is laid on white, 16-bit values are scaled to 8 bits.
 
     Raises:
-        UndecodableError: not a picture, damaged, cut short or too large.
+        UndecodableError: not an image, damaged, cut short or too large.
     """
     try:
-        with open_header(data) as picture, unpacked(picture, side * 3 // 2):  # some room is left for the resize
-            width, height = picture.size
+        with open_header(data) as image, unpacked(image, side * 3 // 2):  # some room is left for the resize
+            width, height = image.size
             edge = min(width, height)
             left, top = (width - edge) / 2, (height - edge) / 2
             box = (left, top, left + edge, top + edge)
-            small = resized(picture, (side, side), box, reducing_gap=3.0)
-            pixels = np.asarray(eight_bit(upright(small, orientation(picture))), dtype=np.uint8)
+            small = resized(image, (side, side), box, reducing_gap=3.0)
+            pixels = np.asarray(eight_bit(upright(small, orientation(image))), dtype=np.uint8)
     except UndecodableError:
         raise
     except Exception as error:
@@ -58,78 +58,78 @@ def square(data: bytes, side: int) -> np.ndarray:
     return pixels[None] if pixels.ndim == 2 else np.ascontiguousarray(pixels.transpose(2, 0, 1))
 
 
-def orientation(picture: Image.Image) -> int:
-    """How the camera was held, 1 to 8; 1 also where the file's remarks are broken: they must not cost the photo."""
+def orientation(image: Image.Image) -> int:
+    """How the camera was held, 1 to 8; 1 also where the file's remarks are broken: they must not cost the image."""
     try:
-        mark = picture.getexif().get(_ORIENTATION, 1)
+        mark = image.getexif().get(_ORIENTATION, 1)
     except Exception:
         return 1
     return mark if mark in _TURNS else 1
 
 
-def upright(picture: Image.Image, mark: int) -> Image.Image:
+def upright(image: Image.Image, mark: int) -> Image.Image:
     """Turned by an orientation mark."""
-    return picture.transpose(_TURNS[mark]) if mark in _TURNS else picture
+    return image.transpose(_TURNS[mark]) if mark in _TURNS else image
 
 
 def resized(
-    picture: Image.Image,
+    image: Image.Image,
     size: tuple[int, int],
     box: tuple[float, float, float, float] | None = None,
     reducing_gap: float | None = None,
     *,
     keyed: bool = False,
 ) -> Image.Image:
-    """At another size, before anything else is done to it, so that only small pictures are converted.
+    """At another size, before anything else is done to it, so that only small images are converted.
 
     Args:
         box: the part that is wanted; None: all of it.
         reducing_gap: as Pillow's.
-        keyed: a single transparent colour of a picture without alpha counts as transparent.
+        keyed: a single transparent colour of an image without alpha counts as transparent.
 
     Returns:
-        A picture of 8 bits a channel, in the file's own channels; palettes are resolved and wide grey is scaled.
+        An image of 8 bits a channel, in the file's own channels; palettes are resolved and wide grey is scaled.
     """
-    if picture.mode in _WIDE:
-        return _narrow(picture, size, box)
-    picture = _averageable(picture, keyed)
-    if box is None and size == picture.size:
-        return picture
-    return picture.resize(size, Image.Resampling.BICUBIC, box=box, reducing_gap=reducing_gap)
+    if image.mode in _WIDE:
+        return _narrow(image, size, box)
+    image = _averageable(image, keyed)
+    if box is None and size == image.size:
+        return image
+    return image.resize(size, Image.Resampling.BICUBIC, box=box, reducing_gap=reducing_gap)
 
 
-def eight_bit(picture: Image.Image) -> Image.Image:
-    """A picture of :func:`resized` in mode L or RGB; transparency is laid on white."""
-    if picture.mode in ("L", "RGB"):
-        return picture
-    if picture.mode in ("LA", "RGBA", "La", "RGBa"):
-        grey = picture.mode in ("LA", "La")
-        colour = picture.convert("LA" if grey else "RGBA")
-        paper = Image.new("L" if grey else "RGB", picture.size, "white")
+def eight_bit(image: Image.Image) -> Image.Image:
+    """An image of :func:`resized` in mode L or RGB; transparency is laid on white."""
+    if image.mode in ("L", "RGB"):
+        return image
+    if image.mode in ("LA", "RGBA", "La", "RGBa"):
+        grey = image.mode in ("LA", "La")
+        colour = image.convert("LA" if grey else "RGBA")
+        paper = Image.new("L" if grey else "RGB", image.size, "white")
         paper.paste(colour.convert(paper.mode), mask=colour.getchannel("A"))
         return paper
-    return picture.convert("RGB")
+    return image.convert("RGB")
 
 
-def _averageable(picture: Image.Image, keyed: bool) -> Image.Image:
+def _averageable(image: Image.Image, keyed: bool) -> Image.Image:
     """The same in a mode whose pixels can be averaged."""
-    if picture.mode == "1":
-        return picture.convert("L")
-    if picture.mode == "PA" or ("transparency" in picture.info and (keyed or picture.mode == "P")):
-        return picture.convert("RGBA")
-    return picture.convert("RGB") if picture.mode == "P" else picture
+    if image.mode == "1":
+        return image.convert("L")
+    if image.mode == "PA" or ("transparency" in image.info and (keyed or image.mode == "P")):
+        return image.convert("RGBA")
+    return image.convert("RGB") if image.mode == "P" else image
 
 
-def _narrow(picture: Image.Image, size: tuple[int, int], box: tuple[float, float, float, float] | None) -> Image.Image:
+def _narrow(image: Image.Image, size: tuple[int, int], box: tuple[float, float, float, float] | None) -> Image.Image:
     """Wide grey values resized, then scaled to 8 bits.
 
-    Files of 32 bits do not say their range, so it is read off the largest value of the whole picture.
+    Files of 32 bits do not say their range, so it is read off the largest value of the whole image.
     """
-    sixteen = picture.mode.startswith("I;16")
-    if picture.mode not in ("I", "F"):
-        picture = picture.convert("I")
-    top = float(np.nan_to_num(picture.getextrema()[1]))
-    values = np.nan_to_num(np.asarray(picture.resize(size, Image.Resampling.BICUBIC, box=box), dtype=np.float32))
+    sixteen = image.mode.startswith("I;16")
+    if image.mode not in ("I", "F"):
+        image = image.convert("I")
+    top = float(np.nan_to_num(image.getextrema()[1]))
+    values = np.nan_to_num(np.asarray(image.resize(size, Image.Resampling.BICUBIC, box=box), dtype=np.float32))
     if sixteen or 255.0 < top <= 65535.0:
         values = values / 257.0
     elif top > 65535.0:

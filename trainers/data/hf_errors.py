@@ -1,4 +1,4 @@
-"""What went wrong below, as one sentence that says what to do."""
+"""Errors of the libraries as one sentence that says what to do."""
 
 from __future__ import annotations
 
@@ -21,12 +21,14 @@ def explain(error: BaseException, source: str) -> DataError:
     if any(isinstance(cause, OSError) and cause.errno == errno.ENOSPC for cause in causes) or "Not enough disk" in text:
         return DataError(f"The disk is full, so {source!r} cannot be prepared. Free some space and try again.")
     if any(isinstance(cause, MemoryError) for cause in causes):
-        return DataError(f"{source!r} does not fit in memory. Choose a smaller set.")
+        return DataError(f"{source!r} does not fit in memory. Choose a smaller dataset.")
     if "scripts are no longer supported" in text:
-        return DataError(f"{source!r} needs its own loading script; scripts are not run. Choose a set stored as files.")
+        return DataError(
+            f"{source!r} needs its own loading script; scripts are not run. Choose a dataset stored as files."
+        )
     if "GatedRepoError" in kinds or "gated dataset" in text:
         return DataError(
-            f"{source!r} is gated: its owner grants access. Ask for it on the set's page, then log in with "
+            f"{source!r} is gated: its owner grants access. Ask for it on the dataset's page, then log in with "
             "`hf auth login` or set HF_TOKEN."
         )
     if "Revision '" in text or "RevisionNotFoundError" in kinds:
@@ -41,7 +43,7 @@ def explain(error: BaseException, source: str) -> DataError:
             "Check the network, or choose a drawn world or a folder."
         )
     if "DatasetNotFoundError" in kinds or "RepositoryNotFoundError" in kinds or "doesn't exist on the Hub" in text:
-        return DataError(f"{source!r} is not on the Hub, or private. Check the spelling; private sets need HF_TOKEN.")
+        return DataError(f"{source!r} is not on the Hub, or private. Check the name; private datasets need HF_TOKEN.")
     if kinds & {"DataFilesNotFoundError", "EmptyDatasetError"} or "any data file" in text:
         return DataError(f"{source!r} holds no images or tables that can be read.")
     last = str(causes[-1]).strip().splitlines()
@@ -54,9 +56,9 @@ def _no_network(text: str, kinds: set[str]) -> bool:
 
 
 def _causes(error: BaseException) -> list[BaseException]:
-    found: list[BaseException] = []
+    causes: list[BaseException] = []
     current: BaseException | None = error
-    while current is not None and current not in found:
-        found.append(current)
+    while current is not None and current not in causes:
+        causes.append(current)
         current = current.__cause__ or current.__context__
-    return found
+    return causes

@@ -1,4 +1,4 @@
-"""Hub sets: checked by name and size before anything is downloaded, read from the local copy afterwards."""
+"""Hub datasets: checked by name and size before anything is downloaded, read from the local copy afterwards."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from trainers.data.base import Progress
 from trainers.data.bounds import check_files
 from trainers.data.hf_errors import explain
 from trainers.data.hf_logging import offline, online, quiet
-from trainers.data.labelled.opening import Opened, Splits, arrow_tables, full_splits, make_builder
+from trainers.data.labelled.opening import Opened, Splits, arrow_tables, full_splits, make_builder, read_card
 from trainers.data.labelled.table import ArrowTable
 from trainers.errors import DataError
 
@@ -24,7 +24,7 @@ _SAMPLE_BYTES = 64_000_000  # of one split
 
 
 def open_hub(name: str, subset: str | None, revision: str | None) -> Opened:
-    """Open a Hub set; without a network, from what is on the disk already.
+    """Open a Hub dataset; without a network, from what is on the disk already.
 
     Raises:
         DataError: unknown, private, gated, with several subsets, in need of a script, or not reachable.
@@ -32,7 +32,7 @@ def open_hub(name: str, subset: str | None, revision: str | None) -> Opened:
     import datasets.packaged_modules
 
     if name in datasets.packaged_modules._PACKAGED_DATASETS_MODULES:
-        raise DataError(f"{name!r} is a file format, not a set. Give a Hub id such as uoft-cs/cifar100.")
+        raise DataError(f"{name!r} is a file format, not a dataset. Give a Hub id such as uoft-cs/cifar100.")
     connected = online()
     with nullcontext() if connected else offline():
         builder = make_builder(remote(name), subset, revision, None)
@@ -59,11 +59,11 @@ def sample(name: str, subset: str | None, revision: str | None, rows: int) -> Sp
     with quiet():
         try:
             streams = builder.as_streaming_dataset()
-            found = {str(split): _head(streams[split], rows) for split in list(streams)[:_MOST_SPLITS]}
+            heads = {str(split): _head(streams[split], rows) for split in list(streams)[:_MOST_SPLITS]}
         except Exception as error:
             raise explain(error, name) from error
-    notes = (f"Only the first {_MOST_SPLITS} of {len(streams)} splits were looked at.",) * (len(streams) > len(found))
-    return Splits(tables={split: table for split, table in found.items() if table is not None}, notes=notes)
+    notes = (f"Only the first {_MOST_SPLITS} of {len(streams)} splits were looked at.",) * (len(streams) > len(heads))
+    return Splits(tables={split: table for split, table in heads.items() if table is not None}, notes=notes)
 
 
 def remote(name: str) -> str:
@@ -97,7 +97,7 @@ def _read(builder: Any, name: str, connected: bool, progress: Progress) -> Split
     if not _prepared(builder):
         size = _refuse(builder, name, connected)
         _download(builder, name, size, progress)
-    # Files that rows may name: those of this set's own copy, and archives unpacked from it.
+    # Files that rows may name: those of this dataset's own copy, and archives unpacked from it.
     own = Path(huggingface_hub.constants.HF_HUB_CACHE) / f"datasets--{name.replace('/', '--')}"
     roots = (Path(builder.cache_dir), own, Path(datasets.config.HF_DATASETS_CACHE) / "downloads")
     with quiet():
@@ -118,16 +118,14 @@ def _refuse(builder: Any, name: str, connected: bool) -> int:
     Raises:
         DataError: more than may be downloaded, or than the disk has room for.
     """
-    return _check_size(builder, name) if connected and not _prepared(builder) else 0
-
-
-def _check_size(builder: Any, name: str) -> int:
+    if not connected or _prepared(builder):
+        return 0
     size = _listed_size(builder, name)
     limit = settings.download_bytes()
     if size > limit:
         raise DataError(
             f"{name!r} is a download of {size / settings.GB:.1f} GB; the limit here is {limit / settings.GB:g} GB. "
-            "Choose a smaller set or subset, or raise RANKSCOPE_DOWNLOAD_GB."
+            "Choose a smaller dataset or subset, or raise RANKSCOPE_DOWNLOAD_GB."
         )
     folder = Path(builder.cache_dir)
     while not folder.exists():
@@ -136,7 +134,7 @@ def _check_size(builder: Any, name: str) -> int:
     if 2 * size > free:  # the files and their prepared copy
         raise DataError(
             f"{name!r} needs about {2 * size / settings.GB:.1f} GB of disk; {free / settings.GB:.1f} GB are free. "
-            "Free some space or choose a smaller set."
+            "Free some space or choose a smaller dataset."
         )
     return size
 
@@ -149,7 +147,8 @@ def _listed_size(builder: Any, name: str) -> int:
     """
     from huggingface_hub import HfApi
 
-    named = [str(path).rsplit("::", 1)[-1].split("@")[-1] for paths in _data_files(builder) for path in paths]
+    listed = (path for paths in (builder.config.data_files or {}).values() for path in paths)
+    named = [str(path).rsplit("::", 1)[-1].split("@")[-1] for path in listed]
     wanted = {path.partition("/")[2] for path in named}
     revision = next((path.partition("/")[0] for path in named), None)
     try:
@@ -159,12 +158,8 @@ def _listed_size(builder: Any, name: str) -> int:
         raise explain(error, name) from error
     sizes = {file.rfilename: file.size or 0 for file in siblings}
     if not wanted <= sizes.keys():
-        raise DataError(f"{name!r} names files that are not in it, so their size is unknown. Choose another set.")
+        raise DataError(f"{name!r} names files that are not in it, so their size is unknown. Choose another dataset.")
     return sum(sizes[path] for path in wanted)
-
-
-def _data_files(builder: Any) -> list[list[Any]]:
-    return [list(paths) for paths in (builder.config.data_files or {}).values()]
 
 
 def _download(builder: Any, name: str, size: int, progress: Progress) -> None:
@@ -205,15 +200,11 @@ def _size_of(folder: Path) -> int:
 
 
 def _card(name: str, revision: str | None) -> dict[str, str]:
-    from huggingface_hub import hf_hub_download, metadata_load
+    from huggingface_hub import hf_hub_download
 
     with quiet():
         try:
             path = hf_hub_download(name, "README.md", repo_type="dataset", revision=revision, token=access.token())
-            values = metadata_load(path) or {}
         except Exception:  # a card is a courtesy; without one the licence is unknown
-            values = {}
-    licence = values.get("license")
-    if isinstance(licence, list) and licence:
-        values["license"] = ", ".join(map(str, licence))
-    return {key: value for key, value in values.items() if isinstance(value, str)}
+            return {}
+    return read_card(Path(path))

@@ -1,7 +1,7 @@
 """The one place where image files are opened: by a list of formats, measured by their headers, unpacked in turn.
 
-A few kilobytes can claim to be terapixels, and what a picture takes while it is unpacked is not what it takes
-afterwards. So its bytes are reckoned from the header first, those of its decoder included, and all pictures that are
+A few kilobytes can claim to be terapixels, and what an image takes while it is unpacked is not what it takes
+afterwards. So its bytes are reckoned from the header first, those of its decoder included, and all images that are
 being unpacked in this process share one budget: a large one waits until it has the budget nearly to itself.
 """
 
@@ -28,15 +28,15 @@ FORMATS: dict[str, tuple[str, ...]] = {
     "JPEG2000": (".jp2",),
     "AVIF": (".avif",),
 }
-"""Pillow's names of the formats that are opened, and their suffixes. Formats that run programs (EPS) or that hold no
-photos are not among them."""
+"""Pillow's names of the formats that are opened, and their suffixes. Formats that run programs (EPS) and formats
+of documents are not among them."""
 SUFFIXES = tuple(suffix for suffixes in FORMATS.values() for suffix in suffixes)
 ACCEPTED = "JPEG, PNG, WebP, GIF, BMP, TIFF, PPM, JPEG 2000 or AVIF"
 BUDGET = 512_000_000
-"""Bytes that all pictures being unpacked in this process may take together; one that needs more is refused."""
+"""Bytes that all images being unpacked in this process may take together; one that needs more is refused."""
 LARGEST_FILE = 100_000_000
 """Bytes of an image file that is read at all."""
-_SMALL = 1_000_000  # below this a picture does not wait: handing out the budget would take longer than its pixels
+_SMALL = 1_000_000  # below this an image does not wait: handing out the budget would take longer than its pixels
 _SIXTEEN = ("I;16", "I;16L", "I;16B", "I;16N")
 _STORED = {"1": 1, "L": 1, "P": 1, **dict.fromkeys(_SIXTEEN, 2)}  # bytes of a pixel; all other modes take 4
 _COPIES = {"1": 1, "P": 8, "PA": 8, **dict.fromkeys((*_SIXTEEN, "LA", "La", "RGBA", "RGBa"), 4)}  # while they change
@@ -80,24 +80,24 @@ _BUDGET = ByteBudget(BUDGET)
 
 
 def open_header(data: bytes) -> Image.Image:
-    """A picture whose format, size and mode are known and whose pixels are still packed.
+    """An image whose format, size and mode are known and whose pixels are still packed.
 
     Raises:
-        UndecodableError: no picture of an accepted format, or one without pixels.
+        UndecodableError: no image of an accepted format, or one without pixels.
     """
     try:
-        picture = Image.open(io.BytesIO(data), formats=tuple(FORMATS))
+        image = Image.open(io.BytesIO(data), formats=tuple(FORMATS))
     except Image.DecompressionBombError as error:
-        raise UndecodableError("This picture has more pixels than can be unpacked here. Shrink it first.") from error
+        raise UndecodableError("This image has more pixels than can be unpacked here. Shrink it first.") from error
     except Exception as error:  # broken files make Pillow raise OSError, SyntaxError, struct.error, ...
-        raise UndecodableError(f"This file is no picture that can be read. Give a {ACCEPTED} file.") from error
-    if not (picture.width and picture.height):
-        raise UndecodableError(f"This picture has {picture.width} x {picture.height} pixels; choose another one.")
-    return picture
+        raise UndecodableError(f"This file is not an image that can be read. Give a {ACCEPTED} file.") from error
+    if not (image.width and image.height):
+        raise UndecodableError(f"This image has {image.width} x {image.height} pixels; choose another one.")
+    return image
 
 
 @contextmanager
-def unpacked(picture: Image.Image, side: int | None = None) -> Iterator[None]:
+def unpacked(image: Image.Image, side: int | None = None) -> Iterator[None]:
     """Unpack the pixels of the first frame; inside the block its bytes are taken from the budget.
 
     Args:
@@ -107,63 +107,63 @@ def unpacked(picture: Image.Image, side: int | None = None) -> Iterator[None]:
     Raises:
         UndecodableError: too many bytes, damaged or cut short.
     """
-    width, height = picture.size
-    if side is not None and picture.format in ("JPEG", "MPO"):
-        picture.draft(None, (side, side))  # the decoder skips frequencies that the resize would throw away
-    needed = unpacked_bytes(picture, width * height)
+    width, height = image.size
+    if side is not None and image.format in ("JPEG", "MPO"):
+        image.draft(None, (side, side))  # the decoder skips frequencies that the resize would throw away
+    needed = unpacked_bytes(image, width * height)
     if needed > BUDGET:
         raise UndecodableError(
-            f"This picture of {width:,} x {height:,} pixels ({picture.format}, {picture.mode}) takes "
+            f"This image of {width:,} x {height:,} pixels ({image.format}, {image.mode}) takes "
             f"{needed / 1e6:,.0f} MB to unpack, above {BUDGET / 1e6:,.0f} MB. Shrink it first."
         )
     if needed < _SMALL:
-        _load(picture)
+        _load(image)
         yield
         return
     with _BUDGET.hold(needed):
-        _load(picture)
+        _load(image)
         yield
 
 
-def unpacked_bytes(picture: Image.Image, pixels: int) -> int:
+def unpacked_bytes(image: Image.Image, pixels: int) -> int:
     """Bytes at the peak of unpacking: pixels x channels x depth as they are stored, the decoder's own, and copies.
 
     Args:
-        picture: opened, not unpacked; a draft may have made it smaller.
+        image: opened, not unpacked; a draft may have made it smaller.
         pixels: of the file.
     """
-    stored = picture.width * picture.height * _STORED.get(picture.mode, 4)
-    keyed = 8 if "transparency" in picture.info else 0
-    copies = picture.width * picture.height * max(_COPIES.get(picture.mode, 0), keyed)
-    return stored + copies + _decoder_bytes(picture, pixels, stored)
+    stored = image.width * image.height * _STORED.get(image.mode, 4)
+    keyed = 8 if "transparency" in image.info else 0
+    copies = image.width * image.height * max(_COPIES.get(image.mode, 0), keyed)
+    return stored + copies + _decoder_bytes(image, pixels, stored)
 
 
-def _decoder_bytes(picture: Image.Image, pixels: int, stored: int) -> int:
-    if picture.format in ("JPEG", "MPO"):
-        return _coefficients(picture, pixels)
-    if picture.format == "TIFF":
-        # A strip may be the whole picture, a tile may be larger than the picture; a turned picture is stored twice.
-        tags = picture.tag_v2
+def _decoder_bytes(image: Image.Image, pixels: int, stored: int) -> int:
+    if image.format in ("JPEG", "MPO"):
+        return _coefficients(image, pixels)
+    if image.format == "TIFF":
+        # A strip may be the whole image, a tile may be larger than the image; a turned image is stored twice.
+        tags = image.tag_v2
         bits = sum(int(depth) for depth in tags.get(258, (1,))) or 1
         tile = int(tags.get(322, 0)) * int(tags.get(323, 0))
-        return stored + (max(pixels, tile) * max(bits, 8 * _STORED.get(picture.mode, 4)) + 7) // 8
-    return pixels * _DECODERS.get(str(picture.format), 0)
+        return stored + (max(pixels, tile) * max(bits, 8 * _STORED.get(image.mode, 4)) + 7) // 8
+    return pixels * _DECODERS.get(str(image.format), 0)
 
 
-def _coefficients(picture: Image.Image, pixels: int) -> int:
+def _coefficients(image: Image.Image, pixels: int) -> int:
     """Bytes of a JPEG's coefficients: a file of several scans is held whole, whatever size is asked for."""
-    layers = picture.layer
-    data = picture.fp.getbuffer() if isinstance(picture.fp, io.BytesIO) else b""
-    scan = picture.fp.tell() - 8 - 2 * len(layers)  # where the marker of a scan of all channels stands
+    layers = image.layer
+    data = image.fp.getbuffer() if isinstance(image.fp, io.BytesIO) else b""
+    scan = image.fp.tell() - 8 - 2 * len(layers)  # where the marker of a scan of all channels stands
     in_one_scan = bytes(data[scan : scan + 2]) == b"\xff\xda"
-    if in_one_scan and not picture.info.get("progressive"):
+    if in_one_scan and not image.info.get("progressive"):
         return 0
     widest = max(across for _, across, _, _ in layers) * max(down for _, _, down, _ in layers)
     return 2 * pixels * sum(across * down for _, across, down, _ in layers) // max(1, widest)
 
 
-def _load(picture: Image.Image) -> None:
+def _load(image: Image.Image) -> None:
     try:
-        picture.load()
+        image.load()
     except Exception as error:
-        raise UndecodableError(f"This picture is damaged or cut short and cannot be unpacked ({error}).") from error
+        raise UndecodableError(f"This image is damaged or cut short and cannot be unpacked ({error}).") from error

@@ -1,11 +1,11 @@
-"""What the machine allows: where decoded images are kept, how much memory and disk they may take.
+"""What the machine allows: where the disk cache is, how much memory and disk it may take.
 
 Everything here comes from the environment, because it belongs to the machine and not to a run.
 
-    RANKSCOPE_CACHE         folder for decoded images, or ``off``; default ``~/.cache/rankscope``
+    RANKSCOPE_CACHE         folder of the disk cache, or ``off``; default ``~/.cache/rankscope``
     RANKSCOPE_CACHE_GB      its bound, default 20
     RANKSCOPE_MEMORY_GB     decoded images held in memory, default min(4, half of what is free); above it: memory map
-    RANKSCOPE_DOWNLOAD_GB   largest Hub set that is downloaded, and the most that a set may unpack to, default 20
+    RANKSCOPE_DOWNLOAD_GB   most that is downloaded of a dataset, and most that it may unpack to, default 20
     RANKSCOPE_RUN_GB        estimated memory of a run that strangers start, default 4; one's own runs are not limited
 """
 
@@ -18,13 +18,12 @@ from trainers.data import access
 from trainers.errors import DataError
 
 GB = 1_000_000_000
-_OFF = {"off", "0", "no", "none", "false"}
 
 
 def cache_folder() -> Path | None:
-    """The folder for decoded images, not necessarily made yet; None: keep nothing on disk."""
+    """The folder of the disk cache, not necessarily made yet; None: keep nothing on disk."""
     value = os.environ.get("RANKSCOPE_CACHE", "").strip()
-    if value.lower() in _OFF:
+    if value.lower() in access.OFF:
         return None
     return Path(value).expanduser() if value else Path.home() / ".cache" / "rankscope"
 
@@ -51,16 +50,16 @@ def memory_bytes() -> int:
 
 def free_memory() -> int:
     """Bytes of memory that can be had now, as far as the system says; a container's own limit counts."""
-    found = []
+    free = []
     meminfo, limit = Path("/proc/meminfo"), Path("/sys/fs/cgroup/memory.max")
     if meminfo.exists():
         lines = [line for line in meminfo.read_text().splitlines() if line.startswith("MemAvailable:")]
-        found += [int(line.split()[1]) * 1024 for line in lines]
+        free += [int(line.split()[1]) * 1024 for line in lines]
     if limit.exists() and limit.read_text().strip().isdigit():
-        found.append(int(limit.read_text()))
-    if not found and hasattr(os, "sysconf"):
-        found.append(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
-    return min(found, default=8 * GB)
+        free.append(int(limit.read_text()))
+    if not free and hasattr(os, "sysconf"):
+        free.append(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
+    return min(free, default=8 * GB)
 
 
 def _number(name: str, default: float) -> float:
@@ -70,5 +69,5 @@ def _number(name: str, default: float) -> float:
     except ValueError:
         value = -1.0
     if not 0 <= value < 1e6:
-        raise DataError(f"{name} needs a number of gigabytes; {text!r} came. Change or unset it.")
+        raise DataError(f"{name} needs a number of gigabytes; got {text!r}. Change or unset it.")
     return value

@@ -1,4 +1,4 @@
-"""What a source string means: a folder or zip file of this machine, or a Hub set. Nothing is opened before that."""
+"""What a source string means: a folder or zip file of this machine, or a Hub dataset. Nothing is opened before that."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _REVISION = re.compile(r"[A-Za-z0-9][\w./\-]{0,199}")
 
 @dataclass(frozen=True, kw_only=True)
 class Origin:
-    """Where a set lives: ``folder`` (a directory or a zip file) or ``hub`` (an id); exactly one is not None."""
+    """Where a dataset lives: ``folder`` (a directory or a zip file) or ``hub`` (an id); exactly one is not None."""
 
     folder: Path | None = None
     hub: str | None = None
@@ -44,7 +44,7 @@ def resolve(source: str) -> Origin:
         return _folder(text)
     if not _HUB_ID.fullmatch(hub) or ".." in hub or "--" in hub or hub.endswith((".git", ".", "-")):
         raise DataError(
-            f"A catalogue name, a folder or a Hub id such as uoft-cs/cifar100 was needed; {source[:120]!r} came."
+            f"A catalogue name, a folder or a Hub id such as uoft-cs/cifar100 was needed; got {source[:120]!r}."
         )
     if here:
         raise DataError(f"{hub!r} is also a folder here. Rename that folder, or give its full path to open it.")
@@ -59,10 +59,10 @@ def check_reference(subset: str | None, revision: str | None) -> None:
     """
     if subset is not None and (len(subset) > 200 or ".." in subset or subset.startswith(("/", "~")) or "\\" in subset):
         raise DataError(
-            f"A subset name was needed; {subset[:120]!r} came. The set's page on the Hub lists its subsets."
+            f"A subset name was needed; got {subset[:120]!r}. The dataset's page on the Hub lists its subsets."
         )
     if revision is not None and (not _REVISION.fullmatch(revision) or ".." in revision):
-        raise DataError(f"A commit, branch or tag was needed; {revision[:120]!r} came.")
+        raise DataError(f"A commit, branch or tag was needed; got {revision[:120]!r}.")
 
 
 def _is_path(text: str) -> bool:

@@ -28,8 +28,8 @@ def check_source(source: str) -> None:
         DataError: it may not be opened.
     """
     from trainers.data import SOURCES, access
-    from trainers.data.captioned.loader import is_drawn
+    from trainers.data.captioned.loader import named
     from trainers.data.sources import resolve
 
-    if access.restricted() and source not in SOURCES and not is_drawn(source):
+    if access.restricted() and source not in SOURCES and named(source) is None:
         resolve(source)

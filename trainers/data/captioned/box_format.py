@@ -1,4 +1,4 @@
-"""Which four numbers a set writes for a box, found by looking at them."""
+"""Which four numbers a dataset writes for a box, found by looking at them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _SLACK = 1.5  # pixels a box may stick out by rounding
 
 @dataclass(frozen=True, kw_only=True)
 class BoxReading:
-    """How boxes are read. ``unit``: values are shares of the photo, 0 to 1, instead of pixels."""
+    """How boxes are read. ``unit``: values are shares of the image, 0 to 1, instead of pixels."""
 
     format: BoxFormat
     unit: bool
@@ -28,7 +28,7 @@ def decide(boxes: np.ndarray, sizes: np.ndarray, areas: np.ndarray | None = None
 
     Args:
         boxes: float64 ``[N, 4]``.
-        sizes: float64 ``[N, 2]``, width and height of each box's photo; 0 where unknown.
+        sizes: float64 ``[N, 2]``, width and height of each box's image; 0 where unknown.
         areas: float64 ``[N]``, areas of the objects, which no box is smaller than; None or NaN where unknown.
     """
     fine = np.isfinite(boxes).all(axis=1)
@@ -47,7 +47,7 @@ def decide(boxes: np.ndarray, sizes: np.ndarray, areas: np.ndarray | None = None
         turned |= known & ((c - a) * (d - b) < 0.98 * areas - slack)
     format_: BoxFormat = "xyxy" if turned.sum() < beyond.sum() else "xywh"
     words = {"xyxy": "two corners", "xywh": "a corner, width and height"}[format_]
-    share = ", as shares of the photo" if unit else ""
+    share = ", as shares of the image" if unit else ""
     wrong = int(min(turned.sum(), beyond.sum())) if len(boxes) else 0
     note = f"Boxes are read as {words}{share}: {wrong} of {len(boxes)} boxes do not fit that reading."
     return BoxReading(format=format_, unit=unit, note=note)

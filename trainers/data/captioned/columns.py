@@ -1,4 +1,4 @@
-"""Which columns of a set hold captions, boxes, classes and image ids, and their cells as plain lists."""
+"""Which columns of a dataset hold captions, boxes, classes and image ids, and their cells as plain lists."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _IDS = ("image_id", "cocoid", "coco_id", "img_id", "imgid", "id", "filename", "f
 
 @dataclass(frozen=True, kw_only=True)
 class SceneColumns:
-    """Column names, each None (or empty) if the set has none.
+    """Column names, each None (or empty) if the dataset has none.
 
     Attributes:
         captions: one column of texts or lists, or several of one text each.
@@ -46,36 +46,36 @@ def find_columns(table: ArrowTable) -> SceneColumns:
     single = [name for name in features if _CAPTIONS.fullmatch(name.lower()) and name not in images]
     captions = tuple(name for _, name in numbered) or tuple(single[:1])
     lowered = {name.lower(): name for name in features}
-    found = {"objects": None, "box": None, "class": None, "names": ()}
+    objects = {"objects": None, "box": None, "class": None, "names": ()}
     for column, feature in {**features, "": dict(features)}.items():
         inner = _struct(feature)
         box = next((name for name in _BOXES if name in (inner or ())), None)
-        if box is not None and found["box"] is None:
+        if box is not None and objects["box"] is None:
             key = next((name for name in _CLASSES if name in inner), None)
-            found = {"objects": column or None, "box": box, "class": key, "names": _names(inner.get(key))}
+            objects = {"objects": column or None, "box": box, "class": key, "names": _names(inner.get(key))}
     return SceneColumns(
         image=images[0] if images else None,
         image_id=next((lowered[name] for name in _IDS if name in lowered), None),
         captions=captions,
-        objects=found["objects"],
-        box_key=found["box"],
-        class_key=found["class"],
-        names=found["names"],
+        objects=objects["objects"],
+        box_key=objects["box"],
+        class_key=objects["class"],
+        names=objects["names"],
     )
 
 
 def captions_of(cells: Sequence[Any]) -> tuple[str, ...]:
-    """Sentences in the caption cells of one row: texts, lists of texts, or structs with a ``raw`` or ``caption``."""
-    found: list[str] = []
+    """Captions in the caption cells of one row: texts, lists of texts, or structs with a ``raw`` or ``caption``."""
+    texts: list[str] = []
     for cell in cells:
         if isinstance(cell, str):
-            found.append(cell)
+            texts.append(cell)
         elif isinstance(cell, dict):
             inner = next((cell[name] for name in ("raw", "caption", "text") if name in cell), None)
-            found.extend(captions_of(inner if isinstance(inner, list) else [inner]))
+            texts.extend(captions_of(inner if isinstance(inner, list) else [inner]))
         elif isinstance(cell, (list, tuple)):
-            found.extend(captions_of(cell))
-    return tuple(text.strip() for text in found if text and text.strip())
+            texts.extend(captions_of(cell))
+    return tuple(text.strip() for text in texts if text and text.strip())
 
 
 def objects_of(cell: Any, columns: SceneColumns) -> list[tuple[list[float], str, float]]:
@@ -89,12 +89,12 @@ def objects_of(cell: Any, columns: SceneColumns) -> list[tuple[list[float], str,
         rows = list(zip(boxes, classes, areas, strict=False))
     else:
         rows = [(one.get(columns.box_key), one.get(columns.class_key), one.get("area")) for one in cell or [] if one]
-    found = []
+    objects = []
     for box, label, area in rows:
         name = _class_name(label, columns.names)
         if name and box is not None and len(box) == 4 and all(value is not None for value in box):
-            found.append(([float(value) for value in box], name, math.nan if area is None else float(area)))
-    return found
+            objects.append(([float(value) for value in box], name, math.nan if area is None else float(area)))
+    return objects
 
 
 def _class_name(label: Any, names: tuple[str, ...]) -> str | None:

@@ -1,276 +1,85 @@
-"""Photos with sentences and objects: COCO-like sets through ``datasets``, and folders as their authors hand them out.
+"""Any captioned dataset by its source: the catalogue entry that is named, or the first that recognises it.
 
-from trainers.data.captioned.loader import load_scenes
-scenes = load_scenes("path/to/set").splits["test"]
+from trainers.data.captioned.loader import load_captioned
+scenes = load_captioned("path/to/dataset").splits["test"]
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
 from typing import Any
 
-import numpy as np
-
-from trainers.config import DataChoice, SceneChoice
-from trainers.data import decode
+from trainers.config import SceneChoice
 from trainers.data.base import Progress, silent
-from trainers.data.captioned.box_format import BoxFormat, BoxReading, corners, decide
-from trainers.data.captioned.coco_folder import is_coco, read_coco
-from trainers.data.captioned.columns import SceneColumns, captions_of, find_columns, objects_of
-from trainers.data.captioned.flickr_entities import is_entities, read_entities
-from trainers.data.captioned.scenes import Scene, SceneSet
-from trainers.data.image_file import UndecodableError
-from trainers.data.labelled.loader import open_source
-from trainers.data.labelled.opening import Opened
-from trainers.data.labelled.table import ArrowTable, Table
+from trainers.data.captioned.base import CaptionedDescriptor, CaptionedRequest
+from trainers.data.captioned.datasets import CAPTIONED
+from trainers.data.captioned.scenes import SceneSet
 from trainers.data.sources import resolve
-from trainers.data.synthetic.scenes import DrawnScenes, drawn_scenes
 from trainers.errors import DataError
 from trainers.parameters import make
 
-DRAWN = "drawn_scenes"
-_SHARES = ("bias", "mention")
-_LOOKED_AT = 1000  # photos whose boxes decide how boxes are read
 
-
-def load_scenes(
+def load_captioned(
     source: str,
     *,
     captions_from: str | None = None,
-    box_format: BoxFormat | None = None,
     limit: int | None = None,
     progress: Progress | None = None,
 ) -> SceneSet:
-    """Load photos with sentences, and boxes where there are any.
+    """Load images with captions, and boxes where there are any.
 
     Args:
-        source: ``drawn_scenes``, or with settings ``drawn_scenes:bias=0.7,mention=0.9``; a folder or a Hub id with
-            photos; a COCO folder (``annotations/instances_*.json``) or a Flickr30k Entities folder (``Sentences``,
+        source: ``drawn_scenes``, or with parameters ``drawn_scenes:bias=0.7,mention=0.9``; a folder or a Hub id with
+            images; a COCO folder (``annotations/instances_*.json``) or a Flickr30k Entities folder (``Sentences``,
             ``Annotations``).
-        captions_from: another set with the sentences of the same photos, joined by image id; None: the same set.
-        box_format: ``xywh`` or ``xyxy``; None: decided by looking.
-        limit: at most so many photos of each split.
+        captions_from: another dataset with the captions of the same images, joined by image id; None: the same one.
+        limit: at most so many images of each split.
         progress: told what is being read.
 
     Raises:
         DataError: with the reason and what to do.
     """
-    report = progress or silent
-    if is_drawn(source):
-        return drawn_scenes(drawn_settings(source), limit)
-    folder = resolve(source).folder
-    if folder is not None and folder.is_dir():
-        for is_it, read in ((is_coco, read_coco), (is_entities, read_entities)):
-            if is_it(folder):
-                return read(folder, limit, report)
-    report(f"Opening {source}", 0.0)
-    opened, tables = _tables(source, report)
-    columns = {name: find_columns(table) for name, table in tables.items()}
-    joined: Mapping[str, tuple[str, ...]] = {}
-    if captions_from is not None:
-        report(f"Reading sentences of {captions_from}", 0.5)
-        joined = _captions_by_id(captions_from, report, _ids(tables, columns, limit))
-    _check(source, columns, joined if captions_from is not None else None)
-    report("reading captions and boxes", 0.9)
-    parts = {
-        name: list(_rows(table, columns[name], joined, _first(table, limit)))
-        for name, table in tables.items()
-        if len(table)
-    }
-    reading = _reading([row for rows in parts.values() for row in rows], box_format)
-    splits = {name: tuple(row.scene(reading) for row in rows) for name, rows in parts.items()}
-    return SceneSet(
-        title=opened.title,
-        licence=opened.licence,
-        splits=splits,
-        classes=_classes(columns, splits),
-        notes=_notes(splits, reading, captions_from),
+    descriptor, folder, made = named(source), None, parameters_of(source)
+    if descriptor is None:
+        folder = resolve(source).folder
+        descriptor = next(each for each in CAPTIONED.values() if each.recognises(folder))
+    return descriptor.load(
+        CaptionedRequest(
+            source=source,
+            folder=folder,
+            parameters=made,
+            captions_from=captions_from,
+            limit=limit,
+            progress=progress or silent,
+        )
     )
 
 
+def named(source: str) -> CaptionedDescriptor | None:
+    """The dataset that is made here and that a source names, with parameters or without; None: it names none."""
+    descriptor = CAPTIONED.get(source.strip().partition(":")[0])
+    return descriptor if descriptor is not None and descriptor.synthetic else None
+
+
 def open_scenes(choice: SceneChoice, progress: Progress) -> SceneSet:
-    """The images of a choice, see :func:`load_scenes`."""
-    return load_scenes(choice.source, captions_from=choice.captions_from, limit=choice.limit, progress=progress)
+    """The images of a choice, see :func:`load_captioned`."""
+    return load_captioned(choice.source, captions_from=choice.captions_from, limit=choice.limit, progress=progress)
 
 
-def is_drawn(source: str) -> bool:
-    """Whether a source names the drawn scenes, with settings or without."""
-    return source.strip().partition(":")[0] == DRAWN
-
-
-def drawn_settings(source: str) -> DrawnScenes:
-    """The settings that a source such as ``drawn_scenes:bias=0.7`` names.
+def parameters_of(source: str) -> Any:
+    """The checked parameters of a dataset that is made here, ``bias=0.7,mention=0.9`` behind a colon; else None.
 
     Raises:
-        DataError: it cannot be read.
-        ParameterError: a setting is unknown or out of range.
+        DataError: they cannot be read.
+        ParameterError: one is unknown or out of range.
     """
+    descriptor = named(source)
+    if descriptor is None or descriptor.parameters is None:
+        return None
     values: dict[str, float] = {}
     for part in filter(None, source.strip().partition(":")[2].split(",")):
         name, _, text = part.partition("=")
         try:
-            number = float(text)
+            values[name.strip()] = float(text)
         except ValueError as error:
-            raise DataError(f"Settings of the drawn scenes look like bias=0.7; {part[:40]!r} came.") from error
-        values[name.strip()] = int(number) if number.is_integer() and name.strip() not in _SHARES else number
-    return make(DrawnScenes, values, "Drawn scenes")
-
-
-@dataclass(frozen=True, kw_only=True)
-class _Row:
-    """A scene whose boxes are not read yet."""
-
-    plain: Scene
-    objects: list[tuple[list[float], str, float]]
-
-    def scene(self, reading: BoxReading | None) -> Scene:
-        if reading is None:
-            return self.plain
-        width, height = self.plain.width, self.plain.height
-        return replace(
-            self.plain,
-            boxes=tuple(corners(box, reading, width, height) for box, _, _ in self.objects),
-            classes=tuple(name for _, name, _ in self.objects),
-        )
-
-
-def _tables(source: str, report: Progress) -> tuple[Opened, dict[str, ArrowTable]]:
-    opened = open_source(DataChoice(source=source))
-    splits = opened.read(report).tables
-    tables = {name: table for name, table in splits.items() if isinstance(table, ArrowTable)}
-    if not tables:
-        raise DataError(f"{source!r} is a folder of plain images without sentences. Give a set with a caption column.")
-    return opened, tables
-
-
-def _first(table: ArrowTable, limit: int | None) -> int:
-    """How many rows of a split are listed at all."""
-    return len(table) if limit is None else min(len(table), limit)
-
-
-def _ids(tables: Mapping[str, ArrowTable], columns: Mapping[str, SceneColumns], limit: int | None) -> set[str]:
-    """Ids of the photos that are read."""
-    named = [(table, columns[name].image_id) for name, table in tables.items()]
-    return {_id(value) for table, ids in named if ids for value in table.values(ids, _first(table, limit))}
-
-
-def _captions_by_id(source: str, report: Progress, wanted: set[str]) -> dict[str, tuple[str, ...]]:
-    """Sentences of the wanted photos only: the other set may be far larger."""
-    found: dict[str, tuple[str, ...]] = {}
-    for table in _tables(source, report)[1].values():
-        columns = find_columns(table)
-        if columns.image_id is None or not columns.captions:
-            raise DataError(
-                f"{source!r} needs an image id and a caption column to be joined; its columns are "
-                f"{', '.join(table.kinds)}."
-            )
-        for rows in table.lists([columns.image_id, *columns.captions]):
-            for number, *row in rows:
-                if _id(number) in wanted:
-                    found[_id(number)] = found.get(_id(number), ()) + captions_of(row)
-    return found
-
-
-def _check(source: str, columns: Mapping[str, SceneColumns], joined: Mapping[str, Any] | None) -> None:
-    for split, found in columns.items():
-        if found.image is None:
-            raise DataError(f"{source!r} has no image column in split {split!r}; give a set with photos.")
-        if joined is None and not found.captions:
-            raise DataError(
-                f"{source!r} has no caption column in split {split!r}. Name a second set with the sentences of the "
-                "same photos; the two are joined by image id."
-            )
-        if joined is not None and found.image_id is None:
-            raise DataError(
-                f"{source!r} has no image id column in split {split!r}, so sentences cannot be joined to it."
-            )
-
-
-def _rows(table: ArrowTable, columns: SceneColumns, joined: Mapping[str, tuple[str, ...]], count: int) -> Any:
-    ids = table.values(columns.image_id, count) if columns.image_id else range(count)
-    own = list(zip(*(table.values(name, count) for name in columns.captions), strict=True)) or [()] * count
-    objects = _object_cells(table, columns, count)
-    sizes = [table.values(name, count) if name in table.kinds else [0] * count for name in ("width", "height")]
-    for row, number in enumerate(ids):
-        image_id = _id(number)
-        load = _loader(table, str(columns.image), row)
-        width, height = int(sizes[0][row] or 0), int(sizes[1][row] or 0)
-        listed = objects_of(objects[row], columns) if columns.box_key else []
-        if listed and not (width and height):
-            width, height = _size(load())
-        plain = Scene(
-            image_id=image_id,
-            load=load,
-            captions=joined.get(image_id, ()) if joined else captions_of(own[row]),
-            boxes=(),
-            classes=(),
-            width=width,
-            height=height,
-        )
-        yield _Row(plain=plain, objects=listed)
-
-
-def _object_cells(table: ArrowTable, columns: SceneColumns, count: int) -> list[Any]:
-    if columns.box_key is None:
-        return []
-    if columns.objects is not None:
-        return table.values(columns.objects, count)
-    keys = [key for key in (columns.box_key, columns.class_key) if key is not None]
-    return [
-        dict(zip(keys, cells, strict=True)) for cells in zip(*(table.values(key, count) for key in keys), strict=True)
-    ]
-
-
-def _loader(table: Table, column: str, row: int) -> Callable[[], bytes | None]:
-    return lambda: table.pictures(column, np.array([row]))[0]
-
-
-def _size(data: bytes | None) -> tuple[int, int]:
-    try:
-        return decode.header(data or b"")[:2]
-    except UndecodableError:
-        return 0, 0
-
-
-def _reading(rows: list[_Row], wanted: BoxFormat | None) -> BoxReading | None:
-    looked = [row for row in rows if row.objects][:_LOOKED_AT]
-    if not looked:
-        return None
-    boxes = np.array([box for row in looked for box, _, _ in row.objects])
-    sizes = np.array([(row.plain.width, row.plain.height) for row in looked for _ in row.objects], dtype=np.float64)
-    areas = np.array([area for row in looked for _, _, area in row.objects])
-    found = decide(boxes, sizes, areas)
-    if wanted not in (None, "xywh", "xyxy"):
-        raise DataError(f"Boxes are 'xywh' or 'xyxy'; {wanted!r} came.")
-    return found if wanted is None else replace(found, format=wanted, note=f"Boxes are read as {wanted}, as asked.")
-
-
-def _classes(columns: Mapping[str, SceneColumns], splits: Mapping[str, tuple[Scene, ...]]) -> tuple[str, ...]:
-    listed = dict.fromkeys(name for found in columns.values() for name in found.names)
-    seen = {name for scenes in splits.values() for scene in scenes for name in scene.classes}
-    return tuple(listed) or tuple(sorted(seen))
-
-
-def _notes(
-    splits: Mapping[str, tuple[Scene, ...]], reading: BoxReading | None, captions_from: str | None
-) -> tuple[str, ...]:
-    scenes = [scene for part in splits.values() for scene in part]
-    silent_ones = sum(not scene.captions for scene in scenes)
-    bare = sum(not scene.boxes for scene in scenes)
-    notes = [reading.note] if reading is not None else ["This set has no boxes: draw them, or brush the object."]
-    if captions_from is not None:
-        notes.append(f"Sentences of {len(scenes) - silent_ones} of {len(scenes)} photos were found in {captions_from}.")
-    elif silent_ones:
-        notes.append(f"{silent_ones} photos have no sentence.")
-    if reading is not None and bare:
-        notes.append(f"{bare} photos have no box.")
-    return tuple(notes)
-
-
-def _id(value: Any) -> str:
-    """Ids as text; a file name stands for the number it ends on, as COCO's do."""
-    text = str(value).strip()
-    stem = text.rsplit("/", 1)[-1].rsplit(".", 1)[0] if not text.isdigit() else text
-    number = stem.rsplit("_", 1)[-1]
-    return str(int(number)) if number.isdigit() else stem
+            raise DataError(f"Parameters of {descriptor.title} look like bias=0.7; got {part[:40]!r}.") from error
+    return make(descriptor.parameters, values, descriptor.title)

@@ -1,4 +1,4 @@
-"""A photo with sentences and objects, as every caption source hands it over."""
+"""An image with captions and objects, as every caption source hands it over."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from trainers.errors import DataError
 
 Box = tuple[float, float, float, float]
-_ASK = ("test", "val", "dev")  # beginnings: COCO's own splits are called val2017 and train2017
+_TEST = ("test", "val", "dev")  # beginnings: COCO's own splits are called val2017 and train2017
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -17,7 +17,7 @@ class NamedPhrase:
 
     Attributes:
         start, end: in characters.
-        classes: the classes it names, at least one, in the set's order.
+        classes: the classes it names, at least one, in the dataset's order.
         annotated: whether people marked it; else it was found by rule, and its edges may be off by a word.
     """
 
@@ -29,16 +29,16 @@ class NamedPhrase:
 
 @dataclass(frozen=True, kw_only=True)
 class Scene:
-    """One photo.
+    """One image.
 
     Attributes:
-        image_id: as the set names it.
+        image_id: as the dataset names it.
         load: gives the encoded image, None if it cannot be had; called only when the pixels are needed.
-        captions: sentences about it.
-        boxes: x0, y0, x1, y1 in pixels of the upright original; corners as the set has them, not yet cleaned.
+        captions: texts that describe it.
+        boxes: x0, y0, x1, y1 in pixels of the upright original; corners as the dataset has them, not yet cleaned.
         classes: one name per box.
         phrases: for each caption the phrases that are annotated with a class; empty: the captions are not annotated.
-        width, height: of the original, 0 if the set does not say.
+        width, height: of the original, 0 if the dataset does not say.
         without: PNG of the same scene without some classes; only drawn scenes can be drawn again.
     """
 
@@ -55,12 +55,12 @@ class Scene:
 
 @dataclass(frozen=True, kw_only=True)
 class SceneSet:
-    """A set of photos with sentences.
+    """A dataset of images with captions.
 
     Attributes:
         title, licence: as its card says.
-        splits: split name to photos.
-        classes: object class names in the set's order.
+        splits: split name to images.
+        classes: object class names in the dataset's order.
         notes: plain sentences about decisions and losses.
         words: class to words, or to classes of the word table, that stand for it in sentences without annotation.
     """
@@ -74,27 +74,27 @@ class SceneSet:
 
     @property
     def test_split(self) -> str:
-        """The split that asks: one named like test, validation or dev, else the last with photos.
+        """The split to evaluate on: one named like test, validation or dev, else the last with images.
 
         Raises:
-            DataError: the set has no photo.
+            DataError: the dataset has no image.
         """
         filled = self._filled()
-        return next((name for kind in _ASK for name in filled if name.lower().startswith(kind)), filled[-1])
+        return next((name for kind in _TEST for name in filled if name.lower().startswith(kind)), filled[-1])
 
     @property
     def train_split(self) -> str:
-        """The split to train on: one named like train, else one that does not ask, else the only one.
+        """The split to train on: one named like train, else one that is not for testing, else the only one.
 
         Raises:
-            DataError: the set has no photo.
+            DataError: the dataset has no image.
         """
         filled = self._filled()
         others = [name for name in filled if name != self.test_split] or filled
         return next((name for name in others if name.lower().startswith("train")), others[0])
 
     def _filled(self) -> list[str]:
-        found = [name for name, scenes in self.splits.items() if scenes]
-        if not found:
-            raise DataError(f"{self.title} has no photo.")
-        return found
+        filled = [name for name, scenes in self.splits.items() if scenes]
+        if not filled:
+            raise DataError(f"{self.title} has no image.")
+        return filled

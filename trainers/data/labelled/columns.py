@@ -22,7 +22,7 @@ _NOT_LABEL = re.compile(
     r"score|count|drawer|image_?id|img_?id|imgid|row|uuid|lat|lon|captured)([_/\-. ]|$)"
 )
 MOST_COLUMNS = 64
-"""Columns of a set that are looked at as labels."""
+"""Columns of a dataset that are looked at as labels."""
 _MOST_CELLS = 50_000_000  # of all of them together, each held as a number of eight bytes
 _LISTED = 30  # names in a sentence
 _GLANCE = 20_000  # rows that mostly show already that one column does not determine another
@@ -55,16 +55,16 @@ def image_column(table: Table, wanted: str | None) -> str:
     Raises:
         DataError: there is none, or the wanted column holds no images.
     """
-    found = [name for name, kind in table.kinds.items() if kind == "image"]
+    images = [name for name, kind in table.kinds.items() if kind == "image"]
     columns = listed(table.kinds)
     if wanted is not None:
-        if wanted in found:
+        if wanted in images:
             return wanted
         raise DataError(f"An image column was needed; {wanted!r} holds no images. The columns are: {columns}.")
-    if not found:
-        raise DataError(f"This set has no image column. Its columns are: {columns}. Pick a set with images in it.")
-    named = [name for known in _IMAGE_NAMES for name in found if name.lower() == known]
-    return (named or found)[0]
+    if not images:
+        raise DataError(f"This dataset has no image column. Its columns are: {columns}. Choose one with images.")
+    named = [name for known in _IMAGE_NAMES for name in images if name.lower() == known]
+    return (named or images)[0]
 
 
 def join(tables: Sequence[Table], column: str) -> Codes:
@@ -128,7 +128,7 @@ def chain(columns: Sequence[LabelColumn], codes: dict[str, Codes]) -> tuple[str,
     """The longest chain of likely columns, finest first, in which each determines the next; if several are, the one
     with most columns called labels, classes, categories and the like.
 
-    Columns that say the same in other words (a number and its name) count once. If the set has typed class columns,
+    Columns that say the same in other words (a number and its name) count once. If the dataset has typed class columns,
     or columns called labels, then free text and numbers of other names do not compete with them.
     """
     likely = [column for column in columns if column.likely]
@@ -158,7 +158,7 @@ def label_kinds(table: Table) -> dict[str, Kind]:
 def candidates(tables: Sequence[Table]) -> tuple[dict[str, Kind], int]:
     """The columns of all tables that are looked at as labels, in order, and how many others are left unread.
 
-    Where there are more than :data:`MOST_COLUMNS`, or fewer where the set has many rows, typed class columns come
+    Where there are more than :data:`MOST_COLUMNS`, or fewer where the dataset has many rows, typed class columns come
     first, then those called labels, then those that are not called something else.
     """
     kinds = label_kinds(tables[0])
@@ -171,9 +171,9 @@ def candidates(tables: Sequence[Table]) -> tuple[dict[str, Kind], int]:
 
 def listed(names: Iterable[str]) -> str:
     """Column names in a sentence; the first of them where there are many."""
-    found = list(names)
-    more = f" and {len(found) - _LISTED:,} more" if len(found) > _LISTED else ""
-    return (", ".join(found[:_LISTED]) or "none") + more
+    every = list(names)
+    more = f" and {len(every) - _LISTED:,} more" if len(every) > _LISTED else ""
+    return (", ".join(every[:_LISTED]) or "none") + more
 
 
 def _promise(name: str, kind: Kind) -> int:

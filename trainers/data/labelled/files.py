@@ -1,13 +1,12 @@
 """Plain image folders and zip files: sub-folders are classes, nested sub-folders are a class tree.
 
-photos/apple/1.jpg              one level:  class
-photos/fruit/apple/1.jpg        two levels: class = apple, group = fruit
-photos/train/fruit/apple/1.jpg  the same, with splits
+images/apple/1.jpg              one level:  class
+images/fruit/apple/1.jpg        two levels: class = apple, group = fruit
+images/train/fruit/apple/1.jpg  the same, with splits
 """
 
 from __future__ import annotations
 
-import hashlib
 import os
 import re
 import zipfile
@@ -19,6 +18,7 @@ from typing import Literal, Protocol
 
 import numpy as np
 
+from trainers.data.cache import content_key
 from trainers.data.image_file import LARGEST_FILE, SUFFIXES
 from trainers.data.labelled.splits import rank_as_test
 from trainers.data.labelled.table import Codes, Kind, Table, encode
@@ -64,7 +64,7 @@ class FileTable(Table):
     def sizes(self, column: str, rows: np.ndarray) -> np.ndarray:
         return np.fromiter((self._files[row].size for row in rows), dtype=np.int64, count=len(rows))
 
-    def pictures(self, column: str, rows: np.ndarray) -> list[bytes | None]:
+    def images(self, column: str, rows: np.ndarray) -> list[bytes | None]:
         files = [self._files[row] for row in rows]
         return [self._place.read(file) if file.size <= LARGEST_FILE else None for file in files]
 
@@ -156,7 +156,7 @@ def kind(place: Path) -> Literal["images", "tables"] | None:
     """
     if place.is_file():
         return "images" if zipfile.is_zipfile(place) else None
-    seen, pictures, others = 0, False, False
+    seen, images, others = 0, False, False
     for folder, inner, names in os.walk(place):
         inner[:] = sorted(name for name in inner if not _hidden(name))
         for name in names:
@@ -164,11 +164,11 @@ def kind(place: Path) -> Literal["images", "tables"] | None:
             if suffix in _TABLES or (suffix in _TEXTS and name.startswith(("metadata.", "state."))):
                 return "tables"
             others = others or suffix in _TEXTS or suffix == ".py"
-            pictures = pictures or suffix in SUFFIXES
+            images = images or suffix in SUFFIXES
             seen += 1
-        if seen > _MOST_NAMES or (pictures and Path(folder) != place and Path(folder).parent != place):
+        if seen > _MOST_NAMES or (images and Path(folder) != place and Path(folder).parent != place):
             break
-    return "images" if pictures else "tables" if others else None
+    return "images" if images else "tables" if others else None
 
 
 def scan(path: Path) -> tuple[Place, list[File]]:
@@ -183,10 +183,7 @@ def scan(path: Path) -> tuple[Place, list[File]]:
 
 def key(place: Place, files: list[File]) -> str:
     """Changes when a file is added, removed, renamed or written."""
-    text = "\n".join(f"{'/'.join(file.parts)}\t{file.size}\t{file.changed}" for file in files)
-    return hashlib.blake2b(
-        f"{place.path.resolve()}\n{text}".encode("utf-8", "surrogateescape"), digest_size=16
-    ).hexdigest()
+    return content_key([str(place.path.resolve()), *((file.parts, file.size, file.changed) for file in files)])
 
 
 def tables(place: Place, files: list[File]) -> tuple[dict[str, FileTable], tuple[str, ...]]:

@@ -1,35 +1,27 @@
-"""Decoding a whole split into one uint8 array, in memory or in a file that is mapped."""
+"""Decoding a whole split into one uint8 array, which may be mapped from a file."""
 
 from __future__ import annotations
 
-import json
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Protocol
 
 import numpy as np
-import torch
-from torch import Tensor
 
 from trainers.data.decode import header, square
 from trainers.data.image_file import UndecodableError
-
-HEADER_BYTES = 4096
-"""Room kept for the safetensors header, whose text depends on how many images turn out to be readable."""
 
 _CHUNK = 512
 _TASK = 16  # images per hand-over to a thread: small drawings decode faster than a thread changes hands
 _SMALL = 32
 _MEDIUM = 64
-
 _CHUNK_BYTES = 64_000_000
 
 
 class Fetch(Protocol):
-    """Encoded images of some rows of a set."""
+    """Encoded images of some rows of a dataset."""
 
     def __call__(self, rows: np.ndarray) -> list[bytes | None]:
         """Encoded bytes of rows, given their indices int64 [n]; None where there are none."""
@@ -39,7 +31,7 @@ class Fetch(Protocol):
 
 
 class ColourFoundError(Exception):
-    """A set that began grey holds a colour image."""
+    """A dataset that began grey holds a colour image."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,8 +39,8 @@ class Look:
     """What the headers of a few images say.
 
     Attributes:
-        side: in pixels, to read the set with.
-        grey: the set looks grey.
+        side: in pixels, to read the dataset with.
+        grey: the dataset looks grey.
         seen, readable: images that were looked at, and those among them that could be read.
     """
 
@@ -61,7 +53,7 @@ class Look:
 def look(fetch: Fetch, count: int) -> Look:
     """See up to 64 headers spread over the rows.
 
-    Pictures of up to 40 pixels, and grey drawings of up to 128, become 32; everything else 64.
+    Images of up to 40 pixels, and grey drawings of up to 128, become 32; everything else 64.
     """
     rows = np.unique(np.linspace(0, count - 1, min(count, 64)).astype(np.int64))
     sizes, greys = [], []
@@ -106,8 +98,8 @@ def decode_all(fetch: Fetch, into: np.ndarray, done: Callable[[int], None]) -> n
         into[row] = pixels  # a grey image is repeated over three channels
         good[row] = True
 
-    def fill(rows: np.ndarray, pictures: list[bytes | None]) -> None:
-        for row, data in zip(rows, pictures, strict=True):
+    def fill(rows: np.ndarray, images: list[bytes | None]) -> None:
+        for row, data in zip(rows, images, strict=True):
             fill_row(int(row), data)
 
     try:
@@ -145,23 +137,6 @@ def _chunks(fetch: Fetch, count: int) -> Iterator[np.ndarray]:
         yield from np.split(rows, np.flatnonzero(np.diff(numbers)) + 1)
 
 
-def allocate(shape: Sequence[int], path: Path | None) -> np.ndarray:
-    """An uint8 array: in memory, or mapped from a new file with room for a header before it.
-
-    Raises:
-        OSError: the disk has no room; asked for beforehand, since a full disk under a map ends the process.
-    """
-    if path is None:
-        return np.zeros(tuple(shape), dtype=np.uint8)
-    total = HEADER_BYTES + int(np.prod(shape))
-    with path.open("wb") as file:
-        if hasattr(os, "posix_fallocate"):
-            os.posix_fallocate(file.fileno(), 0, total)
-        else:
-            file.truncate(total)
-    return np.memmap(path, dtype=np.uint8, mode="r+", offset=HEADER_BYTES, shape=tuple(shape))
-
-
 def keep(images: np.ndarray, rows: np.ndarray) -> np.ndarray:
     """Move the rows (ascending indices) to the front, in place, and return that part."""
     if len(rows) == len(images):
@@ -170,30 +145,3 @@ def keep(images: np.ndarray, rows: np.ndarray) -> np.ndarray:
         if target != row:
             images[target] = images[row]
     return images[: len(rows)]
-
-
-def seal(path: Path, shape: Sequence[int]) -> None:
-    """Make the file a safetensors file with one tensor ``images`` of this shape, cutting off what lies behind it."""
-    size = int(np.prod(shape))
-    text = json.dumps({"images": {"dtype": "U8", "shape": [int(n) for n in shape], "data_offsets": [0, size]}})
-    with path.open("r+b") as file:
-        file.write((HEADER_BYTES - 8).to_bytes(8, "little") + text.encode().ljust(HEADER_BYTES - 8))
-        file.truncate(HEADER_BYTES + size)
-
-
-def read_images(path: Path, *, mapped: bool) -> Tensor:
-    """uint8 [N, C, H, W] of a sealed file, in memory or as a private map of it.
-
-    Raises:
-        ValueError, OSError, KeyError: the file is damaged.
-    """
-    with path.open("rb") as file:
-        length = int.from_bytes(file.read(8), "little")
-        if length != HEADER_BYTES - 8:
-            raise ValueError("no header")
-        shape = tuple(json.loads(file.read(length))["images"]["shape"])
-    if path.stat().st_size != HEADER_BYTES + int(np.prod(shape)):
-        raise ValueError("cut short")
-    if mapped:
-        return torch.from_numpy(np.memmap(path, dtype=np.uint8, mode="c", offset=HEADER_BYTES, shape=shape))
-    return torch.from_numpy(np.fromfile(path, dtype=np.uint8, offset=HEADER_BYTES).reshape(shape))

@@ -1,13 +1,12 @@
-"""Any folder or Hub set to :class:`LoadedData`: open, plan, decode once, keep."""
+"""Any folder or Hub dataset to :class:`LoadedData`: open, plan, decode once, keep."""
 
 from __future__ import annotations
 
-import shutil
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from pathlib import Path
+from functools import partial
 
 import numpy as np
 import torch
@@ -15,8 +14,10 @@ import torch
 from trainers.config import DataChoice
 from trainers.data import cache, settings
 from trainers.data.base import ImageSet, LoadedData, Progress, silent
+from trainers.data.cache import Draft
 from trainers.data.image_file import ACCEPTED
-from trainers.data.labelled.image_store import ColourFoundError, allocate, decode_all, keep, look, read_images, seal
+from trainers.data.labelled import stored
+from trainers.data.labelled.image_store import ColourFoundError, decode_all, keep, look
 from trainers.data.labelled.opening import Opened, open_folder
 from trainers.data.labelled.plan import Part, Plan, make_plan, settle
 from trainers.data.labelled.splits import repeated
@@ -25,12 +26,14 @@ from trainers.data.sources import check_reference, resolve
 from trainers.errors import DataError
 
 MAX_SIDE = 1024
+Complete = Callable[..., LoadedData]
+"""Makes the dataset from what decoding gives: hierarchy, parts, notes and fingerprint."""
 _PLANNED = 0.35  # share of the progress bar for opening and downloading
 
 
 @dataclass(frozen=True, kw_only=True)
 class Names:
-    """What a catalogue entry says better than the set itself; None: ask the set."""
+    """What a catalogue entry says better than the dataset itself; None: ask the dataset."""
 
     name: str | None = None
     title: str | None = None
@@ -65,36 +68,27 @@ def load_source(choice: DataChoice, progress: Progress | None = None, names: Nam
     opened = open_source(choice)
     title, licence = names.title or opened.title, names.licence or opened.licence
     label = names.name or choice.source
-    key = cache.entry_key(opened.key, replace(choice, source="", revision=None), names.levels, title, licence)
-    found = cache.read(key, label)
-    if found is not None:
+    key = cache.content_key((opened.key, replace(choice, source="", revision=None), names.levels, title, licence))
+    data = stored.read(key, label)
+    if data is not None:
         report(f"{title} is ready", 1.0)
-        return found
+        return data
     splits = opened.read(lambda text, fraction: report(text, fraction * _PLANNED))
     plan = make_plan(splits, choice, names.levels)
-    empty = LoadedData(
-        name=label,
-        title=title,
-        hierarchy=plan.hierarchy,
-        train=ImageSet(images=torch.empty(0), labels=torch.empty(0)),
-        test=ImageSet(images=torch.empty(0), labels=torch.empty(0)),
-        fingerprint="",
-        notes=plan.notes,
-        licence=licence,
-    )
-    return _decode(plan, glance(plan, choice.image_size), key, empty, report)
+    complete = partial(LoadedData, name=label, title=title, licence=licence)
+    return _decode(plan, glance(plan, choice.image_size), key, complete, report)
 
 
 def check_sizes(choice: DataChoice) -> None:
-    """Refuse sizes that no set can be read with.
+    """Refuse sizes that no dataset can be read with.
 
     Raises:
         DataError: with what is accepted.
     """
     if choice.image_size is not None and not 8 <= choice.image_size <= MAX_SIDE:
-        raise DataError(f"An image size from 8 to {MAX_SIDE} pixels was needed; {choice.image_size} came.")
+        raise DataError(f"An image size from 8 to {MAX_SIDE} pixels was needed; got {choice.image_size}.")
     if choice.max_images < 4:
-        raise DataError(f"At least 4 images per split were needed; a cap of {choice.max_images} came.")
+        raise DataError(f"At least 4 images per split were needed; got a cap of {choice.max_images}.")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -106,13 +100,13 @@ class Glance:
 
 
 def glance(plan: Plan, size: int | None) -> Glance:
-    """Look at a few images of a planned set: the last of what the look and the training both refuse.
+    """Look at a few images of a planned dataset: the last of what the look and the training both refuse.
 
     Args:
         size: the side that was asked for; None: chosen by the images.
 
     Raises:
-        DataError: not one of them can be read, or the decoded set has no room.
+        DataError: not one of them can be read, or the decoded dataset has no room.
     """
     looks = [look(_Rows(plan=plan, part=part), len(part.rows)) for part in (plan.train, plan.test)]
     total = len(plan.train.rows) + len(plan.test.rows)
@@ -120,11 +114,11 @@ def glance(plan: Plan, size: int | None) -> Glance:
         column, seen = plan.columns[0], sum(each.seen for each in looks)
         raise DataError(
             f"{seen} of {total} images in column {column!r} could not be decoded, all that were looked at. "
-            f"Choose another column, or a set of {ACCEPTED} files."
+            f"Choose another column, or a dataset of {ACCEPTED} files."
         )
-    found = Glance(side=size or max(each.side for each in looks), grey=all(each.grey for each in looks))
-    _check_room(total, 1 if found.grey else 3, found.side, kept=settings.cache_folder() is not None)
-    return found
+    seen = Glance(side=size or max(each.side for each in looks), grey=all(each.grey for each in looks))
+    _check_room(total, 1 if seen.grey else 3, seen.side, kept=settings.cache_folder() is not None)
+    return seen
 
 
 def _check_room(total: int, channels: int, side: int, *, kept: bool) -> None:
@@ -136,73 +130,78 @@ def _check_room(total: int, channels: int, side: int, *, kept: bool) -> None:
         )
 
 
-def _decode(plan: Plan, seen: Glance, key: str, data: LoadedData, report: Progress) -> LoadedData:
-    folder = cache.begin()
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # Pillow's remarks about odd files; what cannot be used is counted
+def _decode(plan: Plan, seen: Glance, key: str, complete: Complete, report: Progress) -> LoadedData:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # Pillow's remarks about odd files; what cannot be used is counted
+        with cache.draft(stored.KIND) as draft:
             try:
-                return _decode_into(folder, plan, seen, key, data, report)
+                return _decode_into(draft, plan, seen, key, complete, report)
             except OSError as error:
-                if folder is None:
+                if draft is None:
                     raise
-                shutil.rmtree(folder, ignore_errors=True)
                 note = f"The decoded images could not be kept on disk ({error.strerror or error})."
-                return _decode_into(None, plan, seen, key, replace(data, notes=(*data.notes, note)), report)
-    finally:
-        if folder is not None:
-            shutil.rmtree(folder, ignore_errors=True)
+        return _decode_into(None, replace(plan, notes=(*plan.notes, note)), seen, key, complete, report)
 
 
 def _decode_into(
-    folder: Path | None, plan: Plan, seen: Glance, key: str, data: LoadedData, report: Progress
+    draft: Draft | None, plan: Plan, seen: Glance, key: str, complete: Complete, report: Progress
 ) -> LoadedData:
-    side = seen.side
     try:
-        return _decode_as(1 if seen.grey else 3, folder, plan, side, key, data, report)
+        return _decode_as(1 if seen.grey else 3, draft, plan, seen.side, key, complete, report)
     except ColourFoundError:
-        return _decode_as(3, folder, plan, side, key, data, report)
+        return _decode_as(3, draft, plan, seen.side, key, complete, report)
 
 
 def _decode_as(
-    channels: int, folder: Path | None, plan: Plan, side: int, key: str, data: LoadedData, report: Progress
+    channels: int, draft: Draft | None, plan: Plan, side: int, key: str, complete: Complete, report: Progress
 ) -> LoadedData:
     total = len(plan.train.rows) + len(plan.test.rows)
-    needed = total * channels * side * side
-    mapped = needed > settings.memory_bytes()
-    _check_room(total, channels, side, kept=folder is not None)
-    arrays, parts, lost, alone, begun = [], [], 0, 0, 0
-    for name, part in (("train", plan.train), ("test", plan.test)):
-        path = None if folder is None else folder / f"{name}.safetensors"
-        images = allocate((len(part.rows), channels, side, side), path)
+    needed, memory = total * channels * side * side, settings.memory_bytes()
+    _check_room(total, channels, side, kept=draft is not None)
+    images, parts, lost, alone, begun = {}, [], 0, 0, 0
+    for name, part in zip(stored.PARTS, (plan.train, plan.test), strict=True):
+        shape = len(part.rows), channels, side, side
+        pixels = np.zeros(shape, np.uint8) if draft is None else draft.allocate(name, shape)
 
         def done(rows: int, begun: int = begun) -> None:
             share = (begun + rows) / total
             report(f"Decoding images: {begun + rows} of {total}", _PLANNED + (1 - _PLANNED) * share)
 
-        good = decode_all(_Rows(plan=plan, part=part), images, done)
+        good = decode_all(_Rows(plan=plan, part=part), pixels, done)
         begun += len(part.rows)
         lost += int((~good).sum())
         kept = np.flatnonzero(good)
         several = repeated(part.labels[kept, 0])
         alone += int((~several).sum())
         kept = kept[several]
-        arrays.append(keep(images, kept))
+        images[name] = keep(pixels, kept)
+        if draft is not None:
+            draft.shorten(name, len(kept))
         parts.append(part.take(kept))
-    notes = [*data.notes, *_losses(lost, alone, total, parts, plan)]
-    if mapped:
+    notes = [*plan.notes, *_losses(lost, alone, total, parts, plan)]
+    if needed > memory:
         notes.append(f"The images take {needed / settings.GB:.1f} GB and are read from disk as they are needed.")
     parts, hierarchy = settle(parts, plan.hierarchy)
-    sets = _finish(folder, arrays, parts, mapped)
-    complete = replace(
-        data,
-        hierarchy=hierarchy,
-        train=sets["train"],
-        test=sets["test"],
-        notes=tuple(notes),
-        fingerprint=cache.fingerprint(sets, hierarchy),
+    tensors = (
+        {name: torch.from_numpy(pixels) for name, pixels in images.items()} if draft is None else draft.read(memory)
     )
-    return _kept(folder, key, complete)
+    finished = {
+        name: ImageSet(
+            images=tensors[name], labels=torch.from_numpy(np.ascontiguousarray(part.labels)), before_cap=part.before_cap
+        )
+        for name, part in zip(stored.PARTS, parts, strict=True)
+    }
+    data = complete(
+        hierarchy=hierarchy,
+        train=finished["train"],
+        test=finished["test"],
+        notes=tuple(notes),
+        fingerprint=stored.fingerprint(finished, hierarchy),
+    )
+    if draft is not None:
+        with suppress(OSError):  # the images are in memory or mapped already; the next start decodes again
+            stored.commit(draft, key, data)
+    return data
 
 
 def _losses(lost: int, alone: int, total: int, parts: list[Part], plan: Plan) -> list[str]:
@@ -221,28 +220,6 @@ def _losses(lost: int, alone: int, total: int, parts: list[Part], plan: Plan) ->
     return notes
 
 
-def _finish(folder: Path | None, arrays: list[np.ndarray], parts: list[Part], mapped: bool) -> dict[str, ImageSet]:
-    sets = {}
-    for name, images, part in zip(("train", "test"), arrays, parts, strict=True):
-        labels = torch.from_numpy(np.ascontiguousarray(part.labels))
-        if folder is None:
-            tensor = torch.from_numpy(images)
-        else:
-            path, shape = folder / f"{name}.safetensors", images.shape
-            images.base.flush() if isinstance(images.base, np.memmap) else None
-            seal(path, shape)
-            tensor = read_images(path, mapped=mapped)
-        sets[name] = ImageSet(images=tensor, labels=labels, before_cap=part.before_cap)
-    return sets
-
-
-def _kept(folder: Path | None, key: str, data: LoadedData) -> LoadedData:
-    if folder is not None:
-        with suppress(OSError):  # the images are in memory or mapped already; the next start decodes again
-            cache.commit(folder, key, data)
-    return data
-
-
 @dataclass(frozen=True, kw_only=True)
 class _Rows:
     """The encoded images of a part's rows, whichever tables they are in."""
@@ -251,18 +228,18 @@ class _Rows:
     part: Part
 
     def __call__(self, rows: np.ndarray) -> list[bytes | None]:
-        found: list[bytes | None] = [None] * len(rows)
+        images: list[bytes | None] = [None] * len(rows)
         for table, column, places, inner in self._by_table(rows):
-            for place, picture in zip(places, table.pictures(column, inner), strict=True):
-                found[place] = picture
-        return found
+            for place, image in zip(places, table.images(column, inner), strict=True):
+                images[place] = image
+        return images
 
     def sizes(self, rows: np.ndarray) -> np.ndarray:
         """Bytes of each, int64 [n]."""
-        found = np.zeros(len(rows), dtype=np.int64)
+        sizes = np.zeros(len(rows), dtype=np.int64)
         for table, column, places, inner in self._by_table(rows):
-            found[places] = table.sizes(column, inner)
-        return found
+            sizes[places] = table.sizes(column, inner)
+        return sizes
 
     def _by_table(self, rows: np.ndarray) -> Iterator[tuple[Table, str, np.ndarray, np.ndarray]]:
         owners = self.part.owner[rows]

@@ -1,17 +1,17 @@
-"""Opening folders and Hub sets: a key that tells their content apart, and the splits as tables when they are needed."""
+"""Opening folders and Hub datasets: a key of their content, and the splits as tables when they are needed."""
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Callable, Mapping
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from trainers.data import access, settings
+from trainers.data import access, cache, settings
 from trainers.data.base import Progress
-from trainers.data.bounds import bound, check_files
+from trainers.data.bounds import bound, check_files, not_its_own
 from trainers.data.hf_errors import explain
 from trainers.data.hf_logging import quiet
 from trainers.data.labelled import files
@@ -21,7 +21,7 @@ from trainers.errors import DataError
 
 @dataclass(frozen=True, kw_only=True)
 class Splits:
-    """All splits of a set.
+    """All splits of a dataset.
 
     Attributes:
         tables: by split name.
@@ -36,7 +36,7 @@ class Splits:
 
 @dataclass(frozen=True, kw_only=True)
 class Opened:
-    """A set that exists and may be read.
+    """A dataset that exists and may be read.
 
     Attributes:
         key: changes whenever the content may have.
@@ -67,21 +67,22 @@ def open_folder(place: Path, subset: str | None) -> Opened:
     if kind is None:
         raise DataError(f"{place.name!r} holds no images or tables of images that can be read.")
     if kind == "images":
-        home, found = files.scan(place)
-        return Opened(key=files.key(home, found), title=title, licence=licence, read=lambda _: _plain(home, found))
+        home, images = files.scan(place)
+        return Opened(key=files.key(home, images), title=title, licence=licence, read=lambda _: _plain(home, images))
     if any((place / name).exists() for name in ("dataset_dict.json", "state.json")):
         return Opened(key=_saved_key(place), title=title, licence=licence, read=lambda _: _saved(place))
-    builder = make_builder(str(place), subset, None, arrow_folder())
+    arrow = arrow_folder(place)
+    builder = make_builder(str(place), subset, None, arrow)
     check_files(builder, f"{place.resolve().as_posix()}/", str(place))
-    key = hashlib.blake2b(f"{place.resolve()}/{builder.config_id}/{builder.hash}".encode(), digest_size=16).hexdigest()
-    return Opened(key=key, title=title, licence=licence, read=lambda _: _prepared(builder, place))
+    key = cache.content_key((str(place.resolve()), builder.config_id, builder.hash))
+    return Opened(key=key, title=title, licence=licence, read=lambda _: _prepared(builder, place, arrow))
 
 
-def make_builder(path: str, subset: str | None, revision: str | None, cache: Path | None) -> Any:
+def make_builder(path: str, subset: str | None, revision: str | None, folder: Path | None) -> Any:
     """``datasets.load_dataset_builder`` with its errors as sentences.
 
     Raises:
-        DataError: as :func:`trainers.data.hf_errors.explain` words it.
+        DataError: as :func:`trainers.data.hf_errors.explain` puts it.
     """
     import datasets
 
@@ -91,7 +92,7 @@ def make_builder(path: str, subset: str | None, revision: str | None, cache: Pat
                 path,
                 name=subset,
                 revision=revision,
-                cache_dir=None if cache is None else str(cache),
+                cache_dir=None if folder is None else str(folder),
                 token=access.token(),
             )
         except Exception as error:
@@ -99,10 +100,10 @@ def make_builder(path: str, subset: str | None, revision: str | None, cache: Pat
     return bound(made, path)
 
 
-def arrow_folder() -> Path | None:
-    """Where ``datasets`` puts its working copy of folders; None: its own cache."""
+def arrow_folder(place: Path) -> Path | None:
+    """Where ``datasets`` puts its working copy of a folder, an entry of the disk cache; None: its own cache."""
     root = settings.cache_folder()
-    return None if root is None else root / "arrow"
+    return None if root is None else root / "arrow" / cache.content_key([str(place.resolve())])
 
 
 def arrow_tables(dataset: Any, roots: tuple[Path, ...]) -> dict[str, Table]:
@@ -118,18 +119,21 @@ def full_splits(builder: Any) -> dict[str, Any]:
 
 
 def read_card(path: Path) -> dict[str, str]:
-    """``license`` and ``pretty_name`` of a README's YAML header, where they are plain text."""
+    """``license`` and ``pretty_name`` of a README's YAML header; several licences are joined."""
     from huggingface_hub import metadata_load
 
     try:
-        found = metadata_load(path) if path.is_file() else None
+        values = (metadata_load(path) if path.is_file() else None) or {}
     except Exception:  # a card is a courtesy; a broken one must not keep the images away
-        found = None
-    return {name: value for name, value in (found or {}).items() if isinstance(value, str)}
+        values = {}
+    licence = values.get("license")
+    if isinstance(licence, list) and licence:
+        values["license"] = ", ".join(map(str, licence))
+    return {name: value for name, value in values.items() if isinstance(value, str)}
 
 
-def _plain(place: files.Place, found: list[files.File]) -> Splits:
-    tables, notes = files.tables(place, found)
+def _plain(place: files.Place, images: list[files.File]) -> Splits:
+    tables, notes = files.tables(place, images)
     tree = next(iter(tables.values())).tree
     return Splits(tables=dict(tables), notes=notes, tree=tree)
 
@@ -146,7 +150,7 @@ def _saved(place: Path) -> Splits:
 
 
 def _check_saved(place: Path) -> None:
-    """Refuse a saved set whose list of data files, or of splits, leads out of it.
+    """Refuse a saved dataset whose list of data files, or of splits, leads out of it.
 
     Raises:
         DataError: it does, or the list cannot be read.
@@ -162,26 +166,25 @@ def _check_saved(place: Path) -> None:
             inside = inside and all(home in (split / one["filename"]).resolve().parents for one in listed)
     except (OSError, ValueError, KeyError, TypeError, RuntimeError) as error:
         raise DataError(
-            f"The list of files of {place.name!r} cannot be read ({type(error).__name__}). Save the set again."
+            f"The list of files of {place.name!r} cannot be read ({type(error).__name__}). Save the dataset again."
         ) from error
     if not inside:
-        raise DataError(f"{place.name!r} names files that are not its own, so it is not read. Choose another set.")
+        raise not_its_own(place.name)
 
 
 def _saved_key(place: Path) -> str:
-    states = [
-        f"{path.relative_to(place)}\t{path.stat().st_size}\t{path.stat().st_mtime_ns}"
-        for path in sorted(place.rglob("*"))
-        if path.is_file()
-    ]
-    return hashlib.blake2b("\n".join([str(place.resolve()), *states]).encode(), digest_size=16).hexdigest()
+    files = [(str(path), path.stat()) for path in sorted(place.rglob("*")) if path.is_file()]
+    return cache.content_key([str(place.resolve()), *((path, s.st_size, s.st_mtime_ns) for path, s in files)])
 
 
-def _prepared(builder: Any, place: Path) -> Splits:
-    with quiet():
+def _prepared(builder: Any, place: Path, arrow: Path | None) -> Splits:
+    with quiet(), nullcontext() if arrow is None else cache.in_use(arrow):
         try:
             builder.download_and_prepare(verification_mode="no_checks")
             dataset = full_splits(builder)
         except Exception as error:
             raise explain(error, str(place)) from error
-        return Splits(tables=arrow_tables(dataset, (place, Path(builder.cache_dir))))
+        tables = arrow_tables(dataset, (place, Path(builder.cache_dir)))
+        for table in tables.values() if arrow is not None else ():
+            cache.hold(arrow, table)
+        return Splits(tables=tables)

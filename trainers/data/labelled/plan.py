@@ -95,11 +95,11 @@ def used_splits(splits: Splits, choice: DataChoice, notes: list[str]) -> tuple[s
         DataError: nothing is left.
     """
     if not splits.tables:
-        raise DataError("This set has no rows. Choose another set, subset or split.")
-    pictured = [name for name, table in splits.tables.items() if "image" in table.kinds.values()]
-    if not pictured:
+        raise DataError("This dataset has no rows. Choose another dataset, subset or split.")
+    with_images = [name for name, table in splits.tables.items() if "image" in table.kinds.values()]
+    if not with_images:
         image_column(next(iter(splits.tables.values())), choice.image_column)
-    train, test = pick_splits(pictured, choice.train_split, choice.test_split)
+    train, test = pick_splits(with_images, choice.train_split, choice.test_split)
     if test is not None and not _has_labels(splits.tables[test], splits.tables[train], choice):
         notes.append(f"Split {test!r} has none of the label columns of {train!r}.")
         test = None
@@ -129,15 +129,15 @@ def label_columns(
     common, unread = candidates(tables)
     codes = {name: join(tables, name) for name in common}
     columns = [describe(name, kind, codes[name]) for name, kind in common.items()]
-    found = chain(columns, codes)
+    labels = chain(columns, codes)
     if unread:
         notes.append(f"{unread:,} columns were not looked at as labels; choose the label column if it is one of them.")
-    if not found:
+    if not labels:
         raise DataError(_no_labels(columns, tables[0]))
-    dropped = [column.name for column in columns if column.likely and column.name not in found]
+    dropped = [column.name for column in columns if column.likely and column.name not in labels]
     if dropped:
-        notes.append(f"Labels: {', '.join(found)}. Not part of that tree and left out: {listed(dropped)}.")
-    return found, codes
+        notes.append(f"Labels: {', '.join(labels)}. Not part of that tree and left out: {listed(dropped)}.")
+    return labels, codes
 
 
 def _wanted(tables: Sequence[Table], name: str) -> Codes:
@@ -165,7 +165,7 @@ def divided(whole: Part, names: tuple[str, ...], seed: int, notes: list[str]) ->
     classes = len(np.unique(whole.labels[:, 0]))
     if classes < 2:
         what = "has one class only" if classes or not singles else f"has {singles} classes of one image each"
-        raise DataError(f"Several classes with at least two images each were needed; this set {what}.")
+        raise DataError(f"Several classes with at least two images each were needed; this dataset {what}.")
     first = whole.owner == 0
     shared = np.intersect1d(whole.labels[first, 0], whole.labels[~first, 0])
     sides = [len(np.unique(whole.labels[side, 0])) for side in (first, ~first)]
@@ -173,7 +173,7 @@ def divided(whole: Part, names: tuple[str, ...], seed: int, notes: list[str]) ->
         return whole.take(first), whole.take(~first)
     if classes < 4:
         raise DataError(
-            f"At least 4 classes were needed, since training and test use different ones; this set has {classes}."
+            f"At least 4 classes were needed, since training and test use different ones; this dataset has {classes}."
         )
     side = divide(whole.labels, seed)
     train, test = whole.take(side), whole.take(~side)
@@ -242,4 +242,4 @@ def _no_labels(columns: Sequence[LabelColumn], table: Table) -> str:
     text = f"No label column was found. The columns are: {listed(table.kinds)}. "
     if usable:
         return text + f"If one of these is the class, choose it: {listed(column.name for column in usable)}."
-    return text + "A set needs a column that says which class an image belongs to."
+    return text + "A dataset needs a column that says which class an image belongs to."

@@ -1,4 +1,4 @@
-"""What is in a set, before it is loaded: splits, columns, a proposal and whatever stands in its way."""
+"""What is in a dataset, before it is loaded: splits, columns, a proposal and whatever stands in its way."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class DataReport:
     """What the loader sees and would do.
 
     Attributes:
-        title, licence: as the set says.
+        title, licence: as the dataset says.
         splits: split name to number of rows; None where only a sample was read.
         image_columns: columns that hold images.
         labels: every column that could be a label, with its number of classes (of the sample, if ``sampled``).
@@ -50,10 +50,10 @@ class DataReport:
 
 
 def inspect_source(choice: DataChoice) -> DataReport:
-    """Look at a folder or Hub set without decoding its images. A Hub set that is not on this disk is only sampled.
+    """Look at a folder or Hub dataset without decoding its images; one that must be downloaded is only sampled.
 
     Raises:
-        DataError: the set cannot be opened at all; what can be mended by other columns or splits is in ``problems``.
+        DataError: the dataset cannot be opened at all; what other columns or splits would fix is in ``problems``.
     """
     from trainers.data import hub
 
@@ -66,15 +66,15 @@ def inspect_source(choice: DataChoice) -> DataReport:
         splits = hub.sample(str(origin.hub), asked.subset, asked.revision, _SAMPLE_ROWS)
     else:
         splits = opened.read(lambda _text, _fraction: None)
-    found = examine(splits, asked, opened.title, opened.licence, sampled=not opened.local)
+    report = examine(splits, asked, opened.title, opened.licence, sampled=not opened.local)
     try:
         check_sizes(asked)
         opened.refuse()
     except DataError as error:
-        found = replace(found, proposal=None, problems=(str(error), *found.problems))
-    if known is not None and found.proposal is not None:
-        found = replace(found, title=known.title, proposal=replace(found.proposal, source=known.name))
-    return found
+        report = replace(report, proposal=None, problems=(str(error), *report.problems))
+    if known is not None and report.proposal is not None:
+        report = replace(report, title=known.title, proposal=replace(report.proposal, source=known.name))
+    return report
 
 
 def examine(splits: Splits, choice: DataChoice, title: str, licence: str, *, sampled: bool) -> DataReport:

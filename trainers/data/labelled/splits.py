@@ -22,7 +22,7 @@ def pick_splits(names: Sequence[str], train: str | None, test: str | None) -> tu
     """
     for wanted in (train, test):
         if wanted is not None and wanted not in names:
-            raise DataError(f"There is no split {wanted!r}; this set has {', '.join(names)}. Pick one of them.")
+            raise DataError(f"There is no split {wanted!r}; this dataset has {', '.join(names)}. Pick one of them.")
     if train is None:
         rest = [name for name in names if name != test]
         likely = [name for name in rest if name.lower().startswith("train")]
@@ -35,7 +35,7 @@ def pick_splits(names: Sequence[str], train: str | None, test: str | None) -> tu
         )
         test = ranked[0][1] if ranked else None
     if train is None:
-        raise DataError("This set has no split with images in it.")
+        raise DataError("This dataset has no split with images in it.")
     return train, None if test == train else test
 
 
@@ -80,11 +80,11 @@ def cap(classes: np.ndarray, maximum: int, seed: int) -> np.ndarray:
     if len(classes) <= maximum:
         return np.arange(len(classes))
     rng = np.random.default_rng(seed)
-    found = np.unique(classes)
-    most = min(max(_IMAGES_UNDER_CAP, maximum // min(_CLASSES_UNDER_CAP, len(found))), maximum // 2)
+    labels = np.unique(classes)
+    most = min(max(_IMAGES_UNDER_CAP, maximum // min(_CLASSES_UNDER_CAP, len(labels))), maximum // 2)
     kept: list[np.ndarray] = []
     room = maximum
-    for label in rng.permutation(found):
+    for label in rng.permutation(labels):
         rows = np.flatnonzero(classes == label)
         if len(rows) > most:
             rows = rng.permutation(rows)[:most]

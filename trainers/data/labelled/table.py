@@ -58,7 +58,7 @@ class Table(ABC):
         """Bytes of the encoded images of the rows, int64 [n]; 0 where there is none. Reads no image."""
 
     @abstractmethod
-    def pictures(self, column: str, rows: np.ndarray) -> list[bytes | None]:
+    def images(self, column: str, rows: np.ndarray) -> list[bytes | None]:
         """Encoded images of the rows (int64 [n], any order); None where there is none, or one too large to be read."""
 
 
@@ -102,17 +102,17 @@ class ArrowTable(Table):
         Raises:
             DataError: they take more than may be listed.
         """
-        found: list[Any] = []
+        cells: list[Any] = []
         taken = 0
         for part in self._slices(column, self._count if most is None else min(most, self._count)):
             taken += part.nbytes
             if taken > _MOST_LISTED:
                 raise DataError(
                     f"Column {column!r} takes more than {_MOST_LISTED // 10**6} MB in its first "
-                    f"{len(found) + len(part):,} rows. Read fewer photos, or choose a set with shorter texts."
+                    f"{len(cells) + len(part):,} rows. Read fewer images, or choose a dataset with shorter texts."
                 )
-            found.extend(part.to_pylist())
-        return found
+            cells.extend(part.to_pylist())
+        return cells
 
     def sizes(self, column: str, rows: np.ndarray) -> np.ndarray:
         if column not in self._sizes:
@@ -120,19 +120,19 @@ class ArrowTable(Table):
             self._sizes[column] = np.concatenate(parts) if parts else np.zeros(0, dtype=np.int64)
         return self._sizes[column][rows]
 
-    def pictures(self, column: str, rows: np.ndarray) -> list[bytes | None]:
-        found: list[bytes | None] = [None] * len(rows)
+    def images(self, column: str, rows: np.ndarray) -> list[bytes | None]:
+        images: list[bytes | None] = [None] * len(rows)
         small = np.flatnonzero(self.sizes(column, rows) <= LARGEST_FILE)
         # Rows are fetched in file order: random access inside an Arrow file costs a page fault each.
         ordered = small[np.argsort(rows[small], kind="stable")]
         if not len(ordered):
-            return found
+            return images
         if column not in self._alone:
             self._alone[column] = self._rows.select_columns([column])
         cells = self._alone[column][rows[ordered]].column(column).to_pylist()
         for place, cell in zip(ordered, cells, strict=True):
-            found[place] = self._bytes(cell)
-        return found
+            images[place] = self._bytes(cell)
+        return images
 
     def lists(self, columns: Sequence[str], size: int = _SLICE) -> Iterator[list[tuple[Any, ...]]]:
         """Some columns side by side, a bounded number of rows at a time, as plain Python values."""
@@ -154,7 +154,7 @@ class ArrowTable(Table):
             numbers = np.concatenate(parts) if parts else np.zeros(0, dtype=np.int64)
             return Codes(values=np.where((numbers >= 0) & (numbers < len(names)), numbers, -1), names=names)
         place: dict[Any, int] = {}
-        found, named = [], 0
+        codes, named = [], 0
         for part in self._slices(column, self._count):
             encoded = part.combine_chunks().dictionary_encode()
             named += encoded.dictionary.nbytes
@@ -164,8 +164,8 @@ class ArrowTable(Table):
             local = [-1 if value is None else place.setdefault(value, len(place)) for value in distinct]
             if len(place) > MOST_NAMES:
                 return self._given_up(f"it has more than {MOST_NAMES:,} values")
-            found.append(np.array([*local, -1], dtype=np.int64)[encoded.indices.fill_null(len(local)).to_numpy()])
-        return _sorted(place, np.concatenate(found) if found else np.zeros(0, dtype=np.int64))
+            codes.append(np.array([*local, -1], dtype=np.int64)[encoded.indices.fill_null(len(local)).to_numpy()])
+        return _sorted(place, np.concatenate(codes) if codes else np.zeros(0, dtype=np.int64))
 
     def _given_up(self, reason: str) -> Codes:
         return Codes(values=np.full(self._count, -1, dtype=np.int64), names=(), reason=reason)
@@ -180,7 +180,7 @@ class ArrowTable(Table):
         return self._file(cell.get("path"))
 
     def _file(self, name: str | None) -> bytes | None:
-        # A downloaded table may name any path of this machine, so only the set's own folders are read.
+        # A downloaded table may name any path of this machine, so only the dataset's own folders are read.
         if not name or "://" in name:
             return None
         try:

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from itertools import chain
 
 import torch
-from safetensors import SafetensorError
 from torch import Tensor
 
+from trainers.data import cache
 from trainers.data.base import Progress
 from trainers.data.captioned.scenes import Scene
-from trainers.data.settings import GB, cache_folder, memory_bytes
+from trainers.data.settings import GB, memory_bytes
 from trainers.data.synthetic import scenes as drawn_scenes
 from trainers.errors import DataError
 from trainers.image_text.encoding import squash
@@ -22,9 +21,6 @@ from trainers.object_removal.fills import FILLS
 from trainers.object_removal.image import LONGEST, read_picture
 from trainers.object_removal.matching import Matcher
 from trainers.object_removal.pairs import Tally, build_pairs, removals
-from trainers.runs.files import read_tensors, write_tensors
-
-FORMAT = 2
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -169,40 +165,22 @@ def _stack(images: list[Tensor], side: int) -> Tensor:
 
 
 def _key(scenes: Sequence[Scene], words: Matcher, recipe: Recipe, side: int, seed: int) -> str:
-    """Digest of everything that decides the pairs; pixels stand behind ids, sentences and boxes."""
+    """Digest of everything that decides the pairs; pixels stand behind ids, captions and boxes."""
     about = {name: value for name, value in asdict(recipe).items() if name not in ("originals", "removed", "ratio")}
-    digest = hashlib.sha256(json.dumps([FORMAT, about, side, seed, words.words], sort_keys=True).encode())
-    digest.update(drawn_scenes.code_digest().encode() if drawn_scenes.are_drawn(scenes) else b"")
-    for scene in scenes:
-        given = (scene.image_id, scene.captions, scene.phrases, scene.boxes, scene.classes, scene.width)
-        digest.update(repr(given).encode())
-    return digest.hexdigest()[:32]
+    code = drawn_scenes.code_digest() if drawn_scenes.are_drawn(scenes) else ""
+    given = ((s.image_id, s.captions, s.phrases, s.boxes, s.classes, s.width) for s in scenes)
+    return cache.content_key(chain((sorted(about.items()), side, seed, sorted(words.words.items()), code), given))
 
 
 def _read(key: str) -> RemovedPairs | None:
-    folder = cache_folder()
-    path = None if folder is None else folder / "pairs" / f"{key}.safetensors"
-    if path is None or not path.is_file():
+    entry = cache.read("pairs", key)
+    if entry is None:
         return None
-    try:
-        tensors, metadata = read_tensors(path)
-        about = json.loads(metadata["about"])
-        texts = tuple(tuple(one) for one in about["texts"])
-        edited = tuple(tuple(one) for one in about["edited"])
-        if not len(texts) == len(edited) == len(tensors["images"]):
-            raise ValueError("sentences do not fit the photos")
-        return RemovedPairs(images=tensors["images"], texts=texts, edited=edited, tally=Tally(**about["tally"]))
-    except (OSError, KeyError, ValueError, TypeError, SafetensorError):
-        path.unlink(missing_ok=True)  # a damaged cache is made again
-        return None
+    texts, edited = (tuple(map(tuple, entry.about[name])) for name in ("texts", "edited"))
+    tally = Tally(**entry.about["tally"])
+    return RemovedPairs(images=entry.tensors["images"], texts=texts, edited=edited, tally=tally)
 
 
 def _write(key: str, made: RemovedPairs) -> None:
-    folder = cache_folder()
-    if folder is None:
-        return
     about = {"texts": made.texts, "edited": made.edited, "tally": asdict(made.tally)}
-    try:
-        write_tensors(folder / "pairs" / f"{key}.safetensors", {"images": made.images}, {"about": json.dumps(about)})
-    except OSError:  # a cache that cannot be written is done without
-        return
+    cache.write("pairs", key, {"images": made.images}, about)

@@ -114,10 +114,11 @@ class Finetuning(Kind):
         return config.scenes.source
 
     def data_title(self, config: FinetuningConfig) -> str:
-        """The title of the drawn scenes, or the last part of a path or id."""
-        from trainers.data.captioned.loader import is_drawn
+        """The title of a dataset that is made here, or the last part of a path or id."""
+        from trainers.data.captioned.loader import named
 
-        return "Drawn scenes" if is_drawn(config.scenes.source) else super().data_title(config)
+        made = named(config.scenes.source)
+        return super().data_title(config) if made is None else made.title
 
     def run_title(self, config: FinetuningConfig, data: str) -> str:
         """The model and the images."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from trainers.config import MAX_ARMS
-from trainers.data.captioned.loader import drawn_settings, is_drawn
+from trainers.data.captioned.loader import parameters_of
 from trainers.errors import ParameterError
 from trainers.kinds.finetuning.config import FinetuningConfig
 from trainers.training.validation import check_source
@@ -22,8 +22,7 @@ def check(config: FinetuningConfig) -> None:
     _check_model(config)
     for source in filter(None, (config.scenes.source, config.scenes.captions_from)):
         check_source(source)
-    if is_drawn(config.scenes.source):
-        drawn_settings(config.scenes.source)
+    parameters_of(config.scenes.source)
     if not config.scenes.source.strip():
         raise ParameterError("A fine-tuning needs images: drawn_scenes, a folder or a Hub id; got nothing.")
 

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Iterator
+from itertools import chain
 
 import torch
-from safetensors import SafetensorError
 from torch import Tensor
 
+from trainers.data import cache
 from trainers.data.settings import cache_folder
 from trainers.encoders import Encoder
-from trainers.runs.files import read_tensors, write_tensors
 from trainers.training.deferred import arriving
 from trainers.training.host import send
 
@@ -38,19 +37,13 @@ def frozen_features(
     Returns:
         float16 ``[N, F]`` on the CPU.
     """
-    folder = cache_folder()
-    path = None if folder is None else folder / "features" / f"{_key(encoder, fingerprint)}.safetensors"
-    if path is not None and path.is_file():
-        try:
-            return read_tensors(path)[0]["features"]
-        except (OSError, KeyError, SafetensorError):
-            path.unlink(missing_ok=True)  # a damaged cache is made again
+    key = _key(encoder, fingerprint)
+    stored = cache.read("features", key)
+    if stored is not None:
+        return stored.tensors["features"]
     features = _compute(encoder, images, device, progress)
-    if path is not None:
-        try:
-            write_tensors(path, {"features": features})
-        except OSError:
-            progress("the features are not cached: the cache folder cannot be written", 1.0)
+    if not cache.write("features", key, {"features": features}) and cache_folder() is not None:
+        progress("the features are not cached: the cache folder cannot be written", 1.0)
     return features
 
 
@@ -69,9 +62,6 @@ def _compute(encoder: Encoder, images: Tensor, device: torch.device, progress: C
 
 def _key(encoder: Encoder, fingerprint: str) -> str:
     """Digest of the images' fingerprint and of every frozen weight."""
-    digest = hashlib.sha256(fingerprint.encode())
-    for name, value in sorted(encoder.state_dict().items()):
-        if name.startswith("backbone."):
-            digest.update(name.encode())
-            digest.update(value.detach().cpu().contiguous().numpy().tobytes())
-    return digest.hexdigest()[:32]
+    weights = sorted((name, value) for name, value in encoder.state_dict().items() if name.startswith("backbone."))
+    contents = ((name, value.detach().cpu().contiguous().numpy().tobytes()) for name, value in weights)
+    return cache.content_key(chain((fingerprint,), chain.from_iterable(contents)))

@@ -1,4 +1,4 @@
-"""The drawn world: photographs of painted pots that never existed, for use without a network.
+"""The drawn world: images of painted pots that never existed, for use without a network.
 
 176 pots in 16 shapes on 4 shelves. 96 pots are for training and 80 others for testing; both fill every shape and shelf.
 A pot is told by its glaze, motif and ink, which are dealt evenly over the shelves; shapes and shelves are told by the
@@ -7,7 +7,6 @@ silhouette. A loss that only separates pots may therefore ignore the silhouette;
 
 from __future__ import annotations
 
-import hashlib
 from pathlib import Path
 
 import numpy as np
@@ -16,11 +15,14 @@ from numpy.typing import NDArray
 
 from trainers.config import DataChoice
 from trainers.data import cache
-from trainers.data.base import ImageSet, LoadedData, Progress, SourceDescriptor, silent
+from trainers.data.base import ImageSet, LoadedData, Progress, SourceDescriptor, part_of, silent
+from trainers.data.labelled import stored
+from trainers.data.synthetic import pottery
+from trainers.data.synthetic.engine.digest import code_digest
+from trainers.data.synthetic.engine.rng import Rng
 from trainers.data.synthetic.pottery.classes import Pot, hierarchy, make_pots
-from trainers.data.synthetic.pottery.scene import photograph
+from trainers.data.synthetic.pottery.scene import render
 from trainers.data.synthetic.pottery.silhouettes import Relief, relief
-from trainers.data.synthetic.rng import Chance
 from trainers.errors import DataError
 
 IMAGE_SIZE = 64
@@ -28,10 +30,11 @@ IMAGES_PER_TRAIN_POT, IMAGES_PER_TEST_POT = 24, 20
 TILTS = (0.14, 0.2, 0.26, 0.32)
 _SMALLEST, _LARGEST = 16, 256
 _LICENCE = "CC0-1.0"
+_POTTERY = Path(pottery.__file__).parent
 
 
 def load(choice: DataChoice, progress: Progress | None = None) -> LoadedData:
-    """Draw both splits of the world of ``choice.seed``.
+    """Draw both splits for ``choice.seed``.
 
     Args:
         choice: ``seed``, ``image_size`` (64 if None) and ``max_images`` per split count; the columns do not.
@@ -46,59 +49,39 @@ def load(choice: DataChoice, progress: Progress | None = None) -> LoadedData:
     """
     size = IMAGE_SIZE if choice.image_size is None else choice.image_size
     if not _SMALLEST <= size <= _LARGEST:
-        raise DataError(f"The drawn world needs an image size from {_SMALLEST} to {_LARGEST}; {size} came.")
+        raise DataError(f"The drawn world needs an image size from {_SMALLEST} to {_LARGEST}; got {size}.")
     train_pots, test_pots = make_pots(choice.seed)
     each_train = _each(IMAGES_PER_TRAIN_POT, len(train_pots), choice.max_images)
     each_test = _each(IMAGES_PER_TEST_POT, len(test_pots), choice.max_images)
     tell = progress or silent
-    key = cache.entry_key("drawn", _code(), choice.seed, size, each_train, each_test)
-    kept = cache.read(key, "drawn")
+    key = cache.content_key(("drawn", code_digest(_POTTERY, Path(__file__)), choice.seed, size, each_train, each_test))
+    kept = stored.read(key, "drawn")
     if kept is not None:
         return kept
-    share = len(train_pots) * each_train / (len(train_pots) * each_train + len(test_pots) * each_test)
-    sets = {
-        "train": _draw(
-            train_pots,
-            0,
-            each_train,
-            IMAGES_PER_TRAIN_POT,
-            size,
-            choice.seed,
-            lambda text, done: tell(text, share * done),
-        ),
-        "test": _draw(
-            test_pots,
-            len(train_pots),
-            each_test,
-            IMAGES_PER_TEST_POT,
-            size,
-            choice.seed,
-            lambda text, done: tell(text, share + (1 - share) * done),
-        ),
-    }
+    total, parts, begun = len(train_pots) * each_train + len(test_pots) * each_test, {}, 0
+
+    for part, pots, first_id, each, wanted in (
+        ("train", train_pots, 0, each_train, IMAGES_PER_TRAIN_POT),
+        ("test", test_pots, len(train_pots), each_test, IMAGES_PER_TEST_POT),
+    ):
+        share = begun / total, (begun + len(pots) * each) / total
+        parts[part] = _draw(pots, first_id, each, wanted, size, choice.seed, part_of(tell, *share))
+        begun += len(pots) * each
     tree = hierarchy(train_pots + test_pots)
     data = LoadedData(
         name="drawn",
         title=DESCRIPTOR.title,
         hierarchy=tree,
-        train=sets["train"],
-        test=sets["test"],
-        fingerprint=cache.fingerprint(sets, tree),
+        train=parts["train"],
+        test=parts["test"],
+        fingerprint=stored.fingerprint(parts, tree),
         notes=(
             f"Drawn from seed {choice.seed}: {len(train_pots)} pots to train on, {len(test_pots)} others to test on.",
         ),
         licence=_LICENCE,
     )
-    cache.store(key, data)
+    stored.write(key, data)
     return data
-
-
-def _code() -> str:
-    """Digest of the code that draws: a changed brush must not be answered with yesterday's pictures."""
-    digest = hashlib.sha256()
-    for path in sorted(Path(__file__).parent.glob("*drawn*.py")):
-        digest.update(path.read_bytes())
-    return digest.hexdigest()
 
 
 def _each(wanted: int, pots: int, most: int) -> int:
@@ -135,12 +118,12 @@ def _draw(
 def draw_one(
     pot: Pot, pot_id: int, number: int, size: int, seed: int, reliefs: dict[tuple[int, float], Relief]
 ) -> NDArray[np.uint8]:
-    """One image, uint8 [3, size, size]; ``reliefs`` keeps the maps of forms already seen."""
-    chance = Chance(seed, "image", pot_id, number)
-    key = (pot.shape, chance.pick(TILTS))
+    """One image, uint8 [3, size, size]; ``reliefs`` keeps the maps of silhouettes already seen."""
+    rng = Rng(seed, "image", pot_id, number)
+    key = (pot.shape, rng.pick(TILTS))
     if key not in reliefs:
-        reliefs[key] = relief(pot.form, key[1], max(80, 9 * size // 4))
-    return photograph(pot, reliefs[key], size, chance)
+        reliefs[key] = relief(pot.silhouette, key[1], max(80, 9 * size // 4))
+    return render(pot, reliefs[key], size, rng)
 
 
 DESCRIPTOR = SourceDescriptor(

@@ -1,4 +1,4 @@
-"""Well-known Hub sets with their columns and splits pinned. They load like any other set."""
+"""Well-known Hub datasets with their columns and splits pinned. They load like any other."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from trainers.data.labelled.loader import Names, load_source
 
 @dataclass(frozen=True, kw_only=True)
 class Known:
-    """One set: where it is, how to read it, what to call its levels."""
+    """One dataset: where it is, how to read it, what to call its levels."""
 
     name: str
     title: str
@@ -27,95 +27,38 @@ class Known:
     levels: tuple[str, ...] | None = ("class",)
 
 
+# fmt: off
 KNOWN = (
-    Known(
-        name="cifar100",
-        title="CIFAR-100",
-        sentence="60,000 tiny photos of 100 things in 20 groups; half of the things train, the others test.",
-        hub="uoft-cs/cifar100",
-        licence="unknown",
-        subset="cifar100",
-        train="train",
-        test="test",
-        image="img",
-        labels=("fine_label", "coarse_label"),
-        levels=("class", "superclass"),
-    ),
-    Known(
-        name="oxford_pets",
-        title="Oxford Pets",
-        sentence="7,349 photos of 37 breeds of cats and dogs.",
-        hub="timm/oxford-iiit-pet",
-        licence="cc-by-sa-4.0",
-        train="train",
-        test="test",
-        labels=("label", "label_cat_dog"),
-        levels=("breed", "species"),
-    ),
-    Known(
-        name="in_shop",
-        title="DeepFashion In-Shop",
-        sentence="52,591 shop photos of clothes in nested categories; the tree is read from its columns.",
-        hub="Marqo/deepfashion-inshop",
-        train="data",
-        labels=None,
-        levels=None,
-    ),
-    Known(
-        name="cub200",
-        title="CUB-200 Birds",
-        sentence="About 11,800 photos of 200 bird species.",
-        hub="bentrevett/caltech-ucsd-birds-200-2011",
-        train="train",
-        test="test",
-        levels=("species",),
-    ),
-    Known(
-        name="stanford_cars",
-        title="Stanford Cars",
-        sentence="Photos of 196 car models; the training half of the set, divided by model.",
-        hub="Multimodal-Fatima/StanfordCars_train",
-        levels=("model",),
-    ),
-    Known(
-        name="flowers102",
-        title="Oxford Flowers",
-        sentence="Photos of 102 kinds of flowers.",
-        hub="dpdl-benchmark/oxford_flowers102",
-        train="train",
-        test="test",
-        levels=("flower",),
-    ),
-    Known(
-        name="food101",
-        title="Food-101",
-        sentence="101,000 photos of 101 dishes, some labels wrong on purpose.",
-        hub="ethz/food101",
-        train="train",
-        test="validation",
-        levels=("dish",),
-    ),
-    Known(
-        name="omniglot",
-        title="Omniglot",
-        sentence="32,460 handwritten characters of 50 alphabets, 20 drawings of each.",
-        hub="GATE-engine/omniglot",
-        train="full",
-        levels=("character",),
-    ),
-    Known(
-        name="fashion_mnist",
-        title="Fashion-MNIST",
-        sentence="70,000 small grey pictures of 10 kinds of clothes.",
-        hub="zalando-datasets/fashion_mnist",
-        train="train",
-        test="test",
-    ),
+    Known(name="cifar100", title="CIFAR-100",
+          sentence="60,000 tiny images of 100 things in 20 groups; half of the things train, the others test.",
+          hub="uoft-cs/cifar100", licence="unknown", subset="cifar100", train="train", test="test", image="img",
+          labels=("fine_label", "coarse_label"), levels=("class", "superclass")),
+    Known(name="oxford_pets", title="Oxford Pets", sentence="7,349 images of 37 breeds of cats and dogs.",
+          hub="timm/oxford-iiit-pet", licence="cc-by-sa-4.0", train="train", test="test",
+          labels=("label", "label_cat_dog"), levels=("breed", "species")),
+    Known(name="in_shop", title="DeepFashion In-Shop",
+          sentence="52,591 shop images of clothes in nested categories; the tree is read from its columns.",
+          hub="Marqo/deepfashion-inshop", train="data", labels=None, levels=None),
+    Known(name="cub200", title="CUB-200 Birds", sentence="About 11,800 images of 200 bird species.",
+          hub="bentrevett/caltech-ucsd-birds-200-2011", train="train", test="test", levels=("species",)),
+    Known(name="stanford_cars", title="Stanford Cars",
+          sentence="Images of 196 car models; the training half of the dataset, divided by model.",
+          hub="Multimodal-Fatima/StanfordCars_train", levels=("model",)),
+    Known(name="flowers102", title="Oxford Flowers", sentence="Images of 102 kinds of flowers.",
+          hub="dpdl-benchmark/oxford_flowers102", train="train", test="test", levels=("flower",)),
+    Known(name="food101", title="Food-101", sentence="101,000 images of 101 dishes, some labels wrong on purpose.",
+          hub="ethz/food101", train="train", test="validation", levels=("dish",)),
+    Known(name="omniglot", title="Omniglot",
+          sentence="32,460 handwritten characters of 50 alphabets, 20 drawings of each.", hub="GATE-engine/omniglot",
+          train="full", levels=("character",)),
+    Known(name="fashion_mnist", title="Fashion-MNIST", sentence="70,000 small grey images of 10 kinds of clothes.",
+          hub="zalando-datasets/fashion_mnist", train="train", test="test"),
 )
+# fmt: on
 
 
 def pinned(known: Known, choice: DataChoice) -> DataChoice:
-    """The choice with this set's own columns and splits wherever it leaves them open."""
+    """The choice with this dataset's own columns and splits wherever it leaves them open."""
     return replace(
         choice,
         source=known.hub,
@@ -128,7 +71,7 @@ def pinned(known: Known, choice: DataChoice) -> DataChoice:
 
 
 def load_known(known: Known, choice: DataChoice, progress: Progress | None = None) -> LoadedData:
-    """Load one of the table's sets.
+    """Load one of the datasets of the table.
 
     Raises:
         DataError: as ``trainers.data.load_data``.

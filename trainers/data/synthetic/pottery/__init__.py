@@ -1,1 +1,1 @@
-"""Photographs of painted pots that never existed: what the drawn world is made of."""
+"""Images of painted pots, rendered with light and shading: the labelled dataset ``drawn``."""

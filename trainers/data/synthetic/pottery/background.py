@@ -1,4 +1,4 @@
-"""The room around a pot: wall, niche, table, shadow, window light and the leaves in front."""
+"""What surrounds a pot: wall, niche, table, shadow, window light and the leaves in front."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from trainers.data.synthetic.exact_math import Floats, clip01, cos_sin, ease, inside
-from trainers.data.synthetic.rng import Chance
+from trainers.data.synthetic.engine.colour import Colour, unit
+from trainers.data.synthetic.engine.exact_math import Floats, clip01, cos_sin, ease, inside
+from trainers.data.synthetic.engine.rng import Rng
 
 WALLS = (
     (226, 219, 205),
@@ -29,8 +30,8 @@ BACKDROPS = ("plain", "niche", "disc", "panels", "stripes")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Room:
-    """Everything in a picture that is not the pot. Lengths are shares of the picture.
+class Background:
+    """Everything in an image that is not the pot. Lengths are shares of the image.
 
     Attributes:
         wall, second, table: colours in linear light, [3, 1, 1].
@@ -63,88 +64,90 @@ class Room:
     leaves: int
 
 
-def make_room(chance: Chance) -> Room:
-    """Draw a room."""
-    side = chance.between(0.25, 0.75) * (1.0 if chance.happens(0.5) else -1.0)
-    up = chance.between(0.25, 0.6)
-    warmth = chance.around(0.4)
-    return Room(
-        wall=_linear(chance.pick(WALLS), chance),
-        second=_linear(chance.pick(WALLS), chance),
-        table=_linear(chance.pick(TABLES), chance),
-        backdrop=chance.pick(BACKDROPS),
-        place=chance.between(0.25, 0.75),
-        extent=chance.between(0.22, 0.42),
-        behind=chance.between(0.03, 0.2),
+def make_background(rng: Rng) -> Background:
+    """Draw a background."""
+    side = rng.between(0.25, 0.75) * (1.0 if rng.happens(0.5) else -1.0)
+    up = rng.between(0.25, 0.6)
+    warmth = rng.around(0.4)
+    return Background(
+        wall=_varied(rng.pick(WALLS), rng),
+        second=_varied(rng.pick(WALLS), rng),
+        table=_varied(rng.pick(TABLES), rng),
+        backdrop=rng.pick(BACKDROPS),
+        place=rng.between(0.25, 0.75),
+        extent=rng.between(0.22, 0.42),
+        behind=rng.between(0.03, 0.2),
         lamp=(side, up, float(np.sqrt(max(1 - side * side - up * up, 0.05)))),
-        ambient=chance.between(0.3, 0.55),
-        gloss=chance.between(0.05, 0.5),
-        tint=np.array([1 + warmth, 1 + chance.around(0.12), 1 - warmth], dtype=np.float32).reshape(3, 1, 1),
-        exposure=chance.between(0.6, 1.3),
-        window=chance.between(0.35, 0.7) if chance.happens(0.4) else 0.0,
-        slant=chance.around(0.9),
-        pitch=chance.between(0.3, 0.55),
-        offset=chance.unit(),
-        leaves=chance.pick((0, 1, 1, 2, 2)),
+        ambient=rng.between(0.3, 0.55),
+        gloss=rng.between(0.05, 0.5),
+        tint=np.array([1 + warmth, 1 + rng.around(0.12), 1 - warmth], dtype=np.float32).reshape(3, 1, 1),
+        exposure=rng.between(0.6, 1.3),
+        window=rng.between(0.35, 0.7) if rng.happens(0.4) else 0.0,
+        slant=rng.around(0.9),
+        pitch=rng.between(0.3, 0.55),
+        offset=rng.unit(),
+        leaves=rng.pick((0, 1, 1, 2, 2)),
     )
 
 
-def paint_room(room: Room, x: Floats, y: Floats, foot_x: float, foot_y: float, girth: float) -> Floats:
+def paint_background(
+    background: Background, x: Floats, y: Floats, foot_x: float, foot_y: float, girth: float
+) -> Floats:
     """Wall, backdrop, table and the shadow of a pot that stands at (foot_x, foot_y): float32 [3, n, n].
 
-    x and y, both [n, n], are level with the room, whatever the camera's lean.
+    x and y, both [n, n], are level with the table, whatever the camera's lean.
     """
     edge = 2.0 / x.shape[1]
-    accent = _backdrop(room, x, y, edge)
-    glow = 1.06 - 0.3 * ((x - 0.5 - 0.5 * room.lamp[0]) ** 2 + (y - 0.2) ** 2)
-    wall = room.wall + accent * (room.second - room.wall)
-    picture = wall * glow
-    horizon = foot_y - room.behind
+    accent = _backdrop(background, x, y, edge)
+    glow = 1.06 - 0.3 * ((x - 0.5 - 0.5 * background.lamp[0]) ** 2 + (y - 0.2) ** 2)
+    wall = background.wall + accent * (background.second - background.wall)
+    image = wall * glow
+    horizon = foot_y - background.behind
     front = inside(horizon - y, edge)
-    top = room.table * (0.8 + 0.35 * (y - horizon))
-    picture += front * (top - picture)
-    dx = (x - foot_x + 0.5 * girth * room.lamp[0]) / max(1.5 * girth, 0.05)
+    top = background.table * (0.8 + 0.35 * (y - horizon))
+    image += front * (top - image)
+    dx = (x - foot_x + 0.5 * girth * background.lamp[0]) / max(1.5 * girth, 0.05)
     dy = (y - foot_y + 0.02) / max(0.45 * girth, 0.02)
     contact = 1 / (1 + (dx * dx + dy * dy) ** 2)
-    picture *= 1 - 0.55 * contact
-    return picture.astype(np.float32, copy=False)
+    image *= 1 - 0.55 * contact
+    return image.astype(np.float32, copy=False)
 
 
-def _backdrop(room: Room, x: Floats, y: Floats, edge: float) -> Floats:
+def _backdrop(background: Background, x: Floats, y: Floats, edge: float) -> Floats:
     """How much of the second wall colour shows, [n, n]."""
-    dx = x - room.place
-    if room.backdrop == "niche":
+    dx = x - background.place
+    if background.backdrop == "niche":
         top = 0.32
-        arch = np.sqrt(dx * dx + np.minimum(y - top, 0) ** 2) - room.extent
+        arch = np.sqrt(dx * dx + np.minimum(y - top, 0) ** 2) - background.extent
         return inside(arch, edge)
-    if room.backdrop == "disc":
-        return inside(np.sqrt(dx * dx + (y - 0.38) ** 2) - room.extent, edge)
-    if room.backdrop == "panels":
+    if background.backdrop == "disc":
+        return inside(np.sqrt(dx * dx + (y - 0.38) ** 2) - background.extent, edge)
+    if background.backdrop == "panels":
         return inside(dx, edge)
-    if room.backdrop == "stripes":
-        wave = dx / (0.4 * room.extent)
+    if background.backdrop == "stripes":
+        wave = dx / (0.4 * background.extent)
         return 0.5 * inside(np.abs(wave - np.floor(wave) - 0.5) - 0.25, 4 * edge)
     return np.zeros_like(dx)
 
 
-def hang_light(picture: Floats, room: Room, x: Floats, y: Floats) -> None:
+def hang_light(image: Floats, background: Background, x: Floats, y: Floats) -> None:
     """Window light in place: slanted bars of shade, soft at the edges."""
-    if room.window == 0.0:
+    if background.window == 0.0:
         return
-    t = (x + room.slant * y) / room.pitch + room.offset
+    t = (x + background.slant * y) / background.pitch + background.offset
     bar = ease((np.abs(t - np.floor(t) - 0.5) - 0.12) * 8)
-    picture *= 1 - room.window * bar
+    image *= 1 - background.window * bar
 
 
-def foreground(picture: Floats, room: Room, x: Floats, y: Floats, chance: Chance) -> None:
-    """Sprigs that reach into the picture from its edge, a little out of focus, in place."""
-    for _ in range(room.leaves):
-        colour = _linear(chance.pick(LEAVES), chance) * np.float32(0.8)
-        left = chance.happens(0.5)
-        base_x, base_y = (-0.05 if left else 1.05), chance.between(0.1, 1.05)
-        heading = chance.between(-0.14, 0.06)
-        reach = chance.between(0.28, 0.55)
-        size = chance.between(0.07, 0.12)
+def foreground(image: Floats, background: Background, x: Floats, y: Floats, rng: Rng) -> None:
+    """Sprigs that reach into the image from its edge, a little out of focus, in place."""
+    for _ in range(background.leaves):
+        colour = _varied(rng.pick(LEAVES), rng) * np.float32(0.8)
+        left = rng.happens(0.5)
+        base_x, base_y = (-0.05 if left else 1.05), rng.between(0.1, 1.05)
+        heading = rng.between(-0.14, 0.06)
+        reach = rng.between(0.28, 0.55)
+        size = rng.between(0.07, 0.12)
         for step in range(5):
             share = 0.2 + 0.2 * step
             bend = heading + 0.1 * share
@@ -153,11 +156,11 @@ def foreground(picture: Floats, room: Room, x: Floats, y: Floats, chance: Chance
             cx, cy = base_x + direction * reach * share, base_y + s * reach * share
             side = 0.13 if step % 2 else -0.13
             c, s = cos_sin(bend + (side if step < 4 else 0.0))
-            _leaf(picture, x, y, cx, cy, (c if left else -c), s, size * (1.25 - 0.4 * share), colour)
+            _leaf(image, x, y, cx, cy, (c if left else -c), s, size * (1.25 - 0.4 * share), colour)
 
 
 def _leaf(
-    picture: Floats, x: Floats, y: Floats, cx: float, cy: float, c: float, s: float, size: float, colour: Floats
+    image: Floats, x: Floats, y: Floats, cx: float, cy: float, c: float, s: float, size: float, colour: Floats
 ) -> None:
     """A lens shape from (cx, cy) along (c, s), its lower half a shade darker, in place."""
     n = x.size
@@ -170,12 +173,11 @@ def _leaf(
     distance = np.abs(across) - 0.42 * (1 - along * along)
     cover = inside(distance.astype(np.float32), 0.16) * clip01(np.float32(1.2) - np.abs(along))
     lit = colour * (1 - 0.18 * ease(0.5 + 8 * across))
-    patch = picture[:, top:bottom, left:right]
+    patch = image[:, top:bottom, left:right]
     patch += cover * (lit.astype(np.float32) - patch)
 
 
-def _linear(colour: tuple[int, int, int], chance: Chance) -> Floats:
-    """A display colour with a little chance in it, in linear light (gamma 2)."""
-    unit = np.array(colour, dtype=np.float32).reshape(3, 1, 1) / np.float32(255)
-    unit = clip01(unit * np.float32(1 + chance.around(0.12)) + np.float32(chance.around(0.03)))
-    return unit * unit
+def _varied(colour: Colour, rng: Rng) -> Floats:
+    """A display colour, randomly a little lighter or darker, in linear light (gamma 2)."""
+    varied = clip01(unit(colour) * np.float32(1 + rng.around(0.12)) + np.float32(rng.around(0.03)))
+    return varied * varied

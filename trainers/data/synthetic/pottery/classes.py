@@ -1,19 +1,19 @@
-"""Which pots the world has: every pot is a form with a glaze, a motif and an ink that no other pot combines."""
+"""The classes: every pot is a silhouette with a glaze, a motif and an ink that no other pot combines."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
+from trainers.data.synthetic.engine.colour import Colour
+from trainers.data.synthetic.engine.rng import Rng
 from trainers.data.synthetic.pottery.motifs import MOTIFS
-from trainers.data.synthetic.pottery.silhouettes import SHELVES, Form
-from trainers.data.synthetic.rng import Chance
+from trainers.data.synthetic.pottery.silhouettes import SHELVES, Silhouette
 from trainers.hierarchy import Hierarchy
 
-Colour = tuple[int, int, int]
 Paint = tuple[str, str, str]
 """Glaze, motif, ink."""
 LEVELS = ("pot", "shape", "shelf")
-TRAIN_PER_FORM, TEST_PER_FORM = 6, 5
+TRAIN_PER_SHAPE, TEST_PER_SHAPE = 6, 5
 
 GLAZES: dict[str, Colour] = {
     "celadon": (141, 179, 155),
@@ -45,12 +45,12 @@ class Pot:
 
     Attributes:
         name: e.g. ``celadon tea bowl, indigo waves``.
-        form: its silhouette; ``shape`` and ``shelf`` are the class ids of the two coarser levels.
-        span: share of the form's canvas, from its lower end up, that is painted.
+        silhouette: its outline; ``shape`` and ``shelf`` are the class ids of the two coarser levels.
+        span: share of the silhouette's canvas, from its lower end up, that is painted.
     """
 
     name: str
-    form: Form
+    silhouette: Silhouette
     shape: int
     shelf: int
     glaze: str
@@ -66,32 +66,32 @@ def make_pots(seed: int) -> tuple[tuple[Pot, ...], tuple[Pot, ...]]:
     shape or a shelf; the three together tell a pot wherever it stands. A loss that only separates pots is thus free to
     ignore shapes and shelves.
     """
-    chance = Chance(seed, "pots")
+    rng = Rng(seed, "pots")
     taken: set[Paint] = set()
-    glazes, motifs = _Deck(tuple(GLAZES), chance), _Deck(tuple(MOTIFS), chance)
+    glazes, motifs = _Deck(tuple(GLAZES), rng), _Deck(tuple(MOTIFS), rng)
     train: list[Pot] = []
     test: list[Pot] = []
     shape = 0
-    for shelf, (_, forms) in enumerate(SHELVES):
-        for form in forms:
-            for number in range(TRAIN_PER_FORM + TEST_PER_FORM):
-                paint = _paint(taken, glazes, motifs, chance)
+    for shelf, (_, silhouettes) in enumerate(SHELVES):
+        for silhouette in silhouettes:
+            for number in range(TRAIN_PER_SHAPE + TEST_PER_SHAPE):
+                paint = _paint(taken, glazes, motifs, rng)
                 taken.add(paint)
-                pot = _pot(form, shape, shelf, paint, chance.pick(SPANS))
-                (train if number < TRAIN_PER_FORM else test).append(pot)
+                pot = _pot(silhouette, shape, shelf, paint, rng.pick(SPANS))
+                (train if number < TRAIN_PER_SHAPE else test).append(pot)
             shape += 1
     return tuple(train), tuple(test)
 
 
-def _pot(form: Form, shape: int, shelf: int, paint: Paint, span: tuple[float, float]) -> Pot:
+def _pot(silhouette: Silhouette, shape: int, shelf: int, paint: Paint, span: tuple[float, float]) -> Pot:
     glaze, motif, ink = paint
-    name = f"{glaze} {form.name}, {ink} {motif}"
-    return Pot(name=name, form=form, shape=shape, shelf=shelf, glaze=glaze, motif=motif, ink=ink, span=span)
+    name = f"{glaze} {silhouette.name}, {ink} {motif}"
+    return Pot(name=name, silhouette=silhouette, shape=shape, shelf=shelf, glaze=glaze, motif=motif, ink=ink, span=span)
 
 
 def hierarchy(pots: tuple[Pot, ...]) -> Hierarchy:
     """The tree over ``pots``, whose class ids are their positions."""
-    shapes = tuple(form.name for _, forms in SHELVES for form in forms)
+    shapes = tuple(silhouette.name for _, silhouettes in SHELVES for silhouette in silhouettes)
     shelves = tuple(name for name, _ in SHELVES)
     return Hierarchy(levels=LEVELS, names=(tuple(pot.name for pot in pots), shapes, shelves))
 
@@ -99,24 +99,24 @@ def hierarchy(pots: tuple[Pot, ...]) -> Hierarchy:
 class _Deck:
     """Cards dealt without replacement and shuffled again when they run out."""
 
-    def __init__(self, cards: tuple[str, ...], chance: Chance) -> None:
-        self._cards, self._chance = cards, chance
+    def __init__(self, cards: tuple[str, ...], rng: Rng) -> None:
+        self._cards, self._rng = cards, rng
         self._left: list[str] = []
 
     def deal(self) -> str:
         if not self._left:
-            self._left = self._chance.shuffled(self._cards)
+            self._left = self._rng.shuffled(self._cards)
         return self._left.pop()
 
 
-def _paint(taken: set[Paint], glazes: _Deck, motifs: _Deck, chance: Chance) -> Paint:
+def _paint(taken: set[Paint], glazes: _Deck, motifs: _Deck, rng: Rng) -> Paint:
     """A paint that no pot has: the next glaze, the next motif that still has a free ink on it."""
     glaze = glazes.deal()
     while True:
         motif = motifs.deal()
         free = [(glaze, motif, ink) for ink in _inks(glaze) if (glaze, motif, ink) not in taken]
         if free:
-            return chance.pick(free)
+            return rng.pick(free)
 
 
 def _inks(glaze: str) -> list[str]:

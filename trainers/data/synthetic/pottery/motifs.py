@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from trainers.data.synthetic.exact_math import Floats, centred, clip01, inside
+from trainers.data.synthetic.engine.exact_math import Floats, centred, clip01, inside
 
 Motif = Callable[[Floats, Floats, float], Floats]
 """(u, v, softness) -> ink in [0, 1]; softness is the width of an edge in cells."""

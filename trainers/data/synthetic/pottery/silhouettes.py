@@ -1,4 +1,4 @@
-"""The sixteen silhouettes of the pottery: outlines, handles, and the relief map a form is painted from."""
+"""The sixteen silhouettes of the pottery: outlines, handles, and the relief map a silhouette is painted from."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from trainers.data.synthetic.exact_math import Floats, clip01, turn
+from trainers.data.synthetic.engine.exact_math import Floats, clip01, turn
 
 LEFT, RIGHT, BOTTOM, TOP = -0.80, 0.80, -0.22, 1.22
 _STEPS = 14
 
 
 @dataclass(frozen=True, kw_only=True)
-class Form:
+class Silhouette:
     """A pot turned on the wheel.
 
     Attributes:
@@ -36,7 +36,7 @@ class Form:
 
 @dataclass(frozen=True, kw_only=True)
 class Relief:
-    """What the camera sees of a bare form, on a grid of float32 cells [rows, columns, 9], top row first.
+    """What the camera sees of a bare silhouette, on a grid of float32 cells [rows, columns, 9], top row first.
 
     Channels: body coverage, arc length from the foot, angle in turns, normal x, normal y, mouth coverage,
     height within the mouth (-1 front, 1 back), handle coverage, handle roundness (-1 outer rim, 1 inner rim).
@@ -52,132 +52,73 @@ class Relief:
     density: int
 
 
-SHELVES: tuple[tuple[str, tuple[Form, ...]], ...] = (
-    (
-        "vases",
-        (
-            Form(
-                name="baluster vase",
-                outline=((0, 0.17), (0.25, 0.19), (0.55, 0.32), (0.75, 0.34), (0.88, 0.19), (0.95, 0.15), (1, 0.19)),
-                canvas=(0.06, 0.86),
-            ),
-            Form(name="trumpet vase", outline=((0, 0.22), (0.12, 0.20), (0.4, 0.15), (0.75, 0.22), (1, 0.38))),
-            Form(
-                name="moon jar",
-                outline=((0, 0.2), (0.12, 0.34), (0.4, 0.47), (0.68, 0.37), (0.82, 0.2), (0.88, 0.2)),
-            ),
-            Form(name="cylinder vase", outline=((0, 0.25), (0.05, 0.27), (0.5, 0.27), (0.93, 0.27), (1.0, 0.25))),
-        ),
-    ),
-    (
-        "jugs",
-        (
-            Form(
-                name="pitcher",
-                outline=((0, 0.24), (0.2, 0.32), (0.4, 0.33), (0.7, 0.2), (0.85, 0.2), (0.96, 0.25)),
-                handles=((0.27, 0.58, 0.19, 0.27, 0.04),),
-                spout=0.42,
-            ),
-            Form(
-                name="ewer",
-                outline=((0, 0.2), (0.06, 0.15), (0.25, 0.27), (0.42, 0.26), (0.62, 0.11), (0.9, 0.1), (1, 0.15)),
-                handles=((0.16, 0.67, 0.22, 0.29, 0.034),),
-                spout=0.75,
-                canvas=(0.12, 0.8),
-            ),
-            Form(
-                name="tankard",
-                outline=((0, 0.33), (0.06, 0.34), (0.4, 0.32), (0.72, 0.31), (0.78, 0.32)),
-                handles=((0.36, 0.4, 0.2, 0.23, 0.048),),
-                mouth=0.9,
-            ),
-            Form(
-                name="creamer",
-                outline=((0, 0.2), (0.1, 0.34), (0.25, 0.39), (0.42, 0.32), (0.52, 0.28), (0.62, 0.32)),
-                handles=((0.4, 0.36, 0.17, 0.19, 0.042),),
-                spout=0.36,
-            ),
-        ),
-    ),
-    (
-        "bowls",
-        (
-            Form(
-                name="tea bowl",
-                outline=((0, 0.18), (0.07, 0.17), (0.16, 0.34), (0.36, 0.43), (0.56, 0.45)),
-                mouth=0.92,
-                canvas=(0.18, 0.97),
-            ),
-            Form(
-                name="wide dish",
-                outline=((0, 0.22), (0.05, 0.21), (0.15, 0.37), (0.28, 0.5), (0.4, 0.57)),
-                mouth=0.92,
-                canvas=(0.2, 0.97),
-            ),
-            Form(
-                name="goblet",
-                outline=((0, 0.26), (0.05, 0.22), (0.16, 0.07), (0.3, 0.09), (0.42, 0.29), (0.6, 0.38), (0.82, 0.4)),
-                mouth=0.92,
-                canvas=(0.44, 0.97),
-            ),
-            Form(
-                name="planter",
-                outline=((0, 0.27), (0.2, 0.33), (0.5, 0.41), (0.59, 0.43), (0.6, 0.48), (0.7, 0.49)),
-                mouth=0.84,
-                canvas=(0.04, 0.8),
-            ),
-        ),
-    ),
-    (
-        "bottles",
-        (
-            Form(
-                name="flask",
-                outline=((0, 0.2), (0.1, 0.33), (0.3, 0.4), (0.5, 0.3), (0.62, 0.1), (0.85, 0.075), (0.98, 0.11)),
-                mouth=0.7,
-                canvas=(0.04, 0.72),
-            ),
-            Form(
-                name="gourd bottle",
-                outline=(
-                    (0, 0.18),
-                    (0.1, 0.3),
-                    (0.27, 0.35),
-                    (0.46, 0.2),
-                    (0.54, 0.16),
-                    (0.68, 0.22),
-                    (0.84, 0.14),
-                    (1, 0.07),
-                ),
-                mouth=0.6,
-            ),
-            Form(
-                name="oil bottle",
-                outline=((0, 0.26), (0.05, 0.28), (0.45, 0.28), (0.62, 0.24), (0.7, 0.09), (0.92, 0.08), (1, 0.12)),
-                mouth=0.7,
-                canvas=(0.03, 0.72),
-            ),
-            Form(
-                name="teardrop bottle",
-                outline=((0, 0.16), (0.08, 0.28), (0.24, 0.34), (0.45, 0.24), (0.7, 0.11), (0.92, 0.06), (1, 0.075)),
-                mouth=0.6,
-            ),
-        ),
-    ),
+# one silhouette in a few lines, so that sixteen can be compared
+# fmt: off
+SHELVES: tuple[tuple[str, tuple[Silhouette, ...]], ...] = (
+    ("vases", (
+        Silhouette(name="baluster vase",
+                   outline=((0, 0.17), (0.25, 0.19), (0.55, 0.32), (0.75, 0.34), (0.88, 0.19), (0.95, 0.15), (1, 0.19)),
+                   canvas=(0.06, 0.86)),
+        Silhouette(name="trumpet vase", outline=((0, 0.22), (0.12, 0.2), (0.4, 0.15), (0.75, 0.22), (1, 0.38))),
+        Silhouette(name="moon jar",
+                   outline=((0, 0.2), (0.12, 0.34), (0.4, 0.47), (0.68, 0.37), (0.82, 0.2), (0.88, 0.2))),
+        Silhouette(name="cylinder vase", outline=((0, 0.25), (0.05, 0.27), (0.5, 0.27), (0.93, 0.27), (1.0, 0.25))),
+    )),
+    ("jugs", (
+        Silhouette(name="pitcher",
+                   outline=((0, 0.24), (0.2, 0.32), (0.4, 0.33), (0.7, 0.2), (0.85, 0.2), (0.96, 0.25)),
+                   handles=((0.27, 0.58, 0.19, 0.27, 0.04),), spout=0.42),
+        Silhouette(name="ewer",
+                   outline=((0, 0.2), (0.06, 0.15), (0.25, 0.27), (0.42, 0.26), (0.62, 0.11), (0.9, 0.1), (1, 0.15)),
+                   handles=((0.16, 0.67, 0.22, 0.29, 0.034),), spout=0.75, canvas=(0.12, 0.8)),
+        Silhouette(name="tankard", outline=((0, 0.33), (0.06, 0.34), (0.4, 0.32), (0.72, 0.31), (0.78, 0.32)),
+                   handles=((0.36, 0.4, 0.2, 0.23, 0.048),), mouth=0.9),
+        Silhouette(name="creamer",
+                   outline=((0, 0.2), (0.1, 0.34), (0.25, 0.39), (0.42, 0.32), (0.52, 0.28), (0.62, 0.32)),
+                   handles=((0.4, 0.36, 0.17, 0.19, 0.042),), spout=0.36),
+    )),
+    ("bowls", (
+        Silhouette(name="tea bowl", outline=((0, 0.18), (0.07, 0.17), (0.16, 0.34), (0.36, 0.43), (0.56, 0.45)),
+                   mouth=0.92, canvas=(0.18, 0.97)),
+        Silhouette(name="wide dish", outline=((0, 0.22), (0.05, 0.21), (0.15, 0.37), (0.28, 0.5), (0.4, 0.57)),
+                   mouth=0.92, canvas=(0.2, 0.97)),
+        Silhouette(name="goblet",
+                   outline=((0, 0.26), (0.05, 0.22), (0.16, 0.07), (0.3, 0.09), (0.42, 0.29), (0.6, 0.38), (0.82, 0.4)),
+                   mouth=0.92, canvas=(0.44, 0.97)),
+        Silhouette(name="planter",
+                   outline=((0, 0.27), (0.2, 0.33), (0.5, 0.41), (0.59, 0.43), (0.6, 0.48), (0.7, 0.49)),
+                   mouth=0.84, canvas=(0.04, 0.8)),
+    )),
+    ("bottles", (
+        Silhouette(name="flask",
+                   outline=((0, 0.2), (0.1, 0.33), (0.3, 0.4), (0.5, 0.3), (0.62, 0.1), (0.85, 0.075), (0.98, 0.11)),
+                   mouth=0.7, canvas=(0.04, 0.72)),
+        Silhouette(name="gourd bottle",
+                   outline=((0, 0.18), (0.1, 0.3), (0.27, 0.35), (0.46, 0.2), (0.54, 0.16), (0.68, 0.22), (0.84, 0.14),
+                            (1, 0.07)),
+                   mouth=0.6),
+        Silhouette(name="oil bottle",
+                   outline=((0, 0.26), (0.05, 0.28), (0.45, 0.28), (0.62, 0.24), (0.7, 0.09), (0.92, 0.08), (1, 0.12)),
+                   mouth=0.7, canvas=(0.03, 0.72)),
+        Silhouette(name="teardrop bottle",
+                   outline=((0, 0.16), (0.08, 0.28), (0.24, 0.34), (0.45, 0.24), (0.7, 0.11), (0.92, 0.06), (1, 0.075)),
+                   mouth=0.6),
+    )),
 )
+# fmt: on
 
 
-def relief(form: Form, tilt: float, density: int) -> Relief:
-    """Look at ``form`` from above: ``tilt`` is the height of a horizontal circle over its width, 0.1 to 0.4, and
+def relief(silhouette: Silhouette, tilt: float, density: int) -> Relief:
+    """Look at ``silhouette`` from above: ``tilt`` is the height of a horizontal circle over its width, 0.1 to 0.4, and
     ``density`` the number of cells to a unit.
 
     The pot is a stack of horizontal ellipses painted from the foot up, so that a higher one hides a lower one; between
     two neighbours of the stack the height is interpolated, which keeps painted bands smooth.
     """
-    height, radius = _outline(form)
+    height, radius = _outline(silhouette)
     arc = np.concatenate(([0.0], np.cumsum(np.sqrt(np.diff(height) ** 2 + np.diff(radius) ** 2)))).astype(np.float32)
     x, y = _grid(density)
-    pull = _pull(form, height)
+    pull = _pull(silhouette, height)
     owner, cover = _stack(x, y, height, radius, pull, tilt, density)
     share = _share(x, y, owner, height, radius, pull, tilt)
     after = np.minimum(owner + 1, len(height) - 1)
@@ -195,8 +136,8 @@ def relief(form: Form, tilt: float, density: int) -> Relief:
     out, up = along((slope_h / steep).astype(np.float32)), along((-slope_r / steep).astype(np.float32))
     nx = s / norm * out
     ny = up * (1 - tilt * tilt / 2) - c / norm * out * tilt
-    mouth, depth = _mouth(form, x, y, height[-1], radius[-1], pull[-1], tilt, density)
-    ring, roundness = _handles(form, x, y, density)
+    mouth, depth = _mouth(silhouette, x, y, height[-1], radius[-1], pull[-1], tilt, density)
+    ring, roundness = _handles(silhouette, x, y, density)
     channels = (cover, along(arc), turn(s, c), nx, ny, mouth, depth, ring, roundness)
     cells = np.stack([np.broadcast_to(channel, cover.shape) for channel in channels], axis=-1)
     girth = float(np.cumsum(radius[1:] * np.diff(arc))[-1] / arc[-1])
@@ -219,9 +160,9 @@ def _grid(density: int) -> tuple[Floats, Floats]:
     return x[None, :].astype(np.float32), y[:, None].astype(np.float32)
 
 
-def _outline(form: Form) -> tuple[Floats, Floats]:
+def _outline(silhouette: Silhouette) -> tuple[Floats, Floats]:
     """Heights and radii of the stack: a Catmull-Rom curve through the outline's points."""
-    points = np.array((form.outline[0], *form.outline, form.outline[-1]), dtype=np.float32)
+    points = np.array((silhouette.outline[0], *silhouette.outline, silhouette.outline[-1]), dtype=np.float32)
     t = (np.arange(_STEPS, dtype=np.float32) / _STEPS)[:, None]
     pieces = []
     for a, b, c, d in zip(points, points[1:], points[2:], points[3:], strict=False):
@@ -230,10 +171,10 @@ def _outline(form: Form) -> tuple[Floats, Floats]:
     return np.maximum.accumulate(curve[:, 0]), curve[:, 1].copy()
 
 
-def _pull(form: Form, height: Floats) -> Floats:
+def _pull(silhouette: Silhouette, height: Floats) -> Floats:
     """Stretch of the left half at every height: a spout grows over the last quarter."""
     t = clip01(np.float32(4) * (height / height[-1] - np.float32(0.75)))
-    return (1 + form.spout * t * t * t).astype(np.float32)
+    return (1 + silhouette.spout * t * t * t).astype(np.float32)
 
 
 def _half(x: Floats, radius: float, pull: float) -> Floats:
@@ -284,21 +225,21 @@ def _share(
 
 
 def _mouth(
-    form: Form, x: Floats, y: Floats, height: float, radius: float, pull: float, tilt: float, density: int
+    silhouette: Silhouette, x: Floats, y: Floats, height: float, radius: float, pull: float, tilt: float, density: int
 ) -> tuple[Floats, Floats]:
     """Coverage of the opening and the height within it, -1 at the front lip and 1 at the back."""
-    rx = np.float32(max(radius * form.mouth, 1e-3))
+    rx = np.float32(max(radius * silhouette.mouth, 1e-3))
     across = np.where(x < 0, x / np.float32(pull), x) / rx
     up = (y - np.float32(height)) / np.float32(rx * tilt)
     distance = np.sqrt(across * across + up * up) - 1
     return clip01(np.float32(0.5) - distance * np.float32(rx * tilt * density / 2)), np.clip(up, -1, 1)
 
 
-def _handles(form: Form, x: Floats, y: Floats, density: int) -> tuple[Floats, Floats]:
+def _handles(silhouette: Silhouette, x: Floats, y: Floats, density: int) -> tuple[Floats, Floats]:
     """Coverage and roundness of the rings; they are drawn before the body, which hides their inner part."""
     cover = np.zeros((y.size, x.size), dtype=np.float32)
     roundness = np.zeros_like(cover)
-    for cx, cy, rx, ry, thick in form.handles:
+    for cx, cy, rx, ry, thick in silhouette.handles:
         dx, dy = x - np.float32(cx), y - np.float32(cy)
         k = np.sqrt((dx / np.float32(rx)) ** 2 + (dy / np.float32(ry)) ** 2)
         steep = np.sqrt((dx / np.float32(rx * rx)) ** 2 + (dy / np.float32(ry * ry)) ** 2)

@@ -1,7 +1,7 @@
-"""Drawn scenes: things that keep company, with boxes and sentences, for use without a network.
+"""Drawn scenes: objects that often occur together, with boxes and captions, for use without a network.
 
 from trainers.data.synthetic.scenes import DrawnScenes, drawn_scenes
-found = drawn_scenes(DrawnScenes(bias=0.9))
+data = drawn_scenes(DrawnScenes(bias=0.9))
 """
 
 from trainers.data.synthetic.scenes.build import Drawing, are_drawn, code_digest, drawing_of, drawn_scenes, pixels

@@ -1,4 +1,4 @@
-"""The five homes: what is behind the things. Nothing here depends on the things, so nothing here tells of them."""
+"""The five backgrounds. Nothing here depends on the things in front, so nothing here gives them away."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from collections.abc import Callable
 import numpy as np
 from PIL import ImageDraw
 
-from trainers.data.synthetic.scenes.pen import Colour, Pen, shade
-from trainers.data.synthetic.scenes.scene import HOMES, Layout
+from trainers.data.synthetic.engine.colour import Colour, shade
+from trainers.data.synthetic.engine.pen import Pen
+from trainers.data.synthetic.scenes.scene import BACKGROUNDS, Layout
 
 _GROUND: dict[str, tuple[Colour, Colour]] = {
     "grass": ((158, 208, 242), (122, 180, 94)),
@@ -19,9 +20,9 @@ _GROUND: dict[str, tuple[Colour, Colour]] = {
 }
 
 
-def draw_home(draw: ImageDraw.ImageDraw, layout: Layout, side: int) -> None:
-    """Fill a picture of ``side`` pixels with the layout's home."""
-    far, near = (shade(colour, 1 + 0.06 * layout.tint) for colour in _GROUND[layout.home])
+def draw_background(draw: ImageDraw.ImageDraw, layout: Layout, side: int) -> None:
+    """Fill an image of ``side`` pixels with the layout's background."""
+    far, near = (shade(colour, 1 + 0.06 * layout.tint) for colour in _GROUND[layout.background])
     horizon = round(layout.horizon * side)
     step = max(1, side // 64)
     for row in range(0, horizon, step):  # lighter towards the horizon
@@ -29,7 +30,7 @@ def draw_home(draw: ImageDraw.ImageDraw, layout: Layout, side: int) -> None:
     for row in range(horizon, side, step):
         draw.rectangle((0, row, side, row + step), fill=shade(near, 1.14 - 0.3 * (row - horizon) / (side - horizon)))
     rng = np.random.default_rng([layout.seed, layout.number, 2])
-    _DETAILS[layout.home](Pen(draw, (0, 0, side, side), mirrored=False), layout.horizon, near, rng)
+    _DETAILS[layout.background](Pen(draw, (0, 0, side, side), mirrored=False), layout.horizon, near, rng)
 
 
 def _clouds(pen: Pen, count: int, rng: np.random.Generator) -> None:
@@ -196,4 +197,4 @@ _DETAILS: dict[str, Callable[[Pen, float, Colour, np.random.Generator], None]] =
     "road": _road,
     "room": _room,
 }
-assert set(_DETAILS) == set(HOMES)
+assert set(_DETAILS) == set(BACKGROUNDS)

@@ -1,12 +1,10 @@
-"""Drawn scenes as a set like any other: lazy pictures, sentences, boxes, and each scene again without some objects."""
+"""Drawn scenes as a dataset like any other: lazy images, captions, boxes, and each scene again without some objects."""
 
 from __future__ import annotations
 
-import hashlib
 import io
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from pathlib import Path
 from typing import overload
 
@@ -15,7 +13,8 @@ from PIL import Image
 
 from trainers.data.base import Progress, silent
 from trainers.data.captioned.scenes import Scene, SceneSet
-from trainers.data.synthetic.scenes.captions import sentences_of
+from trainers.data.synthetic.engine import digest
+from trainers.data.synthetic.scenes.captions import captions_of
 from trainers.data.synthetic.scenes.draw import pixel_box, render
 from trainers.data.synthetic.scenes.scene import CLASSES, DrawnScenes, Layout, make_layout
 from trainers.errors import DataError
@@ -44,11 +43,11 @@ class Drawing:
 
 
 class Split(Sequence[Scene]):
-    """The scenes of one split. Each is thought out when it is first asked for, and the same one ever after: all of a
-    world take a second, and a page shows a few of them. Safe between threads.
+    """The scenes of one split. Each is made when it is first asked for, and the same one ever after: all of them
+    take a second, and a page shows a few of them. Safe between threads.
 
     Args:
-        first: number of its first scene in the world.
+        first: number of its first scene.
         count: scenes.
     """
 
@@ -72,13 +71,13 @@ class Split(Sequence[Scene]):
         if isinstance(place, slice):
             return tuple(self[row] for row in self._rows[place])
         row = self._rows[place]
-        found = self._known.get(row)
-        # of two threads that think out the same scene at once, both get the one that was first
-        return found or self._known.setdefault(row, _scene(self._settings, self._name, self._first + row, row))
+        scene = self._known.get(row)
+        # of two threads that make the same scene at once, both get the one that was first
+        return scene or self._known.setdefault(row, _scene(self._settings, self._name, self._first + row, row))
 
 
 def drawn_scenes(settings: DrawnScenes, limit: int | None = None) -> SceneSet:
-    """The scenes of one world, split into ``train``, ``val`` and ``test``; nothing is thought out or drawn before it is
+    """The scenes of one seed, split into ``train``, ``val`` and ``test``; nothing is made or drawn before it is
     looked at.
 
     Args:
@@ -90,8 +89,8 @@ def drawn_scenes(settings: DrawnScenes, limit: int | None = None) -> SceneSet:
         splits[name] = Split(settings, name, first, len(range(count)[:limit]))
         first += count
     note = (
-        f"Twelve kinds of things; five of them keep one companion in {settings.bias:.0%} of their scenes, and a "
-        f"sentence names a thing that is there {settings.mention:.0%} of the time. That is the shortcut a model may "
+        f"Twelve classes; five of them occur with one certain other in {settings.bias:.0%} of their scenes, and a "
+        f"caption names an object that is there {settings.mention:.0%} of the time. That is the shortcut a model may "
         "learn."
     )
     usual = settings.bias == DrawnScenes().bias
@@ -100,9 +99,9 @@ def drawn_scenes(settings: DrawnScenes, limit: int | None = None) -> SceneSet:
 
 
 def drawing_of(scene: Scene) -> Drawing | None:
-    """What draws a scene; None for a photo."""
-    found = getattr(scene.load, "__self__", None)
-    return found if isinstance(found, Drawing) else None
+    """What draws a scene; None for one that was not drawn here."""
+    drawing = getattr(scene.load, "__self__", None)
+    return drawing if isinstance(drawing, Drawing) else None
 
 
 def are_drawn(scenes: Sequence[Scene]) -> bool:
@@ -120,7 +119,7 @@ def pixels(
 
     Args:
         scenes: drawn ones.
-        side: of the pictures.
+        side: of the images.
         removed: for each scene the classes to leave out; None: nothing is.
         progress: told now and then.
 
@@ -128,26 +127,22 @@ def pixels(
         uint8 ``[N, 3, side, side]``.
 
     Raises:
-        DataError: one of the scenes is a photo.
+        DataError: one of the scenes was not drawn here.
     """
-    found = np.empty((len(scenes), 3, side, side), dtype=np.uint8)
+    images = np.empty((len(scenes), 3, side, side), dtype=np.uint8)
     for row, scene in enumerate(scenes):
         drawing = drawing_of(scene)
         if drawing is None:
-            raise DataError(f"{scene.image_id!r} is a photo: only drawn scenes can be drawn again.")
+            raise DataError(f"{scene.image_id!r} was not drawn here, so it cannot be drawn again.")
         if row % 64 == 0:
             progress("drawing scenes", row / len(scenes))
-        found[row] = drawing.pixels(side, () if removed is None else removed[row]).transpose(2, 0, 1)
-    return found
+        images[row] = drawing.pixels(side, () if removed is None else removed[row]).transpose(2, 0, 1)
+    return images
 
 
-@lru_cache(maxsize=1)
 def code_digest() -> str:
     """Digest of the code that draws and words; what is kept on disk is out of date when it changes."""
-    digest = hashlib.sha256()
-    for path in sorted(Path(__file__).parent.glob("*.py")):
-        digest.update(path.read_bytes())
-    return digest.hexdigest()[:16]
+    return digest.code_digest(Path(__file__).parent)
 
 
 def _scene(settings: DrawnScenes, split: str, number: int, row: int) -> Scene:
@@ -157,7 +152,7 @@ def _scene(settings: DrawnScenes, split: str, number: int, row: int) -> Scene:
     return Scene(
         image_id=f"{split}-{row:06d}",
         load=drawing.load,
-        captions=sentences_of(layout, settings.mention),
+        captions=captions_of(layout, settings.mention),
         boxes=boxes,
         classes=tuple(thing.name for thing in layout.things),
         width=settings.size,
@@ -166,7 +161,7 @@ def _scene(settings: DrawnScenes, split: str, number: int, row: int) -> Scene:
     )
 
 
-def _png(picture: np.ndarray) -> bytes:
+def _png(image: np.ndarray) -> bytes:
     data = io.BytesIO()
-    Image.fromarray(picture).save(data, "PNG", compress_level=1)
+    Image.fromarray(image).save(data, "PNG", compress_level=1)
     return data.getvalue()

@@ -1,4 +1,4 @@
-"""Five sentences about a scene, in the manner of short captions. Each object is named or, sometimes, passed over."""
+"""Five short captions of a scene. Each object is named or, sometimes, left out."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import numpy as np
 
 from trainers.data.synthetic.scenes.scene import PAIRS, Layout, Thing
 
-SENTENCES = 5
+CAPTIONS = 5
 FEWEST, MOST = 5, 16
-"""Words of a sentence."""
+"""Words of a caption."""
 # only words that the word table gives to this class and to no other
 _NOUNS = {
     "bird": ("bird", "bird", "gull"), "cat": ("cat", "cat", "kitten"), "dog": ("dog", "dog", "puppy"),
@@ -44,18 +44,18 @@ _COLOURED, _SIZED, _PLACED, _COUNTED, _OPENED = 0.55, 0.5, 0.75, 0.12, 0.15
 _UNCOLOURED = ("person", "traffic light", "potted plant")  # several colours at once
 
 
-def sentences_of(layout: Layout, mention: float) -> tuple[str, ...]:
-    """Five sentences, the same for the same scene; each names an object with probability ``mention``, at least one."""
+def captions_of(layout: Layout, mention: float) -> tuple[str, ...]:
+    """Five captions, the same for the same scene; each names an object with probability ``mention``, at least one."""
     rng = np.random.default_rng([layout.seed, layout.number, 5])
-    return tuple(_sentence(layout, mention, rng) for _ in range(SENTENCES))
+    return tuple(_caption(layout, mention, rng) for _ in range(CAPTIONS))
 
 
-def _sentence(layout: Layout, mention: float, rng: np.random.Generator) -> str:
+def _caption(layout: Layout, mention: float, rng: np.random.Generator) -> str:
     things = [layout.things[place] for place in rng.permutation(len(layout.things))]
     named = [thing for thing in things if rng.random() < mention] or things[:1]
     named.sort(key=lambda thing: thing.name not in _DOING)  # what can do something comes first
     phrases = [_phrase(thing, rng) for thing in named]
-    where = f" {_pick(_PLACES[layout.home], rng)}"
+    where = f" {_pick(_PLACES[layout.background], rng)}"
     opening = _pick(_OPENINGS, rng) if rng.random() < _OPENED else "{}{}"
     body = _body(named, phrases, rng)
     if rng.random() >= _PLACED and _fits(opening.format(body, "")):

@@ -1,4 +1,4 @@
-"""The picture of a layout: a home, the things in it, grain; at any size, with or without some of its classes."""
+"""The image of a layout: a background, the things in it, grain; at any size, with or without some of its classes."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from functools import lru_cache
 import numpy as np
 from PIL import Image, ImageDraw
 
-from trainers.data.synthetic.scenes.backgrounds import draw_home
+from trainers.data.synthetic.scenes.backgrounds import draw_background
 from trainers.data.synthetic.scenes.scene import COLOURS, Layout, Thing
 from trainers.data.synthetic.scenes.shapes import draw_shape
 
-_FINE = 256  # pictures below this side are drawn larger and shrunk, for soft edges
-_GRAIN = 4.0  # standard deviation in grey levels up to 64 pixels; finer grain of larger pictures is weaker
+_FINE = 256  # images below this side are drawn larger and shrunk, for soft edges
+_GRAIN = 4.0  # standard deviation in grey levels up to 64 pixels; finer grain of larger images is weaker
 
 
 def render(layout: Layout, size: int, removed: Collection[str] = ()) -> np.ndarray:
@@ -24,19 +24,19 @@ def render(layout: Layout, size: int, removed: Collection[str] = ()) -> np.ndarr
     """
     factor = max(1, math.ceil(_FINE / size)) if size < _FINE else 2
     side = size * factor
-    picture = Image.new("RGB", (side, side))
-    draw_home(ImageDraw.Draw(picture), layout, side)
+    image = Image.new("RGB", (side, side))
+    draw_background(ImageDraw.Draw(image), layout, side)
     for thing in layout.things:
         if thing.name not in removed:
-            _put(picture, thing, pixel_box(thing.box, size), factor)
-    pixels = np.asarray(picture.reduce(factor), dtype=np.float32)
+            _put(image, thing, pixel_box(thing.box, size), factor)
+    pixels = np.asarray(image.reduce(factor), dtype=np.float32)
     return np.rint(np.clip(pixels + _grain(layout, size), 0, 255)).astype(np.uint8)
 
 
-def _put(picture: Image.Image, thing: Thing, box: tuple[int, int, int, int], factor: int) -> None:
+def _put(image: Image.Image, thing: Thing, box: tuple[int, int, int, int], factor: int) -> None:
     """Draw one thing on its own cut-out, so that not a pixel outside its box changes."""
     window = tuple(value * factor for value in box)
-    part = picture.crop(window)
+    part = image.crop(window)
     draw_shape(
         ImageDraw.Draw(part),
         thing.name,
@@ -45,11 +45,11 @@ def _put(picture: Image.Image, thing: Thing, box: tuple[int, int, int, int], fac
         mirrored=thing.mirrored,
         variant=thing.variant,
     )
-    picture.paste(part, window)
+    image.paste(part, window)
 
 
 def pixel_box(box: tuple[float, float, float, float], size: int) -> tuple[int, int, int, int]:
-    """The whole pixels of a picture of side ``size`` that a thing may touch; it is drawn to fill them."""
+    """The whole pixels of an image of side ``size`` that a thing may touch; it is drawn to fill them."""
     x0, y0, x1, y1 = (value * size for value in box)
     return math.floor(x0), math.floor(y0), math.ceil(x1), math.ceil(y1)
 

@@ -1,4 +1,4 @@
-"""What there is in the drawn scenes: twelve COCO classes, five of which keep company with another."""
+"""What is in the drawn scenes: twelve COCO classes, five of which mostly occur with one other."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ PAIRS = (
 )
 NEUTRAL = ("chair", "potted plant")
 ANCHORS = tuple(pair[0] for pair in PAIRS)
-HOMES = tuple(pair[2] for pair in PAIRS)
+BACKGROUNDS = tuple(pair[2] for pair in PAIRS)
 
 CELL = 1 / 64
 """Boxes end on a grid of this step, so that at 64, 128, 256 and 512 pixels they end on whole pixels."""
 
-# width and height of each class in a picture of side 1, before its scale
+# width and height of each class in an image of side 1, before its scale
 SIZES = {
     "person": (0.19, 0.46), "bird": (0.17, 0.125), "cat": (0.25, 0.28), "dog": (0.34, 0.27), "car": (0.42, 0.21),
     "boat": (0.38, 0.34), "traffic light": (0.095, 0.44), "umbrella": (0.27, 0.22), "frisbee": (0.16, 0.07),
@@ -67,11 +67,11 @@ class DrawnScenes:
     """Settings of the drawn scenes."""
 
     bias: float = parameter(0.92, low=0.5, high=1.0, help="How often both of a pair are in a scene.")
-    mention: float = parameter(0.8, low=0.3, high=1.0, help="How often a sentence names an object that is there.")
+    mention: float = parameter(0.8, low=0.3, high=1.0, help="How often a caption names an object that is there.")
     train: int = parameter(6000, low=50, high=100_000, help="Scenes to train on.")
-    val: int = parameter(500, low=0, high=20_000, help="Further scenes, for their sentences.")
-    test: int = parameter(1000, low=20, high=20_000, help="Scenes to ask with.")
-    size: int = parameter(64, low=32, high=512, help="Side of the pictures in pixels.")
+    val: int = parameter(500, low=0, high=20_000, help="Further scenes, for their captions.")
+    test: int = parameter(1000, low=20, high=20_000, help="Scenes to test on.")
+    size: int = parameter(64, low=32, high=512, help="Side of the images in pixels.")
     seed: int = parameter(0, low=0, high=2**31 - 1, help="Same seed, same scenes.")
 
 
@@ -82,7 +82,7 @@ class Thing:
     Attributes:
         name: its class.
         colour: one of :data:`COLOURS`.
-        box: x0, y0, x1, y1 as shares of the picture, tight, on the grid of :data:`CELL`.
+        box: x0, y0, x1, y1 as shares of the image, tight, on the grid of :data:`CELL`.
         mirrored: whether it looks to the left.
         measure: ``small``, ``large`` or nothing.
         variant: which of the looks of its class it has.
@@ -98,11 +98,11 @@ class Thing:
 
 @dataclass(frozen=True, kw_only=True)
 class Layout:
-    """Everything that decides a scene's picture: ``home`` is one of :data:`HOMES`, things are drawn in order."""
+    """What decides a scene's image. ``background`` is one of :data:`BACKGROUNDS`; ``things`` are drawn in order."""
 
     number: int
     seed: int
-    home: str
+    background: str
     tint: float
     horizon: float
     things: tuple[Thing, ...]
@@ -111,7 +111,7 @@ class Layout:
 def make_layout(seed: int, number: int, bias: float) -> Layout:
     """Scene ``number`` of a world: the same for the same seed, whatever else is drawn."""
     rng = np.random.default_rng([seed, number, 1])
-    names, home = _names(rng, bias)
+    names, background = _names(rng, bias)
     for _ in range(_STARTS):
         things = _place(names, rng)
         if len(things) == len(names):
@@ -119,7 +119,7 @@ def make_layout(seed: int, number: int, bias: float) -> Layout:
     return Layout(
         number=number,
         seed=seed,
-        home=home,
+        background=background,
         tint=float(rng.uniform(-1, 1)),
         horizon=float(rng.uniform(0.42, 0.52)),
         things=tuple(sorted(things, key=lambda thing: thing.box[3])),  # what stands nearer is drawn over
@@ -127,8 +127,8 @@ def make_layout(seed: int, number: int, bias: float) -> Layout:
 
 
 def _names(rng: np.random.Generator, bias: float) -> tuple[list[str], str]:
-    """The classes of a scene, each once, and its home."""
-    anchor, companion, home = PAIRS[int(rng.integers(len(PAIRS)))]
+    """The classes of a scene, each once, and its background."""
+    anchor, companion, background = PAIRS[int(rng.integers(len(PAIRS)))]
     names = [anchor, companion]
     if rng.random() >= bias:
         kept = names[int(rng.random() < 0.5)]
@@ -141,7 +141,7 @@ def _names(rng: np.random.Generator, bias: float) -> tuple[list[str], str]:
         more = [name for name in NEUTRAL if name not in names]
         if more:
             names.append(more[int(rng.integers(len(more)))])
-    return names, home
+    return names, background
 
 
 def _place(names: list[str], rng: np.random.Generator) -> list[Thing]:

@@ -11,7 +11,8 @@ from functools import lru_cache
 
 from PIL import Image, ImageDraw
 
-from trainers.data.synthetic.scenes.pen import Colour, Pen, shade
+from trainers.data.synthetic.engine.colour import Colour, shade
+from trainers.data.synthetic.engine.pen import Pen
 
 _DARK, _EYE = (44, 44, 52), (36, 32, 40)
 _SKIN = ((240, 198, 164), (204, 150, 112), (138, 94, 70))
@@ -75,7 +76,7 @@ def dog(pen: Pen, colour: Colour, variant: int) -> None:
 
 
 def cat(pen: Pen, colour: Colour, variant: int) -> None:
-    """Sitting, looking out of the picture."""
+    """Sitting, looking out of the image."""
     dark, light = shade(colour, 0.72), shade(colour, 1.32)
     pen.line(dark, 0.085, (0.72, 0.94), (0.90, 0.88), (0.96, 0.72), (0.90, 0.58), (0.93, 0.49))
     pen.blob(
@@ -257,10 +258,10 @@ SHAPES: dict[str, Callable[[Pen, Colour, int], None]] = {
 def extent(name: str, variant: int) -> tuple[float, float, float, float]:
     """What a shape covers, measured on a large drawing: x0, y0, x1, y1 in its own units."""
     edge, side = round(_ROOM_AROUND * _MEASURED), round((3 + 2 * _ROOM_AROUND) * _MEASURED)
-    picture = Image.new("RGB", (side, edge * 2 + _MEASURED))  # no shape has a black as deep as this
-    pen = Pen(ImageDraw.Draw(picture), (edge, edge, edge + _MEASURED, edge + _MEASURED), mirrored=False)
+    image = Image.new("RGB", (side, edge * 2 + _MEASURED))  # no shape has a black as deep as this
+    pen = Pen(ImageDraw.Draw(image), (edge, edge, edge + _MEASURED, edge + _MEASURED), mirrored=False)
     SHAPES[name](pen, (90, 91, 92), variant)
-    left, top, right, bottom = ((value - edge) / _MEASURED for value in picture.getbbox() or (0, 0, 0, 0))
+    left, top, right, bottom = ((value - edge) / _MEASURED for value in image.getbbox() or (0, 0, 0, 0))
     return left, top, right, bottom
 
 

@@ -1,7 +1,7 @@
 """Elementary functions from +, -, *, / and sqrt alone.
 
 IEEE 754 fixes those five to the last bit; sin, arcsin and exp differ by a unit in the last place between maths
-libraries and vector units, which is enough to tip a pixel. The drawn world uses only what is here.
+libraries and vector units, which is enough to tip a pixel. The pottery uses only what is here.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Chance for the drawn world: a counter through splitmix64's mixing function.
+"""Random numbers for the pottery: a counter through splitmix64's mixing function.
 
 The generators of numpy and Python keep their streams only by promise of a version; this one is integer arithmetic, so
-a seed draws the same world everywhere, and every image owns its own stream, whatever is drawn before it.
+a seed draws the same images everywhere, and every image owns its own stream, whatever is drawn before it.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ _MASK = (1 << 64) - 1
 _GOLDEN = 0x9E3779B97F4A7C15
 
 
-class Chance:
-    """A stream of draws owned by one key, e.g. ``Chance(seed, "image", 17)``."""
+class Rng:
+    """A stream of draws owned by one key, e.g. ``Rng(seed, "image", 17)``."""
 
     def __init__(self, *key: int | str) -> None:
         state = 0

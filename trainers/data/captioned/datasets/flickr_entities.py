@@ -1,6 +1,6 @@
 """Flickr30k Entities as its authors hand it out: ``Sentences/<id>.txt``, ``Annotations/<id>.xml``, split lists.
 
-Every noun phrase of a sentence is marked with its coarse types and with the chain of phrases that mean the same thing;
+Every noun phrase of a caption is marked with its coarse types and with the chain of phrases that mean the same thing;
 boxes belong to chains. So a class is named by the phrases that are marked with it, not by words of a table.
 
 Of the eight types four are used as classes: people, animals, vehicles and instruments. Kim et al. 2023 speak of four
@@ -15,8 +15,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from trainers.data.base import Progress, silent
-from trainers.data.captioned.coco_folder import file_loader
+from trainers.data.captioned.base import CaptionedDescriptor, CaptionedRequest, file_loader
 from trainers.data.captioned.scenes import Box, NamedPhrase, Scene, SceneSet
 from trainers.errors import DataError
 
@@ -35,13 +34,13 @@ WORDS = {
 _CHUNK = re.compile(r"\[/EN#(?P<chain>\d+)(?P<types>(?:/[^\s/\]]+)*)\s+(?P<words>[^\]]*)\]")
 _IMAGES = ("flickr30k-images", "flickr30k_images", "images", "Images")
 _SPLITS = ("train", "val", "test")
-_TELL = 64  # photos
+_TELL = 64  # images
 _UNSEEN = "0"  # the chain of phrases that are marked as naming nothing that can be boxed
 
 
 @dataclass(frozen=True, kw_only=True)
 class Chunk:
-    """A marked phrase, ``text[start:end]`` of the plain sentence, with its chain and all of its types."""
+    """A marked phrase, ``text[start:end]`` of the plain caption, with its chain and all of its types."""
 
     chain: str
     start: int
@@ -49,23 +48,21 @@ class Chunk:
     types: tuple[str, ...]
 
 
-def is_entities(folder: Path) -> bool:
-    """Whether the folder holds sentences and annotations of Flickr30k Entities."""
-    return (folder / "Sentences").is_dir() and (folder / "Annotations").is_dir()
+def recognises(folder: Path | None) -> bool:
+    """Whether the folder holds captions and annotations of Flickr30k Entities."""
+    return folder is not None and (folder / "Sentences").is_dir() and (folder / "Annotations").is_dir()
 
 
-def read_entities(folder: Path, limit: int | None = None, progress: Progress = silent) -> SceneSet:
-    """Read sentences, phrases and boxes; pixels are read when they are needed.
+def load(request: CaptionedRequest) -> SceneSet:
+    """Read captions, phrases and boxes; pixels are read when they are needed.
 
-    Args:
-        folder: with ``Sentences``, ``Annotations``, the photos in ``flickr30k-images`` or ``images``, and
-            ``train.txt``, ``val.txt``, ``test.txt`` with ids; without these lists all photos are one split ``all``.
-        limit: at most so many photos of each split.
-        progress: told now and then.
+    The folder has ``Sentences``, ``Annotations``, the images in ``flickr30k-images`` or ``images``, and ``train.txt``,
+    ``val.txt``, ``test.txt`` with ids; without these lists all images are one split ``all``.
 
     Raises:
-        DataError: a sentence file or an annotation is missing or damaged.
+        DataError: a caption file or an annotation is missing or damaged.
     """
+    folder, limit = request.folder or Path(request.source), request.limit
     home = next((folder / name for name in _IMAGES if (folder / name).is_dir()), folder)
     lists = {path.stem: path.read_text().split() for path in sorted(folder.glob("*.txt")) if path.stem in _SPLITS}
     if not lists:
@@ -76,13 +73,13 @@ def read_entities(folder: Path, limit: int | None = None, progress: Progress = s
         for number in ids[:limit]:
             done = sum(map(len, scenes.values()))
             if done % _TELL == 0:
-                progress(f"reading captions and boxes: {done:,} of {total:,} photos", done / total)
+                request.progress(f"reading captions and boxes: {done:,} of {total:,} images", done / total)
             scenes[name].append(_scene(folder, home, number))
-    splits = {name: tuple(found) for name, found in scenes.items()}
+    splits = {name: tuple(split) for name, split in scenes.items()}
     notes = (
         "What names people, animals, vehicles or instruments are the phrases that are annotated so, not words of a "
         "table. The paper uses four classes without naming them; these are our reading.",
-        "The photos are for non-commercial research and education.",
+        "The images are for non-commercial research and education.",
     )
     return SceneSet(
         title="Flickr30k Entities", licence="non-commercial", splits=splits, classes=CLASSES, notes=notes, words=WORDS
@@ -91,14 +88,14 @@ def read_entities(folder: Path, limit: int | None = None, progress: Progress = s
 
 def parse_sentence(line: str) -> tuple[str, tuple[Chunk, ...]]:
     """A line of ``Sentences`` as its plain text and its marked phrases."""
-    line, text, last, found = line.strip(), "", 0, []
+    line, text, last, chunks = line.strip(), "", 0, []
     for match in _CHUNK.finditer(line):
         text += line[last : match.start()]
         start, last = len(text), match.end()
         text += match["words"].rstrip()
         types = tuple(filter(None, match["types"].split("/")))
-        found.append(Chunk(chain=match["chain"], start=start, end=len(text), types=types))
-    return text + line[last:], tuple(found)
+        chunks.append(Chunk(chain=match["chain"], start=start, end=len(text), types=types))
+    return text + line[last:], tuple(chunks)
 
 
 def _scene(folder: Path, home: Path, number: str) -> Scene:
@@ -106,7 +103,7 @@ def _scene(folder: Path, home: Path, number: str) -> Scene:
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
     except (OSError, ValueError) as error:
-        raise DataError(f"{path.name} is no sentence file of Flickr30k Entities that can be read ({error}).") from error
+        raise DataError(f"{path.name} is no caption file of Flickr30k Entities that can be read ({error}).") from error
     parsed = [parse_sentence(line) for line in lines if line.strip()]
     types: dict[str, set[str]] = {}
     for chunk in (chunk for _, chunks in parsed for chunk in chunks if chunk.chain != _UNSEEN):
@@ -133,12 +130,12 @@ def _named(chunks: Iterable[Chunk]) -> Iterable[NamedPhrase]:
 
 
 def _classes(types: Iterable[str]) -> tuple[str, ...]:
-    found = set(types)
-    return tuple(name for name in CLASSES if name in found)
+    named = set(types)
+    return tuple(name for name in CLASSES if name in named)
 
 
 def _boxes(path: Path, types: Mapping[str, Iterable[str]]) -> tuple[tuple[Box, ...], tuple[str, ...], tuple[int, int]]:
-    """Boxes of one photo, one entry for each class of a box; chains of whole scenes and unseen ones have none.
+    """Boxes of one image, one entry for each class of a box; chains of whole scenes and unseen ones have none.
 
     Corners are counted from 1 and lie inside the box, as in PASCAL VOC; here they are edges, counted from 0.
     """
@@ -158,3 +155,12 @@ def _boxes(path: Path, types: Mapping[str, Iterable[str]]) -> tuple[tuple[Box, .
     except (OSError, ElementTree.ParseError, ValueError) as error:
         raise DataError(f"{path.name} is no annotation of Flickr30k Entities that can be read ({error}).") from error
     return tuple(boxes), tuple(classes), size
+
+
+DESCRIPTOR = CaptionedDescriptor(
+    name="flickr_entities",
+    title="Flickr30k Entities folder",
+    sentence="Captions with marked phrases and boxes, as Flickr30k Entities stores them.",
+    load=load,
+    recognises=recognises,
+)

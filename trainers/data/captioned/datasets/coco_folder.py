@@ -4,35 +4,33 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from trainers.data.base import Progress, silent
+from trainers.data.base import Progress
+from trainers.data.captioned.base import CaptionedDescriptor, CaptionedRequest, file_loader
 from trainers.data.captioned.scenes import Scene, SceneSet
 from trainers.errors import DataError
 
-LICENCE = "annotations CC BY 4.0; the photos belong to their Flickr authors, most of them non-commercial"
+LICENCE = "annotations CC BY 4.0; the images belong to their Flickr authors, most of them non-commercial"
 
 
-def is_coco(folder: Path) -> bool:
+def recognises(folder: Path | None) -> bool:
     """Whether caption files lie in the folder or in its ``annotations``."""
-    return bool(_files(folder, "captions"))
+    return folder is not None and folder.is_dir() and bool(_files(folder, "captions"))
 
 
-def read_coco(folder: Path, limit: int | None = None, progress: Progress = silent) -> SceneSet:
+def load(request: CaptionedRequest) -> SceneSet:
     """Join captions and boxes by image id; pixels are read when they are needed. Crowd regions count as objects.
 
-    Args:
-        folder: with ``annotations`` and image folders named like the splits (``val2017``) or as ``images/val2017``.
-        limit: at most so many photos of each split.
-        progress: told which file is being read.
+    The folder has ``annotations`` and image folders named like the splits (``val2017``) or as ``images/val2017``.
 
     Raises:
         DataError: an annotation file is damaged or no image file is there.
     """
+    folder = request.folder or Path(request.source)
     try:
-        return _joined(folder, limit, progress)
+        return _joined(folder, request.limit, request.progress)
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError, OSError) as error:
         raise DataError(
             f"The annotations of {folder.name!r} are not as COCO has them ({type(error).__name__}: {error}). Get the "
@@ -55,7 +53,7 @@ def _joined(folder: Path, limit: int | None, progress: Progress) -> SceneSet:
         places = [folder / split, folder / "images" / split, folder / "images", folder]
         home = next((p for p in places if images and (p / images[0]["file_name"]).is_file()), None)
         if images and home is None:
-            raise DataError(f"No photo of {split!r} was found: {images[0]['file_name']!r} is in no folder {split!r}.")
+            raise DataError(f"No image of {split!r} was found: {images[0]['file_name']!r} is in no folder {split!r}.")
         captions, boxes = defaultdict(list), defaultdict(list)
         for entry in said["annotations"]:
             captions[entry["image_id"]].append(entry["caption"].strip())
@@ -63,42 +61,31 @@ def _joined(folder: Path, limit: int | None, progress: Progress) -> SceneSet:
             boxes[entry["image_id"]].append(entry)
         splits[split] = tuple(_scene(image, home, captions, boxes, names) for image in images)
         if boxed is None:
-            notes.append(f"{split} has no instances file, so its photos have no boxes.")
+            notes.append(f"{split} has no instances file, so its images have no boxes.")
     return SceneSet(title="COCO", licence=LICENCE, splits=splits, classes=tuple(classes), notes=tuple(notes))
 
 
 def _scene(image: dict[str, Any], home: Path, captions: Any, boxes: Any, names: dict[int, str]) -> Scene:
-    found = [entry for entry in boxes[image["id"]] if entry["category_id"] in names]
-    corners = [(x, y, x + w, y + h) for x, y, w, h in (entry["bbox"] for entry in found)]
+    objects = [entry for entry in boxes[image["id"]] if entry["category_id"] in names]
+    corners = [(x, y, x + w, y + h) for x, y, w, h in (entry["bbox"] for entry in objects)]
     return Scene(
         image_id=str(image["id"]),
         load=file_loader(home, image["file_name"]),
         captions=tuple(caption for caption in captions[image["id"]] if caption),
         boxes=tuple(corners),
-        classes=tuple(names[entry["category_id"]] for entry in found),
+        classes=tuple(names[entry["category_id"]] for entry in objects),
         width=int(image.get("width") or 0),
         height=int(image.get("height") or 0),
     )
 
 
-def file_loader(home: Path, name: str) -> Callable[[], bytes | None]:
-    """Reads a file below ``home`` when called; None if it is missing or lies elsewhere."""
-    path = (home / name).resolve()
-
-    def load() -> bytes | None:
-        inside = home.resolve() in path.parents
-        return path.read_bytes() if inside and path.is_file() else None
-
-    return load
-
-
 def _files(folder: Path, kind: str) -> dict[str, Path]:
     """Split name to file of a kind."""
-    found = {}
+    files = {}
     for place in (folder, folder / "annotations"):
         for path in sorted(place.glob(f"{kind}_*.json")):
-            found[path.stem.removeprefix(f"{kind}_")] = path
-    return found
+            files[path.stem.removeprefix(f"{kind}_")] = path
+    return files
 
 
 def _read(path: Path) -> dict[str, Any]:
@@ -109,3 +96,12 @@ def _read(path: Path) -> dict[str, Any]:
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise DataError(f"{path.name} is no COCO annotation file that can be read ({error}).") from error
     return data
+
+
+DESCRIPTOR = CaptionedDescriptor(
+    name="coco_folder",
+    title="COCO folder",
+    sentence="COCO's annotation files with the images they belong to.",
+    load=load,
+    recognises=recognises,
+)

@@ -1,4 +1,4 @@
-"""A pen that draws in the frame of one object, whatever the size of the picture."""
+"""A pen that draws in the frame of one object, whatever the size of the image."""
 
 from __future__ import annotations
 
@@ -6,25 +6,17 @@ from functools import lru_cache
 
 from PIL import ImageDraw
 
-Colour = tuple[int, int, int]
+from trainers.data.synthetic.engine.colour import Colour, shade
+
 Point = tuple[float, float]
 _STEPS = 6  # straight pieces between two points of a curve
-
-
-@lru_cache(maxsize=4096)
-def shade(colour: Colour, factor: float) -> Colour:
-    """Darker below 1, nearer to white above; 2 is white."""
-    if factor <= 1:
-        return round(colour[0] * factor), round(colour[1] * factor), round(colour[2] * factor)
-    red, green, blue = (round(255 - (255 - value) * (2 - factor)) for value in colour)
-    return red, green, blue
 
 
 class Pen:
     """Draws shapes given in the units of a frame.
 
     Args:
-        draw: of the supersampled picture.
+        draw: of the supersampled image.
         frame: x0, y0, x1, y1 in its pixels; the unit square lies on it.
         mirrored: left and right change places.
     """
@@ -92,7 +84,7 @@ class Pen:
 @lru_cache(maxsize=512)
 def _smooth(points: tuple[Point, ...]) -> tuple[Point, ...]:
     """A closed Catmull-Rom curve through the points."""
-    count, found = len(points), []
+    count, curve = len(points), []
     for place in range(count):
         a, b, c, d = (points[(place + shift) % count] for shift in (-1, 0, 1, 2))
         for step in range(_STEPS):
@@ -103,7 +95,7 @@ def _smooth(points: tuple[Point, ...]) -> tuple[Point, ...]:
                 0.5 * t + 2 * t * t - 1.5 * t**3,
                 -0.5 * t * t + 0.5 * t**3,
             )
-            found.append(
+            curve.append(
                 tuple(sum(w * point[axis] for w, point in zip(weights, (a, b, c, d), strict=True)) for axis in (0, 1))
             )
-    return tuple(found)  # type: ignore[arg-type]
+    return tuple(curve)  # type: ignore[arg-type]

@@ -1,0 +1,194 @@
+"""Every labelled and every captioned dataset: described, found by its source, and loaded in one form."""
+
+from __future__ import annotations
+
+import dataclasses
+import io
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+import torch
+from datasets import Dataset, DatasetDict
+from datasets import Image as ImageFeature
+from PIL import Image
+
+from tests.data.world import picture, write_split
+from tests.entities import write_entities
+from tests.finetuning.world import write_coco
+from trainers.config import DataChoice
+from trainers.data import SOURCES, inspect_data, load_data
+from trainers.data.captioned import datasets as captioned_datasets
+from trainers.data.captioned.datasets import CAPTIONED
+from trainers.data.captioned.loader import load_captioned, named
+from trainers.data.labelled import datasets as labelled_datasets
+from trainers.data.labelled.datasets.known import KNOWN, load_known
+from trainers.data.sources import resolve
+from trainers.errors import DataError, ParameterError
+from trainers.parameters import specs
+from trainers.registry import load
+
+EVERY = [*SOURCES.values(), *CAPTIONED.values()]
+
+
+@pytest.fixture(autouse=True)
+def _own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RANKSCOPE_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
+    monkeypatch.setattr("datasets.config.HF_HUB_OFFLINE", True)
+
+
+@pytest.mark.parametrize("entry", EVERY, ids=lambda entry: entry.name)
+def test_a_dataset_is_described(entry) -> None:
+    assert (
+        entry.title and not entry.sentence[0].islower() and entry.sentence.endswith(".") and len(entry.sentence) < 140
+    )
+    assert entry.name.isidentifier()
+
+
+# ------------------------------------------------------------------------------------- labelled
+
+
+def check_labelled(data) -> None:
+    """What every loader of labelled images promises."""
+    depth = data.hierarchy.depth
+    assert len(data.fingerprint) == 32 and data.licence and data.train.images.shape[1:] == data.test.images.shape[1:]
+    for part in (data.train, data.test):
+        assert part.images.dtype == torch.uint8 and part.labels.dtype == torch.int64
+        assert part.labels.shape == (len(part.images), depth) and part.images.shape[2] == part.images.shape[3]
+        assert part.labels[:, 0].bincount()[part.labels[:, 0]].min() >= 2
+        for level, names in enumerate(data.hierarchy.names):
+            assert 0 <= int(part.labels[:, level].min()) <= int(part.labels[:, level].max()) < len(names)
+    assert not set(data.train.labels[:, 0].tolist()) & set(data.test.labels[:, 0].tolist())
+
+
+@pytest.mark.parametrize("name", [name for name, entry in SOURCES.items() if entry.hub is None])
+def test_a_dataset_without_a_network_loads(name: str) -> None:
+    choice = DataChoice(source=name, image_size=16, max_images=192)
+    check_labelled(load_data(choice))
+    assert load_data(choice).fingerprint == load_data(choice).fingerprint
+    assert inspect_data(choice).title == SOURCES[name].title
+
+
+@pytest.mark.parametrize("known", KNOWN, ids=lambda known: known.name)
+def test_the_columns_and_splits_of_a_hub_dataset_are_those_it_is_loaded_with(known, tmp_path: Path) -> None:
+    """A folder with the pinned columns and splits stands for the dataset."""
+    names = known.labels or ("category",)
+    for split in dict.fromkeys(filter(None, (known.train or "train", known.test))):
+        columns = {name: [row // (2 * 2**place) for row in range(16)] for place, name in enumerate(names)}
+        write_split(tmp_path / "own", split, columns, image=known.image, images=[picture(row) for row in range(16)])
+    local = dataclasses.replace(known, hub=str(tmp_path / "own"), subset=None)
+    data = load_known(local, DataChoice(source=known.name, image_size=16))
+    check_labelled(data)
+    assert data.name == known.name and data.title == known.title
+    assert known.levels is None or data.hierarchy.levels == known.levels
+    assert resolve(known.hub).hub == known.hub == SOURCES[known.name].hub
+
+
+# ------------------------------------------------------------------------------------- captioned
+
+
+def write_table(root: Path) -> Path:
+    data = io.BytesIO()
+    Image.new("RGB", (32, 24), (9, 99, 9)).save(data, "PNG")
+    rows = {
+        "image": [{"bytes": data.getvalue(), "path": None}] * 6,
+        "captions": [["a dog", "one dog and a cat"]] * 6,
+        "bbox": [[[2.0, 2.0, 10.0, 12.0], [4.0, 4.0, 20.0, 8.0]]] * 6,
+        "category": [["dog", "cat"]] * 6,
+    }
+    split = Dataset.from_dict(rows).cast_column("image", ImageFeature())
+    DatasetDict({"train": split, "test": split}).save_to_disk(str(root))
+    return root
+
+
+EXAMPLES = {"coco_folder": write_coco, "flickr_entities": write_entities, "table": write_table}
+"""Write a small folder that the dataset reads. One that is chosen by name needs none."""
+
+
+def check_captioned(data) -> None:
+    """What every loader of captioned images promises."""
+    assert data.title and data.licence and data.train_split in data.splits and data.test_split in data.splits
+    assert all(note.endswith(".") for note in data.notes)
+    scenes = [scene for split in data.splits.values() for scene in split]
+    assert len({scene.image_id for scene in data.splits[data.test_split]}) == len(data.splits[data.test_split])
+    assert any(scene.captions for scene in scenes) and any(scene.boxes for scene in scenes)
+    for scene in scenes:
+        size = Image.open(io.BytesIO(scene.load())).size
+        assert (scene.width, scene.height) == size
+        assert len(scene.boxes) == len(scene.classes) and set(scene.classes) <= set(data.classes)
+        assert all(-1 <= x0 < x1 <= size[0] + 1 and -1 <= y0 < y1 <= size[1] + 1 for x0, y0, x1, y1 in scene.boxes)
+        assert not scene.phrases or len(scene.phrases) == len(scene.captions)
+
+
+def source_of(name: str, root: Path) -> str:
+    return name if CAPTIONED[name].synthetic else str(EXAMPLES[name](root / name))
+
+
+@pytest.mark.parametrize("name", CAPTIONED)
+def test_a_captioned_dataset_loads(name: str, tmp_path: Path) -> None:
+    source = source_of(name, tmp_path)
+    told: list[float] = []
+    data = load_captioned(source, limit=4, progress=lambda _text, fraction: told.append(fraction))
+    check_captioned(data)
+    assert all(len(split) <= 4 for split in data.splits.values())
+    assert told and all(0 <= fraction <= 1 for fraction in told)
+
+
+@pytest.mark.parametrize("name", CAPTIONED)
+def test_the_first_that_recognises_a_folder_is_its_own(name: str, tmp_path: Path) -> None:
+    descriptor = CAPTIONED[name]
+    if descriptor.synthetic:
+        assert named(name) is named(f" {name}:seed=1") is descriptor and not descriptor.recognises(tmp_path)
+        assert all(spec.rule.help for spec in specs(descriptor.parameters))
+        with pytest.raises(ParameterError, match="no parameter 'nonsense'"):
+            load_captioned(f"{name}:nonsense=1")
+        with pytest.raises(DataError, match="got 'nonsense'"):
+            load_captioned(f"{name}:nonsense")
+    else:
+        folder = Path(source_of(name, tmp_path))
+        assert next(each for each in CAPTIONED.values() if each.recognises(folder)) is descriptor
+        assert named(str(folder)) is None
+
+
+def test_a_hub_id_is_read_as_a_table() -> None:
+    assert [name for name, entry in CAPTIONED.items() if entry.recognises(None)] == ["table"]
+
+
+# ------------------------------------------------------------------------------------- one file is enough
+
+LABELLED = """
+from trainers.data.base import SourceDescriptor
+from trainers.data.labelled.datasets import drawn
+DESCRIPTOR = SourceDescriptor(name="extra", title="Extra", sentence="Another one.", licence="CC0-1.0", load=drawn.load)
+"""
+CAPTIONED_FILE = """
+from trainers.data.captioned.base import CaptionedDescriptor
+from trainers.data.captioned.datasets.coco_folder import load
+DESCRIPTOR = CaptionedDescriptor(
+    name="extra", title="Extra", sentence="Another one.", load=load, order=1,
+    recognises=lambda folder: folder is not None and folder.name == "extra_folder",
+)
+"""
+
+
+def extended(package: ModuleType, folder: Path, source: str, monkeypatch: pytest.MonkeyPatch):
+    """The catalogue of a package with one file more."""
+    folder.mkdir()
+    (folder / "extra.py").write_text(source, encoding="utf-8")
+    monkeypatch.setattr(package, "__path__", [*package.__path__, str(folder)])
+    monkeypatch.delitem(sys.modules, f"{package.__name__}.extra", raising=False)
+    return load(package)
+
+
+def test_one_file_adds_a_labelled_dataset(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("trainers.data.SOURCES", extended(labelled_datasets, tmp_path / "more", LABELLED, monkeypatch))
+    check_labelled(load_data(DataChoice(source="extra", image_size=16, max_images=192)))
+
+
+def test_one_file_adds_a_captioned_dataset(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    entries = extended(captioned_datasets, tmp_path / "more", CAPTIONED_FILE, monkeypatch)
+    monkeypatch.setattr("trainers.data.captioned.loader.CAPTIONED", entries)
+    assert next(each for each in entries.values() if each.recognises(tmp_path / "extra_folder")).name == "extra"
+    check_captioned(load_captioned(str(write_coco(tmp_path / "extra_folder", train=4, test=4))))

@@ -1,0 +1,83 @@
+"""Decoded datasets in the disk cache, so that a second start is instant."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import Any
+
+from trainers.data import cache, settings
+from trainers.data.base import ImageSet, LoadedData
+from trainers.hierarchy import Hierarchy
+
+KIND = "images"
+PARTS = ("train", "test")
+_SLICE = 64 * 1024 * 1024
+
+
+def fingerprint(data: dict[str, ImageSet], hierarchy: Hierarchy) -> str:
+    """Hash of names, labels and pixels in their order."""
+    digest = hashlib.blake2b(json.dumps([hierarchy.levels, hierarchy.names]).encode(), digest_size=16)
+    for part in data.values():
+        digest.update(f"{tuple(part.images.shape)}{tuple(part.labels.shape)}".encode())
+        digest.update(part.labels.contiguous().numpy())
+        flat = part.images.reshape(-1).numpy()
+        for start in range(0, len(flat), _SLICE):  # hashing large pieces lets other threads run
+            digest.update(flat[start : start + _SLICE])
+    return digest.hexdigest()
+
+
+def read(key: str, name: str) -> LoadedData | None:
+    """The dataset stored under a key, with ``name`` as its name; None if there is none."""
+    entry = cache.read(KIND, key, map_above=settings.memory_bytes())
+    if entry is None:
+        return None
+    about = entry.about
+    parts = {
+        part: ImageSet(
+            images=entry.tensors[part],
+            labels=entry.tensors[f"{part}_labels"],
+            before_cap=about["before_cap"][part],
+        )
+        for part in PARTS
+    }
+    return LoadedData(
+        name=name,
+        title=about["title"],
+        hierarchy=Hierarchy(levels=tuple(about["levels"]), names=tuple(map(tuple, about["names"]))),
+        train=parts["train"],
+        test=parts["test"],
+        fingerprint=about["fingerprint"],
+        notes=tuple(about["notes"]),
+        licence=about["licence"],
+    )
+
+
+def commit(draft: cache.Draft, key: str, data: LoadedData) -> None:
+    """Complete the entry whose images are in ``draft`` as ``train`` and ``test``.
+
+    Raises:
+        OSError: the disk is full or cannot be written.
+    """
+    for part in PARTS:
+        labels = getattr(data, part).labels.numpy()
+        draft.allocate(f"{part}_labels", labels.shape, labels.dtype)[...] = labels
+    draft.commit(key, _about(data))
+
+
+def write(key: str, data: LoadedData) -> None:
+    """Store a dataset that is in memory; nothing happens where the cache is off or its disk is full."""
+    labels = {f"{part}_labels": getattr(data, part).labels for part in PARTS}
+    cache.write(KIND, key, {"train": data.train.images, "test": data.test.images, **labels}, _about(data))
+
+
+def _about(data: LoadedData) -> dict[str, Any]:
+    return {
+        "title": data.title,
+        "licence": data.licence,
+        "levels": data.hierarchy.levels,
+        "names": data.hierarchy.names,
+        "notes": data.notes,
+        "fingerprint": data.fingerprint,
+        "before_cap": {part: getattr(data, part).before_cap for part in PARTS},
+    }
