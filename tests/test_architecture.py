@@ -70,7 +70,7 @@ def test_no_script_or_style_at_the_root_of_the_assets() -> None:
 
 
 # Parts of names for which the field has another word; a word goes onto the list when the last name with it is gone.
-RETIRED = frozenset({"faults", "folds", "resident", "strips", "wares", "wording"})
+RETIRED = frozenset({"faults", "folds", "resident", "wares", "wording"})
 
 
 def named(path: Path) -> set[str]:
@@ -79,7 +79,9 @@ def named(path: Path) -> set[str]:
     if path.suffix == ".py":
         names = [t.string for t in tokenize.generate_tokens(io.StringIO(text).readline) if t.type == tokenize.NAME]
     else:
-        names = re.findall(r"[A-Za-z_$][\w$]*", re.sub(r"//.*|/\*.*?\*/|`[^`]*`|\"[^\"\n]*\"", " ", text, flags=re.S))
+        names = re.findall(
+            r"[A-Za-z_$][\w$]*", re.sub(r"//[^\n]*|/\*.*?\*/|`[^`]*`|\"[^\"\n]*\"", " ", text, flags=re.S)
+        )
     return {word.lower() for name in [path.stem, *names] for word in re.findall(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])", name)}
 
 
