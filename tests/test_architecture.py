@@ -1,8 +1,15 @@
-"""Imports run one way: app -> explorer -> trainers; the trainers are headless; no tab imports a tab."""
+"""Imports run one way: app -> explorer -> trainers; the trainers are headless; no tab imports a tab.
+
+The folders show the structure: few modules at the roots, a component's script and style side by side. The words are the
+field's: those that were retired do not come back as names.
+"""
 
 from __future__ import annotations
 
 import ast
+import io
+import re
+import tokenize
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -46,8 +53,41 @@ def test_explorer_does_not_import_the_app_or_another_tab(path: Path) -> None:
 
 def test_no_machine_paths_in_the_repository() -> None:
     kinds = {".py", ".js", ".css", ".md", ".toml", ".yml", ".txt"}
-    roots = ("trainers", "explorer", "assets", "tests")
+    roots = ("trainers", "explorer", "assets", "tests", "docs")
     places = [p for root in roots for p in (ROOT / root).rglob("*") if p.suffix in kinds]
     marks = ("/wo" + "rk/", "/ro" + "ot/")
     texts = {p: p.read_text() for p in (*places, ROOT / "app.py", ROOT / "README.md") if p.exists()}
     assert not [str(p) for p, text in texts.items() if any(mark in text for mark in marks)]
+
+
+@pytest.mark.parametrize("package", ["trainers", "explorer"])
+def test_few_modules_at_the_root(package: str) -> None:
+    assert len([path for path in (ROOT / package).glob("*.py") if path.stem != "__init__"]) <= 10
+
+
+def test_no_script_or_style_at_the_root_of_the_assets() -> None:
+    assert [path.name for path in (ROOT / "assets").iterdir() if path.suffix in (".js", ".css")] == []
+
+
+# Parts of names for which the field has another word; a word goes onto the list when the last name with it is gone.
+RETIRED = frozenset({"faults", "folds", "resident", "wares", "wording"})
+
+
+def named(path: Path) -> set[str]:
+    """The lower-case words that the names in a source file, and the file's own name, are made of."""
+    text = path.read_text(encoding="utf-8")
+    if path.suffix == ".py":
+        names = [t.string for t in tokenize.generate_tokens(io.StringIO(text).readline) if t.type == tokenize.NAME]
+    else:
+        names = re.findall(
+            r"[A-Za-z_$][\w$]*", re.sub(r"//[^\n]*|/\*.*?\*/|`[^`]*`|\"[^\"\n]*\"", " ", text, flags=re.S)
+        )
+    return {word.lower() for name in [path.stem, *names] for word in re.findall(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])", name)}
+
+
+def test_retired_words_are_no_names() -> None:
+    roots = (("trainers", "*.py"), ("explorer", "*.py"), ("assets", "*.js"))
+    places = [path for root, kind in roots for path in (ROOT / root).rglob(kind)]
+    assert {
+        str(path.relative_to(ROOT)): sorted(named(path) & RETIRED) for path in places if named(path) & RETIRED
+    } == {}

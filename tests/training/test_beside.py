@@ -10,6 +10,7 @@ import pytest
 import torch
 
 from tests.tiny import tiny_config, write_images
+from tests.training.reopened import reopened
 from trainers.config import RunConfig
 from trainers.kinds.metric_learning.loop import MetricLearningLoop
 from trainers.runs import RunFolder
@@ -96,14 +97,7 @@ def test_training_goes_on_while_a_look_ends(tmp_path: Path, images: Path, late: 
 def test_resuming_is_exact(tmp_path: Path, images: Path, late: None) -> None:
     whole = new(tmp_path, config(images))
     whole.advance(60)
-    broken = new(tmp_path, config(images))
-    broken.advance(0)
-    for _ in range(4):
-        broken._one_step()
-    broken.checkpoint()
-    broken._one_step()
-    again = MetricLearningLoop(RunFolder.open(tmp_path, broken.folder.id))
-    assert again.step == 4
+    again = reopened(new(tmp_path, config(images)))
     again.advance(60)
     expected, got = weights(whole), weights(again)
     assert expected.keys() == got.keys() and all(torch.equal(expected[name], got[name]) for name in expected)

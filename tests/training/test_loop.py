@@ -8,6 +8,7 @@ import pytest
 import torch
 
 from tests.tiny import tiny_config, write_images
+from tests.training.reopened import reopened
 from trainers.config import RunConfig
 from trainers.errors import ParameterError
 from trainers.kinds.metric_learning.evaluation import LEFT_OUT, Observer, left_out
@@ -101,14 +102,7 @@ def test_resume_is_exact_under_the_same_budget(tmp_path: Path, images: Path) -> 
     config = tiny_config(images, "happier", "supcon_out", steps=7)
     whole = trainer(tmp_path, config)
     whole.advance(60)
-    broken = trainer(tmp_path, config)
-    broken.advance(0)  # the first snapshot only
-    for _ in range(4):
-        broken._one_step()
-    broken.checkpoint()
-    broken._one_step()
-    again = MetricLearningLoop(RunFolder.open(tmp_path, broken.folder.id))
-    assert again.step == 4
+    again = reopened(trainer(tmp_path, config))
     again.advance(60)
     before, after = weights(whole), weights(again)
     assert before.keys() == after.keys()

@@ -1,0 +1,203 @@
+"""Run folders of earlier versions open, export and resume; ``tests/fixtures/runs/README.md`` says how each was made."""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import io
+import os
+import subprocess
+import sys
+import tarfile
+import zipfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+import torch
+
+from explorer.exports import EXPORTS
+from tests.explorer.page import Page
+from trainers.runs import RunFolder
+from trainers.runs.files import read_tensors
+
+FIXTURES = Path(__file__).parents[1] / "fixtures" / "runs"
+MADE_WITH = "2.15.0"  # of torch; other versions may round differently
+SAME_BITS = {
+    "ATEN_CPU_CAPABILITY": "default",
+    "MKL_CBWR": "COMPATIBLE",
+    "ONEDNN_MAX_CPU_ISA": "SSE41",
+    "OMP_NUM_THREADS": "1",
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Old:
+    """What a folder holds: phase, step, arms, number of maps, of points on them, and of scalars.
+
+    ``resumed`` is the digest of the last checkpoint after 8a046b0 resumed the folder to its end at ``end``.
+    """
+
+    phase: str
+    step: int
+    arms: tuple[str, ...]
+    maps: int = 0
+    points: int
+    scalars: int
+    end: int = 0
+    resumed: str = ""
+
+
+_RECIPES = ("D", "D + D′ (phrases, telea, 0.08)")
+_LOSSES = ("Proxy Anchor", "Contrastive (XBM)")
+RUNS = {
+    "metric_learning_stopped": Old(
+        phase="stopped",
+        step=94,
+        arms=_LOSSES,
+        points=40,
+        scalars=86,
+        end=200,
+        resumed="7243f3497ba2151042b73f0b3dd4c0c02bb770e11eb7b0984022d1fecb8bfc62",
+    ),
+    "metric_learning_finished": Old(
+        phase="finished",
+        step=200,
+        arms=_LOSSES,
+        maps=6,
+        points=40,
+        scalars=186,
+        end=200,
+        resumed="7243f3497ba2151042b73f0b3dd4c0c02bb770e11eb7b0984022d1fecb8bfc62",
+    ),
+    "metric_learning_killed_before_clipping": Old(
+        phase="interrupted",
+        step=0,  # it was killed before it said where it stood; its checkpoint is of step 42
+        arms=("Triplet",),
+        points=40,
+        scalars=37,
+        end=200,
+        resumed="ceda79531fd2ffb322c4180336b488667729e2a593c75fca2d7c63c6c6534a85",
+    ),
+    "metric_learning_before_memory": Old(
+        phase="finished", step=200, arms=("Proxy softmax", "Triplet"), maps=5, points=40, scalars=140
+    ),
+    "finetuning_stopped": Old(
+        phase="stopped",
+        step=24,
+        arms=_RECIPES,
+        points=20,
+        scalars=136,
+        end=100,
+        resumed="36ab9312953399b13d0d564e966b31effca6607e8fb779d90f0d1a8f428e9d6c",
+    ),
+    "finetuning_finished": Old(phase="finished", step=100, arms=_RECIPES, maps=6, points=20, scalars=466),
+    "finetuning_before_clipping": Old(phase="finished", step=120, arms=_RECIPES, maps=5, points=20, scalars=392),
+}
+RESUMABLE = [name for name, old in RUNS.items() if old.resumed]
+
+
+@dataclass(frozen=True)
+class Opened:
+    """One unpacked folder and a page that shows it."""
+
+    old: Old
+    root: Path
+    page: Page
+
+    @property
+    def id(self) -> str:
+        return next(self.root.iterdir()).name
+
+    @property
+    def folder(self) -> RunFolder:
+        return RunFolder.open(self.root, self.id)
+
+    def command(self, verb: str, *arguments: str) -> str:
+        """What the command line prints; it must succeed."""
+        command = [sys.executable, "-m", "trainers", verb, *arguments, "--runs", str(self.root)]
+        done = subprocess.run(command, env=os.environ | SAME_BITS, capture_output=True, text=True, timeout=240)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    def download(self, kind: str) -> bytes:
+        reply = self.page.get(f"run/{self.id}/download/{kind}")
+        assert reply.status_code == 200, reply.text
+        return reply.content
+
+
+@pytest.fixture
+def run(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Opened]:
+    root = tmp_path / "runs"
+    with tarfile.open(FIXTURES / f"{request.param}.tar.xz") as archive:
+        archive.extractall(root, filter="data")
+    page = Page(root, tmp_path / "recorded", tmp_path / "assets")
+    yield Opened(RUNS[request.param], root, page)
+    page.library.close()
+
+
+every_run = pytest.mark.parametrize("run", RUNS, indirect=True)
+
+
+def test_every_archive_is_tried() -> None:
+    assert sorted(RUNS) == sorted(path.name.removesuffix(".tar.xz") for path in FIXTURES.glob("*.tar.xz"))
+
+
+@every_run
+def test_it_is_listed_and_opens(run: Opened) -> None:
+    (card,) = run.page.json("runs")["runs"]
+    assert (card["id"], card["phase"], card["step"], card["error"]) == (run.id, run.old.phase, run.old.step, None)
+    about = run.page.json(f"run/{run.id}")
+    assert tuple(arm["title"] for arm in about["arms"]) == run.old.arms
+    assert (len(about["frames"]), about["points"]) == (run.old.maps, run.old.points)
+    assert len(run.page.json(f"run/{run.id}/poll")["metrics"]) == len(run.folder.scalars()) == run.old.scalars
+    assert run.page.get(f"run/{run.id}/sheet/000.webp").content[:4] == b"RIFF"
+    for k, _step in about["frames"]:
+        coordinates = run.page.get(f"run/{run.id}/frame/{k}")
+        assert coordinates.status_code == 200 and len(coordinates.content) == 4 * run.old.points * len(run.old.arms)
+    assert run.command("list").startswith(f"{run.id}  {run.old.phase} ")
+
+
+@every_run
+def test_it_is_exported(run: Opened) -> None:
+    rows = list(csv.DictReader(io.StringIO(run.download("metrics.csv").decode())))
+    assert len(rows) == run.old.scalars and {row["loss"] for row in rows} == set(run.old.arms)
+    vectors = pq.read_table(io.BytesIO(run.download("embeddings.parquet")))
+    assert vectors.num_rows == run.old.points * len(run.old.arms)
+    curves = run.download("curves.html").decode()
+    assert all(title in curves for title in run.old.arms)
+    if run.old.maps:
+        assert all(run.download(kind) for kind in EXPORTS)
+        table = pq.read_table(io.BytesIO(run.download("coordinates.parquet")))
+        assert table.num_rows == run.old.maps * run.old.points * len(run.old.arms)
+
+
+@every_run
+def test_its_zip_opens_again(run: Opened, tmp_path: Path) -> None:
+    with zipfile.ZipFile(io.BytesIO(run.download("run.zip"))) as archive:
+        assert archive.testzip() is None
+        archive.extractall(tmp_path / "elsewhere")
+    again = RunFolder.open(tmp_path / "elsewhere", run.id)
+    assert again.config == run.folder.config and again.scalars() == run.folder.scalars()
+    assert (again.state().phase, again.frames()) == (run.old.phase, run.folder.frames())
+
+
+@pytest.mark.parametrize("run", RESUMABLE, indirect=True)
+def test_it_resumes_to_the_same_bits(run: Opened) -> None:
+    run.command("resume", run.id)
+    state, folder = run.folder.state(), run.folder
+    assert (state.phase, state.step) == ("finished", run.old.end)
+    assert {s.arm for s in folder.scalars() if s.key.startswith("test/")} == set(range(len(run.old.arms)))
+    if torch.__version__.split("+")[0] == MADE_WITH:
+        assert digest(folder.path / "ckpt" / "last.safetensors") == run.old.resumed
+
+
+def digest(path: Path) -> str:
+    """SHA-256 over name, dtype, shape and bytes of every tensor, by name."""
+    found = hashlib.sha256()
+    for name, tensor in sorted(read_tensors(path)[0].items()):
+        found.update(f"{name} {tensor.dtype} {tuple(tensor.shape)}".encode())
+        found.update(tensor.contiguous().numpy().tobytes())
+    return found.hexdigest()
