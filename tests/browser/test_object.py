@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Locator, Page, Route, expect
 
-from explorer.object_removal.first import CHOSEN, FILL, TAKEN, K
+from explorer.object_removal.bodies import FILL, K
+from explorer.object_removal.first import CHOSEN, TAKEN
 from explorer.object_removal.recorded import RECORD
 from tests.browser.conftest import Site
 from tests.browser.pages import PHONE, WIDE, visit

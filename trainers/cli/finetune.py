@@ -164,15 +164,14 @@ def mend_summary(config: RunConfig, scalars: list[Any]) -> str:
 
 
 def score(arguments: argparse.Namespace, parse: Parse) -> int:
-    """Ask one model and print every mean with its interval."""
+    """Evaluate one model on ODmAP's benchmark and print every mean with its interval."""
     from tqdm import tqdm
 
     from trainers.data.synthetic.scenes import are_drawn
     from trainers.errors import ParameterError
     from trainers.image_text.models import MODELS
     from trainers.kinds.finetuning.loop import load_model, open_scenes
-    from trainers.metrics.bootstrap import bootstrap
-    from trainers.object_removal.benchmark import Examiner, make_exam
+    from trainers.object_removal.benchmark import Evaluator, make_benchmark
     from trainers.object_removal.vocabulary import load_words
 
     choice = model_choice(arguments, parse)
@@ -185,21 +184,26 @@ def score(arguments: argparse.Namespace, parse: Parse) -> int:
             bar.set_postfix_str(text)
 
         model = load_model(choice).eval()
-        found = open_scenes(scene_choice(arguments, parse), tell)
-        words = load_words().with_classes(found.classes)
-        exam = make_exam(
-            found, words, model.side, fill=arguments.fill, limit=arguments.queries, every=arguments.every, progress=tell
+        benchmark = make_benchmark(
+            open_scenes(scene_choice(arguments, parse), tell),
+            load_words(),
+            model.side,
+            fill=arguments.fill,
+            limit=arguments.queries,
+            every=arguments.every,
+            seed=arguments.seed or 0,
+            shuffled=arguments.seed is not None,
+            progress=tell,
         )
-        marks = Examiner(exam, model).ask(model, tell)
-    if not MODELS[choice.name].photos and not are_drawn(exam.scenes):
+        result = Evaluator(benchmark, model).evaluate(model, tell)
+    if not MODELS[choice.name].photos and not are_drawn(benchmark.scenes):
         print("This model knows the drawn scenes only: it does not know photos, and the numbers say nothing about it.")
-    print(f"{len(exam.queries)} removals of {exam.tally.photos} photos, {len(exam.gallery)} sentences")
-    for reason in ("unreadable", "one_class", "no_allowed_class"):
-        print(f"  photos left out, {reason.replace('_', ' ')}: {getattr(exam.tally, reason)}")
-    for name, count in marks.filled.counts.items():
+    print(f"{len(benchmark.queries)} removals of {benchmark.tally.photos} images, {len(benchmark.gallery)} captions")
+    for reason, count in benchmark.tally.left_out().items():
+        print(f"  left out, {reason}: {count}")
+    for name, count in result.filled.counts.items():
         print(f"  {name.replace('_', ' ')}: {count}")
-    for name, values in marks.values.items():
-        found_interval = bootstrap(values)
-        print(f"{name:<30} {found_interval.mean:.4f}  [{found_interval.low:.4f}, {found_interval.high:.4f}]")
+    for name, interval in result.intervals().items():
+        print(f"{name:<30} {interval.mean:.4f}  [{interval.low:.4f}, {interval.high:.4f}]")
     sys.stdout.flush()
     return 0

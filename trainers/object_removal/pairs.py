@@ -68,6 +68,16 @@ class Tally:
     boxes_dropped: int = 0
     sentences_dropped: int = 0
 
+    def left_out(self) -> dict[str, int]:
+        """Why images gave no query, and how many; reasons without any are left out."""
+        reasons = {
+            "fewer than two classes": self.one_class,
+            "no class that the overlap rules allow": self.no_allowed_class,
+            "image cannot be read": self.unreadable,
+            "box without an area": self.boxes_dropped,
+        }
+        return {reason: count for reason, count in reasons.items() if count}
+
 
 def objects(scene: Scene, width: int, height: int) -> tuple[tuple[Box, ...], tuple[str, ...], int]:
     """A scene's usable boxes, their classes and how many boxes were dropped."""
