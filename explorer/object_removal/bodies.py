@@ -87,8 +87,7 @@ def _list(item: Any, most: int, what: str = "entries") -> Any:
 Text = _text()
 Name = _text(LONGEST_NAME)
 Optional = _text(least=0)
-Number = Annotated[float, Field(strict=False), BeforeValidator(lambda value: value if is_number(value) else None)]
-Number = Annotated[Number, _needs("a number")]
+Number = Annotated[float, Field(allow_inf_nan=False), _needs("a number")]
 Flag = Annotated[bool, _needs("true or false")]
 Coordinate = Annotated[float, BeforeValidator(_coordinate)]
 Box = Annotated[

@@ -37,7 +37,7 @@ TEXTS = (
     {
         "name": "phrases",
         "title": "Noun phrases deleted",
-        "sentence": "The photo's own sentences without the phrases that name the object, nothing repaired; those that "
+        "sentence": "The image's own captions without the phrases that name the object, nothing repaired; those that "
         "never named it come last.",
     },
     {
@@ -48,10 +48,10 @@ TEXTS = (
     {
         "name": "captioner",
         "title": "A captioner",
-        "sentence": "What a BLIP captioner says about the photo without the object; needs its folder or Hub id.",
+        "sentence": "What a BLIP captioner says about the image without the object; needs its folder or Hub id.",
     },
 )
-"""What may be said about photos without an object, by name as :mod:`trainers.kinds.finetuning.recipes` knows it."""
+"""Where captions of object-removed images come from, by name as :mod:`trainers.kinds.finetuning.recipes` knows it."""
 
 
 class Objects:
@@ -60,7 +60,7 @@ class Objects:
     Args:
         settings: whether the page is public.
         library: the runs.
-        load: reads sets of photos.
+        load: reads datasets.
         models: None for those of the menu.
         record: the recorded answer to the first query; None: the models are asked.
     """

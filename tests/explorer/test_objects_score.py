@@ -17,8 +17,12 @@ from explorer.object_removal.models import Loaded
 from explorer.object_removal.parts import parts, verdict
 from explorer.object_removal.retrieval import ranked
 from tests.explorer.small_world import GALLERY, Tab, Words, load, sentences, small_set
+from tests.finetuning.world import write_coco
+from trainers.cli.main import main
+from trainers.data.captioned.loader import load_scenes
 from trainers.data.captioned.scenes import SceneSet
 from trainers.image_text.encoding import encode_photos, encode_texts, squash
+from trainers.image_text.models import MODELS
 from trainers.metrics.bitmasks import CORRECT
 from trainers.metrics.counterfactual import counterfactual
 from trainers.metrics.image_text import recall_both_ways
@@ -76,6 +80,30 @@ def test_the_numbers_are_the_metrics_own(tab: Tab) -> None:
             assert shown["low"] <= shown["mean"] <= shown["high"] and shown["queries"] == int((~np.isnan(each)).sum())
     assert result["gallery"] == GALLERY and result["photos"] == 28
     assert {one["reason"] for one in result["skipped"]} >= {"fewer than two classes"}
+
+
+@pytest.mark.parametrize("changes", [{"every": True}, {"queries": 7, "fill": "zero"}], ids=["every", "seven"])
+def test_page_and_command_line_give_the_same_numbers(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], changes: dict
+) -> None:
+    folder = str(write_coco(tmp_path / "coco"))
+    order = {"queries": 500, "every": False, "seed": 4, "fill": "telea"} | changes
+    tab = Tab(tmp_path, loading=lambda source, **_: small_set() if source == "drawn_scenes" else load_scenes(source))
+    tab.objects.models._menu = MODELS
+    name = tab.json("open", {"source": folder})["set"]["name"]
+    result = scored(tab, set=name, **order)[1]
+    tab.close()
+    flags = ["--every"] if order["every"] else []
+    flags += ["--queries", str(order["queries"]), "--seed", str(order["seed"]), "--fill", str(order["fill"])]
+    capsys.readouterr()
+    assert main(["score", "--data", folder, "--model", "tiny_clip", *flags]) == 0
+    said = capsys.readouterr().out
+    assert f"{result['queries']} removals" in said and f"{result['gallery']} captions" in said
+    shown = result["models"][0]["values"]
+    for key, value in shown.items():
+        line = next(line for line in said.splitlines() if line.startswith(f"{key} "))
+        assert float(line.split()[1]) == pytest.approx(value["mean"], abs=1e-4), key
+    assert len(shown) == sum("_at_" in line for line in said.splitlines())
 
 
 def test_failing_queries_name_what_is_gone(tab: Tab) -> None:

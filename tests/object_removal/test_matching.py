@@ -1,4 +1,4 @@
-"""Flickr30k Entities: what a sentence names, what is deleted and what counts as right is what people annotated."""
+"""Flickr30k Entities: what a caption names, what is deleted and what counts as right is what people annotated."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def found(tmp_path_factory) -> SceneSet:
 
 
 def by_annotation(lines: list[str]) -> dict[str, set[str]]:
-    """Sentence to classes, read another way than by the product; of equal sentences the first counts."""
+    """Caption to classes, read another way than by the product; of equal captions the first counts."""
     read: dict[str, set[str]] = {}
     for line in lines:
         text, phrases = marked(line)
