@@ -90,9 +90,7 @@ Optional = _text(least=0)
 Number = Annotated[float, Field(allow_inf_nan=False), _needs("a number")]
 Flag = Annotated[bool, _needs("true or false")]
 Coordinate = Annotated[float, BeforeValidator(_coordinate)]
-Box = Annotated[
-    list[Coordinate], Field(min_length=4, max_length=4), _needs("four fractions x0, y0, x1, y1 for each box")
-]
+Box = Annotated[list[Coordinate], Field(min_length=4, max_length=4), _needs("four fractions x0, y0, x1, y1")]
 Boxes = _list(Box, MOST_BOXES)
 REQUIRED: Any = Field(default=None, validate_default=True)
 

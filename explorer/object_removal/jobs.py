@@ -152,7 +152,7 @@ class Jobs(Generic[J]):
         """
         found = self.find(job_id)
         if found is None:
-            raise GoneError(f"Of the {self._noun}, {job_id[:40]!r} is no longer kept here. Start it again.")
+            raise GoneError(f"Job {job_id[:40]!r} of the {self._noun} is no longer kept here. Start it again.")
         return found
 
     def going(self) -> list[J]:
