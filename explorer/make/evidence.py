@@ -136,9 +136,9 @@ def _config(row: Row, seed: int, arguments: argparse.Namespace) -> RunConfig:
 
 
 def values_of(row: Row, config: RunConfig) -> dict[str, Any]:
-    """Fine-tune one row and put the whole exam to it: name of a metric to its values, one per query."""
+    """Fine-tune one row and evaluate it on the whole benchmark: name of a metric to its values, one per query."""
     from trainers.kinds.finetuning.loop import Mender
-    from trainers.object_removal.benchmark import Examiner
+    from trainers.object_removal.benchmark import Evaluator
     from trainers.runs import RunFolder
 
     with tempfile.TemporaryDirectory() as scratch:
@@ -147,14 +147,14 @@ def values_of(row: Row, config: RunConfig) -> dict[str, Any]:
         while row.recipe is not None and mender.advance(60.0):
             print(f"  {row.title}, seed {config.seed}: step {mender.step}", file=sys.stderr, flush=True)
         (arm,) = mender.arms
-        marks = Examiner(mender.exam, arm.model).ask(arm.model)
+        result = Evaluator(mender.benchmark, arm.model).evaluate(arm.model)
         folder.db.close()
     pairs = {key: getattr(arm.examples, key) for key in ("originals", "removed", "share", "edited")}
-    values = {key: np.where(np.isnan(found), None, found).tolist() for key, found in marks.values.items()}
+    values = {key: np.where(np.isnan(found), None, found).tolist() for key, found in result.values.items()}
     return {
         "seconds": mender.seconds,
         "pairs": pairs if row.recipe is not None else None,
-        "distinct_top1": marks.filled.counts["distinct_top1"],
+        "distinct_top1": result.filled.counts["distinct_top1"],
         "values": values,
     }
 

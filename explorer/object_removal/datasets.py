@@ -1,4 +1,4 @@
-"""The sets of photos that are open: the drawn scenes always, and the last few that somebody opened."""
+"""The datasets that are open: the drawn scenes always, and the last few that somebody opened; and their galleries."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ import hashlib
 import re
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
+from explorer.server.cache import Cache
 from explorer.server.http import GoneError
 from trainers.data.base import Progress, silent
 from trainers.data.captioned.loader import load_captioned, named
@@ -19,30 +19,32 @@ from trainers.data.captioned.scenes import Scene, SceneSet
 from trainers.data.sources import resolve
 from trainers.errors import DataError
 from trainers.object_removal.captions import language_note
+from trainers.object_removal.gallery import Gallery, gather
 from trainers.object_removal.matching import Matcher, matcher_of
 from trainers.object_removal.vocabulary import load_words
 
 DRAWN = "drawn_scenes"
 KEPT = 3
-"""Sets of visitors that stay open; the one used longest ago makes way."""
-MOST_PHOTOS = 5000
-PUBLIC_PHOTOS = 1000
-"""Photos of each split that are read, on one's own machine and on a public page."""
-WAITING = "waiting until another set is read"
-_TURN = 0.2  # seconds between two looks at whether whoever waits has left
+"""Datasets of visitors that stay open; the one used longest ago is closed first."""
+MOST_IMAGES = 5000
+PUBLIC_IMAGES = 1000
+"""Images of each split that are read, on one's own machine and on a public page."""
+MOST_CAPTIONS = 20_000
+"""Captions of one gallery: every model has to encode all of them."""
+_GALLERIES = 4
 _ODD = re.compile(r"[^A-Za-z0-9]+")
 Load = Callable[..., SceneSet]
 
 
 @dataclass(frozen=True, kw_only=True)
-class PhotoSet:
-    """An open set.
+class OpenDataset:
+    """An open dataset.
 
     Attributes:
-        name: short and safe in an address; tells nothing about where the set lies.
+        name: short and safe in an address; does not tell where the dataset lies.
         source, captions_from, limit: what it was opened with.
         data: what was read.
-        notes: plain sentences for whoever opens it.
+        notes: sentences for whoever opens it.
     """
 
     name: str
@@ -54,22 +56,22 @@ class PhotoSet:
 
     @property
     def drawn(self) -> bool:
-        """Whether the program drew the photos itself."""
+        """Whether the program drew the images itself."""
         return named(self.source) is not None
 
     @cached_property
     def split(self) -> str:
-        """The split whose photos are shown and scored: the test split if there is one."""
+        """The split whose images are shown and scored: the test split if there is one."""
         return self.data.test_split
 
     @cached_property
     def scenes(self) -> Sequence[Scene]:
-        """Its photos."""
+        """Its images."""
         return self.data.splits.get(self.split, ())
 
     @cached_property
     def matcher(self) -> Matcher:
-        """Says which classes its sentences name: by their annotation, or by the word table with the set's classes."""
+        """Says which classes its captions name: by annotation, or by the word table with the dataset's classes."""
         return matcher_of(self.data, load_words())
 
     def about(self) -> dict[str, Any]:
@@ -79,36 +81,36 @@ class PhotoSet:
         return {
             "name": self.name,
             "title": self.data.title,
-            "note": f"{len(self.scenes):,} photos of the {self.split} split.{told}",
+            "note": f"{len(self.scenes):,} images of the {self.split} split.{told}",
             "photos": len(self.scenes),
             "classes": list(self.data.classes),
             "notes": list(self.notes),
         }
 
 
-class Sets:
-    """Opens sets and keeps the last few.
+class Datasets:
+    """Opens datasets and keeps the last few.
 
     Args:
-        public: fewer photos are read of each.
-        load: reads a set; :func:`trainers.data.captioned.loader.load_captioned` in life.
-        dropped: told the name of a set that was closed.
+        public: fewer images are read of each.
+        load: reads a dataset.
+        dropped: called with the name of a dataset that was closed.
     """
 
     def __init__(
         self, *, public: bool = False, load: Load = load_captioned, dropped: Callable[[str], None] | None = None
     ) -> None:
-        self._public = public
+        self._most = PUBLIC_IMAGES if public else MOST_IMAGES
         self._load = load
         self._dropped = dropped
-        self._open: OrderedDict[str, PhotoSet] = OrderedDict()
-        self._drawn: PhotoSet | None = None
+        self._open: OrderedDict[str, OpenDataset] = OrderedDict()
+        self._drawn: OpenDataset | None = None
         self._lock = threading.Lock()
-        self._reading = threading.Lock()
-        self._drawing = threading.Lock()  # its own: a set that takes minutes to open must not keep the drawn one away
+        self._reading = threading.Lock()  # reading takes memory, and two visitors often want the same dataset
+        self._drawing = threading.Lock()  # a dataset that takes minutes to open must not delay the drawn one
 
-    def get(self, name: str) -> PhotoSet:
-        """An open set.
+    def get(self, name: str) -> OpenDataset:
+        """An open dataset.
 
         Raises:
             GoneError: it is not open, or no longer.
@@ -121,20 +123,20 @@ class Sets:
             if found is not None:
                 self._open.move_to_end(name)
                 return found
-        raise GoneError(f"The set {name[:80]!r} is not open, or no longer: open it again.")
+        raise GoneError(f"The dataset {name[:80]!r} is not open, or no longer: open it again.")
 
-    def listed(self) -> list[PhotoSet]:
-        """The drawn scenes, then the others, used last first."""
+    def listed(self) -> list[OpenDataset]:
+        """The drawn scenes, then the others, the one used last first."""
         with self._lock:
             others = list(self._open.values())[::-1]
         return [self.drawn(), *others]
 
-    def drawn(self) -> PhotoSet:
-        """The drawn scenes, made when first asked for."""
+    def drawn(self) -> OpenDataset:
+        """The drawn scenes, made on first use."""
         with self._drawing:
             if self._drawn is None:
                 data = self._load(DRAWN)
-                self._drawn = PhotoSet(
+                self._drawn = OpenDataset(
                     name=DRAWN, source=DRAWN, captions_from=None, limit=None, data=data, notes=data.notes
                 )
             return self._drawn
@@ -145,50 +147,38 @@ class Sets:
         captions_from: str | None = None,
         limit: int | None = None,
         progress: Progress = silent,
-    ) -> PhotoSet:
-        """Open a set of the Hub or of a folder; slow. The same one twice is read once.
+    ) -> OpenDataset:
+        """Open a dataset of the Hub or of a folder; slow. The same one twice is read once.
 
         Args:
-            progress: told what is being read; may raise to give it up.
+            progress: told what is being read; may raise to give up.
 
         Raises:
             DataError: with the reason and what to do.
         """
         if source.strip() == DRAWN:
             return self.drawn()
-        self._check(source)
-        if captions_from:
-            self._check(captions_from)
-        most = PUBLIC_PHOTOS if self._public else MOST_PHOTOS
-        limit = min(limit or most, most)
+        for place in (source, captions_from or DRAWN):
+            if named(place) is None:
+                resolve(place)  # refuses what may not be opened here
+        limit = min(limit or self._most, self._most)
         name = _name(source, captions_from, limit)
-        with self._turn(progress):
+        with self._reading:
             with self._lock:
                 known = self._open.get(name)
             if known is not None:
                 return known
-            progress("opening the set", 0.0)
+            progress("opening the dataset", 0.0)
             data = self._load(source, captions_from=captions_from, limit=limit, progress=progress)
-            progress("looking at the sentences", 1.0)
-            made = _made(name, source, captions_from, limit, data)
+            progress("checking the captions", 1.0)
+            made = OpenDataset(
+                name=name, source=source, captions_from=captions_from, limit=limit, data=data, notes=data.notes
+            )
+            made = _with_notes(made, limit)
         self._keep(made)
         return made
 
-    @contextmanager
-    def _turn(self, progress: Progress) -> Iterator[None]:
-        """One at a time: reading takes memory, and two visitors often want the same. ``progress`` may end the wait."""
-        while not self._reading.acquire(timeout=_TURN):
-            progress(WAITING, 0.0)
-        try:
-            yield
-        finally:
-            self._reading.release()
-
-    def _check(self, source: str) -> None:
-        if named(source) is None:
-            resolve(source)  # refuses what may not be opened here
-
-    def _keep(self, made: PhotoSet) -> None:
+    def _keep(self, made: OpenDataset) -> None:
         gone = []
         with self._lock:
             self._open[made.name] = made
@@ -200,22 +190,50 @@ class Sets:
                 self._dropped(name)
 
 
-def _made(name: str, source: str, captions_from: str | None, limit: int, data: SceneSet) -> PhotoSet:
-    notes = list(data.notes)
-    photos = [len(scenes) for scenes in data.splits.values()]
-    if not any(photos):
-        raise DataError("This set has no photos that can be shown. Give another one.")
-    if max(photos) >= limit:
-        notes.append(f"At most {limit:,} photos of each split are read here.")
-    made = PhotoSet(name=name, source=source, captions_from=captions_from, limit=limit, data=data, notes=tuple(notes))
-    said = language_note([caption for scene in made.scenes[:1000] for caption in scene.captions][:1000], made.matcher)
-    if said is None:
-        return made
-    return PhotoSet(name=name, source=source, captions_from=captions_from, limit=limit, data=data, notes=(*notes, said))
+class Galleries:
+    """Makes each dataset's gallery once and keeps the last few."""
+
+    def __init__(self, datasets: Datasets) -> None:
+        self._datasets = datasets
+        self._kept: Cache[Gallery] = Cache(limit=_GALLERIES)
+        self._making = threading.Lock()  # two visitors often want the same one
+
+    def get(self, name: str) -> Gallery:
+        """The gallery of an open dataset.
+
+        Raises:
+            GoneError: the dataset is not open.
+            DataError: it has no captions.
+        """
+        dataset = self._datasets.get(name)
+        key = (dataset.name, id(dataset))
+        with self._making:
+            return self._kept.get(key, lambda: gallery_of(dataset))
+
+
+def gallery_of(dataset: OpenDataset, most: int = MOST_CAPTIONS) -> Gallery:
+    """The gallery of a dataset: the captions of the shown split first, ``most`` at most.
+
+    Raises:
+        DataError: the dataset has no captions.
+    """
+    return gather(dataset.data, dataset.matcher, first=dataset.split, most=most)
+
+
+def _with_notes(made: OpenDataset, limit: int) -> OpenDataset:
+    counts = [len(scenes) for scenes in made.data.splits.values()]
+    if not any(counts):
+        raise DataError("This dataset has no images that can be shown. Give another one.")
+    notes = list(made.notes)
+    if max(counts) >= limit:
+        notes.append(f"At most {limit:,} images of each split are read here.")
+    captions = [caption for scene in made.scenes[:1000] for caption in scene.captions][:1000]
+    said = language_note(captions, made.matcher)
+    return replace(made, notes=(*notes, *([said] if said is not None else [])))
 
 
 def _name(source: str, captions_from: str | None, limit: int) -> str:
-    """The last part of the source and a digest of all of it: no path of this machine is told to visitors."""
+    """The last part of the source and a digest of all of it: visitors are told no path of this machine."""
     last = source.strip().rstrip("/\\").replace("\\", "/").rsplit("/", 1)[-1]
     plain = _ODD.sub("-", last).strip("-")[:40] or "set"
     mark = hashlib.sha256(f"{source.strip()}\n{captions_from}\n{limit}".encode()).hexdigest()[:10]

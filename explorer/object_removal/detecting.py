@@ -1,4 +1,4 @@
-"""Objects of a visitor's own photo: found by a detector, or named by an image-text model in a box that was drawn."""
+"""Objects of a visitor's own image: found by a detector, or named by an image-text model in a box that was drawn."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from torch import Tensor
 
-from explorer.object_removal.fields import Fields
-from explorer.object_removal.images import SHOWN, Photos, judged
+from explorer.object_removal import bodies
+from explorer.object_removal.images import SHOWN, InputImages, judged
 from explorer.object_removal.models import STRANGER, Models
 from explorer.object_removal.strokes import read_boxes
 from explorer.server.cache import Cache
@@ -24,11 +24,11 @@ NAMES = 5
 _PROMPTS = 8  # pairs of a model and a list of classes whose prompts are kept
 
 
-class Detecting:
+class Detection:
     """Detects and names; the detector used last stays loaded."""
 
-    def __init__(self, photos: Photos, models: Models) -> None:
-        self._photos = photos
+    def __init__(self, images: InputImages, models: Models) -> None:
+        self._images = images
         self._models = models
         self._loaded: Cache[Detector] = Cache(limit=1)
         self._prompts: Cache[Tensor] = Cache(limit=_PROMPTS)
@@ -37,60 +37,55 @@ class Detecting:
     def listed(self) -> list[dict[str, Any]]:
         """Every detector, and what is missing for it."""
         return [
-            {
-                "name": one.name,
-                "title": one.title,
-                "sentence": one.sentence,
-                "missing": one.lacking(),
-            }
+            {"name": one.name, "title": one.title, "sentence": one.sentence, "missing": one.lacking()}
             for one in detectors().values()
         ]
 
-    def detect(self, fields: Fields) -> dict[str, Any]:
-        """The objects of a photo with their judgements, of a request's values.
+    def detect(self, asked: bodies.Detect) -> dict[str, Any]:
+        """The objects of an image with their judgements.
 
         Raises:
-            UserError: no such photo or detector, or it cannot be had here.
+            UserError: no such image or detector, or it cannot be had here.
         """
-        photo = self._photos.get(fields.text("photo"))
-        name = fields.text("detector")
+        image = self._images.get(asked.image)
+        name = asked.detector
         known = detectors()
         if name not in known:
             raise RequestError(f"There is no detector {name[:40]!r}; choose from {', '.join(known)}.")
-        picture = self._photos.picture(photo, SHOWN)
+        picture = self._images.picture(image, SHOWN)
         with self._lock:  # a network serves one thread at a time
             found = self._loaded.get(name, lambda: known[name].build({}))(picture.pixels)
         boxes = [tuple(value / picture.scale for value in box) for box in found.boxes]
-        marked = photo.with_objects(boxes, found.names)
+        marked = image.with_objects(boxes, found.names)
         notes = [] if found.names else ["Nothing was found. Draw a box around what is to go, and say what it is."]
         scores: dict[str, list[float]] = {}
         for label, score in zip(found.names, found.scores, strict=True):
             scores.setdefault(label, []).append(round(score, 3))
         return {"objects": [{**one, "scores": scores[one["class"]]} for one in judged(marked)], "notes": notes}
 
-    def name(self, fields: Fields) -> dict[str, Any]:
-        """The classes that a model sees in a box, likeliest first, of a request's values.
+    def name(self, asked: bodies.NameBox) -> dict[str, Any]:
+        """The classes that a model sees in a box, likeliest first.
 
         Raises:
-            UserError: no such photo or model, or the box is too small.
+            UserError: no such image or model, or the box is too small.
         """
-        photo = self._photos.get(fields.text("photo"))
-        boxes, _ = read_boxes([fields.list("box", 4)])
+        image = self._images.get(asked.image)
+        boxes, _ = read_boxes([asked.box])
         if not boxes:
-            raise RequestError("The box has no area inside the photo. Draw it over the object.")
-        picture = self._photos.picture(photo, SHOWN)
+            raise RequestError("The box has no area inside the image. Draw it over the object.")
+        picture = self._images.picture(image, SHOWN)
         height, width = picture.pixels.shape[:2]
         x0, y0, x1, y1 = boxes[0]
         box = (x0 * width, y0 * height, x1 * width, y1 * height)
-        known = self._models.known(fields.text("model"))
+        known = self._models.known(asked.model)
         loaded = self._models.get(known.name)
-        own = photo.group.matcher.classes if photo.group is not None else ()
+        own = image.dataset.matcher.classes if image.dataset is not None else ()
         classes = tuple(dict.fromkeys((*own, *load_words().classes)))
         key = (loaded.digest, classes)
         prompts = self._prompts.get(key, lambda: loaded.with_model(lambda model: class_embeddings(model, classes)))
         found = loaded.with_model(lambda model: name_box(model, picture.pixels, box, classes, prompts, top=NAMES))
         names = [{"class": name, "score": round(float(score), 4)} for name, score in found]
-        stranger = not known.photos and photo.source != "drawn"
+        stranger = not known.photos and image.source != "drawn"
         return {"names": names, "notes": [STRANGER] if stranger else []}
 
 

@@ -1,17 +1,17 @@
-"""From what the page sends to a run that fine-tunes an image-text model on object-removed photos."""
+"""From what the page sends to a run that fine-tunes an image-text model on object-removed images."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from explorer.object_removal.datasets import Sets
-from explorer.object_removal.fields import Fields
+from explorer.object_removal.bodies import Action, Finetune
+from explorer.object_removal.datasets import Datasets
 from explorer.object_removal.models import Models
 from explorer.server.http import RequestError
 from explorer.server.runs import Runs
 from explorer.server.visitors import NOBODY, Caller
 from explorer.titles import waiting
-from trainers.config import BUDGET, MAX_ARMS, RunConfig, SceneChoice
+from trainers.config import BUDGET, RunConfig, SceneChoice
 from trainers.errors import UserError
 from trainers.kinds.finetuning import DESCRIPTOR as KIND
 from trainers.kinds.finetuning.config import FinetuningConfig
@@ -25,12 +25,12 @@ _SETTINGS = (*BUDGET, "batch", "seed", "optimiser", "halve_every", "learning_rat
 _RECIPE = tuple(spec.name for spec in specs(Recipe))
 
 
-class Mending:
-    """Starts and controls mending runs for the page; replies are plain values for its modules."""
+class Finetuning:
+    """Starts and controls fine-tuning runs for the page; replies are plain values for its modules."""
 
-    def __init__(self, runs: Runs, sets: Sets, models: Models) -> None:
+    def __init__(self, runs: Runs, datasets: Datasets, models: Models) -> None:
         self._runs = runs
-        self._sets = sets
+        self._datasets = datasets
         self._models = models
 
     def perform(self, data: object, caller: Caller = NOBODY) -> dict[str, Any]:
@@ -39,41 +39,46 @@ class Mending:
         The data come from a browser and may be anything.
         """
         try:
-            fields = Fields(data if isinstance(data, dict) else {})
-            action, token = fields.text("action"), fields.text("token", "", longest=200)
-            if action == "mend":
-                started = self._runs.start(self.config(fields), token, caller)
+            values = data if isinstance(data, dict) else {}
+            asked = Action.of(values)
+            if asked.action == "mend":
+                started = self._runs.start(self.config(Finetune.of(values)), asked.token, caller)
                 return {"id": started, "said": waiting(self._runs.place(started)) or "It starts now."}
-            if action not in _ACTS:
-                raise RequestError(f"A model can be mended, or a run paused, resumed or stopped; {action[:40]!r} came.")
-            return {"said": self._runs.acts(caller)[action](fields.text("id", ""), token)}
+            if asked.action not in _ACTS:
+                raise RequestError(
+                    f"A model can be fine-tuned, or a run paused, resumed or stopped; got {asked.action[:40]!r}."
+                )
+            return {"said": self._runs.acts(caller)[asked.action](asked.id, asked.token)}
         except (UserError, OSError) as error:
             return {"error": str(error)}
 
-    def config(self, fields: Fields) -> RunConfig:
+    def config(self, asked: Finetune) -> RunConfig:
         """The configuration that a request describes, checked.
 
         Raises:
             UserError: something in it is wrong, in a sentence.
         """
-        group = self._sets.get(fields.text("set", "") or fields.text("source"))
-        name, parameters = self._models.choice(fields.text("model"))
+        dataset = self._datasets.get(asked.dataset or asked.source)
+        name, parameters = self._models.choice(asked.model)
         given = {
-            "scenes": SceneChoice(source=group.source, captions_from=group.captions_from, limit=group.limit),
+            "scenes": SceneChoice(source=dataset.source, captions_from=dataset.captions_from, limit=dataset.limit),
             "model": Choice(name=name, parameters=parameters),
-            "recipes": tuple(self._recipe(each) for each in fields.inners("recipes", MAX_ARMS)),
+            "recipes": tuple(self._recipe(each) for each in asked.recipes),
         }
         for spec in specs(FinetuningConfig):
-            if spec.name in _SETTINGS and fields.plain(spec.name) is not None:
-                given[spec.name] = check_value(spec, fields.plain(spec.name), "A fine-tuning")
+            value = getattr(asked, spec.name, None) if spec.name in _SETTINGS else None
+            if value is not None:
+                given[spec.name] = check_value(spec, value, "A fine-tuning")
         config = KIND.configured(given)
         check(config)
         return config
 
-    def _recipe(self, fields: Fields) -> dict[str, Any]:
+    def _recipe(self, values: dict[str, Any]) -> dict[str, Any]:
         """A recipe's own values; :func:`trainers.kinds.finetuning.recipes.recipe` checks them."""
-        unknown = [name for name in fields.names() if name not in _RECIPE]
+        unknown = [name for name in values if name not in _RECIPE]
         if unknown:
-            raise RequestError(f"A recipe has {', '.join(_RECIPE)}; {unknown[0][:40]!r} came.")
-        self._models.check_place(fields.text("captioner", ""))
-        return {name: fields.plain(name) for name in fields.names()}  # null is a value: a ratio of all there are
+            raise RequestError(f"A recipe has {', '.join(_RECIPE)}; got {unknown[0][:40]!r}.")
+        captioner = values.get("captioner")
+        if isinstance(captioner, str):
+            self._models.check_place(captioner.strip())
+        return dict(values)

@@ -1,4 +1,4 @@
-"""Photos by reference: those of the open sets, and those that visitors brought along."""
+"""Images by reference: those of the open datasets, and those that visitors uploaded."""
 
 from __future__ import annotations
 
@@ -12,7 +12,9 @@ from typing import Any, Literal
 import numpy as np
 from PIL import Image
 
-from explorer.object_removal.datasets import PhotoSet, Sets
+from explorer.object_removal import bodies
+from explorer.object_removal.datasets import Datasets, OpenDataset
+from explorer.object_removal.strokes import read_boxes
 from explorer.server.cache import Cache, Room
 from explorer.server.http import GoneError
 from explorer.server.library import MEGABYTE
@@ -25,11 +27,11 @@ from trainers.object_removal.pairs import objects
 from trainers.object_removal.regions import Box, Regions
 
 SHOWN = 1024
-"""Longest side of a photo on the page, pixels."""
+"""Longest side of an image on the page, pixels."""
 KEPT = 64 * MEGABYTE
-"""Most that is kept of what cannot be made again: photos that visitors brought along, and painted pictures."""
+"""Most that is kept of what cannot be made again: uploads and filled images, in bytes."""
 UPLOAD = 30 * 1024 * 1024
-"""Most bytes of an image file that a visitor brings along."""
+"""Most bytes of an image file that a visitor uploads."""
 UPLOADS = 32
 _UPLOAD = "upload"
 _COST = KEPT // UPLOADS  # the least that an upload counts, so that at most UPLOADS are kept
@@ -38,18 +40,18 @@ _NUMBER = re.compile(r"[0-9]{1,7}")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Photo:
-    """One photo.
+class InputImage:
+    """One image.
 
     Attributes:
         ref: its address below ``objects/photo/``.
         alt: what it shows, in words.
-        captions: sentences that its set has about it.
+        captions: captions that its dataset has about it.
         boxes, classes: its objects in pixels of the upright original, cleaned.
         width, height: of the upright original.
         scene: where it comes from; None for an upload.
-        group: its set; None for an upload.
-        upload: its pixels; None for a photo of a set.
+        dataset: its dataset; None for an upload.
+        upload: its pixels; None for an image of a dataset.
     """
 
     ref: str
@@ -61,23 +63,23 @@ class Photo:
     boxes: tuple[Box, ...] = ()
     classes: tuple[str, ...] = ()
     scene: Scene | None = None
-    group: PhotoSet | None = None
+    dataset: OpenDataset | None = None
     upload: Picture | None = None
 
     @property
     def source(self) -> Literal["set", "upload", "drawn"]:
         """Where it comes from, in one word."""
-        if self.group is None:
+        if self.dataset is None:
             return "upload"
-        return "drawn" if self.group.drawn else "set"
+        return "drawn" if self.dataset.drawn else "set"
 
     @property
     def redrawn(self) -> bool:
         """Whether the scene can be drawn again without an object."""
-        return self.group is not None and self.group.drawn
+        return self.dataset is not None and self.dataset.drawn
 
-    def with_objects(self, boxes: Sequence[Box], classes: Sequence[str]) -> Photo:
-        """The same photo with other objects."""
+    def with_objects(self, boxes: Sequence[Box], classes: Sequence[str]) -> InputImage:
+        """The same image with other objects."""
         return replace(self, boxes=tuple(boxes), classes=tuple(classes))
 
     def regions(self) -> Regions:
@@ -85,111 +87,130 @@ class Photo:
         return Regions.of_boxes(self.boxes, self.classes, self.width, self.height)
 
 
-class Photos:
-    """Finds photos; decodes them when their pixels are needed. Nothing is written to disk.
+class InputImages:
+    """Finds images; decodes them when their pixels are needed. Nothing is written to disk.
 
     Args:
         read_again: room for what can be decoded again.
-        kept: room for what visitors brought along.
+        kept: room for uploads.
     """
 
-    def __init__(self, sets: Sets, read_again: Room, kept: Room) -> None:
-        self._sets = sets
-        self._uploads: Cache[Photo] = Cache(limit=kept, cost=_upload_bytes)
+    def __init__(self, datasets: Datasets, read_again: Room, kept: Room) -> None:
+        self._datasets = datasets
+        self._uploads: Cache[InputImage] = Cache(limit=kept, cost=_upload_bytes)
         self._pictures: Cache[Picture] = Cache(limit=read_again, cost=lambda picture: picture.pixels.nbytes)
 
-    def get(self, ref: str) -> Photo:
-        """One photo.
+    def get(self, ref: str) -> InputImage:
+        """One image.
 
         Raises:
             GoneError: there is none, or no longer.
-            DataError: the photo of a set cannot be read.
+            DataError: the image of a dataset cannot be read.
         """
         match = _REF.fullmatch(ref)
         if match is None:
-            raise GoneError(f"There is no photo {ref[:80]!r}.")
+            raise GoneError(f"There is no image {ref[:80]!r}.")
         name, key = match.groups()
         if name == _UPLOAD:
             return self._uploads.get(ref, lambda: _gone(ref))
-        return self._of_set(self._sets.get(name), key)
+        return self._of_dataset(self._datasets.get(name), key)
+
+    def asked(self, ref: str, objects: Sequence[bodies.FoundObject]) -> InputImage:
+        """One image; an upload with the objects that a detector found in it.
+
+        Raises:
+            UserError: as :meth:`get`.
+        """
+        image = self.get(ref)
+        if not objects or image.upload is None:
+            return image
+        boxes, classes = [], []
+        for each in objects:
+            found, _ = read_boxes(each.boxes)
+            width, height = image.width, image.height
+            boxes += [(x0 * width, y0 * height, x1 * width, y1 * height) for x0, y0, x1, y1 in found]
+            classes += [each.name] * len(found)
+        return image.with_objects(boxes, classes)
 
     def listing(self, name: str, offset: int, count: int) -> dict[str, Any]:
-        """A page of a set's photos."""
-        group = self._sets.get(name)
-        places = range(offset, min(offset + count, len(group.scenes)))
+        """A page of a dataset's images."""
+        dataset = self._datasets.get(name)
+        places = range(offset, min(offset + count, len(dataset.scenes)))
         found = [
             {
-                "ref": f"{group.name}.{place}",
-                "alt": _alt(group, place),
-                "classes": list(dict.fromkeys(group.scenes[place].classes)),
+                "ref": f"{dataset.name}.{place}",
+                "alt": _alt(dataset, place),
+                "classes": list(dict.fromkeys(dataset.scenes[place].classes)),
             }
             for place in places
         ]
-        return {"total": len(group.scenes), "photos": found}
+        return {"total": len(dataset.scenes), "photos": found}
 
     def allowed(self, ref: str) -> list[str]:
-        """Classes of a photo that may be removed by the overlap rules."""
+        """Classes of an image that may be removed by the overlap rules."""
         return [found["class"] for found in judged(self.get(ref)) if found["allowed"]]
 
-    def add(self, data: bytes, name: str = "") -> Photo:
-        """Take a photo that a visitor brought along; its reference cannot be guessed.
+    def add(self, data: bytes, name: str = "") -> InputImage:
+        """Keep an image that a visitor uploads; its reference cannot be guessed.
 
         Raises:
-            DataError: it is no picture that can be read, or too large.
+            DataError: it cannot be read, or too large.
         """
         if not data:
-            raise DataError("No picture came. Choose a JPEG, PNG or WebP file.")
+            raise DataError("No image was sent. Choose a JPEG, PNG or WebP file.")
         picture = read_picture(data, SHOWN)
-        photo = Photo(
+        image = InputImage(
             ref=f"{_UPLOAD}.{secrets.token_hex(16)}",
-            alt=f"The photo {name}" if name else "A photo of your own",
+            alt=f"The image {name}" if name else "An image of your own",
             width=picture.width,
             height=picture.height,
             notes=picture.notes,
             upload=picture,
         )
-        return self._uploads.get(photo.ref, lambda: photo)
+        return self._uploads.get(image.ref, lambda: image)
 
-    def picture(self, photo: Photo, longest: int = LONGEST) -> Picture:
+    def picture(self, image: InputImage, longest: int = LONGEST) -> Picture:
         """Its pixels, the longer side at most ``longest``.
 
         Raises:
-            DataError: the photo cannot be read.
+            DataError: the image cannot be read.
         """
-        if photo.upload is not None:
-            return shrunk(photo.upload, longest)
-        assert photo.scene is not None
-        scene = photo.scene
-        return self._pictures.get((photo.ref, longest), lambda: read_picture(scene.load() or b"", longest))
+        if image.upload is not None:
+            return shrunk(image.upload, longest)
+        assert image.scene is not None
+        scene = image.scene
+        return self._pictures.get((image.ref, longest), lambda: read_picture(scene.load() or b"", longest))
 
-    def shown(self, photo: Photo, longest: int) -> Picture:
+    def shown(self, image: InputImage, longest: int) -> Picture:
         """As the page shows it.
 
         Raises:
-            DataError: the photo cannot be read.
+            DataError: the image cannot be read.
         """
-        return self.enlarged(photo, min(longest, LONGEST)) or self.picture(photo, longest)
+        return self.enlarged(image, min(longest, LONGEST)) or self.picture(image, longest)
 
-    def enlarged(self, photo: Photo, side: int = LONGEST) -> Picture | None:
-        """A drawn scene drawn at a size that suits the eye; None for photos, which are shown as models see them."""
-        drawing = None if photo.scene is None else drawing_of(photo.scene)
+    def enlarged(self, image: InputImage, side: int = LONGEST) -> Picture | None:
+        """A drawn scene drawn at a size that suits the eye; None for images, which are shown as models see them."""
+        drawing = None if image.scene is None else drawing_of(image.scene)
         if drawing is None:
             return None
-        return self._pictures.get((photo.ref, "drawn", side), lambda: _drawn(drawing, side, photo))
+        return self._pictures.get((image.ref, "drawn", side), lambda: _drawn(drawing, side, image))
 
-    def _of_set(self, group: PhotoSet, key: str) -> Photo:
+    def _of_dataset(self, dataset: OpenDataset, key: str) -> InputImage:
         place = int(key) if _NUMBER.fullmatch(key) else -1
-        if not 0 <= place < len(group.scenes):
-            raise GoneError(f"The set {group.data.title} has {len(group.scenes)} photos; there is no number {key[:9]}.")
-        scene = group.scenes[place]
-        bare = Photo(
-            ref=f"{group.name}.{place}",
-            alt=_alt(group, place),
+        if not 0 <= place < len(dataset.scenes):
+            raise GoneError(
+                f"The dataset {dataset.data.title} has {len(dataset.scenes)} images; there is no number {key[:9]}."
+            )
+        scene = dataset.scenes[place]
+        bare = InputImage(
+            ref=f"{dataset.name}.{place}",
+            alt=_alt(dataset, place),
             width=scene.width,
             height=scene.height,
             captions=scene.captions,
             scene=scene,
-            group=group,
+            dataset=dataset,
         )
         notes: tuple[str, ...] = ()
         if not (scene.width and scene.height):
@@ -198,40 +219,40 @@ class Photos:
         boxes, classes, dropped = objects(scene, bare.width, bare.height)
         if dropped:
             what = "1 box has" if dropped == 1 else f"{dropped} boxes have"
-            notes = (*notes, f"{what} no area inside the photo and was left out.")
+            notes = (*notes, f"{what} no area inside the image and was left out.")
         return replace(bare, boxes=boxes, classes=classes, notes=notes)
 
 
-def about(photo: Photo) -> dict[str, Any]:
-    """Everything about a photo that the page needs."""
-    notes = list(photo.notes)
-    if not photo.classes:
-        notes.append("No object is marked in this photo: draw over one and say what it is.")
+def about(image: InputImage) -> dict[str, Any]:
+    """Everything about an image that the page needs."""
+    notes = list(image.notes)
+    if not image.classes:
+        notes.append("No object is marked in this image: draw over one and say what it is.")
     return {
-        "ref": photo.ref,
-        "alt": photo.alt,
-        "width": photo.width,
-        "height": photo.height,
-        "captions": list(photo.captions),
+        "ref": image.ref,
+        "alt": image.alt,
+        "width": image.width,
+        "height": image.height,
+        "captions": list(image.captions),
         "notes": notes,
-        "source": photo.source,
-        "rerender": photo.redrawn,
-        "set": None if photo.group is None else photo.group.name,
-        "objects": judged(photo),
+        "source": image.source,
+        "rerender": image.redrawn,
+        "set": None if image.dataset is None else image.dataset.name,
+        "objects": judged(image),
     }
 
 
-def judged(photo: Photo) -> list[dict[str, Any]]:
-    """Its classes with their boxes as fractions, and what taking each of them out would mean."""
-    if not photo.classes:
+def judged(image: InputImage) -> list[dict[str, Any]]:
+    """Its classes with their boxes as fractions, and what removing each of them would mean."""
+    if not image.classes:
         return []
     found = []
-    for judgement in judge_all(photo.regions()):
-        boxes = [box for box, name in zip(photo.boxes, photo.classes, strict=True) if name == judgement.chosen]
+    for judgement in judge_all(image.regions()):
+        boxes = [box for box, name in zip(image.boxes, image.classes, strict=True) if name == judgement.chosen]
         found.append(
             {
                 "class": judgement.chosen,
-                "boxes": [fractions(box, photo.width, photo.height) for box in boxes],
+                "boxes": [fractions(box, image.width, image.height) for box in boxes],
                 "allowed": judgement.allowed,
                 "removes": list(judgement.removed),
                 "keeps": list(judgement.kept),
@@ -243,7 +264,7 @@ def judged(photo: Photo) -> list[dict[str, Any]]:
 
 
 def fractions(box: Box, width: int, height: int) -> list[float]:
-    """A box in pixels as fractions of the photo."""
+    """A box in pixels as fractions of the image."""
     x0, y0, x1, y1 = box
     return [round(x0 / width, 5), round(y0 / height, 5), round(x1 / width, 5), round(y1 / height, 5)]
 
@@ -275,20 +296,20 @@ def _encoded(pixels: np.ndarray, kind: str, **options: int) -> bytes:
     return out.getvalue()
 
 
-def _alt(group: PhotoSet, place: int) -> str:
-    captions = group.scenes[place].captions
-    return captions[0][:300] if captions else f"Photo {place + 1} of {group.data.title}"
+def _alt(dataset: OpenDataset, place: int) -> str:
+    captions = dataset.scenes[place].captions
+    return captions[0][:300] if captions else f"InputImage {place + 1} of {dataset.data.title}"
 
 
-def _drawn(drawing: Drawing, side: int, photo: Photo) -> Picture:
+def _drawn(drawing: Drawing, side: int, image: InputImage) -> Picture:
     return Picture(
-        pixels=drawing.pixels(side), scale=side / photo.width, width=photo.width, height=photo.height, notes=()
+        pixels=drawing.pixels(side), scale=side / image.width, width=image.width, height=image.height, notes=()
     )
 
 
-def _gone(ref: str) -> Photo:
-    raise GoneError(f"The photo {ref[:80]!r} is no longer kept here. Choose the file again.")
+def _gone(ref: str) -> InputImage:
+    raise GoneError(f"The image {ref[:80]!r} is no longer kept here. Choose the file again.")
 
 
-def _upload_bytes(photo: Photo) -> int:
-    return max(_COST, 0 if photo.upload is None else photo.upload.pixels.nbytes)
+def _upload_bytes(image: InputImage) -> int:
+    return max(_COST, 0 if image.upload is None else image.upload.pixels.nbytes)

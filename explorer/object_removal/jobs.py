@@ -1,25 +1,24 @@
-"""Long work in the background: one piece at a time, the others wait; each can be followed and stopped."""
+"""Work in the background: a queue of jobs, each of which can be followed and stopped."""
 
 from __future__ import annotations
 
-import contextlib
 import logging
 import secrets
 import threading
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
-from queue import Full, Queue
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from explorer.server.http import GoneError
 from explorer.server.visitors import NOBODY, Caller
 from trainers.errors import DataError, UserError
 
-WAITING = 8
 KEPT = 24
 CLOSING = 10.0
-"""Seconds that closing waits for the thread."""
+"""Seconds that closing waits for what is running."""
+_GOING = ("waiting", "running")
 _log = logging.getLogger(__name__)
 
 
@@ -29,38 +28,42 @@ class StoppedError(Exception):
 
 @dataclass(kw_only=True, eq=False)
 class Job:
-    """A piece of work and how far it is.
+    """A piece of work and its progress.
 
     Attributes:
-        order: what is to be done.
+        id: cannot be guessed.
         caller: who asked for it.
         phase: waiting, running, done, failed or stopped.
-        rows: lines of a table to take home.
+        error: why it ended without a result.
+        stop: set to stop it; done: set at the end, however it ends.
+        steps: what is left of a job that works step by step.
     """
 
-    id: str
-    order: Any
+    id: str = field(default_factory=lambda: secrets.token_hex(12))
     caller: Caller = NOBODY
     phase: str = "waiting"
     message: str = "waiting for its turn"
     fraction: float = 0.0
-    error: str | None = None
-    result: dict[str, Any] | None = None
-    rows: list[list[Any]] = field(default_factory=list)
+    result: Any = None
+    error: UserError | None = None
     stop: threading.Event = field(default_factory=threading.Event)
+    done: threading.Event = field(default_factory=threading.Event)
+    steps: Iterator[None] | None = None
 
     def json(self) -> dict[str, Any]:
         """As plain values."""
+        error = str(self.error) if self.phase == "failed" else None
+        fraction = round(self.fraction, 3)
         return {
             "phase": self.phase,
             "message": self.message,
-            "fraction": round(self.fraction, 3),
-            "error": self.error,
+            "fraction": fraction,
+            "error": error,
             "result": self.result,
         }
 
     def tell(self, message: str, fraction: float) -> None:
-        """Say how far it is.
+        """Report progress.
 
         Raises:
             StoppedError: somebody stopped it.
@@ -69,102 +72,168 @@ class Job:
             raise StoppedError
         self.message, self.fraction = message, min(1.0, fraction)
 
-
-class Jobs:
-    """A line of jobs and the thread that works on them.
-
-    Args:
-        work: does one job and returns its result; may raise user errors.
-        each: jobs of one address or login that may wait or be worked on; None: any number.
-    """
-
-    def __init__(self, work: Callable[[Job], dict[str, Any]], each: int | None = None) -> None:
-        self._does = work
-        self._each = each
-        self._jobs: OrderedDict[str, Job] = OrderedDict()
-        self._queue: Queue[Job | None] = Queue(maxsize=WAITING)
-        self._lock = threading.Lock()
-        self._thread: threading.Thread | None = None
-
-    def add(self, order: Any, caller: Caller = NOBODY) -> Job:
-        """Put an order in line; its id cannot be guessed.
+    def wait(self) -> Any:
+        """The result, once it is there.
 
         Raises:
-            DataError: too many wait, of all callers or of this one.
+            UserError: it failed or was stopped.
         """
-        job = Job(id=secrets.token_hex(12), order=order, caller=caller)
+        self.done.wait()
+        if self.error is not None:
+            raise self.error
+        return self.result
+
+
+J = TypeVar("J", bound=Job)
+
+
+class Jobs(Generic[J]):
+    """Runs jobs in the order in which they were added.
+
+    Args:
+        work: does a job and returns its result, or yields after each step and returns the result at the end; may raise
+            user errors.
+        noun: what the jobs are, in the plural, for messages.
+        most: jobs that may wait or run.
+        each: the same of one address or login; None: no limit of its own.
+        together: jobs that run at the same time: they take turns, one step each; None: all of them.
+        threads: steps of a turn that run in parallel.
+        kept: finished jobs that are kept.
+    """
+
+    def __init__(
+        self,
+        work: Callable[[J], Any],
+        *,
+        noun: str,
+        most: int,
+        each: int | None = None,
+        together: int | None = 1,
+        threads: int = 1,
+        kept: int = KEPT,
+    ) -> None:
+        self._work = work
+        self._noun = noun
+        self._most = most
+        self._each = each
+        self._together = together
+        self._kept = kept
+        self._jobs: OrderedDict[str, J] = OrderedDict()
+        self._lock = threading.Lock()
+        self._turns = ThreadPoolExecutor(1, thread_name_prefix=f"{noun} turns")
+        self._pool = ThreadPoolExecutor(threads, thread_name_prefix=noun)
+        self._turn: Future[None] | None = None
+        self._closed = False
+
+    def add(self, job: J) -> J:
+        """Add a job to the queue.
+
+        Raises:
+            DataError: too many wait, of all callers or of this one, or one of this id is there.
+        """
         with self._lock:
-            self._check_share(caller)
-            try:
-                self._queue.put_nowait(job)
-            except Full:
-                raise DataError(f"{WAITING} scores wait already; try again when some of them are done.") from None
+            self._check(job)
             self._jobs[job.id] = job
             self._drop_old()
-            if self._thread is None:
-                self._thread = threading.Thread(target=self._work, name="scores", daemon=True)
-                self._thread.start()
+            if self._turn is None or self._turn.done():
+                self._turn = self._turns.submit(self._take_turns)
         return job
 
-    def get(self, job_id: str) -> Job:
+    def find(self, job_id: str) -> J | None:
+        """A job; None if there is none, or no longer."""
+        with self._lock:
+            return self._jobs.get(job_id)
+
+    def get(self, job_id: str) -> J:
         """A job.
 
         Raises:
             GoneError: there is none, or no longer.
         """
-        with self._lock:
-            found = self._jobs.get(job_id)
+        found = self.find(job_id)
         if found is None:
-            raise GoneError(f"The score {job_id[:40]!r} is no longer kept here. Start it again.")
+            raise GoneError(f"Job {job_id[:40]!r} of the {self._noun} is no longer kept here. Start it again.")
         return found
 
-    def stop(self, job_id: str) -> None:
-        """Stop a job, or take it out of the line.
+    def going(self) -> list[J]:
+        """Jobs that wait or run."""
+        with self._lock:
+            return [job for job in self._jobs.values() if job.phase in _GOING]
 
-        Raises:
-            GoneError: there is none, or no longer.
-        """
-        job = self.get(job_id)
+    def stop(self, job: J) -> None:
+        """Stop a job, or take it out of the queue."""
         job.stop.set()
-        if job.phase == "waiting":
-            job.phase, job.message = "stopped", "stopped"
+        with self._lock:
+            if job.phase == "waiting":
+                self._end(job, "stopped", DataError("It was stopped before it began."))
 
     def close(self) -> None:
-        """Stop everything; the thread ends after the job it is at."""
-        with self._lock:
-            for job in self._jobs.values():
-                job.stop.set()
-        with contextlib.suppress(Full):  # stopped jobs are passed over, and the thread is a daemon
-            self._queue.put_nowait(None)
-        if self._thread is not None:
-            self._thread.join(CLOSING)  # a thread inside torch must not outlive the interpreter
+        """Stop all jobs and wait a while for those that are running."""
+        self._closed = True
+        for job in self.going():
+            self.stop(job)
+        if self._turn is not None:
+            wait([self._turn], CLOSING)  # a thread inside torch must not outlive the interpreter
+        for pool in (self._turns, self._pool):
+            pool.shutdown(wait=False, cancel_futures=True)
 
-    def _check_share(self, caller: Caller) -> None:
+    def _check(self, job: J) -> None:
+        going = [one for one in self._jobs.values() if one.phase in _GOING]
+        if self._closed or job.id in self._jobs or len(going) >= self._most:
+            raise DataError(f"Too many {self._noun} wait already; try again when some of them are done.")
         if self._each is None:
             return
-        going = [job.caller.marks() for job in self._jobs.values() if job.phase in ("waiting", "running")]
-        for mark in caller.marks():
-            if sum(mark in marks for marks in going) >= self._each:
-                raise DataError(f"{self._each} of your scores wait or are worked on; stop one of them, or wait for it.")
+        for mark in job.caller.marks():
+            if sum(mark in one.caller.marks() for one in going) >= self._each:
+                raise DataError(
+                    f"{self._each} of your {self._noun} wait or are worked on already; stop one of them, or wait."
+                )
 
     def _drop_old(self) -> None:
         for key in list(self._jobs):
-            if len(self._jobs) <= KEPT:
+            if len(self._jobs) <= self._kept:
                 return
-            if self._jobs[key].phase not in ("waiting", "running"):
+            if self._jobs[key].phase not in _GOING:
                 del self._jobs[key]
 
-    def _work(self) -> None:
-        while (job := self._queue.get()) is not None:
-            try:
-                job.tell("starting", 0.0)
-                job.phase = "running"
-                job.result = self._does(job)
-                job.phase, job.message, job.fraction = "done", "", 1.0
-            except StoppedError:
-                job.phase, job.message = "stopped", "stopped"
-            except UserError as error:
-                job.phase, job.error = "failed", str(error)
-            except Exception as error:
-                _log.exception("the score %s failed", job.id)
-                job.phase, job.error = "failed", f"The score failed ({type(error).__name__}: {error})."
+    def _take_turns(self) -> None:
+        while True:
+            with self._lock:
+                going = [job for job in self._jobs.values() if job.phase in _GOING][: self._together]
+                for job in going:
+                    job.phase = "running"
+                if not going:
+                    self._turn = None
+                    return
+            list(self._pool.map(self._step, going))
+
+    def _step(self, job: J) -> None:
+        try:
+            job.tell(job.message, job.fraction)  # raises if it was stopped
+            if job.steps is None:
+                made = self._work(job)
+                if not isinstance(made, Iterator):
+                    raise StopIteration(made)
+                job.steps = made
+            next(job.steps)
+        except StopIteration as end:
+            job.result, job.message, job.fraction = end.value, "", 1.0
+            self._ended(job, "done")
+        except StoppedError:
+            self._ended(job, "stopped", DataError("It was stopped before it was done."))
+        except UserError as error:
+            self._ended(job, "failed", error)
+        except Exception as error:
+            _log.exception("a job of the %s failed", self._noun)
+            self._ended(job, "failed", DataError(f"This could not be done ({type(error).__name__}: {error})."))
+
+    def _ended(self, job: J, phase: str, error: UserError | None = None) -> None:
+        with self._lock:
+            self._end(job, phase, error)
+
+    def _end(self, job: J, phase: str, error: UserError | None = None) -> None:
+        job.phase, job.error, job.steps = phase, error, None
+        if phase == "stopped":
+            job.message = "stopped"
+        self._drop_old()
+        job.done.set()

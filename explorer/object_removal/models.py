@@ -1,4 +1,4 @@
-"""The image-text models that answer: those of the menu, and the arms of mending runs. The last few stay loaded."""
+"""The image-text models: those of the menu, and the arms of fine-tuning runs. The last few stay loaded."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ import hashlib
 import re
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -30,10 +31,11 @@ from trainers.runs.damage import reading
 
 LOADED = 3
 PIECE = 256
-"""Sentences encoded before a visitor's photo may come between."""
-PHOTOS = 64
-UNTRAINED = "This model starts from nothing: train it first, under Mend this model, on originals alone."
-STRANGER = "This small model knows the drawn scenes only; it does not know photos."
+"""Captions encoded before the image of a visitor may come between."""
+BATCH = 64
+"""Images encoded before the same."""
+UNTRAINED = "This model is not trained yet: train it first, under Fine-tune this model, on originals alone."
+STRANGER = "This small model knows the drawn scenes only; it does not know photographs."
 _RUN = re.compile(r"run:([0-9A-HJKMNP-TV-Z]{26}):([0-9])")
 _LISTED = 24
 T = TypeVar("T")
@@ -47,8 +49,8 @@ class Known:
         name: as requests name it.
         missing: None, or what to install or point to.
         photos: it was trained on photographs.
-        mended: fine-tuned on object-removed photos.
-        trained: false: it knows nothing before it is trained here.
+        mended: fine-tuned on object-removed images.
+        trained: false: it has random weights before it is trained here.
         learning_rate: what suits its fine-tuning; None if it cannot be fine-tuned.
     """
 
@@ -64,22 +66,11 @@ class Known:
 
     def json(self) -> dict[str, Any]:
         """As plain values."""
-        return {
-            "name": self.name,
-            "title": self.title,
-            "sentence": self.sentence,
-            "ready": self.missing is None,
-            "missing": self.missing,
-            "photos": self.photos,
-            "trainable": self.trainable,
-            "mended": self.mended,
-            "trained": self.trained,
-            "learning_rate": self.learning_rate,
-        }
+        return {**asdict(self), "ready": self.missing is None}
 
 
 class Loaded:
-    """A model in memory; one thread at a time looks through it."""
+    """A model in memory; one thread at a time uses it."""
 
     def __init__(self, known: Known, model: CrossModal) -> None:
         self.known = known
@@ -89,7 +80,7 @@ class Loaded:
 
     @property
     def side(self) -> int:
-        """Side of the square photos it takes, pixels."""
+        """Side of the square images it takes, pixels."""
         return self._model.side
 
     @property
@@ -99,20 +90,20 @@ class Loaded:
 
     @property
     def context(self) -> int:
-        """Most tokens of a sentence."""
+        """Most tokens of a caption."""
         return self._model.context
 
     def photos(self, pictures: Sequence[np.ndarray]) -> Tensor:
-        """Unit embeddings float32 ``[N, D]`` of photos uint8 ``[H, W, 3]`` of any size."""
+        """Unit embeddings float32 ``[N, D]`` of images uint8 ``[H, W, 3]`` of any size."""
         return self.images(torch.stack([squash(picture, self.side) for picture in pictures]))
 
     def images(self, images: Tensor) -> Tensor:
-        """Unit embeddings float32 ``[N, D]`` of photos uint8 ``[N, 3, side, side]``."""
+        """Unit embeddings float32 ``[N, D]`` of images uint8 ``[N, 3, side, side]``."""
         with self._lock:
             return encode_images(self._model, images)
 
     def texts(self, texts: Sequence[str]) -> Tensor:
-        """Unit embeddings float32 ``[N, D]`` of sentences."""
+        """Unit embeddings float32 ``[N, D]`` of captions."""
         with self._lock:
             return encode_texts(self._model, texts)
 
@@ -122,7 +113,7 @@ class Loaded:
             return work(self._model)
 
     def lengths(self, texts: Sequence[str]) -> list[int]:
-        """Tokens that each sentence needs."""
+        """Tokens that each caption needs."""
         with self._lock:
             return self._model.lengths(texts)
 
@@ -131,7 +122,7 @@ class Models:
     """Lists models and loads them.
 
     Args:
-        library: knows the mending runs.
+        library: knows the fine-tuning runs.
         public: no files of this machine by a visitor's word.
         menu: the models by name.
     """
@@ -144,7 +135,7 @@ class Models:
         self._loading = threading.Lock()
 
     def listed(self) -> list[Known]:
-        """Models of the menu, then the newest mended ones."""
+        """Models of the menu, then the newest fine-tuned ones."""
         own = [_known(descriptor, descriptor.name) for descriptor in self._menu.values()]
         found: list[Known] = []
         for folder in self._library.folders():
@@ -169,7 +160,7 @@ class Models:
                 arms = self._arms(self._library.get(match.group(1)))
             found = next((arm for arm in arms if arm.name == name), None)
             if found is None:
-                raise GoneError("This run has no model that can answer: it has no such arm or no checkpoint yet.")
+                raise GoneError("This run has no model that can be asked: it has no such arm or no checkpoint yet.")
             return found
         descriptor, parameters = self._parsed(name)
         return _known(descriptor, name, parameters)
@@ -179,7 +170,7 @@ class Models:
 
         Raises:
             GoneError: there is no such model or run.
-            UserError: it cannot be had here; the sentence says why.
+            UserError: it cannot be had here; the message says why.
         """
         known = self.known(name)
         if known.missing is not None:
@@ -191,14 +182,13 @@ class Models:
         match = _RUN.fullmatch(name)
         if match is None:
             descriptor, parameters = self._parsed(name)
-            make: Callable[[], CrossModal] = lambda: descriptor.build(parameters)  # noqa: E731
+            build = partial(descriptor.build, parameters)
         else:
             from trainers.kinds.finetuning.loop import arm_model
 
-            run = self._library.get(match.group(1))
-            make = lambda: arm_model(run.folder, int(match.group(2)))  # noqa: E731
+            build = partial(arm_model, self._library.get(match.group(1)).folder, int(match.group(2)))
         try:
-            return make()
+            return build()
         except UserError:
             raise
         except Exception as error:
@@ -212,7 +202,7 @@ class Models:
             DataError: it is an arm of a run, which cannot be trained on.
         """
         if _RUN.fullmatch(name):
-            raise DataError("A mended model cannot be mended again here. Choose the model that it came from.")
+            raise DataError("A fine-tuned model cannot be fine-tuned again here. Choose the model that it came from.")
         descriptor, parameters = self._parsed(name)
         return descriptor.name, parameters
 
@@ -249,7 +239,7 @@ class Models:
             access.place(place)
 
     def _arms(self, run: Run) -> list[Known]:
-        """The models of a mending run, none if it is another kind of run or has no weights yet."""
+        """The models of a fine-tuning run, none if it is another kind of run or has no weights yet."""
         config = run.config
         if not isinstance(config, FinetuningConfig) or run.recorded or not _checkpoint_time(run):
             return []

@@ -1,4 +1,4 @@
-"""A metric-learning run's photo with something painted over: which neighbours it had, and which it has now."""
+"""A metric-learning run's image with something filled: which neighbours it had, and which it has now."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from PIL import Image
 from torch import Tensor
 from torch.nn import functional
 
-from explorer.object_removal.fields import Fields
-from explorer.object_removal.removal import Fills, fill_named
+from explorer.object_removal import bodies
+from explorer.object_removal.removal import FilledImages
 from explorer.object_removal.strokes import read_drawing
 from explorer.server.cache import Cache
 from explorer.server.library import MEGABYTE, Library, Run
@@ -24,6 +24,7 @@ from trainers.encoders import ENCODERS, Encoder
 from trainers.errors import DataError, RunError, UserError
 from trainers.kinds.metric_learning.config import MetricLearningConfig
 from trainers.object_removal.fills import paint
+from trainers.object_removal.rerendering import fill_named
 from trainers.runs.damage import reading
 from trainers.runs.regular import is_regular
 from trainers.training.optimizer import under
@@ -42,10 +43,10 @@ class Arms:
     step: int
 
 
-class Nearby:
-    """Embeds painted photos with the encoders of finished runs. Test images and encoders of the last runs are kept."""
+class NeighbourShift:
+    """Embeds painted images with the encoders of finished runs. Test images and encoders of the last runs are kept."""
 
-    def __init__(self, library: Library, fills: Fills) -> None:
+    def __init__(self, library: Library, fills: FilledImages) -> None:
         self._library = library
         self._fills = fills
         self._images: Cache[Tensor] = Cache(limit=_IMAGES, cost=lambda images: images.nbytes, large=True)
@@ -65,7 +66,7 @@ class Nearby:
                 continue  # a damaged run is told in the list of runs
         return found
 
-    def photo(self, run_id: str, index: int, side: int) -> np.ndarray:
+    def image(self, run_id: str, index: int, side: int) -> np.ndarray:
         """A test image of the run, uint8 ``[H, W, 3]``, its side brought to ``side``.
 
         Raises:
@@ -78,22 +79,19 @@ class Nearby:
         scaled = Image.fromarray(pixels).resize((side, side), Image.Resampling.BICUBIC)
         return np.array(scaled, dtype=np.uint8)
 
-    def neighbours(self, fields: Fields) -> dict[str, Any]:
-        """Neighbours before and after, of a request's values.
+    def neighbours(self, asked: bodies.Neighbours) -> dict[str, Any]:
+        """Neighbours before and after.
 
         Raises:
-            UserError: something is wrong with the request, or the run cannot be used; in a sentence.
+            UserError: something is wrong with the request, or the run cannot be used; the message says why.
         """
-        run = self._usable(fields.text("run"), weights=True)
-        index = fields.whole("index", 0, 0, 10**6)
-        drawing = read_drawing(fields.inner("remove"))
-        fill = fill_named(fields.text("fill", "telea"))
-        asked = fields.whole("k", 8, 1, 10**6)
+        run = self._usable(asked.run, weights=True)
+        index, drawing, fill = asked.index, read_drawing(asked.remove), fill_named(asked.fill)
         with self._lock:
             pixels = self._pixels(run, index)
             mask = drawing.mask(pixels.shape[1], pixels.shape[0])
             if not mask.any():
-                raise DataError("Nothing that was drawn lies inside the photo. Draw over the object again.")
+                raise DataError("Nothing that was drawn lies inside the image. Draw over the object again.")
             filled = paint(fill, pixels, mask)
             arms, grey = self._encoders(run), self._tests(run).shape[1] == 1
             vectors = [_embedded(encoder, [pixels, filled], grey) for encoder in arms.encoders]
@@ -101,7 +99,7 @@ class Nearby:
         gallery = self._library.embeddings(run, k)
         if gallery is None:
             raise DataError("This run kept no embeddings of its last picture; train it again to use it here.")
-        count = min(asked, MOST_K, len(gallery[0]) - 1)
+        count = min(asked.k, MOST_K, len(gallery[0]) - 1)
         titles = arm_titles(run.config)
         found = [
             _compared(run, index, gallery[arm], vectors[arm], count) | {"title": titles[arm]}
@@ -110,7 +108,7 @@ class Nearby:
         return {
             "filled": self._fills.keep(filled),
             "share": round(float(mask.mean()), 4),
-            "notes": [*drawing.notes, *_notes(asked, count, last, arms.step)],
+            "notes": [*drawing.notes, *_notes(asked.k, count, last, arms.step)],
             "arms": found,
         }
 
@@ -169,7 +167,7 @@ def _read_arms(run: Run, images: Tensor) -> Arms:
 
 @torch.inference_mode()
 def _embedded(encoder: Encoder, pictures: list[np.ndarray], grey: bool) -> np.ndarray:
-    """Unit embeddings float32 ``[N, D]`` of photos uint8 ``[H, W, 3]`` of one size."""
+    """Unit embeddings float32 ``[N, D]`` of images uint8 ``[H, W, 3]`` of one size."""
     images = torch.from_numpy(np.stack(pictures)).permute(0, 3, 1, 2).float() / 255
     if grey:
         images = images.mean(1, keepdim=True)
@@ -180,7 +178,7 @@ def _embedded(encoder: Encoder, pictures: list[np.ndarray], grey: bool) -> np.nd
 
 
 def _compared(run: Run, index: int, gallery: np.ndarray, vectors: np.ndarray, count: int) -> dict[str, Any]:
-    """The nearest points of the original and of the painted photo; the photo itself is not among them."""
+    """The nearest points of the original and of the painted image; the image itself is not among them."""
     probe = run.probe
     assert probe is not None
     points = gallery.astype(np.float32)
@@ -227,14 +225,14 @@ def _notes(asked: int, count: int, last: int, step: int) -> list[str]:
     if asked > count:
         notes.append(f"{asked:,} neighbours were asked for; {count} are shown.")
     if last != step:
-        notes.append(f"The weights are those of step {step:,}; the other photos were embedded at step {last:,}.")
+        notes.append(f"The weights are those of step {step:,}; the other images were embedded at step {last:,}.")
     return notes
 
 
 def _why_not(run: Run) -> str | None:
-    """Why a run cannot embed a new photo, or None."""
+    """Why a run cannot embed a new image, or None."""
     if not isinstance(run.config, MetricLearningConfig):
-        return "This run mends an image-text model; choose it among the models instead."
+        return "This run fine-tunes an image-text model; choose it among the models instead."
     if run.recorded:
         return "This recording came without weights. Train a run of your own to use it here."
     if run.probe is None:

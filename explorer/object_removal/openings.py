@@ -1,76 +1,59 @@
-"""Sets that are being opened: how far each is, for whoever asked, and a way to leave it."""
+"""Opening a dataset on request: one at a time; each request can be followed and left under its ticket."""
 
 from __future__ import annotations
 
 import re
 import secrets
-import threading
+from dataclasses import dataclass
 
-from explorer.object_removal.datasets import WAITING, PhotoSet, Sets
-from explorer.object_removal.fields import Fields
-from explorer.object_removal.jobs import Job, StoppedError
+from explorer.object_removal.bodies import Open
+from explorer.object_removal.datasets import Datasets, OpenDataset
+from explorer.object_removal.jobs import Job, Jobs
 from explorer.server.http import RequestError
 from explorer.server.visitors import NOBODY, Caller
 from trainers.errors import DataError
 
 MOST = 64
-"""Sets that may be waited for at once."""
+"""Datasets that may be waited for at once."""
 _TICKET = re.compile(r"[0-9a-f]{16,64}")
 
 
+@dataclass(kw_only=True, eq=False)
+class Opening(Job):
+    """A request to open a dataset; its id is the ticket, a number that nobody else can guess."""
+
+    asked: Open
+    message: str = "waiting until another dataset is read"
+
+
 class Openings:
-    """Opens sets for requests that carry a ticket: a number of the visitor's own, which nobody else can guess.
+    """Opens datasets.
 
     Args:
-        sets: where they are kept.
-        each: sets that one address or login may wait for at once; None: any number.
+        datasets: where they are kept.
+        each: datasets that one address or login may wait for at once; None: no limit of its own.
     """
 
-    def __init__(self, sets: Sets, each: int | None = None) -> None:
-        self._sets = sets
-        self._each = each
-        self._going: dict[str, Job] = {}
-        self._lock = threading.Lock()
+    def __init__(self, datasets: Datasets, each: int | None = None) -> None:
+        self._datasets = datasets
+        self.jobs: Jobs[Opening] = Jobs(self._open, noun="datasets", most=MOST, each=each, kept=0)
 
-    def open(self, fields: Fields, caller: Caller = NOBODY) -> PhotoSet:
-        """Open the set of a request; returns when it is read. A request without a ticket gets one that nobody knows.
+    def open(self, asked: Open, caller: Caller = NOBODY) -> OpenDataset:
+        """Open the dataset that is asked for; returns when it is read.
 
         Raises:
-            RequestError: a value is in the wrong form, or too many are being opened.
-            DataError: the set cannot be had, or the visitor has left it.
+            RequestError: the ticket is in the wrong form.
+            DataError: too many are being opened, the dataset cannot be had, or the visitor has left it.
         """
-        source, captions = fields.text("source"), fields.text("captions_from", "") or None
-        limit = fields.whole("limit", 0, 1, 10**7) if fields.has("limit") else None
-        job = self._begun(fields.text("ticket", "") or secrets.token_hex(16), caller)
-        try:
-            return self._sets.open(source, captions, limit, job.tell)
-        except StoppedError:
-            raise DataError("The set was left before it was read; nothing was opened.") from None
-        finally:
-            with self._lock:
-                del self._going[job.id]
-
-    def find(self, ticket: str) -> Job | None:
-        """How far a set is; None where none is being opened under this ticket, not yet or no longer."""
-        with self._lock:
-            return self._going.get(ticket)
-
-    def close(self) -> None:
-        """Leave them all."""
-        with self._lock:
-            for job in self._going.values():
-                job.stop.set()
-
-    def _begun(self, ticket: str, caller: Caller) -> Job:
+        ticket = asked.ticket or secrets.token_hex(16)
         if _TICKET.fullmatch(ticket) is None:
-            raise RequestError("A ticket of 16 to 64 hexadecimal digits was needed; send none, or such a one.")
-        job = Job(id=ticket, order=None, caller=caller, phase="running", message=WAITING)
-        with self._lock:
-            if ticket in self._going or len(self._going) >= MOST:
-                raise RequestError("Sets are being opened already; wait for them, then try again.")
-            going = [one.caller.marks() for one in self._going.values()]
-            for mark in caller.marks() if self._each is not None else ():
-                if sum(mark in marks for marks in going) >= self._each:
-                    raise RequestError(f"You wait for {self._each} sets already; leave one of them, or wait for it.")
-            self._going[ticket] = job
-        return job
+            raise RequestError("A ticket has 16 to 64 hexadecimal digits; send none, or such a one.")
+        job = self.jobs.add(Opening(id=ticket, asked=asked, caller=caller))
+        job.done.wait()
+        if job.phase == "stopped":
+            raise DataError("The dataset was left before it was read; nothing was opened.")
+        return job.wait()
+
+    def _open(self, job: Opening) -> OpenDataset:
+        asked = job.asked
+        return self._datasets.open(asked.source, asked.captions_from or None, asked.limit, job.tell)

@@ -1,10 +1,9 @@
-"""A sentence in parts, so that the page can colour the words that name objects."""
+"""A caption in parts, so that the page can colour the words that name objects."""
 
 from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass
-from typing import Any
 
 from trainers.metrics.bitmasks import CORRECT
 from trainers.object_removal.matching import Matcher
@@ -15,19 +14,15 @@ VERDICTS = ("names removed", "names removed", "names nothing present", "correct"
 
 @dataclass(frozen=True, kw_only=True)
 class Part:
-    """``text`` names ``classes``; ``kind`` is ``removed`` if one of them was taken out, ``present`` if one is there."""
+    """``text`` names ``classes``; ``kind`` is ``removed`` if one of them was removed, ``present`` if one is there."""
 
     text: str
     kind: str | None = None
     classes: tuple[str, ...] = ()
 
-    def json(self) -> dict[str, Any]:
-        """As plain values."""
-        return {"text": self.text, "kind": self.kind, "classes": list(self.classes)}
-
 
 def parts(text: str, matcher: Matcher, present: Collection[str], removed: Collection[str]) -> list[Part]:
-    """The sentence cut around everything that names a class; together the parts are the sentence.
+    """The caption cut around everything that names a class; together the parts are the caption.
 
     Where two overlap, what names a removed class is shown.
     """
@@ -50,7 +45,7 @@ def parts(text: str, matcher: Matcher, present: Collection[str], removed: Collec
 
 
 def verdict(code: int, original: bool = False) -> str:
-    """The verdict in words; on a photo with nothing removed a sentence fits or names nothing present."""
+    """The verdict in words; on an image with nothing removed a caption fits or names nothing present."""
     if original:
         return "fits" if code == CORRECT else "names nothing present"
     return VERDICTS[code]

@@ -1,195 +1,260 @@
-"""ODmAP@k and recall of models over a set of photos."""
+"""ODmAP@k and recall of models on a dataset, for the page: checks the request, reports progress, keeps a table."""
 
 from __future__ import annotations
 
 import csv
 import io
 import math
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
-import numpy as np
 import torch
 from torch import Tensor
 
-from explorer.object_removal.caption_index import Index
-from explorer.object_removal.datasets import PhotoSet, Sets
-from explorer.object_removal.fields import Fields
-from explorer.object_removal.gallery import Galleries
+from explorer.object_removal.bodies import Score
+from explorer.object_removal.caption_index import CaptionIndex
+from explorer.object_removal.datasets import Datasets, Galleries, OpenDataset
 from explorer.object_removal.jobs import Job
-from explorer.object_removal.models import LOADED, PHOTOS, PIECE, STRANGER, Known, Loaded, Models
-from explorer.object_removal.removal import RERENDER, RERENDER_TITLE, fill_named
-from explorer.object_removal.sheet import COLUMNS, KS, Order, Sheet, make_sheet
+from explorer.object_removal.models import BATCH, PIECE, STRANGER, Known, Loaded, Models
+from explorer.object_removal.parts import parts, verdict
 from explorer.server.http import GoneError
+from trainers.data.base import Progress
 from trainers.errors import DataError
-from trainers.metrics.bootstrap import bootstrap
-from trainers.metrics.counterfactual import Counterfactual, before_removal, counterfactual
-from trainers.metrics.image_text import recall_both_ways
+from trainers.metrics.bootstrap import Interval
+from trainers.object_removal.benchmark import KS, Benchmark, Result, in_random_order, make_benchmarks
 from trainers.object_removal.benchmark_measures import measures_json
-from trainers.object_removal.fills import FILLS
-from trainers.object_removal.pairs import Tally
+from trainers.object_removal.gallery import Gallery
+from trainers.object_removal.rerendering import RERENDER, RERENDER_TITLE, fill_named
+from trainers.training.progress import Stages
 
 MOST_QUERIES = 2000
 PUBLIC_QUERIES = 500
-_PAINTING = 0.3  # share of the work before any model is asked
+MOST_JOBS = 9
+"""Scores that may wait or be computed."""
+RECALL_IMAGES = 1000
+"""Images that recall is measured over."""
+FAILING = 48
+COLUMNS = (
+    *("model", "photo", "image_id", "removed", "kept", "verdict_at_1", "sentence_at_1"),
+    *(f"{name}_at_{k}" for name in ("ODmAP", "hallucination", "present") for k in KS),
+)
+_FILLING, _EVALUATING = 0.3, 0.7  # shares of the work
+
+
+@dataclass(kw_only=True, eq=False)
+class ScoreJob(Job):
+    """A score; ``rows``: lines of its table."""
+
+    asked: Score
+    rows: list[list[Any]] = field(default_factory=list)
 
 
 class Scorer:
-    """Checks orders and does them."""
+    """Checks and computes scores.
 
-    def __init__(self, sets: Sets, galleries: Galleries, models: Models, index: Index, *, public: bool = False) -> None:
-        self._sets = sets
+    Args:
+        public: fewer queries are allowed.
+    """
+
+    def __init__(
+        self, datasets: Datasets, galleries: Galleries, models: Models, index: CaptionIndex, *, public: bool = False
+    ) -> None:
+        self._datasets = datasets
         self._galleries = galleries
         self._models = models
         self._index = index
         self._most = PUBLIC_QUERIES if public else MOST_QUERIES
 
-    def read(self, fields: Fields) -> Order:
-        """An order from the values of a request.
+    def check(self, asked: Score) -> Score:
+        """What is asked for, with at most as many queries as are allowed here.
 
         Raises:
-            UserError: something is wrong with it, in a sentence.
+            UserError: it cannot be computed; the message says why.
         """
-        group = self._sets.get(fields.text("set"))
-        fill = fields.text("fill", "telea")
-        if fill == RERENDER and not group.drawn:
+        dataset = self._datasets.get(asked.dataset)
+        if asked.fill == RERENDER and not dataset.drawn:
             raise DataError("Only the drawn scenes can be drawn again without an object. Choose another fill.")
-        if fill != RERENDER and (missing := fill_named(fill).lacking()) is not None:
-            raise DataError(missing)
-        models = tuple(dict.fromkeys(fields.texts("models", LOADED)))
-        for name in models:
-            lacking = self._models.known(name).missing
-            if lacking is not None:
-                raise DataError(lacking)
-        return Order(
-            group=group.name,
-            models=models,
-            fill=fill,
-            queries=min(fields.whole("queries", 200, 1, 10**6), self._most),
-            every=fields.flag("every", False),
-            seed=fields.whole("seed", 0, 0, 2**31 - 1),
-        )
+        lacking = [self._models.known(name).missing for name in dict.fromkeys(asked.models)]
+        if asked.fill != RERENDER:
+            lacking.insert(0, fill_named(asked.fill).lacking())
+        for missing in lacking:
+            if missing is not None:
+                raise DataError(missing)
+        models = list(dict.fromkeys(asked.models))
+        return asked.model_copy(update={"queries": min(asked.queries, self._most), "models": models})
 
-    def score(self, job: Job) -> dict[str, Any]:
-        """Do an order.
+    def score(self, job: ScoreJob) -> dict[str, Any]:
+        """Compute a score.
 
         Raises:
-            UserError: it cannot be done, in a sentence.
+            UserError: it cannot be computed; the message says why.
             StoppedError: somebody stopped it.
         """
-        order: Order = job.order
-        group = self._sets.get(order.group)
-        job.tell("gathering sentences", 0.0)
-        gallery = self._galleries.get(order.group)
-        sides = []
-        for name in order.models:
+        asked = job.asked
+        dataset = self._datasets.get(asked.dataset)
+        job.tell("gathering captions", 0.0)
+        gallery = self._galleries.get(asked.dataset)
+        sides = {}
+        for name in asked.models:
             job.tell(f"loading {self._models.known(name).title}", 0.0)
-            sides.append(self._models.get(name).side)
-        sheet = make_sheet(order, group, gallery, sorted(set(sides)), lambda text, at: job.tell(text, _PAINTING * at))
-        share = (1 - _PAINTING) / len(order.models)
+            sides[name] = self._models.get(name).side
+        stages = Stages(job.tell, (_FILLING, *(_EVALUATING / len(sides) for _ in sides)))
+        benchmarks = make_benchmarks(
+            in_random_order(dataset.scenes, asked.seed),
+            gallery,
+            sorted(set(sides.values())),
+            title=dataset.data.title,
+            fill=asked.fill,
+            limit=asked.queries,
+            every=asked.every,
+            seed=asked.seed,
+            recall_images=RECALL_IMAGES,
+            rerender=False,
+            progress=stages.next(),
+        )
         models = [
-            self._asked(job, name, group, sheet, (_PAINTING + share * number, share))
-            for number, name in enumerate(order.models)
+            self._evaluated(job, name, dataset, gallery, benchmarks[side], stages.next())
+            for name, side in sides.items()
         ]
+        benchmark = next(iter(benchmarks.values()))
         return {
-            "set": group.name,
-            "fill": order.fill,
-            "fill_title": RERENDER_TITLE if order.fill == RERENDER else FILLS[order.fill].title,
+            "set": dataset.name,
+            "fill": asked.fill,
+            "fill_title": RERENDER_TITLE if asked.fill == RERENDER else fill_named(asked.fill).title,
             "gallery": len(gallery.texts),
-            "queries": len(sheet.done),
-            "photos": len(next(iter(sheet.photos.values()))),
-            "sentences": len(sheet.own),
-            "skipped": skipped(sheet.tally),
-            "notes": [*gallery.notes, *sheet.notes(order)],
+            "queries": len(benchmark.removals),
+            "photos": len(benchmark.scenes),
+            "sentences": len(benchmark.captions),
+            "skipped": _reasons(benchmark.tally.left_out()),
+            "notes": [*gallery.notes, *_notes(benchmark, asked.queries)],
             "models": models,
             "measures": measures_json(dict.fromkeys(key for model in models for key in model["values"])),
         }
 
-    def _asked(self, job: Job, name: str, group: PhotoSet, sheet: Sheet, span: tuple[float, float]) -> dict[str, Any]:
-        """What one model gets; ``span``: where its work begins on the whole of it, and its share."""
+    def _evaluated(
+        self,
+        job: ScoreJob,
+        name: str,
+        dataset: OpenDataset,
+        gallery: Gallery,
+        benchmark: Benchmark,
+        progress: Progress,
+    ) -> dict[str, Any]:
         known = self._models.known(name)
-        start, share = span
-        vectors = self._sentences(job, known, group, (start, share / 2))
+        stages = Stages(progress, (0.5, 0.1, 0.1, 0.3))
+        encoding = self._index.ask(name, dataset.name)
+        tell = stages.next()
+        while not encoding.done.wait(0.2):
+            tell(f"{known.title}: {encoding.message}", encoding.fraction)
+        encoding.wait()
+        vectors = encoding.first(encoding.count)
         loaded = self._models.get(name)
-        begin = start + share / 2
-        queries = self._looked(job, loaded, sheet.queries[loaded.side], (begin, share / 5))
-        photos = self._looked(job, loaded, sheet.photos[loaded.side], (begin + share / 5, share / 5))
-        own = self._own(job, loaded, sheet, vectors)
-        mentions = torch.from_numpy(sheet.gallery.mentions)
-        found = counterfactual(queries, vectors, mentions, sheet.present, sheet.removed, ks=KS)
-        values = dict(found.values)
-        whole = counterfactual(photos[sheet.origin], vectors, mentions, sheet.present, sheet.removed, ks=KS)
-        values |= before_removal(whole)
-        if own is not None:
-            values |= recall_both_ways(photos, own, sheet.owner, ks=KS, texts=sheet.said)
-        job.rows += sheet.rows(known, found)
+        result = benchmark.score(
+            queries=_images(loaded, benchmark.queries, stages.next()),
+            images=_images(loaded, benchmark.images, stages.next()),
+            gallery=vectors,
+            captions=_captions(loaded, benchmark.captions, gallery, vectors, stages.next()),
+        )
+        table = _Table(dataset, gallery, benchmark, result)
+        job.rows += table.rows(known)
         return {
             "name": name,
             "title": known.title,
-            "notes": [STRANGER] if not known.photos and not group.drawn else [],
-            "values": {key: interval(value) for key, value in values.items()},
-            "distinct_top1": found.counts["distinct_top1"],
-            "skipped": left_out(found),
-            "failing": sheet.failing(found),
+            "notes": [STRANGER] if not known.photos and not dataset.drawn else [],
+            "values": {key: _plain(interval) for key, interval in result.intervals().items()},
+            "distinct_top1": result.filled.counts["distinct_top1"],
+            "skipped": _reasons(result.left_out()),
+            "failing": table.failing(),
         }
 
-    def _sentences(self, job: Job, known: Known, group: PhotoSet, span: tuple[float, float]) -> Tensor:
-        reading = self._index.ask(known.name, group.name)
-        while not reading.done.wait(0.2):
-            job.tell(f"{known.title}: {reading.message}", span[0] + span[1] * reading.fraction)
-        if reading.error is not None:
-            raise reading.error
-        return reading.first(reading.read)
 
-    def _looked(self, job: Job, loaded: Loaded, images: Tensor, span: tuple[float, float]) -> Tensor:
-        found, total = [], len(images)
-        for start in range(0, total, PHOTOS):
-            job.tell(f"{loaded.known.title} looks at photos: {start:,} of {total:,}", span[0] + span[1] * start / total)
-            found.append(loaded.images(images[start : start + PHOTOS]))
-        return torch.cat(found)
-
-    def _own(self, job: Job, loaded: Loaded, sheet: Sheet, vectors: Tensor) -> Tensor | None:
-        """Embeddings of the photos' own sentences; those of the gallery are there already."""
-        place = sheet.gallery.place
-        missing = [text for text in dict.fromkeys(sheet.own) if text not in place]
-        extra: dict[str, Tensor] = {}
-        for start in range(0, len(missing), PIECE):
-            job.tell(f"{loaded.known.title} reads more sentences: {start:,} of {len(missing):,}", job.fraction)
-            part = missing[start : start + PIECE]
-            extra |= dict(zip(part, loaded.texts(part), strict=True))
-        found = [vectors[place[text]] if text in place else extra[text] for text in sheet.own]
-        return torch.stack(found) if found else None
+def _images(loaded: Loaded, images: Tensor, tell: Progress) -> Tensor:
+    """Embeddings float32 ``[N, D]`` of images uint8 ``[N, 3, S, S]``; requests of visitors come between the batches."""
+    found, total = [], len(images)
+    for start in range(0, total, BATCH):
+        tell(f"{loaded.known.title} encodes images: {start:,} of {total:,}", start / total)
+        found.append(loaded.images(images[start : start + BATCH]))
+    return torch.cat(found)
 
 
-def skipped(tally: Tally) -> list[dict[str, Any]]:
-    """Why photos asked nothing, and how many."""
-    reasons = {
-        "fewer than two classes": tally.one_class,
-        "no class that the overlap rules allow": tally.no_allowed_class,
-        "photo cannot be read": tally.unreadable,
-        "box without an area": tally.boxes_dropped,
-    }
-    return [{"reason": reason, "count": count} for reason, count in reasons.items() if count]
+def _captions(
+    loaded: Loaded, captions: tuple[str, ...], gallery: Gallery, vectors: Tensor, tell: Progress
+) -> Tensor | None:
+    """Embeddings of the images' own captions; those of the gallery are known already."""
+    missing = [text for text in dict.fromkeys(captions) if text not in gallery.place]
+    extra: dict[str, Tensor] = {}
+    for start in range(0, len(missing), PIECE):
+        tell(f"{loaded.known.title} encodes more captions: {start:,} of {len(missing):,}", start / len(missing))
+        part = missing[start : start + PIECE]
+        extra |= dict(zip(part, loaded.texts(part), strict=True))
+    found = [extra[text] if text in extra else vectors[gallery.place[text]] for text in captions]
+    return torch.stack(found) if found else None
 
 
-def left_out(found: Counterfactual) -> list[dict[str, Any]]:
-    """Why queries are out of ODmAP, and how many."""
-    reasons = {
-        "nothing removed": found.counts["skipped_nothing_removed"],
-        "nothing left": found.counts["skipped_nothing_present"],
-        "no correct sentence in the gallery": found.counts["skipped_no_correct_sentence"],
-    }
-    return [{"reason": reason, "count": count} for reason, count in reasons.items() if count]
+class _Table:
+    """What each query retrieved, by the addresses of the page."""
+
+    def __init__(self, dataset: OpenDataset, gallery: Gallery, benchmark: Benchmark, result: Result) -> None:
+        places = {id(scene): place for place, scene in enumerate(dataset.scenes)}
+        self._removals = benchmark.removals
+        self._refs = [f"{dataset.name}.{places[id(removal.scene)]}" for removal in benchmark.removals]
+        self._gallery = gallery
+        self._found = result.filled
+
+    def failing(self) -> list[dict[str, Any]]:
+        """The first queries whose nearest caption names what was removed."""
+        wrong = [row for row in range(len(self._refs)) if self._found.verdicts[row, 0] < 2][:FAILING]
+        return [self._answer(row) for row in wrong]
+
+    def rows(self, known: Known) -> list[list[Any]]:
+        """One line per query, as :data:`COLUMNS` says."""
+        lines = []
+        for row, removal in enumerate(self._removals):
+            judgement = removal.judgement
+            about = [known.name, self._refs[row], removal.scene.image_id, "; ".join(judgement.removed)]
+            about += ["; ".join(judgement.kept), verdict(int(self._found.verdicts[row, 0])), self._first(row)]
+            lines.append([*about, *(self._cell(name, row) for name in COLUMNS[len(about) :])])
+        return lines
+
+    def _first(self, row: int) -> str:
+        return self._gallery.texts[self._found.top[row, 0]]
+
+    def _answer(self, row: int) -> dict[str, Any]:
+        judgement, text = self._removals[row].judgement, self._first(row)
+        named = parts(text, self._gallery.matcher, judgement.kept, judgement.removed)
+        return {
+            "photo": self._refs[row],
+            "removed": list(judgement.removed),
+            "text": text,
+            "verdict": verdict(int(self._found.verdicts[row, 0])),
+            "parts": [asdict(part) for part in named],
+        }
+
+    def _cell(self, name: str, row: int) -> float | str:
+        values = self._found.values.get(name)
+        return "" if values is None or math.isnan(values[row]) else round(float(values[row]), 6)
 
 
-def interval(values: np.ndarray) -> dict[str, Any]:
-    """Mean and 95 % bootstrap interval; null where no query counts."""
-    found = bootstrap(values)
-    numbers = {"mean": found.mean, "low": found.low, "high": found.high}
-    plain = {name: None if math.isnan(value) else round(value, 6) for name, value in numbers.items()}
-    return {**plain, "queries": found.queries}
+def _notes(benchmark: Benchmark, queries: int) -> list[str]:
+    """What a reader of the numbers should know."""
+    notes = [f"Recall is measured over {len(benchmark.scenes):,} images with {len(benchmark.captions):,} captions."]
+    if len(benchmark.removals) < queries:
+        notes.append(f"{queries:,} queries were asked for; the dataset gives {len(benchmark.removals):,}.")
+    return notes
 
 
-def table(job: Job) -> bytes:
+def _reasons(counts: Mapping[str, int]) -> list[dict[str, Any]]:
+    return [{"reason": reason, "count": count} for reason, count in counts.items()]
+
+
+def _plain(interval: Interval) -> dict[str, Any]:
+    """An interval as JSON; null where no query counts."""
+    numbers = asdict(interval)
+    return {name: None if math.isnan(value) else round(value, 6) for name, value in numbers.items()}
+
+
+def csv_table(job: ScoreJob) -> bytes:
     """The finished score as a CSV file.
 
     Raises:
@@ -200,10 +265,10 @@ def table(job: Job) -> bytes:
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(COLUMNS)
-    writer.writerows([_plain(cell) for cell in row] for row in job.rows)
+    writer.writerows([_no_formula(cell) for cell in row] for row in job.rows)
     return out.getvalue().encode("utf-8", "replace")
 
 
-def _plain(cell: Any) -> Any:
+def _no_formula(cell: Any) -> Any:
     """A caption that begins like a formula must not be run by a spreadsheet."""
     return f"'{cell}" if isinstance(cell, str) and cell[:1] in ("=", "+", "-", "@", "\t", "\r") else cell

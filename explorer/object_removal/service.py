@@ -1,4 +1,4 @@
-"""Everything behind the tab "Remove an object", put together; nothing is loaded before somebody looks."""
+"""The parts of the tab "Remove an object", put together; nothing is loaded before it is needed."""
 
 from __future__ import annotations
 
@@ -7,22 +7,21 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from explorer.object_removal.caption_index import Index
-from explorer.object_removal.datasets import DRAWN, Load, Sets
-from explorer.object_removal.detecting import Detecting
-from explorer.object_removal.fields import Fields
-from explorer.object_removal.first import CHOSEN, FILL, instructive
-from explorer.object_removal.gallery import Galleries
-from explorer.object_removal.images import KEPT, Photos
+from explorer.object_removal.bodies import FILL, Encode
+from explorer.object_removal.caption_index import CaptionIndex
+from explorer.object_removal.datasets import DRAWN, Datasets, Galleries, Load
+from explorer.object_removal.detecting import Detection
+from explorer.object_removal.first import CHOSEN, instructive
+from explorer.object_removal.images import KEPT, InputImages
 from explorer.object_removal.interpretation import READINGS
 from explorer.object_removal.jobs import Jobs
 from explorer.object_removal.models import Models
-from explorer.object_removal.neighbour_shift import Nearby
+from explorer.object_removal.neighbour_shift import NeighbourShift
 from explorer.object_removal.openings import Openings
-from explorer.object_removal.query import MOST_MODELS, Answers
+from explorer.object_removal.query import Answers
 from explorer.object_removal.recorded import RECORD, Recorded
-from explorer.object_removal.removal import Fills
-from explorer.object_removal.score import Scorer
+from explorer.object_removal.removal import FilledImages
+from explorer.object_removal.score import MOST_JOBS, ScoreJob, Scorer
 from explorer.server.cache import Room
 from explorer.server.library import Library
 from explorer.settings import Settings
@@ -35,11 +34,11 @@ from trainers.kinds.finetuning.recipes import PRESETS, Recipe, title
 from trainers.kinds.finetuning.recipes import recipe as read_recipe
 from trainers.object_removal.fills import FILLS
 
-SENTENCES = (
+TEXTS = (
     {
         "name": "phrases",
         "title": "Noun phrases deleted",
-        "sentence": "The photo's own sentences without the phrases that name the object, nothing repaired; those that "
+        "sentence": "The image's own captions without the phrases that name the object, nothing repaired; those that "
         "never named it come last.",
     },
     {
@@ -50,10 +49,10 @@ SENTENCES = (
     {
         "name": "captioner",
         "title": "A captioner",
-        "sentence": "What a BLIP captioner says about the photo without the object; needs its folder or Hub id.",
+        "sentence": "What a BLIP captioner says about the image without the object; needs its folder or Hub id.",
     },
 )
-"""What may be said about photos without an object, by name as :mod:`trainers.kinds.finetuning.recipes` knows it."""
+"""Where captions of object-removed images come from, by name as :mod:`trainers.kinds.finetuning.recipes` knows it."""
 
 
 class Objects:
@@ -62,9 +61,9 @@ class Objects:
     Args:
         settings: whether the page is public.
         library: the runs.
-        load: reads sets of photos.
+        load: reads datasets.
         models: None for those of the menu.
-        record: the recorded answer to the first question; None: it is asked.
+        record: the recorded answer to the first query; None: the models are asked.
     """
 
     def __init__(
@@ -77,20 +76,23 @@ class Objects:
         record: Path | None = RECORD,
     ) -> None:
         self._library = library
-        self.sets = Sets(public=settings.public, load=load, dropped=self._closed)
+        public, limits = settings.public, settings.limits
+        self.datasets = Datasets(public=public, load=load, dropped=lambda name: self.index.forget(name))
         kept = Room(KEPT)
-        self.openings = Openings(self.sets, settings.limits.openings if settings.public else None)
-        self.photos = Photos(self.sets, library.room, kept)
-        self.fills = Fills(self.photos, kept)
-        self.models = models or Models(library, public=settings.public)
-        self.galleries = Galleries(self.sets)
-        self.index = Index(self.models, self.galleries)
+        self.openings = Openings(self.datasets, limits.openings if public else None)
+        self.images = InputImages(self.datasets, library.room, kept)
+        self.fills = FilledImages(self.images, kept)
+        self.models = models or Models(library, public=public)
+        self.galleries = Galleries(self.datasets)
+        self.index = CaptionIndex(self.models, self.galleries)
         recorded = Recorded(self.models, record)
-        self.answers = Answers(self.photos, self.fills, self.models, self.index, recorded)
-        self.detecting = Detecting(self.photos, self.models)
-        self.scorer = Scorer(self.sets, self.galleries, self.models, self.index, public=settings.public)
-        self.jobs = Jobs(self.scorer.score, settings.limits.scores if settings.public else None)
-        self.nearby = Nearby(library, self.fills)
+        self.answers = Answers(self.images, self.fills, self.models, self.index, recorded)
+        self.detection = Detection(self.images, self.models)
+        self.scorer = Scorer(self.datasets, self.galleries, self.models, self.index, public=public)
+        self.scores: Jobs[ScoreJob] = Jobs(
+            self.scorer.score, noun="scores", most=MOST_JOBS, each=limits.scores if public else None
+        )
+        self.neighbour_shift = NeighbourShift(library, self.fills)
         self._first: tuple[str, str | None] | None = None
         self._lock = threading.Lock()
 
@@ -105,7 +107,7 @@ class Objects:
         chosen = [name for name in CHOSEN if name in ready] or [name for name in (models[0].name,) if models]
         first, taken = self.first()
         return {
-            "sets": [group.about() for group in self.sets.listed()],
+            "sets": [dataset.about() for dataset in self.datasets.listed()],
             "set": DRAWN,
             "models": [known.json() for known in models],
             "chosen": chosen,
@@ -113,10 +115,10 @@ class Objects:
             "fill": FILL,
             "first": first,
             "taken": taken,
-            "reading": self.reading(),
+            "reading": self.encoding(),
             "readings": list(READINGS),
             "recorded": self._recorded(),
-            "recipes": [dict(one) for one in SENTENCES],
+            "recipes": list(TEXTS),
             "recipe": asdict(Recipe()),
             "optimisers": list(OPTIMISERS),
             "presets": [
@@ -132,37 +134,39 @@ class Objects:
             ],
         }
 
-    def read(self, fields: Fields) -> list[dict[str, Any]]:
-        """Have models read the sentences of a set, in the background and once for all visitors.
+    def encode(self, asked: Encode) -> list[dict[str, Any]]:
+        """Have models encode the captions of a dataset, in the background and once for all visitors.
 
         Returns:
-            What is being read.
+            What is being encoded.
 
         Raises:
-            UserError: there is no such set or model, or too many wait.
+            UserError: there is no such dataset or model, or too many wait.
         """
-        group = self.sets.get(fields.text("set", DRAWN))
-        for name in dict.fromkeys(fields.texts("models", MOST_MODELS)):
+        dataset = self.datasets.get(asked.dataset)
+        for name in dict.fromkeys(asked.models):
             self.models.known(name)
-            self.index.ask(name, group.name)
-        return self.reading()
+            self.index.ask(name, dataset.name)
+        return self.encoding()
 
-    def reading(self) -> list[dict[str, Any]]:
-        """Sentences that are being encoded."""
+    def encoding(self) -> list[dict[str, Any]]:
+        """Captions that are being encoded."""
         return [
-            {
-                "model": one.model,
-                "set": one.group,
-                "message": one.message,
-                "fraction": round(one.fraction, 3),
-            }
+            {"model": one.model, "set": one.dataset, "message": one.message, "fraction": round(one.fraction, 3)}
             for one in self.index.going()
         ]
 
+    def first(self) -> tuple[str, str | None]:
+        """The image to open with and what is removed from it, found once."""
+        with self._lock:
+            if self._first is None:
+                self._first = instructive(self.datasets.drawn(), self.images)
+            return self._first
+
     def close(self) -> None:
-        """End the threads."""
-        self.openings.close()
-        self.jobs.close()
+        """Stop what runs in the background."""
+        self.openings.jobs.close()
+        self.scores.close()
         self.index.close()
 
     def _fills(self) -> list[dict[str, Any]]:
@@ -172,7 +176,7 @@ class Objects:
         ]
 
     def _recorded(self) -> str | None:
-        """A mending run that ships with the program, to be watched before one's own."""
+        """A fine-tuning run that ships with the program, to be watched before one of your own."""
         for folder in self._library.folders():
             try:
                 if folder.read_only and isinstance(folder.config, FinetuningConfig):
@@ -180,13 +184,3 @@ class Objects:
             except RunError:
                 continue
         return None
-
-    def first(self) -> tuple[str, str | None]:
-        """The photo to open with and what goes from it, found once."""
-        with self._lock:
-            if self._first is None:
-                self._first = instructive(self.sets.drawn(), self.photos)
-            return self._first
-
-    def _closed(self, name: str) -> None:
-        self.index.forget(name)

@@ -1,4 +1,4 @@
-"""What a visitor drew on a photo, as pixels: boxes, and strokes of a round brush. All in fractions of the photo."""
+"""What a visitor drew on an image, as pixels: boxes, and strokes of a round brush, all in fractions of the image."""
 
 from __future__ import annotations
 
@@ -9,12 +9,11 @@ from dataclasses import dataclass
 import numpy as np
 from PIL import Image, ImageDraw
 
-from explorer.object_removal.fields import Fields, number
+from explorer.object_removal import bodies
 from explorer.server.http import RequestError
-from trainers.object_removal.regions import clean_boxes, pixel_mask
+from trainers.object_removal.regions import Box, clean_boxes, pixel_mask
+from trainers.parameters import is_number
 
-MOST_BOXES = 200
-MOST_STROKES = 200
 MOST_POINTS = 4000
 """Points of all strokes together; more are thinned evenly."""
 
@@ -24,7 +23,7 @@ class Stroke:
     """One line of a round brush.
 
     Attributes:
-        radius: as a fraction of the photo's longer side.
+        radius: as a fraction of the image's longer side.
         points: fractions of width and height.
     """
 
@@ -34,9 +33,9 @@ class Stroke:
 
 @dataclass(frozen=True, kw_only=True)
 class Drawing:
-    """Boxes (x0, y0, x1, y1) and strokes that can be used, and sentences about those that cannot."""
+    """Boxes (x0, y0, x1, y1) and strokes that can be used, and notes about those that cannot."""
 
-    boxes: tuple[tuple[float, float, float, float], ...] = ()
+    boxes: tuple[Box, ...] = ()
     strokes: tuple[Stroke, ...] = ()
     notes: tuple[str, ...] = ()
 
@@ -49,52 +48,44 @@ class Drawing:
         return covered
 
 
-def read_drawing(fields: Fields) -> Drawing:
+def read_drawing(asked: bodies.Removal) -> Drawing:
     """Boxes or strokes of a request.
 
     Raises:
-        RequestError: neither is there, nothing has an area inside the photo, or the form is wrong.
+        RequestError: neither is there, or nothing has an area inside the image.
     """
-    if not fields.has("boxes") and not fields.has("strokes"):
-        raise RequestError("A removal needs classes, boxes or strokes; none came. Choose an object or draw over one.")
-    boxes, notes = read_boxes(fields.list("boxes", MOST_BOXES)) if fields.has("boxes") else ((), ())
-    strokes: tuple[Stroke, ...] = ()
-    if fields.has("strokes"):
-        strokes, said = _read_strokes(fields)
-        notes = (*notes, *said)
+    if asked.boxes is None and asked.strokes is None:
+        raise RequestError("A removal needs classes, boxes or strokes. Choose an object or draw over one.")
+    boxes, notes = read_boxes(asked.boxes or [])
+    strokes, said = _read_strokes(asked.strokes or [])
+    notes = (*notes, *said)
     if not boxes and not strokes:
         told = " ".join(notes)
-        raise RequestError(f"Nothing that was drawn has an area inside the photo. {told} Draw over the object again.")
+        raise RequestError(f"Nothing that was drawn has an area inside the image. {told} Draw over the object again.")
     return Drawing(boxes=boxes, strokes=strokes, notes=notes)
 
 
-def read_boxes(values: Sequence[object]) -> tuple[tuple[tuple[float, float, float, float], ...], tuple[str, ...]]:
-    """Boxes with sorted corners, cut to the photo; those without an area or with odd corners are dropped and counted.
+def read_boxes(corners: Sequence[Sequence[float]]) -> tuple[tuple[Box, ...], tuple[str, ...]]:
+    """Boxes with sorted corners, cut to the image; those without an area or with odd corners are dropped and counted.
 
-    Raises:
-        RequestError: an entry is no list of four.
+    Args:
+        corners: x0, y0, x1, y1 as fractions; NaN for what is no number.
     """
-    corners = []
-    for value in values:
-        if not isinstance(value, list) or len(value) != 4:
-            raise RequestError("A box needs four fractions x0, y0, x1, y1; something else came.")
-        corners.append([number(corner) for corner in value])
     clean = clean_boxes(corners, 1, 1)
     notes = ()
     if clean.dropped:
         what = "1 box has" if clean.dropped == 1 else f"{clean.dropped} boxes have"
-        notes = (f"{what} no area inside the photo and was left out.",)
+        notes = (f"{what} no area inside the image and was left out.",)
     return clean.boxes, notes
 
 
-def _read_strokes(fields: Fields) -> tuple[tuple[Stroke, ...], tuple[str, ...]]:
+def _read_strokes(asked: Sequence[bodies.Stroke]) -> tuple[tuple[Stroke, ...], tuple[str, ...]]:
     found, dropped, notes = [], 0, []
-    for each in fields.inners("strokes", MOST_STROKES):
-        radius = number(each.plain("radius"))
-        points, lost = _points(each.plain("points"))
-        dropped += lost
-        if points and math.isfinite(radius) and radius > 0:
-            found.append(Stroke(radius=min(radius, 0.5), points=points))
+    for each in asked:
+        points = _points(each.points)
+        dropped += len(each.points) - len(points)
+        if points and math.isfinite(each.radius) and each.radius > 0:
+            found.append(Stroke(radius=min(each.radius, 0.5), points=points))
         else:
             dropped += len(points)
     total = sum(len(stroke.points) for stroke in found)
@@ -108,18 +99,10 @@ def _read_strokes(fields: Fields) -> tuple[tuple[Stroke, ...], tuple[str, ...]]:
     return tuple(found), tuple(notes)
 
 
-def _points(values: object) -> tuple[tuple[tuple[float, float], ...], int]:
-    """Points with finite coordinates, brought near the photo, and how many were left out."""
-    if not isinstance(values, list):
-        raise RequestError("A stroke needs a list of points [x, y]; something else came.")
-    found = []
-    for value in values:
-        if not isinstance(value, list) or len(value) != 2:
-            continue
-        x, y = number(value[0]), number(value[1])
-        if math.isfinite(x) and math.isfinite(y):
-            found.append((min(max(x, -1.0), 2.0), min(max(y, -1.0), 2.0)))
-    return tuple(found), len(values) - len(found)
+def _points(values: Sequence[object]) -> tuple[tuple[float, float], ...]:
+    """Points [x, y] with finite coordinates, brought near the image."""
+    pairs = [value for value in values if isinstance(value, list) and len(value) == 2 and all(map(is_number, value))]
+    return tuple((min(max(float(x), -1.0), 2.0), min(max(float(y), -1.0), 2.0)) for x, y in pairs)
 
 
 def _brushed(strokes: Sequence[Stroke], width: int, height: int) -> np.ndarray:

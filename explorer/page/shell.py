@@ -5,7 +5,7 @@ from __future__ import annotations
 import gradio as gr
 
 from explorer.object_removal.api import add_object_api
-from explorer.object_removal.finetune import Mending
+from explorer.object_removal.finetune import Finetuning
 from explorer.object_removal.service import Objects
 from explorer.page.blocks import Page
 from explorer.page.sidebar import opened, sidebar
@@ -29,7 +29,7 @@ _NARROW = """() => {
 
 def page(settings: Settings, runs: Runs, objects: Objects) -> Page:
     """Build the page."""
-    mending = Mending(runs, objects.sets, objects.models)
+    mending = Finetuning(runs, objects.datasets, objects.models)
     with Page(title="Rankscope", fill_width=True, analytics_enabled=False, delete_cache=(3600, 3600)) as blocks:
         sidebar(blocks, runs, TABS.values())
         with gr.Tabs(elem_id="rs-tabs"):

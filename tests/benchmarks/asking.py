@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from explorer.object_removal.fields import Fields
+from explorer.object_removal.bodies import Query
 from explorer.object_removal.images import about
 from explorer.object_removal.service import Objects
 from explorer.server.library import Library
@@ -33,10 +33,10 @@ def main() -> None:
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as runs:
         objects = Objects(Settings(runs=Path(runs)), Library(Path(runs), Path(runs)), load=_in_one)
-        group = objects.sets.open(given.source)
-        whole = objects.photos.listing(group.name, 0, 10**6)
+        group = objects.datasets.open(given.source)
+        whole = objects.images.listing(group.name, 0, 10**6)
         while len(whole["photos"]) < whole["total"]:
-            whole["photos"] += objects.photos.listing(group.name, len(whole["photos"]), 10**6)["photos"]
+            whole["photos"] += objects.images.listing(group.name, len(whole["photos"]), 10**6)["photos"]
         print(f"{whole['total']} photos of {group.data.title}")
         taken: dict[str, list[float]] = {"boxes": [], "brush": [], "box by hand": []}
         refused: dict[str, int] = {}
@@ -69,7 +69,7 @@ def _in_one(source: str, **options: Any) -> SceneSet:
 
 def _wanted(objects: Objects, ref: str) -> dict[str, dict[str, Any]]:
     """The first object of a photo by its boxes, by brush and by a box drawn by hand; the middle where it has none."""
-    found = about(objects.photos.get(ref))["objects"]
+    found = about(objects.images.get(ref))["objects"]
     name, box = ("something", [0.4, 0.4, 0.6, 0.6]) if not found else (found[0]["class"], found[0]["boxes"][0])
     x0, y0, x1, y1 = box
     middle = (y0 + y1) / 2
@@ -80,7 +80,7 @@ def _wanted(objects: Objects, ref: str) -> dict[str, dict[str, Any]]:
 
 def _ask(objects: Objects, given: argparse.Namespace, ref: str, remove: dict[str, Any]) -> dict[str, Any]:
     body = json.dumps({"photo": ref, "remove": remove, "fill": given.fill, "models": [given.model], "k": 5}).encode()
-    return objects.answers.answer(objects.answers.read(Fields.parse(body)), 600.0, 600.0)
+    return objects.answers.answer(Query.parse(body), 600.0, 600.0)
 
 
 if __name__ == "__main__":

@@ -21,7 +21,7 @@ from trainers.image_text.encoding import encode_images, encode_texts
 from trainers.image_text.models import MODELS
 from trainers.kinds.finetuning.config import FinetuningConfig
 from trainers.kinds.finetuning.loop import FinetuningLoop
-from trainers.object_removal.benchmark import Examiner, make_exam
+from trainers.object_removal.benchmark import Evaluator, make_benchmark
 from trainers.object_removal.vocabulary import load_words
 from trainers.parameters import Choice, parse_choice
 from trainers.runs import RunFolder
@@ -44,18 +44,21 @@ def main() -> None:
     if not descriptor.photos:
         print("This model knows the drawn scenes only: it does not know photos. Timings hold, numbers say nothing.")
     words = load_words().with_classes(found.classes)
-    exam = clock(
+    benchmark = clock(
         "read, remove, paint over, parse",
         count,
-        lambda: make_exam(whole, words, model.side, fill=given.fill, every=True),
+        lambda: make_benchmark(whole, words, model.side, fill=given.fill, every=True),
     )
-    print(f"{count} photos, {len(exam.queries)} allowed removals, {len(exam.gallery)} sentences: {exam.tally}")
-    clock("encode photos", len(exam.photos), lambda: encode_images(model, exam.photos))
-    clock("encode sentences", len(exam.gallery), lambda: encode_texts(model, exam.gallery))
-    marks = clock("ODmAP, recall both ways", len(exam.queries), lambda: Examiner(exam, model).ask(model))
+    queries, captions = len(benchmark.queries), len(benchmark.gallery)
+    print(f"{count} images, {queries} allowed removals, {captions} captions: {benchmark.tally}")
+    clock("encode photos", len(benchmark.images), lambda: encode_images(model, benchmark.images))
+    clock("encode sentences", len(benchmark.gallery), lambda: encode_texts(model, benchmark.gallery))
+    result = clock(
+        "ODmAP, recall both ways", len(benchmark.queries), lambda: Evaluator(benchmark, model).evaluate(model)
+    )
     for key in ("ODmAP_at_1", "ODmAP_at_5", "ODmAP_at_10", "hallucination_at_1", "i2t_R_at_1", "t2i_R_at_1"):
-        print(f"  {key:<20} {marks.means().get(key, float('nan')):.4f}")
-    print(f"  {marks.filled.counts}")
+        print(f"  {key:<20} {result.means().get(key, float('nan')):.4f}")
+    print(f"  {result.filled.counts}")
     if descriptor.trainable:
         _one_step(given, name, parameters, clock, count)
 
@@ -71,7 +74,7 @@ def _one_step(given: argparse.Namespace, name: str, parameters: dict[str, object
     )
     with tempfile.TemporaryDirectory() as scratch:
         folder = RunFolder.create(Path(scratch), config)
-        mender = clock("D and D', tokens, the exam", count, lambda: FinetuningLoop(folder))
+        mender = clock("D and D', tokens, the benchmark", count, lambda: FinetuningLoop(folder))
         clock("one fine-tuning step", 1, lambda: mender.arms[0].step(0, 1.0))
         print(next(line for line in (folder.path / "log.txt").read_text().splitlines() if "object-removed" in line))
         folder.db.close()

@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Locator, Page, Route, expect
 
-from explorer.object_removal.first import CHOSEN, FILL, TAKEN, K
+from explorer.object_removal.bodies import FILL, K
+from explorer.object_removal.first import CHOSEN, TAKEN
 from explorer.object_removal.recorded import RECORD
 from tests.browser.conftest import Site
 from tests.browser.pages import PHONE, WIDE, visit
@@ -272,7 +273,7 @@ def test_an_own_photo(browser: Browser, site: Site) -> None:
         original(page).get_by_label("What is drawn").fill("dog")
         drag(page, original(page).get_by_role("application"), (0.1, 0.4, 0.5, 0.9))
         expect(filled(page).locator("h3")).to_have_text("Without the dog")
-        expect(page.locator(".rs-modelnote").first).to_contain_text("does not know photos")
+        expect(page.locator(".rs-modelnote").first).to_contain_text("does not know photographs")
         with page.expect_download() as download:
             filled(page).get_by_role("button", name="Download the filled picture").click()
         assert download.value.suggested_filename == "rankscope-without-the-dog.png"

@@ -1,4 +1,4 @@
-"""A set of painted rectangles with sentences, and two small image-text models with random weights."""
+"""A dataset of painted rectangles with captions, and two small image-text models with random weights."""
 
 from __future__ import annotations
 

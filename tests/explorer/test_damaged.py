@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 
 from explorer.layout.service import LayoutService
-from explorer.object_removal.datasets import Sets
-from explorer.object_removal.images import Photos
+from explorer.object_removal.datasets import Datasets
+from explorer.object_removal.images import InputImages
 from explorer.object_removal.models import Models
-from explorer.object_removal.neighbour_shift import Nearby
-from explorer.object_removal.removal import Fills
+from explorer.object_removal.neighbour_shift import NeighbourShift
+from explorer.object_removal.removal import FilledImages
 from explorer.server.cache import Room
 from explorer.server.executor import ProcessExecutor
 from explorer.server.library import Library
@@ -128,7 +128,10 @@ def test_programs_are_told_about_each(
 def test_views_of_the_runs_pass_damaged_ones_over(ruins: tuple[Page, dict[str, str], str]) -> None:
     page, _, good = ruins
     room = Room(1)
-    assert good in [run["id"] for run in Nearby(page.library, Fills(Photos(Sets(), room, room), room)).runs()]
+    assert good in [
+        run["id"]
+        for run in NeighbourShift(page.library, FilledImages(InputImages(Datasets(), room, room), room)).runs()
+    ]
     assert Models(page.library).listed()
 
 

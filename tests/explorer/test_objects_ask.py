@@ -1,4 +1,4 @@
-"""Taking an object out of a photo over the routes: what goes, what is shown, what each model says."""
+"""Taking an object out of an image over the routes: what goes, what is shown, what each model says."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pytest
 import torch
 from PIL import Image
 
-from explorer.object_removal.fields import Fields
+from explorer.object_removal.bodies import Query
 from explorer.object_removal.models import Loaded
 from explorer.object_removal.service import Objects
 from explorer.server.library import Library
@@ -45,7 +45,7 @@ def picture(content: bytes) -> np.ndarray:
 
 def upload(tab: Tab) -> str:
     reply = tab.post("upload", paint_png([DOG, FRISBEE]), **{"x-rankscope-name": "my%20dog.png"})
-    assert reply.status_code == 200 and reply.json()["alt"] == "The photo my dog.png"
+    assert reply.status_code == 200 and reply.json()["alt"] == "The image my dog.png"
     return reply.json()["ref"]
 
 
@@ -63,7 +63,7 @@ def test_the_start_says_what_there_is(tab: Tab) -> None:
     ours = " ".join(start["readings"])
     for reading in (
         "longest entry",
-        "Equal sentences",
+        "Equal captions",
         "no pair to train on",
         "cyclist",
         "four classes",
@@ -218,7 +218,7 @@ def test_an_upload_is_asked_among_a_sets_sentences(tab: Tab) -> None:
     assert any("draw over one" in note for note in photo["notes"])
     reply = tab.ask(ref, remove={"class": "dog", "boxes": [[0.1, 0.5, 0.3, 0.9]]}, models=["large"])
     assert reply["set"] == "drawn_scenes" and reply["removed"] == ["dog"]
-    assert not any("does not know photos" in note for note in reply["models"][0]["notes"])
+    assert not any("does not know images" in note for note in reply["models"][0]["notes"])
 
 
 def test_objects_found_in_an_upload_count_as_present(tab: Tab) -> None:
@@ -229,7 +229,7 @@ def test_objects_found_in_an_upload_count_as_present(tab: Tab) -> None:
 
 
 def test_a_model_of_drawn_scenes_says_so_on_photos(tab: Tab) -> None:
-    note = "This small model knows the drawn scenes only; it does not know photos."
+    note = "This small model knows the drawn scenes only; it does not know photographs."
     reply = tab.ask(
         upload(tab), remove={"class": "dog", "boxes": [[0.1, 0.5, 0.3, 0.9]]}, models=["tiny_clip", "large"]
     )
@@ -240,7 +240,7 @@ def test_a_model_of_drawn_scenes_says_so_on_photos(tab: Tab) -> None:
 def test_more_sentences_than_there_are_is_told(tab: Tab) -> None:
     reply = tab.ask(k=100_000)
     assert len(reply["models"][0]["removed"]) == 50
-    assert any("100,000 sentences were asked for; 50 are shown" in note for note in reply["notes"])
+    assert any("100,000 captions were asked for; 50 are shown" in note for note in reply["notes"])
 
 
 def test_long_sentences_are_told(tmp_path: Path) -> None:
@@ -279,7 +279,7 @@ VISITS = ((0, "frisbee"), (1, "dog"), (2, "cat"), (8, "person"), (7, "dog"))
 
 def test_what_is_read_so_far_answers_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("explorer.object_removal.query.HURRY", 0.0)
-    monkeypatch.setattr("explorer.object_removal.query.ENOUGH", 8)
+    monkeypatch.setattr("explorer.object_removal.caption_index.ENOUGH", 8)
     monkeypatch.setattr("explorer.object_removal.caption_index.PIECE", 8)
     go, read, counted = threading.Event(), Loaded.texts, []
 
@@ -319,8 +319,7 @@ def test_nothing_read_yet_is_told_and_not_an_error(tmp_path: Path, monkeypatch: 
     monkeypatch.setattr(Words, "lengths", stuck)
     tab = Tab(tmp_path)
     objects = tab.objects
-    question = objects.answers.read(Fields(tab.asked()))
-    reply = objects.answers.answer(question, patience=0.0)
+    reply = objects.answers.answer(Query.of(tab.asked()), patience=0.0)
     go.set()
     tab.close()
     assert all(

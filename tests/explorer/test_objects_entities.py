@@ -1,4 +1,4 @@
-"""Flickr30k Entities on the page: opened, asked, scored; its annotation says what a sentence names."""
+"""Flickr30k Entities on the page: opened, asked, scored; its annotation says what a caption names."""
 
 from __future__ import annotations
 

@@ -14,9 +14,10 @@ import numpy as np
 import pytest
 
 from explorer.object_removal import recorded
-from explorer.object_removal.fields import Fields
-from explorer.object_removal.first import CHOSEN, FILL, OPENING, TAKEN, K
+from explorer.object_removal.bodies import FILL, K, Query
+from explorer.object_removal.first import CHOSEN, OPENING, TAKEN
 from explorer.object_removal.recorded import RECORD, Recorded, ingredients, pixels_digest
+from explorer.object_removal.removal import FilledImage
 from explorer.object_removal.service import Objects
 from explorer.server.library import Library
 from explorer.settings import Settings
@@ -28,7 +29,7 @@ ASKED = {"remove": {"classes": [TAKEN]}, "fill": FILL, "models": list(CHOSEN), "
 
 
 class Idle(Objects):
-    """The real scenes and the real models' files, whose sentences are never read."""
+    """The real scenes and the real models' files, whose captions are never read."""
 
     def __init__(self, root: Path, record: Path | None = RECORD) -> None:
         settings = Settings(runs=root / "runs", recorded=root / "none")
@@ -42,7 +43,7 @@ class Idle(Objects):
 
     def ask(self, **changes: object) -> dict[str, Any]:
         asked = {"photo": self.first()[0], **ASKED} | changes
-        return self.answers.answer(self.answers.read(Fields(asked)))
+        return self.answers.answer(Query.of(asked))
 
 
 @pytest.fixture
@@ -55,11 +56,11 @@ def objects(tmp_path: Path) -> Iterator[Idle]:
 def test_the_first_answer_comes_from_the_record(objects: Idle) -> None:
     start = objects.start()
     assert start["chosen"] == list(CHOSEN) and start["fill"] == FILL and start["taken"] == TAKEN
-    photo = objects.photos.get(start["first"])
+    photo = objects.images.get(start["first"])
     assert photo.scene is not None and photo.scene.image_id == OPENING
     reply = objects.ask()
     record = json.loads(RECORD.read_text(encoding="utf-8"))
-    assert reply["recorded"] is True and not objects.asked and objects.reading() == []
+    assert reply["recorded"] is True and not objects.asked and objects.encoding() == []
     assert reply["models"] == record["models"] and reply["words"] == record["words"]
     assert reply["removed"] == [TAKEN] and objects.fills.png(reply["filled"])
     for model in reply["models"]:
@@ -84,7 +85,7 @@ def test_the_first_answer_comes_from_the_record(objects: Idle) -> None:
 )
 def test_any_other_question_is_asked(objects: Idle, other: dict[str, Any]) -> None:
     if other.get("photo"):
-        other = {**other, "remove": {"classes": [objects.photos.allowed(other["photo"])[0]]}}
+        other = {**other, "remove": {"classes": [objects.images.allowed(other["photo"])[0]]}}
     with pytest.raises(DataError, match="asked live"):
         objects.ask(**other)
     assert objects.asked
@@ -140,14 +141,18 @@ def test_other_weights_words_or_scenes_are_other_ingredients(
 
 
 def test_one_grey_level_is_another_picture(objects: Idle) -> None:
-    question = objects.answers.read(Fields({"photo": objects.first()[0], **ASKED}))
-    filled = objects.fills.take_out(question.photo, question.wanted, question.fill)
-    assert Recorded(objects.models).told(filled) is not None
+    query = Query.of({"photo": objects.first()[0], **ASKED})
+    filled = objects.fills.remove(objects.images.get(query.image), query.remove, query.fill)
+
+    def told(filled: FilledImage) -> object:
+        return Recorded(objects.models).told("drawn_scenes", filled, CHOSEN, K)
+
+    assert told(filled) is not None
     for name in ("original", "pixels"):
         other = np.array(getattr(filled, name))
         other[3, 4, 1] ^= 1
         touched = dataclasses.replace(filled, **{name: other})
-        assert pixels_digest(touched) != pixels_digest(filled) and Recorded(objects.models).told(touched) is None
+        assert pixels_digest(touched) != pixels_digest(filled) and told(touched) is None
 
 
 def test_models_of_others_are_asked_even_under_the_same_names(tab: Tab) -> None:
@@ -176,15 +181,14 @@ VISIT = """
 import sys, tempfile
 from pathlib import Path
 from explorer import Settings, build
-from explorer.object_removal.fields import Fields
+from explorer.object_removal.bodies import Query
 made = build(Settings(runs=Path(tempfile.mkdtemp())))
 start = made.objects.start()
-made.objects.photos.listing(start["set"], 0, 116)
+made.objects.images.listing(start["set"], 0, 116)
 asked = {"photo": start["first"], "remove": {"classes": [start["taken"]]}, "models": start["chosen"]}
-answers = made.objects.answers
-reply = answers.answer(answers.read(Fields(asked)))
+reply = made.objects.answers.answer(Query.of(asked))
 made.objects.fills.png(reply["filled"])
-known = sum(len(part._known) for part in made.objects.sets.drawn().data.splits.values())
+known = sum(len(part._known) for part in made.objects.datasets.drawn().data.splits.values())
 print(reply["recorded"], known, *(name in sys.modules for name in ("open_clip", "torchvision", "transformers")))
 """
 

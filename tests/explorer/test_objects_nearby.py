@@ -1,4 +1,4 @@
-"""Neighbours of a painted photo in runs that were really trained, for a few steps; detecting and naming; mending."""
+"""Neighbours of a painted image in runs that were really trained, for a few steps; detecting and naming; mending."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ import pytest
 import torch
 from PIL import Image
 
-from explorer.object_removal.fields import Fields
-from explorer.object_removal.finetune import Mending
+from explorer.object_removal.bodies import Finetune
+from explorer.object_removal.finetune import Finetuning
 from explorer.object_removal.service import Objects
 from explorer.server.library import Library
 from explorer.server.routes import PREFIX
@@ -162,7 +162,7 @@ def test_a_box_is_named(tab: Tab) -> None:
     asked = {"photo": "drawn_scenes.0", "box": [0.08, 0.5, 0.33, 0.87], "model": "tiny_clip"}
     names = tab.json("name", asked)["names"]
     assert len(names) == 5 and names[0]["score"] >= names[-1]["score"] > 0
-    assert {one["class"] for one in names} <= set(tab.objects.sets.drawn().matcher.classes)
+    assert {one["class"] for one in names} <= set(tab.objects.datasets.drawn().matcher.classes)
     for wrong in ([0, 0, 1], [0.1, 0.1, 0.1, 0.1], [None] * 4, [0.1, 0.1, 0.101, 0.101]):
         reply = tab.post("name", asked | {"box": wrong})
         assert reply.status_code == 400 and reply.json()["error"]
@@ -183,14 +183,14 @@ class Nothing:
 
 
 @pytest.fixture
-def mending(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Mending, Path]]:
+def mending(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Finetuning, Path]]:
     monkeypatch.setenv(access.PUBLIC, "1")
     settings = Settings(runs=tmp_path / "runs", recorded=tmp_path / "recorded", public=True)
     scheduler = Scheduler(settings, Nothing())
     library = Library(settings.runs, settings.recorded)
     objects = Objects(settings, library, load=load)
     objects.models._menu = {**objects.models._menu, "large": descriptor("large", 3)}
-    yield Mending(Runs(settings, scheduler), objects.sets, objects.models), settings.runs
+    yield Finetuning(Runs(settings, scheduler), objects.datasets, objects.models), settings.runs
     objects.close()
     library.close()
     scheduler.close()
@@ -209,7 +209,7 @@ ASKED = {
 }
 
 
-def test_a_mending_run_is_what_the_page_asked_for(mending: tuple[Mending, Path]) -> None:
+def test_a_mending_run_is_what_the_page_asked_for(mending: tuple[Finetuning, Path]) -> None:
     acts, root = mending
     reply = acts.perform(ASKED)
     assert set(reply) == {"id", "said"}, reply
@@ -223,11 +223,11 @@ def test_a_mending_run_is_what_the_page_asked_for(mending: tuple[Mending, Path])
     assert acts.perform({"action": "stop", "id": reply["id"], "token": "mine"}) == {"said": "It left the line."}
 
 
-def test_the_page_trains_as_published_or_at_the_models_own_rate(mending: tuple[Mending, Path]) -> None:
+def test_the_page_trains_as_published_or_at_the_models_own_rate(mending: tuple[Finetuning, Path]) -> None:
     acts, _root = mending
     preset = next(one for one in PRESETS if one.name == "paper")
     wishes = {key: value for key, value in ASKED.items() if key not in ("steps", "learning_rate")}
-    config = acts.config(Fields(wishes | training_of(preset) | {"minutes": 2}))
+    config = acts.config(Finetune.of(wishes | training_of(preset) | {"minutes": 2}))
     assert (config.epochs, config.steps, config.optimiser, config.halve_every) == (10, None, "adam", 2)
     assert (config.weight_decay, config.learning_rate) == (0.0, MODELS["vsepp"].learning_rate)
     assert isinstance(config, FinetuningConfig) and config.batch == 256
@@ -236,14 +236,14 @@ def test_the_page_trains_as_published_or_at_the_models_own_rate(mending: tuple[M
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        ({"action": "delete"}, "mended"),
+        ({"action": "delete"}, "fine-tuned"),
         ({"optimiser": "magic"}, "no optimiser"),
         ({"epochs": "ten"}, "epochs needs a number"),
         ({"halve_every": -2}, "above 0"),
         ({"batch": 2}, "batch needs"),
         ({"action": None}, "action needs"),
         ({"model": "nobody"}, "no model"),
-        ({"model": "run:0123456789ABCDEFGHJKMNPQRS:0"}, "cannot be mended again"),
+        ({"model": "run:0123456789ABCDEFGHJKMNPQRS:0"}, "cannot be fine-tuned again"),
         ({"set": "elsewhere"}, "not open"),
         ({"recipes": []}, "1 to 4"),
         ({"recipes": [{}] * 5}, "1 to 4"),
@@ -261,7 +261,7 @@ def test_the_page_trains_as_published_or_at_the_models_own_rate(mending: tuple[M
         ({"seed": 1e30}, "whole number"),
     ],
 )
-def test_odd_wishes_get_a_sentence(mending: tuple[Mending, Path], changes: dict, words: str) -> None:
+def test_odd_wishes_get_a_sentence(mending: tuple[Finetuning, Path], changes: dict, words: str) -> None:
     acts, root = mending
     reply = acts.perform(ASKED | changes)
     assert set(reply) == {"error"} and words in reply["error"], reply
@@ -269,7 +269,7 @@ def test_odd_wishes_get_a_sentence(mending: tuple[Mending, Path], changes: dict,
 
 
 @pytest.mark.parametrize("data", [None, [], "mend", 7, {"action": ["mend"]}])
-def test_anything_may_come_from_a_browser(mending: tuple[Mending, Path], data: object) -> None:
+def test_anything_may_come_from_a_browser(mending: tuple[Finetuning, Path], data: object) -> None:
     assert set(mending[0].perform(data)) == {"error"}
 
 

@@ -1,4 +1,4 @@
-"""Opening a set under a ticket: how far it is, leaving it, and what a ticket may be."""
+"""Opening a dataset under a ticket: how far it is, leaving it, and what a ticket may be."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ from pathlib import Path
 
 import pytest
 
-from explorer.object_removal.datasets import Sets
-from explorer.object_removal.fields import Fields
+from explorer.object_removal.bodies import Open
+from explorer.object_removal.datasets import Datasets
 from explorer.object_removal.openings import Openings
-from explorer.server.http import RequestError
 from explorer.server.visitors import Caller
 from tests.explorer.small_world import Tab, small_set
 from trainers.data.base import Progress
 from trainers.data.captioned.scenes import SceneSet
+from trainers.errors import DataError
 
 TICKET = "0123456789abcdef0123"
 
 
 class Slow:
-    """Reads a set that tells how far it is and waits at each of two places."""
+    """Reads a dataset that tells how far it is and waits at each of two places."""
 
     def __init__(self) -> None:
         self.at = threading.Event()
@@ -124,14 +124,14 @@ def test_those_who_wait_for_their_turn_can_be_followed_and_leave_at_once(tmp_pat
     waiting = [opening(tab, ticket) for ticket in tickets]
     for ticket in tickets:
         assert until(lambda ticket=ticket: tab.json(f"open/{ticket}"))
-        assert "another set" in tab.json(f"open/{ticket}")["message"]
+        assert "another dataset" in tab.json(f"open/{ticket}")["message"]
     for _ in range(2):  # who leaves twice, leaves
         assert tab.post(f"open/{tickets[0]}/leave", {}).status_code == 200
     thread, replies = waiting[0]
     thread.join(20)
     assert not slow.go.is_set() and replies[0].status_code == 400 and "left" in replies[0].json()["error"]
     assert tab.json(f"open/{tickets[1]}"), "nobody else has left"
-    tab.objects.openings.close()
+    tab.objects.openings.jobs.close()
     slow.go.set()
     for thread, replies in (*waiting[1:], (first, [])):
         thread.join(20)
@@ -154,16 +154,16 @@ def test_without_a_ticket_one_waits_as_everybody_does(tmp_path: Path, monkeypatc
 
 def test_one_visitor_of_a_public_page_waits_for_few(tmp_path: Path) -> None:
     slow = Slow()
-    openings = Openings(Sets(load=slow), each=2)
+    openings = Openings(Datasets(load=slow), each=2)
     ada, eve = Caller(address="192.0.2.1"), Caller(address="192.0.2.2", login="eve")
-    asked = Fields({"source": "somebody/photos"})
+    asked = Open(source="somebody/photos")
     threads = [threading.Thread(target=openings.open, args=(asked, one)) for one in (ada, ada, eve)]
     for thread in threads:
         thread.start()
-    assert until(lambda: len(openings._going) == 3)
-    with pytest.raises(RequestError, match="2 sets already"):
+    assert until(lambda: len(openings.jobs.going()) == 3)
+    with pytest.raises(DataError, match="2 of your datasets wait"):
         openings.open(asked, ada)
     slow.go.set()
     for thread in threads:
         thread.join(20)
-    assert openings.open(asked, ada).scenes and not openings._going
+    assert openings.open(asked, ada).scenes and not openings.jobs.going()

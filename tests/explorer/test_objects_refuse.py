@@ -12,7 +12,7 @@ import pytest
 from PIL import Image
 
 from explorer.object_removal import datasets, images
-from explorer.object_removal.caption_index import Index
+from explorer.object_removal.caption_index import CaptionIndex
 from explorer.object_removal.strokes import read_boxes
 from explorer.server.routes import PREFIX
 from tests.data.world import claimed
@@ -26,12 +26,12 @@ BOX = {"class": "dog", "boxes": [[0.1, 0.1, 0.4, 0.5]]}
 @pytest.mark.parametrize(
     ("changes", "status", "words"),
     [
-        ({"photo": "drawn_scenes.999"}, 404, "28 photos"),
+        ({"photo": "drawn_scenes.999"}, 404, "28 images"),
         ({"photo": "nowhere.1"}, 404, "not open"),
         ({"photo": "upload." + "0" * 32}, 404, "no longer kept"),
-        ({"photo": "../../etc/passwd"}, 404, "no photo"),
+        ({"photo": "../../etc/passwd"}, 404, "no image"),
         ({"photo": 7}, 400, "photo needs a text"),
-        ({"photo": None}, 400, "nothing came"),
+        ({"photo": None}, 400, "got nothing"),
         ({"remove": {"classes": ["zebra"]}}, 400, "no 'zebra'"),
         ({"remove": {"classes": []}}, 400, "list of 1 to 20"),
         ({"remove": {"classes": [3]}}, 400, "needs a text"),
@@ -51,7 +51,7 @@ BOX = {"class": "dog", "boxes": [[0.1, 0.1, 0.4, 0.5]]}
         (
             {"remove": {"class": "dog", "strokes": [{"radius": 0.01, "points": [[-0.9, -0.9]]}]}},
             400,
-            "inside the photo",
+            "inside the image",
         ),
         ({"remove": {"class": "dog", "strokes": [{"radius": 9, "points": [[0.5, 0.5]]}]}}, 200, ""),
         ({"fill": "magic"}, 400, "no fill 'magic'"),
@@ -129,7 +129,7 @@ def picture_file(kind: str) -> bytes:
     [
         ("text", "no picture"),
         ("truncated", "cut short"),
-        ("empty", "No picture came"),
+        ("empty", "No image was sent"),
         ("small", "16"),
         ("huge", "Shrink"),
     ],
@@ -166,13 +166,13 @@ def test_a_name_from_a_header_is_only_text(tab: Tab) -> None:
     reply = tab.post(
         "upload", encoded(np.zeros((20, 20, 3), np.uint8)), **{"x-rankscope-name": "%3Cb%3E%00%0A" + "x" * 500}
     )
-    assert reply.json()["alt"].startswith("The photo <b>x") and len(reply.json()["alt"]) < 100
+    assert reply.json()["alt"].startswith("The image <b>x") and len(reply.json()["alt"]) < 100
     assert reply.headers["content-type"] == "application/json" and reply.headers["x-content-type-options"] == "nosniff"
 
 
 def test_uploads_make_way_for_newer_ones(tab: Tab, monkeypatch: pytest.MonkeyPatch) -> None:
     small = encoded(np.zeros((20, 20, 3), np.uint8))
-    refs = [tab.objects.photos.add(small).ref for _ in range(images.UPLOADS + 3)]
+    refs = [tab.objects.images.add(small).ref for _ in range(images.UPLOADS + 3)]
     assert len(set(refs)) == len(refs)
     assert [tab.get(f"photo/{ref}").status_code for ref in refs[:4]] == [404, 404, 404, 200]
     assert tab.get(f"photo/{refs[-1]}").status_code == 200
@@ -208,7 +208,7 @@ def test_reading_addresses_cannot_be_posted_to(tab: Tab) -> None:
         assert tab.post(path, {}).status_code == 405
 
 
-# ---------------------------------------------------------------------------------------------------------------- sets
+# ----------------------------------------------------------------------------------------------------------- datasets
 
 
 def test_a_set_is_opened_by_name_and_read_once(tmp_path: Path) -> None:
@@ -251,7 +251,7 @@ def test_a_set_that_takes_long_keeps_nobody_from_the_drawn_scenes(tmp_path: Path
         assert done.wait(30)
         return small_set("plain")
 
-    found = datasets.Sets(load=slow)
+    found = datasets.Datasets(load=slow)
     opening = threading.Thread(target=found.open, args=("somebody/photos",))
     opening.start()
     assert begun.wait(30)
@@ -302,15 +302,15 @@ def test_a_public_page_reads_fewer_photos(tmp_path: Path) -> None:
     tab = Tab(tmp_path, public=True, loading=limited)
     tab.json("open", {"source": "somebody/photos", "limit": 10**6})
     tab.close()
-    assert limits == [datasets.PUBLIC_PHOTOS]
+    assert limits == [datasets.PUBLIC_IMAGES]
 
 
 def test_what_cannot_be_opened_says_why(tmp_path: Path) -> None:
     def failing(source: str, **_: object) -> SceneSet:
-        raise DataError("This set is private. Log in first.")
+        raise DataError("This dataset is private. Log in first.")
 
     tab = Tab(tmp_path, loading=failing)
-    assert tab.post("open", {"source": "a/b"}).json() == {"error": "This set is private. Log in first."}
+    assert tab.post("open", {"source": "a/b"}).json() == {"error": "This dataset is private. Log in first."}
     assert tab.get("start").status_code == 400, "the drawn scenes failed as well, and that is said too"
     tab.close()
 
@@ -346,7 +346,7 @@ def test_sentences_without_words_answer_all_the_same(tmp_path: Path) -> None:
         "a dog": "names removed",
         "🐕": "names nothing present",
     }
-    assert any("5 sentences were asked for; 4 are shown" in note for note in reply["notes"])
+    assert any("5 captions were asked for; 4 are shown" in note for note in reply["notes"])
     photo = tab.json(f"photo/{found['name']}.0")
     assert [one["class"] for one in photo["objects"]] == ["dog", "cat"]
     assert any("2 boxes have no area" in note for note in photo["notes"])
@@ -361,7 +361,7 @@ def test_a_set_without_sentences_or_boxes(tmp_path: Path) -> None:
     asked = tab.post("ask", tab.asked(f"{found['name']}.0"))
     assert asked.status_code == 400 and "No object is marked" in asked.json()["error"]
     asked = tab.post("ask", tab.asked(f"{found['name']}.0", remove=BOX))
-    assert asked.status_code == 400 and "no sentences" in asked.json()["error"]
+    assert asked.status_code == 400 and "no captions" in asked.json()["error"]
     tab.close()
 
 
@@ -379,7 +379,7 @@ def test_a_photo_that_cannot_be_read_is_a_sentence(tmp_path: Path) -> None:
 
 
 def test_vectors_are_bounded_by_bytes(tab: Tab) -> None:
-    index = Index(tab.objects.models, tab.objects.galleries, limit=GALLERY * 24 * 4 * 2)
+    index = CaptionIndex(tab.objects.models, tab.objects.galleries, limit=GALLERY * 24 * 4 * 2)
     for name in ("tiny_clip", "tiny_clip_mended", "large"):
         assert index.ask(name, "drawn_scenes").done.wait(10)
     first = index.ask("large", "drawn_scenes")
@@ -408,4 +408,4 @@ def test_too_many_readings_are_refused(tab: Tab, monkeypatch: pytest.MonkeyPatch
         except DataError as error:
             refused.append(str(error))
     go.set()
-    assert refused and "wait to be read already" in refused[0]
+    assert refused and "wait already" in refused[0]

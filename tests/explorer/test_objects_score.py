@@ -1,4 +1,4 @@
-"""Scores over a whole set: the same numbers as the metric gives, progress, stop, the table to take home."""
+"""Scores over a whole dataset: the same numbers as the metric gives, progress, stop, the table to take home."""
 
 from __future__ import annotations
 
@@ -12,18 +12,23 @@ import numpy as np
 import pytest
 import torch
 
-from explorer.object_removal.gallery import Gallery, gather
+from explorer.object_removal.datasets import gallery_of
 from explorer.object_removal.models import Loaded
 from explorer.object_removal.parts import parts, verdict
-from explorer.object_removal.query import ranked
+from explorer.object_removal.retrieval import ranked
 from tests.explorer.small_world import GALLERY, Tab, Words, load, sentences, small_set
+from tests.finetuning.world import write_coco
+from trainers.cli.main import main
+from trainers.data.captioned.loader import load_captioned
 from trainers.data.captioned.scenes import SceneSet
 from trainers.image_text.encoding import encode_images, encode_texts, squash
+from trainers.image_text.models import MODELS
 from trainers.metrics.bitmasks import CORRECT
 from trainers.metrics.counterfactual import counterfactual
 from trainers.metrics.image_text import recall_both_ways
 from trainers.object_removal.captions import mention_table
 from trainers.object_removal.fills import FILLS
+from trainers.object_removal.gallery import Gallery
 from trainers.object_removal.image import read_picture
 from trainers.object_removal.overlap import judge
 from trainers.object_removal.pairs import class_tables, removals
@@ -47,7 +52,7 @@ def scored(tab: Tab, **changes: object) -> tuple[str, dict]:
 
 
 def by_hand(seed: int) -> tuple[dict[str, np.ndarray], int]:
-    """Every removal of the test photos, asked and scored without the page."""
+    """Every removal of the test images, asked and scored without the page."""
     found, net, words = small_set(), Words(seed), load_words()
     texts = sentences(found)
     done = list(removals(found.splits["test"], FILLS["telea"], every=True))
@@ -75,6 +80,30 @@ def test_the_numbers_are_the_metrics_own(tab: Tab) -> None:
             assert shown["low"] <= shown["mean"] <= shown["high"] and shown["queries"] == int((~np.isnan(each)).sum())
     assert result["gallery"] == GALLERY and result["photos"] == 28
     assert {one["reason"] for one in result["skipped"]} >= {"fewer than two classes"}
+
+
+@pytest.mark.parametrize("changes", [{"every": True}, {"queries": 7, "fill": "zero"}], ids=["every", "seven"])
+def test_page_and_command_line_give_the_same_numbers(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], changes: dict
+) -> None:
+    folder = str(write_coco(tmp_path / "coco"))
+    order = {"queries": 500, "every": False, "seed": 4, "fill": "telea"} | changes
+    tab = Tab(tmp_path, loading=lambda source, **_: small_set() if source == "drawn_scenes" else load_captioned(source))
+    tab.objects.models._menu = MODELS
+    name = tab.json("open", {"source": folder})["set"]["name"]
+    result = scored(tab, set=name, **order)[1]
+    tab.close()
+    flags = ["--every"] if order["every"] else []
+    flags += ["--queries", str(order["queries"]), "--seed", str(order["seed"]), "--fill", str(order["fill"])]
+    capsys.readouterr()
+    assert main(["score", "--data", folder, "--model", "tiny_clip", *flags]) == 0
+    said = capsys.readouterr().out
+    assert f"{result['queries']} removals" in said and f"{result['gallery']} captions" in said
+    shown = result["models"][0]["values"]
+    for key, value in shown.items():
+        line = next(line for line in said.splitlines() if line.startswith(f"{key} "))
+        assert float(line.split()[1]) == pytest.approx(value["mean"], abs=1e-4), key
+    assert len(shown) == sum("_at_" in line for line in said.splitlines())
 
 
 def test_failing_queries_name_what_is_gone(tab: Tab) -> None:
@@ -156,7 +185,7 @@ def test_scores_wait_for_each_other_and_can_be_stopped(tab: Tab, monkeypatch: py
     monkeypatch.setattr(Loaded, "images", slow)
     jobs = [tab.json("score", ORDER)["job"] for _ in range(3)]
     end = time.monotonic() + 10
-    while "looks at photos" not in tab.json(f"score/{jobs[0]}")["message"] and time.monotonic() < end:
+    while "encodes images" not in tab.json(f"score/{jobs[0]}")["message"] and time.monotonic() < end:
         time.sleep(0.01)
     assert [tab.json(f"score/{job}")["phase"] for job in jobs] == ["running", "waiting", "waiting"]
     assert tab.get("photo/drawn_scenes.0").status_code == 200, "the page goes on"
@@ -171,9 +200,9 @@ def test_scores_wait_for_each_other_and_can_be_stopped(tab: Tab, monkeypatch: py
 
 
 def test_verdicts_of_the_page_are_the_metrics(tab: Tab) -> None:
-    """Every removal of the set: what the page says of a sentence is what ODmAP counts, and the parts agree."""
-    group = tab.objects.sets.drawn()
-    gallery, rng = gather(group), np.random.default_rng(0)
+    """Every removal of the dataset: what the page says of a caption is what ODmAP counts, and the parts agree."""
+    group = tab.objects.datasets.drawn()
+    gallery, rng = gallery_of(group), np.random.default_rng(0)
     vectors = torch.from_numpy(rng.normal(size=(len(gallery.texts), 12)).astype(np.float32))
     vectors /= vectors.norm(dim=1, keepdim=True)
     checked = 0
@@ -212,7 +241,7 @@ def test_parts_are_cut_inside_noun_phrases_alone() -> None:
 
 
 def test_a_further_class_is_read_as_if_it_had_been_there(tab: Tab) -> None:
-    gallery = gather(tab.objects.sets.drawn())
+    gallery = gallery_of(tab.objects.datasets.drawn())
     for name, further in (("brown dog", ()), ("grass", ()), ("dog", ("field",)), ("Blue", ("air", "red frisbee"))):
         quick = gallery.naming(name, further)
         assert np.array_equal(quick.mentions, mention_table(gallery.texts, quick.matcher)), name
@@ -221,14 +250,14 @@ def test_a_further_class_is_read_as_if_it_had_been_there(tab: Tab) -> None:
 
 def test_a_gallery_is_read_piece_by_piece() -> None:
     texts = [text for scene in load("x").splits["test"] for text in scene.captions]
-    gallery = Gallery.of("x", texts, load_words())
+    gallery = Gallery.of(texts, load_words())
     whole = mention_table(texts, load_words())
     for count in (3, 1, 20, len(texts)):
         assert np.array_equal(gallery.first(count).mentions, whole[:count])
 
 
 def test_a_long_gallery_is_cut_and_told(tab: Tab) -> None:
-    gallery = gather(tab.objects.sets.drawn(), most=30)
-    assert len(gallery.texts) == 30 and any(f"30 of its {GALLERY} sentences" in note for note in gallery.notes)
+    gallery = gallery_of(tab.objects.datasets.drawn(), most=30)
+    assert len(gallery.texts) == 30 and any(f"30 of its {GALLERY} captions" in note for note in gallery.notes)
     own = {text for scene in small_set().splits["test"] for text in scene.captions}
     assert set(gallery.texts) <= own, "those of the shown split come first"

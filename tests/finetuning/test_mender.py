@@ -93,7 +93,7 @@ def test_photos_without_objects_are_refused_with_the_reason(tmp_path):
 
 def test_photos_that_do_not_fit_into_memory_are_refused_first(photos, tmp_path, monkeypatch):
     monkeypatch.setenv("RANKSCOPE_MEMORY_GB", "0.0002")
-    with pytest.raises(DataError, match=r"24 photos of 64 x 64 pixels take.*at most 16 of each split"):
+    with pytest.raises(DataError, match=r"24 images of 64 x 64 pixels take.*at most 16 of each split"):
         FinetuningLoop(RunFolder.create(tmp_path, mend_config(photos)))
 
 

@@ -10,7 +10,7 @@ from explorer.object_removal.first import OPENING, TAKEN
 from trainers.data.synthetic.scenes import DrawnScenes, drawn_scenes
 from trainers.image_text.models import MODELS
 from trainers.metrics.bitmasks import CORRECT
-from trainers.object_removal.benchmark import Examiner, make_exam
+from trainers.object_removal.benchmark import Evaluator, make_benchmark
 from trainers.object_removal.vocabulary import load_words
 
 
@@ -21,8 +21,8 @@ def asked():
     few = {"train": found.splits["train"][:480], "test": found.splits["test"][:120]}
     found = dataclasses.replace(found, splits=few)
     models = [MODELS[name].build({}).eval() for name in ("tiny_clip", "tiny_clip_mended")]
-    exam = make_exam(found, load_words().with_classes(found.classes), models[0].side, every=True)
-    return exam, [Examiner(exam, model).ask(model) for model in models]
+    benchmark = make_benchmark(found, load_words().with_classes(found.classes), models[0].side, every=True)
+    return benchmark, [Evaluator(benchmark, model).evaluate(model) for model in models]
 
 
 def test_mending_gains_and_recall_stays(asked):
@@ -36,14 +36,14 @@ def test_mending_gains_and_recall_stays(asked):
 
 
 def test_the_page_opens_where_the_models_differ(asked):
-    exam, (base, mended) = asked
+    benchmark, (base, mended) = asked
     row = next(
         row
-        for row, removal in enumerate(exam.removals)
+        for row, removal in enumerate(benchmark.removals)
         if removal.scene.image_id == OPENING and removal.judgement.chosen == TAKEN
     )
-    wrong = [(marks.filled.verdicts[row][:5] < 2).sum() for marks in (base, mended)]  # name what is gone
+    wrong = [(result.filled.verdicts[row][:5] < 2).sum() for result in (base, mended)]  # name what is gone
     assert wrong[0] >= 3 and wrong[1] <= wrong[0] - 2
     assert mended.filled.verdicts[row][0] == CORRECT != base.filled.verdicts[row][0]
-    drawn = [(marks.rerendered.verdicts[row][:5] < 2).sum() for marks in (base, mended)]
+    drawn = [(result.rerendered.verdicts[row][:5] < 2).sum() for result in (base, mended)]
     assert drawn[0] > drawn[1], "the fill gives nothing away"

@@ -12,7 +12,7 @@ from trainers.config import SceneChoice
 from trainers.data.synthetic.scenes import DrawnScenes, drawn_scenes
 from trainers.image_text.models import MODELS
 from trainers.kinds.finetuning.loop import FinetuningLoop
-from trainers.object_removal.benchmark import Examiner, make_exam
+from trainers.object_removal.benchmark import Evaluator, make_benchmark
 from trainers.object_removal.vocabulary import load_words
 from trainers.runs import RunFolder
 from trainers.training.progress import Stages
@@ -51,12 +51,12 @@ def test_setting_up_a_run_and_scoring_it_never_fall_back(tmp_path, drawn):
     mender.folder.db.close()
 
 
-def test_an_exam_tells_forward_on_its_own():
+def test_a_benchmark_tells_forward_on_its_own():
     found, said = drawn_scenes(DrawnScenes(train=50, val=0, test=140)), []
     model = MODELS["tiny_clip"].build({}).eval()
-    exam = make_exam(found, load_words(), model.side, progress=lambda *one: said.append(one))
+    benchmark = make_benchmark(found, load_words(), model.side, progress=lambda *one: said.append(one))
     assert [done for _, done in said] == sorted(done for _, done in said)
-    assert {"drawing scenes", "painting over objects", "reading what sentences name"} <= {text for text, _ in said}
+    assert {"drawing scenes", "filling objects", "matching captions with classes"} <= {text for text, _ in said}
     said.clear()
-    Examiner(exam, model).ask(model, lambda *one: said.append(one))
+    Evaluator(benchmark, model).evaluate(model, lambda *one: said.append(one))
     assert [done for _, done in said] == sorted(done for _, done in said) and len({text for text, _ in said}) == 2

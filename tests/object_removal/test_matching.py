@@ -1,4 +1,4 @@
-"""Flickr30k Entities: what a sentence names, what is deleted and what counts as right is what people annotated."""
+"""Flickr30k Entities: what a caption names, what is deleted and what counts as right is what people annotated."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tests.entities import TEST, marked, write_entities
 from trainers.data.captioned.loader import load_captioned
 from trainers.data.captioned.scenes import SceneSet
 from trainers.metrics.counterfactual import counterfactual
-from trainers.object_removal.benchmark import make_exam
+from trainers.object_removal.benchmark import make_benchmark
 from trainers.object_removal.captions import classes_of, mention_table, remove_phrases
 from trainers.object_removal.fills import FILLS
 from trainers.object_removal.matching import annotated, matcher_of
@@ -27,7 +27,7 @@ def found(tmp_path_factory) -> SceneSet:
 
 
 def by_annotation(lines: list[str]) -> dict[str, set[str]]:
-    """Sentence to classes, read another way than by the product; of equal sentences the first counts."""
+    """Caption to classes, read another way than by the product; of equal captions the first counts."""
     read: dict[str, set[str]] = {}
     for line in lines:
         text, phrases = marked(line)
@@ -112,22 +112,27 @@ def test_pairs_to_train_on_lack_the_annotated_words(found, prepared):
 
 
 def test_odmap_by_the_annotation_against_a_slow_computation(found):
-    exam = make_exam(found, WORDS, 32, fill="zero", every=True)
+    benchmark = make_benchmark(found, WORDS, 32, fill="zero", every=True)
     read = {text: set() for scenes in found.splits.values() for scene in scenes for text in scene.captions}
     for scene in (one for part in found.splits.values() for one in part):
         for text, phrases in zip(scene.captions, scene.phrases, strict=True):
             read[text] = {name for phrase in phrases for name in phrase.classes}
     for text, classes in by_annotation([line for lines, _ in TEST for line in lines]).items():
         assert read[text] == classes
-    assert list(exam.gallery) == list(read)
+    assert list(benchmark.gallery) == list(read)
     draws = np.random.default_rng(5)
-    queries, gallery = draws.normal(size=(len(exam.queries), 8)), draws.normal(size=(len(exam.gallery), 8))
+    queries, gallery = draws.normal(size=(len(benchmark.queries), 8)), draws.normal(size=(len(benchmark.gallery), 8))
     got = counterfactual(
-        torch.from_numpy(queries), torch.from_numpy(gallery), exam.mentions, exam.present, exam.removed, ks=(1, 5)
+        torch.from_numpy(queries),
+        torch.from_numpy(gallery),
+        benchmark.mentions,
+        benchmark.present,
+        benchmark.removed,
+        ks=(1, 5),
     ).values
-    for row, removal in enumerate(exam.removals):
+    for row, removal in enumerate(benchmark.removals):
         gone, kept = set(removal.judgement.removed), set(removal.judgement.kept)
-        right = [not (read[text] & gone) and bool(read[text] & kept) for text in exam.gallery]
+        right = [not (read[text] & gone) and bool(read[text] & kept) for text in benchmark.gallery]
         cosine = gallery @ queries[row] / np.linalg.norm(gallery, axis=1)
         order = np.argsort(-cosine)
         for k in (1, 5):
@@ -136,9 +141,9 @@ def test_odmap_by_the_annotation_against_a_slow_computation(found):
                 hits += right[place]
                 total += right[place] * hits / rank
             assert got[f"ODmAP_at_{k}"][row] == pytest.approx(total / min(k, sum(right)))
-            wrong = np.mean([bool(read[exam.gallery[place]] & gone) for place in order[:k]])
+            wrong = np.mean([bool(read[benchmark.gallery[place]] & gone) for place in order[:k]])
             assert got[f"hallucination_at_{k}"][row] == pytest.approx(wrong)
-    by_words = mention_table(exam.gallery, WORDS.with_classes(found.classes))
+    by_words = mention_table(benchmark.gallery, WORDS.with_classes(found.classes))
     assert not by_words[:, WORDS.with_classes(found.classes).classes.index("people")].any()  # as it was without them
 
 

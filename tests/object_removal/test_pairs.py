@@ -1,4 +1,4 @@
-"""Object-removed pairs: what is made, what is dropped and why; every photo of the real set."""
+"""Object-removed pairs: what is made, what is dropped and why; every image of the real dataset."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def test_edited_sentences_come_first_and_may_be_the_only_ones():
 
 
 def test_the_real_set_gives_pairs_from_about_as_many_photos_as_the_paper():
-    """The paper has pairs from 40 % of COCO's photos."""
+    """The paper has pairs from 40 % of COCO's images."""
     found = load_captioned(str(needs("data/coco_captions")))
     scenes = [one for part in found.splits.values() for one in part]
     either = list(build_pairs(scenes, WORDS, FILLS["zero"], longest=64))

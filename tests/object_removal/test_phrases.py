@@ -1,4 +1,4 @@
-"""Tokens, the word table, the chunker against captions read by eye, and sentences without an object.
+"""Tokens, the word table, the chunker against captions read by eye, and captions without an object.
 
 ``captions.json`` refers to captions of the COCO part (CC BY 4.0) by image id and place: [image id, caption, tokens,
 chunks as token ranges, classes]. The first 220 were read while the rules were written, the last 60 after that. Where

@@ -55,7 +55,7 @@ def test_between_the_limits_is_refused(share, outcome):
 def test_size_limit(height, allowed):
     found = judge(photo(("bed", (0, 0, 100, height)), ("cat", (0, 96, 9, 100))), "bed")
     assert found.allowed == allowed
-    assert allowed or f"{height}% of the photo" in found.problems[0]
+    assert allowed or f"{height}% of the image" in found.problems[0]
 
 
 def test_one_class_and_nothing_left():

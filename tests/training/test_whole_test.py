@@ -99,7 +99,7 @@ def test_a_fine_tuning_says_how_many_removals_and_sentences(tmp_path: Path, caps
     values = {scalar.key: scalar.value for scalar in folder.scalars()}
     assert values["queries"] == 10 < values["test/queries"] <= 16 and values["sentences"] <= values["test/sentences"]
     log = (folder.path / "log.txt").read_text()
-    assert f"exam: {values['test/queries']:.0f} removals" in log and "test photos 0 cannot be read" in log
+    assert f"benchmark: {values['test/queries']:.0f} removals" in log and "test images 0 cannot be read" in log
     assert main(["resume", folder.id, "--runs", str(tmp_path / "runs")]) == 0
     said = f"all {values['test/queries']:,.0f} removals of the test set against all {values['test/sentences']:,.0f}"
     assert said in capsys.readouterr().out

@@ -26,6 +26,9 @@ class ScoreSettings:
         "telea", registry="trainers.object_removal.fills:FILLS", help="What is painted over the object."
     )
     queries: int | None = parameter(None, low=1, help="Most removals; all of them if not given.")
+    seed: int | None = parameter(
+        None, low=0, high=2**31 - 1, help="Of a random order of images and choice of classes, as on the page."
+    )
 
 
 def add(verbs: Any) -> None:
@@ -43,8 +46,7 @@ def score(arguments: argparse.Namespace) -> int:
     from trainers.data.captioned.loader import open_scenes
     from trainers.data.synthetic.scenes import are_drawn
     from trainers.image_text.models import MODELS
-    from trainers.metrics.bootstrap import bootstrap
-    from trainers.object_removal.benchmark import Examiner, make_exam
+    from trainers.object_removal.benchmark import Evaluator, make_benchmark
     from trainers.object_removal.vocabulary import load_words
 
     settings = ScoreSettings(**given(arguments, ScoreSettings))
@@ -57,21 +59,26 @@ def score(arguments: argparse.Namespace) -> int:
             bar.set_postfix_str(text)
 
         model = descriptor.build(settings.model.parameters).eval()
-        found = open_scenes(settings.scenes, tell)
-        words = load_words().with_classes(found.classes)
-        exam = make_exam(
-            found, words, model.side, fill=settings.fill, limit=settings.queries, every=arguments.every, progress=tell
+        benchmark = make_benchmark(
+            open_scenes(settings.scenes, tell),
+            load_words(),
+            model.side,
+            fill=settings.fill,
+            limit=settings.queries,
+            every=arguments.every,
+            seed=settings.seed or 0,
+            shuffled=settings.seed is not None,
+            progress=tell,
         )
-        marks = Examiner(exam, model).ask(model, tell)
-    if not descriptor.photos and not are_drawn(exam.scenes):
+        result = Evaluator(benchmark, model).evaluate(model, tell)
+    if not descriptor.photos and not are_drawn(benchmark.scenes):
         print("This model knows the drawn scenes only, no photographs; the numbers say nothing about it.")
-    print(f"{len(exam.queries)} removals of {exam.tally.photos} photos, {len(exam.gallery)} sentences")
-    for reason in ("unreadable", "one_class", "no_allowed_class"):
-        print(f"  photos left out, {reason.replace('_', ' ')}: {getattr(exam.tally, reason)}")
-    for name, count in marks.filled.counts.items():
+    print(f"{len(benchmark.queries)} removals of {benchmark.tally.photos} images, {len(benchmark.gallery)} captions")
+    for reason, count in benchmark.tally.left_out().items():
+        print(f"  left out, {reason}: {count}")
+    for name, count in result.filled.counts.items():
         print(f"  {name.replace('_', ' ')}: {count}")
-    for name, values in marks.values.items():
-        interval = bootstrap(values)
+    for name, interval in result.intervals().items():
         print(f"{name:<30} {interval.mean:.4f}  [{interval.low:.4f}, {interval.high:.4f}]")
     sys.stdout.flush()
     return 0

@@ -1,9 +1,14 @@
-"""What a model is asked: object-removed test photos against all sentences, and recall with the photos as they are."""
+"""ODmAP's benchmark: object-removed test images query all captions; recall is measured with the images as they are.
+
+from trainers.object_removal.benchmark import Evaluator, make_benchmark
+benchmark = make_benchmark(dataset, load_words(), model.side)
+means = Evaluator(benchmark, model).evaluate(model).means()
+"""
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
@@ -17,33 +22,34 @@ from trainers.data.synthetic.scenes import are_drawn
 from trainers.errors import DataError
 from trainers.image_text.base import CrossModal
 from trainers.image_text.encoding import encode_images, encode_texts, squash
-from trainers.kinds.finetuning.images import drawn_photos, longest_side, read_photos
+from trainers.metrics.bootstrap import Interval, bootstrap
 from trainers.metrics.counterfactual import Counterfactual, before_removal, counterfactual
 from trainers.metrics.image_text import numbered, recall_both_ways
-from trainers.object_removal.captions import mention_table
-from trainers.object_removal.fills import FILLS
+from trainers.object_removal.gallery import Gallery, gather
 from trainers.object_removal.matching import Matcher, matcher_of
 from trainers.object_removal.pairs import Removal, Tally, class_tables, removals
+from trainers.object_removal.rerendering import RERENDER, fill_named, rerendered
+from trainers.object_removal.square_images import check_memory, drawn_images, longest_side, read_images
 from trainers.training.progress import Stages
 
 KS = (1, 5, 10)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Exam:
-    """Questions and answers of one set; N test photos, Q removals, G distinct sentences, M own sentences.
+class Benchmark:
+    """Queries and answers at one image size: N test images, Q removals, G captions, M captions of the N images.
 
     Attributes:
-        photos: uint8 ``[N, 3, S, S]``; captions: the M sentences of these photos; owner: int64 ``[M]``, their photos.
-        queries: uint8 ``[Q, 3, S, S]``, an object painted over; origin: int64 ``[Q]``, their photos.
-        rerendered: uint8 ``[Q, 3, S, S]``, the same drawn again without it; None for sets that cannot.
+        images: uint8 ``[N, 3, S, S]``; captions: their M captions; owner: int64 ``[M]``, the image of each of them.
+        queries: uint8 ``[Q, 3, S, S]``, an object filled; origin: int64 ``[Q]``, their images.
+        rerendered: uint8 ``[Q, 3, S, S]``, the same scenes drawn again without it; None: they are not evaluated.
         present, removed: bool ``[Q, C]``, classes that stay and that are gone.
-        gallery: the G sentences of all splits, equal ones once (our reading); mentions: bool ``[G, C]``.
-        scenes: the N photos as the set has them; removals: the Q removals, without pixels.
+        gallery: the G distinct captions; mentions: bool ``[G, C]``.
+        scenes: where the N images come from; removals: the Q removals, without pixels.
         tally: what was left out, and why.
     """
 
-    photos: Tensor
+    images: Tensor
     captions: tuple[str, ...]
     owner: Tensor
     queries: Tensor
@@ -57,22 +63,23 @@ class Exam:
     removals: tuple[Removal, ...]
     tally: Tally
 
-    def part(self, queries: int, gallery: int) -> Exam:
-        """A smaller exam for use during training: the first queries and their photos, and a thinned gallery that
-        keeps all sentences of these photos."""
+    def part(self, queries: int, gallery: int) -> Benchmark:
+        """A smaller benchmark for use during training: the first queries and their images, and a random part of the
+        gallery that contains all captions of these images."""
         keep = np.arange(min(queries, len(self.queries)))
-        photos = np.unique(self.origin[keep].numpy())
-        place = np.full(len(self.photos), -1)
-        place[photos] = np.arange(len(photos))
+        images = np.unique(self.origin[keep].numpy())
+        place = np.full(len(self.images), -1)
+        place[images] = np.arange(len(images))
         own = place[self.owner.numpy()] >= 0
-        said = set(caption for caption, mine in zip(self.captions, own.tolist(), strict=True) if mine)
-        needed = np.array([sentence in said for sentence in self.gallery])
+        captions = tuple(caption for caption, mine in zip(self.captions, own.tolist(), strict=True) if mine)
+        said = set(captions)
+        needed = np.array([caption in said for caption in self.gallery])
         others = np.random.default_rng(0).permutation(np.flatnonzero(~needed))[: max(0, gallery - int(needed.sum()))]
         rows = np.sort(np.concatenate([np.flatnonzero(needed), others]))
         return dataclasses.replace(
             self,
-            photos=self.photos[photos],
-            captions=tuple(caption for caption, mine in zip(self.captions, own.tolist(), strict=True) if mine),
+            images=self.images[images],
+            captions=captions,
             owner=torch.from_numpy(place[self.owner.numpy()[own]]),
             queries=self.queries[keep],
             origin=torch.from_numpy(place[self.origin[keep].numpy()]),
@@ -81,20 +88,43 @@ class Exam:
             removed=self.removed[keep],
             gallery=tuple(self.gallery[row] for row in rows),
             mentions=self.mentions[torch.from_numpy(rows)],
-            scenes=tuple(self.scenes[row] for row in photos),
+            scenes=tuple(self.scenes[row] for row in images),
             removals=tuple(self.removals[row] for row in keep),
         )
 
+    def score(
+        self, *, images: Tensor, queries: Tensor, gallery: Tensor, captions: Tensor | None, again: Tensor | None = None
+    ) -> Result:
+        """The metrics of one model, from its embeddings.
+
+        Args:
+            images: floating ``[N, D]``; queries: ``[Q, D]``; gallery: ``[G, D]``.
+            captions: ``[M, D]``; None: the images have no captions, and there is no recall.
+            again: of the re-rendered queries, ``[Q, D]``; None: they are not evaluated.
+        """
+        filled = self._counterfactual(queries, gallery)
+        values = dict(filled.values)
+        rendered = None if again is None else self._counterfactual(again, gallery)
+        if rendered is not None:
+            values |= {f"rerendered_{name}": value for name, value in rendered.values.items()}
+        values |= before_removal(self._counterfactual(images[self.origin], gallery))
+        if captions is not None:
+            values |= recall_both_ways(images, captions, self.owner, ks=KS, texts=numbered(self.captions))
+        return Result(values=values, filled=filled, rerendered=rendered, embeddings=torch.cat([images, queries]))
+
+    def _counterfactual(self, queries: Tensor, gallery: Tensor) -> Counterfactual:
+        return counterfactual(queries, gallery, self.mentions, self.present, self.removed, ks=KS)
+
 
 @dataclass(frozen=True, kw_only=True)
-class Marks:
-    """What one model got.
+class Result:
+    """What one model reaches.
 
     Attributes:
-        values: name to float64 per query (or photo, or sentence); NaN: left out of that mean.
-        filled: the answers to the painted-over photos.
-        rerendered: the same for photos drawn again; None for sets that cannot.
-        embeddings: float32 ``[N + Q, D]``, unit rows: photos, then painted-over queries.
+        values: metric to float64 per query (or image, or caption); NaN: left out of that mean.
+        filled: what the filled images retrieve.
+        rerendered: the same for re-rendered scenes; None: they were not evaluated.
+        embeddings: float32 ``[N + Q, D]``, unit rows: images, then filled queries.
     """
 
     values: dict[str, np.ndarray]
@@ -103,13 +133,48 @@ class Marks:
     embeddings: Tensor
 
     def means(self) -> dict[str, float]:
-        """Every mean over the values that count; names without one are left out."""
+        """Mean of every metric over the values that count; metrics without any are left out."""
         known = {name: value[~np.isnan(value)] for name, value in self.values.items()}
         return {name: float(value.mean()) for name, value in known.items() if len(value)}
 
+    def left_out(self) -> dict[str, int]:
+        """Why queries are left out of ODmAP, and how many; reasons without any are left out."""
+        reasons = {
+            "nothing removed": self.filled.counts["skipped_nothing_removed"],
+            "nothing left": self.filled.counts["skipped_nothing_present"],
+            "no correct caption in the gallery": self.filled.counts["skipped_no_correct_sentence"],
+        }
+        return {reason: count for reason, count in reasons.items() if count}
 
-def make_exam(
-    found: SceneSet,
+    def intervals(self) -> dict[str, Interval]:
+        """Mean and 95 % bootstrap interval of every metric."""
+        return {name: bootstrap(values) for name, values in self.values.items()}
+
+
+class Evaluator:
+    """Evaluates models of one kind on one benchmark; the captions are cut into tokens once."""
+
+    def __init__(self, benchmark: Benchmark, model: CrossModal) -> None:
+        self.benchmark = benchmark
+        self._gallery = model.tokenise(benchmark.gallery)
+        self._captions = model.tokenise(benchmark.captions) if benchmark.captions else None
+
+    def evaluate(self, model: CrossModal, progress: Progress = silent) -> Result:
+        """Encode and score; the model's mode is restored."""
+        of = self.benchmark
+        stages = Stages(progress, [1.0 + len(part) for part in (of.images, of.queries, of.gallery, of.captions)])
+        images = encode_images(model, of.images, progress=stages.next())
+        queries = encode_images(model, of.queries, progress=stages.next())
+        gallery = encode_texts(model, self._gallery, progress=stages.next())
+        again = None if of.rerendered is None else encode_images(model, of.rerendered)
+        captions = None
+        if self._captions is not None:
+            captions = encode_texts(model, self._captions, progress=stages.next())
+        return of.score(images=images, queries=queries, gallery=gallery, captions=captions, again=again)
+
+
+def make_benchmark(
+    dataset: SceneSet,
     words: Matcher,
     side: int,
     *,
@@ -117,106 +182,152 @@ def make_exam(
     limit: int | None = None,
     every: bool = False,
     seed: int = 0,
+    shuffled: bool = False,
     progress: Progress = silent,
-) -> Exam:
-    """Remove objects from test photos and gather every sentence.
+) -> Benchmark:
+    """The benchmark of a whole dataset: its test split gives the queries, the captions of all splits are the gallery
+    (Kim et al. 2023, 3.2).
 
     Args:
-        found: a set; its test split asks, the sentences of all splits answer (Kim et al. 2023, 3.2).
-        words: the word table; classes it lacks stand for their own name and plural. Sentences that are annotated are
-            read by their annotation.
-        side: of the model's square photos.
-        limit: at most so many removals.
-        every: each allowed class of a photo in turn (ours) instead of one.
-        seed: of the choice of class.
+        dataset: images, captions and boxes.
+        words: the word table; classes it lacks stand for their own name and plural. Annotated captions are matched by
+            their annotation.
+        side: of the model's square images.
+        fill: what the object is filled with, or ``rerender``.
+        limit: removals at most; None: no limit.
+        every: each allowed class of an image in turn (ours) instead of one.
+        seed: of the choice of class, and of the order if ``shuffled``.
+        shuffled: images in random order instead of the dataset's, as the page takes them; matters with ``limit``.
 
     Raises:
-        DataError: no photo, no sentence, or nothing that may be removed.
+        UserError: no image, no caption, nothing that may be removed, or no such fill.
     """
-    scenes, words = found.splits[found.test_split], matcher_of(found, words)
-    stages = Stages(progress, (1.0, 2.0, 1.0, 1.0))
-    photos, kept = read_photos(scenes, side, stages.next())
-    unreadable = len(scenes) - len(kept)
-    scenes = tuple(scenes[place] for place in kept)
-    tally = Tally(photos=unreadable, unreadable=unreadable)
-    asked = removals(scenes, FILLS[fill], every=every, seed=seed, longest=longest_side(scenes, side), tally=tally)
-    done, images, tell = [], [], stages.next()
-    for removal in islice(asked, limit):
-        tell("painting over objects", tally.photos / (unreadable + len(scenes)))
-        images.append(squash(removal.pixels, side))
-        done.append(removal.without_pixels())
-    gallery = tuple(dict.fromkeys(text for part in found.splits.values() for scene in part for text in scene.captions))
-    if not gallery:
-        raise DataError(f"{found.title} has no sentences to retrieve.")
+    scenes: Sequence[Scene] = dataset.splits[dataset.test_split]
+    if shuffled:
+        scenes = in_random_order(scenes, seed)
+    gallery = gather(dataset, matcher_of(dataset, words))
+    found = make_benchmarks(
+        scenes, gallery, [side], title=dataset.title, fill=fill, limit=limit, every=every, seed=seed, progress=progress
+    )
+    return found[side]
+
+
+def in_random_order(scenes: Sequence[Scene], seed: int) -> tuple[Scene, ...]:
+    """The scenes in an order of their own for each seed."""
+    return tuple(scenes[int(place)] for place in np.random.default_rng(seed).permutation(len(scenes)))
+
+
+def make_benchmarks(
+    scenes: Sequence[Scene],
+    gallery: Gallery,
+    sides: Sequence[int],
+    *,
+    title: str,
+    fill: str = "telea",
+    limit: int | None = None,
+    every: bool = False,
+    seed: int = 0,
+    recall_images: int | None = None,
+    rerender: bool = True,
+    progress: Progress = silent,
+) -> dict[int, Benchmark]:
+    """One benchmark at several image sizes: the same removals, so that models of all these sizes can be compared.
+
+    Args:
+        scenes: of the test split, in the order in which they are used.
+        gallery: captions that may be retrieved.
+        sides: sizes of the square images that the models take.
+        title: of the dataset, for messages.
+        fill, limit, every, seed: as in :func:`make_benchmark`.
+        recall_images: images that recall is measured over, captioned ones and at least those of the queries; None: all
+            images.
+        rerender: evaluate drawn scenes also without a fill, drawn again.
+        progress: told how far it is; may raise to give up.
+
+    Raises:
+        UserError: no image can be read, nothing may be removed, or there is no such fill.
+    """
+    check_memory(len(scenes) if recall_images is None else min(recall_images, len(scenes)), sides)
+    stages, tally = Stages(progress, (2.0, 1.0, 1.0, 1.0)), Tally()
+    done, queries = _removed(scenes, sides, fill, limit, every, seed, tally, stages.next())
     if not done:
         raise DataError(
-            f"Nothing may be removed from {tally.photos} photos of {found.title}: {tally.one_class} have fewer than "
-            f"two classes, {tally.no_allowed_class} no class that passes the overlap rules."
+            f"Nothing may be removed from {tally.photos} images of {title}: {tally.one_class} have fewer than two "
+            f"classes, {tally.no_allowed_class} no class that the overlap rules allow."
         )
-    present, removed = class_tables([removal.judgement for removal in done], words.classes)
-    place = {id(scene): row for row, scene in enumerate(scenes)}
-    owner = [row for row, scene in enumerate(scenes) for _ in scene.captions]
-    rerendered = _drawn_again(done, side, stages.next())
-    stages.next()("reading what sentences name", 0.0)
-    return Exam(
-        photos=photos,
-        captions=tuple(text for scene in scenes for text in scene.captions),
-        owner=torch.tensor(owner, dtype=torch.int64),
-        queries=torch.stack(images),
+    whole, images = _whole(done, scenes, sides, recall_images, stages.next())
+    again = _rerendered(done, sides, stages.next()) if rerender and are_drawn([one.scene for one in done]) else {}
+    stages.next()("matching captions with classes", 0.0)
+    present, removed = class_tables([removal.judgement for removal in done], gallery.matcher.classes)
+    place = {id(scene): row for row, scene in enumerate(whole)}
+    shared = Benchmark(
+        images=images[sides[0]],
+        captions=tuple(text for scene in whole for text in scene.captions),
+        owner=torch.tensor([row for row, scene in enumerate(whole) for _ in scene.captions], dtype=torch.int64),
+        queries=queries[sides[0]],
         origin=torch.tensor([place[id(removal.scene)] for removal in done], dtype=torch.int64),
-        rerendered=rerendered,
+        rerendered=None,
         present=torch.from_numpy(present),
         removed=torch.from_numpy(removed),
-        gallery=gallery,
-        mentions=torch.from_numpy(mention_table(gallery, words)),
-        scenes=scenes,
+        gallery=gallery.texts,
+        mentions=torch.from_numpy(gallery.mentions),
+        scenes=tuple(whole),
         removals=tuple(done),
         tally=tally,
     )
+    return {
+        side: dataclasses.replace(shared, images=images[side], queries=queries[side], rerendered=again.get(side))
+        for side in sides
+    }
 
 
-def _drawn_again(done: Sequence[Removal], side: int, progress: Progress) -> Tensor | None:
-    scenes = [removal.scene for removal in done]
-    if not are_drawn(scenes):
-        return None
-    gone = [removal.judgement.removed for removal in done]
-    return drawn_photos(scenes, side, progress, gone)
+def _removed(
+    scenes: Sequence[Scene],
+    sides: Sequence[int],
+    fill: str,
+    limit: int | None,
+    every: bool,
+    seed: int,
+    tally: Tally,
+    progress: Progress,
+) -> tuple[list[Removal], Mapping[int, Tensor]]:
+    """The removals without pixels, and side to their images uint8 ``[Q, 3, side, side]``."""
+    longest = longest_side(scenes, max(sides))
+    done: list[Removal] = []
+    images: dict[int, list[Tensor]] = {side: [] for side in sides}
+    for removal in islice(_queries(scenes, fill, every, seed, longest, tally), limit):
+        progress("filling objects", max(tally.photos / len(scenes), len(done) / (limit or np.inf)))
+        for side, found in images.items():
+            found.append(squash(removal.pixels, side))
+        done.append(removal.without_pixels())
+    return done, {side: torch.stack(found) for side, found in images.items() if found}
 
 
-class Examiner:
-    """Puts one exam to models of one kind; their tokens are made once."""
+def _queries(
+    scenes: Sequence[Scene], fill: str, every: bool, seed: int, longest: int, tally: Tally
+) -> Iterator[Removal]:
+    again = fill == RERENDER
+    descriptor = fill_named("zero" if again else fill)  # black costs nothing; it is replaced at once
+    for removal in removals(scenes, descriptor, every=every, seed=seed, longest=longest, tally=tally):
+        if again:
+            pixels = rerendered(removal.scene, removal.judgement.removed, min(longest, removal.scene.width))
+            removal = dataclasses.replace(removal, pixels=pixels)
+        yield removal
 
-    def __init__(self, exam: Exam, model: CrossModal) -> None:
-        self.exam = exam
-        self._gallery = model.tokenise(exam.gallery)
-        self._captions = model.tokenise(exam.captions) if exam.captions else None
-        self._texts = numbered(exam.captions)
 
-    def ask(self, model: CrossModal, progress: Progress = silent) -> Marks:
-        """Encode and score; the model's mode is restored."""
-        exam = self.exam
-        parts = (exam.photos, exam.queries, self._gallery, exam.captions)
-        stages = Stages(progress, [1.0 + len(part) for part in parts])
-        photos = encode_images(model, exam.photos, progress=stages.next())
-        queries = encode_images(model, exam.queries, progress=stages.next())
-        gallery = encode_texts(model, self._gallery, progress=stages.next())
-        filled = self._score(queries, gallery)
-        drawn = None if exam.rerendered is None else self._score(encode_images(model, exam.rerendered), gallery)
-        values = dict(filled.values)
-        if drawn is not None:
-            values |= {f"rerendered_{name}": value for name, value in drawn.values.items()}
-        values |= self._originals(photos, gallery)
-        if self._captions is not None:
-            own = encode_texts(model, self._captions, progress=stages.next())
-            values |= recall_both_ways(photos, own, exam.owner, ks=KS, texts=self._texts)
-        return Marks(values=values, filled=filled, rerendered=drawn, embeddings=torch.cat([photos, queries]))
+def _whole(
+    done: Sequence[Removal], scenes: Sequence[Scene], sides: Sequence[int], most: int | None, progress: Progress
+) -> tuple[list[Scene], Mapping[int, Tensor]]:
+    """The images as they are and their scenes; with a limit those of the removals come first."""
+    if most is not None:
+        wanted = {id(removal.scene): removal.scene for removal in done}
+        most = max(most, len(wanted))
+        wanted |= {id(scene): scene for scene in scenes if scene.captions}
+        scenes = tuple(wanted.values())
+    images, kept = read_images(scenes, sides, progress, most)
+    return [scenes[place] for place in kept], images
 
-    def _score(self, queries: Tensor, gallery: Tensor) -> Counterfactual:
-        exam = self.exam
-        return counterfactual(queries, gallery, exam.mentions, exam.present, exam.removed, ks=KS)
 
-    def _originals(self, photos: Tensor, gallery: Tensor) -> dict[str, np.ndarray]:
-        """Before anything is removed, as a reference: how often what will go is named, and what stays."""
-        exam = self.exam
-        found = counterfactual(photos[exam.origin], gallery, exam.mentions, exam.present, exam.removed, ks=KS)
-        return before_removal(found)
+def _rerendered(done: Sequence[Removal], sides: Sequence[int], progress: Progress) -> dict[int, Tensor]:
+    scenes, gone = [one.scene for one in done], [one.judgement.removed for one in done]
+    return {side: drawn_images(scenes, side, progress, gone) for side in sides}

@@ -1,4 +1,4 @@
-"""Sentences for object-removed photos: what a sentence names, deleting noun phrases, prompts (Kim et al. 2023, 3.3)."""
+"""Captions for object-removed images: what a caption names, deleting noun phrases, prompts (Kim et al. 2023, 3.3)."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ class Edited:
 
 
 def classes_of(caption: str, words: Matcher) -> frozenset[str]:
-    """Classes that a sentence's noun phrases name: match(c, n) of the paper for any phrase n."""
+    """Classes that a caption's noun phrases name: match(c, n) of the paper for any phrase n."""
     return frozenset(name for phrase in words.phrases(caption) for name in phrase.classes)
 
 
 def mention_table(captions: Iterable[str], words: Matcher) -> np.ndarray:
-    """Which classes every sentence names: bool ``[G, C]``, columns in the order of ``words.classes``.
+    """Which classes every caption names: bool ``[G, C]``, columns in the order of ``words.classes``.
 
-    Equal sentences are read once.
+    Equal captions are read once.
     """
     place = {name: column for column, name in enumerate(words.classes)}
     rows: list[int] = []
@@ -118,9 +118,9 @@ def prompt(classes: Sequence[str], template: str) -> str:
 
 
 def language_note(captions: Sequence[str], words: Matcher) -> str | None:
-    """A warning when the sentences do not look English, else None.
+    """A warning when the captions do not look English, else None.
 
-    Either many letters lie outside ASCII, or not one of at least 20 sentences names a class of the table. Nothing
+    Either many letters lie outside ASCII, or not one of at least 20 captions names a class of the table. Nothing
     fails then, but the scores mean nothing unless a word table for that language is loaded.
     """
     letters = [letter for caption in captions[:1000] for letter in caption if letter.isalpha()]
@@ -128,7 +128,7 @@ def language_note(captions: Sequence[str], words: Matcher) -> str | None:
     known = any(words.phrases(caption) for caption in captions[:1000])
     if (letters and foreign > _FOREIGN * len(letters)) or (len(captions) >= 20 and letters and not known):
         return (
-            "These sentences do not look English. The word table, the noun phrases and CLIP are English: load a word "
+            "These captions do not look English. The word table, the noun phrases and CLIP are English: load a word "
             "table for this language before reading anything into the scores."
         )
     return None

@@ -1,4 +1,4 @@
-"""A photo of the user's own, ready for boxes and fills: upright RGB of bounded size, with notes on what was done."""
+"""An image of the user's own, ready for boxes and fills: upright RGB of bounded size, with notes on what was done."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ LONGEST = 512
 
 @dataclass(frozen=True, kw_only=True)
 class Picture:
-    """A decoded photo.
+    """A decoded image.
 
     Attributes:
         pixels: uint8 ``[H, W, 3]``, upright.
@@ -41,7 +41,7 @@ def read_picture(data: bytes, longest: int = LONGEST) -> Picture:
 
     Args:
         data: a file of one of the formats of :mod:`trainers.data.image_file`.
-        longest: the longer side is at most this; smaller photos keep their size.
+        longest: the longer side is at most this; smaller images keep their size.
 
     Raises:
         DataError: no picture, cut short, more bytes than may be unpacked, or a side below 16.
@@ -84,7 +84,7 @@ def _colour(picture: Image.Image, notes: list[str]) -> Image.Image:
         if picture.info.get("icc_profile"):
             try:
                 return _from_print(picture)
-            except Exception:  # a broken profile makes Pillow raise OSError, PyCMSError, ...; the photo is still good
+            except Exception:  # a broken profile makes Pillow raise OSError, PyCMSError, ...; the image is still good
                 notes.append("Its colour profile is damaged; colours are approximate.")
         else:
             notes.append("A print (CMYK) picture without a colour profile: colours are approximate.")

@@ -1,4 +1,4 @@
-"""match(c, n) of Kim et al. 2023: which classes the noun phrases of a sentence name.
+"""match(c, n) of Kim et al. 2023: which classes the noun phrases of a caption name.
 
 Where people annotated the phrases, as in Flickr30k Entities, the annotation says it; else a word table does, as for
 COCO. Both answer the same questions, so that whoever asks need not know which of them it is.
@@ -17,7 +17,7 @@ from trainers.data.captioned.scenes import NamedPhrase, Scene, SceneSet
 
 
 class Matcher(Protocol):
-    """Says what sentences name; :class:`trainers.object_removal.vocabulary.WordTable` and :class:`Annotated` are
+    """Says what captions name; :class:`trainers.object_removal.vocabulary.WordTable` and :class:`Annotated` are
     such."""
 
     @property
@@ -45,9 +45,9 @@ class Annotated:
     """Sentences with annotated phrases.
 
     Args:
-        known: sentence to the phrases that are annotated in it.
+        known: caption to the phrases that are annotated in it.
         classes: the classes that annotations speak of.
-        others: reads sentences that are not among them, and finds the classes of ``by_words`` in all.
+        others: reads captions that are not among them, and finds the classes of ``by_words`` in all.
         by_words: further classes, which annotations do not know.
     """
 
@@ -95,14 +95,14 @@ def _about(classes: Collection[str], phrases: Iterable[NamedPhrase]) -> tuple[Na
 
 
 def annotated(scenes: Iterable[Scene], words: Matcher, classes: Sequence[str] = ()) -> Matcher:
-    """What reads the sentences of photos: their annotation where they have one, else ``words``.
+    """What reads the captions of images: their annotation where they have one, else ``words``.
 
-    A sentence that stands at several photos is read as it is annotated at the first of them (our reading).
+    A caption that stands at several images is read as it is annotated at the first of them (our reading).
 
     Args:
-        scenes: the photos.
+        scenes: the images.
         words: reads what is not annotated.
-        classes: those that the annotation knows, whether or not it marks one of them; none: those of the photos.
+        classes: those that the annotation knows, whether or not it marks one of them; none: those of the images.
     """
     known: dict[str, tuple[NamedPhrase, ...]] = {}
     seen = dict.fromkeys(classes)
@@ -115,11 +115,11 @@ def annotated(scenes: Iterable[Scene], words: Matcher, classes: Sequence[str] = 
 
 
 def matcher_of(found: SceneSet, words: Matcher) -> Matcher:
-    """What reads the sentences of a set.
+    """What reads the captions of a dataset.
 
     Args:
-        found: the set.
-        words: a word table; classes that it lacks stand for their own name and its plural, and for what the set says.
+        found: the dataset.
+        words: a word table; classes that it lacks stand for their own name and its plural, and for the dataset's words.
     """
     further = {name: tuple(_spelt(found.words.get(name, ()), words)) for name in found.classes}
     scenes = (scene for part in found.splits.values() for scene in part)

@@ -1,8 +1,8 @@
-"""Which classes may be taken out of a photo (Kim et al. 2023, equations 1 to 3), with the gaps filled.
+"""Which classes may be taken out of an image (Kim et al. 2023, equations 1 to 3), with the gaps filled.
 
 Readings of ours, where the paper is silent: areas are those of unions; an overlap between tau1 and tau2 forbids the
 removal; in the case of several classes the survivors are measured against everything that is removed; a removal
-after which no class is left is refused; one class per photo is chosen with equal chances under a fixed seed.
+after which no class is left is refused; one class per image is chosen with equal chances under a fixed seed.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from trainers.errors import UserError
 from trainers.object_removal.regions import Regions
 from trainers.parameters import parameter
 
-ONE_CLASS = "This photo has one class only: nothing is left to be named, so only hallucination can be shown."
+ONE_CLASS = "This image has one class only: nothing is left to be named, so only hallucination can be shown."
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,7 +27,7 @@ class Thresholds:
         0.4, low=0.0, high=1.0, help="A class that stays may lose less than this share of its area."
     )
     tau2: float = parameter(0.8, low=0.0, high=1.0, help="A class that loses more than this share is removed too.")
-    tau3: float = parameter(0.7, low=0.0, high=1.0, help="The removed region is less than this share of the photo.")
+    tau3: float = parameter(0.7, low=0.0, high=1.0, help="The removed region is less than this share of the image.")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,11 +36,11 @@ class Judgement:
 
     Attributes:
         chosen: the class asked for.
-        removed: it and every class it nearly covers, in the photo's order.
+        removed: it and every class it nearly covers, in the image's order.
         kept: classes that stay.
         case: ``single`` (equation 1) or ``several`` (equation 2).
         lost: class that stays to the share of its area that goes, 0 to 1.
-        share: removed region as a share of the photo.
+        share: removed region as a share of the image.
         problems: plain sentences, empty if the removal counts for the metric. The page may still do it and show them.
     """
 
@@ -62,13 +62,13 @@ _DEFAULT = Thresholds()
 
 
 def judge(regions: Regions, chosen: str, thresholds: Thresholds = _DEFAULT) -> Judgement:
-    """Apply equations 1 to 3 to one class of a photo.
+    """Apply equations 1 to 3 to one class of an image.
 
     Raises:
-        UserError: the photo has no such class.
+        UserError: the image has no such class.
     """
     if chosen not in regions.cells:
-        raise UserError(f"The photo has no {chosen!r}; it has {', '.join(regions.classes) or 'no objects'}.")
+        raise UserError(f"The image has no {chosen!r}; it has {', '.join(regions.classes) or 'no objects'}.")
     first = regions.cells[chosen]
     swallowed = {name for name in regions.classes if name != chosen and _lost(regions, name, first) > thresholds.tau2}
     removed = tuple(name for name in regions.classes if name == chosen or name in swallowed)
@@ -102,12 +102,12 @@ def _problems(
                 f"little to be removed with it (above {thresholds.tau2:.0%})."
             )
     if share >= thresholds.tau3:
-        found.append(f"The removed region is {share:.0%} of the photo; less than {thresholds.tau3:.0%} is needed.")
+        found.append(f"The removed region is {share:.0%} of the image; less than {thresholds.tau3:.0%} is needed.")
     return tuple(found)
 
 
 def judge_all(regions: Regions, thresholds: Thresholds = _DEFAULT) -> tuple[Judgement, ...]:
-    """One judgement per class of the photo."""
+    """One judgement per class of the image."""
     return tuple(judge(regions, name, thresholds) for name in regions.classes)
 
 
@@ -115,7 +115,7 @@ def choose(regions: Regions, seed: int, thresholds: Thresholds = _DEFAULT) -> Ju
     """One allowed removal with equal chances, the same for the same seed; None if there is none.
 
     Args:
-        seed: any whole number; give every photo its own, for example from its id.
+        seed: any whole number; give every image its own, for example from its id.
     """
     allowed = [found for found in judge_all(regions, thresholds) if found.allowed]
     return allowed[int(np.random.default_rng(seed).integers(len(allowed)))] if allowed else None

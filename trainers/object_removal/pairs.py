@@ -1,4 +1,4 @@
-"""Object-removed pairs D' for mending a model: a photo without an object and a sentence that does not name it."""
+"""Object-removed pairs D' for fine-tuning a model: an image without an object and a caption that does not name it."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ _DEFAULT = Thresholds()
 
 @dataclass(frozen=True, kw_only=True)
 class Pair:
-    """One object-removed photo with its sentences.
+    """One object-removed image with its captions.
 
     Attributes:
         image_id: of the original.
-        pixels: uint8 ``[H, W, 3]``, the object painted over.
-        texts: sentences without it, edited ones first; each makes one pair of an image and a sentence.
-        edited: for each sentence whether a phrase was deleted from it; False for one that never named the object.
+        pixels: uint8 ``[H, W, 3]``, the object filled.
+        texts: captions without it, edited ones first; each makes one pair of an image and a caption.
+        edited: for each caption whether a phrase was deleted from it; False for one that never named the object.
             Prompts are made, not edited: False as well.
         judgement: what was removed and what stays.
     """
@@ -44,7 +44,7 @@ class Pair:
 
 @dataclass(frozen=True, kw_only=True)
 class Removal:
-    """One photo with an object painted over: ``pixels`` uint8 ``[H, W, 3]``."""
+    """One image with an object filled: ``pixels`` uint8 ``[H, W, 3]``."""
 
     scene: Scene
     pixels: np.ndarray
@@ -57,7 +57,7 @@ class Removal:
 
 @dataclass
 class Tally:
-    """How many photos and sentences went where; filled while pairs are made. ``pairs`` are photos with a sentence."""
+    """How many images and captions went where; filled while pairs are made. ``pairs`` are images with a caption."""
 
     photos: int = 0
     pairs: int = 0
@@ -68,6 +68,16 @@ class Tally:
     boxes_dropped: int = 0
     sentences_dropped: int = 0
 
+    def left_out(self) -> dict[str, int]:
+        """Why images gave no query, and how many; reasons without any are left out."""
+        reasons = {
+            "fewer than two classes": self.one_class,
+            "no class that the overlap rules allow": self.no_allowed_class,
+            "image cannot be read": self.unreadable,
+            "box without an area": self.boxes_dropped,
+        }
+        return {reason: count for reason, count in reasons.items() if count}
+
 
 def objects(scene: Scene, width: int, height: int) -> tuple[tuple[Box, ...], tuple[str, ...], int]:
     """A scene's usable boxes, their classes and how many boxes were dropped."""
@@ -76,7 +86,7 @@ def objects(scene: Scene, width: int, height: int) -> tuple[tuple[Box, ...], tup
 
 
 def scaled_mask(picture: Picture, boxes: Sequence[Box], classes: Sequence[str], removed: Sequence[str]) -> np.ndarray:
-    """Pixels of every box of the removed classes in the decoded photo, bool ``[H, W]``."""
+    """Pixels of every box of the removed classes in the decoded image, bool ``[H, W]``."""
     height, width = picture.pixels.shape[:2]
     found = [
         tuple(value * picture.scale for value in box)
@@ -86,8 +96,8 @@ def scaled_mask(picture: Picture, boxes: Sequence[Box], classes: Sequence[str], 
     return pixel_mask(clean_boxes(found, width, height).boxes, width, height)
 
 
-def photo_seed(image_id: str, seed: int) -> int:
-    """A number of the photo's own, so that the choice in one photo depends on no other."""
+def image_seed(image_id: str, seed: int) -> int:
+    """A number of the image's own, so that the choice in one image depends on no other."""
     return zlib.crc32(f"{seed}/{image_id}".encode())
 
 
@@ -101,11 +111,11 @@ def removals(
     longest: int = LONGEST,
     tally: Tally | None = None,
 ) -> Iterator[Removal]:
-    """Photos with an object painted over: the queries of ODmAP@k, and the photos of object-removed pairs.
+    """Images with an object filled: the queries of ODmAP@k, and the images of object-removed pairs.
 
     Args:
         scenes, fill, thresholds, seed, longest, tally: as in :func:`build_pairs`.
-        every: each allowed class of a photo in turn (ours, for evaluation) instead of one.
+        every: each allowed class of an image in turn (ours, for evaluation) instead of one.
     """
     count = tally if tally is not None else Tally()
     for scene in scenes:
@@ -121,11 +131,11 @@ def removals(
             count.one_class += 1
             continue
         regions = Regions.of_boxes(boxes, classes, picture.width, picture.height)
-        judgements = _judgements(regions, every, photo_seed(scene.image_id, seed), thresholds)
+        judgements = _judgements(regions, every, image_seed(scene.image_id, seed), thresholds)
         count.no_allowed_class += not judgements
         for judgement in judgements:
             mask = scaled_mask(picture, boxes, classes, judgement.removed)
-            if mask.all():  # a small photo whose rounded boxes cover it
+            if mask.all():  # a small image whose rounded boxes cover it
                 count.no_allowed_class += 1
                 continue
             pixels = paint(fill, picture.pixels, mask, scene=scene, removed=judgement.removed)
@@ -145,23 +155,23 @@ def build_pairs(
     longest: int = LONGEST,
     tally: Tally | None = None,
 ) -> Iterator[Pair]:
-    """Object-removed pairs, one removal per photo at most (Kim et al. 2023, 3.3).
+    """Object-removed pairs, one removal per image at most (Kim et al. 2023, 3.3).
 
     Args:
-        scenes: photos of the training split.
-        words: the word table; classes it lacks stand for their own name and plural. Sentences that are annotated are
+        scenes: images of the training split.
+        words: the word table; classes it lacks stand for their own name and plural. Captions that are annotated are
             read by their annotation.
-        fill: what is painted over the object.
-        text: ``phrases`` deletes noun phrases from the photo's own sentences and drops those that name nothing that is
+        fill: what the object is filled with.
+        text: ``phrases`` deletes noun phrases from the image's own captions and drops those that name nothing that is
             left (our reading); ``prompts`` fills one of 80 templates with the remaining classes.
-        captions_each: sentences per photo at most (the paper: 1 of 5): those from which a phrase was deleted, then
+        captions_each: captions per image at most (the paper: 1 of 5): those from which a phrase was deleted, then
             those that never named the object, each in their order. The paper deletes the phrases that name the object
-            and does not say what becomes of a sentence without one; that edited ones come first is our reading.
-        only_edited: leave out sentences that never named the object (ours). On 320 photos of COCO 44 % then give a
+            and does not say what becomes of a caption without one; that edited ones come first is our reading.
+        only_edited: leave out captions that never named the object (ours). On 320 images of COCO 44 % then give a
             pair and 80 % otherwise; the paper has pairs from about 40 %.
         thresholds: of the removal rules.
         seed: of the choices of class and template.
-        longest: photos are shrunk to this side.
+        longest: images are shrunk to this side.
         tally: counts what was left out, and why.
     """
     count = tally if tally is not None else Tally()
@@ -190,10 +200,10 @@ def class_tables(judgements: Sequence[Judgement], classes: Sequence[str]) -> tup
 
     Args:
         judgements: one per query.
-        classes: the columns; use those of the word table that read the sentences.
+        classes: the columns; use those of the word table that read the captions.
 
     Raises:
-        UserError: a photo has a class that is no column.
+        UserError: an image has a class that is no column.
     """
     place = {name: column for column, name in enumerate(classes)}
     tables = np.zeros((2, len(judgements), len(place)), dtype=bool)
@@ -215,7 +225,7 @@ def _judgements(regions: Regions, every: bool, seed: int, thresholds: Thresholds
 
 def _prompts(found: Removal, each: int, seed: int) -> list[str]:
     templates = prompt_templates()
-    rng = np.random.default_rng(photo_seed(found.scene.image_id, seed + 1))
+    rng = np.random.default_rng(image_seed(found.scene.image_id, seed + 1))
     return [prompt(found.judgement.kept, templates[int(rng.integers(len(templates)))]) for _ in range(each)]
 
 

@@ -1,4 +1,4 @@
-"""Where the objects of a photo are: boxes or masks on one grid of cells, so that unions and overlaps are exact.
+"""Where the objects of an image are: boxes or masks on one grid of cells, so that unions and overlaps are exact.
 
 Boxes are cut at each other's edges (coordinate compression); the cells between the cuts are inside or outside every
 box, and areas are sums of cells. With masks every cell is a pixel.
@@ -23,9 +23,9 @@ class CleanBoxes:
     """Boxes that can be used.
 
     Attributes:
-        boxes: corners sorted, cut to the photo, with an area above zero.
+        boxes: corners sorted, cut to the image, with an area above zero.
         kept: int64, place of each in the list that came.
-        dropped: how many had no area inside the photo or no finite corners.
+        dropped: how many had no area inside the image or no finite corners.
     """
 
     boxes: tuple[Box, ...]
@@ -34,7 +34,7 @@ class CleanBoxes:
 
 
 def clean_boxes(boxes: Sequence[Sequence[float]], width: int, height: int) -> CleanBoxes:
-    """Sort reversed corners, cut to the photo, drop what is left without an area or is not finite."""
+    """Sort reversed corners, cut to the image, drop what is left without an area or is not finite."""
     good, kept = [], []
     for place, box in enumerate(boxes):
         if len(box) != 4 or not all(math.isfinite(value) for value in box):
@@ -51,12 +51,12 @@ def clean_boxes(boxes: Sequence[Sequence[float]], width: int, height: int) -> Cl
 
 @dataclass(frozen=True, kw_only=True)
 class Regions:
-    """The region of every class of a photo.
+    """The region of every class of an image.
 
     Attributes:
         cells: class to bool ``[h, w]``, cells that any of its objects covers.
         area: float64 ``[h, w]``, pixels per cell.
-        total: pixels of the photo.
+        total: pixels of the image.
     """
 
     cells: dict[str, np.ndarray]
@@ -73,11 +73,11 @@ class Regions:
         """From boxes that :func:`clean_boxes` returned, one class name each.
 
         Raises:
-            UserError: the numbers of boxes and names differ, or the photo has no pixels.
+            UserError: the numbers of boxes and names differ, or the image has no pixels.
         """
         if len(boxes) != len(classes) or width < 1 or height < 1:
             raise UserError(
-                f"One class name per box and a photo with pixels were needed; {len(boxes)} boxes, {len(classes)} "
+                f"One class name per box and an image with pixels were needed; {len(boxes)} boxes, {len(classes)} "
                 f"names and {width} x {height} pixels came."
             )
         corners = np.asarray(boxes, dtype=np.float64).reshape(-1, 4)
@@ -93,7 +93,7 @@ class Regions:
 
     @classmethod
     def of_masks(cls, masks: Sequence[np.ndarray], classes: Sequence[str]) -> Regions:
-        """From bool masks ``[H, W]`` of one photo, one class name each; empty masks are left out.
+        """From bool masks ``[H, W]`` of one image, one class name each; empty masks are left out.
 
         Raises:
             UserError: no mask, shapes that differ, or not one name per mask.

@@ -73,7 +73,7 @@ class WordTable:
         return WordTable({**self.words, **changed}) if changed else self
 
     def phrases(self, caption: str) -> tuple[NamedPhrase, ...]:
-        """The noun phrases of a sentence that hold a word of a class."""
+        """The noun phrases of a caption that hold a word of a class."""
         found = []
         for phrase in noun_phrases(caption):
             named = frozenset().union(*(mention.classes for mention in self.mentions(phrase.tokens)))
@@ -82,7 +82,7 @@ class WordTable:
         return tuple(found)
 
     def shown(self, caption: str) -> tuple[NamedPhrase, ...]:
-        """The words of classes inside the noun phrases of a sentence."""
+        """The words of classes inside the noun phrases of a caption."""
         return tuple(
             _named(phrase.tokens[mention.first].start, phrase.tokens[mention.last - 1].end, mention.classes)
             for phrase in noun_phrases(caption)

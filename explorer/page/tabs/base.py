@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import gradio as gr
 
-from explorer.object_removal.finetune import Mending
+from explorer.object_removal.finetune import Finetuning
 from explorer.server.runs import Runs
 from explorer.settings import Settings
 
@@ -19,7 +19,7 @@ class TabContext:
     page: gr.Blocks
     settings: Settings
     runs: Runs
-    mending: Mending
+    mending: Finetuning
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,4 +1,4 @@
-"""Photos of scenes as resident square images, and object-removed pairs made once and kept."""
+"""Object-removed pairs, made once and kept."""
 
 from __future__ import annotations
 
@@ -12,15 +12,14 @@ from torch import Tensor
 from trainers.data import cache
 from trainers.data.base import Progress
 from trainers.data.captioned.scenes import Scene
-from trainers.data.settings import GB, memory_bytes
 from trainers.data.synthetic import scenes as drawn_scenes
 from trainers.errors import DataError
 from trainers.image_text.encoding import squash
 from trainers.kinds.finetuning.recipes import Recipe
 from trainers.object_removal.fills import FILLS
-from trainers.object_removal.image import LONGEST, read_picture
 from trainers.object_removal.matching import Matcher
 from trainers.object_removal.pairs import Tally, build_pairs, removals
+from trainers.object_removal.square_images import longest_side
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,58 +37,6 @@ class RemovedPairs:
     texts: tuple[tuple[str, ...], ...]
     edited: tuple[tuple[bool, ...], ...]
     tally: Tally
-
-
-def read_photos(scenes: Sequence[Scene], side: int, tell: Progress) -> tuple[Tensor, list[int]]:
-    """Every readable photo, uint8 ``[N, 3, side, side]``, and the places of those in ``scenes``.
-
-    Raises:
-        DataError: not one photo can be read, or they do not fit into memory.
-    """
-    _check_memory(len(scenes), side)
-    if drawn_scenes.are_drawn(scenes):
-        return drawn_photos(scenes, side, tell), list(range(len(scenes)))
-    images, kept = [], []
-    for place, scene in enumerate(scenes):
-        tell("reading photos", place / len(scenes))
-        try:
-            images.append(squash(read_picture(scene.load() or b"", LONGEST).pixels, side))
-            kept.append(place)
-        except DataError:
-            continue
-    if not images:
-        raise DataError(f"Not one of {len(scenes)} photos can be read.")
-    return torch.stack(images), kept
-
-
-def _check_memory(count: int, side: int) -> None:
-    needed, allowed = 3 * side * side * count, memory_bytes()
-    if needed > allowed:
-        raise DataError(
-            f"{count:,} photos of {side} x {side} pixels take {needed / GB:.1f} GB of memory; {allowed / GB:.1f} GB "
-            f"may be used. Read at most {allowed // (3 * side * side):,} of each split (`--limit`), or raise "
-            "RANKSCOPE_MEMORY_GB."
-        )
-
-
-def drawn_photos(
-    scenes: Sequence[Scene], side: int, tell: Progress, removed: Sequence[Sequence[str]] | None = None
-) -> Tensor:
-    """Drawn scenes uint8 ``[N, 3, side, side]``, with or without some classes.
-
-    A model that wants more pixels than a scene has gets it enlarged, as it gets the painted-over ones: were one drawn
-    sharper than the other, sharpness would give away what was removed.
-    """
-    own = min(side, scenes[0].width)
-    images = torch.from_numpy(drawn_scenes.pixels(scenes, own, removed, tell))
-    if own == side:
-        return images
-    return torch.stack([squash(image.permute(1, 2, 0).numpy(), side) for image in images])
-
-
-def longest_side(scenes: Sequence[Scene], side: int) -> int:
-    """Side at which objects are painted over: drawn scenes have no more detail than the model sees."""
-    return min(side, scenes[0].width) if drawn_scenes.are_drawn(scenes) else LONGEST
 
 
 def removed_pairs(

@@ -18,11 +18,12 @@ from trainers.hierarchy import Hierarchy
 from trainers.image_text.models import MODELS, CrossModal
 from trainers.kinds.finetuning.arm import RecipeArm
 from trainers.kinds.finetuning.config import FinetuningConfig
-from trainers.kinds.finetuning.images import read_photos, removed_pairs
+from trainers.kinds.finetuning.images import removed_pairs
 from trainers.kinds.finetuning.recipes import Recipe, recipe, titles
 from trainers.kinds.finetuning.training_pairs import Examples, Pool
 from trainers.metrics import counts
-from trainers.object_removal.benchmark import Exam, Examiner, Marks, make_exam
+from trainers.object_removal.benchmark import Benchmark, Evaluator, Result, make_benchmark
+from trainers.object_removal.square_images import read_photos
 from trainers.object_removal.vocabulary import WordTable, load_words
 from trainers.parameters import Choice
 from trainers.runs import RunFolder
@@ -42,25 +43,25 @@ class FinetuningLoop(Loop):
 
     arms: list[RecipeArm]
     config: FinetuningConfig
-    exam: Exam
+    benchmark: Benchmark
 
     def _batch(self) -> int:
         return self.step
 
     def _look(self) -> Finish:
         looked_at = self.arms if self.step else self.arms[:1]  # equal weights at first: one look serves all
-        marks = [self._live.ask(arm.model) for arm in looked_at]
-        seen = [Seen(embeddings=one.embeddings, numbers=numbers(one)) for one in marks]
+        results = [self._live.evaluate(arm.model) for arm in looked_at]
+        seen = [Seen(embeddings=one.embeddings, numbers=numbers(one)) for one in results]
         return lambda: seen * (len(self.arms) // len(looked_at))
 
     def _last_numbers(self, tell: Progress) -> None:
-        whole = Examiner(self.exam, self.arms[0].model)
+        whole = Evaluator(self.benchmark, self.arms[0].model)
         stages = Stages(lambda text, done: tell(f"{text}, {done:.0%}", done), [1.0] * len(self.arms))
         for arm in self.arms:
             which = f"scoring the whole test set{f', {arm.title}' if len(self.arms) > 1 else ''}: "
             part = stages.next()
-            marks = whole.ask(arm.model, lambda text, done, which=which, part=part: part(f"{which}{text}", done))
-            found = numbers(marks) | sizes(self.exam) | self._cap
+            result = whole.evaluate(arm.model, lambda text, done, which=which, part=part: part(f"{which}{text}", done))
+            found = numbers(result) | sizes(self.benchmark) | self._cap
             self._scalars.now(arm.index, self.step, self.seconds, {f"test/{k}": v for k, v in found.items()})
 
     # ----------------------------------------------------------------- set-up
@@ -70,7 +71,7 @@ class FinetuningLoop(Loop):
         torch.manual_seed(config.seed)
         tell("loading the model", 0.0)
         model = load_model(config.model)
-        stages = Stages(tell, (1.0, 6.0, 3.0))  # about what opening, training photos and exam take
+        stages = Stages(tell, (1.0, 6.0, 3.0))  # about what opening, training images and benchmark take
         found = open_scenes(config.scenes, stages.next())
         for note in found.notes:
             self.folder.log(f"photos: {note}")
@@ -79,15 +80,15 @@ class FinetuningLoop(Loop):
         recipes = [recipe(values) for values in config.recipes]
         self._make_arms(model, recipes, found.splits[found.train_split], words, stages.next())
         self._epoch = max(arm.examples.epoch for arm in self.arms)
-        self.exam = make_exam(found, words, model.side, progress=stages.next())  # one exam for all seeds
-        self.folder.log(f"exam: {len(self.exam.queries)} removals, {len(self.exam.gallery)} sentences")
-        tally = self.exam.tally
+        self.benchmark = make_benchmark(found, words, model.side, progress=stages.next())  # the same for all seeds
+        self.folder.log(f"benchmark: {len(self.benchmark.queries)} removals, {len(self.benchmark.gallery)} captions")
+        tally = self.benchmark.tally
         self.folder.log(
-            f"exam: of {tally.photos} test photos {tally.unreadable} cannot be read, {tally.one_class} have fewer than "
-            f"two classes, {tally.no_allowed_class} no class that the overlap rules allow"
+            f"benchmark: of {tally.photos} test images {tally.unreadable} cannot be read, {tally.one_class} have fewer "
+            f"than two classes, {tally.no_allowed_class} no class that the overlap rules allow"
         )
-        part = self.exam.part(config.queries, config.gallery)
-        self._live = Examiner(part, model)
+        part = self.benchmark.part(config.queries, config.gallery)
+        self._live = Evaluator(part, model)
         if not self._is_written(counts.QUERIES):
             self._scalars.write_at_start(len(self.arms), sizes(part))
         self._write_probe(part, found)
@@ -112,11 +113,11 @@ class FinetuningLoop(Loop):
             self.folder.log(f"{name}: {examples.told()}")
             self.arms.append(RecipeArm(index, name, copy.deepcopy(model), examples, self._device))
 
-    def _write_probe(self, exam: Exam, found: SceneSet) -> None:
+    def _write_probe(self, benchmark: Benchmark, found: SceneSet) -> None:
         if self.folder.probe() is not None:
             return
-        images = torch.cat([exam.photos, exam.queries])
-        labels, tree = probe_labels(exam, found)
+        images = torch.cat([benchmark.images, benchmark.queries])
+        labels, tree = probe_labels(benchmark, found)
         probe = Probe(
             labels=labels,
             rows=np.arange(len(images), dtype=np.int64),
@@ -133,14 +134,14 @@ class FinetuningLoop(Loop):
         self.folder.write_probe(probe, sheets(images))
 
 
-def numbers(marks: Marks) -> dict[str, float]:
-    """What a run shows of a model's marks: every mean, and how many different first answers there are."""
-    return marks.means() | {"distinct_top1": float(marks.filled.counts["distinct_top1"])}
+def numbers(result: Result) -> dict[str, float]:
+    """What a run shows of a model's result: every mean, and how many different first answers there are."""
+    return result.means() | {"distinct_top1": float(result.filled.counts["distinct_top1"])}
 
 
-def sizes(exam: Exam) -> dict[str, float]:
-    """How many removals are asked about and how many sentences answer."""
-    return {counts.QUERIES: float(len(exam.queries)), counts.SENTENCES: float(len(exam.gallery))}
+def sizes(benchmark: Benchmark) -> dict[str, float]:
+    """How many removals are queries and how many captions the gallery has."""
+    return {counts.QUERIES: float(len(benchmark.queries)), counts.SENTENCES: float(len(benchmark.gallery))}
 
 
 def photo_cap(found: SceneSet, limit: int | None) -> dict[str, float]:
@@ -179,11 +180,11 @@ def arm_model(folder: RunFolder, arm: int) -> CrossModal:
     return model.eval()
 
 
-def probe_labels(exam: Exam, found: SceneSet) -> tuple[np.ndarray, Hierarchy]:
+def probe_labels(benchmark: Benchmark, found: SceneSet) -> tuple[np.ndarray, Hierarchy]:
     """What is in each photo of the probe: int32 ``[P, 2]``, all objects and the commonest of them, and their names."""
     often = Counter(name for part in found.splits.values() for scene in part for name in set(scene.classes))
-    contents = [frozenset(scene.classes) for scene in exam.scenes]
-    contents += [frozenset(removal.judgement.kept) for removal in exam.removals]
+    contents = [frozenset(scene.classes) for scene in benchmark.scenes]
+    contents += [frozenset(removal.judgement.kept) for removal in benchmark.removals]
     mains = [max(sorted(one), key=lambda name: often[name], default="nothing") for one in contents]
     names = [" + ".join(sorted(one)) or "nothing" for one in contents]
     levels = [sorted(set(names)), sorted(set(mains))]

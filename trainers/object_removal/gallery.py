@@ -1,79 +1,70 @@
-"""The sentences that photos are answered with: the distinct captions of a set, and the classes each of them names."""
+"""The gallery: the distinct captions of a dataset that an image may retrieve, and the classes each of them names."""
 
 from __future__ import annotations
 
 import hashlib
 import threading
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 
-from explorer.object_removal.datasets import PhotoSet, Sets
-from explorer.server.cache import Cache
+from trainers.data.captioned.scenes import SceneSet
 from trainers.errors import DataError
 from trainers.object_removal.captions import language_note, mention_table
 from trainers.object_removal.matching import Matcher
 from trainers.object_removal.tokens import forms, tokenise
 
-MOST = 20_000
-"""Sentences of one gallery: every model has to read all of them."""
-KEPT = 4
-Progress = Callable[[str, float], None]
-
 
 @dataclass(frozen=True, kw_only=True)
 class Gallery:
-    """Sentences of one set, read by one matcher. Equal sentences of several photos are one (our reading).
+    """Captions and the matcher that says what they name. Equal captions of several images are one (our reading).
 
     Attributes:
-        name: of the set.
-        texts: distinct captions, those of the shown split first.
-        matcher: says which classes a sentence names, by a word table or by its annotation.
-        notes: plain sentences.
-        mentioned: says which classes each sentence names, piece by piece.
+        texts: G distinct captions.
+        matcher: says which classes a caption names, by a word table or by its annotation.
+        notes: sentences for the user.
+        mentioned: computes ``mentions`` as far as they are needed.
     """
 
-    name: str
     texts: tuple[str, ...]
     matcher: Matcher
     notes: tuple[str, ...]
     mentioned: Mentions
 
     @classmethod
-    def of(cls, name: str, texts: Sequence[str], matcher: Matcher, notes: Sequence[str] = ()) -> Gallery:
-        """Nothing is read yet."""
+    def of(cls, texts: Sequence[str], matcher: Matcher, notes: Sequence[str] = ()) -> Gallery:
+        """A gallery of these captions; which classes they name is computed later."""
         texts = tuple(texts)
-        mentioned = Mentions(texts, matcher)
-        return cls(name=name, texts=texts, matcher=matcher, notes=tuple(notes), mentioned=mentioned)
+        return cls(texts=texts, matcher=matcher, notes=tuple(notes), mentioned=Mentions(texts, matcher))
 
     @property
     def mentions(self) -> np.ndarray:
-        """Bool ``[G, C]``, columns in the order of ``matcher.classes``; read now where that was not done before."""
+        """Bool ``[G, C]``, columns in the order of ``matcher.classes``; computed on first use."""
         return self.mentioned.first(len(self.texts))
 
     @cached_property
     def place(self) -> Mapping[str, int]:
-        """Row of each sentence."""
+        """Row of each caption."""
         return {text: row for row, text in enumerate(self.texts)}
 
     @cached_property
     def digest(self) -> str:
-        """Hexadecimal; equal for equal sentences in equal order."""
+        """Hexadecimal; equal for equal captions in equal order."""
         mark = hashlib.blake2b(digest_size=16)
         for text in self.texts:
             mark.update(text.encode("utf-8", "surrogatepass") + b"\0")
         return mark.hexdigest()
 
     def first(self, count: int) -> Gallery:
-        """The first ``count`` sentences."""
+        """The first ``count`` captions."""
         return self if count >= len(self.texts) else replace(self, texts=self.texts[:count])
 
     def naming(self, name: str, further: Sequence[str] = ()) -> Gallery:
-        """The same sentences read with one more class, or with other words for a class.
+        """The same captions matched with one more class, or with other words for a class.
 
-        Only sentences that named the class or hold a word of it, old or new, are read again.
+        Only captions that named the class or contain a word of it, old or new, are matched again.
 
         Args:
             name: the class.
@@ -85,7 +76,7 @@ class Gallery:
         if name in self.matcher.classes and not further:
             return self
         if not tokenise(name):
-            raise DataError(f"An object needs a name in letters; {name[:40]!r} came.")
+            raise DataError(f"An object needs a name in letters; got {name[:40]!r}.")
         before, matcher = self.mentions, self.matcher.with_words({name: tuple(further)})
         words = (name, *self.matcher.words.get(name, ()), *matcher.words.get(name, ()))
         touched = _first_words(words)
@@ -100,7 +91,7 @@ class Gallery:
 
 
 class Mentions:
-    """Which classes each of the sentences names, read as far as somebody wants to know; safe between threads."""
+    """Which classes each caption names, computed on demand; safe between threads."""
 
     def __init__(self, texts: Sequence[str], matcher: Matcher, table: np.ndarray | None = None) -> None:
         self._texts = texts
@@ -118,52 +109,30 @@ class Mentions:
             return self._table[:count]
 
 
-class Galleries:
-    """Makes each set's gallery once and keeps the last few."""
+def gather(dataset: SceneSet, matcher: Matcher, *, first: str | None = None, most: int | None = None) -> Gallery:
+    """The gallery of a dataset: the captions of all its splits (Kim et al. 2023, 3.2).
 
-    def __init__(self, sets: Sets, most: int = MOST) -> None:
-        self._sets = sets
-        self._most = most
-        self._kept: Cache[Gallery] = Cache(limit=KEPT)
-        self._making = threading.Lock()
-
-    def get(self, name: str) -> Gallery:
-        """The gallery of an open set.
-
-        Raises:
-            GoneError: the set is not open.
-            DataError: it has no sentences.
-        """
-        group = self._sets.get(name)
-        key = (group.name, id(group))
-        with self._making:  # two visitors want the same one as a rule
-            return self._kept.get(key, lambda: gather(group, self._most))
-
-
-def gather(group: PhotoSet, most: int = MOST) -> Gallery:
-    """The gallery of a set.
+    Args:
+        dataset: where the captions come from.
+        matcher: says which classes they name.
+        first: the split whose captions come first; None: splits in their own order.
+        most: captions that are used; None: all of them.
 
     Raises:
-        DataError: the set has no sentences.
+        DataError: the dataset has no captions.
     """
-    texts = list(dict.fromkeys(_captions(group)))
+    splits = sorted(dataset.splits, key=lambda name: name != first)
+    texts = list(dict.fromkeys(text for name in splits for scene in dataset.splits[name] for text in scene.captions))
     if not texts:
-        raise DataError(f"{group.data.title} has no sentences, so nothing can be found for its photos.")
+        raise DataError(f"{dataset.title} has no captions, so nothing can be retrieved for its images.")
     notes = []
-    if len(texts) > most:
-        notes.append(f"{most:,} of its {len(texts):,} sentences are used, those of the {group.split} split first.")
+    if most is not None and len(texts) > most:
+        notes.append(f"{most:,} of its {len(texts):,} captions are used, those of the {first} split first.")
         texts = texts[:most]
-    said = language_note(texts, group.matcher)
+    said = language_note(texts, matcher)
     if said is not None:
         notes.append(said)
-    return Gallery.of(group.name, texts, group.matcher, notes)
-
-
-def _captions(group: PhotoSet) -> Iterable[str]:
-    splits = group.data.splits
-    for name in (group.split, *(other for other in splits if other != group.split)):
-        for scene in splits.get(name, ()):
-            yield from scene.captions
+    return Gallery.of(texts, matcher, notes)
 
 
 def _holds(text: str, words: Iterable[str]) -> bool:
@@ -172,7 +141,7 @@ def _holds(text: str, words: Iterable[str]) -> bool:
 
 
 def _first_words(entries: Iterable[str]) -> tuple[str, ...]:
-    """The word that each entry begins with, in all its forms: a sentence without any of them names no such class."""
+    """The word that each entry begins with, in all its forms: a caption without any of them names no such class."""
     found: dict[str, None] = {}
     for entry in entries:
         whole = " ".join(token.word for token in tokenise(entry))

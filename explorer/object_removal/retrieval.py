@@ -1,0 +1,68 @@
+"""The captions that a model retrieves for an image before and after a removal, ranked and judged as ODmAP does."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from explorer.object_removal.parts import parts, verdict
+from trainers.metrics.counterfactual import counterfactual
+from trainers.object_removal.gallery import Gallery
+from trainers.object_removal.overlap import Judgement
+
+
+def ranked(
+    gallery: Gallery, vectors: Tensor, queries: Tensor, judgement: Judgement, k: int
+) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """The ``k`` nearest captions of the original and of the image without the object.
+
+    Args:
+        gallery: G captions; must know every class of the judgement.
+        vectors: float32 ``[G, D]``.
+        queries: float32 ``[2, D]``, original and filled.
+        judgement: what was removed and what stays.
+        k: at most G.
+    """
+    kept, gone = judgement.kept, judgement.removed
+    columns = {name: column for column, name in enumerate(gallery.matcher.classes)}
+    present = torch.zeros(2, len(columns), dtype=torch.bool)
+    removed = torch.zeros_like(present)
+    present[0, [columns[name] for name in (*kept, *gone)]] = True
+    present[1, [columns[name] for name in kept]] = True
+    removed[1, [columns[name] for name in gone]] = True
+    found = counterfactual(queries, vectors, torch.from_numpy(gallery.mentions), present, removed, ks=(k,))
+    both = []
+    for row, (there, away) in enumerate((((*kept, *gone), ()), (kept, gone))):
+        similarity = (vectors[found.top[row]] @ queries[row]).tolist()
+        both.append(
+            [
+                {
+                    "row": int(place),
+                    "text": gallery.texts[place],
+                    "similarity": round(float(near), 4),
+                    "verdict": verdict(int(code), original=row == 0),
+                    "move": None,
+                    "parts": [asdict(part) for part in parts(gallery.texts[place], gallery.matcher, there, away)],
+                }
+                for place, near, code in zip(found.top[row], similarity, found.verdicts[row], strict=True)
+            ]
+        )
+    return both[0], both[1]
+
+
+def compared(gallery: Gallery, vectors: Tensor, queries: Tensor, judgement: Judgement, k: int) -> dict[str, Any]:
+    """The lists of :func:`ranked` as the page shows them: how far each caption moved, which entered and which left."""
+    original, removed = ranked(gallery, vectors, queries, judgement, k)
+    before, after = ([one.pop("row") for one in rows] for rows in (original, removed))
+    ranks = {row: rank for rank, row in enumerate(before)}
+    for rank, (row, one) in enumerate(zip(after, removed, strict=True)):
+        one["move"] = ranks[row] - rank if row in ranks else "new"
+    return {
+        "original": original,
+        "removed": removed,
+        "entered": [rank for rank, row in enumerate(after) if row not in ranks],
+        "left": [rank for rank, row in enumerate(before) if row not in after],
+    }
