@@ -12,7 +12,7 @@ _SCRIPT = """
 const root = (window.gradio_config?.root ?? location.origin).replace(/\\/$/, "");
 // Gradio looks for the names of the events in this text
 const picked = () => { trigger("change"); trigger("picked"); };
-import(`${root}/gradio_api/rankscope/assets/menu.js`).then(
+import(`${root}/gradio_api/rankscope/assets/page/menu.js`).then(
   (menu) => menu.mount(element, { props, picked, watch }),
   (error) => { element.querySelector(".rs-menufield").textContent = `The menu could not be opened: ${error.message}`; },
 );

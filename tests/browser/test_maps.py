@@ -242,7 +242,7 @@ def test_thumbnails_of_the_last_sheet_are_cut_at_its_own_rows(browser: Browser, 
     with visit(browser, site, site.at(site.finished)) as page:
         script = """async (ids) => {
           const base = "gradio_api/rankscope";
-          const { picture } = await import(`${location.origin}/${base}/assets/pictures.js`);
+          const { picture } = await import(`${location.origin}/${base}/assets/common/thumbnails.js`);
           const id = new URL(location.href).searchParams.get("run");
           const run = await (await fetch(`${base}/run/${id}`)).json();
           const cut = (i) => picture(document.createElement("span"), run, i).style;

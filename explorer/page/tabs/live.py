@@ -13,7 +13,7 @@ from explorer.page.tabs.base import TabContext, TabDescriptor
 _TEMPLATE = '<div class="rs-live"><p class="rs-loading">Opening the maps …</p></div>'
 _LOAD = """
 const root = (window.gradio_config?.root ?? location.origin).replace(/\\/$/, "");
-import(`${root}/gradio_api/rankscope/assets/live.js`).then(
+import(`${root}/gradio_api/rankscope/assets/live/live.js`).then(
   (live) => live.mount(element),
   (error) => {
     const host = element.querySelector(".rs-loading");

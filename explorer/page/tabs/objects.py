@@ -19,7 +19,7 @@ _TEMPLATE = '<div class="rs-object"><p class="rs-loading">Opening the photos …
 _LOAD = """
 const root = (window.gradio_config?.root ?? location.origin).replace(/\\/$/, "");
 const act = (action, payload) => trigger("act", { ...payload, action });
-import(`${root}/gradio_api/rankscope/assets/object.js`).then(
+import(`${root}/gradio_api/rankscope/assets/object_removal/object_removal.js`).then(
   (object) => object.mount(element, { act, public: props.public }),
   (error) => {
     const host = element.querySelector(".rs-loading");

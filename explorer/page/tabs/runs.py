@@ -20,7 +20,7 @@ _TEMPLATE = '<div class="rs-runs"><p class="rs-loading">Reading the runs …</p>
 _LOAD = """
 const root = (window.gradio_config?.root ?? location.origin).replace(/\\/$/, "");
 const act = (action, id, token) => trigger("act", { action, id, token });
-import(`${root}/gradio_api/rankscope/assets/runs.js`).then(
+import(`${root}/gradio_api/rankscope/assets/runs/runs.js`).then(
   (runs) => runs.mount(element, { act, public: props.public }),
   (error) => {
     const host = element.querySelector(".rs-loading");
