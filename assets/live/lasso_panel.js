@@ -17,7 +17,7 @@ export class Chosen {
     this.strip = el("ol", { class: "rs-strip rs-small", tabindex: "0", "aria-label": "Images in the lasso" });
     const csv = el("button", { type: "button", class: "rs-quiet", text: "Download ids (CSV)", onclick: () => this.download() });
     const clear = el("button", { type: "button", class: "rs-quiet", text: "Clear", onclick: () => on.clear() });
-    const head = el("div", { class: "rs-chosenhead" }, this.title, csv, clear);
+    const head = el("div", { class: "rs-lassohead" }, this.title, csv, clear);
     this.node = el("section", { class: "rs-panel", "aria-label": "Images in the lasso", hidden: true }, head, this.counts, this.strip);
   }
 

@@ -77,11 +77,11 @@ class Live {
     const lasso = el("button", { type: "button", class: "rs-quiet rs-tool", "aria-pressed": "false", onclick: () => this.lassoMode() }, icon("lasso"), el("span", { text: "Lasso" }));
     const whole = el("button", { type: "button", class: "rs-quiet rs-tool rs-wholebutton", onclick: () => this.maps.reset() }, icon("reset"), el("span", { text: "Show everything" }));
     this.lassoButton = lasso;
-    const naming = el("div", { class: "rs-naming" }, this.title, this.badge, this.status.line, this.summary);
+    const naming = el("div", { class: "rs-titleline" }, this.title, this.badge, this.status.line, this.summary);
     const head = el("header", { class: "rs-head" }, naming, this.downloads.node);
     this.maps.node.append(this.card.node);
     this.track = el("div", { class: "rs-track" });
-    const honest = el("p", { class: "rs-honest", text: "2-D maps lose most neighbours; the numbers come from the full space." });
+    const honest = el("p", { class: "rs-caveat", text: "2-D maps lose most neighbours; the numbers come from the full space." });
     const tools = el("div", { class: "rs-tools" }, whole, lasso);
     const under = el("div", { class: "rs-under" }, this.legend.levels, honest, tools);
     this.host.replaceChildren(head, this.status.problem, this.maps.node, this.track, under, this.legend.node, this.group.node, this.strips.node, this.curves.node, this.aloud);

@@ -22,7 +22,7 @@ export class Bars {
     this.models = models;
     const known = SHOWN.filter((key) => models.some((model) => model.values[key]));
     const chart = el("div", { class: "rs-bars" }, ...known.flatMap((key) => this.row(key, readable(key))), el("span", {}), this.axis());
-    const note = el("p", { class: "rs-setabout", text: "Lines are 95 % intervals: where two lie apart, chance alone hardly explains the difference." });
+    const note = el("p", { class: "rs-note", text: "Lines are 95 % intervals: where two lie apart, chance alone hardly explains the difference." });
     this.node = el("div", { class: "rs-stack" }, chart, note, fold("Numbers as a table", this.table()));
   }
 

@@ -28,13 +28,13 @@ export class Measure {
     this.go = button("Measure", () => this.start(), "rs-primary");
     this.stop = button("Stop", () => this.halt());
     this.bar = el("progress", { class: "rs-progress", max: 1, value: 0, "aria-label": "Measured so far" });
-    this.said = el("p", { class: "rs-setabout", role: "status" });
+    this.said = el("p", { class: "rs-note", role: "status" });
     this.moving = el("div", { class: "rs-moving" }, this.bar, this.stop);
     this.problem = new Problem();
     this.skipped = el("p", { class: "rs-sideabout" });
     this.result = el("div", { class: "rs-result", hidden: true });
-    const about = el("p", { class: "rs-setabout", text: "Takes an object out of many photos and asks each model for its nearest sentences. ODmAP@k is the share of answers that name something still there and nothing that was removed." });
-    const head = el("header", { class: "rs-sechead" }, el("h2", { text: "Over a whole set" }), this.skipped);
+    const about = el("p", { class: "rs-note", text: "Takes an object out of many photos and asks each model for its nearest sentences. ODmAP@k is the share of answers that name something still there and nothing that was removed." });
+    const head = el("header", { class: "rs-sectionhead" }, el("h2", { text: "Over a whole set" }), this.skipped);
     const form = el("div", { class: "rs-form" }, field("Removals at most", this.queries, { class: "rs-field rs-short" }), this.every, this.go, this.moving);
     this.readings = el("ul", { class: "rs-readings" });
     const ours = fold("How it is counted, and what the paper leaves open", this.readings);
@@ -116,14 +116,14 @@ export class Measure {
   }
 
   failing(model, arm) {
-    if (!model.failing.length) return el("p", { class: "rs-setabout" }, swatch(arm), ` ${model.title}: no first sentence names what was removed.`);
+    if (!model.failing.length) return el("p", { class: "rs-note" }, swatch(arm), ` ${model.title}: no first sentence names what was removed.`);
     const photo = (one) => {
       const image = el("img", { src: api.imageUrl(one.photo, 160), alt: "", loading: "lazy" });
-      const words = el("span", { class: "rs-failwords" }, ...sentence(one));
-      return el("li", {}, el("button", { type: "button", class: "rs-fail", onclick: () => this.on.open(one.photo, one.removed) }, image, el("span", { class: "rs-unseen", text: `Without ${one.removed.join(", ")}: ` }), words));
+      const words = el("span", { class: "rs-failurecaption" }, ...sentence(one));
+      return el("li", {}, el("button", { type: "button", class: "rs-failure", onclick: () => this.on.open(one.photo, one.removed) }, image, el("span", { class: "rs-unseen", text: `Without ${one.removed.join(", ")}: ` }), words));
     };
     const title = el("h3", { class: "rs-striphead" }, swatch(arm), el("span", { text: model.title }), el("span", { class: "rs-sideabout", text: "first sentence names what was removed; press a photo to open it above" }));
-    const list = el("ul", { class: "rs-fails", tabindex: "0", "aria-label": `Photos that ${model.title} gets wrong` }, ...model.failing.map(photo));
+    const list = el("ul", { class: "rs-failures", tabindex: "0", "aria-label": `Photos that ${model.title} gets wrong` }, ...model.failing.map(photo));
     return el("div", {}, title, list);
   }
 }

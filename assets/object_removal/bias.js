@@ -11,7 +11,7 @@ export function biasForm(open) {
   const bias = slider("Scenes drawn anew; pairs such as dog and frisbee together in", { value: USUAL, low: 0.5, high: 1, step: 0.01, words });
   const draw = button("Draw such scenes", () => {});
   draw.type = "submit";
-  const form = el("form", { class: "rs-line" }, bias.node, draw);
+  const form = el("form", { class: "rs-inputrow" }, bias.node, draw);
   form.addEventListener("submit", (event) => {
     event.preventDefault();
     open(`drawn_scenes:bias=${bias.value}`);

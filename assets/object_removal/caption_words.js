@@ -16,13 +16,13 @@ export function verdict(name) {
 }
 
 /** The struck circle that stands before a removed word. */
-const struck = () => el("svg", { viewBox: "0 0 12 12", class: "rs-struck", "aria-hidden": "true", focusable: "false" }, el("circle", { cx: 6, cy: 6, r: 4.6 }), el("line", { x1: 2.8, y1: 9.2, x2: 9.2, y2: 2.8 }));
+const struck = () => el("svg", { viewBox: "0 0 12 12", class: "rs-removedsign", "aria-hidden": "true", focusable: "false" }, el("circle", { cx: 6, cy: 6, r: 4.6 }), el("line", { x1: 2.8, y1: 9.2, x2: 9.2, y2: 2.8 }));
 
 function word({ text, kind, classes }) {
   if (kind === "present") return el("span", { class: "rs-present", title: `in the photo: ${classes.join(", ")}`, text });
   if (kind === "removed") {
     const [first, ...rest] = text.split(/(?<=\S)(?=\s)/); // the sign stays on the line of the first word
-    return el("span", { class: "rs-gone", title: `removed: ${classes.join(", ")}` }, el("span", { class: "rs-signed" }, struck(), el("span", { class: "rs-unseen", text: "removed: " }), first), ...rest);
+    return el("span", { class: "rs-removed", title: `removed: ${classes.join(", ")}` }, el("span", { class: "rs-signed" }, struck(), el("span", { class: "rs-unseen", text: "removed: " }), first), ...rest);
   }
   return text; // a string child becomes a text node
 }
@@ -37,7 +37,7 @@ export function key() {
     "p",
     { class: "rs-wordkey" },
     item(el("span", { class: "rs-present", text: "in the photo" })),
-    item(el("span", { class: "rs-gone" }, struck(), "removed from it")),
+    item(el("span", { class: "rs-removed" }, struck(), "removed from it")),
     item(verdictMark("correct"), " fits"),
     item(verdictMark("names removed"), " names what was removed"),
     item(verdictMark("names nothing present"), " names nothing that is there"),

@@ -14,11 +14,11 @@ export class Sentences {
     this.csv = button("Sentences CSV", on.csv);
     this.csv.disabled = true;
     this.count = number(5, 1, 20, 1, on.count);
-    const count = el("label", { class: "rs-count" }, this.count, el("span", { class: "rs-fieldname", text: "per model" }));
-    this.grid = el("div", { class: "rs-says" });
-    this.notes = el("p", { class: "rs-setabout" });
-    const head = el("header", { class: "rs-sechead" }, el("h2", { text: "Nearest sentences" }), count, this.switcher, this.csv);
-    this.node = el("section", { class: "rs-answers", "aria-label": "Nearest sentences" }, head, this.grid, key(), this.notes);
+    const count = el("label", { class: "rs-howmany" }, this.count, el("span", { class: "rs-fieldname", text: "per model" }));
+    this.grid = el("div", { class: "rs-captions" });
+    this.notes = el("p", { class: "rs-note" });
+    const head = el("header", { class: "rs-sectionhead" }, el("h2", { text: "Nearest sentences" }), count, this.switcher, this.csv);
+    this.node = el("section", { class: "rs-captionsection", "aria-label": "Nearest sentences" }, head, this.grid, key(), this.notes);
     this.cards = [];
   }
 
@@ -72,12 +72,12 @@ class Card {
     this.title = el("h3", { text: title });
     this.about = el("p", { class: "rs-sideabout" });
     this.note = el("p", { class: "rs-modelnote" });
-    this.rows = el("ol", { class: "rs-saidlist" });
-    this.left = el("ol", { class: "rs-saidlist rs-lefts" });
+    this.rows = el("ol", { class: "rs-captionlist" });
+    this.left = el("ol", { class: "rs-captionlist rs-before-removal" });
     this.change = el("summary", {});
     this.fold = el("details", { class: "rs-unfold rs-changes" }, this.change, this.left);
     const square = el("span", { class: `rs-swatch rs-${ARM_NAMES[arm]}`, "aria-hidden": "true" });
-    this.node = el("article", { class: "rs-saycard" }, el("header", {}, square, this.title, this.about), this.note, this.rows, this.fold);
+    this.node = el("article", { class: "rs-captioncard" }, el("header", {}, square, this.title, this.about), this.note, this.rows, this.fold);
   }
 
   /** The model still reads the sentences that it chooses from. */
@@ -88,7 +88,7 @@ class Card {
 
   bones(k) {
     for (const line of [this.about, this.note]) say(line, "");
-    const bone = (_, i) => el("li", { class: "rs-said" }, el("span", { class: "rs-bone rs-boneline", style: `width: ${78 - ((i * 17) % 30)}%` }));
+    const bone = (_, i) => el("li", { class: "rs-caption" }, el("span", { class: "rs-placeholder rs-placeholderline", style: `width: ${78 - ((i * 17) % 30)}%` }));
     this.rows.replaceChildren(...Array.from({ length: k }, bone));
     this.change.replaceChildren("…");
     this.fold.hidden = false;
@@ -114,7 +114,7 @@ function line(said, move) {
   const near = said.similarity.toFixed(3).replace(/^(-?)0\./, "$1.");
   return el(
     "li",
-    { class: "rs-said" },
+    { class: "rs-caption" },
     verdict(said.verdict),
     el("span", { class: "rs-words" }, ...sentence(said)),
     el("span", { class: "rs-move", text: words(move) }),

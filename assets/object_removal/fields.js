@@ -58,7 +58,7 @@ export const button = (text, pressed, kind = "") => el("button", { type: "button
 
 /** A slider with its value beside it; `words(value)` writes the value. */
 export function slider(name, { value, low, high, step, words, changed = () => {} }) {
-  const shown = el("output", { class: "rs-reads" });
+  const shown = el("output", { class: "rs-slidervalue" });
   const range = el("input", { type: "range", class: "rs-range", min: low, max: high, step, value });
   const write = () => {
     say(shown, words(Number(range.value)));
@@ -66,7 +66,7 @@ export function slider(name, { value, low, high, step, words, changed = () => {}
   };
   range.addEventListener("input", () => { write(); changed(Number(range.value)); });
   write();
-  const node = el("label", { class: "rs-field rs-slide" }, el("span", { class: "rs-fieldname" }, `${name} `, shown), range);
+  const node = el("label", { class: "rs-field rs-slider" }, el("span", { class: "rs-fieldname" }, `${name} `, shown), range);
   return { node, range, set: (next) => { range.value = next; write(); }, get value() { return Number(range.value); } };
 }
 

@@ -9,7 +9,7 @@ export class Filled {
   constructor() {
     this.title = el("h3", { text: "Without it" });
     this.about = el("p", { class: "rs-sideabout" });
-    this.top = el("img", { class: "rs-photo rs-before", alt: "", draggable: "false", "aria-hidden": "true" });
+    this.top = el("img", { class: "rs-image rs-before", alt: "", draggable: "false", "aria-hidden": "true" });
     this.divider = [el("span", { class: "rs-divider", "aria-hidden": "true" }), el("span", { class: "rs-grip", "aria-hidden": "true" })];
     this.range = el("input", { type: "range", class: "rs-compare", min: 0, max: 100, step: 1, value: 0, "aria-label": "How much of the original shows, from the left" });
     this.range.addEventListener("input", () => this.reveal(this.range.valueAsNumber));

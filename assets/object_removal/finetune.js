@@ -19,7 +19,7 @@ export class Mend {
     this.recipes = [];
     this.model = select(() => this.suits());
     this.presets = select((name) => this.preset(name));
-    this.presetAbout = el("p", { class: "rs-setabout" });
+    this.presetAbout = el("p", { class: "rs-note" });
     this.cards = el("div", { class: "rs-recipes" });
     this.more = button("Compare with another recipe", () => this.add({ removed: false }));
     this.steps = number("", 1, 10000000, 10);
@@ -31,8 +31,8 @@ export class Mend {
     this.decay = number(0.01, 0, 1, "any");
     this.seed = number(0, 0, 2 ** 31 - 1);
     this.rate = number(0.0002, 0, 1, "any");
-    this.go = button("Mend this model", () => this.start(), "rs-primary rs-wide");
-    this.said = el("p", { class: "rs-setabout", role: "status" });
+    this.go = button("Mend this model", () => this.start(), "rs-primary rs-fullrow");
+    this.said = el("p", { class: "rs-note", role: "status" });
     this.recorded = button("Watch a recorded one", () => this.watch());
     this.problem = new Problem();
     this.follow = new Follow(on);
@@ -41,8 +41,8 @@ export class Mend {
     const budget = el("div", { class: "rs-form" }, short("Steps", this.steps), short("Minutes at most", this.minutes), this.go, this.recorded);
     const more = [short("Epochs", this.epochs), short("Batch", this.batch), short("Optimiser", this.optimiser), short("Learning rate", this.rate), short("Halved every … epochs", this.halving), short("Weight decay", this.decay), short("Seed", this.seed)];
     const rest = (this.rest = fold("Epochs, batch, optimiser, learning rate, seed", el("div", { class: "rs-form" }, ...more)));
-    const head = el("header", { class: "rs-sechead" }, el("h2", { text: "Mend this model" }));
-    const body = [head, el("p", { class: "rs-setabout", text: WHAT }), first, this.presetAbout, this.cards, this.more, budget, rest, this.said, this.problem.node, this.follow.node];
+    const head = el("header", { class: "rs-sectionhead" }, el("h2", { text: "Mend this model" }));
+    const body = [head, el("p", { class: "rs-note", text: WHAT }), first, this.presetAbout, this.cards, this.more, budget, rest, this.said, this.problem.node, this.follow.node];
     this.node = el("section", { class: "rs-panel rs-stack", "aria-label": "Mend this model" }, ...body);
     window.addEventListener("rankscope:mending", (event) => this.replied(event.detail ?? {}));
   }

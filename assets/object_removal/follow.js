@@ -74,7 +74,7 @@ export class Follow {
     if (run.id !== this.id) return;
     this.run.notes = run.notes;
     if (!run.notes.length) return; // nothing to unfold before the photos are read
-    const notes = el("ul", { class: "rs-setabout" }, ...run.notes.map((note) => el("li", { text: note })));
+    const notes = el("ul", { class: "rs-note" }, ...run.notes.map((note) => el("li", { text: note })));
     this.known.replaceChildren(fold("What it is trained on", notes));
   }
 

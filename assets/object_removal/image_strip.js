@@ -20,8 +20,8 @@ export class Photos {
     this.file = el("input", { type: "file", accept: "image/*", class: "rs-unseen", tabindex: "-1", "aria-hidden": "true", onchange: () => this.picked() });
     const own = button("Your photo", () => this.file.click());
     own.title = "Choose a file, drop one on the photo, or paste one";
-    const end = el("div", { class: "rs-own" }, own, this.file);
-    this.node = el("div", { class: "rs-photos" }, this.back, this.list, this.forward, end, this.place);
+    const end = el("div", { class: "rs-upload" }, own, this.file);
+    this.node = el("div", { class: "rs-images" }, this.back, this.list, this.forward, end, this.place);
     this.list.addEventListener("scroll", () => this.near() && this.more());
     this.items = [];
     this.total = 0;
@@ -57,7 +57,7 @@ export class Photos {
   async load(set) {
     const turn = (this.turn = {});
     Object.assign(this, { set, items: [], total: Infinity, reading: false });
-    this.list.replaceChildren(...Array.from({ length: 12 }, () => el("li", { class: "rs-thumb rs-bone" })));
+    this.list.replaceChildren(...Array.from({ length: 12 }, () => el("li", { class: "rs-thumb rs-placeholder" })));
     await this.more(turn);
   }
 

@@ -21,7 +21,7 @@ export class Naming {
     this.detector.setAttribute("aria-label", "Finder of objects");
     this.find = button("Find objects", () => on.detect(this.detector.value));
     this.finding = el("div", { class: "rs-drawing", hidden: true }, this.find, this.detector);
-    this.node = el("div", { class: "rs-belowdrawn" }, this.finding, this.row, this.guesses);
+    this.node = el("div", { class: "rs-underdrawing" }, this.finding, this.row, this.guesses);
   }
 
   get name() {

@@ -17,7 +17,7 @@ export class Nearby {
   constructor(settings) {
     this.settings = settings;
     this.runs = select((id) => this.open(id));
-    this.why = el("p", { class: "rs-setabout" });
+    this.why = el("p", { class: "rs-note" });
     this.problem = new Problem();
     this.thumbs = el("ul", { class: "rs-thumbs", "aria-label": "Test photos of the run" });
     this.pen = new Draw({ drawn: () => this.ask(), clear: () => this.clear() });
@@ -32,10 +32,10 @@ export class Nearby {
     const head = el("header", {}, this.name, this.tool);
     const draw = el("div", { class: "rs-side rs-nearside" }, head, this.stage.node, el("div", { class: "rs-foot" }, this.hint, el("div", { class: "rs-drawing" }, button("Clear", () => this.clear()))));
     this.body = el("div", { class: "rs-nearbody", hidden: true }, draw, el("div", { class: "rs-nearresults" }, this.filled, this.strips));
-    this.pick = el("div", { class: "rs-photos rs-nearpick", hidden: true }, this.thumbs, another);
-    const about = el("p", { class: "rs-setabout", text: "The same question to a run without sentences: does a photo keep its neighbours when something is taken out of it, or did the model look at that?" });
+    this.pick = el("div", { class: "rs-images rs-nearpick", hidden: true }, this.thumbs, another);
+    const about = el("p", { class: "rs-note", text: "The same question to a run without sentences: does a photo keep its neighbours when something is taken out of it, or did the model look at that?" });
     this.fold = fold("Any trained run: neighbours before and after", about, el("div", { class: "rs-form" }, field("Run", this.runs)), this.why, this.problem.node, this.pick, this.body);
-    this.fold.classList.add("rs-bigfold");
+    this.fold.classList.add("rs-largefold");
     this.fold.addEventListener("toggle", () => this.fold.open && this.read());
     this.node = el("section", { class: "rs-panel", "aria-label": "Neighbours before and after" }, this.fold);
     this.asking = new api.Newest(api.neighbours, (reply) => this.show(reply), (error) => this.fail(error));

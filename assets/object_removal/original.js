@@ -71,8 +71,8 @@ export class Original {
     const node = el("button", { type: "button", class: "rs-box", "aria-pressed": "false", ...(first ? {} : { tabindex: "-1", "aria-hidden": "true" }) });
     const more = first && object.problems.length ? el("span", { class: "rs-unseen", text: `. ${object.problems.join(" ")}` }) : null;
     node.append(el("span", { class: "rs-boxname" }, el("span", { text: object.class }), more));
-    node.classList.toggle("rs-low", box[1] < 0.07);
-    node.classList.toggle("rs-right", box[0] > 0.7);
+    node.classList.toggle("rs-namebelow", box[1] < 0.07);
+    node.classList.toggle("rs-nameleft", box[0] > 0.7);
     node.classList.toggle("rs-warns", object.problems.length > 0);
     node.dataset.class = object.class;
     node.addEventListener("click", () => this.on.remove({ classes: [object.class] }));

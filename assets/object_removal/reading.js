@@ -11,9 +11,9 @@ const DONE = "All sentences are read: further questions are answered at once.";
 export class Reading {
   constructor(titles) {
     this.titles = titles;
-    this.said = el("p", { class: "rs-setabout", role: "status" });
+    this.said = el("p", { class: "rs-note", role: "status" });
     this.bar = el("progress", { class: "rs-progress", max: 1, value: 0, "aria-label": "Sentences read so far" });
-    this.node = el("div", { class: "rs-behind", hidden: true }, this.said, this.bar);
+    this.node = el("div", { class: "rs-background", hidden: true }, this.said, this.bar);
     this.poll = new Poll(() => this.ask(), (error) => error && say(this.said, error.message), this.node);
   }
 

@@ -39,7 +39,7 @@ export class Recipe {
     this.edited = el("input", { type: "checkbox", checked: rest.only_edited, onchange: changed });
     this.captioner = el("input", { class: "rs-input", type: "text", value: rest.captioner, placeholder: "folder or Hugging Face id", spellcheck: "false", onchange: changed });
     this.captioning = field("Captioner", this.captioner);
-    this.about = el("p", { class: "rs-setabout" });
+    this.about = el("p", { class: "rs-note" });
     const check = el("label", { class: "rs-check" }, this.removed, el("span", { text: "Photos without an object" }));
     this.more = el("div", { class: "rs-recipefields" }, field("Their sentences", this.text), field("Filled with", this.fill), field("Sentences each", this.each), this.captioning);
     this.editing = el("label", { class: "rs-check" }, this.edited, el("span", { text: "Only sentences that named the object (our reading)" }));

@@ -16,7 +16,7 @@ export class Settings {
     this.sets = select((name) => on.set(this.start.sets.find((set) => set.name === name)));
     this.models = [0, 1].map(() => select(() => this.chose()));
     this.fills = select((name) => { this.wanted = name; on.fill(name); this.explain(); });
-    this.about = el("p", { class: "rs-setabout" });
+    this.about = el("p", { class: "rs-note" });
     const models = this.models.map((node, arm) => field(arm ? "Compared with" : "Model", node, { class: `rs-field rs-armfield rs-${ARM_NAMES[arm]}` }));
     const row = el("div", { class: "rs-choices" }, field("Photos", this.sets), ...models, field("Fill", this.fills));
     this.missing = el("ul", { class: "rs-missing" });
@@ -112,11 +112,11 @@ export class Settings {
     this.source = el("input", { class: "rs-input", type: "text", placeholder: "owner/name, or a folder", autocomplete: "off", spellcheck: "false" });
     this.captions = el("input", { class: "rs-input", type: "text", placeholder: "captions.json (optional)", autocomplete: "off", spellcheck: "false" });
     this.trouble = new Problem();
-    this.found = el("p", { class: "rs-setabout", role: "status" });
+    this.found = el("p", { class: "rs-note", role: "status" });
     this.waiting = new Waiting();
     this.openButton = button("Open", () => {});
     this.openButton.type = "submit";
-    const form = el("form", { class: "rs-line" }, field("Hugging Face id or folder", this.source), field("Captions from", this.captions), this.openButton);
+    const form = el("form", { class: "rs-inputrow" }, field("Hugging Face id or folder", this.source), field("Captions from", this.captions), this.openButton);
     form.addEventListener("submit", (event) => {
       event.preventDefault();
       this.openSet();
@@ -150,7 +150,7 @@ export class Settings {
     const name = el("input", { class: "rs-input", type: "text", placeholder: "hf-hub:owner/name, or local-dir:folder", autocomplete: "off", spellcheck: "false" });
     const add = button("Add", () => {});
     add.type = "submit";
-    const form = el("form", { class: "rs-line" }, field("A model that open_clip loads", name), add);
+    const form = el("form", { class: "rs-inputrow" }, field("A model that open_clip loads", name), add);
     form.addEventListener("submit", (event) => {
       event.preventDefault();
       const text = name.value.trim();

@@ -4,9 +4,9 @@ import { el } from "../common/dom.js";
 
 export class Stage {
   constructor(...layers) {
-    this.image = el("img", { class: "rs-photo", alt: "", draggable: "false" });
+    this.image = el("img", { class: "rs-image", alt: "", draggable: "false" });
     this.frame = el("div", { class: "rs-frame" }, this.image, ...layers);
-    this.veil = el("p", { class: "rs-veil", hidden: true });
+    this.veil = el("p", { class: "rs-stagenote", hidden: true });
     this.node = el("div", { class: "rs-stage" }, this.frame, this.veil);
   }
 

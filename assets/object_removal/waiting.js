@@ -8,7 +8,7 @@ const EVERY = 500;
 
 export class Waiting {
   constructor() {
-    this.said = el("p", { class: "rs-setabout" });
+    this.said = el("p", { class: "rs-note" });
     this.bar = el("progress", { class: "rs-progress", max: 1, value: 0, "aria-label": "Read so far" });
     this.stop = button("Leave it", () => this.leave());
     this.node = el("div", { class: "rs-moving", hidden: true }, this.said, this.bar, this.stop);

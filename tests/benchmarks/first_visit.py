@@ -34,11 +34,11 @@ WATCH = """() => {
   const look = () => {
     const host = document.querySelector(".rs-object");
     const mark = (name, is) => is && (marks[name] ??= (performance.now() - start) / 1000);
-    const cards = [...(host?.querySelectorAll(".rs-saycard") ?? [])];
-    const lists = cards.map((card) => card.querySelectorAll(".rs-saidlist:not(.rs-lefts) .rs-similarity").length);
+    const cards = [...(host?.querySelectorAll(".rs-captioncard") ?? [])];
+    const lists = cards.map((card) => card.querySelectorAll(".rs-captionlist:not(.rs-before-removal) .rs-similarity").length);
     const answered = lists.length === 2 && lists.every((count) => count === 5);
-    const filled = host?.querySelector(".rs-comparing .rs-photo:not(.rs-before)");
-    mark("picture", shown(host?.querySelector(".rs-side .rs-photo")));
+    const filled = host?.querySelector(".rs-comparing .rs-image:not(.rs-before)");
+    mark("picture", shown(host?.querySelector(".rs-side .rs-image")));
     mark("filled", shown(filled) && filled.src.includes("/filled/"));
     mark("answer", answered);
     const ofAll = cards.every((card) => card.textContent.includes("for the filled photo"));

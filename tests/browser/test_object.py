@@ -29,7 +29,7 @@ def tab(browser: Browser, site: Site, size: tuple[int, int] = WIDE, **more: obje
     theme = f"&__theme={more.get('scheme', 'light')}"
     with visit(browser, site, site.at(site.finished, theme), size=size, **more) as page:  # type: ignore[arg-type]
         page.get_by_role("tab", name="Remove an object").click()
-        expect(page.locator(".rs-said .rs-words").first).to_be_visible(timeout=FIRST)
+        expect(page.locator(".rs-caption .rs-words").first).to_be_visible(timeout=FIRST)
         yield page
 
 
@@ -47,7 +47,7 @@ def open_folder(page: Page, folder: Path) -> None:
     page.get_by_role("button", name="Open", exact=True).click()
     expect(page.locator(".rs-settings [role=status]")).to_contain_text("photos", timeout=20_000)
     expect(filled(page).locator("h3")).to_have_text("Without the frisbee")
-    expect(page.locator(".rs-said .rs-words").first).to_be_visible(timeout=20_000)
+    expect(page.locator(".rs-caption .rs-words").first).to_be_visible(timeout=20_000)
 
 
 def drag(page: Page, canvas: Locator, ends: tuple[float, float, float, float]) -> None:
@@ -69,17 +69,17 @@ def loaded(image: Locator) -> None:
 
 def test_the_tab_opens_with_something_already_removed(browser: Browser, site: Site) -> None:
     with tab(browser, site) as page:
-        expect(page.locator(".rs-saycard")).to_have_count(2)
-        for card in page.locator(".rs-saycard").all():
-            expect(card.locator(".rs-saidlist").first.locator(".rs-said")).to_have_count(5)
+        expect(page.locator(".rs-captioncard")).to_have_count(2)
+        for card in page.locator(".rs-captioncard").all():
+            expect(card.locator(".rs-captionlist").first.locator(".rs-caption")).to_have_count(5)
         expect(filled(page).locator("h3")).to_have_text(re.compile("^Without the [a-z]"))
         expect(filled(page).locator("header")).to_contain_text("% of the image filled")
         expect(original(page).locator(".rs-box[aria-pressed=true]").first).to_be_visible()
         expect(page.locator(".rs-place")).to_have_text("92 of 1,000")
         expect(page.locator(".rs-thumbs button[aria-pressed=true]")).to_be_in_viewport()
-        loaded(original(page).locator(".rs-photo"))
-        loaded(filled(page).locator(".rs-photo").first)
-        tops = [card.locator(".rs-said").nth(3).bounding_box() for card in page.locator(".rs-saycard").all()]
+        loaded(original(page).locator(".rs-image"))
+        loaded(filled(page).locator(".rs-image").first)
+        tops = [card.locator(".rs-caption").nth(3).bounding_box() for card in page.locator(".rs-captioncard").all()]
         assert tops[0] and tops[1] and abs(tops[0]["y"] - tops[1]["y"]) < 1  # same rank, same row
 
 
@@ -121,7 +121,7 @@ def test_the_first_answer_says_what_goes_on_behind_it(browser: Browser, site: Si
         page.route("**/objects/reading", told)
         page.route("**/objects/ask", answered)
         page.get_by_role("tab", name="Remove an object").click()
-        line, bar = page.locator(".rs-behind [role=status]"), page.locator(".rs-behind progress")
+        line, bar = page.locator(".rs-background [role=status]"), page.locator(".rs-background progress")
         expect(line).to_contain_text("Tiny CLIP and Tiny CLIP, mended: reading sentences: 512 of 20,000", timeout=FIRST)
         expect(bar).to_have_js_property("value", 0.25)
         expect(line).to_contain_text("background: Tiny CLIP: reading sentences", timeout=FIRST)
@@ -159,7 +159,7 @@ def test_a_set_that_takes_long_says_so_and_can_be_left(browser: Browser, site: S
 def test_pressing_an_object_takes_it_out(browser: Browser, site: Site, tmp_path: Path) -> None:
     with tab(browser, site) as page:
         open_folder(page, write_photos(tmp_path / "photos"))
-        before = filled(page).locator(".rs-photo").first.get_attribute("src")
+        before = filled(page).locator(".rs-image").first.get_attribute("src")
         dog = original(page).get_by_role("button", name="dog")
         dog.hover()
         expect(original(page).locator(".rs-hint")).to_contain_text("of the photo")
@@ -167,11 +167,11 @@ def test_pressing_an_object_takes_it_out(browser: Browser, site: Site, tmp_path:
         expect(filled(page).locator("h3")).to_have_text("Without the dog")
         expect(dog).to_have_attribute("aria-pressed", "true")
         expect(filled(page).locator("header")).to_contain_text("16 % of the image filled")
-        expect(filled(page).locator(".rs-photo").first).not_to_have_attribute("src", before or "")
-        expect(page.locator(".rs-saycard .rs-gone").first).to_contain_text("dog")
+        expect(filled(page).locator(".rs-image").first).not_to_have_attribute("src", before or "")
+        expect(page.locator(".rs-captioncard .rs-removed").first).to_contain_text("dog")
         page.get_by_text("for the original", exact=True).click()
-        expect(page.locator(".rs-saycard .rs-saidlist:not(.rs-lefts) .rs-gone")).to_have_count(0)
-        expect(page.locator(".rs-saycard header").first).to_contain_text("for the original photo")
+        expect(page.locator(".rs-captioncard .rs-captionlist:not(.rs-before-removal) .rs-removed")).to_have_count(0)
+        expect(page.locator(".rs-captioncard header").first).to_contain_text("for the original photo")
 
 
 def test_the_name_of_an_object_is_pressed_like_its_box(browser: Browser, site: Site) -> None:
@@ -195,24 +195,24 @@ def test_the_picture_does_not_wait_for_sentences_that_are_still_read(browser: Br
 
     with tab(browser, site) as page:
         page.route("**/objects/ask", told)
-        before = filled(page).locator(".rs-photo").first.get_attribute("src")
+        before = filled(page).locator(".rs-image").first.get_attribute("src")
         original(page).locator(".rs-box:not([aria-pressed=true])").first.click()
-        page.wait_for_function("() => document.querySelectorAll('.rs-saycard .rs-boneline').length === 10")
-        heights = [bone.bounding_box()["height"] for bone in page.locator(".rs-said:has(.rs-boneline)").all()]
+        page.wait_for_function("() => document.querySelectorAll('.rs-captioncard .rs-placeholderline').length === 10")
+        heights = [bone.bounding_box()["height"] for bone in page.locator(".rs-caption:has(.rs-placeholderline)").all()]
         assert min(heights) > 20, "each line of what is to come has its place"
-        assert "loading the model, 25 %" in page.locator(".rs-saycard header").first.inner_text()
-        assert page.locator(".rs-saidlist .rs-words:visible").count() == 0, "those were about another picture"
+        assert "loading the model, 25 %" in page.locator(".rs-captioncard header").first.inner_text()
+        assert page.locator(".rs-captionlist .rs-words:visible").count() == 0, "those were about another picture"
         expect(filled(page).locator("h3")).to_have_text(f"Without the {held[0]}")
         expect(filled(page).locator("header")).to_contain_text("of the image filled")
-        expect(filled(page).locator(".rs-photo").first).not_to_have_attribute("src", before or "")
-        expect(page.locator(".rs-saycard header").first).to_contain_text("for the filled photo", timeout=FIRST)
-        expect(page.locator(".rs-boneline")).to_have_count(0)
+        expect(filled(page).locator(".rs-image").first).not_to_have_attribute("src", before or "")
+        expect(page.locator(".rs-captioncard header").first).to_contain_text("for the filled photo", timeout=FIRST)
+        expect(page.locator(".rs-placeholderline")).to_have_count(0)
 
 
 def test_hostile_sentences_stay_text(browser: Browser, site: Site, tmp_path: Path) -> None:
     with tab(browser, site) as page:
         open_folder(page, write_photos(tmp_path / "photos"))
-        line = page.locator(".rs-saidlist:not(.rs-lefts) .rs-words", has_text="onerror").first
+        line = page.locator(".rs-captionlist:not(.rs-before-removal) .rs-words", has_text="onerror").first
         line.locator(".rs-unseen").evaluate_all("(nodes) => nodes.forEach((node) => node.remove())")
         assert line.text_content() == HOSTILE
         assert page.locator(".rs-words img, .rs-words b").count() == 0
@@ -281,9 +281,9 @@ def test_a_new_photo_begins_with_nothing_drawn(browser: Browser, site: Site) -> 
     with tab(browser, site) as page:
         for _ in range(2):
             file = page.locator(".rs-object input[type=file]")
-            before = original(page).locator(".rs-photo").get_attribute("src") or ""
+            before = original(page).locator(".rs-image").get_attribute("src") or ""
             file.set_input_files({"name": "a.jpg", "mimeType": "image/jpeg", "buffer": jpeg()})
-            expect(original(page).locator(".rs-photo")).not_to_have_attribute("src", before)
+            expect(original(page).locator(".rs-image")).not_to_have_attribute("src", before)
             canvas = original(page).get_by_role("application")
             page.wait_for_function(f"(c) => !({inked})(c)", arg=canvas.element_handle())
             original(page).get_by_text("Brush", exact=True).first.click()
@@ -297,10 +297,10 @@ def test_a_broken_photo_is_refused_in_a_sentence(browser: Browser, site: Site) -
     refused = False
     with contextlib.suppress(AssertionError), tab(browser, site) as page:  # the browser logs the refusal as an error
         file = page.locator(".rs-object input[type=file]")
-        before = original(page).locator(".rs-photo").get_attribute("src")
+        before = original(page).locator(".rs-image").get_attribute("src")
         file.set_input_files({"name": "x.jpg", "mimeType": "image/jpeg", "buffer": b"no picture"})
         expect(page.locator(".rs-object > .rs-alert")).to_contain_text("no picture that can be read")
-        expect(original(page).locator(".rs-photo")).to_have_attribute("src", before or "")
+        expect(original(page).locator(".rs-image")).to_have_attribute("src", before or "")
         refused = True
     assert refused
 
@@ -327,7 +327,7 @@ def test_measure_a_set_and_open_a_failing_photo(browser: Browser, site: Site) ->
         reply = page.request.get(section.get_by_role("link", name="Every answer").get_attribute("href") or "")
         assert reply.ok and reply.text().startswith("model,photo,")
         assert _findings(page, "#object-view") == []
-        failing = section.locator(".rs-fail").first
+        failing = section.locator(".rs-failure").first
         words = failing.locator(".rs-unseen").first.text_content() or ""
         failing.click()
         removed = words.removeprefix("Without ").rstrip(": ").split(", ")[0]
@@ -399,7 +399,7 @@ def test_a_phone_scrolls_down_only(browser: Browser, site: Site) -> None:
         sides = [side.bounding_box() for side in (original(page), filled(page))]
         assert sides[0] and sides[1] and sides[1]["y"] > sides[0]["y"] + sides[0]["height"]
         small = "(nodes) => nodes.filter((n) => n.offsetHeight && n.offsetHeight < 44).map((n) => n.outerHTML)"
-        assert page.locator(".rs-settings select, .rs-photos .rs-act, .rs-side .rs-act").evaluate_all(small) == []
+        assert page.locator(".rs-settings select, .rs-images .rs-act, .rs-side .rs-act").evaluate_all(small) == []
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
