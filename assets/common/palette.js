@@ -8,10 +8,10 @@ const ARMS = {
 
 export const armColour = (arm, dark) => (dark ? ARMS.dark : ARMS.light)[arm % 4];
 
-export const MAX_HUES = 12;
+const MAX_HUES = 12;
 
 /** OKLCH to sRGB bytes; chroma is reduced until the colour exists on a screen. */
-export function oklch(lightness, chroma, hue) {
+function oklch(lightness, chroma, hue) {
   for (let c = chroma; c >= 0; c -= 0.01) {
     const rgb = toRgb(lightness, c, hue);
     if (rgb.every((value) => value >= -0.001 && value <= 1.001)) {
@@ -35,7 +35,7 @@ function toRgb(L, c, hue) {
 }
 
 /** Ancestor of class `id` of `level` at the coarser level `up`. */
-export function ancestor(run, level, up, id) {
+function ancestor(run, level, up, id) {
   for (let at = level; at < up; at += 1) id = run.parents[at][id];
   return id;
 }

@@ -1,14 +1,14 @@
-// A set of images drawn around with the lasso: counts per class, the images, their ids as a file.
+// The images inside the lasso: counts per class, the images, their ids as a file.
 
-import { el, grouped, say } from "../common/dom.js";
+import { el, grouped, onPoint, say } from "../common/dom.js";
+import { saveCsv } from "../common/files.js";
 import { brief } from "../common/names.js";
-import { namesOf, picture, spoken, tooltipOf } from "../common/thumbnails.js";
-import { save } from "./downloads.js";
+import { namesOf, thumbnail, spoken, tooltipOf } from "../common/thumbnails.js";
 
 const MOST = 60;
 
 /** `on`: {hover(i | null), choose(i), clear()}. */
-export class Chosen {
+export class LassoPanel {
   constructor(on) {
     this.on = on;
     this.ids = [];
@@ -49,20 +49,15 @@ export class Chosen {
   }
 
   tile(i) {
-    const image = picture(el("span", { class: "rs-picture" }), this.run, i);
+    const image = thumbnail(el("span", { class: "rs-picture" }), this.run, i);
     const press = el("button", { type: "button", class: "rs-tile", "aria-label": spoken(this.run, i), title: tooltipOf(this.run, i) }, image);
     press.addEventListener("click", () => this.on.choose(i));
-    press.addEventListener("pointerenter", () => this.on.hover(i));
-    press.addEventListener("pointerleave", () => this.on.hover(null));
-    press.addEventListener("focus", () => this.on.hover(i));
-    press.addEventListener("blur", () => this.on.hover(null));
+    onPoint(press, (pointed) => this.on.hover(pointed ? i : null));
     return el("li", {}, press);
   }
 
   download() {
-    const cell = (text) => (/[",\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
-    const rows = this.ids.map((i) => [String(i), ...namesOf(this.run, i)].map(cell).join(","));
-    const text = [["point", ...this.run.levels].map(cell).join(","), ...rows].join("\n");
-    save(new Blob([text + "\n"], { type: "text/csv" }), `rankscope-${this.run.id}-lasso.csv`);
+    const rows = this.ids.map((i) => [i, ...namesOf(this.run, i)]);
+    saveCsv([["point", ...this.run.levels], ...rows], `rankscope-${this.run.id}-lasso.csv`);
   }
 }

@@ -4,15 +4,15 @@ import { el } from "../common/dom.js";
 import { fold } from "./fields.js";
 import { ARM_NAMES } from "../common/palette.js";
 
-/** What the beginning of a key means; its end is the number of sentences looked at. */
+/** What the beginning of a key means; its end is the number of captions looked at. */
 const NAMES = {
   ODmAP: "ODmAP",
-  hallucination: "names a removed object ",
+  hallucination: "hallucination",
   present: "names what is there ",
-  original_names: "names it, original photo ",
-  original_present: "names the rest, original photo ",
-  i2t_R: "image to text R",
-  t2i_R: "text to image R",
+  original_names: "names it, original image ",
+  original_present: "names the rest, original image ",
+  i2t_R: "image to caption R",
+  t2i_R: "caption to image R",
 };
 const SHOWN = ["ODmAP_at_1", "ODmAP_at_5", "ODmAP_at_10", "hallucination_at_1", "original_names_at_1", "present_at_1", "i2t_R_at_1", "i2t_R_at_5", "i2t_R_at_10", "t2i_R_at_1"];
 const LANE = 11;
@@ -39,7 +39,7 @@ export class Bars {
     return el("div", { class: "rs-baraxis", "aria-hidden": "true" }, ...["0", "50", "100"].map((text) => el("span", { text })));
   }
 
-  /** Every number that came, with its interval and count. */
+  /** Every number, with its interval. */
   table() {
     const keys = [...new Set(this.models.flatMap((model) => Object.keys(model.values)))];
     const head = el("tr", {}, el("th", { scope: "col", text: "mean (95 % interval), in %" }), ...this.models.map((model) => el("th", { scope: "col", text: model.title })));

@@ -1,16 +1,15 @@
-// A mending run as it goes: one line of state, two small curves, its controls, and the model it ends in.
+// A fine-tuning run as it goes: one line of state, two small curves, its controls, and the model it ends in.
 
 import * as api from "../common/api.js";
 import { Panel } from "../live/curves.js";
-import { el, say } from "../common/dom.js";
-import { button, fold } from "./fields.js";
-import { ARM_NAMES } from "../common/palette.js";
+import { armKey, el, say } from "../common/dom.js";
+import { button, fold, Problem } from "./fields.js";
 import { Poll } from "../common/poll.js";
 import { Series } from "../common/series.js";
 import { ENDED, sentence } from "../live/status.js";
 import { toLive } from "../live/debug_api.js";
 
-const CURVES = [["ODmAP_at_1", "ODmAP@1"], ["i2t_R_at_1", "image to text R@1"]];
+const CURVES = [["ODmAP_at_1", "ODmAP@1"], ["i2t_R_at_1", "image to caption R@1"]];
 const USABLE = new Set(["finished", "stopped"]);
 
 /** `on`: {act(action, payload), use(name of a model)}. */
@@ -18,15 +17,15 @@ export class Follow {
   constructor(on) {
     this.on = on;
     this.line = el("p", { class: "rs-followline", role: "status" });
-    this.problem = el("p", { class: "rs-alert", role: "alert", hidden: true });
+    this.problem = new Problem();
     this.plots = el("div", { class: "rs-followplots" });
     const control = (name, action) => button(name, () => this.control(action));
     this.buttons = { pause: control("Pause", "pause"), resume: control("Resume", "resume"), stop: control("Stop", "stop") };
-    this.live = button("Watch its maps in Live", () => this.watch());
+    this.live = button("Watch its maps in Live", () => toLive(this.id));
     this.uses = el("div", { class: "rs-uses" });
     const acts = el("div", { class: "rs-drawing" }, ...Object.values(this.buttons), this.live);
     this.known = el("div", {});
-    this.node = el("div", { class: "rs-follow", hidden: true }, this.line, this.problem, this.plots, acts, this.known, this.uses);
+    this.node = el("div", { class: "rs-follow", hidden: true }, this.line, this.problem.node, this.plots, acts, this.known, this.uses);
     this.poll = new Poll(() => this.ask(), (error) => this.trouble(error), this.node);
   }
 
@@ -47,8 +46,7 @@ export class Follow {
     this.remark(run);
     const still = { hover: () => {}, seek: () => {} };
     this.panels = CURVES.map(([key, name]) => new Panel(run, key, name, "rate", null, still));
-    const key = el("ul", { class: "rs-armkey" }, ...run.arms.map((arm, i) => el("li", {}, el("span", { class: `rs-swatch rs-${ARM_NAMES[i]}`, "aria-hidden": "true" }), el("span", { text: arm.title }))));
-    this.plots.replaceChildren(key, ...this.panels.map((panel) => panel.node));
+    this.plots.replaceChildren(armKey(run.arms.map((arm) => arm.title)), ...this.panels.map((panel) => panel.node));
   }
 
   /** One turn; true while the run moves. */
@@ -57,7 +55,7 @@ export class Follow {
     const { id } = this;
     const news = await api.poll(id, -1, this.row);
     if (id !== this.id) return true;
-    if (!this.run.notes.length && news.step > 0) this.remark(await api.run(id)); // known once the photos are read
+    if (!this.run.notes.length && news.step > 0) this.remark(await api.run(id)); // known once the images are read
     this.row = news.row;
     this.series.add(news.metrics);
     this.state(news);
@@ -69,18 +67,18 @@ export class Follow {
     return news.metrics.length >= 1500 || !ENDED.has(news.phase);
   }
 
-  /** What each recipe is trained on, and how the set was read. */
+  /** What each recipe is trained on, and how the dataset was read. */
   remark(run) {
     if (run.id !== this.id) return;
     this.run.notes = run.notes;
-    if (!run.notes.length) return; // nothing to unfold before the photos are read
+    if (!run.notes.length) return; // nothing to unfold before the images are read
     const notes = el("ul", { class: "rs-note" }, ...run.notes.map((note) => el("li", { text: note })));
     this.known.replaceChildren(fold("What it is trained on", notes));
   }
 
   state(news) {
     say(this.line, sentence(news));
-    this.trouble(news.phase === "failed" ? { message: news.error ?? "Mending failed without a message." } : null);
+    this.trouble(news.phase === "failed" ? { message: news.error ?? "Fine-tuning failed without a message." } : null);
     this.buttons.pause.hidden = news.phase !== "running";
     this.buttons.resume.hidden = !["paused", "stopped", "interrupted", "failed"].includes(news.phase);
     this.buttons.stop.hidden = ENDED.has(news.phase);
@@ -99,12 +97,7 @@ export class Follow {
     this.poll.again(300);
   }
 
-  watch() {
-    toLive(this.id);
-  }
-
   trouble(error) {
-    this.problem.hidden = !error;
-    say(this.problem, error?.message ?? "");
+    this.problem.say(error?.message);
   }
 }

@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Browser, Page
 
 from tests.browser.conftest import Site
-from tests.browser.pages import PHONE, place, rest, state, until, visit
+from tests.browser.pages import PHONE, lasso, place, rest, state, until, visit
 
 
 def _painted(page: Page, arm: int) -> float:
@@ -159,16 +159,7 @@ def test_the_maps_can_be_walked_with_the_keyboard(browser: Browser, site: Site) 
 def test_a_lasso_collects_images_and_saves_their_ids(browser: Browser, site: Site) -> None:
     with visit(browser, site, site.at(site.finished)) as page:
         rest(page)
-        box = page.locator(".rs-plot").first.bounding_box()
-        assert box
-        left, top, right, bottom = box["x"] + 4, box["y"] + 4, box["x"] + box["width"] - 4, box["y"] + box["height"] - 4
-        page.keyboard.down("Shift")
-        page.mouse.move(left, top)
-        page.mouse.down()
-        for corner in ((right, top), (right, bottom), (left, bottom)):
-            page.mouse.move(*corner, steps=3)
-        page.mouse.up()
-        page.keyboard.up("Shift")
+        lasso(page)
         until(page, "s.lassoed === 600")
         assert "600 images" in (page.get_by_role("heading", name="in the lasso").text_content() or "")
         with page.expect_download() as saved:
@@ -242,10 +233,10 @@ def test_thumbnails_of_the_last_sheet_are_cut_at_its_own_rows(browser: Browser, 
     with visit(browser, site, site.at(site.finished)) as page:
         script = """async (ids) => {
           const base = "gradio_api/rankscope";
-          const { picture } = await import(`${location.origin}/${base}/assets/common/thumbnails.js`);
+          const { thumbnail } = await import(`${location.origin}/${base}/assets/common/thumbnails.js`);
           const id = new URL(location.href).searchParams.get("run");
           const run = await (await fetch(`${base}/run/${id}`)).json();
-          const cut = (i) => picture(document.createElement("span"), run, i).style;
+          const cut = (i) => thumbnail(document.createElement("span"), run, i).style;
           const shown = ids.map((i) => [cut(i).backgroundImage, parseFloat(cut(i).backgroundPosition.split(" ")[1])]);
           return [run.points, run.columns, shown];
         }"""
