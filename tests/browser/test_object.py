@@ -17,7 +17,7 @@ from explorer.object_removal.recorded import RECORD
 from tests.browser.conftest import Site
 from tests.browser.image_folder import HOSTILE, jpeg, write_dataset
 from tests.browser.pages import PHONE, WIDE, visit
-from tests.browser.test_access import _findings
+from tests.browser.test_access import _findings, darken
 from trainers.config import RunConfig
 
 FIRST = 60_000  # ms; the models are loaded and read the first captions
@@ -375,7 +375,7 @@ def test_fine_tuning_is_started_followed_and_stopped(browser: Browser, site: Sit
         expect(section.locator(".rs-followline")).to_contain_text("Stopped")
 
 
-def test_a_preset_says_how_it_trains_and_a_recipe_counts_pairs(opened: Page) -> None:
+def test_a_preset_says_how_it_trains_and_a_recipe_counts_pairs(opened: Page, site: Site) -> None:
     page = opened
     section = page.get_by_role("region", name="Fine-tune on object-removed images")
     card = section.locator(".rs-recipe")
@@ -410,7 +410,7 @@ def test_a_preset_says_how_it_trains_and_a_recipe_counts_pairs(opened: Page) -> 
     expect(section.locator(".rs-followline")).to_contain_text("Stopped")
 
 
-def test_runs_that_cannot_be_asked_say_why(opened: Page) -> None:
+def test_runs_that_cannot_be_asked_say_why(opened: Page, site: Site) -> None:
     page = opened
     page.get_by_text("Any trained run: neighbours before and after").click()
     section = page.get_by_role("region", name="Neighbours before and after")
@@ -435,6 +435,5 @@ def test_no_serious_finding(browser: Browser, site: Site, size: tuple[int, int])
             fold.click()
         original(page).get_by_text("Brush", exact=True).first.click()
         assert _findings(page, "#object-view") == []
-        page.evaluate("() => document.body.classList.add('dark')")  # as Gradio does
-        expect(page.locator(".rs-object")).to_have_css("color", "rgb(236, 238, 244)")
+        darken(page, ".rs-object")
         assert _findings(page, "#object-view") == []
