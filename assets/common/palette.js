@@ -1,12 +1,9 @@
 // Colours: one per run, hue by parent and lightness by child for classes. Built in OKLCH so that steps look even.
 
 export const ARM_NAMES = ["blue", "vermillion", "green", "purple"];
-const ARMS = {
-  light: ["#0b5fc0", "#b8450f", "#0a7355", "#8438a8"],
-  dark: ["#6cb2ff", "#ff9a62", "#4fd1a5", "#d79bf5"],
-};
 
-export const armColour = (arm, dark) => (dark ? ARMS.dark : ARMS.light)[arm % 4];
+/** The colour of an arm on the page as it is, light or dark: from tokens.css. */
+export const armColour = (arm) => getComputedStyle(document.body).getPropertyValue(`--rs-${ARM_NAMES[arm % 4]}`);
 
 const MAX_HUES = 12;
 
