@@ -1,4 +1,4 @@
-// Small helpers for building the page. Text goes in through textContent only: class names come from data sets.
+// Small helpers for building the page. Text goes in through textContent only: class names come from datasets.
 
 import { ARM_NAMES } from "./palette.js";
 

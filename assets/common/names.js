@@ -1,4 +1,4 @@
-// Names from data sets as they are shown: of any length, in any script, with anything in them.
+// Names from datasets as they are shown: of any length, in any script, with anything in them.
 
 /** Letters of a name in a line of its own, and in a tooltip. The style cuts sooner where a line is short. */
 export const SHOWN = 80;
