@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from explorer.settings import ASSETS, Settings
+from explorer.settings import Settings
 
 if TYPE_CHECKING:
     import gradio as gr
@@ -68,7 +68,7 @@ def build(settings: Settings, executor: Executor | None = None) -> Explorer:
     from explorer.object_removal.routes import objects_routes
     from explorer.object_removal.service import Objects
     from explorer.page.shell import HEAD, page
-    from explorer.page.theme import theme
+    from explorer.page.theme import STYLES, theme
     from explorer.server.devices import gpus
     from explorer.server.executor import ProcessExecutor
     from explorer.server.guard import Guard, Rules
@@ -94,7 +94,7 @@ def build(settings: Settings, executor: Executor | None = None) -> Explorer:
     )
     options = {
         "theme": theme(),
-        "css_paths": [ASSETS / "page" / "shell.css"],  # style.css is linked, see shell.HEAD
+        "css_paths": STYLES,
         "head": HEAD,
         "app_kwargs": {
             "routes": routes(library, layout, runs, more=objects_routes(objects)),

@@ -1,4 +1,4 @@
-// Everything the page reads from the server, with small bounded caches.
+// Requests to the server, and what the page reads of runs, with small bounded caches.
 
 const root = () => (window.gradio_config?.root ?? location.origin).replace(/\/$/, "");
 
@@ -12,8 +12,15 @@ export class ServerError extends Error {
   }
 }
 
-async function get(path, signal) {
-  const reply = await fetch(`${base()}/${path}`, { signal, credentials: "same-origin" });
+/** The server's reply to `path`; a failure is a ServerError whose sentence can be shown, with status 0 where none came. */
+export async function request(path, options = {}) {
+  let reply;
+  try {
+    reply = await fetch(`${base()}/${path}`, { credentials: "same-origin", ...options });
+  } catch (error) {
+    if (error.name === "AbortError") throw error;
+    throw new ServerError("The server does not answer. Check that it still runs, then try again.", 0);
+  }
   if (reply.ok) return reply;
   let sentence = `The server answered ${reply.status}.`;
   try {
@@ -23,6 +30,8 @@ async function get(path, signal) {
   }
   throw new ServerError(sentence, reply.status);
 }
+
+const get = (path, signal) => request(path, { signal });
 
 /** Least recently used entries leave when the sum of their sizes passes `limit`. */
 export class Cache {
@@ -111,6 +120,9 @@ export async function neighbours(id, k, index, signal) {
 export const sheetUrl = (id, n) => `${base()}/run/${id}/sheet/${n}.webp`;
 export const downloadUrl = (id, kind) => `${base()}/run/${id}/download/${kind}`;
 
+/** 32 random hexadecimal digits. */
+export const randomHex = () => Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, "0")).join("");
+
 const TOKEN = "rankscope-token";
 
 /** The visitor's own token: it proves which runs are theirs, and never leaves this browser except to this server. */
@@ -118,8 +130,7 @@ export function token() {
   try {
     let value = localStorage.getItem(TOKEN);
     if (!value) {
-      const bytes = crypto.getRandomValues(new Uint8Array(16));
-      value = Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
+      value = randomHex();
       localStorage.setItem(TOKEN, value);
     }
     return value;

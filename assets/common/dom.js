@@ -1,4 +1,6 @@
-// Small helpers for building the page. Text goes in through textContent only: class names come from data sets.
+// Small helpers for building the page. Text goes in through textContent only: class names come from datasets.
+
+import { ARM_NAMES } from "./palette.js";
 
 /** Make an element. `props` sets attributes, except `text`, `class` and functions named onX (listeners). */
 export function el(tag, props = {}, ...children) {
@@ -20,6 +22,20 @@ const SVG_TAGS = new Set(["svg", "path", "line", "g", "circle", "rect", "polygon
 /** Write text only when it changed, so that live regions stay quiet. */
 export function say(node, text) {
   if (node.textContent !== text) node.textContent = text;
+}
+
+/** Tell `changed(pointed)` when the pointer or the focus comes to a node, and when it leaves. */
+export function onPoint(node, changed) {
+  for (const name of ["pointerenter", "focus"]) node.addEventListener(name, () => changed(true));
+  for (const name of ["pointerleave", "blur"]) node.addEventListener(name, () => changed(false));
+}
+
+/** The square in an arm's colour. */
+export const swatch = (arm) => el("span", { class: `rs-swatch rs-${ARM_NAMES[arm]}`, "aria-hidden": "true" });
+
+/** Which colour stands for which arm. */
+export function armKey(titles) {
+  return el("ul", { class: "rs-armkey" }, ...titles.map((text, arm) => el("li", {}, swatch(arm), el("span", { text }))));
 }
 
 /** An icon drawn from one path on a 24 unit square. */

@@ -1,8 +1,8 @@
-// Names from data sets as they are shown: of any length, in any script, with anything in them.
+// Names from datasets as they are shown: of any length, in any script, with anything in them.
 
 /** Letters of a name in a line of its own, and in a tooltip. The style cuts sooner where a line is short. */
 export const SHOWN = 80;
-export const IN_FULL = 400;
+const IN_FULL = 400;
 
 const CONTROLS = /[\p{Cc}\u2028\u2029]+/gu;
 const DIRECTIONS = /[\u200e\u200f\u061c\u202a-\u202e\u2066-\u2069]/gu; // they would turn around what stands beside the name

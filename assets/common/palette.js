@@ -1,17 +1,14 @@
 // Colours: one per run, hue by parent and lightness by child for classes. Built in OKLCH so that steps look even.
 
 export const ARM_NAMES = ["blue", "vermillion", "green", "purple"];
-const ARMS = {
-  light: ["#0b5fc0", "#b8450f", "#0a7355", "#8438a8"],
-  dark: ["#6cb2ff", "#ff9a62", "#4fd1a5", "#d79bf5"],
-};
 
-export const armColour = (arm, dark) => (dark ? ARMS.dark : ARMS.light)[arm % 4];
+/** The colour of an arm on the page as it is, light or dark: from tokens.css. */
+export const armColour = (arm) => getComputedStyle(document.body).getPropertyValue(`--rs-${ARM_NAMES[arm % 4]}`);
 
-export const MAX_HUES = 12;
+const MAX_HUES = 12;
 
 /** OKLCH to sRGB bytes; chroma is reduced until the colour exists on a screen. */
-export function oklch(lightness, chroma, hue) {
+function oklch(lightness, chroma, hue) {
   for (let c = chroma; c >= 0; c -= 0.01) {
     const rgb = toRgb(lightness, c, hue);
     if (rgb.every((value) => value >= -0.001 && value <= 1.001)) {
@@ -35,7 +32,7 @@ function toRgb(L, c, hue) {
 }
 
 /** Ancestor of class `id` of `level` at the coarser level `up`. */
-export function ancestor(run, level, up, id) {
+function ancestor(run, level, up, id) {
   for (let at = level; at < up; at += 1) id = run.parents[at][id];
   return id;
 }

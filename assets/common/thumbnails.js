@@ -1,11 +1,10 @@
 // Thumbnails cut from the run's sheets: one request serves many images.
 
 import { sheetUrl } from "./api.js";
-import { el } from "./dom.js";
 import { brief, inFull } from "./names.js";
 
 /** Style a node so that it shows thumbnail `i` of the run, at whatever size the node has. */
-export function picture(node, run, i) {
+export function thumbnail(node, run, i) {
   const per = run.columns * run.columns;
   const tile = i % per;
   const last = Math.max(run.columns - 1, 1);
@@ -19,9 +18,7 @@ export function picture(node, run, i) {
   return node;
 }
 
-export const frame = () => el("span", { class: "rs-picture" });
-
-/** Class names of point i as the data set has them, finest first. To be kept in a file; the page shows `shownNames`. */
+/** Class names of point i as the dataset has them, finest first. For files; the page shows `shownNames`. */
 export const namesOf = (run, i) => run.levels.map((_, level) => run.names[level][run.labels[level][i]]);
 
 /** The same, each fit for a line. */

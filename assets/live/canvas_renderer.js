@@ -1,4 +1,4 @@
-// The same maps on a plain 2-D canvas, for machines without WebGL2. Same interface as WebGlMaps in map.js.
+// The same maps on a plain 2-D canvas, for machines without WebGL2. Same interface as webgl_renderer.js.
 
 export class CanvasMaps {
   static create(canvas) {
@@ -35,7 +35,7 @@ export class CanvasMaps {
       if (!groups.has(key)) groups.set(key, []);
       groups.get(key).push(i);
     }
-    // quiet groups first, so that the coloured ones lie on top
+    // faint groups first, so that the coloured ones lie on top
     this.groups = [...groups].sort((a, b) => (b[0] >> 24) - (a[0] >> 24));
   }
 

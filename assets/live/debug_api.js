@@ -31,7 +31,7 @@ function debug(live) {
       level: live.legend.level,
       renderer: maps.renderer.kind,
       drawn: maps.drawn,
-      neighbours: live.strips.shown,
+      neighbours: live.neighbours.shown,
       suggested: live.chosen !== null && !live.chosenByHand,
     }),
     traffic: () => ({ ...api.traffic }),

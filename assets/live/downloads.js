@@ -1,7 +1,8 @@
-// Everything of the viewed run that can be taken home.
+// The menu of what can be downloaded of the viewed run.
 
 import * as api from "../common/api.js";
 import { el, icon } from "../common/dom.js";
+import { save } from "../common/files.js";
 
 const KINDS = [
   ["run.zip", "Whole run (zip)"],
@@ -11,12 +12,6 @@ const KINDS = [
   ["replay.html", "Replay as one page (HTML)"],
   ["curves.html", "Curves as one page (HTML)"],
 ];
-
-export function save(blob, name) {
-  const url = URL.createObjectURL(blob);
-  el("a", { href: url, download: name }).click();
-  setTimeout(() => URL.revokeObjectURL(url), 10_000);
-}
 
 /** `on`: {picture(): a promise of a canvas, link(): text of a link to what is shown}. */
 export class Downloads {

@@ -1,7 +1,7 @@
 // The small card that floats beside the point under the cursor.
 
 import { el, say } from "../common/dom.js";
-import { pathOf, picture, shownNames } from "../common/thumbnails.js";
+import { pathOf, thumbnail, shownNames } from "../common/thumbnails.js";
 
 export class HoverCard {
   constructor() {
@@ -13,7 +13,7 @@ export class HoverCard {
 
   /** Show image `i` beside `[x, y]`, in CSS pixels of a host `width` wide; stays inside it. */
   show(run, i, [x, y], width) {
-    picture(this.image, run, i);
+    thumbnail(this.image, run, i);
     say(this.name, shownNames(run, i)[0]);
     say(this.path, pathOf(run, i));
     this.node.hidden = false;

@@ -1,7 +1,7 @@
 // Images instead of dots, where a zoomed map has room for them: each hangs from its dot, which keeps its class colour.
 
 import { el } from "../common/dom.js";
-import { picture } from "../common/thumbnails.js";
+import { thumbnail } from "../common/thumbnails.js";
 
 const ZOOM = 1.6; // below this a map is looked at as a whole
 const MOST = 40; // more would cover each other
@@ -33,7 +33,7 @@ export class Sprites {
     }
     const sprite = this.pool[place];
     const key = `${run.id}/${i}`;
-    if (sprite.key !== key) picture(sprite.node, run, i);
+    if (sprite.key !== key) thumbnail(sprite.node, run, i);
     sprite.key = key;
     sprite.node.hidden = false;
     sprite.node.style.width = `${size}px`;

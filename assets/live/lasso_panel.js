@@ -1,14 +1,14 @@
-// A set of images drawn around with the lasso: counts per class, the images, their ids as a file.
+// The images inside the lasso: counts per class, the images, their ids as a file.
 
-import { el, grouped, say } from "../common/dom.js";
+import { el, grouped, onPoint, say } from "../common/dom.js";
+import { saveCsv } from "../common/files.js";
 import { brief } from "../common/names.js";
-import { namesOf, picture, spoken, tooltipOf } from "../common/thumbnails.js";
-import { save } from "./downloads.js";
+import { namesOf, thumbnail, spoken, tooltipOf } from "../common/thumbnails.js";
 
 const MOST = 60;
 
 /** `on`: {hover(i | null), choose(i), clear()}. */
-export class Chosen {
+export class LassoPanel {
   constructor(on) {
     this.on = on;
     this.ids = [];
@@ -17,7 +17,7 @@ export class Chosen {
     this.strip = el("ol", { class: "rs-strip rs-small", tabindex: "0", "aria-label": "Images in the lasso" });
     const csv = el("button", { type: "button", class: "rs-quiet", text: "Download ids (CSV)", onclick: () => this.download() });
     const clear = el("button", { type: "button", class: "rs-quiet", text: "Clear", onclick: () => on.clear() });
-    const head = el("div", { class: "rs-chosenhead" }, this.title, csv, clear);
+    const head = el("div", { class: "rs-lassohead" }, this.title, csv, clear);
     this.node = el("section", { class: "rs-panel", "aria-label": "Images in the lasso", hidden: true }, head, this.counts, this.strip);
   }
 
@@ -49,20 +49,15 @@ export class Chosen {
   }
 
   tile(i) {
-    const image = picture(el("span", { class: "rs-picture" }), this.run, i);
+    const image = thumbnail(el("span", { class: "rs-picture" }), this.run, i);
     const press = el("button", { type: "button", class: "rs-tile", "aria-label": spoken(this.run, i), title: tooltipOf(this.run, i) }, image);
     press.addEventListener("click", () => this.on.choose(i));
-    press.addEventListener("pointerenter", () => this.on.hover(i));
-    press.addEventListener("pointerleave", () => this.on.hover(null));
-    press.addEventListener("focus", () => this.on.hover(i));
-    press.addEventListener("blur", () => this.on.hover(null));
+    onPoint(press, (pointed) => this.on.hover(pointed ? i : null));
     return el("li", {}, press);
   }
 
   download() {
-    const cell = (text) => (/[",\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
-    const rows = this.ids.map((i) => [String(i), ...namesOf(this.run, i)].map(cell).join(","));
-    const text = [["point", ...this.run.levels].map(cell).join(","), ...rows].join("\n");
-    save(new Blob([text + "\n"], { type: "text/csv" }), `rankscope-${this.run.id}-lasso.csv`);
+    const rows = this.ids.map((i) => [i, ...namesOf(this.run, i)]);
+    saveCsv([["point", ...this.run.levels], ...rows], `rankscope-${this.run.id}-lasso.csv`);
   }
 }

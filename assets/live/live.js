@@ -1,13 +1,13 @@
 // The Live view: puts the pieces together and follows one run. Mounted once; a run switch changes what it shows.
 
 import * as api from "../common/api.js";
-import { Chosen } from "./lasso_panel.js";
+import { LassoPanel } from "./lasso_panel.js";
 import { Curves } from "./curves.js";
 import { el, icon, reducedMotion, say } from "../common/dom.js";
 import { Downloads } from "./downloads.js";
 import { HoverCard } from "./hovercard.js";
 import { Legend } from "./legend.js";
-import { Maps } from "./map_grid.js";
+import { MapGrid } from "./map_grid.js";
 import { marksOf, trailOf } from "./overlays.js";
 import { brief, inFull } from "../common/names.js";
 import { spoken } from "../common/thumbnails.js";
@@ -17,11 +17,11 @@ import { Player } from "./player.js";
 import { Poll } from "../common/poll.js";
 import { Series } from "../common/series.js";
 import { Status } from "./status.js";
-import { Strips } from "./neighbour_rows.js";
+import { NeighbourRows } from "./neighbour_rows.js";
 import { isDark, onTheme } from "../page/theme.js";
 import { expose } from "./debug_api.js";
 
-const NEIGHBOUR_PAUSE = 900; // ms between refreshes of the strips while frames run by
+const NEIGHBOUR_PAUSE = 900; // ms between refreshes of the neighbours while frames run by
 
 export function mount(element) {
   const host = element.querySelector(".rs-live") ?? element;
@@ -51,7 +51,7 @@ class Live {
     this.badge = el("span", { class: "rs-badge", text: "recorded run", hidden: true });
     this.summary = el("p", { class: "rs-runsummary" });
     this.status = new Status();
-    this.maps = new Maps({
+    this.maps = new MapGrid({
       hover: (i, arm, aloud) => this.hover(i, arm, aloud),
       choose: (i) => this.choose(i, true),
       enter: () => this.hovered !== null && this.choose(this.hovered, true),
@@ -63,8 +63,8 @@ class Live {
     });
     this.maps.marks = (arm, at) => this.marks(arm, at);
     this.legend = new Legend({ changed: () => this.paint() });
-    this.strips = new Strips({ hover, choose });
-    this.group = new Chosen({ hover, choose, clear: () => this.lasso([]) });
+    this.neighbours = new NeighbourRows({ hover, choose });
+    this.lassoPanel = new LassoPanel({ hover, choose, clear: () => this.lasso([]) });
     this.curves = new Curves({ seek: (step) => this.player.seekStep(step) });
     this.downloads = new Downloads({ picture: () => this.poster(), link: () => this.link() });
     this.card = new HoverCard();
@@ -76,14 +76,14 @@ class Live {
     const lasso = el("button", { type: "button", class: "rs-quiet rs-tool", "aria-pressed": "false", onclick: () => this.lassoMode() }, icon("lasso"), el("span", { text: "Lasso" }));
     const whole = el("button", { type: "button", class: "rs-quiet rs-tool rs-wholebutton", onclick: () => this.maps.reset() }, icon("reset"), el("span", { text: "Show everything" }));
     this.lassoButton = lasso;
-    const naming = el("div", { class: "rs-naming" }, this.title, this.badge, this.status.line, this.summary);
+    const naming = el("div", { class: "rs-titleline" }, this.title, this.badge, this.status.line, this.summary);
     const head = el("header", { class: "rs-head" }, naming, this.downloads.node);
     this.maps.node.append(this.card.node);
     this.track = el("div", { class: "rs-track" });
-    const honest = el("p", { class: "rs-honest", text: "2-D maps lose most neighbours; the numbers come from the full space." });
+    const honest = el("p", { class: "rs-caveat", text: "2-D maps lose most neighbours; the numbers come from the full space." });
     const tools = el("div", { class: "rs-tools" }, whole, lasso);
     const under = el("div", { class: "rs-under" }, this.legend.levels, honest, tools);
-    this.host.replaceChildren(head, this.status.problem, this.maps.node, this.track, under, this.legend.node, this.group.node, this.strips.node, this.curves.node, this.aloud);
+    this.host.replaceChildren(head, this.status.problem, this.maps.node, this.track, under, this.legend.node, this.lassoPanel.node, this.neighbours.node, this.curves.node, this.aloud);
   }
 
   // ------------------------------------------------------------------- run
@@ -123,8 +123,8 @@ class Live {
     this.maps.arrange(run.arms.map((arm) => arm.title), run.measures);
     this.maps.reset();
     this.curves.load(run, this.series);
-    this.strips.load(run);
-    this.group.show(run, [], 0);
+    this.neighbours.load(run);
+    this.lassoPanel.show(run, [], 0);
     this.downloads.load(run);
     this.meet(run);
     this.state(run);
@@ -133,7 +133,7 @@ class Live {
     this.poll.start();
   }
 
-  /** Nothing on the page speaks of the run before: every part drops what it said about it. */
+  /** Every part drops what it showed of the run before. */
   forget() {
     Object.assign(this, { chosen: null, hovered: null, lassoed: [], inLasso: null });
     clearTimeout(this.later);
@@ -152,7 +152,7 @@ class Live {
     say(this.summary, brief(run.summary, 300));
     this.badge.hidden = !run.recorded;
     this.curves.run = run;
-    this.strips.run = run;
+    this.neighbours.run = run;
     this.maps.run = run;
     this.maps.cards.forEach((card) => card.describe(run.points));
     if (!run.points) return;
@@ -234,7 +234,7 @@ class Live {
     this.curves.update(step);
   }
 
-  /** Refresh the strips, at most about once a second while frames run by. */
+  /** Refresh the neighbours, at most about once a second while frames run by. */
   async results() {
     clearTimeout(this.later);
     const wait = NEIGHBOUR_PAUSE - (performance.now() - (this.refreshed ?? -Infinity));
@@ -245,9 +245,9 @@ class Live {
     this.refreshed = performance.now();
     const { k } = this.player;
     if (k === null || !this.run.points) return;
-    const query = this.chosen ?? this.strips.shown;
+    const query = this.chosen ?? this.neighbours.shown;
     if (query === null) await this.suggest(k);
-    else await this.strips.show(k, query);
+    else await this.neighbours.show(k, query);
     this.maps.changed();
   }
 
@@ -256,10 +256,10 @@ class Live {
     this.suggesting = true;
     const { run } = this;
     try {
-      const i = await this.strips.instructive(this.player.last ?? k, run.points);
+      const i = await this.neighbours.instructive(this.player.last ?? k, run.points);
       if (run === this.run && this.chosen === null) this.choose(i, false);
     } catch (error) {
-      this.strips.fail(error.message);
+      this.neighbours.fail(error.message);
     } finally {
       this.suggesting = false;
     }
@@ -274,13 +274,13 @@ class Live {
     if (byHand) say(this.aloud, `Chosen: ${spoken(this.run, i)}`);
     this.maps.changed();
     if (this.player.k === null) return;
-    return this.strips.show(this.player.k, i).then(() => this.maps.changed());
+    return this.neighbours.show(this.player.k, i).then(() => this.maps.changed());
   }
 
   hover(i, arm = null, aloud = false) {
     if (i === this.hovered && !aloud) return arm !== null && i !== null && this.float(arm, i);
     this.hovered = i;
-    this.strips.mark(i);
+    this.neighbours.mark(i);
     if (i !== null && arm !== null) this.float(arm, i);
     else this.card.hide();
     if (aloud && i !== null) say(this.aloud, spoken(this.run, i));
@@ -300,7 +300,7 @@ class Live {
     this.hovered = null;
     this.chosen = null;
     this.card.hide();
-    this.strips.mark(null);
+    this.neighbours.mark(null);
     say(this.aloud, "Nothing is chosen.");
     if (this.lassoed.length) this.lasso([]);
     this.maps.changed();
@@ -315,12 +315,12 @@ class Live {
     this.lassoed = ids;
     this.inLasso = ids.length ? new Set(ids) : null;
     this.lassoMode(false);
-    this.group.show(this.run, ids, this.legend.level);
+    this.lassoPanel.show(this.run, ids, this.legend.level);
     say(this.aloud, ids.length ? `${ids.length} images in the lasso` : "The lasso is empty.");
     this.paint();
   }
 
-  /** Colour of every point; alpha 0 makes it quiet: outside the filter or the lasso. */
+  /** Colour of every point; alpha 0 makes it faint: outside the filter or the lasso. */
   paint() {
     const { points } = this.run;
     const rgba = new Uint8Array(points * 4);
@@ -329,7 +329,7 @@ class Live {
       rgba[i * 4 + 3] = this.loud(i) ? 255 : 0;
     }
     this.maps.paint(rgba);
-    if (this.lassoed.length) this.group.show(this.run, this.lassoed, this.legend.level);
+    if (this.lassoed.length) this.lassoPanel.show(this.run, this.lassoed, this.legend.level);
   }
 
   loud(i) {
@@ -337,7 +337,7 @@ class Live {
   }
 
   marks(arm, at) {
-    const lists = this.strips.shown === this.chosen ? this.strips.lists[arm] : null;
+    const lists = this.neighbours.shown === this.chosen ? this.neighbours.lists[arm] : null;
     const results = lists ? lists.ids.map((id, rank) => [id, severity(this.run, lists.shared[rank]).kind]) : [];
     const trail = this.chosen === null || reducedMotion() ? [] : trailOf(this.player.past, arm, this.chosen);
     return marksOf({ at, chosen: this.chosen, hovered: this.hovered, trail, results });

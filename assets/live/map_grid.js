@@ -15,7 +15,7 @@ const MAX_SIDE = 8192;
  * loud(i): is it neither filtered out nor outside the lasso}. `run` is the one whose images are shown.
  * `marks(arm, at)` gives the rings and trails to draw; `at(i)` is where a point is now.
  */
-export class Maps {
+export class MapGrid {
   constructor(on) {
     this.on = on;
     this.scene = new Scene();

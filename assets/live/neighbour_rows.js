@@ -1,17 +1,17 @@
 // The chosen image, and under each loss its ten nearest neighbours: mark, word, colour. Same rank, same column.
 
 import * as api from "../common/api.js";
-import { el, figure, say } from "../common/dom.js";
+import { el, figure, onPoint, say, swatch } from "../common/dom.js";
 import { brief } from "../common/names.js";
-import { ARM_NAMES, severity } from "../common/palette.js";
-import { pathOf, picture, shownNames, spoken, tooltipOf } from "../common/thumbnails.js";
+import { severity } from "../common/palette.js";
+import { pathOf, thumbnail, shownNames, spoken, tooltipOf } from "../common/thumbnails.js";
 
 const RANKS = 10;
 const CANDIDATES = 8;
 const EMPTY = "Neighbours appear with the first frame.";
 
 /** `on`: {hover(i | null), choose(i)}. */
-export class Strips {
+export class NeighbourRows {
   constructor(on) {
     this.on = on;
     this.query = el("span", { class: "rs-picture rs-query", role: "img" });
@@ -43,8 +43,7 @@ export class Strips {
 
   row(title, arm) {
     const summary = el("span", { class: "rs-summary" });
-    const square = el("span", { class: `rs-swatch rs-${ARM_NAMES[arm]}`, "aria-hidden": "true" });
-    const heading = el("h4", {}, square, el("span", { text: title }), summary);
+    const heading = el("h4", {}, swatch(arm), el("span", { text: title }), summary);
     const tiles = Array.from({ length: RANKS }, () => this.tile());
     const list = el("ol", { class: "rs-strip", tabindex: "0", "aria-label": `Ten nearest under ${title}` }, ...tiles.map((tile) => tile.node));
     return { node: el("div", { class: "rs-row" }, heading, list), summary, tiles };
@@ -58,10 +57,7 @@ export class Strips {
     const press = el("button", { type: "button", class: "rs-tile" }, image, word);
     const tile = { node: el("li", {}, press), press, image, mark, word, id: null };
     press.addEventListener("click", () => tile.id !== null && this.on.choose(tile.id));
-    press.addEventListener("pointerenter", () => this.on.hover(tile.id));
-    press.addEventListener("pointerleave", () => this.on.hover(null));
-    press.addEventListener("focus", () => this.on.hover(tile.id));
-    press.addEventListener("blur", () => this.on.hover(null));
+    onPoint(press, (pointed) => this.on.hover(pointed ? tile.id : null));
     return tile;
   }
 
@@ -71,7 +67,7 @@ export class Strips {
     this.asked = new AbortController();
     const { run } = this;
     const about = () => {
-      picture(this.query, run, index).setAttribute("aria-label", spoken(run, index));
+      thumbnail(this.query, run, index).setAttribute("aria-label", spoken(run, index));
       say(this.name, shownNames(run, index)[0]);
       say(this.path, pathOf(run, index));
       this.name.title = tooltipOf(run, index);
@@ -105,7 +101,7 @@ export class Strips {
       tile.node.hidden = id === undefined;
       if (id === undefined) return;
       const judged = severity(run, arm.shared[rank]);
-      if (tile.id !== id) picture(tile.image, run, id);
+      if (tile.id !== id) thumbnail(tile.image, run, id);
       tile.id = id;
       tile.press.dataset.severity = judged.kind;
       say(tile.mark, judged.mark);

@@ -1,4 +1,4 @@
-// The maps as one picture to keep: titles, step and the honest line included.
+// The maps as one image to download, with titles, step and the caveat.
 
 import { el, grouped } from "../common/dom.js";
 import { brief } from "../common/names.js";
@@ -22,7 +22,7 @@ export function picturePage(maps, run, step, dark) {
   maps.cards.forEach((card, arm) => {
     const area = card.plot.getBoundingClientRect();
     const [x, y] = [area.left - box.left, area.top - box.top + HEAD];
-    pen.fillStyle = armColour(arm, dark);
+    pen.fillStyle = armColour(arm);
     pen.fillRect(x + 12, y - 22, 10, 10);
     write(pen, card.title.textContent, x + 30, y - 13, strong, 600, 14);
   });

@@ -2,7 +2,7 @@
 
 import { clamp } from "../common/dom.js";
 
-const MORPH_MS = 500;
+export const MORPH = 500; // ms
 const MARGIN = 0.95; // share of a map that the box takes
 const ZOOM = [1, 60];
 
@@ -180,9 +180,7 @@ export class Scene {
   }
 }
 
-export const MORPH = MORPH_MS;
-
-export function unpack(packed, limit) {
+function unpack(packed, limit) {
   const out = new Float32Array(packed.length);
   for (let i = 0; i < packed.length; i += 1) out[i] = ((packed[i] / 65535) * 2 - 1) * limit;
   return out;

@@ -58,7 +58,7 @@ void main() {
 
 /**
  * Draws points and marks. Both renderers share this interface:
- *   points(before, after, colours)  Float32Array [P*2] per arm twice; Uint8Array [P*4] rgba, alpha 0 means quiet
+ *   points(before, after, colours)  Float32Array [P*2] per arm twice; Uint8Array [P*4] rgba, alpha 0 means faint
  *   colours(rgba)                   replace the colours
  *   draw(views, part, size, ratio)  views: [{x, y, w, h (CSS px from the canvas' top left), centre, scale, marks}]
  */

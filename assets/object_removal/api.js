@@ -1,27 +1,8 @@
-// What the tab "Remove an object" asks of the server. Every reply is a promise; every failure is a sentence.
+// What the tab "Remove an object" requests from the server; every failure is a ServerError with a sentence.
 
-import { base, ServerError } from "../common/api.js";
+import { base, request } from "../common/api.js";
 
-const SILENT = "The server does not answer. Check that it still runs, then try again.";
-
-async function ask(path, options = {}) {
-  let reply;
-  try {
-    reply = await fetch(`${base()}/objects/${path}`, { credentials: "same-origin", ...options });
-  } catch (error) {
-    if (error.name === "AbortError") throw error;
-    throw new ServerError(SILENT, 0);
-  }
-  if (reply.ok) return reply.json();
-  let sentence = `The server answered ${reply.status}.`;
-  try {
-    sentence = (await reply.json()).error ?? sentence;
-  } catch {
-    // not JSON: keep the general sentence
-  }
-  throw new ServerError(sentence, reply.status);
-}
-
+const ask = async (path, options) => (await request(`objects/${path}`, options)).json();
 const post = (path, content) => ask(path, { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(content) });
 const part = encodeURIComponent;
 
@@ -30,21 +11,21 @@ export const start = () => ask("start");
 export const open = (source, captionsFrom, ticket) => post("open", { source, ticket, ...(captionsFrom && { captions_from: captionsFrom }) });
 export const opening = (ticket) => ask(`open/${ticket}`);
 export const leave = (ticket) => post(`open/${ticket}/leave`, {});
-export const photos = (set, offset, count) => ask(`photos/${part(set)}?offset=${offset}&count=${count}`);
-export const photo = (ref) => ask(`photo/${part(ref)}`);
+export const images = (set, offset, count) => ask(`photos/${part(set)}?offset=${offset}&count=${count}`);
+export const image = (ref) => ask(`photo/${part(ref)}`);
 export const detectors = () => ask("detectors");
 export const detect = (ref, detector) => post("detect", { photo: ref, detector });
 export const nameIt = (ref, box, model) => post("name", { photo: ref, box, model });
-export const answers = (asked) => post("ask", asked);
+export const query = (asked) => post("ask", asked);
 export const read = (set, models) => post("read", { set, models });
 export const reading = () => ask("reading");
-export const measure = (asked) => post("score", asked);
+export const benchmark = (asked) => post("score", asked);
 export const job = (id) => ask(`score/${part(id)}`);
 export const stopJob = (id) => post(`score/${part(id)}/stop`, {});
 export const runs = () => ask("runs");
 export const neighbours = (asked) => post("neighbours", asked);
 
-/** The bytes of an image file, unchanged; the reply is that of `photo`. */
+/** The bytes of an image file, unchanged; the reply is that of `image`. */
 export function upload(file) {
   const name = part(file.name ?? "").slice(0, 200); // a header holds ASCII alone
   const headers = { "content-type": "application/octet-stream", ...(name && { "x-rankscope-name": name }) };
@@ -54,24 +35,24 @@ export function upload(file) {
 export const imageUrl = (ref, side) => `${base()}/objects/photo/${part(ref)}/image?side=${side}`;
 export const filledUrl = (key) => `${base()}/objects/filled/${part(key)}`;
 export const csvUrl = (id) => `${base()}/objects/score/${part(id)}/csv`;
-export const runPhotoUrl = (run, index, side) => `${base()}/objects/runphoto/${part(run)}/${index}?side=${side}`;
+export const runImageUrl = (run, index, side) => `${base()}/objects/runphoto/${part(run)}/${index}?side=${side}`;
 
-const PAUSE = 60; // ms: several changes of one gesture are asked once
+const PAUSE = 60; // ms: several changes of one gesture make one query
 
-/** At most one question is under way; while it is, only the newest of those that come is kept. */
+/** At most one query is under way; while it is, only the newest of those that follow is kept. */
 export class Newest {
-  /** `work(question)` is a promise; `done(reply, question)` and `failed(error, question)` hear of the newest alone. */
+  /** `work(query)` returns a promise; `done(reply, query)` and `failed(error, query)` are called for the newest alone. */
   constructor(work, done, failed) {
     Object.assign(this, { work, done, failed, next: null, running: false });
   }
 
-  ask(question) {
-    this.next = question;
+  ask(query) {
+    this.next = query;
     clearTimeout(this.timer);
     if (!this.running) this.timer = setTimeout(() => this.turn(), PAUSE);
   }
 
-  /** Nothing that is under way matters any more. */
+  /** Drop what is under way. */
   forget() {
     clearTimeout(this.timer);
     this.next = null;
@@ -79,15 +60,15 @@ export class Newest {
   }
 
   async turn() {
-    const question = (this.current = this.next);
+    const query = (this.current = this.next);
     this.next = null;
     this.running = true;
-    const fresh = () => this.next === null && this.current === question;
+    const fresh = () => this.next === null && this.current === query;
     try {
-      const reply = await this.work(question);
-      if (fresh()) this.done(reply, question);
+      const reply = await this.work(query);
+      if (fresh()) this.done(reply, query);
     } catch (error) {
-      if (fresh()) this.failed(error, question);
+      if (fresh()) this.failed(error, query);
     } finally {
       this.running = false;
       if (this.next !== null) this.turn();

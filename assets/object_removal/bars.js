@@ -12,7 +12,7 @@ export class Bars {
     Object.assign(this, { models, measures });
     const known = measures.bars.filter(({ key }) => models.some((model) => model.values[key]));
     const chart = el("div", { class: "rs-bars" }, ...known.flatMap(({ key, title }) => this.row(key, title)), el("span", {}), this.axis());
-    const note = el("p", { class: "rs-setabout", text: "Lines are 95 % intervals: where two lie apart, chance alone hardly explains the difference." });
+    const note = el("p", { class: "rs-note", text: "Lines are 95 % intervals: where two lie apart, chance alone hardly explains the difference." });
     this.node = el("div", { class: "rs-stack" }, chart, note, fold("Numbers as a table", this.table()));
   }
 
@@ -29,7 +29,7 @@ export class Bars {
     return el("div", { class: "rs-baraxis", "aria-hidden": "true" }, ...["0", "50", "100"].map((text) => el("span", { text })));
   }
 
-  /** Every number that came, with its interval and count. */
+  /** Every number, with its interval. */
   table() {
     const head = el("tr", {}, el("th", { scope: "col", text: "mean (95 % interval), in %" }), ...this.models.map((model) => el("th", { scope: "col", text: model.title })));
     const row = ({ key, title }) => el("tr", {}, el("th", { scope: "row", text: title }), ...this.models.map((model) => el("td", { text: spelled(model.values[key]) })));

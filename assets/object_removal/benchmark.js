@@ -1,35 +1,35 @@
-// The numbers over a whole set: asked for, followed, stopped, shown beside each other.
+// The benchmark over a whole dataset: started, followed, stopped; the results of the models beside each other.
 
-import { el, grouped, say } from "../common/dom.js";
+import { armKey, el, grouped, say, swatch } from "../common/dom.js";
 import * as api from "./api.js";
 import { Bars } from "./bars.js";
 import { button, field, fold, number, Problem, segments } from "./fields.js";
-import { sentence } from "./caption_words.js";
-import { ARM_NAMES } from "../common/palette.js";
+import { Poll } from "../common/poll.js";
+import { captionNodes } from "./caption_words.js";
 
-const EVERY = 600;
 const MOVING = new Set(["waiting", "running"]);
 
 /** `on`: {settings, open(ref, removed)}. */
-export class Measure {
+export class Benchmark {
   constructor(on) {
     this.on = on;
     this.queries = number(200, 10, 2000, 10);
-    this.every = segments("Removals", [["one", "one per photo"], ["every", "all removals"]], "one", () => {});
+    this.every = segments("Removals", [["one", "one per image"], ["every", "all removals"]], "one", () => {});
     this.go = button("Measure", () => this.start(), "rs-primary");
     this.stop = button("Stop", () => this.halt());
     this.bar = el("progress", { class: "rs-progress", max: 1, value: 0, "aria-label": "Measured so far" });
-    this.said = el("p", { class: "rs-setabout", role: "status" });
+    this.said = el("p", { class: "rs-note", role: "status" });
     this.moving = el("div", { class: "rs-moving" }, this.bar, this.stop);
     this.problem = new Problem();
     this.skipped = el("p", { class: "rs-sideabout" });
     this.result = el("div", { class: "rs-result", hidden: true });
-    const about = el("p", { class: "rs-setabout", text: "Takes an object out of many photos and asks each model for its nearest sentences. What counts is how many of them name something still there and nothing that was removed." });
-    const head = el("header", { class: "rs-sechead" }, el("h2", { text: "Over a whole set" }), this.skipped);
+    const about = el("p", { class: "rs-note", text: "Takes an object out of many images and asks each model for its nearest captions. ODmAP@k is the share of captions that name something still there and nothing that was removed." });
+    const head = el("header", { class: "rs-sectionhead" }, el("h2", { text: "Over a whole dataset" }), this.skipped);
     const form = el("div", { class: "rs-form" }, field("Removals at most", this.queries, { class: "rs-field rs-short" }), this.every, this.go, this.moving);
     this.readings = el("ul", { class: "rs-readings" });
     const ours = fold("How it is counted, and what the paper leaves open", this.readings);
-    this.node = el("section", { class: "rs-panel rs-stack", "aria-label": "Over a whole set" }, head, about, form, this.said, this.problem.node, this.result, ours);
+    this.node = el("section", { class: "rs-panel rs-stack", "aria-label": "Over a whole dataset" }, head, about, form, this.said, this.problem.node, this.result, ours);
+    this.poll = new Poll(() => this.look(), (error) => this.lost(error), this.node);
     this.move(false);
   }
 
@@ -49,31 +49,40 @@ export class Measure {
     this.move(true);
     say(this.said, "Getting ready …");
     try {
-      const asked = { set: settings.sets.value, models: settings.chosen, fill: settings.fill, queries: Number(this.queries.value), every: this.every.value === "every", seed: 0 };
-      this.id = (await api.measure(asked)).job;
-      await this.follow(this.id);
+      const asked = { set: settings.datasets.value, models: settings.chosen, fill: settings.fill, queries: Number(this.queries.value), every: this.every.value === "every", seed: 0 };
+      this.id = (await api.benchmark(asked)).job;
+      this.poll.start();
     } catch (error) {
+      this.move(false);
       say(this.said, "");
       this.problem.say(error.message);
     }
-    this.move(false);
   }
 
-  async follow(id) {
-    for (;;) {
-      const state = await api.job(id);
-      if (id !== this.id) return;
-      this.bar.value = state.fraction ?? 0;
-      say(this.said, state.message ?? "");
-      if (!MOVING.has(state.phase)) return this.end(state);
-      await new Promise((resolve) => setTimeout(resolve, EVERY));
-    }
+  /** One turn of the poll: how far the benchmark is, or its result. */
+  async look() {
+    const state = await api.job(this.id);
+    this.bar.value = state.fraction ?? 0;
+    say(this.said, state.message ?? "");
+    if (!MOVING.has(state.phase)) this.end(state);
+    return true;
+  }
+
+  /** The job is unknown to the server, or the server does not answer, which is tried again. */
+  lost(error) {
+    this.problem.say(error?.message);
+    if (!error?.status) return;
+    this.poll.stop();
+    this.move(false);
+    say(this.said, "");
   }
 
   end(state) {
+    this.poll.stop();
+    this.move(false);
     if (state.phase === "failed") {
       say(this.said, "");
-      this.problem.say(state.error ?? "Measuring failed without a message.");
+      this.problem.say(state.error ?? "The benchmark failed without a message.");
     }
     if (state.phase === "stopped" && !state.result) say(this.said, "Stopped; nothing is shown of what was measured.");
     if (state.result) this.show(state.result);
@@ -88,14 +97,13 @@ export class Measure {
 
   show(result) {
     const { models } = result;
-    say(this.said, [`${grouped(result.queries)} removals against ${grouped(result.gallery)} sentences.`, ...result.notes, ...new Set(models.flatMap((model) => model.notes ?? []))].join(" "));
+    say(this.said, [`${grouped(result.queries)} removals against ${grouped(result.gallery)} captions.`, ...result.notes, ...new Set(models.flatMap((model) => model.notes ?? []))].join(" "));
     say(this.skipped, [...result.skipped, ...(models[0]?.skipped ?? [])].map(({ reason, count }) => `${grouped(count)} skipped: ${reason}`).join(" · "));
-    const key = el("ul", { class: "rs-armkey" }, ...models.map((model, arm) => el("li", {}, swatch(arm), el("span", { text: model.title }))));
     const figures = result.measures.headline.filter(({ key: name }) => models.some((model) => name in model || model.values[name]));
     const numbers = el("dl", { class: "rs-figures" }, ...figures.map((number) => this.figure(models, number)));
-    const csv = el("a", { class: "rs-act", href: api.csvUrl(this.id), download: "", text: "Every answer (CSV)" });
+    const csv = el("a", { class: "rs-act", href: api.csvUrl(this.id), download: "", text: "Every query (CSV)" });
     const bars = new Bars(models, result.measures);
-    this.result.replaceChildren(key, numbers, bars.node, ...models.map((model, arm) => this.failing(model, arm)), csv);
+    this.result.replaceChildren(armKey(models.map((model) => model.title)), numbers, bars.node, ...models.map((model, arm) => this.failing(model, arm)), csv);
     this.result.hidden = false;
   }
 
@@ -107,18 +115,16 @@ export class Measure {
   }
 
   failing(model, arm) {
-    if (!model.failing.length) return el("p", { class: "rs-setabout" }, swatch(arm), ` ${model.title}: no first sentence names what was removed.`);
-    const photo = (one) => {
+    if (!model.failing.length) return el("p", { class: "rs-note" }, swatch(arm), ` ${model.title}: no first caption names what was removed.`);
+    const failure = (one) => {
       const image = el("img", { src: api.imageUrl(one.photo, 160), alt: "", loading: "lazy" });
-      const words = el("span", { class: "rs-failwords" }, ...sentence(one));
-      return el("li", {}, el("button", { type: "button", class: "rs-fail", onclick: () => this.on.open(one.photo, one.removed) }, image, el("span", { class: "rs-unseen", text: `Without ${one.removed.join(", ")}: ` }), words));
+      const words = el("span", { class: "rs-failurecaption" }, ...captionNodes(one));
+      return el("li", {}, el("button", { type: "button", class: "rs-failure", onclick: () => this.on.open(one.photo, one.removed) }, image, el("span", { class: "rs-unseen", text: `Without ${one.removed.join(", ")}: ` }), words));
     };
-    const title = el("h3", { class: "rs-striphead" }, swatch(arm), el("span", { text: model.title }), el("span", { class: "rs-sideabout", text: "first sentence names what was removed; press a photo to open it above" }));
-    const list = el("ul", { class: "rs-fails", tabindex: "0", "aria-label": `Photos that ${model.title} gets wrong` }, ...model.failing.map(photo));
+    const title = el("h3", { class: "rs-striphead" }, swatch(arm), el("span", { text: model.title }), el("span", { class: "rs-sideabout", text: "first caption names what was removed; press an image to open it above" }));
+    const list = el("ul", { class: "rs-failures", tabindex: "0", "aria-label": `Images that ${model.title} gets wrong` }, ...model.failing.map(failure));
     return el("div", {}, title, list);
   }
 }
-
-const swatch = (arm) => el("span", { class: `rs-swatch rs-${ARM_NAMES[arm]}`, "aria-hidden": "true" });
 
 const percent = (share) => (Number.isFinite(share) ? (share * 100).toFixed(1) : "–");

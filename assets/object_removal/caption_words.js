@@ -1,11 +1,11 @@
-// A sentence word by word: words of present classes, words of removed ones, and the verdict in front of it.
+// A caption word by word: words of present classes, words of removed ones, and the verdict in front of it.
 
 import { el } from "../common/dom.js";
 
 /** What each verdict of the server looks like: its mark, its colour's name and its words. */
 const VERDICTS = {
-  correct: ["✓", "same", "fits the photo"],
-  fits: ["✓", "same", "fits the photo"],
+  correct: ["✓", "same", "fits the image"],
+  fits: ["✓", "same", "fits the image"],
   "names removed": ["✕", "none", "names what was removed"],
   "names nothing present": ["–", "near", "names nothing that is there"],
 };
@@ -16,28 +16,28 @@ export function verdict(name) {
 }
 
 /** The struck circle that stands before a removed word. */
-const struck = () => el("svg", { viewBox: "0 0 12 12", class: "rs-struck", "aria-hidden": "true", focusable: "false" }, el("circle", { cx: 6, cy: 6, r: 4.6 }), el("line", { x1: 2.8, y1: 9.2, x2: 9.2, y2: 2.8 }));
+const struck = () => el("svg", { viewBox: "0 0 12 12", class: "rs-removedsign", "aria-hidden": "true", focusable: "false" }, el("circle", { cx: 6, cy: 6, r: 4.6 }), el("line", { x1: 2.8, y1: 9.2, x2: 9.2, y2: 2.8 }));
 
 function word({ text, kind, classes }) {
-  if (kind === "present") return el("span", { class: "rs-present", title: `in the photo: ${classes.join(", ")}`, text });
+  if (kind === "present") return el("span", { class: "rs-present", title: `in the image: ${classes.join(", ")}`, text });
   if (kind === "removed") {
     const [first, ...rest] = text.split(/(?<=\S)(?=\s)/); // the sign stays on the line of the first word
-    return el("span", { class: "rs-gone", title: `removed: ${classes.join(", ")}` }, el("span", { class: "rs-signed" }, struck(), el("span", { class: "rs-unseen", text: "removed: " }), first), ...rest);
+    return el("span", { class: "rs-removed", title: `removed: ${classes.join(", ")}` }, el("span", { class: "rs-signed" }, struck(), el("span", { class: "rs-unseen", text: "removed: " }), first), ...rest);
   }
   return text; // a string child becomes a text node
 }
 
-/** Nodes for the parts of a sentence, or for its plain text where the server gave none. */
-export const sentence = ({ text, parts }) => (parts?.length ? parts.map(word) : [text]);
+/** Nodes for the parts of a caption, or for its plain text where the server sent none. */
+export const captionNodes = ({ text, parts }) => (parts?.length ? parts.map(word) : [text]);
 
-/** What the marks mean, in one quiet line. */
+/** What the marks mean, in one line. */
 export function key() {
   const item = (...children) => el("span", { class: "rs-keyitem" }, ...children);
   return el(
     "p",
     { class: "rs-wordkey" },
-    item(el("span", { class: "rs-present", text: "in the photo" })),
-    item(el("span", { class: "rs-gone" }, struck(), "removed from it")),
+    item(el("span", { class: "rs-present", text: "in the image" })),
+    item(el("span", { class: "rs-removed" }, struck(), "removed from it")),
     item(verdictMark("correct"), " fits"),
     item(verdictMark("names removed"), " names what was removed"),
     item(verdictMark("names nothing present"), " names nothing that is there"),

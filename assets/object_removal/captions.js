@@ -1,24 +1,23 @@
-// What each model says: one card per model, the same rank in the same row, for the filled photo or the original.
+// The nearest captions: one card per model, the same rank in the same row, for the filled image or the original.
 
-import { el, say } from "../common/dom.js";
-import { button, number, segments } from "./fields.js";
-import { ARM_NAMES } from "../common/palette.js";
-import { key, sentence, verdict } from "./caption_words.js";
+import { el, say, swatch } from "../common/dom.js";
+import { button, moved, number, segments } from "./fields.js";
+import { captionNodes, key, verdict } from "./caption_words.js";
 
-const SIDES = [["removed", "for the photo without it"], ["original", "for the original"]];
+const SIDES = [["removed", "for the image without it"], ["original", "for the original"]];
 
-/** `on`: {csv() when the sentences are to be taken home, count() when more or fewer are wanted}. */
-export class Sentences {
+/** `on`: {csv() to download the captions, count() when more or fewer are asked for}. */
+export class Captions {
   constructor(on) {
-    this.switcher = segments("Sentences are for", SIDES, "removed", () => this.draw());
-    this.csv = button("Sentences CSV", on.csv);
+    this.switcher = segments("Captions are for", SIDES, "removed", () => this.draw());
+    this.csv = button("Captions CSV", on.csv);
     this.csv.disabled = true;
     this.count = number(5, 1, 20, 1, on.count);
-    const count = el("label", { class: "rs-count" }, this.count, el("span", { class: "rs-fieldname", text: "per model" }));
-    this.grid = el("div", { class: "rs-says" });
-    this.notes = el("p", { class: "rs-setabout" });
-    const head = el("header", { class: "rs-sechead" }, el("h2", { text: "Nearest sentences" }), count, this.switcher, this.csv);
-    this.node = el("section", { class: "rs-answers", "aria-label": "Nearest sentences" }, head, this.grid, key(), this.notes);
+    const count = el("label", { class: "rs-howmany" }, this.count, el("span", { class: "rs-fieldname", text: "per model" }));
+    this.grid = el("div", { class: "rs-captions" });
+    this.notes = el("p", { class: "rs-note" });
+    const head = el("header", { class: "rs-sectionhead" }, el("h2", { text: "Nearest captions" }), count, this.switcher, this.csv);
+    this.node = el("section", { class: "rs-captionsection", "aria-label": "Nearest captions" }, head, this.grid, key(), this.notes);
     this.cards = [];
   }
 
@@ -32,10 +31,10 @@ export class Sentences {
       this.cards = titles.map((title, arm) => new Card(title, arm));
       this.grid.replaceChildren(...this.cards.map((card) => card.node));
     }
-    this.cards.forEach((card) => card.bones(k));
+    this.cards.forEach((card) => card.placeholders(k));
   }
 
-  /** Nothing was taken out of the photo yet. */
+  /** Nothing was taken out of the image yet. */
   rest() {
     this.reply = null;
     this.csv.disabled = true;
@@ -72,58 +71,51 @@ class Card {
     this.title = el("h3", { text: title });
     this.about = el("p", { class: "rs-sideabout" });
     this.note = el("p", { class: "rs-modelnote" });
-    this.rows = el("ol", { class: "rs-saidlist" });
-    this.left = el("ol", { class: "rs-saidlist rs-lefts" });
+    this.rows = el("ol", { class: "rs-captionlist" });
+    this.left = el("ol", { class: "rs-captionlist rs-before-removal" });
     this.change = el("summary", {});
     this.fold = el("details", { class: "rs-unfold rs-changes" }, this.change, this.left);
-    const square = el("span", { class: `rs-swatch rs-${ARM_NAMES[arm]}`, "aria-hidden": "true" });
-    this.node = el("article", { class: "rs-saycard" }, el("header", {}, square, this.title, this.about), this.note, this.rows, this.fold);
+    this.node = el("article", { class: "rs-captioncard" }, el("header", {}, swatch(arm), this.title, this.about), this.note, this.rows, this.fold);
   }
 
-  /** The model still reads the sentences that it chooses from. */
-  late({ message, fraction }, k) {
-    this.bones(k); // what stood there was said about another picture
+  /** The model still encodes the captions that it chooses from. */
+  pending({ message, fraction }, k) {
+    this.placeholders(k); // what stood there was about another image
     say(this.about, `${message}, ${Math.round(fraction * 100)} %`);
   }
 
-  bones(k) {
+  placeholders(k) {
     for (const line of [this.about, this.note]) say(line, "");
-    const bone = (_, i) => el("li", { class: "rs-said" }, el("span", { class: "rs-bone rs-boneline", style: `width: ${78 - ((i * 17) % 30)}%` }));
-    this.rows.replaceChildren(...Array.from({ length: k }, bone));
+    const placeholder = (_, i) => el("li", { class: "rs-caption" }, el("span", { class: "rs-placeholder rs-placeholderline", style: `width: ${78 - ((i * 17) % 30)}%` }));
+    this.rows.replaceChildren(...Array.from({ length: k }, placeholder));
     this.change.replaceChildren("…");
     this.fold.hidden = false;
   }
 
   show(model, side, k) {
-    if (model.waiting) return this.late(model.waiting, k);
+    if (model.waiting) return this.pending(model.waiting, k);
     const original = side === "original";
     const { partial } = model;
     say(this.title, model.title);
-    say(this.about, partial ? `${Math.round(partial.fraction * 100)} % of the sentences read` : `for the ${original ? "original" : "filled"} photo`);
+    say(this.about, partial ? `${Math.round(partial.fraction * 100)} % of the captions read` : `for the ${original ? "original" : "filled"} image`);
     say(this.note, model.notes.filter((note) => !partial || !note.includes(partial.message)).join(" ")); // said above
     const gone = new Set(model.left);
-    const row = (said, rank) => line(said, original ? (gone.has(rank) ? "left" : null) : said.move);
+    const row = (caption, rank) => line(caption, original ? (gone.has(rank) ? "left" : null) : caption.move);
     this.rows.replaceChildren(...model[side].map(row));
     say(this.change, `${model.left.length} left, ${model.entered.length} entered`);
-    this.left.replaceChildren(...model.original.map((said, rank) => line(said, gone.has(rank) ? "left" : "stayed")));
+    this.left.replaceChildren(...model.original.map((caption, rank) => line(caption, gone.has(rank) ? "left" : "stayed")));
     this.left.setAttribute("aria-label", `What ${model.title} said about the original`);
   }
 }
 
-function line(said, move) {
-  const near = said.similarity.toFixed(3).replace(/^(-?)0\./, "$1.");
+function line(caption, move) {
+  const near = caption.similarity.toFixed(3).replace(/^(-?)0\./, "$1.");
   return el(
     "li",
-    { class: "rs-said" },
-    verdict(said.verdict),
-    el("span", { class: "rs-words" }, ...sentence(said)),
-    el("span", { class: "rs-move", text: words(move) }),
-    el("span", { class: "rs-similarity", title: "similarity of photo and sentence" }, el("span", { class: "rs-unseen", text: "similarity " }), near),
+    { class: "rs-caption" },
+    verdict(caption.verdict),
+    el("span", { class: "rs-words" }, ...captionNodes(caption)),
+    el("span", { class: "rs-move", text: moved(move) }),
+    el("span", { class: "rs-similarity", title: "similarity of image and caption" }, el("span", { class: "rs-unseen", text: "similarity " }), near),
   );
-}
-
-/** "new", "up 3", "left", or nothing where a sentence kept its place. */
-function words(move) {
-  if (typeof move !== "number") return move ?? "";
-  return move === 0 ? "" : `${move > 0 ? "up" : "down"} ${Math.abs(move)}`;
 }

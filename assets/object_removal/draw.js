@@ -1,4 +1,4 @@
-// Drawing on a photo: boxes, or strokes of a brush. Fractions of the photo throughout; pointer, touch or keys.
+// Drawing on an image: boxes, or strokes of a brush. Coordinates are fractions of the image; pointer, touch or keys.
 
 import { clamp, el, perFrame } from "../common/dom.js";
 import { fraction } from "./stage.js";
@@ -30,7 +30,7 @@ export class Draw {
     new ResizeObserver(() => this.draw()).observe(canvas);
   }
 
-  /** "box", "brush", or null: the photo's own objects can be pressed. */
+  /** "box", "brush", or null: the image's own objects can be pressed. */
   use(tool, stage) {
     this.tool = tool;
     this.stage = stage;

@@ -21,6 +21,21 @@ export function choose(node, choices, chosen) {
   if (chosen !== null && chosen !== undefined) node.value = chosen;
 }
 
+/** A line of text. */
+export function text(placeholder, more = {}) {
+  return el("input", { class: "rs-input", type: "text", placeholder, autocomplete: "off", spellcheck: "false", ...more });
+}
+
+/** Fields and a button in a row; Enter in a field presses the button. Returns the form. */
+export function rowForm(fields, words, submitted) {
+  const form = el("form", { class: "rs-inputrow" }, ...fields, el("button", { class: "rs-act", text: words }));
+  form.addEventListener("submit", (event) => {
+    event.preventDefault();
+    submitted();
+  });
+  return form;
+}
+
 /** A whole or decimal number between two ends; what lies outside is brought back when the field is left. Begun as "", it
  * may be empty. */
 export function number(value, low, high, step = 1, changed = () => {}) {
@@ -58,7 +73,7 @@ export const button = (text, pressed, kind = "") => el("button", { type: "button
 
 /** A slider with its value beside it; `words(value)` writes the value. */
 export function slider(name, { value, low, high, step, words, changed = () => {} }) {
-  const shown = el("output", { class: "rs-reads" });
+  const shown = el("output", { class: "rs-slidervalue" });
   const range = el("input", { type: "range", class: "rs-range", min: low, max: high, step, value });
   const write = () => {
     say(shown, words(Number(range.value)));
@@ -66,7 +81,7 @@ export function slider(name, { value, low, high, step, words, changed = () => {}
   };
   range.addEventListener("input", () => { write(); changed(Number(range.value)); });
   write();
-  const node = el("label", { class: "rs-field rs-slide" }, el("span", { class: "rs-fieldname" }, `${name} `, shown), range);
+  const node = el("label", { class: "rs-field rs-slider" }, el("span", { class: "rs-fieldname" }, `${name} `, shown), range);
   return { node, range, set: (next) => { range.value = next; write(); }, get value() { return Number(range.value); } };
 }
 
@@ -93,3 +108,9 @@ export function listed(names) {
 
 /** A share between 0 and 1 as "9.9 %". */
 export const percent = (share) => `${(share * 100).toFixed(share < 0.0995 ? 1 : 0)} %`;
+
+/** "new", "up 3", "left", or nothing for a result that kept its rank. */
+export function moved(move) {
+  if (typeof move !== "number") return move ?? "";
+  return move === 0 ? "" : `${move > 0 ? "up" : "down"} ${Math.abs(move)}`;
+}

@@ -1,4 +1,4 @@
-// Mend this model: up to four recipes trained side by side from the same weights, and the run that follows.
+// Fine-tuning: up to four recipes trained side by side from the same weights, and the run that follows.
 
 import { el, say } from "../common/dom.js";
 import { button, choose, field, fold, number, Problem, select } from "./fields.js";
@@ -10,16 +10,16 @@ const MOST = 4;
 const MINUTES = 5;
 const OPTIMISERS = { adamw: "AdamW", adam: "Adam" };
 const WAIT = 20000;
-const WHAT = "Goes on training the model on photos together with the same photos without an object, whose sentences do not name it. The recipes share weights, batches and budget; only what they are trained on differs.";
+const WHAT = "Goes on training the model on images together with the same images without an object, whose captions do not name it. The recipes share weights, batches and budget; only what they are trained on differs.";
 
 /** `on`: {act(action, payload), settings, use(name)}. */
-export class Mend {
+export class Finetune {
   constructor(on) {
     this.on = on;
     this.recipes = [];
     this.model = select(() => this.suits());
     this.presets = select((name) => this.preset(name));
-    this.presetAbout = el("p", { class: "rs-setabout" });
+    this.presetAbout = el("p", { class: "rs-note" });
     this.cards = el("div", { class: "rs-recipes" });
     this.more = button("Compare with another recipe", () => this.add({ removed: false }));
     this.steps = number("", 1, 10000000, 10);
@@ -31,9 +31,9 @@ export class Mend {
     this.decay = number(0.01, 0, 1, "any");
     this.seed = number(0, 0, 2 ** 31 - 1);
     this.rate = number(0.0002, 0, 1, "any");
-    this.go = button("Mend this model", () => this.start(), "rs-primary rs-wide");
-    this.said = el("p", { class: "rs-setabout", role: "status" });
-    this.recorded = button("Watch a recorded one", () => this.watch());
+    this.go = button("Fine-tune this model", () => this.start(), "rs-primary rs-fullrow");
+    this.said = el("p", { class: "rs-note", role: "status" });
+    this.recorded = button("Watch a recorded one", () => toLive(this.offer.recorded));
     this.problem = new Problem();
     this.follow = new Follow(on);
     const first = el("div", { class: "rs-form" }, field("Model", this.model), field("Recipes", this.presets));
@@ -41,9 +41,9 @@ export class Mend {
     const budget = el("div", { class: "rs-form" }, short("Steps", this.steps), short("Minutes at most", this.minutes), this.go, this.recorded);
     const more = [short("Epochs", this.epochs), short("Batch", this.batch), short("Optimiser", this.optimiser), short("Learning rate", this.rate), short("Halved every … epochs", this.halving), short("Weight decay", this.decay), short("Seed", this.seed)];
     const rest = (this.rest = fold("Epochs, batch, optimiser, learning rate, seed", el("div", { class: "rs-form" }, ...more)));
-    const head = el("header", { class: "rs-sechead" }, el("h2", { text: "Mend this model" }));
-    const body = [head, el("p", { class: "rs-setabout", text: WHAT }), first, this.presetAbout, this.cards, this.more, budget, rest, this.said, this.problem.node, this.follow.node];
-    this.node = el("section", { class: "rs-panel rs-stack", "aria-label": "Mend this model" }, ...body);
+    const head = el("header", { class: "rs-sectionhead" }, el("h2", { text: "Fine-tune on object-removed images" }));
+    const body = [head, el("p", { class: "rs-note", text: WHAT }), first, this.presetAbout, this.cards, this.more, budget, rest, this.said, this.problem.node, this.follow.node];
+    this.node = el("section", { class: "rs-panel rs-stack", "aria-label": "Fine-tune on object-removed images" }, ...body);
     window.addEventListener("rankscope:mending", (event) => this.replied(event.detail ?? {}));
   }
 
@@ -58,12 +58,7 @@ export class Mend {
     this.recorded.hidden = !start.recorded;
   }
 
-  /** A run that ships with the program, with and without object-removed photos, in the Live tab. */
-  watch() {
-    toLive(this.offer.recorded);
-  }
-
-  /** The learning rate that suits the chosen model: a published one is spoilt by what a small one needs. */
+  /** The learning rate that suits the chosen model: the rate of a small one damages a published one. */
   suits() {
     const rate = this.offer.models.find((model) => model.name === this.model.value)?.learning_rate;
     if (rate) this.rate.value = rate;
@@ -82,7 +77,7 @@ export class Mend {
   train(training) {
     if (!training) return;
     for (const [name, control] of Object.entries(this.controls)) control.value = training[name] ?? "";
-    if (training.epochs) this.rest.open = true; // else no budget is in sight
+    if (training.epochs) this.rest.open = true; // else no budget is visible
     if (training.steps) this.minutes.value = training.minutes ?? MINUTES;
   }
 
@@ -117,7 +112,7 @@ export class Mend {
     const { settings } = this.on;
     const asked = {
       model: this.model.value,
-      set: settings.sets.value,
+      set: settings.datasets.value,
       recipes: this.recipes.map((recipe) => recipe.values),
       ...Object.fromEntries(Object.entries(this.controls).map(([name, control]) => [name, valueOf(control)])),
       seed: Number(this.seed.value),
@@ -130,11 +125,11 @@ export class Mend {
     this.on.act("mend", asked);
   }
 
-  /** The server's word on what was asked for: a run, or what stands in its way. */
+  /** The server's reply: a run, or why there is none. */
   replied({ id, said, error }) {
     clearTimeout(this.silent);
     this.go.disabled = false;
-    say(this.said, error || id ? "" : (said ?? "")); // a run tells its own state
+    say(this.said, error || id ? "" : (said ?? "")); // a run shows its own state
     this.problem.say(error ?? null);
     if (id && id !== this.follow.id) this.follow.open(id);
   }

@@ -1,10 +1,9 @@
-// A mending run as it goes: one line of state, two small curves, its controls, and the model it ends in.
+// A fine-tuning run as it goes: one line of state, two small curves, its controls, and the model it ends in.
 
 import * as api from "../common/api.js";
 import { Panel } from "../live/curves.js";
-import { el, say } from "../common/dom.js";
-import { button, fold } from "./fields.js";
-import { ARM_NAMES } from "../common/palette.js";
+import { armKey, el, say } from "../common/dom.js";
+import { button, fold, Problem } from "./fields.js";
 import { Poll } from "../common/poll.js";
 import { Series } from "../common/series.js";
 import { sentence } from "../live/status.js";
@@ -15,15 +14,15 @@ export class Follow {
   constructor(on) {
     this.on = on;
     this.line = el("p", { class: "rs-followline", role: "status" });
-    this.problem = el("p", { class: "rs-alert", role: "alert", hidden: true });
+    this.problem = new Problem();
     this.plots = el("div", { class: "rs-followplots" });
     const control = (name, action) => button(name, () => this.control(action));
     this.buttons = { pause: control("Pause", "pause"), resume: control("Resume", "resume"), stop: control("Stop", "stop") };
-    this.live = button("Watch its maps in Live", () => this.watch());
+    this.live = button("Watch its maps in Live", () => toLive(this.id));
     this.uses = el("div", { class: "rs-uses" });
     const acts = el("div", { class: "rs-drawing" }, ...Object.values(this.buttons), this.live);
     this.known = el("div", {});
-    this.node = el("div", { class: "rs-follow", hidden: true }, this.line, this.problem, this.plots, acts, this.known, this.uses);
+    this.node = el("div", { class: "rs-follow", hidden: true }, this.line, this.problem.node, this.plots, acts, this.known, this.uses);
     this.poll = new Poll(() => this.ask(), (error) => this.trouble(error), this.node);
   }
 
@@ -44,8 +43,7 @@ export class Follow {
     this.remark(run);
     const still = { hover: () => {}, seek: () => {} };
     this.panels = run.measures.panels.filter((panel) => panel.small).map((panel) => new Panel(run, { ...panel, dashed: null }, still));
-    const key = el("ul", { class: "rs-armkey" }, ...run.arms.map((arm, i) => el("li", {}, el("span", { class: `rs-swatch rs-${ARM_NAMES[i]}`, "aria-hidden": "true" }), el("span", { text: arm.title }))));
-    this.plots.replaceChildren(key, ...this.panels.map((panel) => panel.node));
+    this.plots.replaceChildren(armKey(run.arms.map((arm) => arm.title)), ...this.panels.map((panel) => panel.node));
   }
 
   /** One turn; true while the run moves. */
@@ -54,7 +52,7 @@ export class Follow {
     const { id } = this;
     const news = await api.poll(id, -1, this.row);
     if (id !== this.id) return true;
-    if (!this.run.notes.length && news.step > 0) this.remark(await api.run(id)); // known once the photos are read
+    if (!this.run.notes.length && news.step > 0) this.remark(await api.run(id)); // known once the images are read
     this.row = news.row;
     this.series.add(news.metrics, news.keys);
     this.state(news);
@@ -66,18 +64,18 @@ export class Follow {
     return news.metrics.length >= 1500 || news.moving;
   }
 
-  /** What each recipe is trained on, and how the set was read. */
+  /** What each recipe is trained on, and how the dataset was read. */
   remark(run) {
     if (run.id !== this.id) return;
     this.run.notes = run.notes;
-    if (!run.notes.length) return; // nothing to unfold before the photos are read
-    const notes = el("ul", { class: "rs-setabout" }, ...run.notes.map((note) => el("li", { text: note })));
+    if (!run.notes.length) return; // nothing to unfold before the images are read
+    const notes = el("ul", { class: "rs-note" }, ...run.notes.map((note) => el("li", { text: note })));
     this.known.replaceChildren(fold("What it is trained on", notes));
   }
 
   state(news) {
     say(this.line, sentence(news));
-    this.trouble(news.failed ? { message: news.error ?? "Mending failed without a message." } : null);
+    this.trouble(news.failed ? { message: news.error ?? "Fine-tuning failed without a message." } : null);
     for (const [act, node] of Object.entries(this.buttons)) node.hidden = !news.acts.includes(act);
     if (news.usable && !this.uses.children.length) this.offer();
     if (!news.usable) this.uses.replaceChildren();
@@ -94,12 +92,7 @@ export class Follow {
     this.poll.again(300);
   }
 
-  watch() {
-    toLive(this.id);
-  }
-
   trouble(error) {
-    this.problem.hidden = !error;
-    say(this.problem, error?.message ?? "");
+    this.problem.say(error?.message);
   }
 }

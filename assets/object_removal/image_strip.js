@@ -1,4 +1,4 @@
-// The photos of a set as a strip, read in pages as one scrolls, and the visitor's own photo by button, drop or paste.
+// The images of a dataset as a strip, read in pages as one scrolls, and the visitor's own image by button, drop or paste.
 
 import { el, icon, reducedMotion, say } from "../common/dom.js";
 import * as api from "./api.js";
@@ -7,21 +7,21 @@ import { button } from "./fields.js";
 const PAGE = 24;
 const SIDE = 128;
 const AT_ONCE = 200; // the server sends no more in one reply
-const FAR = 2000; // a photo further on is shown without its place in the strip
+const FAR = 2000; // an image further on is shown without its place in the strip
 
 /** `on`: {choose(ref), upload(file), fail(sentence)}. */
-export class Photos {
+export class ImageStrip {
   constructor(on) {
     this.on = on;
-    this.list = el("ul", { class: "rs-thumbs", "aria-label": "Photos" });
+    this.list = el("ul", { class: "rs-thumbs", "aria-label": "Images" });
     this.place = el("p", { class: "rs-place" });
-    this.back = step("back", "Previous photo", () => this.step(-1));
-    this.forward = step("forward", "Next photo", () => this.step(1));
+    this.back = step("back", "Previous image", () => this.step(-1));
+    this.forward = step("forward", "Next image", () => this.step(1));
     this.file = el("input", { type: "file", accept: "image/*", class: "rs-unseen", tabindex: "-1", "aria-hidden": "true", onchange: () => this.picked() });
-    const own = button("Your photo", () => this.file.click());
-    own.title = "Choose a file, drop one on the photo, or paste one";
-    const end = el("div", { class: "rs-own" }, own, this.file);
-    this.node = el("div", { class: "rs-photos" }, this.back, this.list, this.forward, end, this.place);
+    const own = button("Your image", () => this.file.click());
+    own.title = "Choose a file, drop one on the image, or paste one";
+    const end = el("div", { class: "rs-upload" }, own, this.file);
+    this.node = el("div", { class: "rs-images" }, this.back, this.list, this.forward, end, this.place);
     this.list.addEventListener("scroll", () => this.near() && this.more());
     this.items = [];
     this.total = 0;
@@ -33,7 +33,7 @@ export class Photos {
     if (file) this.on.upload(file);
   }
 
-  /** Photos can be dropped on `node`, and pasted anywhere while it is on screen. */
+  /** Images can be dropped on `node`, and pasted anywhere while it is on screen. */
   welcome(node) {
     const offered = (event) => [...(event.dataTransfer?.types ?? [])].includes("Files");
     node.addEventListener("dragover", (event) => {
@@ -54,10 +54,10 @@ export class Photos {
     });
   }
 
-  async load(set) {
+  async load(dataset) {
     const turn = (this.turn = {});
-    Object.assign(this, { set, items: [], total: Infinity, reading: false });
-    this.list.replaceChildren(...Array.from({ length: 12 }, () => el("li", { class: "rs-thumb rs-bone" })));
+    Object.assign(this, { dataset, items: [], total: Infinity, reading: false });
+    this.list.replaceChildren(...Array.from({ length: 12 }, () => el("li", { class: "rs-thumb rs-placeholder" })));
     await this.more(turn);
   }
 
@@ -70,11 +70,11 @@ export class Photos {
     this.reading = true;
     let read = false;
     try {
-      const reply = await api.photos(this.set, this.items.length, count);
+      const reply = await api.images(this.dataset, this.items.length, count);
       if (turn !== this.turn) return;
       if (!this.items.length) this.list.replaceChildren();
       this.total = reply.photos.length ? reply.total : this.items.length;
-      for (const photo of reply.photos) this.add(photo);
+      for (const image of reply.photos) this.add(image);
       this.mark(this.chosen);
       read = true;
     } catch (error) {
@@ -85,21 +85,21 @@ export class Photos {
     if (read) await this.reach(turn);
   }
 
-  /** Read on until the shown photo is in the strip. */
+  /** Read on until the shown image is in the strip. */
   async reach(turn = this.turn) {
     const short = this.number + 1 - this.items.length;
     if (!this.items.length || short <= 0 || this.number >= FAR) return;
     await this.more(turn, Math.min(AT_ONCE, short + PAGE));
   }
 
-  add(photo) {
-    const image = el("img", { src: api.imageUrl(photo.ref, SIDE), alt: photo.alt || `Photo ${this.items.length + 1}`, loading: "lazy", draggable: "false" });
-    const press = el("button", { type: "button", class: "rs-thumb", "aria-pressed": "false", title: photo.classes.join(", "), onclick: () => this.on.choose(photo.ref) }, image);
-    this.items.push({ ref: photo.ref, press });
+  add({ ref, alt, classes }) {
+    const image = el("img", { src: api.imageUrl(ref, SIDE), alt: alt || `Image ${this.items.length + 1}`, loading: "lazy", draggable: "false" });
+    const press = el("button", { type: "button", class: "rs-thumb", "aria-pressed": "false", title: classes.join(", "), onclick: () => this.on.choose(ref) }, image);
+    this.items.push({ ref, press });
     this.list.append(el("li", {}, press));
   }
 
-  /** Mark the photo that is shown; it may come from elsewhere and be in no strip. */
+  /** Mark the image that is shown; it may come from elsewhere and be in no strip. */
   mark(ref) {
     this.chosen = ref;
     const at = this.at;
@@ -116,13 +116,13 @@ export class Photos {
     const [box, view] = [node.getBoundingClientRect(), this.list.getBoundingClientRect()];
     if (box.left >= view.left && box.right <= view.right) return;
     const left = box.left - view.left - view.width / 2;
-    const far = Math.abs(left) > 2 * view.width; // the photos passed on the way need not be drawn
+    const far = Math.abs(left) > 2 * view.width; // the images passed on the way need not be drawn
     this.list.scrollBy({ left, behavior: far || reducedMotion() ? "auto" : "smooth" });
   }
 
-  /** Place of the shown photo in the set, from 0; -1 if it is a visitor's own. */
+  /** Place of the shown image in the dataset, from 0; -1 if it is a visitor's own. */
   get number() {
-    const own = `${this.set}.`;
+    const own = `${this.dataset}.`;
     return this.chosen?.startsWith(own) ? Number(this.chosen.slice(own.length)) : -1;
   }
 

@@ -1,7 +1,7 @@
-// What stands under the photo while something is drawn: its name, a guess at it, the brush, and finding objects.
+// What stands under the image while something is drawn: its name, a guess at it, the brush, and finding objects.
 
 import { el, say } from "../common/dom.js";
-import { button, choose, percent, select, slider } from "./fields.js";
+import { button, choose, percent, select, slider, text } from "./fields.js";
 
 let count = 0;
 
@@ -11,35 +11,35 @@ export class Naming {
     this.on = on;
     count += 1;
     this.known = el("datalist", { id: `rs-classes-${count}` });
-    this.text = el("input", { class: "rs-input", type: "text", maxlength: 60, list: this.known.id, placeholder: "name of what goes", autocomplete: "off", "aria-label": "What is drawn" });
+    this.text = text("name of what goes", { maxlength: 60, list: this.known.id, spellcheck: null, "aria-label": "What is drawn" });
     this.text.addEventListener("change", () => this.name && on.drawn());
     this.guessButton = button("Name it", () => this.again());
     this.brush = slider("Brush", { value: 0.03, low: 0.01, high: 0.12, step: 0.005, words: (value) => percent(value), changed: on.radius });
     this.guesses = el("div", { class: "rs-guesses", hidden: true, role: "group", "aria-label": "It may be" });
     this.row = el("div", { class: "rs-drawing", hidden: true }, this.text, this.known, this.guessButton, button("Clear", on.clear), this.brush.node);
     this.detector = select(() => {});
-    this.detector.setAttribute("aria-label", "Finder of objects");
+    this.detector.setAttribute("aria-label", "Detector");
     this.find = button("Find objects", () => on.detect(this.detector.value));
     this.finding = el("div", { class: "rs-drawing", hidden: true }, this.find, this.detector);
-    this.node = el("div", { class: "rs-belowdrawn" }, this.finding, this.row, this.guesses);
+    this.node = el("div", { class: "rs-underdrawing" }, this.finding, this.row, this.guesses);
   }
 
   get name() {
     return this.text.value.trim();
   }
 
-  /** Detectors, for the photo that is shown too; the grey ones wait for something to be installed. */
-  detectors(list, photo) {
+  /** Detectors, shown for uploads; the grey ones need something installed. */
+  detectors(list, image) {
     const ready = list.filter((entry) => !entry.missing);
     this.ready = ready.length > 0;
     choose(this.detector, list.map((entry) => ({ ...entry, disabled: Boolean(entry.missing) })), ready[0]?.name);
     this.detector.hidden = list.length < 2;
-    this.finding.hidden = photo.source !== "upload" || !this.ready;
+    this.finding.hidden = image.source !== "upload" || !this.ready;
   }
 
-  photo(photo, classes = []) {
-    this.finding.hidden = photo.source !== "upload" || !this.ready;
-    const names = [...new Set([...photo.objects.map((object) => object.class), ...classes])];
+  image(image, classes = []) {
+    this.finding.hidden = image.source !== "upload" || !this.ready;
+    const names = [...new Set([...image.objects.map((object) => object.class), ...classes])];
     this.known.replaceChildren(...names.slice(0, 500).map((value) => el("option", { value })));
     this.forget();
   }

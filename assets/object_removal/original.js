@@ -1,6 +1,6 @@
-// The photo as it is: every object a button over its box, and tools to mark what has no box.
+// The image as it is: every object a button over its box, and tools to mark what has no box.
 
-import { el, say } from "../common/dom.js";
+import { el, onPoint, say } from "../common/dom.js";
 import { Draw } from "./draw.js";
 import { listed, percent, segments } from "./fields.js";
 import { Naming } from "./naming.js";
@@ -9,8 +9,8 @@ import { over, Stage } from "./stage.js";
 const CROWDED = 6; // with more boxes than this a label shows only where one points
 const WAYS = [["objects", "Objects"], ["box", "Box"], ["brush", "Brush"]];
 const HINTS = {
-  objects: "Press an object to take it out of the photo.",
-  none: "No object is marked in this photo. Draw a box around one, or paint over it.",
+  objects: "Press an object to take it out of the image.",
+  none: "No object is marked in this image. Draw a box around one, or paint over it.",
   box: "Drag a box around what is to go; several boxes go together.",
   brush: "Paint over what is to go.",
 };
@@ -23,42 +23,42 @@ export class Original {
     this.pen = new Draw({ drawn: () => this.drawn(), clear: () => this.clear() });
     this.stage = new Stage(this.layer, this.pen.canvas);
     this.hint = el("p", { class: "rs-hint" });
-    this.tools = segments("What pressing the photo does", WAYS, "objects", (tool) => this.use(tool));
+    this.tools = segments("What pressing the image does", WAYS, "objects", (tool) => this.use(tool));
     this.naming = new Naming({ ...on, around: () => this.pen.around, drawn: () => this.send(), clear: () => this.clear(), radius: (value) => { this.pen.radius = value; } });
     const head = el("header", {}, el("h3", { text: "Original" }), this.tools);
     const foot = el("div", { class: "rs-foot" }, this.hint, this.naming.node);
-    this.node = el("section", { class: "rs-side", "aria-label": "Original photo" }, head, this.stage.node, foot);
+    this.node = el("section", { class: "rs-side", "aria-label": "Original image" }, head, this.stage.node, foot);
   }
 
   get tool() {
     return this.tools.value;
   }
 
-  /** Another photo, or the same one with objects found in it; `url` of its picture. */
-  show(photo, url) {
-    const same = this.photo?.ref === photo.ref;
-    this.photo = photo;
+  /** Another image, or the same one with objects found in it, at `url`. */
+  show(image, url) {
+    const same = this.image?.ref === image.ref;
+    this.image = image;
     this.pressed = [];
-    this.stage.shape(photo.width, photo.height);
-    this.stage.show(url, photo.alt || "The photo");
+    this.stage.shape(image.width, image.height);
+    this.stage.show(url, image.alt || "The image");
     this.boxes();
-    this.naming.photo(photo, this.classes);
-    const tool = photo.objects.length ? "objects" : "box";
-    this.tools.querySelector("input[value=objects]").disabled = !photo.objects.length;
-    if (same && photo.objects.length === 0) return;
+    this.naming.image(image, this.classes);
+    const tool = image.objects.length ? "objects" : "box";
+    this.tools.querySelector("input[value=objects]").disabled = !image.objects.length;
+    if (same && image.objects.length === 0) return;
     this.tools.value = tool;
     this.use(tool);
   }
 
-  /** Class names of the set, offered for what is drawn. */
+  /** Class names of the dataset, offered for what is drawn. */
   know(classes) {
     this.classes = classes;
   }
 
   boxes() {
-    const many = this.photo.objects.reduce((sum, object) => sum + object.boxes.length, 0) > CROWDED;
+    const many = this.image.objects.reduce((sum, object) => sum + object.boxes.length, 0) > CROWDED;
     this.layer.classList.toggle("rs-crowded", many);
-    const placed = this.photo.objects.flatMap((object) => {
+    const placed = this.image.objects.flatMap((object) => {
       const largest = object.boxes.reduce((best, box) => (area(box) > area(best) ? box : best), object.boxes[0]);
       return object.boxes.map((box) => [box, this.box(object, box, box === largest)]);
     });
@@ -71,15 +71,12 @@ export class Original {
     const node = el("button", { type: "button", class: "rs-box", "aria-pressed": "false", ...(first ? {} : { tabindex: "-1", "aria-hidden": "true" }) });
     const more = first && object.problems.length ? el("span", { class: "rs-unseen", text: `. ${object.problems.join(" ")}` }) : null;
     node.append(el("span", { class: "rs-boxname" }, el("span", { text: object.class }), more));
-    node.classList.toggle("rs-low", box[1] < 0.07);
-    node.classList.toggle("rs-right", box[0] > 0.7);
+    node.classList.toggle("rs-namebelow", box[1] < 0.07);
+    node.classList.toggle("rs-nameleft", box[0] > 0.7);
     node.classList.toggle("rs-warns", object.problems.length > 0);
     node.dataset.class = object.class;
     node.addEventListener("click", () => this.on.remove({ classes: [object.class] }));
-    node.addEventListener("pointerenter", () => this.point(object));
-    node.addEventListener("pointerleave", () => this.point(null));
-    node.addEventListener("focus", () => this.point(object));
-    node.addEventListener("blur", () => this.point(null));
+    onPoint(node, (pointed) => this.point(pointed ? object : null));
     return over(node, box);
   }
 
@@ -88,7 +85,7 @@ export class Original {
     for (const node of this.layer.children) node.classList.toggle("rs-pointed", node.dataset.class === object?.class);
     if (!object) return this.rest();
     const along = object.removes.filter((name) => name !== object.class);
-    const parts = [`${object.class}: ${percent(object.share)} of the photo.`];
+    const parts = [`${object.class}: ${percent(object.share)} of the image.`];
     if (along.length) parts.push(`It hides ${listed(along)}, which ${along.length > 1 ? "go" : "goes"} with it.`);
     say(this.hint, [...parts, ...object.problems].join(" "));
     return this.hint.classList.toggle("rs-warning", object.problems.length > 0);
@@ -96,7 +93,7 @@ export class Original {
 
   rest() {
     this.hint.classList.remove("rs-warning");
-    say(this.hint, this.tool === "objects" || this.photo.objects.length ? HINTS[this.tool] : HINTS.none);
+    say(this.hint, this.tool === "objects" || this.image.objects.length ? HINTS[this.tool] : HINTS.none);
   }
 
   /** Mark what the shown removal took out. */

@@ -1,43 +1,43 @@
-// What models do in the background so that further questions are answered at once: reading a set's sentences.
+// Progress of what models do in the background so that later queries are answered at once: encoding a dataset's captions.
 
 import { el, say } from "../common/dom.js";
 import * as api from "./api.js";
 import { Poll } from "../common/poll.js";
 
 const BEFORE = "This answer came with the program.";
-const DONE = "All sentences are read: further questions are answered at once.";
+const DONE = "All captions are read: further queries are answered at once.";
 
 /** `titles`: a function from names of models to what they are called. The work goes on when nobody looks. */
 export class Reading {
   constructor(titles) {
     this.titles = titles;
-    this.said = el("p", { class: "rs-setabout", role: "status" });
-    this.bar = el("progress", { class: "rs-progress", max: 1, value: 0, "aria-label": "Sentences read so far" });
-    this.node = el("div", { class: "rs-behind", hidden: true }, this.said, this.bar);
+    this.said = el("p", { class: "rs-note", role: "status" });
+    this.bar = el("progress", { class: "rs-progress", max: 1, value: 0, "aria-label": "Captions read so far" });
+    this.node = el("div", { class: "rs-background", hidden: true }, this.said, this.bar);
     this.poll = new Poll(() => this.ask(), (error) => error && say(this.said, error.message), this.node);
   }
 
-  /** Have a set's sentences read by models, after an answer that needed none of it. */
-  begin(set, models) {
+  /** Have a dataset's captions read by models, after an answer that needed none of it. */
+  begin(dataset, models) {
     this.poll.stop();
-    Object.assign(this, { set, models, begun: false });
+    Object.assign(this, { dataset, models, begun: false });
     this.node.hidden = false;
     this.bar.hidden = false;
     this.bar.value = 0;
-    say(this.said, `${BEFORE} For further questions the models are loaded and read the sentences …`);
+    say(this.said, `${BEFORE} For further queries the models are loaded and read the captions …`);
     this.poll.start();
   }
 
-  /** Another question says itself how far its models are. */
+  /** Another query shows itself how far its models are. */
   rest() {
     this.poll.stop();
     this.node.hidden = true;
   }
 
   async ask() {
-    const all = this.begun ? await api.reading() : await api.read(this.set, this.models);
+    const all = this.begun ? await api.reading() : await api.read(this.dataset, this.models);
     this.begun = true;
-    const going = all.reading.filter((one) => one.set === this.set && this.models.includes(one.model));
+    const going = all.reading.filter((one) => one.set === this.dataset && this.models.includes(one.model));
     if (!going.length) this.end();
     else this.show(going);
     return true;
@@ -48,7 +48,7 @@ export class Reading {
     this.bar.value = Math.max(this.bar.value, 1 - left / this.models.length);
     const same = new Set(going.map((one) => one.message)).size === 1;
     const said = same ? `${this.titles(going.map((one) => one.model)).join(" and ")}: ${going[0].message}` : going.map((one) => `${this.titles([one.model])}: ${one.message}`).join("; ");
-    say(this.said, `${BEFORE} For further questions, in the background: ${said}.`);
+    say(this.said, `${BEFORE} For further queries, in the background: ${said}.`);
   }
 
   end() {

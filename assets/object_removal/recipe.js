@@ -1,7 +1,7 @@
-// What one arm of a mending is trained on: a card with the arm's colour.
+// What one arm of a fine-tuning run is trained on: a card with the arm's colour.
 
 import { el, say } from "../common/dom.js";
-import { button, field, number, select, slider } from "./fields.js";
+import { button, field, number, select, slider, text } from "./fields.js";
 import { ARM_NAMES } from "../common/palette.js";
 
 const ORIGINALS = [
@@ -10,9 +10,9 @@ const ORIGINALS = [
   { name: "none", title: "none" },
 ];
 const TEXTS = [
-  { name: "phrases", title: "Own, phrase deleted", sentence: "A removed object's noun phrase is deleted from the photo's own sentence." },
+  { name: "phrases", title: "Own, phrase deleted", sentence: "A removed object's noun phrase is deleted from the image's own caption." },
   { name: "prompts", title: "Prompts", sentence: "“A photo of” and the classes that stay, in one of 80 forms." },
-  { name: "captioner", title: "Captioner", sentence: "A captioner describes the filled photo." },
+  { name: "captioner", title: "Captioner", sentence: "A captioner describes the filled image." },
 ];
 const ALL = 1.01; // the slider's right end: as many as there are
 
@@ -34,17 +34,17 @@ export class Recipe {
     this.text = select(changed, this.texts, rest.text);
     this.fill = select(changed, fills, rest.fill);
     const words = (value) => (value > 1 ? "all there are" : `${value.toFixed(2)} for each original one`);
-    this.ratio = slider("Removed pairs of photo and sentence:", { value: ratio ?? ALL, low: 0.01, high: ALL, step: 0.01, words, changed });
+    this.ratio = slider("Removed pairs of image and caption:", { value: ratio ?? ALL, low: 0.01, high: ALL, step: 0.01, words, changed });
     this.each = number(rest.captions_each, 1, 5, 1, changed);
     this.edited = el("input", { type: "checkbox", checked: rest.only_edited, onchange: changed });
-    this.captioner = el("input", { class: "rs-input", type: "text", value: rest.captioner, placeholder: "folder or Hugging Face id", spellcheck: "false", onchange: changed });
+    this.captioner = text("folder or Hugging Face id", { value: rest.captioner, onchange: changed });
     this.captioning = field("Captioner", this.captioner);
-    this.about = el("p", { class: "rs-setabout" });
-    const check = el("label", { class: "rs-check" }, this.removed, el("span", { text: "Photos without an object" }));
-    this.more = el("div", { class: "rs-recipefields" }, field("Their sentences", this.text), field("Filled with", this.fill), field("Sentences each", this.each), this.captioning);
-    this.editing = el("label", { class: "rs-check" }, this.edited, el("span", { text: "Only sentences that named the object (our reading)" }));
+    this.about = el("p", { class: "rs-note" });
+    const check = el("label", { class: "rs-check" }, this.removed, el("span", { text: "Images without an object" }));
+    this.more = el("div", { class: "rs-recipefields" }, field("Their captions", this.text), field("Filled with", this.fill), field("Captions each", this.each), this.captioning);
+    this.editing = el("label", { class: "rs-check" }, this.edited, el("span", { text: "Only captions that named the object (our reading)" }));
     const head = el("header", {}, this.square, this.name, this.drop);
-    this.node = el("article", { class: "rs-recipe" }, head, field("Photos as they are", this.originals), check, this.more, this.editing, this.ratio.node, this.about);
+    this.node = el("article", { class: "rs-recipe" }, head, field("Images as they are", this.originals), check, this.more, this.editing, this.ratio.node, this.about);
     this.tell();
   }
 
@@ -56,15 +56,15 @@ export class Recipe {
   }
 
   tell() {
-    const text = this.texts.find((one) => one.name === this.text.value);
+    const source = this.texts.find((one) => one.name === this.text.value);
     const removed = this.removed.checked;
     this.captioning.hidden = this.text.value !== "captioner";
     this.editing.hidden = this.text.value !== "phrases";
     for (const control of [this.text, this.fill, this.each, this.edited, this.ratio.range]) control.disabled = !removed;
     const own = { all: "Originals", matched: "Some originals", none: "" }[this.originals.value];
-    this.title = [own, removed ? `${own ? "and" : "Only"} removed: ${(text?.title ?? "").toLowerCase()}` : ""].filter(Boolean).join(" ") || "Nothing";
+    this.title = [own, removed ? `${own ? "and" : "Only"} removed: ${(source?.title ?? "").toLowerCase()}` : ""].filter(Boolean).join(" ") || "Nothing";
     this.named([]);
-    say(this.about, !own && !removed ? "Nothing is left to train on: choose originals, removed photos or both." : removed ? (text?.sentence ?? "") : "Nothing is removed: the comparison that shows what removal teaches.");
+    say(this.about, !own && !removed ? "Nothing is left to train on: choose originals, removed images or both." : removed ? (source?.sentence ?? "") : "Nothing is removed: the comparison that shows what removal changes.");
   }
 
   /** The title, and in a few words what sets this recipe apart from others of the same title. */
@@ -72,7 +72,7 @@ export class Recipe {
     say(this.name, [this.title, ...apart].join(", "));
   }
 
-  /** What removed photos may differ in, in words. */
+  /** What removed images may differ in, in words. */
   get facts() {
     if (!this.removed.checked) return [];
     const share = this.ratio.value;
@@ -80,8 +80,8 @@ export class Recipe {
     return [
       `filled with ${this.fill.selectedOptions[0]?.text ?? ""}`,
       share > 1 ? "all pairs" : `${share.toFixed(2)} pairs for each original`,
-      each === 1 ? "one sentence each" : `${each} sentences each`,
-      this.edited.checked ? "edited sentences only" : "edited sentences first",
+      each === 1 ? "one caption each" : `${each} captions each`,
+      this.edited.checked ? "edited captions only" : "edited captions first",
     ];
   }
 

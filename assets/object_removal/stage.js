@@ -1,16 +1,16 @@
-// A photo on a stage of fixed height. What lies over the photo is placed in percent of it, so it needs no redraw.
+// An image on a stage of fixed height. What lies over the image is placed in percent of it, so it needs no redraw.
 
 import { el } from "../common/dom.js";
 
 export class Stage {
   constructor(...layers) {
-    this.image = el("img", { class: "rs-photo", alt: "", draggable: "false" });
+    this.image = el("img", { class: "rs-image", alt: "", draggable: "false" });
     this.frame = el("div", { class: "rs-frame" }, this.image, ...layers);
-    this.veil = el("p", { class: "rs-veil", hidden: true });
-    this.node = el("div", { class: "rs-stage" }, this.frame, this.veil);
+    this.note = el("p", { class: "rs-stagenote", hidden: true });
+    this.node = el("div", { class: "rs-stage" }, this.frame, this.note);
   }
 
-  /** `width`, `height` of the upright photo, in any unit. */
+  /** `width`, `height` of the upright image, in any unit. */
   shape(width, height) {
     this.ratio = width / height;
     this.frame.style.setProperty("--ratio", this.ratio.toFixed(5));
@@ -21,13 +21,13 @@ export class Stage {
     if (this.image.getAttribute("src") !== url) this.image.src = url;
   }
 
-  /** Radius of a brush as a share of the photo's width and of its height, from one of its longer side. */
+  /** Radius of a brush as a share of the image's width and of its height, from one of its longer side. */
   spread(radius) {
     return this.ratio >= 1 ? [radius, radius * this.ratio] : [radius / this.ratio, radius];
   }
 }
 
-/** Put a node over a box [x0, y0, x1, y1] of the photo, in fractions. */
+/** Put a node over a box [x0, y0, x1, y1] of the image, in fractions. */
 export function over(node, [x0, y0, x1, y1]) {
   const part = (value) => `${(value * 100).toFixed(3)}%`;
   Object.assign(node.style, { left: part(x0), top: part(y0), width: part(x1 - x0), height: part(y1 - y0) });

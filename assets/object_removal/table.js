@@ -1,21 +1,15 @@
-// The sentences as a file: one row per model, photo and rank.
+// The captions as a file: one row per model, image and rank.
 
-const HEAD = ["photo", "removed", "fill", "model", "for", "rank", "similarity", "verdict", "change", "sentence"];
+const HEAD = ["image", "removed", "fill", "model", "for", "rank", "similarity", "verdict", "change", "caption"];
 
-/** CSV of a reply to `ask`. */
-export function csv(reply) {
-  const rows = reply.models.flatMap((model) => ["removed", "original"].flatMap((side) => model[side].map((said, rank) => row(reply, model, side, said, rank))));
-  return [HEAD, ...rows].map((cells) => cells.map(cell).join(",")).join("\r\n");
+/** Rows of a reply to a query, the head first. */
+export function captionRows(reply) {
+  const rows = reply.models.flatMap((model) => ["removed", "original"].flatMap((side) => model[side].map((caption, rank) => row(reply, model, side, caption, rank))));
+  return [HEAD, ...rows];
 }
 
-function row(reply, model, side, said, rank) {
-  const change = side === "original" ? (model.left.includes(rank) ? "left" : "stayed") : (said.move ?? 0);
-  const about = side === "original" ? "original photo" : "filled photo";
-  return [reply.photo, reply.removed.join("; "), reply.fill_title, model.title, about, rank + 1, said.similarity, said.verdict, change, said.text];
-}
-
-/** Quoted where needed; a text that a spreadsheet would run as a formula gets a quote in front. */
-function cell(value) {
-  const text = typeof value === "string" && /^[=+\-@\t\r]/.test(value) ? `'${value}` : String(value);
-  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+function row(reply, model, side, caption, rank) {
+  const change = side === "original" ? (model.left.includes(rank) ? "left" : "stayed") : (caption.move ?? 0);
+  const about = side === "original" ? "original image" : "filled image";
+  return [reply.photo, reply.removed.join("; "), reply.fill_title, model.title, about, rank + 1, caption.similarity, caption.verdict, change, caption.text];
 }

@@ -1,5 +1,6 @@
-// A set that is being opened: what is read at the moment, how far it is, and a way to leave it.
+// A dataset that is being opened: what is read at the moment, how far it is, and a button to cancel.
 
+import { randomHex } from "../common/api.js";
 import { el, say } from "../common/dom.js";
 import * as api from "./api.js";
 import { button } from "./fields.js";
@@ -8,19 +9,19 @@ const EVERY = 500;
 
 export class Waiting {
   constructor() {
-    this.said = el("p", { class: "rs-setabout" });
+    this.said = el("p", { class: "rs-note" });
     this.bar = el("progress", { class: "rs-progress", max: 1, value: 0, "aria-label": "Read so far" });
     this.stop = button("Leave it", () => this.leave());
     this.node = el("div", { class: "rs-moving", hidden: true }, this.said, this.bar, this.stop);
   }
 
-  /** The server's reply once the set is read. */
+  /** The server's reply once the dataset is read. */
   async open(source, captions) {
-    this.ticket = ticket();
+    this.ticket = randomHex();
     this.node.hidden = false;
     this.stop.disabled = false;
     this.bar.value = 0;
-    say(this.said, "Opening the set …");
+    say(this.said, "Opening the dataset …");
     const follow = setInterval(() => this.look(), EVERY);
     try {
       return await api.open(source, captions, this.ticket);
@@ -46,8 +47,6 @@ export class Waiting {
   }
 
   give() {
-    return api.leave(this.ticket).catch(() => {}); // read in the meantime: the set opens
+    return api.leave(this.ticket).catch(() => {}); // read in the meantime: the dataset opens
   }
 }
-
-const ticket = () => [...crypto.getRandomValues(new Uint8Array(16))].map((byte) => byte.toString(16).padStart(2, "0")).join("");

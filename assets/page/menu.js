@@ -1,4 +1,4 @@
-// A menu of choices of which some are out of reach: they are grey, cannot be chosen, and say on demand what to install.
+// A menu of choices of which some are not installed: they are grey, cannot be chosen, and show on demand what to install.
 // A list box under a button that keeps the focus, so keys and screen readers know it (WAI-ARIA: select-only combobox).
 
 import { el, say } from "../common/dom.js";

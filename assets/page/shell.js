@@ -1,4 +1,4 @@
-// The sidebar's status line and buttons: they follow the run that is viewed. Live.js tells of every change of state.
+// The status line and buttons of the sidebar, which follow the run that is viewed; live.js reports every change of state.
 
 import { say } from "../common/dom.js";
 import { sentence } from "../live/status.js";

@@ -1,4 +1,4 @@
-// Whether the page is dark, and word when that changes. Gradio marks dark mode with a class on the body.
+// Whether the page is dark, and a callback when that changes. Gradio marks dark mode with a class on the body.
 
 export const isDark = () => document.body.classList.contains("dark") || document.documentElement.classList.contains("dark");
 

@@ -1,15 +1,19 @@
-"""The page's colours, for pictures made on the server: the same as ``assets/common/palette.js`` gives on a light
-page."""
+"""The page's colours for figures made on the server: those of ``assets/common/palette.js`` on a light page."""
 
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import dataclass
 
 import numpy as np
 
-# one per arm: blue, vermillion, green, purple (Okabe-Ito family, readable on white)
-ARM_COLOURS = ("#0b5fc0", "#b8450f", "#0a7355", "#8438a8")
+from explorer.settings import ASSETS
+
+_LIGHT, _, _ = (ASSETS / "common" / "tokens.css").read_text(encoding="utf-8").partition(".dark")
+_TOKENS = dict(re.findall(r"--rs-([a-z-]+): (#[0-9a-f]{6});", _LIGHT))
+# one per arm (Okabe-Ito family, readable on white)
+ARM_COLOURS = tuple(_TOKENS[name] for name in ("blue", "vermillion", "green", "purple"))
 MAX_HUES = 12
 GREY = "#969aa6"
 

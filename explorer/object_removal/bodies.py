@@ -25,7 +25,7 @@ from pydantic_core import PydanticCustomError
 from explorer.object_removal.datasets import DRAWN
 from explorer.server.http import RequestError
 from explorer.server.plain import parse, seen
-from trainers.config import MAX_LOSSES
+from trainers.config import MAX_ARMS
 from trainers.parameters import is_number
 
 FILL = "telea"
@@ -270,7 +270,7 @@ class Finetune(Body):
     dataset: Optional = Field("", alias="set")
     source: Optional = ""
     model: Text = REQUIRED
-    recipes: _list(Annotated[dict[str, Any], _needs("a list of objects")], MAX_LOSSES) = REQUIRED
+    recipes: _list(Annotated[dict[str, Any], _needs("a list of objects")], MAX_ARMS) = REQUIRED
     batch: _whole(1, _LARGEST) | None = None
     steps: _whole(1, _LARGEST) | None = None
     minutes: Number | None = None

@@ -10,13 +10,14 @@ from explorer.object_removal.service import Objects
 from explorer.page.blocks import Page
 from explorer.page.sidebar import opened, sidebar
 from explorer.page.tabs import TABS, TabContext
+from explorer.page.theme import stylesheets
 from explorer.server.api import add_api
 from explorer.server.runs import Runs
 from explorer.settings import Settings
 
-HEAD = """
+HEAD = f"""
 <meta name="viewport" content="width=device-width, initial-scale=1">
-<link rel="stylesheet" href="gradio_api/rankscope/assets/page/style.css">
+{stylesheets()}
 <script type="module" src="gradio_api/rankscope/assets/page/shell.js"></script>
 """
 

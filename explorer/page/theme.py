@@ -4,6 +4,12 @@ from __future__ import annotations
 
 import gradio as gr
 
+from explorer.settings import ASSETS
+
+# Gradio repeats these rules with a stronger selector, so that they win over its own; it drops container queries.
+STYLES = sorted((ASSETS / "page").glob("*.css"))
+
+_LINKED = ("common", "live", "object_removal", "runs")
 _SANS = ["system-ui", "-apple-system", "Segoe UI", "Roboto", "Helvetica Neue", "sans-serif"]
 _MONO = ["ui-monospace", "SFMono-Regular", "Menlo", "Consolas", "monospace"]
 
@@ -74,6 +80,12 @@ _SHAPE = {
     "shadow_drop": "none",
     "shadow_drop_lg": "none",
 }
+
+
+def stylesheets() -> str:
+    """Link elements for the sheets of all components: each is loaded as it stands, beside the script of its name."""
+    names = [path.relative_to(ASSETS) for folder in _LINKED for path in sorted((ASSETS / folder).glob("*.css"))]
+    return "\n".join(f'<link rel="stylesheet" href="gradio_api/rankscope/assets/{name.as_posix()}">' for name in names)
 
 
 def theme() -> gr.themes.Base:

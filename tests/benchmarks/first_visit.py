@@ -26,7 +26,7 @@ from tests.browser.conftest import FLAGS, chromium
 ROOT = Path(__file__).resolve().parents[2]
 PATIENCE = 180.0
 MARKS = ("picture", "filled", "answer", "whole")
-"""The photo is shown; so is the one without the object; both models' lists are there; they are of all sentences."""
+"""The image is shown; so is the one without the object; both models' lists are there; they are of all captions."""
 # looks at every frame, so that a mark is as true as the screen
 WATCH = """() => {
   const marks = (window.firstVisit = {}), start = performance.now();
@@ -34,14 +34,15 @@ WATCH = """() => {
   const look = () => {
     const host = document.querySelector(".rs-object");
     const mark = (name, is) => is && (marks[name] ??= (performance.now() - start) / 1000);
-    const cards = [...(host?.querySelectorAll(".rs-saycard") ?? [])];
-    const lists = cards.map((card) => card.querySelectorAll(".rs-saidlist:not(.rs-lefts) .rs-similarity").length);
+    const cards = [...(host?.querySelectorAll(".rs-captioncard") ?? [])];
+    const rows = ".rs-captionlist:not(.rs-before-removal) .rs-similarity";
+    const lists = cards.map((card) => card.querySelectorAll(rows).length);
     const answered = lists.length === 2 && lists.every((count) => count === 5);
-    const filled = host?.querySelector(".rs-comparing .rs-photo:not(.rs-before)");
-    mark("picture", shown(host?.querySelector(".rs-side .rs-photo")));
+    const filled = host?.querySelector(".rs-comparing .rs-image:not(.rs-before)");
+    mark("picture", shown(host?.querySelector(".rs-side .rs-image")));
     mark("filled", shown(filled) && filled.src.includes("/filled/"));
     mark("answer", answered);
-    const ofAll = cards.every((card) => card.textContent.includes("for the filled photo"));
+    const ofAll = cards.every((card) => card.textContent.includes("for the filled image"));
     mark("whole", answered && ofAll && marks.filled !== undefined);
     if (Object.keys(marks).length < 4) requestAnimationFrame(look);
   };

@@ -101,3 +101,17 @@ def place(page: Page, arm: int, point: int) -> tuple[float, float]:
     """Where a point is on a map, in pixels of the window."""
     x, y = page.evaluate("([arm, i]) => window.rankscope.debug.place(arm, i)", [arm, point])
     return x, y
+
+
+def lasso(page: Page) -> None:
+    """Draw a lasso around the whole first map."""
+    box = page.locator(".rs-plot").first.bounding_box()
+    assert box
+    left, top, right, bottom = box["x"] + 4, box["y"] + 4, box["x"] + box["width"] - 4, box["y"] + box["height"] - 4
+    page.keyboard.down("Shift")
+    page.mouse.move(left, top)
+    page.mouse.down()
+    for corner in ((right, top), (right, bottom), (left, bottom)):
+        page.mouse.move(*corner, steps=3)
+    page.mouse.up()
+    page.keyboard.up("Shift")

@@ -24,7 +24,7 @@ SHOTS = {
 
 _READ = r"""() => {
   const said = document.querySelector(".rs-object")?.innerText ?? "";
-  return /\.\d{3}/.test(said) && !/sentences read/.test(said);
+  return /\.\d{3}/.test(said) && !/captions read/.test(said);
 }"""
 
 
@@ -68,7 +68,7 @@ def _settle(page: Page) -> None:
 
 
 def _ask(page: Page, tab: str) -> None:
-    """Open the other tab and wait until every sentence is read."""
+    """Open the other tab and wait until every caption is read."""
     page.get_by_role("tab", name=tab).first.click()
     page.wait_for_function(_READ, timeout=180_000)
     page.wait_for_timeout(1500)

@@ -3,16 +3,31 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
 
 import pytest
 from playwright.sync_api import Browser, Page
 
 from tests.browser.conftest import Site
-from tests.browser.pages import PHONE, place, rest, state, until, visit
+from tests.browser.pages import PHONE, lasso, place, rest, state, until, visit
 
 
-def _painted(page: Page, arm: int) -> float:
-    return page.evaluate("(arm) => window.rankscope.debug.painted(arm)", arm)
+@pytest.fixture(scope="module")
+def opened(browser: Browser, site: Site) -> Iterator[Page]:
+    """One page for the tests that begin on the last frame with everything in view."""
+    with visit(browser, site, site.at(site.finished)) as page:
+        yield page
+
+
+@pytest.fixture
+def page(opened: Page) -> Page:
+    """That page at rest: whole maps, nothing chosen by hand, no filter, no lasso."""
+    opened.evaluate("(id) => window.rankscope.open(id)", state(opened)["run"])
+    until(opened, "s.k === 0 || s.playing")  # the run is opened anew and played from its start
+    rest(opened)
+    opened.mouse.move(0, 0)
+    until(opened, "s.hovered === null && s.zoom === 1 && s.lassoed === 0")
+    return opened
 
 
 def _lonely(page: Page) -> int:
@@ -54,25 +69,23 @@ def test_reduced_motion_shows_the_last_frame_at_once(browser: Browser, site: Sit
         assert not state(page)["moving"]
 
 
-def test_a_click_chooses_the_point_on_every_map_and_brings_its_neighbours(browser: Browser, site: Site) -> None:
-    with visit(browser, site, site.at(site.finished)) as page:
-        rest(page)
-        point = _lonely(page)
-        before = _ring(page, 1, point)
-        begin = time.perf_counter()
-        page.mouse.click(*place(page, 0, point))
-        until(page, "s.chosen === a && s.neighbours === a", point)
-        page.wait_for_function("() => document.querySelectorAll('.rs-row .rs-tile[data-severity]').length === 20")
-        assert time.perf_counter() - begin < 1
-        assert _ring(page, 1, point) > before  # the same image is ringed on the other map
-        tile = page.locator(".rs-row .rs-tile").first
-        assert "Rank 1" in (tile.get_attribute("aria-label") or "")
-        assert tile.locator(".rs-mark").text_content() in "✓≈~✕"
-        tile.hover()
-        until(page, "s.hovered !== null")
-        assert page.locator(".rs-tile.rs-same").count() >= 1
-        tile.click()
-        until(page, "s.chosen !== a", point)
+def test_a_click_chooses_the_point_on_every_map_and_brings_its_neighbours(page: Page) -> None:
+    point = _lonely(page)
+    before = _ring(page, 1, point)
+    begin = time.perf_counter()
+    page.mouse.click(*place(page, 0, point))
+    until(page, "s.chosen === a && s.neighbours === a", point)
+    page.wait_for_function("() => document.querySelectorAll('.rs-row .rs-tile[data-severity]').length === 20")
+    assert time.perf_counter() - begin < 1
+    assert _ring(page, 1, point) > before  # the same image is ringed on the other map
+    tile = page.locator(".rs-row .rs-tile").first
+    assert "Rank 1" in (tile.get_attribute("aria-label") or "")
+    assert tile.locator(".rs-mark").text_content() in "✓≈~✕"
+    tile.hover()
+    until(page, "s.hovered !== null")
+    assert page.locator(".rs-tile.rs-same").count() >= 1
+    tile.click()
+    until(page, "s.chosen !== a", point)
 
 
 def _ring(page: Page, arm: int, point: int) -> int:
@@ -88,116 +101,95 @@ def _ring(page: Page, arm: int, point: int) -> int:
     )
 
 
-def test_zoom_and_pan_are_linked_and_reset(browser: Browser, site: Site) -> None:
-    with visit(browser, site, site.at(site.finished)) as page:
-        rest(page)
-        apart = place(page, 1, 5)[0] - place(page, 1, 80)[0]
-        x, y = place(page, 0, 5)
-        page.mouse.move(x, y)
-        page.mouse.wheel(0, -600)
-        until(page, "s.zoom > 2")
-        zoom = state(page)["zoom"]
-        # the other map zooms by the same factor
-        assert place(page, 1, 5)[0] - place(page, 1, 80)[0] == pytest.approx(apart * zoom, rel=0.01)
-        assert place(page, 0, 5) == pytest.approx((x, y), abs=2)
-        page.mouse.down()
-        page.mouse.move(x + 40, y + 25, steps=4)
-        page.mouse.up()
-        assert place(page, 0, 5) == pytest.approx((x + 40, y + 25), abs=2)
-        page.mouse.dblclick(x, y)
-        until(page, "s.zoom === 1 && s.centre[0] === 0 && s.centre[1] === 0")
+def test_zoom_and_pan_are_linked_and_reset(page: Page) -> None:
+    apart = place(page, 1, 5)[0] - place(page, 1, 80)[0]
+    x, y = place(page, 0, 5)
+    page.mouse.move(x, y)
+    page.mouse.wheel(0, -600)
+    until(page, "s.zoom > 2")
+    zoom = state(page)["zoom"]
+    # the other map zooms by the same factor
+    assert place(page, 1, 5)[0] - place(page, 1, 80)[0] == pytest.approx(apart * zoom, rel=0.01)
+    assert place(page, 0, 5) == pytest.approx((x, y), abs=2)
+    page.mouse.down()
+    page.mouse.move(x + 40, y + 25, steps=4)
+    page.mouse.up()
+    assert place(page, 0, 5) == pytest.approx((x + 40, y + 25), abs=2)
+    page.mouse.dblclick(x, y)
+    until(page, "s.zoom === 1 && s.centre[0] === 0 && s.centre[1] === 0")
 
 
-def test_a_zoomed_map_shows_images_instead_of_dots(browser: Browser, site: Site) -> None:
-    with visit(browser, site, site.at(site.finished)) as page:
-        rest(page)
-        images = page.locator(".rs-plot").first.locator(".rs-sprite:visible")
-        assert images.count() == 0
-        page.mouse.move(*place(page, 0, _lonely(page)))
-        for _ in range(4):
-            page.mouse.wheel(0, -800)
-        until(page, "s.zoom > 20")
-        images.first.wait_for()
-        assert images.count() <= 40
-        page.get_by_role("button", name="Show everything").click()
-        page.wait_for_function("() => !document.querySelector('.rs-sprite:not([hidden])')")
+def test_a_zoomed_map_shows_images_instead_of_dots(page: Page) -> None:
+    images = page.locator(".rs-plot").first.locator(".rs-sprite:visible")
+    assert images.count() == 0
+    page.mouse.move(*place(page, 0, _lonely(page)))
+    for _ in range(4):
+        page.mouse.wheel(0, -800)
+    until(page, "s.zoom > 20")
+    images.first.wait_for()
+    assert images.count() <= 40
+    page.get_by_role("button", name="Show everything").click()
+    page.wait_for_function("() => !document.querySelector('.rs-sprite:not([hidden])')")
 
 
-def test_hover_shows_the_image_and_its_classes(browser: Browser, site: Site) -> None:
-    with visit(browser, site, site.at(site.finished)) as page:
-        rest(page)
-        point = _lonely(page)
-        page.mouse.move(*place(page, 0, point))
-        until(page, "s.hovered === a", point)
-        card = page.locator(".rs-hover")
-        assert card.is_visible()
-        assert f"product {point % 24}" in (card.text_content() or "")
+def test_hover_shows_the_image_and_its_classes(page: Page) -> None:
+    point = _lonely(page)
+    page.mouse.move(*place(page, 0, point))
+    until(page, "s.hovered === a", point)
+    card = page.locator(".rs-hover")
+    assert card.is_visible()
+    assert f"product {point % 24}" in (card.text_content() or "")
 
 
-def test_the_maps_can_be_walked_with_the_keyboard(browser: Browser, site: Site) -> None:
-    with visit(browser, site, site.at(site.finished)) as page:
-        rest(page)
-        page.locator(".rs-plot").nth(1).focus()
-        chosen = state(page)["chosen"]
-        for key in ("ArrowLeft", "ArrowUp", "ArrowRight", "ArrowDown"):  # at an edge some lead nowhere
-            page.keyboard.press(key)
-            hovered = state(page)["hovered"]
-            if hovered not in (None, chosen):
-                break
-        assert hovered not in (None, chosen)
-        assert f"Image {hovered + 1}" in (page.locator("[aria-live=polite].rs-unseen").text_content() or "")
-        page.keyboard.press("Enter")
-        until(page, "s.chosen === a", hovered)
-        page.keyboard.press("Escape")
-        until(page, "s.chosen === null && s.hovered === null")
-        page.keyboard.press("+")
-        until(page, "s.zoom > 1")
-        page.keyboard.press("0")
-        until(page, "s.zoom === 1")
+def test_the_maps_can_be_walked_with_the_keyboard(page: Page) -> None:
+    page.locator(".rs-plot").nth(1).focus()
+    chosen = state(page)["chosen"]
+    for key in ("ArrowLeft", "ArrowUp", "ArrowRight", "ArrowDown"):  # at an edge some lead nowhere
+        page.keyboard.press(key)
+        hovered = state(page)["hovered"]
+        if hovered not in (None, chosen):
+            break
+    assert hovered not in (None, chosen)
+    assert f"Image {hovered + 1}" in (page.locator("[aria-live=polite].rs-unseen").text_content() or "")
+    page.keyboard.press("Enter")
+    until(page, "s.chosen === a", hovered)
+    page.keyboard.press("Escape")
+    until(page, "s.chosen === null && s.hovered === null")
+    page.keyboard.press("+")
+    until(page, "s.zoom > 1")
+    page.keyboard.press("0")
+    until(page, "s.zoom === 1")
 
 
-def test_a_lasso_collects_images_and_saves_their_ids(browser: Browser, site: Site) -> None:
-    with visit(browser, site, site.at(site.finished)) as page:
-        rest(page)
-        box = page.locator(".rs-plot").first.bounding_box()
-        assert box
-        left, top, right, bottom = box["x"] + 4, box["y"] + 4, box["x"] + box["width"] - 4, box["y"] + box["height"] - 4
-        page.keyboard.down("Shift")
-        page.mouse.move(left, top)
-        page.mouse.down()
-        for corner in ((right, top), (right, bottom), (left, bottom)):
-            page.mouse.move(*corner, steps=3)
-        page.mouse.up()
-        page.keyboard.up("Shift")
-        until(page, "s.lassoed === 600")
-        assert "600 images" in (page.get_by_role("heading", name="in the lasso").text_content() or "")
-        with page.expect_download() as saved:
-            page.get_by_role("button", name="Download ids").click()
-        lines = saved.value.path().read_text().splitlines()
-        assert lines[0] == "point,product,kind,aisle"
-        assert lines[1] == "0,product 0,kind 0,aisle 0"
-        assert len(lines) == 601
-        page.get_by_role("button", name="Clear").click()
-        until(page, "s.lassoed === 0")
+def test_a_lasso_collects_images_and_saves_their_ids(page: Page) -> None:
+    lasso(page)
+    until(page, "s.lassoed === 600")
+    assert "600 images" in (page.get_by_role("heading", name="in the lasso").text_content() or "")
+    with page.expect_download() as saved:
+        page.get_by_role("button", name="Download ids").click()
+    lines = saved.value.path().read_text().splitlines()
+    assert lines[0] == "point,product,kind,aisle"
+    assert lines[1] == "0,product 0,kind 0,aisle 0"
+    assert len(lines) == 601
+    page.get_by_role("button", name="Clear").click()
+    until(page, "s.lassoed === 0")
 
 
-def test_levels_colour_and_classes_filter(browser: Browser, site: Site) -> None:
-    with visit(browser, site, site.at(site.finished)) as page:
-        rest(page)
-        page.get_by_role("button", name="aisle", exact=True).click()
-        until(page, "s.level === 2")
-        whole = _loud(page)
-        aisle = page.locator(".rs-classes button", has_text="aisle 1")
-        assert "200" in (aisle.text_content() or "")
-        aisle.click()
-        assert page.locator('.rs-classes [aria-pressed="true"]').count() == 1
-        assert _loud(page) < whole / 2
-        aisle.click()
-        assert _loud(page) == whole
-        page.get_by_role("button", name="product", exact=True).click()
-        page.get_by_role("button", name="+12 more").click()
-        page.get_by_role("searchbox", name="Find a class").fill("23")
-        assert page.locator(".rs-classes button").count() == 1
+def test_levels_colour_and_classes_filter(page: Page) -> None:
+    page.get_by_role("button", name="aisle", exact=True).click()
+    until(page, "s.level === 2")
+    whole = _loud(page)
+    aisle = page.locator(".rs-classes button", has_text="aisle 1")
+    assert "200" in (aisle.text_content() or "")
+    aisle.click()
+    assert page.locator('.rs-classes [aria-pressed="true"]').count() == 1
+    assert _loud(page) < whole / 2
+    aisle.click()
+    assert _loud(page) == whole
+    page.get_by_role("button", name="product", exact=True).click()
+    page.get_by_role("button", name="+12 more").click()
+    page.get_by_role("searchbox", name="Find a class").fill("23")
+    assert page.locator(".rs-classes button").count() == 1
 
 
 def _loud(page: Page) -> float:
@@ -242,10 +234,10 @@ def test_thumbnails_of_the_last_sheet_are_cut_at_its_own_rows(browser: Browser, 
     with visit(browser, site, site.at(site.finished)) as page:
         script = """async (ids) => {
           const base = "gradio_api/rankscope";
-          const { picture } = await import(`${location.origin}/${base}/assets/common/thumbnails.js`);
+          const { thumbnail } = await import(`${location.origin}/${base}/assets/common/thumbnails.js`);
           const id = new URL(location.href).searchParams.get("run");
           const run = await (await fetch(`${base}/run/${id}`)).json();
-          const cut = (i) => picture(document.createElement("span"), run, i).style;
+          const cut = (i) => thumbnail(document.createElement("span"), run, i).style;
           const shown = ids.map((i) => [cut(i).backgroundImage, parseFloat(cut(i).backgroundPosition.split(" ")[1])]);
           return [run.points, run.columns, shown];
         }"""

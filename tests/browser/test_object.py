@@ -1,4 +1,4 @@
-"""The tab "Remove an object" in a real browser: pressing, drawing, uploading, comparing, measuring, mending."""
+"""The tab "Remove an object" in a real browser: pressing, drawing, uploading, benchmark, fine-tuning."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from explorer.object_removal.bodies import FILL, K
 from explorer.object_removal.first import CHOSEN, TAKEN
 from explorer.object_removal.recorded import RECORD
 from tests.browser.conftest import Site
+from tests.browser.image_folder import HOSTILE, jpeg, write_dataset
 from tests.browser.pages import PHONE, WIDE, visit
-from tests.browser.photo_folder import HOSTILE, jpeg, write_photos
-from tests.browser.test_access import _findings
+from tests.browser.test_access import _findings, darken
 from trainers.config import RunConfig
 
-FIRST = 60_000  # ms; the models are loaded and read the first sentences
+FIRST = 60_000  # ms; the models are loaded and read the first captions
 
 
 @contextlib.contextmanager
@@ -30,29 +30,60 @@ def tab(browser: Browser, site: Site, size: tuple[int, int] = WIDE, **more: obje
     theme = f"&__theme={more.get('scheme', 'light')}"
     with visit(browser, site, site.at(site.finished, theme), size=size, **more) as page:  # type: ignore[arg-type]
         page.get_by_role("tab", name="Remove an object").click()
-        expect(page.locator(".rs-said .rs-words").first).to_be_visible(timeout=FIRST)
+        expect(page.locator(".rs-caption .rs-words").first).to_be_visible(timeout=FIRST)
         yield page
 
 
 def original(page: Page) -> Locator:
-    return page.get_by_role("region", name="Original photo")
+    return page.get_by_role("region", name="Original image")
 
 
 def filled(page: Page) -> Locator:
-    return page.get_by_role("region", name="Photo without the object")
+    return page.get_by_role("region", name="Image without the object")
 
 
 def open_folder(page: Page, folder: Path) -> None:
-    page.get_by_text("Open another set, add a model").click()
+    page.get_by_text("Open another dataset, add a model").click()
     page.get_by_label("Hugging Face id or folder").fill(str(folder))
     page.get_by_role("button", name="Open", exact=True).click()
-    expect(page.locator(".rs-settings [role=status]")).to_contain_text("photos", timeout=20_000)
+    expect(page.locator(".rs-settings [role=status]")).to_contain_text("images", timeout=20_000)
     expect(filled(page).locator("h3")).to_have_text("Without the frisbee")
-    expect(page.locator(".rs-said .rs-words").first).to_be_visible(timeout=20_000)
+    expect(page.locator(".rs-caption .rs-words").first).to_be_visible(timeout=20_000)
+
+
+@pytest.fixture(scope="module")
+def opened(browser: Browser, site: Site) -> Iterator[Page]:
+    """One page for tests that do not depend on what stands in it at first."""
+    with tab(browser, site) as page:
+        yield page
+
+
+@pytest.fixture(scope="module")
+def folder_page(browser: Browser, site: Site, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]:
+    """One page with a small dataset open."""
+    with tab(browser, site) as page:
+        open_folder(page, write_dataset(tmp_path_factory.mktemp("images") / "images"))
+        yield page
+
+
+@pytest.fixture
+def folder(folder_page: Page) -> Page:
+    """That page as it was when the dataset was opened: the first image, the same object removed."""
+    page = folder_page
+    image = original(page).locator(".rs-image")
+    for at in (1, 0):
+        before = image.get_attribute("src") or ""
+        page.locator(".rs-thumbs button").nth(at).click()
+        expect(image).not_to_have_attribute("src", before)
+    page.get_by_text("for the image without it", exact=True).click()
+    expect(filled(page).locator("h3")).to_have_text("Without the frisbee")
+    expect(filled(page)).not_to_have_attribute("aria-busy", "true")
+    expect(page.locator(".rs-captions")).to_have_attribute("aria-busy", "false")
+    return page
 
 
 def drag(page: Page, canvas: Locator, ends: tuple[float, float, float, float]) -> None:
-    """Draw from one point of the photo to another, in fractions of it."""
+    """Draw from one point of the image to another, in fractions of it."""
     canvas.scroll_into_view_if_needed()
     box = canvas.bounding_box()
     assert box is not None
@@ -70,22 +101,22 @@ def loaded(image: Locator) -> None:
 
 def test_the_tab_opens_with_something_already_removed(browser: Browser, site: Site) -> None:
     with tab(browser, site) as page:
-        expect(page.locator(".rs-saycard")).to_have_count(2)
-        for card in page.locator(".rs-saycard").all():
-            expect(card.locator(".rs-saidlist").first.locator(".rs-said")).to_have_count(5)
+        expect(page.locator(".rs-captioncard")).to_have_count(2)
+        for card in page.locator(".rs-captioncard").all():
+            expect(card.locator(".rs-captionlist").first.locator(".rs-caption")).to_have_count(5)
         expect(filled(page).locator("h3")).to_have_text(re.compile("^Without the [a-z]"))
         expect(filled(page).locator("header")).to_contain_text("% of the image filled")
         expect(original(page).locator(".rs-box[aria-pressed=true]").first).to_be_visible()
         expect(page.locator(".rs-place")).to_have_text("92 of 1,000")
         expect(page.locator(".rs-thumbs button[aria-pressed=true]")).to_be_in_viewport()
-        loaded(original(page).locator(".rs-photo"))
-        loaded(filled(page).locator(".rs-photo").first)
-        tops = [card.locator(".rs-said").nth(3).bounding_box() for card in page.locator(".rs-saycard").all()]
+        loaded(original(page).locator(".rs-image"))
+        loaded(filled(page).locator(".rs-image").first)
+        tops = [card.locator(".rs-caption").nth(3).bounding_box() for card in page.locator(".rs-captioncard").all()]
         assert tops[0] and tops[1] and abs(tops[0]["y"] - tops[1]["y"]) < 1  # same rank, same row
 
 
 def test_the_recorded_answer_is_what_the_models_say(browser: Browser, site: Site) -> None:
-    """The page's first answer once more, by the models themselves over all sentences."""
+    """The page's first answer once more, by the models themselves over all captions."""
     with tab(browser, site) as page:
         place = f"{site.url}/gradio_api/rankscope/objects"
         first = page.request.get(f"{place}/start").json()["first"]
@@ -122,14 +153,14 @@ def test_the_first_answer_says_what_goes_on_behind_it(browser: Browser, site: Si
         page.route("**/objects/reading", told)
         page.route("**/objects/ask", answered)
         page.get_by_role("tab", name="Remove an object").click()
-        line, bar = page.locator(".rs-behind [role=status]"), page.locator(".rs-behind progress")
+        line, bar = page.locator(".rs-background [role=status]"), page.locator(".rs-background progress")
         expect(line).to_contain_text(
             "Tiny CLIP and Tiny CLIP, fine-tuned: reading sentences: 512 of 20,000", timeout=FIRST
         )
         expect(bar).to_have_js_property("value", 0.25)
         expect(line).to_contain_text("background: Tiny CLIP: reading sentences", timeout=FIRST)
         expect(bar).to_have_js_property("value", 0.75)
-        expect(line).to_contain_text("All sentences are read")
+        expect(line).to_contain_text("All captions are read")
         expect(bar).to_be_hidden()
         assert _findings(page, "#object-view") == []
 
@@ -142,7 +173,7 @@ def test_a_set_that_takes_long_says_so_and_can_be_left(browser: Browser, site: S
         page.route("**/objects/open", lambda route: held.append(route))
         page.route(re.compile(r"/objects/open/[0-9a-f]{32}$"), lambda route: route.fulfill(json=state))
         page.route(re.compile(r"/objects/open/[0-9a-f]{32}/leave$"), lambda route: route.fulfill(json={}))
-        page.get_by_text("Open another set, add a model").click()
+        page.get_by_text("Open another dataset, add a model").click()
         page.get_by_label("Hugging Face id or folder").fill("somebody/photos")
         page.get_by_role("button", name="Open", exact=True).click()
         line = page.locator(".rs-folds .rs-moving")
@@ -159,33 +190,32 @@ def test_a_set_that_takes_long_says_so_and_can_be_left(browser: Browser, site: S
     assert left
 
 
-def test_pressing_an_object_takes_it_out(browser: Browser, site: Site, tmp_path: Path) -> None:
-    with tab(browser, site) as page:
-        open_folder(page, write_photos(tmp_path / "photos"))
-        before = filled(page).locator(".rs-photo").first.get_attribute("src")
-        dog = original(page).get_by_role("button", name="dog")
-        dog.hover()
-        expect(original(page).locator(".rs-hint")).to_contain_text("of the photo")
-        dog.click()
-        expect(filled(page).locator("h3")).to_have_text("Without the dog")
-        expect(dog).to_have_attribute("aria-pressed", "true")
-        expect(filled(page).locator("header")).to_contain_text("16 % of the image filled")
-        expect(filled(page).locator(".rs-photo").first).not_to_have_attribute("src", before or "")
-        expect(page.locator(".rs-saycard .rs-gone").first).to_contain_text("dog")
-        page.get_by_text("for the original", exact=True).click()
-        expect(page.locator(".rs-saycard .rs-saidlist:not(.rs-lefts) .rs-gone")).to_have_count(0)
-        expect(page.locator(".rs-saycard header").first).to_contain_text("for the original photo")
+def test_pressing_an_object_takes_it_out(folder: Page) -> None:
+    page = folder
+    before = filled(page).locator(".rs-image").first.get_attribute("src")
+    dog = original(page).get_by_role("button", name="dog")
+    dog.hover()
+    expect(original(page).locator(".rs-hint")).to_contain_text("of the image")
+    dog.click()
+    expect(filled(page).locator("h3")).to_have_text("Without the dog")
+    expect(dog).to_have_attribute("aria-pressed", "true")
+    expect(filled(page).locator("header")).to_contain_text("16 % of the image filled")
+    expect(filled(page).locator(".rs-image").first).not_to_have_attribute("src", before or "")
+    expect(page.locator(".rs-captioncard .rs-removed").first).to_contain_text("dog")
+    page.get_by_text("for the original", exact=True).click()
+    expect(page.locator(".rs-captioncard .rs-captionlist:not(.rs-before-removal) .rs-removed")).to_have_count(0)
+    expect(page.locator(".rs-captioncard header").first).to_contain_text("for the original image")
 
 
-def test_the_name_of_an_object_is_pressed_like_its_box(browser: Browser, site: Site) -> None:
-    with tab(browser, site) as page:
-        name = original(page).locator(".rs-box:not([aria-pressed=true]) .rs-boxname").first
-        told = name.inner_text()
-        name.click()
-        expect(filled(page).locator("h3")).to_have_text(f"Without the {told}")
+def test_the_name_of_an_object_is_pressed_like_its_box(opened: Page) -> None:
+    page = opened
+    name = original(page).locator(".rs-box:not([aria-pressed=true]) .rs-boxname").first
+    told = name.inner_text()
+    name.click()
+    expect(filled(page).locator("h3")).to_have_text(f"Without the {told}")
 
 
-def test_the_picture_does_not_wait_for_sentences_that_are_still_read(browser: Browser, site: Site) -> None:
+def test_the_image_does_not_wait_for_captions_that_are_still_read(browser: Browser, site: Site) -> None:
     late = {"waiting": {"message": "loading the model", "fraction": 0.25}, "original": [], "removed": []}
     held = []
 
@@ -198,74 +228,71 @@ def test_the_picture_does_not_wait_for_sentences_that_are_still_read(browser: Br
 
     with tab(browser, site) as page:
         page.route("**/objects/ask", told)
-        before = filled(page).locator(".rs-photo").first.get_attribute("src")
+        before = filled(page).locator(".rs-image").first.get_attribute("src")
         original(page).locator(".rs-box:not([aria-pressed=true])").first.click()
-        page.wait_for_function("() => document.querySelectorAll('.rs-saycard .rs-boneline').length === 10")
-        heights = [bone.bounding_box()["height"] for bone in page.locator(".rs-said:has(.rs-boneline)").all()]
+        page.wait_for_function("() => document.querySelectorAll('.rs-captioncard .rs-placeholderline').length === 10")
+        heights = [bone.bounding_box()["height"] for bone in page.locator(".rs-caption:has(.rs-placeholderline)").all()]
         assert min(heights) > 20, "each line of what is to come has its place"
-        assert "loading the model, 25 %" in page.locator(".rs-saycard header").first.inner_text()
-        assert page.locator(".rs-saidlist .rs-words:visible").count() == 0, "those were about another picture"
+        assert "loading the model, 25 %" in page.locator(".rs-captioncard header").first.inner_text()
+        assert page.locator(".rs-captionlist .rs-words:visible").count() == 0, "those were about another picture"
         expect(filled(page).locator("h3")).to_have_text(f"Without the {held[0]}")
         expect(filled(page).locator("header")).to_contain_text("of the image filled")
-        expect(filled(page).locator(".rs-photo").first).not_to_have_attribute("src", before or "")
-        expect(page.locator(".rs-saycard header").first).to_contain_text("for the filled photo", timeout=FIRST)
-        expect(page.locator(".rs-boneline")).to_have_count(0)
+        expect(filled(page).locator(".rs-image").first).not_to_have_attribute("src", before or "")
+        expect(page.locator(".rs-captioncard header").first).to_contain_text("for the filled image", timeout=FIRST)
+        expect(page.locator(".rs-placeholderline")).to_have_count(0)
 
 
-def test_hostile_sentences_stay_text(browser: Browser, site: Site, tmp_path: Path) -> None:
-    with tab(browser, site) as page:
-        open_folder(page, write_photos(tmp_path / "photos"))
-        line = page.locator(".rs-saidlist:not(.rs-lefts) .rs-words", has_text="onerror").first
-        line.locator(".rs-unseen").evaluate_all("(nodes) => nodes.forEach((node) => node.remove())")
-        assert line.text_content() == HOSTILE
-        assert page.locator(".rs-words img, .rs-words b").count() == 0
-        assert page.evaluate("window.hacked") is None
+def test_hostile_captions_stay_text(folder: Page) -> None:
+    page = folder
+    line = page.locator(".rs-captionlist:not(.rs-before-removal) .rs-words", has_text="onerror").first
+    line.locator(".rs-unseen").evaluate_all("(nodes) => nodes.forEach((node) => node.remove())")
+    assert line.text_content() == HOSTILE
+    assert page.locator(".rs-words img, .rs-words b").count() == 0
+    assert page.evaluate("window.hacked") is None
 
 
-def test_everything_by_key(browser: Browser, site: Site, tmp_path: Path) -> None:
-    with tab(browser, site) as page:
-        open_folder(page, write_photos(tmp_path / "photos"))
-        original(page).get_by_role("button", name="dog").focus()
-        page.keyboard.press("Enter")
-        expect(filled(page).locator("h3")).to_have_text("Without the dog")
-        slider = filled(page).get_by_role("slider")
-        expect(filled(page)).not_to_have_attribute("aria-busy", "true")
-        slider.focus()
-        page.keyboard.press("ArrowRight")
-        expect(slider).to_have_attribute("aria-valuetext", "1 % original")
-        page.keyboard.press("End")
-        expect(filled(page).get_by_role("button", name="Show the original")).to_have_attribute("aria-pressed", "true")
-        original(page).locator(".rs-segments input:checked").focus()
-        page.keyboard.press("ArrowRight")
-        original(page).get_by_label("What is drawn").fill("frisbee")
-        original(page).get_by_role("application").focus()
-        for key in ("ArrowRight", "Shift+ArrowDown", "Enter"):
-            page.keyboard.press(key)
-        expect(filled(page).locator("h3")).to_have_text("Without the frisbee")
+def test_everything_by_key(folder: Page) -> None:
+    page = folder
+    original(page).get_by_role("button", name="dog").focus()
+    page.keyboard.press("Enter")
+    expect(filled(page).locator("h3")).to_have_text("Without the dog")
+    slider = filled(page).get_by_role("slider")
+    expect(filled(page)).not_to_have_attribute("aria-busy", "true")
+    slider.focus()
+    page.keyboard.press("ArrowRight")
+    expect(slider).to_have_attribute("aria-valuetext", "1 % original")
+    page.keyboard.press("End")
+    expect(filled(page).get_by_role("button", name="Show the original")).to_have_attribute("aria-pressed", "true")
+    original(page).locator(".rs-segments input:checked").focus()
+    page.keyboard.press("ArrowRight")
+    original(page).get_by_label("What is drawn").fill("frisbee")
+    original(page).get_by_role("application").focus()
+    for key in ("ArrowRight", "Shift+ArrowDown", "Enter"):
+        page.keyboard.press(key)
+    expect(filled(page).locator("h3")).to_have_text("Without the frisbee")
 
 
-def test_brush_and_box(browser: Browser, site: Site, tmp_path: Path) -> None:
-    with tab(browser, site) as page:
-        open_folder(page, write_photos(tmp_path / "photos"))
-        canvas = original(page).get_by_role("application")
-        original(page).get_by_text("Brush", exact=True).first.click()
-        original(page).get_by_label("What is drawn").fill("cat")
-        drag(page, canvas, (0.2, 0.5, 0.5, 0.8))
-        expect(filled(page).locator("h3")).to_have_text("Without the cat")
-        brushed = filled(page).locator(".rs-sideabout").text_content()
-        original(page).get_by_role("button", name="Clear").click()
-        original(page).get_by_text("Box", exact=True).click()
-        drag(page, canvas, (0.1, 0.3, 0.6, 0.9))  # named by the model itself
-        expect(original(page).locator(".rs-guess")).to_have_count(5, timeout=FIRST)
-        expect(filled(page).locator(".rs-sideabout")).not_to_have_text(brushed or "")
-        expect(filled(page).locator(".rs-sideabout")).to_contain_text(re.compile(r"^3[01] % of the image filled"))
-        guess = original(page).locator(".rs-guess").nth(2)
-        guess.click()
-        name = guess.locator("span").first.text_content()
-        expect(filled(page).locator("h3")).to_contain_text(f"Without the {name}")
+def test_brush_and_box(folder: Page) -> None:
+    page = folder
+    canvas = original(page).get_by_role("application")
+    original(page).get_by_text("Brush", exact=True).first.click()
+    original(page).get_by_label("What is drawn").fill("cat")
+    drag(page, canvas, (0.2, 0.5, 0.5, 0.8))
+    expect(filled(page).locator("h3")).to_have_text("Without the cat")
+    brushed = filled(page).locator(".rs-sideabout").text_content()
+    original(page).get_by_role("button", name="Clear").click()
+    original(page).get_by_text("Box", exact=True).click()
+    drag(page, canvas, (0.1, 0.3, 0.6, 0.9))  # named by the model itself
+    expect(original(page).locator(".rs-guess")).to_have_count(5, timeout=FIRST)
+    expect(filled(page).locator(".rs-sideabout")).not_to_have_text(brushed or "")
+    expect(filled(page).locator(".rs-sideabout")).to_contain_text(re.compile(r"^3[01] % of the image filled"))
+    guess = original(page).locator(".rs-guess").nth(2)
+    guess.click()
+    name = guess.locator("span").first.text_content()
+    expect(filled(page).locator("h3")).to_contain_text(f"Without the {name}")
 
 
-def test_an_own_photo(browser: Browser, site: Site) -> None:
+def test_an_own_image(browser: Browser, site: Site) -> None:
     with tab(browser, site) as page:
         file = page.locator(".rs-object input[type=file]")
         file.set_input_files({"name": "möwe.jpg", "mimeType": "image/jpeg", "buffer": jpeg()})
@@ -275,76 +302,75 @@ def test_an_own_photo(browser: Browser, site: Site) -> None:
         expect(filled(page).locator("h3")).to_have_text("Without the dog")
         expect(page.locator(".rs-modelnote").first).to_contain_text("does not know photographs")
         with page.expect_download() as download:
-            filled(page).get_by_role("button", name="Download the filled picture").click()
+            filled(page).get_by_role("button", name="Download the filled image").click()
         assert download.value.suggested_filename == "rankscope-without-the-dog.png"
 
 
-def test_a_new_photo_begins_with_nothing_drawn(browser: Browser, site: Site) -> None:
+def test_a_new_image_begins_with_nothing_drawn(opened: Page) -> None:
     inked = "(c) => c.getContext('2d').getImageData(0, 0, c.width, c.height).data.some((value) => value > 0)"
-    with tab(browser, site) as page:
-        for _ in range(2):
-            file = page.locator(".rs-object input[type=file]")
-            before = original(page).locator(".rs-photo").get_attribute("src") or ""
-            file.set_input_files({"name": "a.jpg", "mimeType": "image/jpeg", "buffer": jpeg()})
-            expect(original(page).locator(".rs-photo")).not_to_have_attribute("src", before)
-            canvas = original(page).get_by_role("application")
-            page.wait_for_function(f"(c) => !({inked})(c)", arg=canvas.element_handle())
-            original(page).get_by_text("Brush", exact=True).first.click()
-            original(page).get_by_label("What is drawn").fill("dog")
-            drag(page, canvas, (0.2, 0.5, 0.5, 0.8))
-            expect(filled(page).locator("h3")).to_have_text("Without the dog")
-            assert canvas.evaluate(inked)
+    page = opened
+    for _ in range(2):
+        file = page.locator(".rs-object input[type=file]")
+        before = original(page).locator(".rs-image").get_attribute("src") or ""
+        file.set_input_files({"name": "a.jpg", "mimeType": "image/jpeg", "buffer": jpeg()})
+        expect(original(page).locator(".rs-image")).not_to_have_attribute("src", before)
+        canvas = original(page).get_by_role("application")
+        page.wait_for_function(f"(c) => !({inked})(c)", arg=canvas.element_handle())
+        original(page).get_by_text("Brush", exact=True).first.click()
+        original(page).get_by_label("What is drawn").fill("dog")
+        drag(page, canvas, (0.2, 0.5, 0.5, 0.8))
+        expect(filled(page).locator("h3")).to_have_text("Without the dog")
+        assert canvas.evaluate(inked)
 
 
-def test_a_broken_photo_is_refused_in_a_sentence(browser: Browser, site: Site) -> None:
+def test_a_broken_image_is_refused_in_a_sentence(browser: Browser, site: Site) -> None:
     refused = False
     with contextlib.suppress(AssertionError), tab(browser, site) as page:  # the browser logs the refusal as an error
         file = page.locator(".rs-object input[type=file]")
-        before = original(page).locator(".rs-photo").get_attribute("src")
+        before = original(page).locator(".rs-image").get_attribute("src")
         file.set_input_files({"name": "x.jpg", "mimeType": "image/jpeg", "buffer": b"no picture"})
         expect(page.locator(".rs-object > .rs-alert")).to_contain_text("not an image that can be read")
-        expect(original(page).locator(".rs-photo")).to_have_attribute("src", before or "")
+        expect(original(page).locator(".rs-image")).to_have_attribute("src", before or "")
         refused = True
     assert refused
 
 
-def test_sentences_to_take_home(browser: Browser, site: Site, tmp_path: Path) -> None:
-    with tab(browser, site) as page:
-        open_folder(page, write_photos(tmp_path / "photos"))
-        with page.expect_download() as download:
-            page.get_by_role("button", name="Sentences CSV").click()
-        lines = Path(download.value.path()).read_text().splitlines()
-        assert lines[0].startswith("photo,removed,fill,model,for,rank,similarity,verdict,change,sentence")
-        assert len(lines) == 1 + 2 * 2 * 5 and ",frisbee,Telea,Tiny CLIP,filled photo,1," in lines[1]
+def test_captions_are_saved_as_csv(folder: Page) -> None:
+    page = folder
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Captions CSV").click()
+    lines = Path(download.value.path()).read_text().splitlines()
+    assert lines[0].startswith("image,removed,fill,model,for,rank,similarity,verdict,change,caption")
+    assert len(lines) == 1 + 2 * 2 * 5 and ",frisbee,Telea,Tiny CLIP,filled image,1," in lines[1]
 
 
-def test_measure_a_set_and_open_a_failing_photo(browser: Browser, site: Site) -> None:
+def test_the_benchmark_over_a_dataset_and_a_failing_image(browser: Browser, site: Site) -> None:
     with tab(browser, site) as page:
         page.get_by_label("Removals at most").fill("20")
         page.get_by_role("button", name="Measure").click()
-        section = page.get_by_role("region", name="Over a whole set")
+        section = page.get_by_role("region", name="Over a whole dataset")
         expect(section.locator(".rs-figures dt").first).to_have_text("ODmAP@1", timeout=FIRST)
         expect(section.locator(".rs-bar")).not_to_have_count(0)
         section.get_by_text("Numbers as a table").click()
         expect(section.locator("tbody tr").first).to_contain_text("to")
-        reply = page.request.get(section.get_by_role("link", name="Every answer").get_attribute("href") or "")
+        reply = page.request.get(section.get_by_role("link", name="Every query").get_attribute("href") or "")
         assert reply.ok and reply.text().startswith("model,photo,")
         assert _findings(page, "#object-view") == []
-        failing = section.locator(".rs-fail").first
+        failing = section.locator(".rs-failure").first
         words = failing.locator(".rs-unseen").first.text_content() or ""
         failing.click()
         removed = words.removeprefix("Without ").rstrip(": ").split(", ")[0]
         expect(filled(page).locator("h3")).to_contain_text(removed)
 
 
-def test_mending_is_asked_for_followed_and_stopped(browser: Browser, site: Site) -> None:
+def test_fine_tuning_is_started_followed_and_stopped(browser: Browser, site: Site) -> None:
     with tab(browser, site) as page:
-        section = page.get_by_role("region", name="Mend this model")
+        section = page.get_by_role("region", name="Fine-tune on object-removed images")
         section.get_by_role("button", name="Compare with another recipe").click()
         expect(section.locator(".rs-recipe")).to_have_count(2)
         expect(section.locator(".rs-recipe").nth(1).get_by_label("Filled with")).to_be_disabled()
         section.get_by_label("Steps").fill("30")
-        section.get_by_role("button", name="Mend this model").click()
+        section.get_by_role("button", name="Fine-tune this model").click()
         expect(section.locator(".rs-followline")).to_contain_text("queue", timeout=20_000)  # nothing trains here
         expect(section.locator(".rs-follow .rs-armkey li")).to_have_count(2)
         assert _findings(page, "#object-view") == []
@@ -352,48 +378,48 @@ def test_mending_is_asked_for_followed_and_stopped(browser: Browser, site: Site)
         expect(section.locator(".rs-followline")).to_contain_text("Stopped")
 
 
-def test_a_preset_says_how_it_trains_and_a_recipe_counts_pairs(browser: Browser, site: Site) -> None:
-    with tab(browser, site) as page:
-        section = page.get_by_role("region", name="Mend this model")
-        card = section.locator(".rs-recipe")
-        expect(card).to_contain_text("Removed pairs of photo and sentence: 0.08 for each original one")
-        section.get_by_label("Recipes").select_option("figure4")
-        expect(card).to_have_count(4)
-        for place, ratio in enumerate(("0.02", "0.08", "0.20", "0.40")):
-            expect(card.nth(place)).to_contain_text(f"{ratio} for each original one")
-            expect(card.nth(place).locator("h3")).to_have_text(re.compile(f", {ratio} pairs for each original$"))
-            expect(card.nth(place).get_by_label("Sentences each")).to_have_value("5")
-        for name in ("figure4", "table3_fills", "table3_texts", "appendix_b", "compare"):
-            section.get_by_label("Recipes").select_option(name)
-            titles = card.locator("h3").all_text_contents()
-            assert len(set(titles)) == len(titles), titles
-        section.get_by_role("button", name="Compare with another recipe").click()
-        section.get_by_role("button", name="Compare with another recipe").click()
-        assert len(set(card.locator("h3").all_text_contents())) == 4  # equal ones are numbered
-        section.get_by_label("Recipes").select_option("paper")
-        expect(section.get_by_label("Epochs", exact=True)).to_be_visible()
-        for name, value in {"Steps": "", "Epochs": "10", "Batch": "256", "Weight decay": "0"}.items():
-            expect(section.get_by_label(name, exact=True)).to_have_value(value)
-        expect(section.get_by_label("Optimiser")).to_have_value("adam")
-        expect(section.get_by_label("Learning rate")).to_have_value("0.0002")
-        section.get_by_label("Batch", exact=True).fill("32")
-        section.get_by_role("button", name="Mend this model").click()
-        expect(section.locator(".rs-followline")).to_contain_text("queue", timeout=20_000)
-        newest = max(site.root.glob("*/config.json"), key=lambda path: path.stat().st_mtime)
-        config = RunConfig.from_json(newest.read_text())
-        assert (config.epochs, config.steps, config.minutes, config.halve_every) == (10, None, None, 2)
-        assert config.mend is not None and (config.batch, config.optimiser) == (32, "adam")
-        section.get_by_role("button", name="Stop", exact=True).click()
-        expect(section.locator(".rs-followline")).to_contain_text("Stopped")
+def test_a_preset_says_how_it_trains_and_a_recipe_counts_pairs(opened: Page, site: Site) -> None:
+    page = opened
+    section = page.get_by_role("region", name="Fine-tune on object-removed images")
+    card = section.locator(".rs-recipe")
+    expect(card).to_contain_text("Removed pairs of image and caption: 0.08 for each original one")
+    section.get_by_label("Recipes").select_option("figure4")
+    expect(card).to_have_count(4)
+    for place, ratio in enumerate(("0.02", "0.08", "0.20", "0.40")):
+        expect(card.nth(place)).to_contain_text(f"{ratio} for each original one")
+        expect(card.nth(place).locator("h3")).to_have_text(re.compile(f", {ratio} pairs for each original$"))
+        expect(card.nth(place).get_by_label("Captions each")).to_have_value("5")
+    for name in ("figure4", "table3_fills", "table3_texts", "appendix_b", "compare"):
+        section.get_by_label("Recipes").select_option(name)
+        titles = card.locator("h3").all_text_contents()
+        assert len(set(titles)) == len(titles), titles
+    section.get_by_role("button", name="Compare with another recipe").click()
+    section.get_by_role("button", name="Compare with another recipe").click()
+    assert len(set(card.locator("h3").all_text_contents())) == 4  # equal ones are numbered
+    section.get_by_label("Recipes").select_option("paper")
+    expect(section.get_by_label("Epochs", exact=True)).to_be_visible()
+    for name, value in {"Steps": "", "Epochs": "10", "Batch": "256", "Weight decay": "0"}.items():
+        expect(section.get_by_label(name, exact=True)).to_have_value(value)
+    expect(section.get_by_label("Optimiser")).to_have_value("adam")
+    expect(section.get_by_label("Learning rate")).to_have_value("0.0002")
+    section.get_by_label("Batch", exact=True).fill("32")
+    section.get_by_role("button", name="Fine-tune this model").click()
+    expect(section.locator(".rs-followline")).to_contain_text("queue", timeout=20_000)
+    newest = max(site.root.glob("*/config.json"), key=lambda path: path.stat().st_mtime)
+    config = RunConfig.from_json(newest.read_text())
+    assert (config.epochs, config.steps, config.minutes, config.halve_every) == (10, None, None, 2)
+    assert config.kind == "finetuning" and (config.batch, config.optimiser) == (32, "adam")
+    section.get_by_role("button", name="Stop", exact=True).click()
+    expect(section.locator(".rs-followline")).to_contain_text("Stopped")
 
 
-def test_runs_that_cannot_be_asked_say_why(browser: Browser, site: Site) -> None:
-    with tab(browser, site) as page:
-        page.get_by_text("Any trained run: neighbours before and after").click()
-        section = page.get_by_role("region", name="Neighbours before and after")
-        expect(section).to_contain_text("no checkpoint")
-        expect(section.locator(f'option[value="{site.finished.id}"]')).to_have_attribute("disabled", "")
-        expect(section.locator("option:not([disabled])", has_text="cannot be asked")).to_have_count(0)
+def test_runs_that_cannot_be_asked_say_why(opened: Page, site: Site) -> None:
+    page = opened
+    page.get_by_text("Any trained run: neighbours before and after").click()
+    section = page.get_by_role("region", name="Neighbours before and after")
+    expect(section).to_contain_text("no checkpoint")
+    expect(section.locator(f'option[value="{site.finished.id}"]')).to_have_attribute("disabled", "")
+    expect(section.locator("option:not([disabled])", has_text="cannot be queried")).to_have_count(0)
 
 
 def test_a_phone_scrolls_down_only(browser: Browser, site: Site) -> None:
@@ -402,14 +428,15 @@ def test_a_phone_scrolls_down_only(browser: Browser, site: Site) -> None:
         sides = [side.bounding_box() for side in (original(page), filled(page))]
         assert sides[0] and sides[1] and sides[1]["y"] > sides[0]["y"] + sides[0]["height"]
         small = "(nodes) => nodes.filter((n) => n.offsetHeight && n.offsetHeight < 44).map((n) => n.outerHTML)"
-        assert page.locator(".rs-settings select, .rs-photos .rs-act, .rs-side .rs-act").evaluate_all(small) == []
+        assert page.locator(".rs-settings select, .rs-images .rs-act, .rs-side .rs-act").evaluate_all(small) == []
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("size", [WIDE, PHONE], ids=["wide", "phone"])
-def test_no_serious_finding(browser: Browser, site: Site, scheme: str, size: tuple[int, int]) -> None:
-    with tab(browser, site, size=size, scheme=scheme) as page:
+def test_no_serious_finding(browser: Browser, site: Site, size: tuple[int, int]) -> None:
+    with tab(browser, site, size=size) as page:
         for fold in page.locator(".rs-object details > summary").all():
             fold.click()
         original(page).get_by_text("Brush", exact=True).first.click()
+        assert _findings(page, "#object-view") == []
+        darken(page, ".rs-object")
         assert _findings(page, "#object-view") == []

@@ -140,7 +140,7 @@ class Viewer(threading.Thread):
 
     def _reload(self) -> None:
         self._get("page", "/")
-        for name in ("page/shell.js", "page/style.css", "live/webgl_renderer.js", "live/live.js"):
+        for name in ("page/shell.js", "common/base.css", "live/webgl_renderer.js", "live/live.js"):
             self._get("page", f"{PREFIX}/assets/{name}")
 
     def _ask_the_api(self) -> None:

@@ -155,7 +155,7 @@ def test_a_base_model_is_left_as_it_is(photos, tmp_path):
     before = (base / WEIGHTS).read_bytes()
     config = mend_config(photos)
     model = Choice(name="tiny_clip", parameters={"weights": str(base)})
-    config = dataclasses.replace(config, mend=dataclasses.replace(config.mend, model=model))
+    config = dataclasses.replace(config, model=model)
     folder = RunFolder.create(tmp_path / "runs", config)
     assert Worker(folder).run().phase == "finished"
     assert (base / WEIGHTS).read_bytes() == before

@@ -39,7 +39,7 @@ def test_setting_up_a_run_and_scoring_it_never_fall_back(tmp_path, drawn):
     config = mend_config(tmp_path / "coco", {"removed": False}, {}, {"fill": "mean"}, {"fill": "mean", "ratio": 0.1})
     if drawn:
         scenes = SceneChoice(source="drawn_scenes:train=150,val=10,test=130")
-        config = dataclasses.replace(config, mend=dataclasses.replace(config.mend, scenes=scenes))
+        config = dataclasses.replace(config, scenes=scenes)
     else:
         write_coco(tmp_path / "coco")
     said: list[tuple[str, float]] = []

@@ -1,4 +1,4 @@
-"""A small set of photos with boxes and sentences, in the layout of COCO."""
+"""A small dataset of images with boxes and captions, in the layout of COCO."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ def jpeg() -> bytes:
     return out.getvalue()
 
 
-def write_photos(folder: Path, count: int = 3) -> Path:
-    """Write ``count`` photos; the sentences of each try to be HTML."""
+def write_dataset(folder: Path, count: int = 3) -> Path:
+    """Write ``count`` images; the captions of each try to be HTML."""
     (folder / "annotations").mkdir(parents=True)
     (folder / "val2017").mkdir()
     images, captions, boxes = [], [], []

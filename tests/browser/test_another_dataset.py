@@ -11,13 +11,13 @@ from playwright.sync_api import Browser, Page, expect
 
 from tests.browser.conftest import Site
 from tests.browser.named_folder import train_on
-from tests.browser.pages import place, rest, state, until, visit
+from tests.browser.pages import lasso, place, rest, state, until, visit
 from tests.synthetic import make_run
 from tests.tiny import write_images
 from trainers.runs import RunFolder
 
 FIRST = re.compile(r"made-up|product|aisle|\bkind\b|first_set", re.IGNORECASE)
-"""Words that only the first set brings: its name, its levels, its classes."""
+"""Words that only the first dataset brings: its name, its levels, its classes."""
 _SAID = """() => ["#live-view", "#rs-sidebar"].flatMap((part) => [document.querySelector(part)].flatMap((root) =>
   [root.textContent, ...[...root.querySelectorAll("*")].flatMap((node) =>
     [...["title", "aria-label", "placeholder"].map((name) => node.getAttribute(name)), node.value])]))
@@ -34,13 +34,13 @@ def other(site: Site, tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunF
 
 
 def of_the_first(page: Page) -> list[str]:
-    """What is said about the first set, in sight or not."""
-    # the menu's own text names every family of losses, and the list of images every set
+    """What is said about the first dataset, in sight or not."""
+    # the menu's own text names every family of losses, and the list of images every dataset
     return [text[:200] for text in page.evaluate(_SAID) if FIRST.search(text)]
 
 
 def talk_about_it(page: Page) -> None:
-    """Let every part of the page say something about the first set."""
+    """Let every part of the page say something about the first dataset."""
     page.locator(".rs-classes button").first.click()
     page.locator(".rs-classes button").first.click()
     page.locator(".rs-more").click()
@@ -48,16 +48,7 @@ def talk_about_it(page: Page) -> None:
     for summary in page.locator(".rs-curves summary").all():
         summary.click()
     page.evaluate("() => scrollTo(0, 0)")
-    box = page.locator(".rs-plot").first.bounding_box()
-    assert box
-    left, top, right, bottom = box["x"] + 4, box["y"] + 4, box["x"] + box["width"] - 4, box["y"] + box["height"] - 4
-    page.keyboard.down("Shift")
-    page.mouse.move(left, top)
-    page.mouse.down()
-    for corner in ((right, top), (right, bottom), (left, bottom)):
-        page.mouse.move(*corner, steps=3)
-    page.mouse.up()
-    page.keyboard.up("Shift")
+    lasso(page)
     until(page, "s.lassoed > 0")
     page.locator(".rs-plot").first.focus()
     page.keyboard.press("ArrowRight")
