@@ -30,7 +30,7 @@ from trainers.kinds.finetuning.kind import training_of
 from trainers.kinds.finetuning.recipes import PRESETS
 from trainers.kinds.metric_learning.evaluation import embed
 from trainers.kinds.metric_learning.loop import MetricLearningLoop
-from trainers.object_removal.detectors import DETECTORS, Found
+from trainers.object_removal.detectors import DETECTORS, Detections
 from trainers.object_removal.fills import FILLS, paint
 from trainers.parameters import Choice
 from trainers.runs import RunFolder
@@ -140,7 +140,7 @@ def test_runs_that_cannot_embed_say_why(tab: Tab, tmp_path: Path) -> None:
 
 def test_what_a_detector_finds_is_judged(tab: Tab, monkeypatch: pytest.MonkeyPatch) -> None:
     ref = tab.post("upload", paint_png([DOG], size=(1200, 800))).json()["ref"]
-    found = Found(boxes=((0, 0, 512, 300), (600, 300, 700, 400)), names=("dog", "cup"), scores=(0.9, 0.8))
+    found = Detections(boxes=((0, 0, 512, 300), (600, 300, 700, 400)), names=("dog", "cup"), scores=(0.9, 0.8))
     detector = next(iter(DETECTORS.values()))
     monkeypatch.setattr(type(detector), "build", lambda self, parameters: lambda picture: found)
     reply = tab.json("detect", {"photo": ref, "detector": detector.name})
@@ -148,7 +148,7 @@ def test_what_a_detector_finds_is_judged(tab: Tab, monkeypatch: pytest.MonkeyPat
     scale = 1024 / 1200  # the detector saw it shrunk
     assert dog["boxes"][0] == pytest.approx([0, 0, 512 / scale / 1200, 300 / scale / 800], abs=1e-4)
     assert dog["allowed"] and cup["removes"] == ["cup"] and dog["scores"] == [0.9]
-    nothing = Found(boxes=(), names=(), scores=())
+    nothing = Detections(boxes=(), names=(), scores=())
     monkeypatch.setattr(type(detector), "build", lambda self, p: lambda picture: nothing)
     fresh = Tab(tab.library.root.parent / "fresh")
     ref = fresh.post("upload", paint_png([DOG])).json()["ref"]
