@@ -18,8 +18,13 @@ def build(kind: type, values: Mapping[str, Any]) -> Any:
     Raises:
         TypeError: a field is unknown or missing, or what should be nested is not.
     """
+    return kind(**values_of(kind, values))
+
+
+def values_of(kind: type, values: Mapping[str, Any]) -> dict[str, Any]:
+    """Fields of a dataclass by name, made from what ``json.loads`` gave; unknown names are left as they are."""
     hints = _hints(kind)
-    return kind(**{name: _made(value, hints[name]) if name in hints else value for name, value in values.items()})
+    return {name: _made(value, hints[name]) if name in hints else value for name, value in values.items()}
 
 
 def check_types(value: object) -> None:

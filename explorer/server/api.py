@@ -6,51 +6,40 @@ from typing import Any
 
 import gradio as gr
 
-from explorer.page.dataset_picker import Images
-from explorer.page.kinds.metric_learning import Form
+from explorer.page.kinds import PAGES
 from explorer.server.plain import typed
 from explorer.server.runs import Runs, status_json
 from explorer.server.visitors import caller
 from trainers.config import RunConfig
+from trainers.errors import ParameterError
+from trainers.kinds import KINDS
+from trainers.kinds.base import Kind
+from trainers.parameters import describe, specs
+from trainers.training.validation import check
+from trainers.typed import check_types, values_of
 
 
 def add_api(runs: Runs) -> None:
-    """Add ``start_run``, ``run_status``, ``stop_run`` and ``list_runs`` to the page that is being built."""
+    """Add the endpoints of every kind, and those that the kinds add, to the page that is being built."""
 
-    def start_run(
-        losses: list[str],
-        images: str = "drawn",
-        loss_parameters: list[dict[str, Any]] | None = None,
-        encoder: str = RunConfig().encoder,
-        encoder_parameters: dict[str, Any] | None = None,
-        sampler: str = "m_per_class",
-        training: dict[str, Any] | None = None,
+    def start(
+        kind: str,
+        settings: dict[str, Any] | None = None,
         token: str = "",
         request: gr.Request | None = None,
     ) -> str:
-        """Queue a comparison of one to four losses and return its run id at once.
+        """Queue a run of any kind and return its id at once.
 
         Args:
-            losses: catalogue names, for example smooth_ap and happier.
-            images: a catalogue name, a Hub id or, on one's own machine, a folder.
-            loss_parameters: for each loss the parameters that differ from its defaults.
-            encoder: catalogue name.
-            encoder_parameters: those that differ from its defaults.
-            sampler: catalogue name.
-            training: any of minutes, steps, classes_per_batch, images_per_class, learning_rate, weight_decay,
-                clip_norm, dim, memory, memory_after, seed and probe_size.
+            kind: a name that list_kinds returns.
+            settings: those that differ from their defaults, as list_kinds and a run's config.json spell them.
             token: any secret word; on a public page it is needed to stop the run.
         """
-        form = Form(
-            images=Images(source=images),
-            losses=losses,
-            loss_parameters=loss_parameters or [],
-            encoder=encoder,
-            encoder_parameters=encoder_parameters or {},
-            sampler=sampler,
-            training=training or {},
-        )
-        return runs.start(form.config(), token, caller(request))
+        return runs.start(configured(kind, settings or {}), token, caller(request))
+
+    def list_kinds() -> list[dict[str, Any]]:
+        """Every kind of run with its settings: name, what is accepted, default and help."""
+        return [about(kind) for kind in KINDS.values()]
 
     def run_status(run_id: str) -> dict[str, Any]:
         """Phase, progress, place in the line, the newest numbers of a run, and what its batches do not suit.
@@ -73,5 +62,42 @@ def add_api(runs: Runs) -> None:
         """Every run, newest first, recorded ones last."""
         return runs.listing()
 
-    for function in (start_run, run_status, stop_run, list_runs):
+    own = (function for page in PAGES.values() for function in page.endpoints(runs))
+    for function in (*own, start, list_kinds, run_status, stop_run, list_runs):
         gr.api(typed(function), api_name=function.__name__)
+
+
+_MACHINE = ("device", "threads")
+"""Settings that are the machine's business."""
+
+
+def configured(name: str, settings: dict[str, Any]) -> RunConfig:
+    """A checked configuration from plain values.
+
+    Raises:
+        UserError: there is no such kind, or a setting is unknown or wrong.
+    """
+    if name not in KINDS:
+        raise ParameterError(f"There is no kind of run {name!r:.60}; choose from {', '.join(KINDS)}.")
+    kind = KINDS[name]
+    known = [spec.name for spec in specs(kind.config) if spec.name not in _MACHINE]
+    unknown = sorted(set(settings) - set(known))
+    if unknown:
+        raise ParameterError(f"{kind.title} has no setting {unknown[0]!r:.60}; it has {', '.join(known)}.")
+    try:
+        config = kind.configured(values_of(kind.config, settings))
+        check_types(config)
+    except (TypeError, ValueError, KeyError, AttributeError, RecursionError) as error:
+        raise ParameterError(f"{kind.title}: the settings cannot be read: {error}.") from error
+    check(config)
+    return config
+
+
+def about(kind: Kind) -> dict[str, Any]:
+    """A kind with its settings, for programs."""
+    settings = [
+        {"name": spec.name, "accepts": describe(spec), "default": repr(spec.default), "help": spec.rule.help}
+        for spec in specs(kind.config)
+        if spec.name not in _MACHINE
+    ]
+    return {"name": kind.name, "title": kind.title, "sentence": kind.sentence, "settings": settings}

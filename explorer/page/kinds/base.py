@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,6 +10,7 @@ import gradio as gr
 from gradio.components import Component
 
 from explorer.page.controls import control, raw, read
+from explorer.server.runs import Runs
 from trainers.cli.flags import SPELLING, given_text, shown
 from trainers.config import RunConfig
 from trainers.kinds.base import Kind
@@ -65,10 +66,12 @@ class KindPage:
     Attributes:
         name: of the kind.
         form: builds its form in the sidebar; None: its runs are started elsewhere on the page.
+        endpoints: functions that the API offers beside those of every kind.
     """
 
     name: str
     form: Callable[[FormContext], KindForm] | None = None
+    endpoints: Callable[[Runs], Sequence[Callable[..., Any]]] = lambda _runs: ()
 
 
 def form_of(kind: Kind) -> Callable[[FormContext], KindForm]:

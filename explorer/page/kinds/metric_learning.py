@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,6 +16,8 @@ from explorer.page.kinds.base import FormContext, KindForm, KindPage, Values
 from explorer.page.loss_picker import loss_names, loss_texts, pick_losses, visibility
 from explorer.page.menu import menu
 from explorer.page.parameter_panel import fold, parameter_fold, stored_values
+from explorer.server.runs import Runs
+from explorer.server.visitors import caller
 from trainers.encoders import ENCODERS
 from trainers.errors import ParameterError
 from trainers.kinds.metric_learning import DESCRIPTOR as KIND
@@ -186,4 +188,44 @@ def _paired(names: Sequence[str], values: Sequence[Mapping[str, Any]]) -> list[t
     return list(zip(names, [*values, *({} for _ in range(len(names) - len(values)))], strict=True))
 
 
-DESCRIPTOR = KindPage(name=KIND.name, form=build)
+def endpoints(runs: Runs) -> list[Callable[..., Any]]:
+    """The public endpoint ``start_run``."""
+
+    def start_run(
+        losses: list[str],
+        images: str = "drawn",
+        loss_parameters: list[dict[str, Any]] | None = None,
+        encoder: str = _FIRST.encoder.name,
+        encoder_parameters: dict[str, Any] | None = None,
+        sampler: str = _FIRST.sampler,
+        training: dict[str, Any] | None = None,
+        token: str = "",
+        request: gr.Request | None = None,
+    ) -> str:
+        """Queue a comparison of one to four losses and return its run id at once.
+
+        Args:
+            losses: catalogue names, for example smooth_ap and happier.
+            images: a catalogue name, a Hub id or, on one's own machine, a folder.
+            loss_parameters: for each loss the parameters that differ from its defaults.
+            encoder: catalogue name.
+            encoder_parameters: those that differ from its defaults.
+            sampler: catalogue name.
+            training: the settings with a control of their own, by name; list_kinds has them.
+            token: any secret word; on a public page it is needed to stop the run.
+        """
+        form = Form(
+            images=Images(source=images),
+            losses=losses,
+            loss_parameters=loss_parameters or [],
+            encoder=encoder,
+            encoder_parameters=encoder_parameters or {},
+            sampler=sampler,
+            training=training or {},
+        )
+        return runs.start(form.config(), token, caller(request))
+
+    return [start_run]
+
+
+DESCRIPTOR = KindPage(name=KIND.name, form=build, endpoints=endpoints)

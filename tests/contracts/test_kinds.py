@@ -1,0 +1,139 @@
+"""Every kind of run, and one from another folder: it trains, pauses, is killed, resumes, and is listed and exported."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from trainers.config import RunConfig
+from trainers.errors import ParameterError
+from trainers.kinds import KINDS
+from trainers.metrics.names import describe_any
+from trainers.parameters import specs
+from trainers.training.validation import check
+
+ROOT = Path(__file__).resolve().parents[2]
+FOLDER = Path(__file__).with_name("kind")
+ENV = {**os.environ, "RANKSCOPE_KINDS": str(FOLDER), "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}
+SHARED = ("trainers", "explorer", "assets")
+OWN = ("trainers/kinds/{}/", "explorer/page/kinds/{}.py", "explorer/object_removal/", "explorer/make/")
+"""Where a kind may be named: its folder, its file in the page, the view made for one, and the scripts."""
+
+
+@pytest.mark.parametrize("kind", KINDS.values(), ids=list(KINDS))
+def test_a_kind_says_all_that_is_asked_of_it(kind) -> None:
+    config = kind.config()
+    check(config)
+    assert RunConfig.from_json(config.to_json()) == config
+    assert config.arms == len(kind.arms(config)) >= 1
+    titles = [arm.title for arm in kind.arms(config)]
+    assert len(set(titles)) == len(titles)
+    assert kind.run_title(config, "data") and kind.summary(config, "data") and kind.line(config)
+    assert {*kind.main, *kind.more} <= {spec.name for spec in specs(kind.config)}
+    assert all(spec.rule.help.endswith(".") for spec in specs(kind.config)), "each setting needs one sentence of help"
+    shown = (*kind.measures.numbers, *kind.measures.headline, *kind.measures.whole)
+    assert all(describe_any(key).title for key in shown)
+    assert kind.memory(config).total > 0
+    for preset in kind.presets():
+        assert set(preset.settings) <= {field.name for field in dataclasses.fields(kind.config)}
+    with pytest.raises(ParameterError, match="budget"):
+        check(dataclasses.replace(config, minutes=None, steps=None, epochs=None))
+
+
+@pytest.mark.parametrize("name", list(KINDS))
+def test_no_shared_file_names_a_kind(name: str) -> None:
+    mark = re.compile(rf"\b{name}\b")
+    allowed = tuple(place.format(name) for place in OWN)
+    files = [path for root in SHARED for path in (ROOT / root).rglob("*") if path.suffix in (".py", ".js", ".css")]
+    named = [str(path.relative_to(ROOT)) for path in files if mark.search(path.read_text())]
+    assert not [path for path in named if not path.startswith(allowed)]
+
+
+def command(*words: str, **options: object) -> subprocess.CompletedProcess[str]:
+    line = [sys.executable, "-m", "trainers", *words]
+    return subprocess.run(line, env=ENV, capture_output=True, text=True, timeout=120, **options)  # type: ignore[call-overload]
+
+
+def trainer(folder: Path) -> subprocess.Popen[bytes]:
+    line = [sys.executable, "-m", "trainers.training.worker", str(folder)]
+    return subprocess.Popen(line, env=ENV, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL)
+
+
+def inside(runs: Path, code: str) -> str:
+    """What a program prints that knows the kind; ``runs`` and ``Path`` are there."""
+    begin = f"from pathlib import Path\nruns = Path({str(runs)!r})\n"
+    done = subprocess.run([sys.executable, "-c", begin + code], env=ENV, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+WEIGHTS = """
+from trainers.runs import list_runs
+import hashlib
+for folder in sorted(list_runs(runs), key=lambda one: one.id):
+    tensors, about = folder.read_checkpoint()
+    mark = hashlib.sha256(b"".join(name.encode() + t.numpy().tobytes() for name, t in sorted(tensors.items())))
+    print(folder.id, folder.state().phase, about["step"], about["stage"][0], mark.hexdigest())
+"""
+SHOWN = """
+import json
+from explorer.exports import EXPORTS
+from explorer.server import view
+from explorer.server.library import Library
+library = Library(runs, runs / "none")
+(card,) = view.runs(library, None, None)
+run = library.get(card["id"])
+about = view.about(run)
+for name in ("run.zip", "metrics.csv", "curves.html", "embeddings.parquet"):
+    EXPORTS[name].write(library, run, runs / name, False)
+    assert (runs / name).stat().st_size > 500, name
+assert "R_at_1" in (runs / "metrics.csv").read_text()
+print(json.dumps({"title": card["title"], "headline": card["headline"], "arms": [a["title"] for a in about["arms"]],
+                  "numbers": [n["key"] for n in about["measures"]["numbers"]], "points": about["points"]}))
+"""
+
+
+def test_a_kind_from_another_folder_trains_and_is_listed_and_shown(tmp_path: Path) -> None:
+    done = command("toy", "--rates", "0.02", "0.2", "--steps", "12", "--snapshot-steps", "6", "--runs", str(tmp_path))
+    assert done.returncode == 0, done.stderr
+    assert "whole test set, 60 points" in done.stdout and "rate 0.2" in done.stdout
+    listed = command("list", "--runs", str(tmp_path)).stdout
+    assert "finished" in listed and "rate_0.02 vs rate_0.2 on 5 clusters" in listed
+    shown = json.loads(inside(tmp_path, SHOWN))
+    assert shown["title"] == "rate 0.02 vs rate 0.2 on Clusters" and shown["points"] == 60
+    assert shown["arms"] == ["rate 0.02", "rate 0.2"] and shown["numbers"] == ["R_at_1"]
+    assert command("toy", "--clusters", "1", "--runs", str(tmp_path)).stderr.startswith(
+        "rankscope: A run: clusters needs a whole number from 2 to 20; got 1"
+    )
+
+
+def test_it_is_paused_killed_and_resumed_to_the_same_weights_in_its_second_stage(tmp_path: Path) -> None:
+    whole, broken = tmp_path / "whole", tmp_path / "broken"
+    flags = ("--steps", "30", "--head-steps", "2000", "--snapshot-steps", "1000")
+    assert command("toy", *flags, "--runs", str(whole)).returncode == 0
+    make = "from trainers.kinds import KINDS\nfrom trainers.runs import RunFolder\n"
+    settings = "steps=30, head_steps=2000, snapshot_steps=1000"
+    place = Path(inside(broken, f"{make}print(RunFolder.create(runs, KINDS['toy'].config({settings})).path)").strip())
+    process = trainer(place)
+    end = time.monotonic() + 60
+    while not (place / "ckpt" / "last.safetensors").exists():  # written when the second stage begins
+        assert time.monotonic() < end
+        time.sleep(0.05)
+    assert command("send", place.name, "pause", "--runs", str(broken)).returncode == 0
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    _, phase, step, stage, _ = inside(broken, WEIGHTS).split()
+    assert int(step) >= 30 and stage == "1" and phase in ("running", "paused", "interrupted")
+    done = command("resume", place.name, "--runs", str(broken))
+    assert done.returncode == 0, done.stderr
+    results = [inside(runs, WEIGHTS).split()[1:] for runs in (whole, broken)]
+    assert results[0] == results[1] and results[0][:3] == ["finished", "2030", "1"]
