@@ -13,7 +13,6 @@ from torch import Tensor
 from trainers.config import MAX_ARMS, RunConfig
 from trainers.errors import RunError
 from trainers.hierarchy import Hierarchy
-from trainers.kinds import read_config
 from trainers.runs import checked
 from trainers.runs.damage import absent, damaged, reading, reads, words
 from trainers.runs.database import Database
@@ -72,6 +71,8 @@ class RunReader:
     @property
     def config(self) -> RunConfig:
         """What was asked for."""
+        from trainers.kinds import read_config  # here and not above: a kind may import this package
+
         with reading(self.id):
             content = read_regular(self.path / "config.json", CONFIG_BYTES)
         try:
