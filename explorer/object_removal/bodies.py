@@ -169,7 +169,7 @@ class Query(Body):
         image: reference of the image.
         remove: what to remove.
         objects: objects of an upload.
-        fill: by name, or ``rerender``.
+        fill: by name.
         models: one or two by name.
         k: captions per list.
         dataset: whose captions answer for an upload.
@@ -197,7 +197,7 @@ class Score(Body):
     """``score``: ODmAP@k and recall of models.
 
     Attributes:
-        fill: by name, or ``rerender``.
+        fill: by name.
         queries: removals at most.
         every: each allowed class of an image in turn instead of one.
         seed: of the choice of images and classes.
