@@ -18,7 +18,7 @@ from explorer.server.http import GoneError, RequestError
 from trainers.errors import DataError
 from trainers.object_removal.fills import FillDescriptor, fill_named, paint
 from trainers.object_removal.image import Picture
-from trainers.object_removal.overlap import ONE_CLASS, Judgement, Thresholds, judge
+from trainers.object_removal.overlap import ONE_CLASS, TAU2, Judgement, judge
 from trainers.object_removal.pairs import scaled_mask
 from trainers.object_removal.regions import Regions, pixel_mask
 from trainers.object_removal.tokens import tokenise
@@ -237,7 +237,7 @@ def drawn(image: InputImage, picture: Picture, name: str, drawing: Drawing) -> t
         problems = tuple(NONE_MARKED if one == ONE_CLASS else one for one in judgement.problems)
         judgement = replace(judgement, problems=problems)
     left = float((same & ~mask).sum() / max(1, same.sum()))
-    if left > 1 - Thresholds().tau2:
+    if left > 1 - TAU2:
         said = f"{left:.0%} of what is marked as {name} in this image lies outside the drawing and stays."
         judgement = replace(judgement, problems=(*judgement.problems, said))
     swallowed = [known for known in judgement.removed if known != name]
