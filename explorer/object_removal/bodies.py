@@ -1,7 +1,7 @@
 """The bodies that the page posts, and the public endpoints build: one model each.
 
-A value of the wrong type or out of range is refused with one sentence that names it, what it needs and what was given.
-null counts as not given. Names in JSON differ from the attributes where an alias is set.
+A value of the wrong type or out of range is refused with a message: its name, what it needs and what was given. null
+counts as not given. Names in JSON differ from the attributes where an alias is set.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def _needs(what: str) -> WrapValidator:
             return handler(value)
         except ValidationError as error:
             if any(one["type"] == "needs" for one in error.errors(include_url=False)):
-                raise  # a value inside this one has its own sentence
+                raise  # a value inside this one has its own message
             raise PydanticCustomError("needs", "{what}; got {got}", {"what": what, "got": seen(value)}) from None
 
     return WrapValidator(check)

@@ -93,7 +93,7 @@ class Loaded:
         """Most tokens of a caption."""
         return self._model.context
 
-    def photos(self, pictures: Sequence[np.ndarray]) -> Tensor:
+    def pictures(self, pictures: Sequence[np.ndarray]) -> Tensor:
         """Unit embeddings float32 ``[N, D]`` of images uint8 ``[H, W, 3]`` of any size."""
         return self.images(torch.stack([squash(picture, self.side) for picture in pictures]))
 

@@ -57,7 +57,9 @@ def test_the_start_says_what_there_is(tab: Tab) -> None:
     absent = next(one for one in start["models"] if one["name"] == "absent")
     assert absent["ready"] is False and "pip install" in absent["missing"]
     finders = tab.json("detectors")["detectors"]
-    assert finders and all(set(one) == {"name", "title", "sentence", "missing"} for one in start["fills"] + finders)
+    assert finders and all(set(one) == {"name", "title", "sentence", "missing"} for one in finders)
+    assert [one["name"] for one in start["fills"]] == list(FILLS)
+    assert [one["name"] for one in start["fills"] if one["redraws"]] == ["rerender"]
     assert [one["name"] for one in start["recipes"]] == ["phrases", "prompts", "captioner"]
     assert all(isinstance(one["values"]["recipes"], list) for one in start["presets"])
     ours = " ".join(start["readings"])

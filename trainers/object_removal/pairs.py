@@ -174,7 +174,7 @@ def build_pairs(
     words = annotated(scenes, words.with_words({name: () for scene in scenes for name in scene.classes}))
     for found in removals(scenes, fill, seed=seed, longest=longest, tally=count):
         if text == "prompts":
-            said = [(sentence, False) for sentence in _prompts(found, captions_each, seed)]
+            said = [(caption, False) for caption in _prompts(found, captions_each, seed)]
         else:
             said = _deleted(found, words, only_edited, count)[:captions_each]
         if said:
@@ -226,7 +226,7 @@ def _prompts(found: Removal, each: int, seed: int) -> list[str]:
 
 
 def _deleted(found: Removal, words: Matcher, only_edited: bool, count: Tally) -> list[tuple[str, bool]]:
-    """Sentences that name something left, and whether they were edited; edited ones first."""
+    """Captions that name something left, and whether they were edited; edited ones first."""
     judgement, kept = found.judgement, set(found.judgement.kept)
     read = [remove_phrases(caption, judgement.removed, words) for caption in found.scene.captions]
     left = [(one.text, bool(one.deleted)) for one in read if one.text and one.kept & kept]
