@@ -33,9 +33,9 @@ class Drawing:
         """The scene as PNG."""
         return _png(render(self.layout, self.size))
 
-    def without(self, removed: Sequence[str]) -> bytes:
+    def without(self, removed: Sequence[str], size: int | None = None) -> bytes:
         """The same scene without some classes, as PNG; the truth that a fill only guesses."""
-        return _png(render(self.layout, self.size, removed))
+        return _png(render(self.layout, size or self.size, removed))
 
     def pixels(self, size: int, removed: Sequence[str] = ()) -> np.ndarray:
         """uint8 ``[size, size, 3]``; any size, because a scene is drawn and not photographed."""
