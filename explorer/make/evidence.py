@@ -137,13 +137,13 @@ def _config(row: Row, seed: int, arguments: argparse.Namespace) -> RunConfig:
 
 def values_of(row: Row, config: RunConfig) -> dict[str, Any]:
     """Fine-tune one row and evaluate it on the whole benchmark: name of a metric to its values, one per query."""
-    from trainers.kinds.finetuning.loop import Mender
+    from trainers.kinds.finetuning.loop import FinetuningLoop
     from trainers.object_removal.benchmark import Evaluator
     from trainers.runs import RunFolder
 
     with tempfile.TemporaryDirectory() as scratch:
         folder = RunFolder.create(Path(scratch), config)
-        mender = Mender(folder)
+        mender = FinetuningLoop(folder)
         while row.recipe is not None and mender.advance(60.0):
             print(f"  {row.title}, seed {config.seed}: step {mender.step}", file=sys.stderr, flush=True)
         (arm,) = mender.arms

@@ -129,8 +129,8 @@ def test_it_is_paused_killed_and_resumed_to_the_same_weights_in_its_second_stage
         assert time.monotonic() < end
         time.sleep(0.05)
     assert command("send", place.name, "pause", "--runs", str(broken)).returncode == 0
-    process.send_signal(signal.SIGKILL)
-    process.wait()
+    with process:  # closes its standard input
+        process.send_signal(signal.SIGKILL)
     _, phase, step, stage, _ = inside(broken, WEIGHTS).split()
     assert int(step) >= 30 and stage == "1" and phase in ("running", "paused", "interrupted")
     done = command("resume", place.name, "--runs", str(broken))

@@ -237,7 +237,7 @@ def test_the_page_trains_as_published_or_at_the_models_own_rate(mending: tuple[F
     ("changes", "words"),
     [
         ({"action": "delete"}, "fine-tuned"),
-        ({"optimiser": "magic"}, "optimiser needs"),
+        ({"optimiser": "magic"}, "optimiser needs one of adamw, adam"),
         ({"epochs": "ten"}, "epochs needs a number"),
         ({"halve_every": -2}, "above 0"),
         ({"batch": 2}, "batch needs"),
