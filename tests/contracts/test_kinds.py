@@ -14,9 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from trainers.config import RunConfig
 from trainers.errors import ParameterError
-from trainers.kinds import KINDS
+from trainers.kinds import KINDS, read_config
 from trainers.metrics.names import describe_any
 from trainers.parameters import specs
 from trainers.training.validation import check
@@ -33,7 +32,7 @@ OWN = ("trainers/kinds/{}/", "explorer/page/kinds/{}.py", "explorer/object_remov
 def test_a_kind_says_all_that_is_asked_of_it(kind) -> None:
     config = kind.config()
     check(config)
-    assert RunConfig.from_json(config.to_json()) == config
+    assert read_config(config.to_json()) == config
     assert config.arms == len(kind.arms(config)) >= 1
     titles = [arm.title for arm in kind.arms(config)]
     assert len(set(titles)) == len(titles)
