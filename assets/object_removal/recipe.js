@@ -20,7 +20,7 @@ const ALL = 1.01; // the slider's right end: as many as there are
 export class Recipe {
   constructor(start, values, on) {
     this.texts = start.recipes.length ? start.recipes : TEXTS;
-    const fills = start.fills.filter((fill) => fill.name !== "rerender").map((fill) => ({ ...fill, disabled: Boolean(fill.missing) }));
+    const fills = start.fills.filter((fill) => !fill.redraws).map((fill) => ({ ...fill, disabled: Boolean(fill.missing) }));
     const changed = () => {
       this.tell();
       on.changed();

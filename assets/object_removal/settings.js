@@ -7,8 +7,6 @@ import { choose, field, fold, Problem, rowForm, select, text } from "./fields.js
 import { Waiting } from "./waiting.js";
 import { ARM_NAMES } from "../common/palette.js";
 
-const RERENDER = "rerender"; // a fill for drawn scenes alone
-
 /** `on`: {dataset(dataset), models([name, ...]), fill(name)}. */
 export class Settings {
   constructor(on) {
@@ -54,7 +52,7 @@ export class Settings {
 
   /** A fill that paints, for images that were not drawn here. */
   get paint() {
-    return this.fill === RERENDER ? this.start.fill : this.fill;
+    return this.start.fills.find((fill) => fill.name === this.fill)?.redraws ? this.start.fill : this.fill;
   }
 
   /** Titles of the chosen models. */
@@ -73,7 +71,7 @@ export class Settings {
 
   /** Whether the shown image can be drawn again without an object. */
   rerender(possible) {
-    const offered = this.start.fills.filter((fill) => possible || fill.name !== RERENDER);
+    const offered = this.start.fills.filter((fill) => possible || !fill.redraws);
     choose(this.fills, offered.map((fill) => ({ ...fill, disabled: Boolean(fill.missing) })), null);
     const known = offered.some((fill) => fill.name === this.wanted && !fill.missing);
     this.fills.value = known ? this.wanted : this.start.fill;

@@ -45,7 +45,7 @@ def _remove_object(objects: Objects) -> Any:
             photo: the number of an image of the dataset, a reference as the page has it, or an image file in base64.
             object_class: one of the image's classes; with a box any name. Empty: the first that may be removed.
             box: x0, y0, x1, y1 as fractions of the image, for an object that is not marked.
-            fill: a fill by name, or rerender for the drawn scenes.
+            fill: a fill by name; rerender is for the drawn scenes alone.
             models: one or two image-text models by name; the small one and its fine-tuned twin if left out.
             k: captions per list.
             photos: the dataset whose images are numbered, and whose captions answer an image file.
@@ -73,7 +73,7 @@ def _score_objects(objects: Objects) -> Any:
         Args:
             models: image-text models by name; the small one and its fine-tuned twin if left out.
             photos: drawn_scenes, or a dataset that is open on the page, by name.
-            fill: a fill by name, or rerender for the drawn scenes.
+            fill: a fill by name; rerender is for the drawn scenes alone.
             queries: removals at most.
             every: each allowed class of an image in turn instead of one.
             seed: of the choice of images and classes.

@@ -1,7 +1,7 @@
 """The bodies that the page posts, and the public endpoints build: one model each.
 
-A value of the wrong type or out of range is refused with one sentence that names it, what it needs and what was given.
-null counts as not given. Names in JSON differ from the attributes where an alias is set.
+A value of the wrong type or out of range is refused with a message: its name, what it needs and what was given. null
+counts as not given. Names in JSON differ from the attributes where an alias is set.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def _needs(what: str) -> WrapValidator:
             return handler(value)
         except ValidationError as error:
             if any(one["type"] == "needs" for one in error.errors(include_url=False)):
-                raise  # a value inside this one has its own sentence
+                raise  # a value inside this one has its own message
             raise PydanticCustomError("needs", "{what}; got {got}", {"what": what, "got": seen(value)}) from None
 
     return WrapValidator(check)
@@ -169,7 +169,7 @@ class Query(Body):
         image: reference of the image.
         remove: what to remove.
         objects: objects of an upload.
-        fill: by name, or ``rerender``.
+        fill: by name.
         models: one or two by name.
         k: captions per list.
         dataset: whose captions answer for an upload.
@@ -197,7 +197,7 @@ class Score(Body):
     """``score``: ODmAP@k and recall of models.
 
     Attributes:
-        fill: by name, or ``rerender``.
+        fill: by name.
         queries: removals at most.
         every: each allowed class of an image in turn instead of one.
         seed: of the choice of images and classes.

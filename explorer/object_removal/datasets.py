@@ -44,7 +44,7 @@ class OpenDataset:
         name: short and safe in an address; does not tell where the dataset lies.
         source, captions_from, limit: what it was opened with.
         data: what was read.
-        notes: sentences for whoever opens it.
+        notes: for whoever opens it, in plain words.
     """
 
     name: str

@@ -34,7 +34,7 @@ class Finetuning:
         self._models = models
 
     def perform(self, data: object, caller: Caller = NOBODY) -> dict[str, Any]:
-        """Do what the page asks for: ``{id, said}`` of a new run, ``{said}``, or ``{error}`` with a sentence.
+        """Do what the page asks for: ``{id, said}`` of a new run, ``{said}``, or ``{error}`` with a message.
 
         The data come from a browser and may be anything.
         """
@@ -56,7 +56,7 @@ class Finetuning:
         """The configuration that a request describes, checked.
 
         Raises:
-            UserError: something in it is wrong, in a sentence.
+            UserError: something in it is wrong; the message says what.
         """
         dataset = self._datasets.get(asked.dataset or asked.source)
         name, parameters = self._models.choice(asked.model)

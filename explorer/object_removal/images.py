@@ -21,6 +21,7 @@ from explorer.server.library import MEGABYTE
 from trainers.data.captioned.scenes import Scene
 from trainers.data.synthetic.scenes import Drawing, drawing_of
 from trainers.errors import DataError
+from trainers.object_removal.fills import FILLS
 from trainers.object_removal.image import LONGEST, Picture, read_picture
 from trainers.object_removal.overlap import judge_all
 from trainers.object_removal.pairs import objects
@@ -72,11 +73,6 @@ class InputImage:
         if self.dataset is None:
             return "upload"
         return "drawn" if self.dataset.drawn else "set"
-
-    @property
-    def redrawn(self) -> bool:
-        """Whether the scene can be drawn again without an object."""
-        return self.dataset is not None and self.dataset.drawn
 
     def with_objects(self, boxes: Sequence[Box], classes: Sequence[str]) -> InputImage:
         """The same image with other objects."""
@@ -236,7 +232,7 @@ def about(image: InputImage) -> dict[str, Any]:
         "captions": list(image.captions),
         "notes": notes,
         "source": image.source,
-        "rerender": image.redrawn,
+        "rerender": all(fill.unfit(image.scene) is None for fill in FILLS.values()),
         "set": None if image.dataset is None else image.dataset.name,
         "objects": judged(image),
     }

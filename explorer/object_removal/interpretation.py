@@ -24,6 +24,6 @@ READINGS = (
     "AP@k is divided by k, or by the number of correct captions if there are fewer; images without any are left out.",
     "Telea stands in for the paper's inpainting network; LaMa can be used from a file of your own.",
     "The paper's 80 prompts are not listed; CLIP's 80 are used.",
-    "Photos are squashed to a square, so that no crop hides what was removed.",
+    "Images are squashed to a square, so that no crop hides what was removed.",
 )
 """Shown beside the numbers, in this order."""

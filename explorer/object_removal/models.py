@@ -49,7 +49,6 @@ class Known:
         name: as requests name it.
         missing: None, or what to install or point to.
         photos: it was trained on photographs.
-        mended: fine-tuned on object-removed images.
         trained: false: it has random weights before it is trained here.
         learning_rate: what suits its fine-tuning; None if it cannot be fine-tuned.
     """
@@ -60,7 +59,6 @@ class Known:
     missing: str | None = None
     photos: bool = True
     trainable: bool = False
-    mended: bool = False
     trained: bool = True
     learning_rate: float | None = None
 
@@ -93,7 +91,7 @@ class Loaded:
         """Most tokens of a caption."""
         return self._model.context
 
-    def photos(self, pictures: Sequence[np.ndarray]) -> Tensor:
+    def pictures(self, pictures: Sequence[np.ndarray]) -> Tensor:
         """Unit embeddings float32 ``[N, D]`` of images uint8 ``[H, W, 3]`` of any size."""
         return self.images(torch.stack([squash(picture, self.side) for picture in pictures]))
 
@@ -251,7 +249,6 @@ class Models:
                 title=f"{title}, {said}",
                 sentence=f"Fine-tuned on {said} in the run {run.id}.",
                 photos=source is None or source.photos,
-                mended=True,
             )
             for arm, said in enumerate(arm_titles(run.config))
         ]
@@ -276,7 +273,6 @@ def _known(descriptor: ModelDescriptor, name: str, parameters: Mapping[str, Any]
         missing=missing,
         photos=descriptor.photos,
         trainable=descriptor.trainable,
-        mended=descriptor.name.endswith("_mended"),
         trained=descriptor.trained,
         learning_rate=descriptor.learning_rate if descriptor.trainable else None,
     )

@@ -23,8 +23,7 @@ from trainers.data import load_data
 from trainers.encoders import ENCODERS, Encoder
 from trainers.errors import DataError, RunError, UserError
 from trainers.kinds.metric_learning.config import MetricLearningConfig
-from trainers.object_removal.fills import paint
-from trainers.object_removal.rerendering import fill_named
+from trainers.object_removal.fills import fill_named, paint
 from trainers.runs.damage import reading
 from trainers.runs.regular import is_regular
 from trainers.training.optimizer import under

@@ -81,7 +81,7 @@ class Answers:
         filled: FilledImage,
     ) -> dict[str, Any]:
         loaded, total = self._models.get(known.name), len(gallery.texts)
-        queries = loaded.photos([filled.original, filled.pixels])
+        queries = loaded.pictures([filled.original, filled.pixels])
         k = min(k, MOST_K, total)
         partial = _partial(encoding, total)
         notes = [] if known.trained else [UNTRAINED]

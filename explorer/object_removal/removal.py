@@ -16,12 +16,11 @@ from explorer.object_removal.strokes import Drawing, read_drawing
 from explorer.server.cache import Cache, Room
 from explorer.server.http import GoneError, RequestError
 from trainers.errors import DataError
-from trainers.object_removal.fills import paint
+from trainers.object_removal.fills import FillDescriptor, fill_named, paint
 from trainers.object_removal.image import Picture
-from trainers.object_removal.overlap import ONE_CLASS, Judgement, Thresholds, judge
+from trainers.object_removal.overlap import ONE_CLASS, TAU2, Judgement, judge
 from trainers.object_removal.pairs import scaled_mask
 from trainers.object_removal.regions import Regions, pixel_mask
-from trainers.object_removal.rerendering import RERENDER, RERENDER_TITLE, fill_named, rerendered
 from trainers.object_removal.tokens import tokenise
 from trainers.object_removal.vocabulary import WordTable, load_words
 
@@ -136,15 +135,15 @@ class FilledImages:
             UserError: the request names nothing, the image has no such class, the region is empty or everything, or
                 the fill cannot be had.
         """
-        target, picture = Target.of(asked), self._images.picture(image)
+        descriptor, target, picture = fill_named(fill), Target.of(asked), self._images.picture(image)
         judgement, mask = judged_mask(image, picture, target)
         large = self._images.enlarged(image)
         started = time.perf_counter()
-        pixels, title = _filled(image, picture, target, judgement, mask, fill)
+        pixels = _filled(image, picture, target, judgement, mask, descriptor)
         shown = pixels
         if large is not None:
             mask = judged_mask(image, large, target)[1]
-            shown, _ = _filled(image, large, target, judgement, mask, fill)
+            shown = _filled(image, large, target, judgement, mask, descriptor)
         spent = 1000 * (time.perf_counter() - started)
         return FilledImage(
             key=self.keep(shown),
@@ -152,22 +151,18 @@ class FilledImages:
             pixels=pixels,
             target=target,
             judgement=judgement,
-            title=title,
+            title=descriptor.title,
             milliseconds=spent,
         )
 
 
 def _filled(
-    image: InputImage, picture: Picture, target: Target, judgement: Judgement, mask: np.ndarray, fill: str
-) -> tuple[np.ndarray, str]:
-    if fill == RERENDER:
-        if target.drawing is not None:
-            raise DataError("Drawing again leaves out whole objects: choose one of the list, or another fill.")
-        return rerendered(image.scene, judgement.removed, max(picture.pixels.shape)), RERENDER_TITLE
-    descriptor = fill_named(fill)
+    image: InputImage, picture: Picture, target: Target, judgement: Judgement, mask: np.ndarray, fill: FillDescriptor
+) -> np.ndarray:
     if not mask.any():
         raise DataError("Nothing that was chosen has an area inside the image. Draw over the object again.")
-    return paint(descriptor, picture.pixels, mask), descriptor.title
+    whole = judgement.removed if target.drawing is None else ()  # classes, where whole objects go
+    return paint(fill, picture.pixels, mask, scene=image.scene, removed=whole)
 
 
 def judged_mask(image: InputImage, picture: Picture, target: Target) -> tuple[Judgement, np.ndarray]:
@@ -242,7 +237,7 @@ def drawn(image: InputImage, picture: Picture, name: str, drawing: Drawing) -> t
         problems = tuple(NONE_MARKED if one == ONE_CLASS else one for one in judgement.problems)
         judgement = replace(judgement, problems=problems)
     left = float((same & ~mask).sum() / max(1, same.sum()))
-    if left > 1 - Thresholds().tau2:
+    if left > 1 - TAU2:
         said = f"{left:.0%} of what is marked as {name} in this image lies outside the drawing and stays."
         judgement = replace(judgement, problems=(*judgement.problems, said))
     swallowed = [known for known in judgement.removed if known != name]

@@ -24,8 +24,8 @@ from trainers.errors import DataError
 from trainers.metrics.bootstrap import Interval
 from trainers.object_removal.benchmark import KS, Benchmark, Result, in_random_order, make_benchmarks
 from trainers.object_removal.benchmark_measures import measures_json
+from trainers.object_removal.fills import fill_named
 from trainers.object_removal.gallery import Gallery
-from trainers.object_removal.rerendering import RERENDER, RERENDER_TITLE, fill_named
 from trainers.training.progress import Stages
 
 MOST_QUERIES = 2000
@@ -73,15 +73,11 @@ class Scorer:
             UserError: it cannot be computed; the message says why.
         """
         dataset = self._datasets.get(asked.dataset)
-        if asked.fill == RERENDER and not dataset.drawn:
-            raise DataError("Only the drawn scenes can be drawn again without an object. Choose another fill.")
-        lacking = [self._models.known(name).missing for name in dict.fromkeys(asked.models)]
-        if asked.fill != RERENDER:
-            lacking.insert(0, fill_named(asked.fill).lacking())
-        for missing in lacking:
-            if missing is not None:
-                raise DataError(missing)
-        models = list(dict.fromkeys(asked.models))
+        fill, models = fill_named(asked.fill), list(dict.fromkeys(asked.models))
+        unfit = fill.unfit(next(iter(dataset.scenes), None))
+        for reason in (unfit, fill.lacking(), *(self._models.known(name).missing for name in models)):
+            if reason is not None:
+                raise DataError(reason)
         return asked.model_copy(update={"queries": min(asked.queries, self._most), "models": models})
 
     def score(self, job: ScoreJob) -> dict[str, Any]:
@@ -121,7 +117,7 @@ class Scorer:
         return {
             "set": dataset.name,
             "fill": asked.fill,
-            "fill_title": RERENDER_TITLE if asked.fill == RERENDER else fill_named(asked.fill).title,
+            "fill_title": fill_named(asked.fill).title,
             "gallery": len(gallery.texts),
             "queries": len(benchmark.removals),
             "photos": len(benchmark.scenes),

@@ -171,7 +171,10 @@ class Objects:
 
     def _fills(self) -> list[dict[str, Any]]:
         return [
-            {"name": one.name, "title": one.title, "sentence": one.sentence, "missing": one.lacking()}
+            {
+                **{"name": one.name, "title": one.title, "sentence": one.sentence, "missing": one.lacking()},
+                "redraws": one.redraw is not None,
+            }
             for one in FILLS.values()
         ]
 

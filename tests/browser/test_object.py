@@ -82,6 +82,11 @@ def folder(folder_page: Page) -> Page:
     return page
 
 
+def offered(page: Page) -> Locator:
+    """The fills to choose from for the shown image."""
+    return page.locator(".rs-choices select").last.locator("option")
+
+
 def drag(page: Page, canvas: Locator, ends: tuple[float, float, float, float]) -> None:
     """Draw from one point of the image to another, in fractions of it."""
     canvas.scroll_into_view_if_needed()
@@ -108,6 +113,7 @@ def test_the_tab_opens_with_something_already_removed(browser: Browser, site: Si
         expect(filled(page).locator("header")).to_contain_text("% of the image filled")
         expect(original(page).locator(".rs-box[aria-pressed=true]").first).to_be_visible()
         expect(page.locator(".rs-place")).to_have_text("92 of 1,000")
+        expect(offered(page).filter(has_text="Drawn again without it")).to_have_count(1)
         expect(page.locator(".rs-thumbs button[aria-pressed=true]")).to_be_in_viewport()
         loaded(original(page).locator(".rs-image"))
         loaded(filled(page).locator(".rs-image").first)
@@ -192,6 +198,8 @@ def test_a_set_that_takes_long_says_so_and_can_be_left(browser: Browser, site: S
 
 def test_pressing_an_object_takes_it_out(folder: Page) -> None:
     page = folder
+    expect(offered(page).filter(has_text="Telea")).to_have_count(1)
+    expect(offered(page).filter(has_text="Drawn again without it")).to_have_count(0)
     before = filled(page).locator(".rs-image").first.get_attribute("src")
     dog = original(page).get_by_role("button", name="dog")
     dog.hover()

@@ -53,11 +53,13 @@ def test_the_start_says_what_there_is(tab: Tab) -> None:
     start = tab.json("start")
     assert [one["name"] for one in start["sets"]] == ["drawn_scenes"] == [start["set"]]
     assert start["chosen"] == ["tiny_clip", "tiny_clip_mended"] and start["fill"] in [f["name"] for f in start["fills"]]
-    assert set(start["models"][0]) >= {"name", "title", "sentence", "ready", "missing", "photos", "trainable", "mended"}
+    assert set(start["models"][0]) >= {"name", "title", "sentence", "ready", "missing", "photos", "trainable"}
     absent = next(one for one in start["models"] if one["name"] == "absent")
     assert absent["ready"] is False and "pip install" in absent["missing"]
     finders = tab.json("detectors")["detectors"]
-    assert finders and all(set(one) == {"name", "title", "sentence", "missing"} for one in start["fills"] + finders)
+    assert finders and all(set(one) == {"name", "title", "sentence", "missing"} for one in finders)
+    assert [one["name"] for one in start["fills"]] == list(FILLS)
+    assert [one["name"] for one in start["fills"] if one["redraws"]] == ["rerender"]
     assert [one["name"] for one in start["recipes"]] == ["phrases", "prompts", "captioner"]
     assert all(isinstance(one["values"]["recipes"], list) for one in start["presets"])
     ours = " ".join(start["readings"])

@@ -289,7 +289,7 @@ def test_a_mended_arm_answers_by_name(tmp_path: Path) -> None:
     folder.write_checkpoint(weights, {"step": 1})
     names = [one for one in tab.json("start")["models"] if one["name"].startswith("run:")]
     assert [one["name"] for one in names] == [f"run:{folder.id}:0", f"run:{folder.id}:1"]
-    assert all(one["mended"] and not one["trainable"] for one in names)
+    assert not any(one["trainable"] for one in names)
     reply = tab.ask(models=[one["name"] for one in names])
     digests = {tab.objects.models.get(one["name"]).digest for one in names}
     assert len(digests) == 2 and len(reply["models"]) == 2

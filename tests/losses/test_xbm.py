@@ -79,13 +79,6 @@ def test_the_ring_keeps_levels_views_and_its_state():
     assert len(names) == 6  # what was read stays as it was read
 
 
-def test_a_random_start_is_full_of_strangers():
-    ring = CrossBatchMemory(size=4, dim=3, random_start=True)
-    rows, names = ring.contents()
-    torch.testing.assert_close(rows.norm(dim=1), torch.ones(4))
-    assert (names == -1).all()
-
-
 def test_a_loss_with_a_memory():
     torch.manual_seed(1)
     loss = WithMemory(build("supcon"), CrossBatchMemory(size=12, dim=5), batch_factor=1, memory_factor=3, after=1)

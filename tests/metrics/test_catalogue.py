@@ -75,7 +75,7 @@ def test_judged_captions_score_their_best_and_their_worst(measure):
     def judged(verdict: int, counted: bool = True) -> Judged:
         flags = np.array([counted])
         verdicts = np.full((1, 5), verdict, np.uint8)
-        return Judged(verdicts=verdicts, relevant=np.array([9]), removed=flags, present=flags, strict_k=False)
+        return Judged(verdicts=verdicts, relevant=np.array([9]), removed=flags, present=flags)
 
     right, wrong = (measure.judge(judged(verdict), 3)[0] for verdict in (3, 0))
     assert (right, wrong) == ((1, 0) if measure.better == "up" else (0, 1))

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from trainers.errors import UserError
-from trainers.object_removal.overlap import Thresholds, choose, judge, judge_all
+from trainers.object_removal.overlap import choose, judge, judge_all
 from trainers.object_removal.regions import Regions, clean_boxes, pixel_mask
 
 
@@ -76,7 +76,7 @@ def test_the_choice_is_seeded_and_even():
     assert picks == [choose(regions, seed).chosen for seed in range(600)]
     assert all(150 < picks.count(name) < 250 for name in ("dog", "cat", "bed"))
     assert choose(photo(("dog", (0, 0, 9, 9))), 0) is None
-    assert len(judge_all(regions, Thresholds(tau3=0.1))) == 3
+    assert len(judge_all(regions)) == 3
 
 
 boxes = st.tuples(*[st.integers(-5, 45)] * 4)

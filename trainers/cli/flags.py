@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import os
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -15,16 +15,11 @@ from trainers.parameters import Choice, Spec, describe, parse_choice, specs
 SPELLING = "NAME[:PARAMETER=VALUE,...]"
 
 
-def add_flags(parser: argparse.ArgumentParser, parameters: type, only: Collection[str] | None = None) -> None:
+def add_flags(parser: argparse.ArgumentParser, parameters: type) -> None:
     """Add a flag per field of a parameter dataclass, those of nested ones included. None has a default: what is not
     given is left out of :func:`given`.
-
-    Args:
-        only: names of fields; None: all.
     """
     for spec in specs(parameters):
-        if only is not None and spec.name not in only:
-            continue
         if _is_nested(spec):
             add_flags(parser, spec.type)
         else:

@@ -23,21 +23,19 @@ class CrossBatchMemory(nn.Module):
         size: rows K kept.
         dim: embedding dimension D.
         levels: label columns L.
-        random_start: begin full of random unit rows with label -1, as a queue of negatives does; else empty.
     """
 
     rows: Tensor
     labels: Tensor
     pushed: Tensor
 
-    def __init__(self, *, size: int, dim: int, levels: int = 1, random_start: bool = False) -> None:
+    def __init__(self, *, size: int, dim: int, levels: int = 1) -> None:
         super().__init__()
         if size < 1:
             raise UserError(f"A cross-batch memory needs a size of at least 1; got {size}.")
-        self.register_buffer("rows", unit(torch.randn(size, dim)) if random_start else torch.zeros(size, dim))
+        self.register_buffer("rows", torch.zeros(size, dim))
         self.register_buffer("labels", torch.full((size, levels), -1, dtype=torch.int64))
         self.register_buffer("pushed", torch.tensor(0))  # rows ever pushed
-        self.full_from_start = random_start
 
     @torch.no_grad()
     def push(self, embeddings: Tensor, labels: Tensor) -> Tensor:
@@ -79,7 +77,7 @@ class CrossBatchMemory(nn.Module):
 
     def contents(self) -> tuple[Tensor, Tensor]:
         """Rows ``[K', D]`` and labels ``[K', L]`` held now, copied: a later push leaves them as they are."""
-        held = len(self.rows) if self.full_from_start else min(int(host(self.pushed)), len(self.rows))
+        held = min(int(host(self.pushed)), len(self.rows))
         return self.rows[:held].clone(), tensor(host(self.labels)[:held])
 
     def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> CrossBatchMemory:

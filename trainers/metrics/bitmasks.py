@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 import torch
@@ -11,7 +10,6 @@ from torch import Tensor
 
 from trainers.training.host import send
 
-Present = Literal["any", "all"]
 BITS = 63  # the sign bit stays clear
 CORRECT = 3
 """Verdicts, worst first: 0 names a removed class only, 1 names a removed and a present one, 2 neither, 3 correct."""
@@ -52,23 +50,17 @@ class Gallery:
         masks[kind] = words
         return cls(masks=masks, kind=kind, counts=counts)
 
-    def verdicts(self, present: np.ndarray, removed: np.ndarray, reading: Present, device: torch.device) -> Tensor:
+    def verdicts(self, present: np.ndarray, removed: np.ndarray, device: torch.device) -> Tensor:
         """Verdict codes uint8 ``[U, b]`` of queries with masks ``present`` and ``removed``, int64 ``[b, W]`` each.
 
-        A caption is correct when it names no removed class and at least one present class (``any``) or every present
-        class (``all``). They are made on the device.
+        A caption is correct when it names no removed class and at least one present class (the paper's text, our
+        reading of it). They are made on the device.
         """
         masks, here, gone = (send(table, device) for table in (self.masks, present, removed))
         shape = len(masks), len(here)
         hurt = torch.zeros(shape, dtype=torch.bool, device=device)
-        fits = torch.full(shape, reading == "all", device=device)
+        fits = torch.zeros(shape, dtype=torch.bool, device=device)
         for word, mask in enumerate(masks.T):
             hurt |= (mask[:, None] & gone[None, :, word]) != 0
-            common = mask[:, None] & here[None, :, word]
-            if reading == "all":
-                fits &= common == here[None, :, word]
-            else:
-                fits |= common != 0
-        if reading == "all":
-            fits &= (here != 0).any(1)[None]
+            fits |= (mask[:, None] & here[None, :, word]) != 0
         return torch.where(hurt, fits.to(torch.uint8), 2 + fits.to(torch.uint8))

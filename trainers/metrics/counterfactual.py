@@ -11,8 +11,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from trainers.errors import UserError
-from trainers.metrics.bitmasks import CORRECT, Gallery, Present, pack
-from trainers.metrics.bootstrap import Interval, bootstrap
+from trainers.metrics.bitmasks import CORRECT, Gallery, pack
 from trainers.metrics.catalogue import family
 from trainers.metrics.checks import read_checked
 from trainers.metrics.judged import Judged
@@ -29,25 +28,15 @@ class Counterfactual:
             is left out of that mean.
         top: int64 ``[Q, K]``, places of the best captions, best first; K is the largest k that fits the gallery.
         verdicts: uint8 ``[Q, K]``, see :data:`trainers.metrics.bitmasks.CORRECT`.
-        correct: int64 ``[Q]``, correct captions in the whole gallery.
         counts: ``queries``; out of ODmAP, each under the first that holds: ``skipped_nothing_removed``,
             ``skipped_nothing_present``, ``skipped_no_correct_sentence``; ``fewer_than_k_correct`` for the largest k;
             ``distinct_top1``, different first answers, the fewer the more hubs.
-        notes: sentences about k that did not fit.
     """
 
     values: dict[str, np.ndarray]
     top: np.ndarray
     verdicts: np.ndarray
-    correct: np.ndarray
     counts: dict[str, int]
-    notes: tuple[str, ...]
-
-    def intervals(self, *, resamples: int = 1000, level: float = 0.95, seed: int = 0) -> dict[str, Interval]:
-        """Every mean with its bootstrap interval over queries."""
-        return {
-            name: bootstrap(value, resamples=resamples, level=level, seed=seed) for name, value in self.values.items()
-        }
 
 
 def counterfactual(
@@ -58,9 +47,6 @@ def counterfactual(
     removed: Tensor,
     *,
     ks: Sequence[int] = (1, 5, 10),
-    reading: Present = "any",
-    strict_k: bool = False,
-    texts: Tensor | None = None,
 ) -> Counterfactual:
     """Score object-removed images against captions by cosine similarity.
 
@@ -75,35 +61,20 @@ def counterfactual(
         mentions: bool ``[G, C]``, classes each caption names; best on the CPU, as the next two.
         present, removed: bool ``[Q, C]``, classes left in the image and classes taken out (all of them: our reading,
             the formula names one).
-        ks: cut-offs; larger than G are cut to G, with a note.
-        reading: ``any`` present class suffices (the paper's text, our reading of it) or ``all`` must be named (ours).
-        strict_k: divide by k even where fewer captions are correct.
-        texts: int ``[G]``, equal for equal captions, for ``distinct_top1``; None: all differ.
+        ks: cut-offs; larger than G are cut to G.
 
     Raises:
         UserError: shapes do not fit, values are not finite, a class is both present and removed, or a k is below 1.
     """
-    _check(queries, gallery, mentions, present, removed, ks, reading)
+    _check(queries, gallery, mentions, present, removed, ks)
     asked = tuple(sorted({min(k, len(gallery)) for k in ks}))
-    notes = tuple(
-        f"k = {k} is larger than the gallery of {len(gallery)} captions; {len(gallery)} is used."
-        for k in sorted(set(ks))
-        if k > len(gallery)
-    )
     named, here, gone = (host(table, np.bool_) for table in (mentions, present, removed))
     with torch.no_grad(), torch.autocast(device_type=queries.device.type, enabled=False):
-        verdicts, top, right = _search(queries, gallery, Gallery.of(named), pack(here), pack(gone), asked[-1], reading)
-    judged = Judged(verdicts=verdicts, relevant=right, removed=gone.any(1), present=here.any(1), strict_k=strict_k)
+        verdicts, top, right = _search(queries, gallery, Gallery.of(named), pack(here), pack(gone), asked[-1])
+    judged = Judged(verdicts=verdicts, relevant=right, removed=gone.any(1), present=here.any(1))
     counts = _counts(judged, asked[-1])
-    counts["distinct_top1"] = len(np.unique(top[:, 0] if texts is None else host(texts)[top[:, 0]]))
-    return Counterfactual(
-        values=_values(judged, asked),
-        top=top,
-        verdicts=verdicts,
-        correct=right,
-        counts=counts,
-        notes=notes,
-    )
+    counts["distinct_top1"] = len(np.unique(top[:, 0]))
+    return Counterfactual(values=_values(judged, asked), top=top, verdicts=verdicts, counts=counts)
 
 
 def before_removal(result: Counterfactual) -> dict[str, np.ndarray]:
@@ -131,7 +102,6 @@ def _search(
     here: np.ndarray,
     gone: np.ndarray,
     k: int,
-    reading: Present,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Verdicts uint8 and places int64 ``[Q, k]`` of the best captions, and correct ones in the gallery ``[Q]``.
 
@@ -143,7 +113,7 @@ def _search(
     kind, counts = send(captions.kind, device), send(captions.counts, device)
     for part in query_blocks(len(queries), len(captions.masks)):
         unit = functional.normalize(queries[part].to(dtype), dim=1, eps=1e-12)
-        table = captions.verdicts(here[part], gone[part], reading, device)
+        table = captions.verdicts(here[part], gone[part], device)
         right = ((table == CORRECT) * counts[:, None]).sum(0)
         verdicts, top = best_keys(unit, gallery, length, kind, table, k)
         parts.append(torch.cat([verdicts.long(), top, right[:, None]], 1))
@@ -175,7 +145,6 @@ def _check(
     present: Tensor,
     removed: Tensor,
     ks: Sequence[int],
-    reading: str,
 ) -> None:
     tables = {"mentions": (mentions, gallery), "present": (present, queries), "removed": (removed, queries)}
     if queries.dim() != 2 or gallery.dim() != 2 or queries.shape[1] != gallery.shape[1]:
@@ -190,7 +159,5 @@ def _check(
         raise UserError(f"At least one query and one caption are needed; got {len(queries)} and {len(gallery)}.")
     if not ks or min(ks) < 1:
         raise UserError(f"Cut-offs of 1 or more are needed; got {list(ks)}.")
-    if reading not in ("any", "all"):
-        raise UserError(f"reading is 'any' or 'all'; got {reading!r}.")
     if (host(present, np.bool_) & host(removed, np.bool_)).any():
         raise UserError("A class cannot be both present and removed; take the removed classes out of `present`.")

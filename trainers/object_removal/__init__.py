@@ -1,4 +1,4 @@
-"""Counterfactual photos after Kim et al. 2023: take an object out of a photo and its name out of the sentence.
+"""Object removal after Kim et al. 2023: takes an object out of an image and its name out of the caption.
 
 from trainers.object_removal.overlap import judge
 from trainers.object_removal.fills import FILLS

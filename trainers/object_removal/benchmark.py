@@ -8,7 +8,7 @@ means = Evaluator(benchmark, model).evaluate(model).means()
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
@@ -25,10 +25,10 @@ from trainers.image_text.encoding import encode_images, encode_texts, squash
 from trainers.metrics.bootstrap import Interval, bootstrap
 from trainers.metrics.counterfactual import Counterfactual, before_removal, counterfactual
 from trainers.metrics.image_text import numbered, recall_both_ways
+from trainers.object_removal.fills import fill_named
 from trainers.object_removal.gallery import Gallery, gather
 from trainers.object_removal.matching import Matcher, matcher_of
 from trainers.object_removal.pairs import Removal, Tally, class_tables, removals
-from trainers.object_removal.rerendering import RERENDER, fill_named, rerendered
 from trainers.object_removal.square_images import check_memory, drawn_images, longest_side, read_images
 from trainers.training.progress import Stages
 
@@ -193,7 +193,7 @@ def make_benchmark(
         words: the word table; classes it lacks stand for their own name and plural. Annotated captions are matched by
             their annotation.
         side: of the model's square images.
-        fill: what the object is filled with, or ``rerender``.
+        fill: what the object is filled with, by name.
         limit: removals at most; None: no limit.
         every: each allowed class of an image in turn (ours) instead of one.
         seed: of the choice of class, and of the order if ``shuffled``.
@@ -295,24 +295,13 @@ def _removed(
     longest = longest_side(scenes, max(sides))
     done: list[Removal] = []
     images: dict[int, list[Tensor]] = {side: [] for side in sides}
-    for removal in islice(_queries(scenes, fill, every, seed, longest, tally), limit):
+    found = removals(scenes, fill_named(fill), every=every, seed=seed, longest=longest, tally=tally)
+    for removal in islice(found, limit):
         progress("filling objects", max(tally.photos / len(scenes), len(done) / (limit or np.inf)))
-        for side, found in images.items():
-            found.append(squash(removal.pixels, side))
+        for side, squares in images.items():
+            squares.append(squash(removal.pixels, side))
         done.append(removal.without_pixels())
-    return done, {side: torch.stack(found) for side, found in images.items() if found}
-
-
-def _queries(
-    scenes: Sequence[Scene], fill: str, every: bool, seed: int, longest: int, tally: Tally
-) -> Iterator[Removal]:
-    again = fill == RERENDER
-    descriptor = fill_named("zero" if again else fill)  # black costs nothing; it is replaced at once
-    for removal in removals(scenes, descriptor, every=every, seed=seed, longest=longest, tally=tally):
-        if again:
-            pixels = rerendered(removal.scene, removal.judgement.removed, min(longest, removal.scene.width))
-            removal = dataclasses.replace(removal, pixels=pixels)
-        yield removal
+    return done, {side: torch.stack(squares) for side, squares in images.items() if squares}
 
 
 def _whole(

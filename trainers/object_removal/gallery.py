@@ -24,7 +24,7 @@ class Gallery:
     Attributes:
         texts: G distinct captions.
         matcher: says which classes a caption names, by a word table or by its annotation.
-        notes: sentences for the user.
+        notes: for the user, in plain words.
         mentioned: computes ``mentions`` as far as they are needed.
     """
 

@@ -42,7 +42,7 @@ class Matcher(Protocol):
 
 
 class Annotated:
-    """Sentences with annotated phrases.
+    """Captions with annotated phrases.
 
     Args:
         known: caption to the phrases that are annotated in it.

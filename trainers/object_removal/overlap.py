@@ -14,20 +14,11 @@ import numpy as np
 
 from trainers.errors import UserError
 from trainers.object_removal.regions import Regions
-from trainers.parameters import parameter
 
+TAU1, TAU2, TAU3 = 0.4, 0.8, 0.7
+"""A class that stays loses less than ``TAU1`` of its area; one that loses more than ``TAU2`` is removed too; the
+removed region is less than ``TAU3`` of the image."""
 ONE_CLASS = "This image has one class only: nothing is left to be named, so only hallucination can be shown."
-
-
-@dataclass(frozen=True, kw_only=True)
-class Thresholds:
-    """Limits of the removal rules."""
-
-    tau1: float = parameter(
-        0.4, low=0.0, high=1.0, help="A class that stays may lose less than this share of its area."
-    )
-    tau2: float = parameter(0.8, low=0.0, high=1.0, help="A class that loses more than this share is removed too.")
-    tau3: float = parameter(0.7, low=0.0, high=1.0, help="The removed region is less than this share of the image.")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,10 +49,7 @@ class Judgement:
         return not self.problems
 
 
-_DEFAULT = Thresholds()
-
-
-def judge(regions: Regions, chosen: str, thresholds: Thresholds = _DEFAULT) -> Judgement:
+def judge(regions: Regions, chosen: str) -> Judgement:
     """Apply equations 1 to 3 to one class of an image.
 
     Raises:
@@ -70,7 +58,7 @@ def judge(regions: Regions, chosen: str, thresholds: Thresholds = _DEFAULT) -> J
     if chosen not in regions.cells:
         raise UserError(f"The image has no {chosen!r}; it has {', '.join(regions.classes) or 'no objects'}.")
     first = regions.cells[chosen]
-    swallowed = {name for name in regions.classes if name != chosen and _lost(regions, name, first) > thresholds.tau2}
+    swallowed = {name for name in regions.classes if name != chosen and _lost(regions, name, first) > TAU2}
     removed = tuple(name for name in regions.classes if name == chosen or name in swallowed)
     kept = tuple(name for name in regions.classes if name not in removed)
     gone = regions.union(removed)
@@ -83,41 +71,39 @@ def judge(regions: Regions, chosen: str, thresholds: Thresholds = _DEFAULT) -> J
         case="several" if swallowed else "single",
         lost=lost,
         share=share,
-        problems=_problems(regions, removed, lost, share, thresholds),
+        problems=_problems(regions, removed, lost, share),
     )
 
 
-def _problems(
-    regions: Regions, removed: tuple[str, ...], lost: dict[str, float], share: float, thresholds: Thresholds
-) -> tuple[str, ...]:
+def _problems(regions: Regions, removed: tuple[str, ...], lost: dict[str, float], share: float) -> tuple[str, ...]:
     found = []
     if len(regions.classes) < 2:
         found.append(ONE_CLASS)
     elif not lost:
         found.append(f"With {', '.join(removed)} gone no object is left.")
     for name, part in lost.items():
-        if part >= thresholds.tau1:
+        if part >= TAU1:
             found.append(
-                f"{name} would lose {part:.0%} of its area: too much to stay (limit {thresholds.tau1:.0%}), too "
-                f"little to be removed with it (above {thresholds.tau2:.0%})."
+                f"{name} would lose {part:.0%} of its area: too much to stay (limit {TAU1:.0%}), too "
+                f"little to be removed with it (above {TAU2:.0%})."
             )
-    if share >= thresholds.tau3:
-        found.append(f"The removed region is {share:.0%} of the image; less than {thresholds.tau3:.0%} is needed.")
+    if share >= TAU3:
+        found.append(f"The removed region is {share:.0%} of the image; less than {TAU3:.0%} is needed.")
     return tuple(found)
 
 
-def judge_all(regions: Regions, thresholds: Thresholds = _DEFAULT) -> tuple[Judgement, ...]:
+def judge_all(regions: Regions) -> tuple[Judgement, ...]:
     """One judgement per class of the image."""
-    return tuple(judge(regions, name, thresholds) for name in regions.classes)
+    return tuple(judge(regions, name) for name in regions.classes)
 
 
-def choose(regions: Regions, seed: int, thresholds: Thresholds = _DEFAULT) -> Judgement | None:
+def choose(regions: Regions, seed: int) -> Judgement | None:
     """One allowed removal with equal chances, the same for the same seed; None if there is none.
 
     Args:
         seed: any whole number; give every image its own, for example from its id.
     """
-    allowed = [found for found in judge_all(regions, thresholds) if found.allowed]
+    allowed = [found for found in judge_all(regions) if found.allowed]
     return allowed[int(np.random.default_rng(seed).integers(len(allowed)))] if allowed else None
 
 

@@ -15,11 +15,10 @@ from trainers.object_removal.captions import prompt, prompt_templates, remove_ph
 from trainers.object_removal.fills import FillDescriptor, paint
 from trainers.object_removal.image import LONGEST, Picture, read_picture
 from trainers.object_removal.matching import Matcher, annotated
-from trainers.object_removal.overlap import Judgement, Thresholds, choose, judge_all
+from trainers.object_removal.overlap import Judgement, choose, judge_all
 from trainers.object_removal.regions import Box, Regions, clean_boxes, pixel_mask
 
 TextSource = Literal["phrases", "prompts"]
-_DEFAULT = Thresholds()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -106,7 +105,6 @@ def removals(
     fill: FillDescriptor,
     *,
     every: bool = False,
-    thresholds: Thresholds = _DEFAULT,
     seed: int = 0,
     longest: int = LONGEST,
     tally: Tally | None = None,
@@ -114,7 +112,7 @@ def removals(
     """Images with an object filled: the queries of ODmAP@k, and the images of object-removed pairs.
 
     Args:
-        scenes, fill, thresholds, seed, longest, tally: as in :func:`build_pairs`.
+        scenes, fill, seed, longest, tally: as in :func:`build_pairs`.
         every: each allowed class of an image in turn (ours, for evaluation) instead of one.
     """
     count = tally if tally is not None else Tally()
@@ -131,7 +129,7 @@ def removals(
             count.one_class += 1
             continue
         regions = Regions.of_boxes(boxes, classes, picture.width, picture.height)
-        judgements = _judgements(regions, every, image_seed(scene.image_id, seed), thresholds)
+        judgements = _judgements(regions, every, image_seed(scene.image_id, seed))
         count.no_allowed_class += not judgements
         for judgement in judgements:
             mask = scaled_mask(picture, boxes, classes, judgement.removed)
@@ -150,7 +148,6 @@ def build_pairs(
     text: TextSource = "phrases",
     captions_each: int = 1,
     only_edited: bool = False,
-    thresholds: Thresholds = _DEFAULT,
     seed: int = 0,
     longest: int = LONGEST,
     tally: Tally | None = None,
@@ -169,16 +166,15 @@ def build_pairs(
             and does not say what becomes of a caption without one; that edited ones come first is our reading.
         only_edited: leave out captions that never named the object (ours). On 320 images of COCO 44 % then give a
             pair and 80 % otherwise; the paper has pairs from about 40 %.
-        thresholds: of the removal rules.
         seed: of the choices of class and template.
         longest: images are shrunk to this side.
         tally: counts what was left out, and why.
     """
     count = tally if tally is not None else Tally()
     words = annotated(scenes, words.with_words({name: () for scene in scenes for name in scene.classes}))
-    for found in removals(scenes, fill, thresholds=thresholds, seed=seed, longest=longest, tally=count):
+    for found in removals(scenes, fill, seed=seed, longest=longest, tally=count):
         if text == "prompts":
-            said = [(sentence, False) for sentence in _prompts(found, captions_each, seed)]
+            said = [(caption, False) for caption in _prompts(found, captions_each, seed)]
         else:
             said = _deleted(found, words, only_edited, count)[:captions_each]
         if said:
@@ -216,10 +212,10 @@ def class_tables(judgements: Sequence[Judgement], classes: Sequence[str]) -> tup
     return tables[0], tables[1]
 
 
-def _judgements(regions: Regions, every: bool, seed: int, thresholds: Thresholds) -> list[Judgement]:
+def _judgements(regions: Regions, every: bool, seed: int) -> list[Judgement]:
     if every:
-        return [found for found in judge_all(regions, thresholds) if found.allowed]
-    found = choose(regions, seed, thresholds)
+        return [found for found in judge_all(regions) if found.allowed]
+    found = choose(regions, seed)
     return [] if found is None else [found]
 
 
@@ -230,7 +226,7 @@ def _prompts(found: Removal, each: int, seed: int) -> list[str]:
 
 
 def _deleted(found: Removal, words: Matcher, only_edited: bool, count: Tally) -> list[tuple[str, bool]]:
-    """Sentences that name something left, and whether they were edited; edited ones first."""
+    """Captions that name something left, and whether they were edited; edited ones first."""
     judgement, kept = found.judgement, set(found.judgement.kept)
     read = [remove_phrases(caption, judgement.removed, words) for caption in found.scene.captions]
     left = [(one.text, bool(one.deleted)) for one in read if one.text and one.kept & kept]

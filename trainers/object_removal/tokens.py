@@ -1,4 +1,4 @@
-"""Sentences as word tokens that know where they stand, and English plurals."""
+"""Captions as word tokens that know where they stand, and English plurals."""
 
 from __future__ import annotations
 

@@ -208,9 +208,9 @@ class RunReader:
         return self._at("emb", k)
 
     @reads
-    def snapshots(self, after: int = -1) -> list[tuple[int, int, float]]:
-        """``(k, step, seconds)`` of the snapshots beyond ``after``, oldest first."""
-        rows = self.db.rows("SELECT k, step, seconds FROM snapshots WHERE k > ? ORDER BY k", (after,))
+    def snapshots(self) -> list[tuple[int, int, float]]:
+        """``(k, step, seconds)`` of the snapshots, oldest first."""
+        rows = self.db.rows("SELECT k, step, seconds FROM snapshots ORDER BY k")
         return [_snapshot(*row) for row in rows]
 
     @reads
@@ -232,9 +232,9 @@ class RunReader:
     # ---------------------------------------------------------------- frames
 
     @reads
-    def frames(self, after: int = -1) -> list[int]:
-        """Versions ``k`` of the stored frames beyond ``after``, oldest first."""
-        rows = self.db.rows("SELECT DISTINCT k FROM frames WHERE k > ? ORDER BY k", (after,))
+    def frames(self) -> list[int]:
+        """Versions ``k`` of the stored frames, oldest first."""
+        rows = self.db.rows("SELECT DISTINCT k FROM frames ORDER BY k")
         return [checked.whole(k, "k") for (k,) in rows]
 
     @reads

@@ -134,11 +134,11 @@ class ArrowTable(Table):
             images[place] = self._bytes(cell)
         return images
 
-    def lists(self, columns: Sequence[str], size: int = _SLICE) -> Iterator[list[tuple[Any, ...]]]:
+    def lists(self, columns: Sequence[str]) -> Iterator[list[tuple[Any, ...]]]:
         """Some columns side by side, a bounded number of rows at a time, as plain Python values."""
         rows = self._rows.select_columns(list(columns))
-        for start in range(0, self._count, size):
-            part = rows[start : min(start + size, self._count)]
+        for start in range(0, self._count, _SLICE):
+            part = rows[start : min(start + _SLICE, self._count)]
             yield list(zip(*(part.column(name).to_pylist() for name in columns), strict=True))
 
     def _slices(self, column: str, count: int) -> Iterator[Any]:

@@ -114,11 +114,10 @@ def recipe(values: Mapping[str, Any]) -> Recipe:
         ParameterError: a value is unknown, of the wrong type or out of range; or nothing is left to train on.
     """
     from trainers.errors import ParameterError
-    from trainers.object_removal.fills import FILLS
+    from trainers.object_removal.fills import fill_named
 
     found: Recipe = make(Recipe, dict(values), "A recipe")
-    if found.fill not in FILLS:
-        raise ParameterError(f"There is no fill {found.fill!r}; choose from {', '.join(FILLS)}.")
+    fill_named(found.fill)
     if found.originals == "none" and not found.removed:
         raise ParameterError("A recipe needs photos: originals, object-removed ones or both; neither came.")
     if found.removed and found.text == "captioner" and not found.captioner:

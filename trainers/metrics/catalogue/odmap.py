@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import numpy as np
 
-from trainers.metrics.judged import Judged, average_precision
+from trainers.metrics.judged import Judged
 from trainers.metrics.measure import Measure
 
 
 def odmap(judged: Judged, k: int) -> np.ndarray:
-    """AP@k of the correct captions."""
-    ap = average_precision(judged.hits, k, None if judged.strict_k else judged.relevant)
-    return np.where(judged.scored, ap, np.nan)
+    """AP@k of the correct captions: the sum over i <= k of P(i) rel(i), divided by min(k, correct captions).
+
+    The division is our reading for small galleries; the published values divide by k, which is the same on large ones.
+    """
+    hits = judged.hits[:, :k].astype(np.float64)
+    total = (hits.cumsum(1) / np.arange(1, hits.shape[1] + 1) * hits).sum(1)
+    return np.where(judged.scored, total / judged.relevant.clip(1, k), np.nan)
 
 
 DESCRIPTOR = Measure(
