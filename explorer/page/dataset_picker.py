@@ -48,7 +48,7 @@ class Images:
             raise ParameterError("A run needs images: choose a set, or type a Hub id or a folder.")
         limit = DataChoice().max_images if self.max_images is None else self.max_images
         if not 100 <= limit <= 1_000_000:
-            raise ParameterError(f"Most images read per split needs 100 to 1000000; {limit:g} came.")
+            raise ParameterError(f"Most images read per split needs 100 to 1000000; got {limit:g}.")
         return DataChoice(
             source=source,
             subset=_text(self.subset),

@@ -32,13 +32,13 @@ def parse(body: bytes) -> dict[str, Any]:
         RequestError: it is none.
     """
     if sum(map(body.count, (b",", b"[", b"{"))) > MOST_MARKS:
-        raise RequestError(f"A request may hold {MOST_MARKS:,} commas and brackets; more came.")
+        raise RequestError(f"A request may hold {MOST_MARKS:,} commas and brackets; got more.")
     try:
         values = json.loads(body or b"{}")
     except (ValueError, RecursionError) as error:
-        raise RequestError("A JSON object was needed; what came cannot be read as JSON.") from error
+        raise RequestError("A JSON object was needed; got text that cannot be read as JSON.") from error
     if not isinstance(values, dict):
-        raise RequestError(f"A JSON object was needed; {seen(values)} came.")
+        raise RequestError(f"A JSON object was needed; got {seen(values)}.")
     check(values)
     return values
 
@@ -53,13 +53,13 @@ def check(value: Any) -> None:
     while pending:
         one, depth = pending.pop()
         if depth > DEEPEST:
-            raise RequestError(f"Values may be nested {DEEPEST} deep; deeper ones came.")
+            raise RequestError(f"Values may be nested {DEEPEST} deep; got deeper ones.")
         if isinstance(one, str):
             if _HALF.search(one):
                 raise RequestError("A text holds half a character (a lone surrogate). Send whole ones.")
         elif isinstance(one, int):
             if not -LARGEST_WHOLE <= one < LARGEST_WHOLE:
-                raise RequestError("A whole number of at most 19 digits was needed; a longer one came.")
+                raise RequestError("A whole number of at most 19 digits was needed; got a longer one.")
         elif isinstance(one, float):
             if not math.isfinite(one):
                 raise RequestError("A finite number was needed; JSON has no other.")
@@ -102,7 +102,7 @@ def typed(function: Callable[..., Any]) -> Callable[..., Any]:
                 first = error.errors(include_url=False, include_context=False)[0]
                 where = ".".join([name, *map(str, first["loc"])])
                 raise RequestError(
-                    f"{where}: {first['msg'][:1].lower()}{first['msg'][1:]}; {seen(first['input'])} came."
+                    f"{where}: {first['msg'][:1].lower()}{first['msg'][1:]}; got {seen(first['input'])}."
                 ) from None
         return function(*bound.args, **bound.kwargs)
 

@@ -206,12 +206,12 @@ def _unless_known(request: Request, version: str, content: bytes) -> Response:
 def _path(request: Request, name: str) -> int:
     text = request.path_params[name]
     if not _NUMBER.fullmatch(text):
-        raise RequestError(f"{name} is a number, 0 or more; {text[:40]!r} came.")
+        raise RequestError(f"{name} is a number, 0 or more; got {text[:40]!r}.")
     return int(text)
 
 
 def _query(request: Request, name: str, default: int) -> int:
     text = request.query_params.get(name, str(default))
     if text != "-1" and not _NUMBER.fullmatch(text):
-        raise RequestError(f"{name} is a number, -1 or more; {text[:40]!r} came.")
+        raise RequestError(f"{name} is a number, -1 or more; got {text[:40]!r}.")
     return int(text)

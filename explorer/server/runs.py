@@ -216,8 +216,8 @@ class Runs:
                 "On a public page a run needs an owner: send any secret word as `token`, and the same word to stop it."
             )
         if config.minutes is None or config.minutes > limits.minutes:
-            came = "no limit" if config.minutes is None else f"{config.minutes:g}"
-            raise RunError(f"On this page a run may train for {limits.minutes:g} minutes at most; {came} came.")
+            got = "no limit" if config.minutes is None else f"{config.minutes:g}"
+            raise RunError(f"On this page a run may train for {limits.minutes:g} minutes at most; got {got}.")
         if self._scheduler.waiting(owner) >= limits.waiting:
             raise RunError(
                 f"{limits.waiting} of your runs wait already; stop one of them, or wait until one of them trains."

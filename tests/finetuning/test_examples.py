@@ -118,5 +118,5 @@ def test_what_there_is_not_is_said():
 
 
 def test_too_few_pairs_are_said():
-    with pytest.raises(DataError, match=r"At least 8 pairs.*3 came"):
+    with pytest.raises(DataError, match=r"At least 8 pairs.*got 3"):
         Examples(pool(3, 1, 0), None, Recipe(removed=False), batch=8, seed=0)

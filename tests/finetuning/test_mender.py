@@ -87,7 +87,7 @@ def test_photos_without_objects_are_refused_with_the_reason(tmp_path):
     root = write_coco(tmp_path / "coco", train=12, test=4)
     for path in root.glob("annotations/instances_*.json"):
         path.unlink()
-    with pytest.raises(DataError, match=r"Not one object-removed pair.*two classes"):
+    with pytest.raises(DataError, match=r"No object-removed pair.*two classes"):
         FinetuningLoop(RunFolder.create(tmp_path / "runs", mend_config(root)))
 
 

@@ -110,7 +110,7 @@ class RunFolder(RunReader):
             RunError: no such run, half-deleted, damaged or of another version.
         """
         if not is_id(run_id):
-            raise RunError(f"A run id is 26 letters and digits; {run_id[:40]!r} came.")
+            raise RunError(f"A run id is 26 letters and digits; got {run_id[:40]!r}.")
         folder = cls(root / run_id, read_only=read_only)
         folder.check()
         return folder
@@ -140,7 +140,7 @@ class RunFolder(RunReader):
     def send(self, command: str) -> None:
         """Leave ``pause``, ``resume`` or ``stop`` for the trainer."""
         if command not in ("pause", "resume", "stop"):
-            raise RunError(f"A command is pause, resume or stop; {command!r} came.")
+            raise RunError(f"A command is pause, resume or stop; got {command!r}.")
         self.db.write("INSERT INTO control (command, sent) VALUES (?, ?)", [(command, time.time())])
 
     # ------------------------------------------------------- probe, snapshots

@@ -53,7 +53,7 @@ def perform(runs: Runs, data: object, asking: Caller = NOBODY) -> str:
     asked = data if isinstance(data, dict) else {}
     act = runs.acts(asking).get(str(asked.get("action")))
     if act is None:
-        return failed(f"A run can be paused, resumed, stopped or deleted; {json.dumps(asked)[:80]} came.")
+        return failed(f"A run can be paused, resumed, stopped or deleted; got {json.dumps(asked)[:80]}.")
     return attempt(act, str(asked.get("id") or ""), str(asked.get("token") or ""))
 
 

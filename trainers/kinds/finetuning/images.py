@@ -58,10 +58,10 @@ def removed_pairs(
         made = _deleted(scenes, words, recipe, side, seed, tell)
     if not len(made.images):
         raise DataError(
-            f"Not one object-removed pair came out of {made.tally.photos} photos: {made.tally.one_class} have fewer "
+            f"No object-removed pair could be made of {made.tally.photos} images: {made.tally.one_class} have fewer "
             f"than two classes, {made.tally.no_allowed_class} no class that may be removed, {made.tally.no_sentence} "
-            "no sentence that is left. Give photos with boxes of two classes or more"
-            + (", or take sentences that are not edited too." if recipe.only_edited else ".")
+            "no caption that is left. Give images with boxes of two classes or more"
+            + (", or take captions that are not edited too." if recipe.only_edited else ".")
         )
     _write(key, made)
     return made

@@ -120,9 +120,9 @@ def recipe(values: Mapping[str, Any]) -> Recipe:
     if found.fill not in FILLS:
         raise ParameterError(f"There is no fill {found.fill!r}; choose from {', '.join(FILLS)}.")
     if found.originals == "none" and not found.removed:
-        raise ParameterError("A recipe needs photos: originals, object-removed ones or both; neither came.")
+        raise ParameterError("A recipe needs images: originals, object-removed ones or both; got neither.")
     if found.removed and found.text == "captioner" and not found.captioner:
-        raise ParameterError("Sentences of a captioner need its folder or Hub id in `captioner`; nothing came.")
+        raise ParameterError("Captions of a captioner need its folder or Hub id in `captioner`; got nothing.")
     return found
 
 

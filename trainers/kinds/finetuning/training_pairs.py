@@ -97,7 +97,7 @@ class Examples:
         self._rows = (np.sort(chosen), np.sort(made))
         self.batch = min(batch, len(self))
         if self.batch < SMALLEST:
-            raise DataError(f"At least {SMALLEST} pairs of a photo and a sentence are needed; {len(self)} came.")
+            raise DataError(f"At least {SMALLEST} pairs of an image and a caption are needed; got {len(self)}.")
         self.ratio = self.removed / len(originals) if len(originals) else 0.0
         self.share = self.removed / len(self)
         self.edited = float(removed.edited[made].mean()) if removed is not None and len(made) else 0.0
