@@ -220,7 +220,7 @@ def test_a_mending_run_is_what_the_page_asked_for(mending: tuple[Finetuning, Pat
     assert RunConfig.from_json(config.to_json()) == config
     assert (config.epochs, config.optimiser, config.halve_every, config.batch) == (None, "adamw", None, 128)
     assert "Only the visitor" in acts.perform({"action": "stop", "id": reply["id"], "token": "other"})["error"]
-    assert acts.perform({"action": "stop", "id": reply["id"], "token": "mine"}) == {"said": "It left the line."}
+    assert acts.perform({"action": "stop", "id": reply["id"], "token": "mine"}) == {"said": "It left the queue."}
 
 
 def test_the_page_trains_as_published_or_at_the_models_own_rate(mending: tuple[Finetuning, Path]) -> None:

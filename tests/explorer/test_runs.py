@@ -129,7 +129,7 @@ def test_a_waiting_run_can_be_taken_out(bench):
     b = bench()
     first, second = (b.runs.start(MetricLearningConfig(), "") for _ in range(2))
     b.until(first, "running")
-    assert "left the line" in b.runs.stop(second, "")
+    assert "left the queue" in b.runs.stop(second, "")
     assert b.phase(second) == "stopped"
     assert b.runs.position(second) is None
 

@@ -45,7 +45,7 @@ def test_a_run_of_two_recipes_from_start_to_end(photos, tmp_path):
     one, other = arm_model(folder, 0), arm_model(folder, 1)
     assert any(not torch.equal(a, b) for a, b in zip(one.parameters(), other.parameters(), strict=True))
     log = (folder.path / "log.txt").read_text()
-    assert "72 original pairs of a photo and a sentence, no object-removed ones" in log
+    assert "72 original pairs of an image and a caption, no object-removed ones" in log
     assert "72 original and 6 object-removed pairs" in log and "a phrase was deleted from 100%" in log
     assert any("|D′| / |D| is 0.0833" in note for note in probe.notes)
 

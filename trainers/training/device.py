@@ -1,4 +1,4 @@
-"""Where to compute, and why."""
+"""Chooses the device to train on."""
 
 from __future__ import annotations
 
