@@ -249,7 +249,7 @@ def test_the_page_trains_as_published_or_at_the_models_own_rate(mending: tuple[F
         ({"recipes": [{}] * 5}, "1 to 4"),
         ({"recipes": [{"wings": 2}]}, "wings"),
         ({"recipes": [{"fill": "magic"}]}, "no fill"),
-        ({"recipes": [{"originals": "none", "removed": False}]}, "needs photos"),
+        ({"recipes": [{"originals": "none", "removed": False}]}, "needs images"),
         ({"recipes": [{"text": "captioner", "captioner": "/etc"}]}, "folders of this machine"),
         ({"recipes": "all"}, "list"),
         ({"steps": -4}, "whole number"),
