@@ -7,9 +7,7 @@ import json
 from dataclasses import dataclass
 from typing import ClassVar
 
-from trainers.errors import ParameterError
 from trainers.parameters import parameter
-from trainers.typed import build, check_types
 
 MAX_ARMS = 4
 OPTIMISERS = ("adamw", "adam")
@@ -128,27 +126,3 @@ class RunConfig:
     def to_json(self) -> str:
         """Canonical JSON text, the content of ``config.json``."""
         return json.dumps({"kind": self.kind, "version": VERSION} | dataclasses.asdict(self), indent=2, sort_keys=True)
-
-    @staticmethod
-    def from_json(text: str) -> RunConfig:
-        """Read :meth:`to_json`'s text, of this version or an earlier one, as the configuration of its kind.
-
-        Raises:
-            ParameterError: it cannot be read.
-        """
-        from trainers.kinds import KINDS, migrated
-
-        try:
-            values = json.loads(text)
-            if values.get("version", 1) < VERSION:
-                values = migrated(values)
-            if values.pop("version") != VERSION:
-                raise ValueError("it was written by a newer version")
-            kind = values.pop("kind")
-            if kind not in KINDS:
-                raise ValueError(f"there is no kind of run {kind!r:.40}")
-            config: RunConfig = build(KINDS[kind].config, values)
-            check_types(config)
-            return config
-        except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-            raise ParameterError(f"A run configuration was needed; this one cannot be read: {error}.") from error

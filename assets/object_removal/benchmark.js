@@ -23,7 +23,7 @@ export class Benchmark {
     this.problem = new Problem();
     this.skipped = el("p", { class: "rs-sideabout" });
     this.result = el("div", { class: "rs-result", hidden: true });
-    const about = el("p", { class: "rs-note", text: "Takes an object out of many images and asks each model for its nearest captions. ODmAP@k is the share of captions that name something still there and nothing that was removed." });
+    const about = el("p", { class: "rs-note", text: "Takes an object out of many images and asks each model for its nearest captions. What counts is the share of captions that name something still there and nothing that was removed." });
     const head = el("header", { class: "rs-sectionhead" }, el("h2", { text: "Over a whole dataset" }), this.skipped);
     const form = el("div", { class: "rs-form" }, field("Removals at most", this.queries, { class: "rs-field rs-short" }), this.every, this.go, this.moving);
     this.readings = el("ul", { class: "rs-readings" });

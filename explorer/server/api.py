@@ -22,7 +22,7 @@ from trainers.typed import check_types, values_of
 def add_api(runs: Runs) -> None:
     """Add the endpoints of every kind, and those that the kinds add, to the page that is being built."""
 
-    def start(
+    def start_kind(
         kind: str,
         settings: dict[str, Any] | None = None,
         token: str = "",
@@ -63,7 +63,7 @@ def add_api(runs: Runs) -> None:
         return runs.listing()
 
     own = (function for page in PAGES.values() for function in page.endpoints(runs))
-    for function in (*own, start, list_kinds, run_status, stop_run, list_runs):
+    for function in (*own, start_kind, list_kinds, run_status, stop_run, list_runs):
         gr.api(typed(function), api_name=function.__name__)
 
 

@@ -61,5 +61,5 @@ def test_the_menu_names_the_family_of_each_loss(browser: Browser, site: Site):
 def test_the_memory_is_set_where_the_batch_is(browser: Browser, site: Site):
     with visit(browser, site, site.at(site.finished)) as page:
         page.get_by_role("button", name="Batch, learning rate and more").click()
-        expect(page.get_by_label("Memory of embeddings")).to_have_value("0")
+        expect(page.get_by_label("Cross-batch memory")).to_have_value("0")
         expect(page.get_by_label("Memory from step")).to_have_value("300")

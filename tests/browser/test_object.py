@@ -19,7 +19,7 @@ from tests.browser.conftest import Site
 from tests.browser.image_folder import HOSTILE, jpeg, write_dataset
 from tests.browser.pages import PHONE, WIDE, visit
 from tests.browser.test_access import _findings, darken
-from trainers.config import RunConfig
+from trainers.kinds import read_config
 
 FIRST = 60_000  # ms; the models are loaded and read the first captions
 
@@ -406,7 +406,7 @@ def test_a_preset_says_how_it_trains_and_a_recipe_counts_pairs(opened: Page, sit
     section.get_by_role("button", name="Fine-tune this model").click()
     expect(section.locator(".rs-followline")).to_contain_text("queue", timeout=20_000)
     newest = max(site.root.glob("*/config.json"), key=lambda path: path.stat().st_mtime)
-    config = RunConfig.from_json(newest.read_text())
+    config = read_config(newest.read_text())
     assert (config.epochs, config.steps, config.minutes, config.halve_every) == (10, None, None, 2)
     assert config.kind == "finetuning" and (config.batch, config.optimiser) == (32, "adam")
     section.get_by_role("button", name="Stop", exact=True).click()

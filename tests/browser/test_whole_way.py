@@ -2,23 +2,14 @@
 
 from __future__ import annotations
 
-import os
-import signal
-import socket
-import subprocess
-import sys
-import time
-import urllib.request
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from tests.browser.conftest import Site
 from tests.browser.pages import state, until, visit
-from tests.synthetic import make_run
+from tests.browser.program import Program, launched, wait
 from tests.tiny import write_images
 from trainers.runs import RunFolder, list_runs
 from trainers.runs.lock import is_locked
@@ -26,55 +17,10 @@ from trainers.runs.lock import is_locked
 ROOT = Path(__file__).resolve().parents[2]
 
 
-@dataclass
-class Program:
-    """``python app.py`` as a person starts it."""
-
-    process: subprocess.Popen[bytes]
-    site: Site
-
-
-def wait(what: Callable[[], bool], seconds: float = 60) -> None:
-    end = time.monotonic() + seconds
-    while not what():
-        assert time.monotonic() < end, "it did not happen in time"
-        time.sleep(0.02)
-
-
-def answers(url: str) -> bool:
-    try:
-        return urllib.request.urlopen(url, timeout=2).status == 200
-    except OSError:
-        return False
-
-
 @pytest.fixture
 def program(tmp_path: Path) -> Iterator[Program]:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    runs = tmp_path / "runs"
-    finished = make_run(runs, points=100, frames=2)
-    url = f"http://127.0.0.1:{port}"
-    log = (tmp_path / "app.log").open("wb")
-    process = subprocess.Popen(
-        [sys.executable, "app.py", "--port", str(port), "--runs", str(runs)],
-        cwd=ROOT,
-        stdout=log,
-        stderr=log,
-        env=os.environ | {"RANKSCOPE_CACHE": str(tmp_path / "cache")},
-    )
-    try:
-        wait(lambda: answers(url))
-        yield Program(process=process, site=Site(url=url, root=runs, finished=finished))
-    finally:
-        process.send_signal(signal.SIGINT)
-        try:
-            process.wait(10)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
-        log.close()
+    with launched(tmp_path) as started:
+        yield started
 
 
 def fill(page: Page, label: str, value: str) -> None:

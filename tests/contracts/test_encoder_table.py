@@ -31,14 +31,14 @@ def columns(marker: str) -> dict[str, dict[str, float]]:
 
 
 def test_every_loss_was_measured_on_the_default_encoder() -> None:
-    measured = columns(MetricLearningConfig().encoder)
+    measured = columns(MetricLearningConfig().encoder.name)
     assert set(measured) == {"drawn", "omniglot", "cifar100", "grocery_store"}
     assert set(measured["drawn"]) == set(MENU), "run `python -m tests.benchmarks.encoders` with --write"
 
 
 def test_a_loss_below_half_of_the_best_says_why_and_no_other_does() -> None:
     """It is one that stays there when all have three times as long."""
-    measured, longer = columns(MetricLearningConfig().encoder), columns("longer")
+    measured, longer = columns(MetricLearningConfig().encoder.name), columns("longer")
     low = {(data, title) for data, scores in measured.items() for title in below_half(scores)}
     assert low <= {(data, title) for data, scores in longer.items() for title in scores}
     for data, scores in longer.items():

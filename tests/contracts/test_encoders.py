@@ -56,14 +56,14 @@ def test_equal_seeds_give_equal_weights(name: str) -> None:
 
 def test_the_default_is_the_first_of_the_menu_at_its_own_rate() -> None:
     default = MetricLearningConfig()
-    assert default.encoder == next(iter(ENCODERS))
-    assert default.learning_rate == ENCODERS[default.encoder].learning_rate
+    assert default.encoder.name == next(iter(ENCODERS))
+    assert default.learning_rate == ENCODERS[default.encoder.name].learning_rate
 
 
 @pytest.mark.parametrize("channels", [1, 3])
 def test_embeddings_of_the_default_share_no_direction(channels: int) -> None:
     """Nearly grey images look alike in pixels; a batch of them is still centred, with equal spread in every number."""
-    encoder = build(MetricLearningConfig().encoder, channels)
+    encoder = build(MetricLearningConfig().encoder.name, channels)
     rows = encoder(0.5 + 0.05 * torch.rand(64, channels, 32, 32)).double()
     torch.testing.assert_close(rows.mean(0), torch.zeros(12).double(), atol=1e-5, rtol=0)
     torch.testing.assert_close(rows.var(0, unbiased=False), torch.ones(12).double(), atol=0.05, rtol=0)

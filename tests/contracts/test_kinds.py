@@ -14,9 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from trainers.config import RunConfig
 from trainers.errors import ParameterError
-from trainers.kinds import KINDS
+from trainers.kinds import KINDS, read_config
 from trainers.metrics.names import describe_any
 from trainers.parameters import specs
 from trainers.training.validation import check
@@ -33,7 +32,7 @@ OWN = ("trainers/kinds/{}/", "explorer/page/kinds/{}.py", "explorer/object_remov
 def test_a_kind_says_all_that_is_asked_of_it(kind) -> None:
     config = kind.config()
     check(config)
-    assert RunConfig.from_json(config.to_json()) == config
+    assert read_config(config.to_json()) == config
     assert config.arms == len(kind.arms(config)) >= 1
     titles = [arm.title for arm in kind.arms(config)]
     assert len(set(titles)) == len(titles)
@@ -129,8 +128,8 @@ def test_it_is_paused_killed_and_resumed_to_the_same_weights_in_its_second_stage
         assert time.monotonic() < end
         time.sleep(0.05)
     assert command("send", place.name, "pause", "--runs", str(broken)).returncode == 0
-    process.send_signal(signal.SIGKILL)
-    process.wait()
+    with process:  # closes its standard input
+        process.send_signal(signal.SIGKILL)
     _, phase, step, stage, _ = inside(broken, WEIGHTS).split()
     assert int(step) >= 30 and stage == "1" and phase in ("running", "paused", "interrupted")
     done = command("resume", place.name, "--runs", str(broken))

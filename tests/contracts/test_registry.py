@@ -91,7 +91,7 @@ for folder in extra.iterdir():
 import numpy as np
 from tests.tiny import tiny_config
 from trainers.cli.main import main
-from trainers.kinds.metric_learning.loop import Trainer
+from trainers.kinds.metric_learning.loop import MetricLearningLoop
 from trainers.object_removal.detectors import DETECTORS
 from trainers.object_removal.fills import FILLS, paint
 from trainers.runs import RunFolder
@@ -99,7 +99,7 @@ from trainers.runs import RunFolder
 for verb in ("losses", "encoders", "models"):
     assert main([verb]) == 0
 config = tiny_config(images, "extra_loss", steps=2, encoder="extra_encoder", sampler="extra_sampler")
-run = Trainer(RunFolder.create(runs, config))
+run = MetricLearningLoop(RunFolder.create(runs, config))
 run.advance(60)
 run.finish()
 assert run.step == 2

@@ -24,7 +24,16 @@ from tests.explorer.served_page import GRADIO_WARNINGS
 STAND_IN = Path(__file__).with_name("stand_in.py")
 ROOT = Path(__file__).resolve().parents[2]
 pytestmark = GRADIO_WARNINGS
-PUBLIC = {"/start_run", "/run_status", "/stop_run", "/list_runs", "/remove_object", "/score_objects"}
+PUBLIC = {
+    "/start_run",
+    "/start_kind",
+    "/list_kinds",
+    "/run_status",
+    "/stop_run",
+    "/list_runs",
+    "/remove_object",
+    "/score_objects",
+}
 
 
 @pytest.fixture(scope="module")

@@ -127,7 +127,7 @@ def picture_file(kind: str) -> bytes:
 @pytest.mark.parametrize(
     ("kind", "words"),
     [
-        ("text", "no picture"),
+        ("text", "not an image that can be read"),
         ("truncated", "cut short"),
         ("empty", "No image was sent"),
         ("small", "16"),

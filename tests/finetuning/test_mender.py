@@ -77,7 +77,7 @@ def test_a_loss_that_is_no_number_stops_before_the_step(photos, tmp_path):
         mender.arms[0].model.net.token_embedding.weight.fill_(float("nan"))
     mender.checkpoint()
     before = {name: value.clone() for name, value in mender.arms[0].model.named_parameters()}
-    with pytest.raises(NonFiniteLossError, match=r"stopped being a number.*training pairs"):
+    with pytest.raises(NonFiniteLossError, match=r"stopped being a number.*held 8 pairs"):
         mender.advance(5.0)
     after = dict(mender.arms[0].model.named_parameters())
     assert all(torch.equal(before[name], after[name]) or torch.isnan(before[name]).any() for name in before)
@@ -129,10 +129,10 @@ def test_the_command_line_mends_and_scores(photos, tmp_path, capsys):
     said = capsys.readouterr().out
     assert "D + D′ (phrases, telea, 0.08)" in said and "ODmAP_at_1" in said
     assert main(["list", "--runs", str(tmp_path)]) == 0
-    assert "mending tiny_clip" in capsys.readouterr().out
+    assert "fine-tuning tiny_clip" in capsys.readouterr().out
     assert main(["score", *flags]) == 0
     said = capsys.readouterr().out
-    assert "does not know photos" in said and "hallucination_at_1" in said and "[" in said
+    assert "does not know photographs" in said and "hallucination_at_1" in said and "[" in said
     assert main(["mend", *flags, "--preset", "table9", "--runs", str(tmp_path)]) == 1
     assert "no preset 'table9'" in capsys.readouterr().err
 

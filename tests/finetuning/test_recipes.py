@@ -12,6 +12,7 @@ from tests.image_text.blip import write_blip
 from trainers.cli.start import add_kind_flags, configuration
 from trainers.config import MAX_ARMS, RunConfig, SceneChoice
 from trainers.errors import ParameterError
+from trainers.kinds import read_config
 from trainers.kinds.finetuning import DESCRIPTOR as KIND
 from trainers.kinds.finetuning.config import FinetuningConfig
 from trainers.kinds.finetuning.recipes import PRESETS, recipe, title, titles
@@ -97,5 +98,5 @@ def test_what_is_refused_before_anything_is_loaded(changes, words):
 
 def test_a_configuration_survives_its_file():
     config = changed(recipes=({}, {"removed": False}), scenes=SceneChoice(source="drawn_scenes:bias=0.8"))
-    assert RunConfig.from_json(config.to_json()) == config
+    assert read_config(config.to_json()) == config
     assert config.arms == 2

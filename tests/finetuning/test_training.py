@@ -13,6 +13,7 @@ from trainers.cli.start import add_kind_flags, configuration
 from trainers.config import RunConfig
 from trainers.errors import ParameterError
 from trainers.image_text.models import MODELS
+from trainers.kinds import read_config
 from trainers.kinds.finetuning import DESCRIPTOR as KIND
 from trainers.kinds.finetuning.loop import FinetuningLoop
 from trainers.kinds.metric_learning.loop import MetricLearningLoop
@@ -73,7 +74,7 @@ def test_epochs_are_counted_over_the_largest_recipe(photos, tmp_path):
     settings = {"epochs": 2.0, "steps": None, "optimiser": "adam", "halve_every": 0.5, "weight_decay": 0.0}
     settings["snapshot_steps"] = 1000
     config = mend_config(photos, {"removed": False}, {}, **settings)
-    assert RunConfig.from_json(config.to_json()) == config
+    assert read_config(config.to_json()) == config
     mender = FinetuningLoop(RunFolder.create(tmp_path, config))
     largest = max(len(arm.examples) for arm in mender.arms)
     steps = 2 * (largest // 8)

@@ -87,7 +87,7 @@ def test_a_step_waits_for_nothing(name: str) -> None:
 def test_nor_does_the_step_of_any_encoder(encoder: str) -> None:
     with fake_device():
         arm, found = step("contrastive", encoder, Planned())
-    assert set(found) == {"loss", "term/pull", "term/push"}
+    assert set(found) == {"loss", "examples", "term/pull", "term/push"}
     moved = [state["step"].device for state in arm._stepper._optimiser.state.values()]
     assert moved and set(moved) == {DEVICE}
 

@@ -124,7 +124,7 @@ def test_every_number_counts() -> None:
     larger = {
         "activations": config("supcon", classes_per_batch=64, images_per_class=16),
         "memories": config("supcon", dim=512, memory=65_536),
-        "encoders": config("supcon", encoder_parameters={"width": 128}),
+        "encoders": config("supcon", encoder=Choice(name="conv4", parameters={"width": 128})),
         "evaluation": config("supcon", probe_size=5000),
     }
     for part, asked in larger.items():

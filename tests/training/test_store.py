@@ -12,9 +12,10 @@ import numpy as np
 import pytest
 import torch
 
-from trainers.config import DataChoice, RunConfig
+from trainers.config import DataChoice
 from trainers.errors import ParameterError, RunError
 from trainers.hierarchy import Hierarchy
+from trainers.kinds import read_config
 from trainers.kinds.metric_learning.config import MetricLearningConfig
 from trainers.parameters import Choice
 from trainers.runs import RunFolder, list_runs, new_id
@@ -176,4 +177,4 @@ def test_a_run_moves_as_a_zip(tmp_path: Path, folder: RunFolder) -> None:
 
 def test_config_from_another_version_is_said() -> None:
     with pytest.raises(ParameterError, match="cannot be read"):
-        RunConfig.from_json('{"data": {}, "losses": [], "wings": 2}')
+        read_config('{"data": {}, "losses": [], "wings": 2}')

@@ -141,7 +141,7 @@ def test_a_second_trainer_is_refused(tmp_path: Path, images: Path, trainers: Tra
     ("changes", "words"),
     [
         ({"sampler": "two_super_classes"}, "coarser level"),
-        ({"encoder": "timm", "encoder_parameters": {"model": "no_such_net"}}, "timm model was needed"),
+        ({"encoder": "timm", "encoder_parameters": {"model": "no_such_net"}}, "not the name of a timm model"),
     ],
 )
 def test_failures_end_as_a_sentence(

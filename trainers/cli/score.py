@@ -72,7 +72,7 @@ def score(arguments: argparse.Namespace) -> int:
         )
         result = Evaluator(benchmark, model).evaluate(model, tell)
     if not descriptor.photos and not are_drawn(benchmark.scenes):
-        print("This model knows the drawn scenes only, no photographs; the numbers say nothing about it.")
+        print("This model was trained on the drawn scenes only: it does not know photographs.")
     print(f"{len(benchmark.queries)} removals of {benchmark.tally.photos} images, {len(benchmark.gallery)} captions")
     for reason, count in benchmark.tally.left_out().items():
         print(f"  left out, {reason}: {count}")

@@ -13,6 +13,7 @@ from torch import Tensor
 from trainers.config import MAX_ARMS, RunConfig
 from trainers.errors import RunError
 from trainers.hierarchy import Hierarchy
+from trainers.kinds import read_config
 from trainers.runs import checked
 from trainers.runs.damage import absent, damaged, reading, reads, words
 from trainers.runs.database import Database
@@ -76,7 +77,7 @@ class RunReader:
         try:
             text = content.decode()
             checked.json_object(text, "config.json")
-            config = RunConfig.from_json(text)
+            config = read_config(text)
             if not 1 <= config.arms <= MAX_ARMS:
                 raise ValueError(f"it has {config.arms} arms")
         except (ValueError, RecursionError) as error:

@@ -102,7 +102,7 @@ def _is_shared(spec: Spec) -> bool:
 
 
 def _is_plain(spec: Spec) -> bool:
-    return spec.type in (int, float, bool, str) and not spec.rule.registry
+    return (spec.item or spec.type) in (int, float, bool, str) and not spec.rule.registry
 
 
 def _field(spec: Spec, value: Any) -> Component:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass
 from importlib.util import find_spec
 
@@ -19,7 +20,7 @@ class RadiusParameters:
 
 def missing(_parameters: object) -> str | None:
     """Why OpenCV cannot be used, or None."""
-    if find_spec("cv2") is None:
+    if "cv2" not in sys.modules and find_spec("cv2") is None:  # one that is being imported has no spec for a moment
         return "This fill needs OpenCV: pip install opencv-python-headless"
     return None
 
