@@ -30,7 +30,7 @@ def arguments() -> argparse.Namespace:
 
 def main() -> None:
     """Serve until interrupted."""
-    os.environ.setdefault("GRADIO_ANALYTICS_ENABLED", "False")  # the page calls nobody
+    os.environ.setdefault("GRADIO_ANALYTICS_ENABLED", "False")  # no telemetry
     give_back_early()
     flags = arguments()
     settings = Settings(

@@ -1,4 +1,4 @@
-"""Where the explorer keeps its runs and what it allows."""
+"""Folders, switches and limits of the explorer."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ class Limits:
         held: runs of one address or login that may wait or train, whatever tokens they came with.
         hourly: runs that one address or login may start in an hour.
         scores: scores of one address or login that may wait or be worked on.
-        openings: sets of photos that one address or login may wait for.
-        batch, dim, memory, probe: largest images per batch, embedding size, memory of embeddings, images on the maps.
+        openings: datasets that one address or login may wait for while they are opened.
+        batch, dim, memory, probe: largest images per batch, embedding size, cross-batch memory, images on the maps.
         minutes: longest training budget of a run.
         wall_minutes: longest time a run may hold a slot, pauses counted in.
     """

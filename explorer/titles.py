@@ -36,7 +36,7 @@ def waiting(place: Place | None) -> str:
     if place is None or place.minutes == 0:
         return ""
     time = "for how long is not known" if place.minutes is None else f"about {math.ceil(place.minutes)} min"
-    return f"It is number {place.position} in line, {time}. The page may be closed meanwhile."
+    return f"It is number {place.position} in the queue, {time}. The page may be closed meanwhile."
 
 
 def severity_words(hierarchy: Hierarchy) -> list[str]:

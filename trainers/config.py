@@ -1,4 +1,4 @@
-"""What decides a run: frozen, keyword-only dataclasses, read from and written to ``config.json``."""
+"""The settings of a run: frozen, keyword-only dataclasses, read from and written to ``config.json``."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ BUDGET = ("minutes", "steps", "epochs")
 
 @dataclass(frozen=True, kw_only=True)
 class DataChoice:
-    """Which labelled images, and how to read them. None means: find out."""
+    """Which labelled images, and how to read them. None: detected when the data is read."""
 
     source: str = parameter(
         "drawn", title="Images", flag="data", help="A dataset of the catalogue, a folder or a Hub id."
     )
     subset: str | None = parameter(None, help="Configuration of a Hub dataset.")
     revision: str | None = parameter(None, help="Commit or tag of a Hub dataset.")
-    image_column: str | None = parameter(None, help="Column of the images; found if not given.")
+    image_column: str | None = parameter(None, help="Column of the images; detected if not given.")
     label_columns: tuple[str, ...] | None = parameter(
-        None, help="Columns of the labels, finest first; found if not given."
+        None, help="Columns of the labels, finest first; detected if not given."
     )
-    train_split: str | None = parameter(None, help="Found if not given.")
-    test_split: str | None = parameter(None, help="Found if not given.")
+    train_split: str | None = parameter(None, help="Detected if not given.")
+    test_split: str | None = parameter(None, help="Detected if not given.")
     max_images: int = parameter(
         20_000,
         low=1,
@@ -58,7 +58,7 @@ class SceneChoice:
 
 @dataclass(frozen=True, kw_only=True)
 class RunConfig:
-    """What decides a run of any kind; a kind adds its own settings in a subclass.
+    """The settings of every kind of run; a kind adds its own in a subclass.
 
     Whichever part of the budget (minutes, steps, epochs) is reached first ends the run; at least one is set.
     """

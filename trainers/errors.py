@@ -1,6 +1,6 @@
 """Errors meant for the person at the page or the command line.
 
-Every message says what was needed, what came and what to do; it is shown as it stands, without a traceback.
+Every message says what was needed, what was given and what to do; it is shown as it stands, without a traceback.
 """
 
 from __future__ import annotations

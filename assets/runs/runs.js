@@ -152,6 +152,6 @@ function row(loss, arm, run) {
 }
 
 const steps = (run) => (run.step ? `${grouped(run.step)} steps` : null);
-const place = (run) => (run.queue_position ? `number ${run.queue_position} in line` : null);
+const place = (run) => (run.queue_position ? `number ${run.queue_position} in the queue` : null);
 const size = (bytes) => (bytes > 1e6 ? `${(bytes / 1e6).toFixed(bytes > 1e7 ? 0 : 1)} MB` : `${Math.max(1, Math.round(bytes / 1e3))} kB`);
 const when = (seconds) => new Date(seconds * 1000).toLocaleString("en-GB", { day: "numeric", month: "short", hour: "2-digit", minute: "2-digit" });

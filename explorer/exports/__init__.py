@@ -1,4 +1,4 @@
-"""Downloads of a run, by the name they are asked for."""
+"""Downloads of a run, by name."""
 
 from __future__ import annotations
 

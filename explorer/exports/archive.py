@@ -13,7 +13,7 @@ from explorer.server.library import Run
 from trainers.errors import RunError
 from trainers.runs.regular import is_regular
 
-PACKED = frozenset({".webp", ".safetensors", ".png", ".jpg"})  # packing these again costs time and gains nothing
+PACKED = frozenset({".webp", ".safetensors", ".png", ".jpg"})  # already compressed
 MOST_BYTES = 2**36  # of one file; no checkpoint is larger, and a file with holes in it may be
 LEFT_OUT = frozenset({"ballast", "lock", "owner"})
 

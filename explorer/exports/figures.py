@@ -1,4 +1,4 @@
-"""Numbers to plotly figures; nothing here reads a file or knows a page."""
+"""Plotly figures from numbers; nothing here reads a file or renders a page."""
 
 from __future__ import annotations
 

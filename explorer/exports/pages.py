@@ -1,4 +1,4 @@
-"""A run as web pages of one file each: no server, no network, everything inside."""
+"""A run as self-contained web pages of one file each, which need no server and no network."""
 
 from __future__ import annotations
 
@@ -104,14 +104,14 @@ def _caption(run: Run, probe: Probe, frames: Sequence[Frame], stored: int) -> st
 
 def _final_table(scalars: Sequence[Scalar], titles: Sequence[str], measures: Measures, levels: tuple[str, ...]) -> str:
     finals = final_numbers(scalars, len(titles))
-    found = {key: measures.describe(key, levels) for final in finals for key in final}
-    if not found:
+    described = {key: measures.describe(key, levels) for final in finals for key in final}
+    if not described:
         return "<p class='quiet'>The run has no final test yet.</p>"
-    keys = [key for key in found if found[key].measure.family != "count" or key == counts.LEFT_OUT]
+    keys = [key for key in described if described[key].measure.family != "count" or key == counts.LEFT_OUT]
     keys.sort(key=measures.order)
-    head = "".join(f"<th>{html.escape(found[key].title)}</th>" for key in keys)
+    head = "".join(f"<th>{html.escape(described[key].title)}</th>" for key in keys)
     rows = [
-        "".join(f"<td>{_figure(found[key], final[key])}</td>" if key in final else "<td></td>" for key in keys)
+        "".join(f"<td>{_figure(described[key], final[key])}</td>" if key in final else "<td></td>" for key in keys)
         for final in finals
     ]
     body = "".join(f"<tr><th>{html.escape(t)}</th>{row}</tr>" for t, row in zip(titles, rows, strict=True))
@@ -123,7 +123,7 @@ def _figure(number: Described, value: float) -> str:
 
 
 def _floor(scalars: Sequence[Scalar], measures: Measures) -> str:
-    """The numbers from before any training, as sentences."""
+    """The numbers measured before any training, as sentences."""
     floor = {scalar.key: scalar.value for scalar in scalars if scalar.key.startswith("floor_")}
     return "".join(
         f"<p class='quiet'>{html.escape(measures.describe(key).title)}: {value:.3f}.</p>"

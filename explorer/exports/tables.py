@@ -20,7 +20,7 @@ _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
 def plain_cell(text: str) -> str:
-    """Text that no spreadsheet takes for a formula: an apostrophe goes before the signs that start one."""
+    """Text that no spreadsheet reads as a formula: an apostrophe is put before the characters that start one."""
     return f"'{text}" if text.startswith(_FORMULA) else text
 
 
@@ -79,7 +79,7 @@ def write_embeddings(library: Library, run: Run, path: Path) -> None:
 
 
 def stored_frames(library: Library, run: Run, ks: Sequence[int]) -> Iterator[Frame]:
-    """The frames of ``ks`` that can be read; one that was forgotten meanwhile is passed over."""
+    """The frames of ``ks`` that can be read; one that was dropped meanwhile is skipped."""
     for k in ks:
         if is_there(run.folder.frame_path(k)):
             yield library.frame(run, k)

@@ -1,4 +1,4 @@
-"""Bringing one map onto another without bending it."""
+"""Rigid alignment of one map to another, and the packing of coordinates."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From one snapshot to the next frame: each map goes on from the one before it."""
+"""Makes the frames of a run: each map starts from the one before it."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ FEWEST_POINTS = 5  # fewer have no neighbourhoods to keep: they get their PCA ma
 
 @dataclass(frozen=True, kw_only=True)
 class Effort:
-    """How hard one UMAP step tries: epochs of gradient descent and the learning rate it starts with."""
+    """The effort of one UMAP step: epochs of gradient descent and the initial learning rate."""
 
     epochs: int
     alpha: float
 
 
-# A first map starts from PCA and has far to go. Later ones follow the embeddings: a learning rate of 1 would throw
-# points about by their own noise (a median move of more than one standard deviation on unchanged data).
-# A first map of very many points is left rougher, so that it does not keep the viewer waiting; the next ones finish it.
+# A first map starts from PCA and needs many epochs. Later ones follow the embeddings: a learning rate of 1 would move
+# points by noise alone (a median move of more than one standard deviation on unchanged data).
+# A first map of very many points gets fewer epochs, so that the viewer does not wait; the next ones refine it.
 FIRST_EPOCHS, FIRST_EPOCH_POINTS = (30, 100), 150_000
 FIRST_ALPHA = 1.0
 MOVING = Effort(epochs=20, alpha=0.25)
@@ -49,7 +49,7 @@ class _Map:
 
 
 class Layouter:
-    """Makes the frames of one run, in order. All it remembers is the last frame, so a stored frame restores it.
+    """Makes the frames of one run, in order. Its only state is the last frame, so a stored frame restores it.
 
     Args:
         seed: of the UMAP steps. All arms of a frame share their random numbers, so equal embeddings give equal maps.
@@ -101,7 +101,7 @@ class Layouter:
         return dataclasses.replace(frame, limit=limit, arms=tuple(arms))
 
     def _past(self, snapshot: Snapshot) -> list[_Map | None]:
-        """The maps to go on from, as they were stored: a restored process then continues exactly like this one."""
+        """The maps to start from, as they were stored, so that a restored process continues exactly like this one."""
         frame = self._previous
         shape = [len(embeddings) for embeddings in snapshot.embeddings]
         if frame is None or [len(arm.xy) for arm in frame.arms] != shape:
@@ -124,7 +124,7 @@ def _mixed(before: Frame, after: Frame, share: float, limit: float) -> Frame:
 
 
 def _map(embeddings: np.ndarray, before: _Map | None, anchor: np.ndarray | None, method: str, seed: int) -> _Map:
-    """One arm's next map, aligned to its own past, or at the start to the first arm's map."""
+    """One arm's next map, aligned to its previous one, or at the start to the first arm's map."""
     near = nearest(embeddings, STORED_NEIGHBOURS)
     if method == "pca" or len(embeddings) < FEWEST_POINTS:
         target = anchor if before is None else before.xy
@@ -151,7 +151,7 @@ def _effort(near: Neighbours, before: _Map | None) -> Effort:
 
 
 def _twin(embeddings: Sequence[np.ndarray], past: Sequence[_Map | None], i: int) -> int | None:
-    """An earlier arm with the same embeddings and the same past, whose map arm ``i`` therefore shares."""
+    """An earlier arm with the same embeddings and the same previous map, so that arm ``i`` shares its next map."""
     for j in range(i):
         mine, other = past[i], past[j]
         same_past = mine is other or (mine is not None and other is not None and np.array_equal(mine.xy, other.xy))

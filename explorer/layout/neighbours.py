@@ -82,7 +82,7 @@ def _faiss() -> ModuleType:
 
 
 def _search_by_blocks(rows: np.ndarray, k: int, block: int = 1024) -> tuple[np.ndarray, np.ndarray]:
-    """What faiss does, without it: the ``k`` largest products of every row, in no particular order."""
+    """The ``k`` largest products of every row, in no particular order; used without faiss."""
     similarities = np.empty((len(rows), k), np.float32)
     ids = np.empty((len(rows), k), np.int64)
     for start in range(0, len(rows), block):

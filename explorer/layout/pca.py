@@ -1,4 +1,4 @@
-"""The map that is there at once: the two directions of largest variance, always the same for the same points."""
+"""The PCA map, available at once and deterministic: the two directions of largest variance."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def pca(embeddings: np.ndarray, spread: float = 4.0) -> np.ndarray:
     points = points - points.mean(axis=0)
     xy = points @ _directions(points)
     size = np.sqrt((xy**2).mean())
-    # equal points leave only rounding errors; they would be blown up to a picture of noise
+    # equal points leave only rounding errors, which would be scaled up to noise
     xy = np.zeros_like(xy) if size < 1e-6 else xy * (spread / size)
     return xy.astype(np.float32)
 
@@ -33,7 +33,7 @@ def _directions(points: np.ndarray) -> np.ndarray:
         values, left = np.linalg.eigh(points @ points.T)
         vectors = points.T @ left / np.sqrt(np.maximum(values, 1e-12))
     chosen = np.zeros((dim, 2))
-    found = vectors[:, ::-1][:, :2]
-    chosen[:, : found.shape[1]] = found
+    axes = vectors[:, ::-1][:, :2]
+    chosen[:, : axes.shape[1]] = axes
     largest = np.abs(chosen).argmax(axis=0)
     return chosen * np.where(chosen[largest, [0, 1]] < 0, -1.0, 1.0)

@@ -1,4 +1,4 @@
-"""Which snapshot gets the next frame."""
+"""Chooses the snapshot that gets the next frame."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def next_snapshot(ks: Sequence[int], last: int | None, *, live: bool) -> int | N
 
 
 def missing(ks: Sequence[int], drawn: Collection[int], most: int = MOST_FRAMES) -> list[int]:
-    """The snapshots before the newest frame that are worth drawing afterwards, oldest first.
+    """The skipped snapshots before the newest frame that are drawn later, oldest first.
 
     They are those of ``thin(ks, most)`` that have no frame within half the distance between two of them.
 
@@ -50,10 +50,10 @@ def missing(ks: Sequence[int], drawn: Collection[int], most: int = MOST_FRAMES) 
         return []
     reach = max(1.0, (len(ks) - 1) / (most - 1)) / 2
     wanted = {k: place for place, k in enumerate(ks)}
-    found = []
+    missing = []
     for k in thin(ks, most):
         place = wanted[k]
         right = bisect.bisect_left(places, place)
         if right < len(places) and min(abs(place - near) for near in places[max(right - 1, 0) : right + 1]) >= reach:
-            found.append(k)
-    return found
+            missing.append(k)
+    return missing

@@ -21,9 +21,9 @@ from pathlib import Path
 from explorer.layout.environment import environment
 from trainers.training import parent_watch
 
-IDLE_SECONDS = 0.2  # between two looks when there was nothing to do
-GRACE_SECONDS = 0.7  # for a frame in the making when the process is told to end
-LEASH_SECONDS = 1.2  # then it is ended from outside: compiled code holds the interpreter for seconds
+IDLE_SECONDS = 0.2  # between two rounds when there was nothing to do
+GRACE_SECONDS = 0.7  # for a frame that is being made when the process is told to end
+KILL_SECONDS = 1.2  # then it is killed from outside: compiled code holds the interpreter for seconds
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -38,7 +38,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         os.environ.setdefault(key, value)
     if given.fill is not None:
         return _fill(given.root, given.fill)
-    parent_watch.hold(LEASH_SECONDS)
+    parent_watch.hold(KILL_SECONDS)
     with contextlib.suppress(OSError, AttributeError):
         os.nice(5)  # training comes first
     stop = threading.Event()
@@ -90,7 +90,7 @@ def _fill(root: Path, run_id: str) -> int:
 
 
 class _Reader(threading.Thread):
-    """Hands the ids of watched runs on; ends the process when the other end of the pipe is gone."""
+    """Reads the ids of viewed runs from the pipe; ends the process when the other end is closed."""
 
     def __init__(self, deliver: Callable[[str], None], stop: threading.Event) -> None:
         super().__init__(name="stdin", daemon=True)

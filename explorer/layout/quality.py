@@ -1,4 +1,4 @@
-"""How far a map can be trusted, and how much it moved."""
+"""Quality of a map: how well it keeps neighbours, and how much it moved."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def kept_neighbours(xy: np.ndarray, ids: np.ndarray, k: int = NEAREST) -> float:
     if k == 0:
         return 1.0
     _, near = cKDTree(xy).query(xy, k=k + 1)
-    # the point itself need not come first among points on one spot: it is set aside by index, the farthest if absent
+    # the point itself need not come first among coinciding points: it is removed by index, the farthest if absent
     itself = near == np.arange(len(xy))[:, None]
     itself[~itself.any(axis=1), -1] = True
     return overlap(full, near[~itself].reshape(len(xy), k))

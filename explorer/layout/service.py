@@ -1,4 +1,4 @@
-"""All runs that need maps: those that train, and those that someone looks at."""
+"""Serves all runs that need maps: those that train, and those that are being viewed."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ PAUSE_AFTER_ERROR = 10.0
 
 
 class LayoutService:
-    """Gives every run its turn, one frame at a time.
+    """Lays out every run in turn, one frame at a time.
 
     Args:
         root: folder of the runs.
@@ -40,7 +40,7 @@ class LayoutService:
         self._failed: dict[str, tuple[float, str]] = {}
 
     def watch(self, run_id: str) -> None:
-        """Someone looks at this run now; thread-safe."""
+        """Record that this run is being viewed now; thread-safe."""
         self._watched[run_id] = self._now()
 
     def tick(self) -> bool:
@@ -48,7 +48,7 @@ class LayoutService:
         wanted = self._wanted()
         for run_id in set(self._sessions) - wanted:
             self._sessions.pop(run_id).close()
-        # newest runs first: they are the likeliest to be on a screen
+        # newest runs first: they are the most likely to be viewed
         return any([self._advance(run_id) for run_id in sorted(wanted, reverse=True)])
 
     def _wanted(self) -> set[str]:
@@ -90,7 +90,7 @@ class LayoutService:
 
 
 def _fresh(path: Path) -> bool:
-    """Whether the run's database was written to lately; a cheap look before it is opened."""
+    """Whether the run's database was written to lately; a cheap check before it is opened."""
     newest = 0.0
     for name in ("run.db", "run.db-wal"):
         try:

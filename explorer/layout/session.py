@@ -1,4 +1,4 @@
-"""One run that is being laid out."""
+"""The layout of one run."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ SPARE_SECONDS, SPARE_SHARE = 2.0, 3.0  # while a run trains, what is missing tak
 
 
 class Session:
-    """Lays out one run, a frame at a time. The folder is the truth: what it lost (a resumed run goes back to its
-    checkpoint) is forgotten here too.
+    """Lays out one run, a frame at a time. The folder holds the state: frames that a resumed run dropped are
+    dropped here too.
 
     Raises:
         RunError: the run cannot be written.
@@ -59,7 +59,7 @@ class Session:
         return self._add(self._layouter.next(snapshot, method), entry)
 
     def close(self) -> None:
-        """Let go of the folder's database."""
+        """Close the folder's database."""
         self.folder.db.close()
 
     def _check_present(self) -> None:
@@ -67,7 +67,7 @@ class Session:
             raise RunError(f"The run {self.folder.id} was deleted.")
 
     def _fill_in(self, warmth: Warmth) -> bool:
-        """Draw what was passed over, the oldest that is worth it first; seldom while the run trains."""
+        """Draw skipped snapshots, the oldest first; rarely while the run trains."""
         live = self.folder.state().phase in ACTIVE
         if warmth.warming or (live and self._now() < self._spare):
             return False
@@ -116,7 +116,7 @@ class Session:
         return {entry[0]: entry for entry in self.folder.snapshots() if entry[0] not in self._damaged}
 
     def _catch_up(self) -> None:
-        """Go on from the newest stored frame if that is not the one made last."""
+        """Continue from the newest stored frame if that is not the one made last."""
         newest = self.folder.newest_frame()
         if newest is not None and self.folder.announced(newest) is None:
             self.folder.db.write("DELETE FROM frames WHERE k NOT IN (SELECT k FROM snapshots)")
@@ -168,7 +168,7 @@ class Session:
         return True
 
     def _sweep(self, k: int) -> None:
-        """Leave nothing behind in a folder that was deleted while its frame was being written."""
+        """Remove what was written into a folder that was deleted while its frame was being written."""
         path = self.folder.path
         if self.folder.present or not path.is_dir():
             return

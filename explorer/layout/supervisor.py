@@ -19,11 +19,11 @@ BEAT_SECONDS = 0.2
 RENEW_SECONDS = 5.0  # a watched run is named to the process at most this often
 FORGET_SECONDS = 60.0
 FIRST_PAUSE, LONGEST_PAUSE = 0.5, 30.0
-SETTLED_SECONDS = 60.0  # a process that lived this long did not die of its start
+SETTLED_SECONDS = 60.0  # a process that lived this long started successfully
 
 
 class LayoutSupervisor:
-    """Starts the layout process, tells it which runs are looked at, and starts it again when it dies.
+    """Starts the layout process, tells it which runs are viewed, and restarts it when it dies.
 
     Nothing here blocks the caller: all writing to the process is done by one thread.
 
@@ -48,7 +48,7 @@ class LayoutSupervisor:
         return process.pid if process is not None and process.poll() is None else None
 
     def start(self) -> None:
-        """Start the process and the thread that looks after it; nothing happens if it was started before."""
+        """Start the process and the thread that supervises it; nothing happens if it was started before."""
         if self._thread is not None:
             return
         self._ending.clear()
@@ -56,13 +56,13 @@ class LayoutSupervisor:
         self._thread.start()
 
     def watch(self, run_id: str) -> None:
-        """Someone looks at this run; to be repeated while they do. Cheap, never blocks, never raises."""
+        """Record that this run is being viewed; to be repeated while it is. Cheap, never blocks, never raises."""
         if len(run_id) <= 64 and run_id.isalnum():  # one word on one line of the pipe
             with self._lock:
                 self._watched[run_id] = time.monotonic()
 
     def stop(self) -> None:
-        """End the process and wait for it, a few seconds at most; it is killed if it does not listen."""
+        """End the process and wait for it, a few seconds at most; it is killed if it does not respond."""
         self._ending.set()
         if self._thread is None:
             return
@@ -95,7 +95,7 @@ class LayoutSupervisor:
         source = str(Path(__file__).resolve().parents[2])
         paths = [source, *filter(None, [os.environ.get("PYTHONPATH")])]
         self._told = {}
-        # the pipe is the leash: when this process dies, however it dies, the other reads its end and ends too
+        # when this process dies, however it dies, the other one reads the end of this pipe and ends too
         return subprocess.Popen(
             [sys.executable, "-m", "explorer.layout.process", str(self._root.resolve())],
             stdin=subprocess.PIPE,

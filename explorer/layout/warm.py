@@ -1,4 +1,4 @@
-"""UMAP is compiled when the process starts, which takes seconds; until then there are PCA maps."""
+"""Compiles UMAP when the process starts, which takes seconds; until then maps are PCA."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ class Warmth:
 
     @property
     def warming(self) -> bool:
-        """Whether it is still undecided if there will be UMAP."""
+        """Whether the compilation is still under way."""
         return not self._done.is_set()
 
     @property
     def method(self) -> str:
-        """``umap`` once it is ready; ``pca`` before, and for good where UMAP does not work."""
+        """``umap`` once it is compiled; ``pca`` before, and always where UMAP does not work."""
         return "umap" if self._done.is_set() and not self._failed else "pca"
 
     def wait(self, seconds: float) -> bool:

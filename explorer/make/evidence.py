@@ -1,4 +1,4 @@
-"""``python -m explorer.make.evidence``: does mending help? The README's table, over several seeds.
+"""``python -m explorer.make.evidence``: does fine-tuning help? The README's table, over several seeds.
 
 Every row starts from the same shipped model. The seed decides batches, what is removed from training scenes and which
 of the pairs are taken; the questions are the same for all. One file per row and seed is kept, so that an interrupted
@@ -45,7 +45,7 @@ class Row:
 
 
 def _ratio(ratio: float) -> Row:
-    """A point of the paper's figure 4: so many pairs from up to five sentences of a photo."""
+    """A point of the paper's figure 4: so many pairs from up to five captions of an image."""
     recipe = {"ratio": ratio, "captions_each": 5}
     return Row(name=f"ratio_{ratio:g}", title=f"D + D′, {ratio:g}", recipe=recipe)
 
@@ -71,7 +71,7 @@ COLUMNS = (
 
 
 def main(argv: list[str]) -> int:
-    """Train and score what is not there yet, and print the table."""
+    """Train and score the rows that are missing, and print the table."""
     from trainers.image_text.models import MODELS
 
     parser = argparse.ArgumentParser(
@@ -109,12 +109,12 @@ def _have(row: Row, seed: int, arguments: argparse.Namespace) -> None:
     }
     if path.is_file() and json.loads(path.read_text())["asked"] == asked:
         return
-    found = {"asked": asked} | values_of(row, _config(row, seed, arguments))
+    values = {"asked": asked} | values_of(row, _config(row, seed, arguments))
     path.parent.mkdir(parents=True, exist_ok=True)
     whole = path.with_suffix(f".{os.getpid()}")  # another process may be about the same row
-    whole.write_text(json.dumps(found))
+    whole.write_text(json.dumps(values))
     whole.replace(path)
-    print(f"{row.title}, seed {seed}: {_short(found)}", flush=True)
+    print(f"{row.title}, seed {seed}: {_short(values)}", flush=True)
 
 
 def _path(kept: Path, row: Row, seed: int) -> Path:
@@ -143,16 +143,16 @@ def values_of(row: Row, config: RunConfig) -> dict[str, Any]:
 
     with tempfile.TemporaryDirectory() as scratch:
         folder = RunFolder.create(Path(scratch), config)
-        mender = FinetuningLoop(folder)
-        while row.recipe is not None and mender.advance(60.0):
-            print(f"  {row.title}, seed {config.seed}: step {mender.step}", file=sys.stderr, flush=True)
-        (arm,) = mender.arms
-        result = Evaluator(mender.benchmark, arm.model).evaluate(arm.model)
+        loop = FinetuningLoop(folder)
+        while row.recipe is not None and loop.advance(60.0):
+            print(f"  {row.title}, seed {config.seed}: step {loop.step}", file=sys.stderr, flush=True)
+        (arm,) = loop.arms
+        result = Evaluator(loop.benchmark, arm.model).evaluate(arm.model)
         folder.db.close()
     pairs = {key: getattr(arm.examples, key) for key in ("originals", "removed", "share", "edited")}
-    values = {key: np.where(np.isnan(found), None, found).tolist() for key, found in result.values.items()}
+    values = {key: np.where(np.isnan(each), None, each).tolist() for key, each in result.values.items()}
     return {
-        "seconds": mender.seconds,
+        "seconds": loop.seconds,
         "pairs": pairs if row.recipe is not None else None,
         "distinct_top1": result.filled.counts["distinct_top1"],
         "values": values,
@@ -160,15 +160,15 @@ def values_of(row: Row, config: RunConfig) -> dict[str, Any]:
 
 
 def read(kept: Path, rows: Sequence[str], seeds: Sequence[int]) -> dict[str, list[dict[str, Any]]]:
-    """What is kept of each row, by its name: one entry per seed that is there."""
-    found: dict[str, list[dict[str, Any]]] = {}
+    """The kept values of each row, by its name: one entry per seed that was run."""
+    kept_rows: dict[str, list[dict[str, Any]]] = {}
     for name in rows:
         paths = dict.fromkeys(_path(kept, ROWS[name], seed) for seed in seeds)
-        found[name] = [json.loads(path.read_text()) for path in paths if path.is_file()]
-    return found
+        kept_rows[name] = [json.loads(path.read_text()) for path in paths if path.is_file()]
+    return kept_rows
 
 
-def table(found: Mapping[str, Sequence[Mapping[str, Any]]]) -> str:
+def table(rows: Mapping[str, Sequence[Mapping[str, Any]]]) -> str:
     """Markdown: means over seeds in per cent, with 95 % bootstrap intervals over the queries."""
     heads = [
         "fine-tuned on",
@@ -177,7 +177,7 @@ def table(found: Mapping[str, Sequence[Mapping[str, Any]]]) -> str:
         "seeds",
     ]
     lines = ["| " + " | ".join(heads) + " |", "| --- " * len(heads) + "|"]
-    for name, runs in found.items():
+    for name, runs in rows.items():
         if not runs:
             continue
         cells = [_cell(_mean_over_seeds(runs, key)) for key in COLUMNS]
@@ -185,21 +185,21 @@ def table(found: Mapping[str, Sequence[Mapping[str, Any]]]) -> str:
         lines.append(
             "| " + " | ".join([ROWS[name].title, _share(runs), *cells, f"{distinct:.0f}", str(len(runs))]) + " |"
         )
-    lines += ["", *_remarks(found)]
+    lines += ["", *_remarks(rows)]
     return "\n".join(lines)
 
 
-def _remarks(found: Mapping[str, Sequence[Mapping[str, Any]]]) -> list[str]:
-    """What the numbers beside the table are, and the difference that the paper is about."""
-    made = [pairs["edited"] for name in found if name != "prompts" for pairs in _removed(found[name])]
+def _remarks(rows: Mapping[str, Sequence[Mapping[str, Any]]]) -> list[str]:
+    """Remarks below the table: how many captions were edited, and the difference between the two main rows."""
+    made = [pairs["edited"] for name in rows if name != "prompts" for pairs in _removed(rows[name])]
     lines = []
     if made:
-        share = "every sentence" if min(made) == 1 else f"at least {min(made):.1%} of the sentences"
+        share = "every caption" if min(made) == 1 else f"at least {min(made):.1%} of the captions"
         lines = [f"A phrase was deleted from {share} of D′, prompts apart."]
-    if found.get(PLAIN) and found.get(LEAD):
+    if rows.get(PLAIN) and rows.get(LEAD):
         lines += ["", "D + D′ at the paper's 0.08 minus D, in points:"]
         for key in ("ODmAP_at_1", "rerendered_ODmAP_at_1", "i2t_R_at_1", "i2t_R_at_5"):
-            both = [_mean_over_seeds(found[name], key) for name in (LEAD, PLAIN)]
+            both = [_mean_over_seeds(rows[name], key) for name in (LEAD, PLAIN)]
             lines.append(f"- {describe(key).title}: {_cell(both[0] - both[1], sign=True)}")
     return lines
 
@@ -219,9 +219,9 @@ def _share(runs: Sequence[Mapping[str, Any]]) -> str:
 
 
 def _cell(values: np.ndarray, sign: bool = False) -> str:
-    found = bootstrap(values)
-    mean = f"{100 * found.mean:+.1f}" if sign else f"{100 * found.mean:.1f}"
-    return f"{mean} [{100 * found.low:.1f}, {100 * found.high:.1f}]"
+    interval = bootstrap(values)
+    mean = f"{100 * interval.mean:+.1f}" if sign else f"{100 * interval.mean:.1f}"
+    return f"{mean} [{100 * interval.low:.1f}, {100 * interval.high:.1f}]"
 
 
 def _short(run: Mapping[str, Any]) -> str:

@@ -1,4 +1,4 @@
-"""``python -m explorer.make.tiny_clip``: train the small CLIP on the drawn scenes, mend it, write both for shipping."""
+"""``python -m explorer.make.tiny_clip``: train the small CLIP, fine-tune it, write both for shipping."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ library_name: open_clip
 ---
 # {title}
 
-A CLIP of 2.8 million weights for 64-pixel pictures, trained on Rankscope's drawn scenes. It does not know photographs.
+A CLIP of 2.8 million weights for 64-pixel images, trained on Rankscope's drawn scenes. It does not know photographs.
 It exists so that object removal can be tried at once and without a network.
 
 Weights and numbers were written by `{command}`.
@@ -35,34 +35,34 @@ Weights and numbers were written by `{command}`.
 {numbers}
 ```
 
-open_clip reads the folder (`create_model_from_pretrained("local-dir:...")`); sentences must be tokenised with
+open_clip reads the folder (`create_model_from_pretrained("local-dir:...")`); captions must be tokenised with
 `trainers.image_text.tokenizer`, which keeps 6,000 of CLIP's merges.
 """
 
 
 def main(argv: list[str]) -> int:
-    """Train, mend, write; exit status 0 unless something failed."""
+    """Train, fine-tune, write; exit status 0 unless something failed."""
     parser = argparse.ArgumentParser(prog=COMMAND, description=__doc__)
     parser.add_argument("--out", type=Path, default=ASSETS, help="folder for tiny_clip and tiny_clip_mended")
     parser.add_argument("--steps", type=int, default=900, help="of the first training")
     parser.add_argument(
-        "--mend-steps", type=int, default=FinetuningConfig().steps, help="of the mending; 0 leaves it out"
+        "--finetune-steps", type=int, default=FinetuningConfig().steps, help="of the fine-tuning; 0 leaves it out"
     )
-    parser.add_argument("--keep-base", action="store_true", help="mend the tiny_clip that is there")
+    parser.add_argument("--keep-base", action="store_true", help="fine-tune the tiny_clip that is there")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--scenes", type=int, default=None, help="train scenes; the drawn scenes' default if not given")
     parser.add_argument("--threads", type=int, default=None)
     arguments = parser.parse_args(argv)
     try:
-        base, mended = arguments.out / "tiny_clip", arguments.out / "tiny_clip_mended"
+        base, finetuned = arguments.out / "tiny_clip", arguments.out / "tiny_clip_mended"
         fresh = Choice(name="tiny_clip", parameters={"fresh": True})
         if not arguments.keep_base:
             config = _config(arguments, fresh, {"removed": False}, arguments.steps, 1e-3)
             train(config, base, "Tiny CLIP", COMMAND)
-        if arguments.mend_steps:
+        if arguments.finetune_steps:
             again = Choice(name="tiny_clip", parameters={"weights": str(base)})
-            config = _config(arguments, again, {}, arguments.mend_steps, MODELS["tiny_clip"].learning_rate)
-            train(config, mended, "Tiny CLIP, fine-tuned", f"{COMMAND} --keep-base")
+            config = _config(arguments, again, {}, arguments.finetune_steps, MODELS["tiny_clip"].learning_rate)
+            train(config, finetuned, "Tiny CLIP, fine-tuned", f"{COMMAND} --keep-base")
     except UserError as error:
         print(f"rankscope: {error}", file=sys.stderr)
         return 1
@@ -96,7 +96,7 @@ def _config(
         recipes=(recipe,),
         learning_rate=rate,
         steps=steps,
-        snapshot_steps=max(1, steps // 5),  # nobody watches
+        snapshot_steps=max(1, steps // 5),  # no viewer
         seed=arguments.seed,
         threads=arguments.threads,
     )

@@ -15,7 +15,7 @@ from PIL import Image
 from explorer.object_removal import bodies
 from explorer.object_removal.datasets import Datasets, OpenDataset
 from explorer.object_removal.strokes import read_boxes
-from explorer.server.cache import Cache, Room
+from explorer.server.cache import Bound, Cache
 from explorer.server.http import GoneError
 from explorer.server.library import MEGABYTE
 from trainers.data.captioned.scenes import Scene
@@ -91,7 +91,7 @@ class InputImages:
         kept: room for uploads.
     """
 
-    def __init__(self, datasets: Datasets, read_again: Room, kept: Room) -> None:
+    def __init__(self, datasets: Datasets, read_again: Bound, kept: Bound) -> None:
         self._datasets = datasets
         self._uploads: Cache[InputImage] = Cache(limit=kept, cost=_upload_bytes)
         self._pictures: Cache[Picture] = Cache(limit=read_again, cost=lambda picture: picture.pixels.nbytes)

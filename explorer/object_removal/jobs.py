@@ -183,8 +183,8 @@ class Jobs(Generic[J]):
             raise DataError(f"Too many {self._noun} wait already; try again when some of them are done.")
         if self._each is None:
             return
-        for mark in job.caller.marks():
-            if sum(mark in one.caller.marks() for one in going) >= self._each:
+        for identity in job.caller.identities():
+            if sum(identity in one.caller.identities() for one in going) >= self._each:
                 raise DataError(
                     f"{self._each} of your {self._noun} wait or are worked on already; stop one of them, or wait."
                 )

@@ -13,7 +13,7 @@ import numpy as np
 from explorer.object_removal import bodies
 from explorer.object_removal.images import InputImage, InputImages, png
 from explorer.object_removal.strokes import Drawing, read_drawing
-from explorer.server.cache import Cache, Room
+from explorer.server.cache import Bound, Cache
 from explorer.server.http import GoneError, RequestError
 from trainers.errors import DataError
 from trainers.object_removal.fills import FillDescriptor, fill_named, paint
@@ -110,7 +110,7 @@ class FilledImages:
         kept: room for filled images.
     """
 
-    def __init__(self, images: InputImages, kept: Room) -> None:
+    def __init__(self, images: InputImages, kept: Bound) -> None:
         self._images = images
         self._kept: Cache[bytes] = Cache(limit=kept, cost=len)
 

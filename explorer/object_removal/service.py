@@ -22,7 +22,7 @@ from explorer.object_removal.query import Answers
 from explorer.object_removal.recorded import RECORD, Recorded
 from explorer.object_removal.removal import FilledImages
 from explorer.object_removal.score import MOST_JOBS, ScoreJob, Scorer
-from explorer.server.cache import Room
+from explorer.server.cache import Bound
 from explorer.server.library import Library
 from explorer.settings import Settings
 from trainers.config import OPTIMISERS
@@ -78,7 +78,7 @@ class Objects:
         self._library = library
         public, limits = settings.public, settings.limits
         self.datasets = Datasets(public=public, load=load, dropped=lambda name: self.index.forget(name))
-        kept = Room(KEPT)
+        kept = Bound(KEPT)
         self.openings = Openings(self.datasets, limits.openings if public else None)
         self.images = InputImages(self.datasets, library.room, kept)
         self.fills = FilledImages(self.images, kept)

@@ -1,4 +1,4 @@
-"""Gradio's page with one way of answering what cannot be done: a sentence, and nothing in the log but a line."""
+"""Gradio's Blocks with uniform errors: one sentence for the visitor, one line in the log."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ _log = logging.getLogger(__name__)
 
 
 class Page(gr.Blocks):
-    """Every event and every public function passes here, whichever of Gradio's addresses it came by."""
+    """Every event and every public function passes through here, whichever of Gradio's addresses it used."""
 
     def pending(self, address: str) -> int:
-        """Events of an address that wait or are worked on."""
+        """The number of events of an address that wait or run."""
         events = list(self._queue.event_ids_to_events.values())
         return sum(1 for event in events if event.request.scope.get(ADDRESS) == address)
 
@@ -38,7 +38,7 @@ class Page(gr.Blocks):
             raise spoken(error) from None
 
     async def preprocess_data(self, *args: Any, **kwargs: Any) -> list[Any]:
-        """See Gradio; what a component does not take is the sender's mistake."""
+        """See Gradio; a value that a component does not accept is an error of the sender."""
         try:
             return await super().preprocess_data(*args, **kwargs)
         except gr.Error:
@@ -48,7 +48,7 @@ class Page(gr.Blocks):
 
 
 def spoken(error: Exception) -> gr.Error:
-    """An error as Gradio hands it to the caller, with no traceback; what nobody foresaw is a line in the log."""
+    """An error as Gradio hands it to the caller, with no traceback; an unexpected error is one line in the log."""
     if isinstance(error, gr.Error):
         sentence = str(error.message)
     elif isinstance(error, (UserError, OSError)):

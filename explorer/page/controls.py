@@ -22,7 +22,7 @@ def control(spec: Spec, value: Any, key: tuple[str, ...] | None = None) -> Compo
     """The control of one parameter, showing ``value`` (as :func:`raw` gives it); ``key`` as in ``gr.render``."""
     rule, label = spec.rule, spec.label
     lowest, highest = rule.slider or (rule.low, rule.high)
-    # said, not inferred: inside gr.render Gradio takes a slider for an output and greys it out
+    # explicit: inside gr.render Gradio takes a slider for an output and greys it out
     common: dict[str, Any] = {"label": label, "info": rule.help, "key": key, "interactive": True}
     if rule.choices is not None:
         # not the numbers themselves: a drop-down matches its value against text
@@ -43,7 +43,7 @@ def control(spec: Spec, value: Any, key: tuple[str, ...] | None = None) -> Compo
         if not (whole and highest - lowest > WIDEST_WHOLE):
             step = 1 if whole else _step(lowest, highest, spec.default)
             return gr.Slider(lowest, highest, value, step=step, buttons=[], min_width=80, **common)
-    # Gradio would cut a number to its bounds without a word, so the bounds stay with the check at the start
+    # Gradio would clip a number to its bounds silently, so the bounds are checked at the start instead
     return gr.Number(value, placeholder=_blank(spec), min_width=80, **common)
 
 
@@ -89,7 +89,7 @@ def _parse(spec: Spec, value: Any, owner: str) -> Any:
 
 
 def _optional(spec: Spec, text: str) -> Any:
-    """An optional parameter out of a text field: empty is None; what is no number is left for the check to name."""
+    """An optional parameter from a text field: empty is None; text that is no number is left for the check."""
     if text.lower() in ("", "none"):
         return None
     if spec.type in (int, float):

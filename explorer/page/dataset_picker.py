@@ -1,4 +1,4 @@
-"""The images of a run: a set of the catalogue, a Hub id or a folder, and what is found in it."""
+"""The images of a run: a dataset of the catalogue, a Hub id or a folder, and how it is read."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from trainers.errors import ParameterError, UserError
 
 _COLUMNS = 8
 _CORRECTIONS = ("image_column", "train_split", "test_split")
-LOOKS_AT_ONCE = 4  # a look may stream the first rows of a Hub set; more at once would only wait for the network
+LOOKS_AT_ONCE = 4  # each may stream the first rows of a Hub dataset; more at once would only wait for the network
 
 
 @dataclass(frozen=True, kw_only=True)
 class Images:
-    """Which images, as typed; an empty text means: find out.
+    """Which images, as typed; empty texts are detected.
 
     Attributes:
         source: catalogue name, Hub id or folder.
@@ -45,10 +45,10 @@ class Images:
         labels = tuple(word.strip() for word in words if word.strip())
         source = (self.source or "").strip()
         if not source:
-            raise ParameterError("A run needs images: choose a set, or type a Hub id or a folder.")
+            raise ParameterError("A run needs images: choose a dataset, or type a Hub id or a folder.")
         limit = DataChoice().max_images if self.max_images is None else self.max_images
         if not 100 <= limit <= 1_000_000:
-            raise ParameterError(f"Most images read per split needs 100 to 1000000; {limit:g} came.")
+            raise ParameterError(f"Most images read per split needs 100 to 1000000; got {limit:g}.")
         return DataChoice(
             source=source,
             subset=_text(self.subset),
@@ -62,7 +62,7 @@ class Images:
 
 @dataclass(frozen=True, kw_only=True)
 class ImageFields:
-    """The components whose values are the fields of :class:`Images`, and what is said about them.
+    """The components whose values are the fields of :class:`Images`, and those that describe them.
 
     Attributes:
         fields: by name, in the order of the fields.
@@ -74,7 +74,7 @@ class ImageFields:
 
 
 def pick_images(note: gr.HTML) -> ImageFields:
-    """Build the choice, the lines that say what was found, and the fold that corrects it.
+    """Build the choice, the description of what was detected, and the panel that corrects it.
 
     Args:
         note: what was said at the last start; it is about other images once these change.
@@ -90,7 +90,7 @@ def pick_images(note: gr.HTML) -> ImageFields:
     gr.HTML(_invitation(), apply_default_css=False, elem_classes=["rs-nothing"])
     found = gr.HTML(inspection.about(DataChoice().source), apply_default_css=False, elem_id="rs-found")
     with fold("How they are read"):
-        gr.HTML(inspection.paragraph("What is empty here is found out."), apply_default_css=False)
+        gr.HTML(inspection.paragraph("Empty fields are detected."), apply_default_css=False)
         image = _column("Image column")
         labels = gr.Dropdown(
             [],
@@ -102,7 +102,7 @@ def pick_images(note: gr.HTML) -> ImageFields:
             min_width=80,
         )
         train, test = _column("Training split"), _column("Test split")
-        subset = gr.Textbox(label="Subset", info="Of a Hub set that has several.", max_lines=1)
+        subset = gr.Textbox(label="Subset", info="Of a Hub dataset that has several.", max_lines=1)
         most = gr.Number(
             DataChoice().max_images, label="Most images per split", info="A larger split is thinned.", precision=0
         )
@@ -129,20 +129,20 @@ def defaults() -> dict[str, Any]:
 
 def restored(kept: Mapping[str, Any]) -> dict[str, Any]:
     """The fields as they were left: the dataset, and how it is read, which belongs to it and goes with it."""
-    found: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     most = kept.get("max_images")
     if accepted(lambda: Images(source=DataChoice().source, max_images=most).choice()):
-        found["max_images"] = most if most is not None else DataChoice().max_images
+        values["max_images"] = most if most is not None else DataChoice().max_images
     source = kept.get("source", DataChoice().source)
     if not is_text(source) or not (source in SOURCES or accepted(lambda: resolve(source))):
-        return found
+        return values
     subset = kept.get("subset", "")
     if is_text(subset) and accepted(lambda: check_reference(subset, None)):
-        found["subset"] = subset
+        values["subset"] = subset
     columns = kept.get("label_columns")
     if isinstance(columns, list) and len(columns) <= _COLUMNS and all(map(is_text, columns)):
-        found["label_columns"] = columns
-    return found | {"source": source} | {name: kept[name] for name in _CORRECTIONS if is_text(kept.get(name))}
+        values["label_columns"] = columns
+    return values | {"source": source} | {name: kept[name] for name in _CORRECTIONS if is_text(kept.get(name))}
 
 
 def typed_words() -> str:
@@ -190,13 +190,13 @@ def _column(label: str) -> gr.Dropdown:
 
 
 def _look_at_others(*values: object) -> list[object]:
-    """The same for images that were just chosen: what cannot be read leaves nothing of those before in the lists."""
+    """The same for images that were just chosen: if they cannot be read, the lists are emptied."""
     found, *lists = _look(*values)
     return [found, *({"choices": []} | one for one in lists)]  # type: ignore[operator]
 
 
 def _look(*values: object) -> list[object]:
-    """What is found in the chosen images, and the choices for its columns and splits."""
+    """What is detected in the chosen images, and the choices for their columns and splits."""
     try:
         choice = Images(**dict(zip(Images.__dataclass_fields__, values, strict=True))).choice()
         report = inspect_data(choice)

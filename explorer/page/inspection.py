@@ -1,4 +1,4 @@
-"""What is found in a set, in words under the field where it was named."""
+"""Describes a dataset as HTML, for the line under the field where it was named."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ THEN = " \N{SINGLE RIGHT-POINTING ANGLE QUOTATION MARK} "
 
 
 def about(source: str) -> str:
-    """HTML for a set of the catalogue before anyone looks into it."""
+    """HTML for a dataset of the catalogue, before it is read."""
     descriptor = SOURCES[source]
     return paragraph(f"{descriptor.sentence}{_licence(descriptor.licence)}")
 
 
 def found(report: DataReport, source: str) -> str:
-    """HTML for what was found: the tree of labels, the columns and splits it would use, or what stands in the way."""
+    """HTML for a report: the label tree, the columns and splits that would be used, or the problems."""
     if report.problems:
         return "".join(paragraph(problem, "rs-alert", "alert") for problem in report.problems)
     lines = [SOURCES[source].sentence if source in SOURCES else f"{report.title}."]
@@ -44,7 +44,7 @@ def failed(sentence: str) -> str:
 
 
 def paragraph(text: str, kind: str = "rs-sentence", role: str | None = None) -> str:
-    """A paragraph of plain text as HTML; column names and titles come from strangers."""
+    """A paragraph of plain text as HTML; it is escaped, since column names and titles are untrusted."""
     return f'<p class="{kind}"{f" role={role}" if role else ""}>{html.escape(text)}</p>'
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gradio as gr
 
-# The template holds no value: Gradio compares rendered templates and would rebuild the slider under the finger.
+# The template holds no value: Gradio compares rendered templates and would rebuild the slider while it is dragged.
 _TEMPLATE = """
 <div class="rs-log-head"><span class="rs-log-name">${name}</span>
 <input class="rs-log-number" type="number" step="any" aria-label="${name}"></div>

@@ -1,4 +1,4 @@
-"""The losses of a comparison: up to four slots, each with the fold of its parameters."""
+"""The losses of a comparison: up to four slots, each with a panel of its parameters."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _ORDINALS = ("First loss", "Second loss", "Third loss", "Fourth loss")
 ADDED = ("supcon", "proxy_anchor", "roadmap", "smooth_ap")
 """What "Add a loss" proposes: the first of these, then of all, that is not chosen yet."""
 ANEW = "(...values) => [...values.slice(0, -1), String(performance.now())]"
-"""JavaScript for events that change folds' texts: a new word for the last input, see ``drawn`` of the folds."""
+"""JavaScript for events that change a panel's text: a new value for the last input, see ``drawn`` of the panels."""
 
 
 @dataclass(frozen=True, kw_only=True)

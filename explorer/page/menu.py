@@ -1,4 +1,4 @@
-"""A menu whose entries may be out of reach: grey, not to be chosen, and with the line that installs them on demand."""
+"""A menu with disabled entries for what is not installed; each shows on demand the command that installs it."""
 
 from __future__ import annotations
 

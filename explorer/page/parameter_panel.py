@@ -1,4 +1,4 @@
-"""Folds of the sidebar, and the one that holds the parameters of a choice.
+"""Collapsible panels of the sidebar, and the one that holds the parameters of a choice.
 
 What a fold hides is on the page from the start and hidden by the style: Gradio mounts the fields of its own folds after
 they are opened, and a number typed before that is lost.
@@ -21,7 +21,7 @@ from trainers.parameters import Spec, specs
 
 @contextmanager
 def fold(title: str) -> Iterator[None]:
-    """A line that opens what is built inside it; ``shell.js`` turns it."""
+    """A heading that shows or hides what is built inside it; ``shell.js`` toggles it."""
     with gr.Column(elem_classes=["rs-fold"], min_width=80):
         gr.HTML(
             f'<button type="button" class="rs-foldhead" aria-expanded="false">{html.escape(title)}</button>',
@@ -68,7 +68,7 @@ def stored_values(text: str | None, name: str) -> dict[str, Any]:
 
 
 def _keep(entry: str, spec: Spec) -> str:
-    """JavaScript that files a control's value in the hidden text; a default needs no place there."""
+    """JavaScript that stores a control's value in the hidden text; defaults are left out."""
     names, default = f"{json.dumps(entry)}, {json.dumps(spec.name)}", json.dumps(raw(spec, spec.default))
     return f"""(value, text) => {{
   const [entry, name] = [{names}];

@@ -16,10 +16,10 @@ from trainers.errors import UserError
 from trainers.parameters import specs
 
 VERSION = 1
-"""Of what is kept; what another version kept is forgotten."""
+"""Version of what is kept; values of another version are dropped."""
 KEY = "rankscope-settings"
 """Under which the browser keeps it."""
-LONGEST = 50_000  # letters of what is kept; the page itself writes a fifth of that at most
+LONGEST = 50_000  # characters kept; the page itself writes a fifth of that at most
 _TEXT = 300  # letters of one text
 _UNSENT = re.compile(r"[\0\ud800-\udfff]")
 
@@ -80,7 +80,7 @@ def parameters_text(text: object, catalogue: Mapping[str, Any]) -> str:
 
 def settings(parameters: type, values: Mapping[str, Any], only: Iterable[str] | None = None) -> Values:
     """Those values that the check of a start accepts, as their controls hold them; defaults are left out."""
-    found: Values = {}
+    usable: Values = {}
     for spec in specs(parameters):
         if only is not None and spec.name not in only:
             continue
@@ -88,10 +88,10 @@ def settings(parameters: type, values: Mapping[str, Any], only: Iterable[str] | 
         if value is None or (isinstance(value, str) and not is_text(value)):
             continue
         try:
-            found |= {name: raw(spec, one) for name, one in read(parameters, {spec.name: value}, "Kept").items()}
+            usable |= {name: raw(spec, one) for name, one in read(parameters, {spec.name: value}, "Kept").items()}
         except (UserError, ValueError, TypeError, OverflowError):
             continue
-    return found
+    return usable
 
 
 def accepted(check: Callable[[], object]) -> bool:
@@ -104,5 +104,5 @@ def accepted(check: Callable[[], object]) -> bool:
 
 
 def is_text(value: object) -> bool:
-    """Whether it is a text of a length to be typed; halves of letters would break the reply that carries them."""
+    """Whether it is a text of a length to be typed; lone surrogates would break the reply that carries them."""
     return isinstance(value, str) and len(value) <= _TEXT and not _UNSENT.search(value)

@@ -40,7 +40,7 @@ def _pressed(runs: Runs, act: str) -> Callable[..., str]:
 
 
 def attempt(act: Act, run_id: str, token: str) -> str:
-    """Do it, or say why not; as HTML."""
+    """Run the action and return its reply, or the error, as HTML."""
     try:
         return paragraph(act(run_id or "", token or ""), role="status")
     except (UserError, OSError) as error:

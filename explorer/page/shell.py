@@ -1,4 +1,4 @@
-"""The page: sidebar on the left, tabs on the right, nothing that holds a connection open."""
+"""The page: sidebar on the left, tabs on the right; nothing holds a connection open."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ _NARROW = """() => {
 
 def page(settings: Settings, runs: Runs, objects: Objects) -> Page:
     """Build the page."""
-    mending = Finetuning(runs, objects.datasets, objects.models)
+    finetuning = Finetuning(runs, objects.datasets, objects.models)
     with Page(title="Rankscope", fill_width=True, analytics_enabled=False, delete_cache=(3600, 3600)) as blocks:
         sidebar(blocks, runs, TABS.values())
         with gr.Tabs(elem_id="rs-tabs"):
             for descriptor in TABS.values():
                 with gr.Tab(descriptor.title, id=descriptor.name) as tab:
-                    descriptor.build(TabContext(page=blocks, settings=settings, runs=runs, mending=mending))
+                    descriptor.build(TabContext(page=blocks, settings=settings, runs=runs, finetuning=finetuning))
                 tab.select(fn=None, js=opened(descriptor))
         add_api(runs)
         add_object_api(objects)

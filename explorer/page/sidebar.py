@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 _TITLE = '<h1 id="rs-title">Rankscope</h1><p class="rs-sentence">See what a ranking loss learns</p>'
 _STATUS = '<p id="rs-status" role="status"></p>'
 _WITH_TOKEN = "(...values) => [...values.slice(0, -1), window.rankscope?.token?.() ?? '']"
-# on a phone the sidebar covers the page, so it makes way for the run that was asked for
+# on a phone the sidebar covers the page, so it closes when a run is started
 _OPEN = """(id) => {
   const note = document.getElementById("rs-note");
   if (note) note.dataset.run = id ?? "";
@@ -56,7 +56,7 @@ def sidebar(page: gr.Blocks, runs: Runs, tabs: Iterable[TabDescriptor]) -> None:
     with gr.Sidebar(label="Settings", width=288, elem_id="rs-sidebar"):
         gr.HTML(_TITLE, apply_default_css=False)
         gr.HTML(_asides(tabs), apply_default_css=False, elem_id="rs-aside")
-        drawn = gr.Textbox(visible=False, label="Turn of the folds")
+        drawn = gr.Textbox(visible=False, label="Turn of the panels")
         run_id = gr.Textbox(visible=False, label="Run")
         token = gr.Textbox(visible=False, label="Visitor's token")
         note = gr.HTML("", apply_default_css=False, elem_id="rs-note", render=False)
@@ -102,7 +102,7 @@ def _forms(context: FormContext) -> tuple[gr.Dropdown, dict[str, KindForm]]:
 
 
 def _asides(tabs: Iterable[TabDescriptor]) -> str:
-    """What the sidebar says instead of the settings while a tab is open that they do not start anything in."""
+    """The text that replaces the settings while a tab is open in which they start nothing."""
     return "".join(
         f'<p class="rs-sentence" data-tab="{tab.name}" hidden>{html.escape(tab.aside)}</p>'
         for tab in tabs
@@ -144,7 +144,7 @@ def _everything(_form: KindForm, values: Values) -> list[object]:
 
 
 def _look_if_kept(form: KindForm) -> Callable[..., list[object]]:
-    """Look at images that came back from an earlier visit; the first ones are described already."""
+    """Describe images restored from an earlier visit; the default ones are described already."""
 
     def look(*values: object) -> list[object]:
         first = [form.defaults[name] for name in form.looks_at]
@@ -163,7 +163,7 @@ def _start_event(
     run_id: gr.Textbox,
     runs: Runs,
 ) -> None:
-    """Train: check everything, queue the run, open it; or say what is wrong where the visitor looks."""
+    """Train: check everything, queue the run and open it, or show the error under the button."""
     asked = [field for form in forms.values() for field in form.fields.values()]
 
     def start(request: gr.Request, *values: object) -> tuple[str, str]:

@@ -1,4 +1,4 @@
-"""Colours, type and edges of the page, handed to Gradio as a theme so that its own parts follow them in both modes."""
+"""The Gradio theme: colours, type and edges of the page, in light and dark mode."""
 
 from __future__ import annotations
 

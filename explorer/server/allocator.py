@@ -15,7 +15,7 @@ LARGE = 512 * 1024
 
 
 def give_back_early() -> bool:
-    """Few arenas, large blocks apart; to be called before other threads start. False where the C library is another."""
+    """Use few arenas and map large blocks apart; to be called before other threads start. False without glibc."""
     try:
         mallopt = ctypes.CDLL(None).mallopt
     except (AttributeError, OSError, TypeError):

@@ -1,4 +1,4 @@
-"""The public endpoints: the same acts as the page's, with plain data in and out."""
+"""The public endpoints: the page's actions, with plain data in and out."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def add_api(runs: Runs) -> None:
         return [about(kind) for kind in KINDS.values()]
 
     def run_status(run_id: str) -> dict[str, Any]:
-        """Phase, progress, place in the line, the newest numbers of a run, and what its batches do not suit.
+        """Phase, progress, position in the queue, the newest numbers of a run, and what its batches do not suit.
 
         Args:
             run_id: 26 letters and digits, as start_run returned it.
@@ -50,7 +50,7 @@ def add_api(runs: Runs) -> None:
         return status_json(runs.status(run_id))
 
     def stop_run(run_id: str, token: str = "") -> str:
-        """Stop a run, keeping what it has learnt, or take it out of the line.
+        """Stop a run, keeping its checkpoint, or take it out of the queue.
 
         Args:
             run_id: as start_run returned it.
@@ -68,7 +68,7 @@ def add_api(runs: Runs) -> None:
 
 
 _MACHINE = ("device", "threads")
-"""Settings that are the machine's business."""
+"""Settings that belong to the machine, not to the experiment."""
 
 
 def configured(name: str, settings: dict[str, Any]) -> RunConfig:

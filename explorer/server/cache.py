@@ -1,4 +1,4 @@
-"""Bounded caches for what never changes once it is written; several may share one bound."""
+"""Bounded in-memory caches for values that never change; several may share one bound."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from typing import Any, Generic, TypeVar
 V = TypeVar("V")
 
 
-class Room:
-    """A total cost that several caches share; when it is used up, what was used longest ago in any of them leaves.
+class Bound:
+    """A total cost that several caches share; beyond it, the least recently used value of any of them is dropped.
 
     Args:
         limit: total cost kept.
@@ -26,15 +26,15 @@ class Room:
         self.uses = itertools.count()
 
     def oldest(self) -> Cache[Any]:
-        """The cache that holds what was used longest ago; at least one of them holds something."""
+        """The cache that holds the least recently used value; at least one cache must hold something."""
         return min((cache for cache in self.caches if cache.values), key=lambda cache: cache.last_use)
 
 
 class Cache(Generic[V]):
-    """Keeps the values used last, up to a total cost; safe between threads.
+    """Keeps the most recently used values, up to a total cost; thread-safe.
 
     Args:
-        limit: total cost kept, or the room that is shared with other caches. A value that alone costs more is
+        limit: total cost kept, or the bound that is shared with other caches. A value that alone costs more is
             returned but not kept.
         cost: cost of a value; None: every value costs 1.
         dropped: called with a value that leaves the cache.
@@ -44,13 +44,13 @@ class Cache(Generic[V]):
     def __init__(
         self,
         *,
-        limit: int | Room,
+        limit: int | Bound,
         cost: Callable[[V], int] | None = None,
         dropped: Callable[[V], None] | None = None,
         large: bool = False,
     ) -> None:
-        self._room = Room(limit) if isinstance(limit, int) else limit
-        self._room.caches.append(self)
+        self._bound = Bound(limit) if isinstance(limit, int) else limit
+        self._bound.caches.append(self)
         self._cost = cost
         self._dropped = dropped
         self._large = large
@@ -59,32 +59,32 @@ class Cache(Generic[V]):
 
     def get(self, key: Hashable, make: Callable[[], V]) -> V:
         """The value of ``key``, made now if it is not there. Two threads may make the same value; one is kept."""
-        with self._room.lock:
+        with self._bound.lock:
             if key in self.values:
                 value, cost, _ = self.values.pop(key)
-                self.values[key] = (value, cost, next(self._room.uses))
+                self.values[key] = (value, cost, next(self._bound.uses))
                 return value
         value = make()  # outside the lock: reading a file must not hold up the others
         self._keep(key, value)
         return value
 
     def drop(self, key: Hashable) -> None:
-        """Forget ``key``."""
-        with self._room.lock:
+        """Drop the value of ``key``."""
+        with self._bound.lock:
             gone = self._taken(key) if key in self.values else None
         if gone is not None and self._dropped is not None:
             self._dropped(gone[0])
 
     def clear(self) -> None:
-        """Forget everything."""
-        with self._room.lock:
+        """Drop all values."""
+        with self._bound.lock:
             keys = list(self.values)
         for key in keys:
             self.drop(key)
 
     def kept(self) -> list[V]:
-        """The values that are there now, those used longest ago first; looking at them is no use of them."""
-        with self._room.lock:
+        """The values held now, least recently used first; reading them here does not count as use."""
+        with self._bound.lock:
             return [value for value, _, _ in self.values.values()]
 
     @property
@@ -94,21 +94,21 @@ class Cache(Generic[V]):
 
     @property
     def last_use(self) -> int:
-        """Number of the last use of what was used longest ago."""
+        """Number of the last use of the least recently used value."""
         return next(iter(self.values.values()))[2]
 
     def _keep(self, key: Hashable, value: V) -> None:
         cost = 1 if self._cost is None else self._cost(value)
-        room = self._room
+        bound = self._bound
         left: list[tuple[Cache[Any], Any]] = []
-        with room.lock:
-            if key in self.values or (cost > room.limit and not self._large):
+        with bound.lock:
+            if key in self.values or (cost > bound.limit and not self._large):
                 return
-            self.values[key] = (value, cost, next(room.uses))
+            self.values[key] = (value, cost, next(bound.uses))
             self._total += cost
-            room.total += cost
-            while room.total > room.limit:
-                cache = room.oldest()
+            bound.total += cost
+            while bound.total > bound.limit:
+                cache = bound.oldest()
                 oldest = next(iter(cache.values))
                 if cache is self and oldest == key:
                     break  # it alone is larger than the limit
@@ -120,5 +120,5 @@ class Cache(Generic[V]):
     def _taken(self, key: Hashable) -> tuple[V, int, int]:
         gone = self.values.pop(key)
         self._total -= gone[1]
-        self._room.total -= gone[1]
+        self._bound.total -= gone[1]
         return gone

@@ -1,4 +1,4 @@
-"""The GPUs that trainers may use, asked for without touching one of them from this process."""
+"""Lists the GPUs that trainers may use, without opening one of them in this process."""
 
 from __future__ import annotations
 
@@ -9,6 +9,6 @@ import torch
 
 def gpus() -> tuple[str, ...]:
     """One word per GPU, as ``CUDA_VISIBLE_DEVICES`` takes it; empty without a GPU."""
-    count = torch.cuda.device_count()  # asks the driver's library; makes no context
+    count = torch.cuda.device_count()  # asks the driver's library; creates no context
     listed = [word.strip() for word in os.environ.get("CUDA_VISIBLE_DEVICES", "").split(",") if word.strip()]
     return tuple(listed[:count]) if listed else tuple(str(index) for index in range(count))

@@ -1,4 +1,4 @@
-"""Starts trainers as processes of their own and notices when one is gone."""
+"""Starts trainers as processes of their own and reports those that ended."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def worker_command(folder: Path) -> list[str]:
 
 @dataclass(frozen=True, kw_only=True)
 class Ended:
-    """A trainer that is gone: its run, exit status, and the last line that it printed."""
+    """A trainer that has ended: its run, exit status, and the last line that it printed."""
 
     id: str
     code: int
@@ -88,13 +88,13 @@ class ProcessExecutor:
             process.wait()
 
     def close(self, seconds: float = 10.0) -> None:
-        """Let every trainer save and leave; those that take longer are ended. Detached ones train on."""
+        """Let every trainer save and end; those that take longer are killed. Detached ones train on."""
         with self._lock:
             processes = dict(self._processes)
             for run_id, process in processes.items():
                 self._forget(run_id)
                 if self._detach:
-                    process.returncode = 0  # it is not ours to wait for any more
+                    process.returncode = 0  # detached: this process no longer waits for it
         for process in processes.values():
             if not self._detach:
                 try:
@@ -110,7 +110,7 @@ class ProcessExecutor:
 
 
 def last_line(path: Path) -> str:
-    """The last line with words in it of a text file's end; empty if there is none."""
+    """The last line of a text file that is not blank; empty if there is none."""
     try:
         with open_regular(path, os.O_RDONLY) as file:
             file.seek(max(0, os.fstat(file.fileno()).st_size - 4096))

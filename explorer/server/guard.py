@@ -1,7 +1,7 @@
-"""What every request passes before Gradio or a route of ours sees it, and every reply on its way out.
+"""Middleware that checks every request before Gradio or a route sees it, and adds headers to every reply.
 
 Gradio takes uploads of any size from anyone, runs what another site's page posts to it, and answers what it did not
-expect with a traceback. None of this can be switched off, so it is kept outside.
+expect with a traceback. None of this can be switched off, so this middleware stops it.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ from explorer.server.visitors import ADDRESS, address_of
 
 API = "/gradio_api"
 LARGEST = 42 * 1024 * 1024
-"""Bytes of a request: a picture of 30 MB in base64, and what goes with it."""
+"""Most bytes of a request: an image of 30 MB in base64 and the rest of its message."""
 PENDING = 12
-"""Events of one address that may wait or be worked on in Gradio's queue of a public page."""
+"""Most events of one address that may wait or run in Gradio's queue on a public page."""
 BYTES_ADDRESS = f"{API}/rankscope/objects/upload"
 BYTES_TYPES = ("application/octet-stream", "image/jpeg", "image/png", "image/webp", "image/gif", "image/bmp")
 _SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
@@ -134,16 +134,16 @@ class Guard:
         if not (said.isascii() and said.isdigit()) or len(said) > 12 or int(said) > LARGEST:
             return _refused(413, _TOO_LARGE)
         if rules.pending is not None and _EVENTS.match(path) and rules.pending(scope[ADDRESS]) >= PENDING:
-            return _refused(429, f"{PENDING} requests of yours are being worked on; wait until some of them are done.")
+            return _refused(429, f"{PENDING} of your requests are being processed; wait until some of them are done.")
         return None
 
 
 class _TooLargeError(Exception):
-    """More came than was said."""
+    """The body is larger than :data:`LARGEST`."""
 
 
 class _Bounded:
-    """Counts what comes; a request need not say how long it is."""
+    """Counts the bytes received, since a request need not state its length."""
 
     def __init__(self, receive: Receive) -> None:
         self._receive = receive
@@ -158,15 +158,15 @@ class _Bounded:
 
 
 async def _readable(receive: Receive) -> Receive:
-    """The body, read and looked through, to be received once more: Gradio stumbles over texts that are no Unicode.
+    """Read and check the body, and return it to be received again: Gradio fails on texts that are not Unicode.
 
     Raises:
-        RequestError: it is no JSON object, or holds what :func:`explorer.server.plain.check` refuses.
+        RequestError: it is not a JSON object, or holds what :func:`explorer.server.plain.check` refuses.
     """
     parts, more = [], True
     while more:
         message = await receive()
-        if message["type"] != "http.request":  # gone before all of it came
+        if message["type"] != "http.request":  # disconnected before the whole body was received
             return receive
         parts.append(message.get("body", b""))
         more = message.get("more_body", False)
@@ -184,7 +184,7 @@ async def _readable(receive: Receive) -> Receive:
 
 
 class _Sent:
-    """Adds the headers of every reply, and knows whether it has begun."""
+    """Adds headers to every reply, and records whether the reply has begun."""
 
     def __init__(self, send: Send, path: str, rules: Rules) -> None:
         self._send = send

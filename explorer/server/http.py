@@ -1,4 +1,4 @@
-"""How the routes reply: JSON, errors as sentences, and nothing for the browser to guess."""
+"""Replies of the routes: JSON, errors as sentences, explicit content types."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ class RequestError(UserError):
 
 
 class GoneError(UserError):
-    """What the request names is not here, or no longer."""
+    """What the request names does not exist, or no longer."""
 
 
 def answering(endpoint: Endpoint, refused: int = 404) -> Endpoint:
-    """The endpoint, with errors worded as JSON and the browser told not to guess content types.
+    """Wrap an endpoint: errors become JSON replies, and browsers are told not to guess content types.
 
     Args:
         endpoint: plain or asynchronous.
@@ -58,7 +58,7 @@ def json_reply(content: dict[str, Any], status: int = 200) -> Response:
 
 
 def in_a_line(error: Exception) -> str:
-    """An error that nobody foresaw, and where it was raised, for the log."""
+    """One line on an unexpected error and where it was raised, for the log."""
     place = traceback.extract_tb(error.__traceback__)[-1]
     said = " ".join(str(error).split())[:200].encode("ascii", "backslashreplace").decode()
     return f"{type(error).__name__}: {said} ({place.filename}:{place.lineno})"

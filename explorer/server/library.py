@@ -1,4 +1,4 @@
-"""The runs that a page can show: own ones in the runs folder, recorded ones that ship with the program."""
+"""The runs that the page can show: own ones in the runs folder, and recorded ones that ship with the program."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from explorer.server.cache import Cache, Room
+from explorer.server.cache import Bound, Cache
 from trainers.config import RunConfig
 from trainers.errors import RunError
 from trainers.runs import RunFolder, is_id, list_runs
@@ -20,11 +20,11 @@ from trainers.runs.records import ACTIVE, Frame, Probe
 from trainers.runs.regular import is_regular
 
 OPEN_RUNS = 64
-WATCHED_SECONDS = 15.0  # a page that shows a run asks for it at least every five
+WATCHED_SECONDS = 15.0  # a page that shows a run polls it at least every five
 SWEEP_SECONDS = 2.0
 MEGABYTE = 2**20
 READ_AGAIN = 64 * MEGABYTE
-"""Most that is kept of what could be read again: maps, coordinates, embeddings, photos of sets."""
+"""Most bytes kept of what could be read again: maps, coordinates, embeddings, images of datasets."""
 MOVING = frozenset({"queued", *ACTIVE})
 Stamp = tuple[tuple[str, int, int], ...]
 T = TypeVar("T")
@@ -83,13 +83,13 @@ class Run:
 
     def _stamp(self) -> Stamp:
         """Differs after every write: times and sizes of the database and of its journal, where that holds anything."""
-        found = []
+        stamps = []
         for name in ("run.db", "run.db-wal"):
             with contextlib.suppress(OSError):
                 about = (self.folder.path / name).stat()
                 if about.st_size:  # reading alone makes an empty journal
-                    found.append((name, about.st_mtime_ns, about.st_size))
-        return tuple(found)
+                    stamps.append((name, about.st_mtime_ns, about.st_size))
+        return tuple(stamps)
 
 
 class Library:
@@ -104,7 +104,7 @@ class Library:
         self.root = root
         self.recorded = recorded
         self._runs: Cache[Run] = Cache(limit=OPEN_RUNS, dropped=lambda run: run.folder.db.close())
-        self.room = Room(READ_AGAIN)
+        self.room = Bound(READ_AGAIN)
         self._coordinates: Cache[bytes] = Cache(limit=self.room, cost=len)
         self._frames: Cache[Frame] = Cache(limit=self.room, cost=_frame_bytes)
         self._embeddings: Cache[tuple[np.ndarray, ...]] = Cache(
@@ -115,7 +115,7 @@ class Library:
         self._closed = False
 
     def watch(self, run_id: str) -> Run:
-        """Open a run that somebody looks at; its database stays open until they have stopped for a while.
+        """Open a run that is being viewed; its database stays open until nobody has viewed it for a while.
 
         Raises:
             RunError: as :meth:`get`.
@@ -185,7 +185,7 @@ class Library:
         return len(open_) - len(idle)
 
     def close(self) -> None:
-        """Close every database and forget everything."""
+        """Close every database and empty the caches."""
         with self._lock:
             self._closed = True
             if self._sweep is not None:
@@ -194,7 +194,7 @@ class Library:
             cache.clear()
 
     def _sweep_later(self) -> None:
-        """See to it that what is opened now is closed, even if nobody ever asks for anything again."""
+        """Start the timer that closes databases, so that they are closed even if no further request arrives."""
         with self._lock:
             if self._sweep is None and not self._closed:
                 self._sweep = threading.Timer(SWEEP_SECONDS, self._swept)

@@ -1,4 +1,4 @@
-"""Values that came from outside as JSON: what no function of ours should meet is refused before it gets there."""
+"""Checks of JSON values from outside: what the server's functions cannot handle is refused before it reaches them."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from explorer.server.http import RequestError
 DEEPEST = 32
 LARGEST_WHOLE = 2**63
 MOST_MARKS = 100_000
-"""Commas and brackets of a request. A value takes a hundred times the memory of its two letters, and a look; the only
-long request is one long text."""
+"""Most commas and brackets in a request. Each value takes a hundred times the memory of its two letters and has to be
+checked; the only long request that the page sends is one long text."""
 _SHOWN = 60
 _HALF = re.compile("[\ud800-\udfff]")
 _STRICT = ConfigDict(strict=True)
@@ -32,19 +32,19 @@ def parse(body: bytes) -> dict[str, Any]:
         RequestError: it is none.
     """
     if sum(map(body.count, (b",", b"[", b"{"))) > MOST_MARKS:
-        raise RequestError(f"A request may hold {MOST_MARKS:,} commas and brackets; more came.")
+        raise RequestError(f"A request may hold {MOST_MARKS:,} commas and brackets; got more.")
     try:
         values = json.loads(body or b"{}")
     except (ValueError, RecursionError) as error:
-        raise RequestError("A JSON object was needed; what came cannot be read as JSON.") from error
+        raise RequestError("A JSON object was needed; got text that cannot be read as JSON.") from error
     if not isinstance(values, dict):
-        raise RequestError(f"A JSON object was needed; {seen(values)} came.")
+        raise RequestError(f"A JSON object was needed; got {seen(values)}.")
     check(values)
     return values
 
 
 def check(value: Any) -> None:
-    """Refuse texts that are no Unicode, numbers that no field holds, and values nested without end.
+    """Refuse texts that are not Unicode, numbers that no field can hold, and values nested too deep.
 
     Raises:
         RequestError: with a sentence.
@@ -53,16 +53,16 @@ def check(value: Any) -> None:
     while pending:
         one, depth = pending.pop()
         if depth > DEEPEST:
-            raise RequestError(f"Values may be nested {DEEPEST} deep; deeper ones came.")
+            raise RequestError(f"Values may be nested {DEEPEST} deep; got deeper ones.")
         if isinstance(one, str):
             if _HALF.search(one):
                 raise RequestError("A text holds half a character (a lone surrogate). Send whole ones.")
         elif isinstance(one, int):
             if not -LARGEST_WHOLE <= one < LARGEST_WHOLE:
-                raise RequestError("A whole number of at most 19 digits was needed; a longer one came.")
+                raise RequestError("A whole number of at most 19 digits was needed; got a longer one.")
         elif isinstance(one, float):
             if not math.isfinite(one):
-                raise RequestError("A finite number was needed; JSON has no other.")
+                raise RequestError("A finite number was needed; got NaN or infinity, which JSON does not have.")
         elif isinstance(one, dict):
             pending += [(each, depth + 1) for pair in one.items() for each in pair]
         elif isinstance(one, (list, tuple)):
@@ -70,7 +70,7 @@ def check(value: Any) -> None:
 
 
 def seen(value: object) -> str:
-    """A value as it came, shortened."""
+    """A value as it was given, shortened."""
     if value is None:
         return "nothing"
     text = json.dumps(value, ensure_ascii=False, default=str)
@@ -102,7 +102,7 @@ def typed(function: Callable[..., Any]) -> Callable[..., Any]:
                 first = error.errors(include_url=False, include_context=False)[0]
                 where = ".".join([name, *map(str, first["loc"])])
                 raise RequestError(
-                    f"{where}: {first['msg'][:1].lower()}{first['msg'][1:]}; {seen(first['input'])} came."
+                    f"{where}: {first['msg'][:1].lower()}{first['msg'][1:]}; got {seen(first['input'])}."
                 ) from None
         return function(*bound.args, **bound.kwargs)
 

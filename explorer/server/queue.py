@@ -1,4 +1,4 @@
-"""The waiting line, as pure functions: who trains next, who waits where and for how long."""
+"""The queue of runs, as pure functions: which train next, where each one waits and for how long."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, kw_only=True)
 class Job:
-    """One run as the line sees it.
+    """One run as the queue sees it.
 
     Attributes:
         id: of the run; ids sort by time.
         owner: digest of its owner's token.
-        since: when it joined the line, seconds since the epoch.
+        since: when it joined the queue, seconds since the epoch.
         minutes: training that it still wants, None if its budget is counted in steps and its speed is unknown.
     """
 
@@ -37,8 +37,8 @@ class Place:
     minutes: float | None
 
 
-def line(waiting: Sequence[Job]) -> list[Job]:
-    """First come, first served."""
+def ordered(waiting: Sequence[Job]) -> list[Job]:
+    """The queue in order: the run that joined first is first."""
     return sorted(waiting, key=lambda job: (job.since, job.id))
 
 
@@ -54,7 +54,7 @@ def next_up(waiting: Sequence[Job], training: Sequence[Job], slots: int, per_own
     held = Counter(job.owner for job in training)
     free = slots - len(training)
     chosen: list[Job] = []
-    for job in line(waiting):
+    for job in ordered(waiting):
         if len(chosen) >= free:
             break
         if per_owner is None or held[job.owner] < per_owner:
@@ -65,7 +65,7 @@ def next_up(waiting: Sequence[Job], training: Sequence[Job], slots: int, per_own
 
 def place(waiting: Sequence[Job], training: Sequence[Job], slots: int, run_id: str) -> Place | None:
     """Where ``run_id`` waits, or None if it does not; the estimate spreads the work ahead over the slots."""
-    order = line(waiting)
+    order = ordered(waiting)
     ids = [job.id for job in order]
     if run_id not in ids:
         return None

@@ -1,4 +1,4 @@
-"""The results of one query, in every arm: the nearest points in the full space and how bad each of them is."""
+"""The results of one query in every arm: the nearest points in the full space and the severity of each."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def query_scores(embeddings: np.ndarray, labels: np.ndarray, index: int) -> list
 
 def _scored(probe: Probe, embeddings: np.ndarray, index: int, ids: np.ndarray) -> dict[str, Any]:
     vectors = embeddings.astype(np.float32)
-    if not np.isfinite(vectors).all():  # training blew up: the map stands still, the numbers mean nothing
+    if not np.isfinite(vectors).all():  # training diverged: the numbers mean nothing
         return _unknown(len(ids))
     similarity = vectors[ids] @ vectors[index]
     scores = query_scores(vectors, probe.labels, index)

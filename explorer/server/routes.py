@@ -1,4 +1,4 @@
-"""What the page's modules fetch: run lists, polls, frames, thumbnails, neighbours and downloads. Reads only.
+"""Routes that the page's modules fetch: run lists, polls, frames, thumbnails, neighbours, downloads. Read-only.
 
 The routes are handed to Gradio (``launch(app_kwargs={"routes": routes(...)})``) and come before its own. The endpoints
 are plain functions, so Starlette runs them in threads and the event loop stays free.
@@ -41,7 +41,7 @@ class Layout(Protocol):
     """The process that turns snapshots into maps."""
 
     def watch(self, run_id: str) -> None:
-        """Somebody looks at this run: keep its maps up to date."""
+        """This run is being viewed: keep its maps up to date."""
 
 
 def routes(
@@ -50,8 +50,8 @@ def routes(
     """All routes, under ``/gradio_api/rankscope``.
 
     Args:
-        layout: told which runs are being watched; None: nobody lays out.
-        queue: knows the places in the waiting line; None: no line.
+        layout: told which runs are being viewed; None: no maps are drawn.
+        queue: knows each run's position in the queue; None: there is no queue.
         assets: folder of the page's own modules and styles.
         more: further routes under the same prefix; they come first.
     """
@@ -74,7 +74,7 @@ def routes(
 
 
 class Endpoints:
-    """One method per route; errors meant for people are raised, and worded into replies outside."""
+    """One method per route; user errors are raised, and become replies outside."""
 
     def __init__(self, library: Library, layout: Layout | None, queue: Queue | None, assets: Path) -> None:
         self._library = library
@@ -142,8 +142,8 @@ class Endpoints:
 
     def neighbours(self, request: Request) -> Response:
         """The results of one query."""
-        found = retrieve.neighbours(self._library, self._run(request), _path(request, "k"), _path(request, "index"))
-        return json_reply(found)
+        results = retrieve.neighbours(self._library, self._run(request), _path(request, "k"), _path(request, "index"))
+        return json_reply(results)
 
     async def download(self, request: Request) -> Response:
         """The run as a file to keep; ``?weights=1`` puts checkpoints into the zip."""
@@ -182,7 +182,7 @@ class Endpoints:
 
 
 def _of_one_run(endpoint: Callable[[Request], Response]) -> Callable[[Request], Response]:
-    """The endpoint, with whatever a damaged run raises in it worded as a sentence about that run."""
+    """Wrap an endpoint: errors from a damaged run become one sentence about that run."""
 
     def answer(request: Request) -> Response:
         with reading(request.path_params["id"][:40], passed=UserError):
@@ -196,7 +196,7 @@ def _knows(request: Request, tag: str) -> bool:
 
 
 def _unless_known(request: Request, version: str, content: bytes) -> Response:
-    """The content, or a word that the browser's copy is still good."""
+    """The content, or status 304 if the browser's copy is current."""
     headers = {"Cache-Control": "no-cache", "ETag": f'"{version}"'}
     if _knows(request, headers["ETag"]):
         return Response(status_code=304, headers=headers)
@@ -206,12 +206,12 @@ def _unless_known(request: Request, version: str, content: bytes) -> Response:
 def _path(request: Request, name: str) -> int:
     text = request.path_params[name]
     if not _NUMBER.fullmatch(text):
-        raise RequestError(f"{name} is a number, 0 or more; {text[:40]!r} came.")
+        raise RequestError(f"{name} is a number, 0 or more; got {text[:40]!r}.")
     return int(text)
 
 
 def _query(request: Request, name: str, default: int) -> int:
     text = request.query_params.get(name, str(default))
     if text != "-1" and not _NUMBER.fullmatch(text):
-        raise RequestError(f"{name} is a number, -1 or more; {text[:40]!r} came.")
+        raise RequestError(f"{name} is a number, -1 or more; got {text[:40]!r}.")
     return int(text)

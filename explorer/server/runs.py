@@ -1,4 +1,4 @@
-"""What the page and the API do with runs: start, pause, resume, stop, delete, list."""
+"""Actions of the page and the API on runs: start, pause, resume, stop, delete, list."""
 
 from __future__ import annotations
 
@@ -24,21 +24,21 @@ from trainers.runs.damage import reading
 from trainers.runs.records import ACTIVE, RESUMABLE
 from trainers.runs.regular import is_there
 
-FIRST_WORD_SECONDS = 5.0  # between taking a run and saying so a trainer does next to nothing
+FIRST_WORD_SECONDS = 5.0  # most time that a trainer takes from locking a run to writing its first state
 
 Act = Callable[[str, str], str]
-"""Something done to a run by the holder of a token: id and token to a sentence."""
+"""An action on a run by the holder of a token: takes id and token, returns a sentence."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class RunStatus:
-    """Where a run stands, for programs.
+    """The state of a run, for programs.
 
     Attributes:
         phase: queued, starting, running, paused, stopped, finished, failed or interrupted.
         queue_position: 1 is next; None when it does not wait.
-        wait_minutes: estimated wait; None when it does not wait or nobody knows.
-        losses: names of the losses (of a mending run: its recipes), in the order of ``metrics``.
+        wait_minutes: estimated wait; None when it does not wait or the wait is unknown.
+        losses: names of the losses (of a fine-tuning run: its recipes), in the order of ``metrics``.
         metrics: for each loss the newest value of every number.
         advice: sentences about losses that the run's batches do not suit.
     """
@@ -68,7 +68,7 @@ class Runs:
 
     def start(self, config: RunConfig, token: str, caller: Caller = NOBODY) -> str:
         """Queue a checked configuration for the visitor who holds ``token``; returns the run's id at once."""
-        with self._starting:  # counted and added in one go: two starts at once must not both be the last
+        with self._starting:  # counted and added in one step: two starts at once cannot both be the last one allowed
             self._check_limits(config, digest(token), caller)
             folder = RunFolder.create(self._settings.runs, config, owner=digest(token))
             self._scheduler.add(folder)
@@ -76,7 +76,7 @@ class Runs:
         return folder.id
 
     def pause(self, run_id: str, token: str) -> str:
-        """Ask the trainer to hold still; returns a sentence."""
+        """Ask the trainer to pause; returns a sentence."""
         folder = self._controlled(run_id, token)
         phase = folder.state().phase
         if phase not in ("starting", "running"):
@@ -100,10 +100,10 @@ class Runs:
         return "It goes on from its last checkpoint as soon as it is its turn."
 
     def stop(self, run_id: str, token: str) -> str:
-        """End a run, keeping what it has learnt, or take it out of the line; returns a sentence."""
+        """End a run, keeping its checkpoint, or take it out of the queue; returns a sentence."""
         folder = self._controlled(run_id, token)
         if self._scheduler.take_out(run_id):
-            return "It left the line."
+            return "It left the queue."
         phase = _phase_once_begun(folder)
         if phase not in ACTIVE:
             raise RunError(f"Only a run that waits or trains can be stopped; this one is {phase}.")
@@ -128,9 +128,9 @@ class Runs:
         return self._scheduler.place(run_id)
 
     def position(self, run_id: str) -> int | None:
-        """Place in the line, 1 is next; None when it does not wait."""
-        found = self._scheduler.place(run_id)
-        return found.position if found else None
+        """Position in the queue, 1 is next; None when it does not wait."""
+        place = self._scheduler.place(run_id)
+        return place.position if place else None
 
     def status(self, run_id: str) -> RunStatus:
         """Where a run stands and its newest numbers; recorded runs included."""
@@ -163,18 +163,18 @@ class Runs:
 
         A damaged one has the phase ``failed``, what is wrong as its error, and nothing else.
         """
-        found: list[dict[str, object]] = []
+        entries: list[dict[str, object]] = []
         for recorded, root in ((False, self._settings.runs), (True, self._settings.recorded)):
             for folder in list_runs(root, read_only=recorded):
                 known: dict[str, object] = {"id": folder.id, "recorded": recorded}
                 try:
                     with reading(folder.id):
-                        found.append(known | _entry(folder))
+                        entries.append(known | _entry(folder))
                 except RunError as error:
-                    found.append(known | {"phase": "failed", "error": str(error)})
+                    entries.append(known | {"phase": "failed", "error": str(error)})
                 finally:
                     folder.db.close()
-        return found
+        return entries
 
     def find(self, run_id: str) -> RunFolder:
         """The folder of a run or of a recorded run."""
@@ -200,7 +200,7 @@ class Runs:
 
     def _owned(self, folder: RunFolder, token: str) -> RunFolder:
         if folder.read_only:
-            raise RunError("This is a recorded run that came with the program; it can be watched but not changed.")
+            raise RunError("This is a recorded run that ships with the program; it can be watched but not changed.")
         if not folder.writable:
             raise RunError(f"The run {folder.id} lies in a read-only place; it can be watched but not changed.")
         if self._settings.public and not secrets.compare_digest(folder.owner, digest(token) or "nobody"):
@@ -216,8 +216,8 @@ class Runs:
                 "On a public page a run needs an owner: send any secret word as `token`, and the same word to stop it."
             )
         if config.minutes is None or config.minutes > limits.minutes:
-            came = "no limit" if config.minutes is None else f"{config.minutes:g}"
-            raise RunError(f"On this page a run may train for {limits.minutes:g} minutes at most; {came} came.")
+            got = "no limit" if config.minutes is None else f"{config.minutes:g}"
+            raise RunError(f"On this page a run may train for {limits.minutes:g} minutes at most; got {got}.")
         if self._scheduler.waiting(owner) >= limits.waiting:
             raise RunError(
                 f"{limits.waiting} of your runs wait already; stop one of them, or wait until one of them trains."
@@ -231,7 +231,7 @@ class Runs:
 
 
 def _phase_once_begun(folder: RunFolder) -> str:
-    """The phase; a trainer that has just taken the run is waited for, since it hears nothing before its first word."""
+    """The phase, once a trainer that has just taken the run has written it; before that it obeys no command."""
     end = time.monotonic() + FIRST_WORD_SECONDS
     while (phase := folder.state().phase) == "queued" and folder.is_alive() and time.monotonic() < end:
         time.sleep(0.02)
@@ -249,7 +249,7 @@ def _names(config: RunConfig) -> list[str]:
 
 
 def _advice(config: RunConfig) -> tuple[str, ...]:
-    """Nothing about a run whose parameters this version does not know: it can still be looked at."""
+    """The advice on a run; none if this version does not know its parameters, so that it can still be viewed."""
     try:
         return tuple(kind_of(config).advice(config))
     except ParameterError:

@@ -1,4 +1,4 @@
-"""Moves runs from the waiting line to the trainers; what is on disk is the truth, this is only its index."""
+"""Starts queued runs when a slot is free. The run folders hold the state; this only indexes it."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class _Training:
 
 
 class Scheduler:
-    """The waiting line and the slots. :meth:`tick` does the work; :meth:`begin` calls it twice a second."""
+    """The queue and the slots. :meth:`tick` does the work; :meth:`begin` calls it twice a second."""
 
     def __init__(self, settings: Settings, executor: Executor, devices: tuple[str, ...] = ()) -> None:
         self._settings = settings
@@ -66,7 +66,7 @@ class Scheduler:
     # ------------------------------------------------------------------- life
 
     def begin(self) -> None:
-        """Start the thread that keeps the line moving."""
+        """Start the thread that calls :meth:`tick`."""
         self._thread = threading.Thread(target=self._loop, name="scheduler", daemon=True)
         self._thread.start()
 
@@ -81,7 +81,7 @@ class Scheduler:
             folder.db.close()
 
     def tick(self) -> None:
-        """Take note of the trainers that ended, stop those past their time, start those whose turn it is."""
+        """Record the trainers that ended, stop those past their time limit, start the runs whose turn it is."""
         with self._lock:
             for ended in self._executor.reap():
                 self._guarded(ended.id, lambda ended=ended: self._note_end(ended))
@@ -98,10 +98,10 @@ class Scheduler:
                 for job in queue.next_up(ready, training, self._slots, cap):
                     self._launch(job.id)
 
-    # ------------------------------------------------------------------- line
+    # ------------------------------------------------------------------ queue
 
     def add(self, folder: RunFolder) -> None:
-        """Put a run at the end of the line; its state becomes ``queued``, what it has learnt is kept."""
+        """Put a run at the end of the queue; its state becomes ``queued``, its checkpoint is kept."""
         with self._lock:
             state = folder.db.state()
             queued = dataclasses.replace(state, phase="queued", message=WAITING, error=None)
@@ -110,7 +110,7 @@ class Scheduler:
         self._wake.set()
 
     def take_out(self, run_id: str) -> bool:
-        """Take a run out of the line, or end a trainer that has not begun; False if it is beyond that."""
+        """Take a run out of the queue, or end a trainer that has not begun; False if training has begun."""
         with self._lock:
             folder = self._waiting.pop(run_id, None)
             if folder is None:
@@ -123,9 +123,9 @@ class Scheduler:
                     if ended.id != run_id:
                         self._guarded(ended.id, lambda ended=ended: self._note_end(ended))
             state = folder.db.state()
-            if state.phase not in _BEFORE:  # it came to its end between the two looks: that stands
+            if state.phase not in _BEFORE:  # it ended between the two readings: that stands
                 return False
-            folder.db.set_state(dataclasses.replace(state, phase="stopped", message="taken out of the line"))
+            folder.db.set_state(dataclasses.replace(state, phase="stopped", message="taken out of the queue"))
             return True
 
     def place(self, run_id: str) -> Place | None:
@@ -195,7 +195,7 @@ class Scheduler:
         self._training[run_id] = _Training(folder=folder, device=device, ours=True, since=time.monotonic())
 
     def _note_end(self, ended: Ended) -> None:
-        """A trainer that died before it could say why leaves its last words as the error."""
+        """Record that a trainer ended; if it wrote no reason, its last line of output becomes the run's error."""
         entry = self._training.pop(ended.id, None)
         if entry is None or ended.id in self._waiting:  # resumed while its old trainer was leaving
             return
@@ -210,7 +210,7 @@ class Scheduler:
         folder.db.close()
 
     def _fail(self, folder: RunFolder, sentence: str) -> None:
-        """Say in the log, and in the run as far as it can be written, why it is no longer in the line."""
+        """Say in the log, and in the run as far as it can be written, why it is no longer in the queue."""
         _log.warning("run %s left the queue: %s", folder.id, sentence)
         try:
             with reading(folder.id):
@@ -233,7 +233,7 @@ class Scheduler:
             self._said[run_id] = str(error)
 
     def _drop_unreadable(self) -> None:
-        """Take those out of the line that could never be started."""
+        """Take runs out of the queue that can never be started."""
         for run_id, folder in list(self._waiting.items()):
             try:
                 _job(folder)

@@ -1,4 +1,4 @@
-"""A visitor's share of a public page: how many runs, and how large."""
+"""Limits on one visitor of a public page: how many runs, and how large."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _OF_FREE = 0.8
 
 
 class Shares:
-    """Counts the runs of addresses and logins; what the page forgets when it ends, the tokens in the folders still say.
+    """Counts the runs of addresses and logins; after a restart of the page only the tokens in the folders count.
 
     Args:
         limits: how many.
@@ -35,9 +35,9 @@ class Shares:
 
     def started(self, run_id: str, caller: Caller) -> None:
         """Count a run."""
-        self._runs[run_id] = caller.marks()
-        for mark in caller.marks():
-            self._starts.setdefault(mark, deque()).append(time.monotonic())
+        self._runs[run_id] = caller.identities()
+        for identity in caller.identities():
+            self._starts.setdefault(identity, deque()).append(time.monotonic())
 
     def check(self, caller: Caller) -> None:
         """Whether this caller may start one more.
@@ -46,13 +46,13 @@ class Shares:
             RunError: not now.
         """
         self._forget()
-        for mark in caller.marks():
-            if sum(mark in marks for marks in self._runs.values()) >= self._limits.held:
+        for identity in caller.identities():
+            if sum(identity in identities for identities in self._runs.values()) >= self._limits.held:
                 raise RunError(
                     f"{self._limits.held} runs from your address or login wait or train; stop one of them, or wait "
                     "until one of them ends."
                 )
-            if len(self._starts.get(mark, ())) >= self._limits.hourly:
+            if len(self._starts.get(identity, ())) >= self._limits.hourly:
                 raise RunError(
                     f"{self._limits.hourly} runs were started from your address or login within an hour; please come "
                     "back later, or run this on your own machine."
@@ -69,7 +69,7 @@ class Shares:
 
 
 def check_size(config: RunConfig, limits: Limits) -> None:
-    """Whether a run is small enough for a public page: each number, and the memory that all of them take together.
+    """Check that a run is small enough for a public page: each size, and the memory that they take together.
 
     Raises:
         RunError: what is too large, how much there may be, and what to make smaller.

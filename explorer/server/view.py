@@ -1,4 +1,4 @@
-"""What the page is told about a run, as plain values for JSON. Read only, cheap, and safe to call for any visitor."""
+"""What the page shows of a run, as plain values for JSON. Read-only, cheap, and safe to call for any visitor."""
 
 from __future__ import annotations
 
@@ -131,7 +131,7 @@ def _headline(run: Run) -> list[Json]:
 
 
 def _state(state: RunState) -> Json:
-    """Where a run stands, with what the page must know of the phase."""
+    """The state of a run, with what the page needs to know about its phase."""
     return {
         "phase": state.phase,
         **_phase_json(state.phase, PHASES[state.phase]),
@@ -201,12 +201,12 @@ def _points(probe: Probe | None) -> Json:
 
 def parents(probe: Probe) -> list[list[int]]:
     """For every level but the coarsest, the id of each class's parent one level up; -1 for a class without images."""
-    found: list[list[int]] = []
+    parents: list[list[int]] = []
     for level in range(probe.hierarchy.depth - 1):
         above = np.full(len(probe.hierarchy.names[level]), -1, dtype=np.int64)
         above[probe.labels[:, level]] = probe.labels[:, level + 1]
-        found.append(above.tolist())
-    return found
+        parents.append(above.tolist())
+    return parents
 
 
 # ---------------------------------------------------------------- live parts
@@ -215,7 +215,7 @@ def parents(probe: Probe) -> list[list[int]]:
 def poll(run: Run, queue: Queue | None, after: int, row: int) -> Json:
     """What is new beyond frame ``after`` and metrics row ``row``.
 
-    Training that is resumed forgets what came after its checkpoint. Where that leaves ``after`` beyond the newest
+    Training that is resumed drops what was written after its checkpoint. Where that leaves ``after`` beyond the newest
     frame, ``rewound`` is true and the newest frame and all frames come again.
     """
     state = run.folder.state()
@@ -251,9 +251,9 @@ def frame_info(run: Run, k: int) -> Json:
 
 def _metrics(run: Run, after: int) -> tuple[int, list[list[Any]]]:
     rows = run.folder.metric_rows(after, METRIC_ROWS)
-    # JSON knows no infinity; a loss that blew up is told by the run's error, not by the curve
-    found = [[arm, step, key, value] for _, arm, step, key, value in rows if _number(value) is not None]
-    return (rows[-1][0] if rows else after), found
+    # JSON has no infinity; a loss that diverged is reported by the run's error, not by the curve
+    values = [[arm, step, key, value] for _, arm, step, key, value in rows if _number(value) is not None]
+    return (rows[-1][0] if rows else after), values
 
 
 def _keys(run: Run, keys: set[str]) -> dict[str, Json]:

@@ -1,4 +1,4 @@
-"""Who asks: the address and the login behind a request. A token shows what is one's own; anybody can make up many."""
+"""The address and the login behind a request. A token shows which runs are one's own, but anyone can make up many."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _IPV6_HOME = 64  # bits: one household or server gets as many addresses as it li
 
 @dataclass(frozen=True, kw_only=True)
 class Caller:
-    """Who asks, as far as it is known; empty: unknown.
+    """The sender of a request, as far as it is known; empty: unknown.
 
     Attributes:
         address: network address, of IPv6 the part that a provider gives to one customer.
@@ -25,17 +25,17 @@ class Caller:
     address: str = ""
     login: str = ""
 
-    def marks(self) -> tuple[str, ...]:
-        """What two callers must not share to count as two."""
-        found = (("address", self.address), ("login", self.login))
-        return tuple(f"{kind} {value}" for kind, value in found if value)
+    def identities(self) -> tuple[str, ...]:
+        """Address and login, each as one text; callers that share one of them count as one."""
+        known = (("address", self.address), ("login", self.login))
+        return tuple(f"{kind} {value}" for kind, value in known if value)
 
 
 NOBODY = Caller()
 
 
 def caller(request: Any) -> Caller:
-    """Who is behind a request, Starlette's or Gradio's; nobody for None."""
+    """The sender of a request, Starlette's or Gradio's; :data:`NOBODY` for None."""
     inner = getattr(request, "request", None) or request  # Gradio wraps the request of the server
     scope = getattr(inner, "scope", None) or {}
     return Caller(address=scope.get(ADDRESS, ""), login=str(getattr(request, "username", None) or ""))
@@ -53,11 +53,11 @@ def address_of(client: str, headers: Mapping[str, str], behind_proxy: bool) -> s
     if behind_proxy:
         # proxies add at the end, so the last address of the open network is the one that the outermost of them saw
         for part in reversed(headers.get(FORWARDED, "").split(",")):
-            found = _parsed(part.strip())
-            if found is not None and found.is_global:
-                return _home(found)
-    found = _parsed(client)
-    return client if found is None else _home(found)
+            address = _parsed(part.strip())
+            if address is not None and address.is_global:
+                return _home(address)
+    address = _parsed(client)
+    return client if address is None else _home(address)
 
 
 def _parsed(text: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
@@ -67,9 +67,9 @@ def _parsed(text: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
         return None
 
 
-def _home(found: ipaddress.IPv4Address | ipaddress.IPv6Address) -> str:
-    if isinstance(found, ipaddress.IPv6Address):
-        if found.ipv4_mapped is not None:
-            return str(found.ipv4_mapped)
-        return str(ipaddress.ip_network((found, _IPV6_HOME), strict=False))
-    return str(found)
+def _home(address: ipaddress.IPv4Address | ipaddress.IPv6Address) -> str:
+    if isinstance(address, ipaddress.IPv6Address):
+        if address.ipv4_mapped is not None:
+            return str(address.ipv4_mapped)
+        return str(ipaddress.ip_network((address, _IPV6_HOME), strict=False))
+    return str(address)

@@ -87,7 +87,7 @@ def test_a_number_typed_the_instant_a_fold_opens_is_kept(page: Page, site: Site)
     config = json.loads((site.root / page.evaluate("window.rankscope.current()") / "config.json").read_text())
     assert config["seed"] == 41
     page.locator("#rs-stop").click()
-    expect(page.locator("#rs-said")).to_contain_text("It left the line.")
+    expect(page.locator("#rs-said")).to_contain_text("It left the queue.")
 
 
 def test_a_removed_loss_leaves_no_values_behind(page: Page):
@@ -126,7 +126,7 @@ def test_weight_decay_slides_to_exactly_nothing(page: Page, site: Site):
     config = json.loads((site.root / page.evaluate("window.rankscope.current()") / "config.json").read_text())
     assert config["weight_decay"] == 0
     page.locator("#rs-stop").click()
-    expect(page.locator("#rs-said")).to_contain_text("It left the line.")
+    expect(page.locator("#rs-said")).to_contain_text("It left the queue.")
 
 
 _CUT = """() => [...document.querySelectorAll("#rs-sidebar input[type=number]")].flatMap((box) => {
@@ -199,7 +199,7 @@ def test_batches_that_do_not_suit_a_loss_are_said_under_the_button(page: Page):
     page.locator("#rs-train").click()
     expect(page.locator("#rs-note")).to_contain_text("k is 5, with 5 images per class and 32 classes. Leave k empty")
     page.locator("#rs-stop").click()
-    expect(page.locator("#rs-said")).to_contain_text("It left the line.")
+    expect(page.locator("#rs-said")).to_contain_text("It left the queue.")
 
 
 def test_train_queues_the_run_and_opens_it(page: Page, site: Site):
@@ -217,7 +217,7 @@ def test_train_queues_the_run_and_opens_it(page: Page, site: Site):
     expect(page.locator("#rs-pause")).to_be_disabled()
     expect(page.locator("#rs-status")).to_contain_text("in the queue")
     page.locator("#rs-stop").click()
-    expect(page.locator("#rs-said")).to_contain_text("It left the line.")
+    expect(page.locator("#rs-said")).to_contain_text("It left the queue.")
     expect(page.locator("#rs-stop")).to_be_disabled()
     expect(page.locator("#rs-resume")).to_be_enabled()
 

@@ -128,7 +128,7 @@ def kill_trainers(tally: Tally, place: Path, kills: int, draws: random.Random) -
         if not killed:
             continue  # it was faster than the clock
         done += len(killed)
-        # a trainer that dies before its first word leaves the run in the line; the page's scheduler takes it out
+        # a trainer that dies before its first word leaves the run in the queue; the page's scheduler takes it out
         left = folder.state().phase
         said = [] if left in {*RESUMABLE, "queued", "finished"} else [f"after the kill it is {left}"]
         trainer(folder.path, note).join(PATIENCE)

@@ -13,7 +13,7 @@ from explorer.server.routes import PREFIX, routes
 
 
 class Line:
-    """A waiting line in which every run is third."""
+    """A queue in which every run is third."""
 
     def position(self, run_id: str) -> int | None:
         return 3

@@ -6,7 +6,7 @@ import threading
 
 import pytest
 
-from explorer.server.cache import Cache, Room
+from explorer.server.cache import Bound, Cache
 
 
 def test_a_value_is_made_once() -> None:
@@ -57,7 +57,7 @@ def test_many_threads_keep_the_count_right() -> None:
 
 
 def test_caches_of_one_room_make_way_for_each_other() -> None:
-    room = Room(10)
+    room = Bound(10)
     gone: list[object] = []
     first: Cache[bytes] = Cache(limit=room, cost=len, dropped=gone.append)
     second: Cache[str] = Cache(limit=room, cost=len, dropped=gone.append)

@@ -16,7 +16,7 @@ from explorer.object_removal.images import InputImages
 from explorer.object_removal.models import Models
 from explorer.object_removal.neighbour_shift import NeighbourShift
 from explorer.object_removal.removal import FilledImages
-from explorer.server.cache import Room
+from explorer.server.cache import Bound
 from explorer.server.executor import ProcessExecutor
 from explorer.server.library import Library
 from explorer.server.runs import Runs
@@ -127,7 +127,7 @@ def test_programs_are_told_about_each(
 
 def test_views_of_the_runs_pass_damaged_ones_over(ruins: tuple[Page, dict[str, str], str]) -> None:
     page, _, good = ruins
-    room = Room(1)
+    room = Bound(1)
     assert good in [
         run["id"]
         for run in NeighbourShift(page.library, FilledImages(InputImages(Datasets(), room, room), room)).runs()

@@ -220,7 +220,7 @@ def test_a_mending_run_is_what_the_page_asked_for(mending: tuple[Finetuning, Pat
     assert read_config(config.to_json()) == config
     assert (config.epochs, config.optimiser, config.halve_every, config.batch) == (None, "adamw", None, 128)
     assert "Only the visitor" in acts.perform({"action": "stop", "id": reply["id"], "token": "other"})["error"]
-    assert acts.perform({"action": "stop", "id": reply["id"], "token": "mine"}) == {"said": "It left the line."}
+    assert acts.perform({"action": "stop", "id": reply["id"], "token": "mine"}) == {"said": "It left the queue."}
 
 
 def test_the_page_trains_as_published_or_at_the_models_own_rate(mending: tuple[Finetuning, Path]) -> None:
@@ -249,7 +249,7 @@ def test_the_page_trains_as_published_or_at_the_models_own_rate(mending: tuple[F
         ({"recipes": [{}] * 5}, "1 to 4"),
         ({"recipes": [{"wings": 2}]}, "wings"),
         ({"recipes": [{"fill": "magic"}]}, "no fill"),
-        ({"recipes": [{"originals": "none", "removed": False}]}, "needs photos"),
+        ({"recipes": [{"originals": "none", "removed": False}]}, "needs images"),
         ({"recipes": [{"text": "captioner", "captioner": "/etc"}]}, "folders of this machine"),
         ({"recipes": "all"}, "list"),
         ({"steps": -4}, "whole number"),

@@ -53,7 +53,7 @@ def test_addresses() -> None:
     assert address_of("10.0.0.1", {"x-forwarded-for": "rubbish"}, behind_proxy=True) == "10.0.0.1"
     homes = {address_of(f"2001:db8:1:2::{number}", {}, behind_proxy=False) for number in range(9)}
     assert homes == {"2001:db8:1:2::/64"}
-    assert Caller(address="x", login="y").marks() == ("address x", "login y")
+    assert Caller(address="x", login="y").identities() == ("address x", "login y")
 
 
 @pytest.mark.parametrize(

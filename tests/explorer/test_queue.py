@@ -1,11 +1,11 @@
-"""The waiting line as arithmetic."""
+"""The queue as pure functions."""
 
 from __future__ import annotations
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from explorer.server.queue import Job, line, next_up, place
+from explorer.server.queue import Job, next_up, ordered, place
 
 
 def jobs(*owners: str, minutes: float | None = 2.0) -> list[Job]:
@@ -19,7 +19,7 @@ def test_first_come_first_served():
 
 def test_a_resumed_run_joins_at_the_end():
     old = Job(id="0" * 26, since=100.0)
-    assert line([old, *jobs("a", "b")])[-1] is old
+    assert ordered([old, *jobs("a", "b")])[-1] is old
 
 
 def test_an_owner_at_the_cap_holds_nobody_up():

@@ -129,7 +129,7 @@ def test_a_waiting_run_can_be_taken_out(bench):
     b = bench()
     first, second = (b.runs.start(MetricLearningConfig(), "") for _ in range(2))
     b.until(first, "running")
-    assert "left the line" in b.runs.stop(second, "")
+    assert "left the queue" in b.runs.stop(second, "")
     assert b.phase(second) == "stopped"
     assert b.runs.position(second) is None
 
@@ -265,9 +265,9 @@ def test_public_limits(bench):
     b = bench(public=True, limits=Limits(queue=3))
     with pytest.raises(RunError, match="needs an owner"):
         b.runs.start(MetricLearningConfig(), "")
-    with pytest.raises(RunError, match="10 minutes at most; 60 came"):
+    with pytest.raises(RunError, match="10 minutes at most; got 60"):
         b.runs.start(MetricLearningConfig(minutes=60), "a")
-    with pytest.raises(RunError, match="no limit came"):
+    with pytest.raises(RunError, match="got no limit"):
         b.runs.start(MetricLearningConfig(minutes=None, steps=10), "a")
     for _ in range(2):
         b.runs.start(MetricLearningConfig(), "a")

@@ -105,7 +105,7 @@ def test_a_larger_ratio_adds_to_a_smaller_one_and_photos_come_before_second_sent
 def test_edited_sentences_come_first():
     assert examples(Recipe(ratio=0.3), each=5, edited=2).edited == 1.0
     assert examples(Recipe(ratio=0.6), each=5, edited=2).edited == pytest.approx(60 / 120)
-    assert "deleted from 50% of the sentences of D′" in examples(Recipe(ratio=0.6), each=5, edited=2).told()
+    assert "deleted from 50% of the captions of D′" in examples(Recipe(ratio=0.6), each=5, edited=2).told()
     assert "deleted" not in examples(Recipe(text="prompts")).told()
 
 
@@ -118,5 +118,5 @@ def test_what_there_is_not_is_said():
 
 
 def test_too_few_pairs_are_said():
-    with pytest.raises(DataError, match=r"At least 8 pairs.*3 came"):
+    with pytest.raises(DataError, match=r"At least 8 pairs.*got 3"):
         Examples(pool(3, 1, 0), None, Recipe(removed=False), batch=8, seed=0)

@@ -45,7 +45,7 @@ def test_a_run_of_two_recipes_from_start_to_end(photos, tmp_path):
     one, other = arm_model(folder, 0), arm_model(folder, 1)
     assert any(not torch.equal(a, b) for a, b in zip(one.parameters(), other.parameters(), strict=True))
     log = (folder.path / "log.txt").read_text()
-    assert "72 original pairs of a photo and a sentence, no object-removed ones" in log
+    assert "72 original pairs of an image and a caption, no object-removed ones" in log
     assert "72 original and 6 object-removed pairs" in log and "a phrase was deleted from 100%" in log
     assert any("|D′| / |D| is 0.0833" in note for note in probe.notes)
 
@@ -87,7 +87,7 @@ def test_photos_without_objects_are_refused_with_the_reason(tmp_path):
     root = write_coco(tmp_path / "coco", train=12, test=4)
     for path in root.glob("annotations/instances_*.json"):
         path.unlink()
-    with pytest.raises(DataError, match=r"Not one object-removed pair.*two classes"):
+    with pytest.raises(DataError, match=r"No object-removed pair.*two classes"):
         FinetuningLoop(RunFolder.create(tmp_path / "runs", mend_config(root)))
 
 

@@ -28,17 +28,17 @@ def add_flags(parser: argparse.ArgumentParser, parameters: type) -> None:
 
 def given(arguments: argparse.Namespace, parameters: type) -> dict[str, Any]:
     """The fields that were given as flags, by name; nested dataclasses are made if any of theirs was given."""
-    found: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     for spec in specs(parameters):
         if _is_nested(spec):
             inner = given(arguments, spec.type)
             if inner:
-                found[spec.name] = spec.type(**inner)
+                values[spec.name] = spec.type(**inner)
         elif hasattr(arguments, _place(spec)):
             written = getattr(arguments, _place(spec))
             items = [_read(spec, item) for item in (written if isinstance(written, list) else [written])]
-            found[spec.name] = tuple(items) if spec.type is tuple else items[0]
-    return found
+            values[spec.name] = tuple(items) if spec.type is tuple else items[0]
+    return values
 
 
 def runs_flag(parser: argparse.ArgumentParser) -> None:
@@ -67,7 +67,7 @@ _PLAIN: dict[type, Callable[[str], Any]] = {bool: _truth, int: int, float: float
 
 
 def _read(spec: Spec, written: Any) -> Any:
-    """One value; what the argument parser has not read itself is read here, where what is wrong is told whole."""
+    """Parse one value that the argument parser left as text; done here for a complete error message."""
     base = spec.item or spec.type
     if base is Choice:
         return _choice(written, spec)

@@ -18,7 +18,7 @@ def add(verbs: Any) -> None:
 
 
 def inspect(arguments: argparse.Namespace) -> int:
-    """Print the report; exit status 1 if something stands in the way."""
+    """Print the report; exit status 1 if the dataset cannot be used."""
     from trainers.data import inspect_data
 
     report = inspect_data(DataChoice(source=arguments.data))

@@ -1,4 +1,4 @@
-"""The command line: parses, runs a verb, and says in one sentence what is wrong."""
+"""The command line: parses the arguments, runs a verb, and prints user errors as one sentence."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Training behind a progress bar, for the command line."""
+"""Training with a progress bar, for the command line."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from trainers.training.worker import Worker, watch_signals
 
 
 def train_with_bar(folder: RunFolder) -> RunState:
-    """Train a run in this process behind a progress bar, ending with a checkpoint on Ctrl-C; its final state."""
+    """Train a run in this process with a progress bar; Ctrl-C writes a checkpoint and ends. Returns the final state."""
     with tqdm(total=100, unit="%", bar_format="{l_bar}{bar}| {elapsed} {postfix}", disable=None) as bar:
 
         def show(state: RunState) -> None:
@@ -25,7 +25,7 @@ def train_with_bar(folder: RunFolder) -> RunState:
 
 
 def train_to_end(folder: RunFolder) -> None:
-    """The same for a run that is of use only when it is whole.
+    """The same for a run that is useless unless it is finished.
 
     Raises:
         RunError: it did not finish.

@@ -10,7 +10,7 @@ from trainers.metrics import IMAGE_TEXT_METRICS, METRICS
 
 
 def losses_table() -> str:
-    """One row per loss of the menu, family by family; an alias stands beside the loss it equals."""
+    """One row per registered loss, family by family; an alias stands beside the loss it equals."""
     rows = []
     for family, losses in FAMILIES.items():
         for loss in losses:
@@ -30,7 +30,7 @@ def metrics_table() -> str:
 
 
 def models_table() -> str:
-    """One row per image-text model of the menu."""
+    """One row per registered image-text model."""
     rows = [
         (f"`{model.name}`", model.title, model.paper, "yes" if model.trainable else "no", model.sentence)
         for model in MODELS.values()

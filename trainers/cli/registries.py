@@ -1,4 +1,4 @@
-"""The verbs that list what there is: losses, metrics, image-text models, encoders."""
+"""The verbs that list the registries: losses, metrics, image-text models, encoders."""
 
 from __future__ import annotations
 

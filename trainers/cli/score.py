@@ -14,7 +14,7 @@ from trainers.parameters import Choice, check_all, parameter
 
 @dataclass(frozen=True, kw_only=True)
 class ScoreSettings:
-    """What is scored."""
+    """The settings of a score."""
 
     scenes: SceneChoice = parameter(factory=SceneChoice, help="Which images with captions.")
     model: Choice = parameter(
@@ -27,7 +27,7 @@ class ScoreSettings:
     )
     queries: int | None = parameter(None, low=1, help="Most removals; all of them if not given.")
     seed: int | None = parameter(
-        None, low=0, high=2**31 - 1, help="Of a random order of images and choice of classes, as on the page."
+        None, low=0, high=2**31 - 1, help="Seed of the order of images and of the choice of classes, as on the page."
     )
 
 

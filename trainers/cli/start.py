@@ -15,7 +15,7 @@ from trainers.runs import RunFolder
 
 
 def add(verbs: Any) -> None:
-    """Add the verbs of all kinds; old ones work and say what they are called now."""
+    """Add the verbs of all kinds; old verbs still work, and their help names the new one."""
     for kind in KINDS.values():
         for verb in (kind.verb, *kind.old_verbs):
             text = kind.sentence if verb == kind.verb else f"now called {kind.verb}"
@@ -35,7 +35,7 @@ def add_kind_flags(parser: argparse.ArgumentParser, kind: Kind) -> None:
 
 
 def configuration(arguments: argparse.Namespace, kind: Kind) -> RunConfig:
-    """The configuration that the flags ask for."""
+    """The configuration given by the flags."""
     return kind.configured(given(arguments, kind.config), vars(arguments))
 
 

@@ -1,4 +1,4 @@
-"""Training a run behind a progress bar, and what it came to."""
+"""Trains a run with a progress bar, and prints its final numbers."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from trainers.runs import RunFolder
 
 
 def work(folder: RunFolder) -> int:
-    """Train, and print the numbers at the end or what went wrong; the exit status."""
+    """Train, and print the final numbers or the error; returns the exit status."""
     state = train_with_bar(folder)
     if state.error:
         print(f"rankscope: {state.error}", file=sys.stderr)

@@ -53,7 +53,7 @@ def migrated(values: dict[str, Any]) -> dict[str, Any]:
         ValueError: no kind recognises it.
     """
     for kind in KINDS.values():
-        found = kind.migrated(dict(values))
-        if found is not None:
-            return found
+        config = kind.migrated(dict(values))
+        if config is not None:
+            return config
     raise ValueError("it belongs to no kind of run")

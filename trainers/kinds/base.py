@@ -1,4 +1,4 @@
-"""What a kind of run says of itself: everything that the command line, the page and the worker need to know of it."""
+"""The descriptor of a kind of run: everything that the command line, the page and the worker need to know about it."""
 
 from __future__ import annotations
 
@@ -50,8 +50,8 @@ class Kind(ABC):
     Attributes:
         name: of its folder.
         title: as listed.
-        verb: of the command line; ``old_verbs`` still work and say so.
-        sentence: what it does, one sentence.
+        verb: of the command line; ``old_verbs`` still work, and their help names the new one.
+        sentence: what it does, in one sentence.
         config: the class of its configurations.
         main, more: its settings that the page shows at once and in a fold, in this order.
     """
@@ -73,7 +73,7 @@ class Kind(ABC):
         """What trains a run of this kind."""
 
     def check(self, config: Any) -> None:  # noqa: B027 - most have nothing to add
-        """Check what the ranges of the settings do not say.
+        """Check what the ranges of the settings do not cover.
 
         Raises:
             UserError: the first thing that is wrong, with what is accepted and what it got.
@@ -90,7 +90,7 @@ class Kind(ABC):
         return {}
 
     def advice(self, config: Any) -> list[str]:
-        """Sentences on what would not be as its paper says; the run may start all the same."""
+        """Sentences on settings under which a loss differs from its paper; the run may start all the same."""
         return []
 
     # -------------------------------------------------------------- numbers
@@ -135,7 +135,7 @@ class Kind(ABC):
         """Which images, as they were asked for."""
 
     def data_title(self, config: Any) -> str:
-        """A short name of the images, as long as they are not read."""
+        """A short name of the images, used until they are read."""
         return self.source(config).rstrip("/").rsplit("/", 1)[-1]
 
     def run_title(self, config: Any, data: str) -> str:
@@ -162,7 +162,7 @@ class Kind(ABC):
 
 
 def numbered(titles: Sequence[str]) -> list[str]:
-    """The same titles; those that occur several times are numbered."""
+    """The titles, with repeated ones numbered."""
     often, seen = Counter(titles), Counter[str]()
     unique = []
     for title in titles:

@@ -111,8 +111,8 @@ def prompt(classes: Sequence[str], template: str) -> str:
     """
     if not classes or template.count("{}") != 1:
         raise UserError(
-            f"A prompt needs at least one remaining class and a template with one {{}}; {list(classes)} and "
-            f"{template!r} came."
+            f"A prompt needs at least one remaining class and a template with one {{}}; got {list(classes)} "
+            f"and {template!r}."
         )
     return template.replace("{}", " and ".join(classes))
 

@@ -60,7 +60,7 @@ def read_picture(data: bytes, longest: int = LONGEST) -> Picture:
 def _read(picture: Image.Image, longest: int) -> Picture:
     if min(picture.size) < MIN_SIDE:
         width, height = picture.size
-        raise DataError(f"A picture of at least {MIN_SIDE} pixels a side is needed; {width} x {height} came.")
+        raise DataError(f"An image of at least {MIN_SIDE} pixels a side is needed; got {width} x {height}.")
     notes = ["It has several frames; only the first of them is used."] if _is_animated(picture) else []
     full = picture.size
     with unpacked(picture, longest):

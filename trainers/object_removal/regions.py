@@ -24,7 +24,7 @@ class CleanBoxes:
 
     Attributes:
         boxes: corners sorted, cut to the image, with an area above zero.
-        kept: int64, place of each in the list that came.
+        kept: int64, place of each in the given list.
         dropped: how many had no area inside the image or no finite corners.
     """
 
@@ -77,8 +77,8 @@ class Regions:
         """
         if len(boxes) != len(classes) or width < 1 or height < 1:
             raise UserError(
-                f"One class name per box and an image with pixels were needed; {len(boxes)} boxes, {len(classes)} "
-                f"names and {width} x {height} pixels came."
+                f"One class name per box and an image with pixels were needed; got {len(boxes)} boxes, "
+                f"{len(classes)} names and {width} x {height} pixels."
             )
         corners = np.asarray(boxes, dtype=np.float64).reshape(-1, 4)
         xs = np.unique(np.concatenate([[0.0, width], corners[:, 0], corners[:, 2]]))
@@ -101,8 +101,8 @@ class Regions:
         shapes = {mask.shape for mask in masks}
         if len(shapes) != 1 or len(masks) != len(classes) or len(next(iter(shapes))) != 2:
             raise UserError(
-                f"Masks of one shape [H, W] with one class name each were needed; {len(masks)} masks of shapes "
-                f"{sorted(shapes)} and {len(classes)} names came."
+                f"Masks of one shape [H, W] with one class name each were needed; got {len(masks)} masks of shapes "
+                f"{sorted(shapes)} and {len(classes)} names."
             )
         shape = next(iter(shapes))
         cells: dict[str, np.ndarray] = {}

@@ -110,7 +110,7 @@ class WordTable:
     def _add(self, name: str, further: Sequence[str]) -> None:
         if not tokenise(name) or isinstance(further, str) or not all(isinstance(word, str) for word in further):
             raise DataError(
-                f"A word table maps each class name to a list of words; {name!r}: {further!r} came. "
+                f"A word table maps each class name to a list of words; got {name!r}: {further!r}. "
                 'Write "dog": ["puppy"].'
             )
         self.words[name] = tuple(further)

@@ -1,4 +1,4 @@
-"""The run folder: the only thing that the processes share, and the unit that is resumed, exported and reopened."""
+"""The run folder: all that the processes share, and the unit that is resumed, exported and reopened."""
 
 from trainers.runs.folder import RunFolder, is_id, list_runs, new_id
 

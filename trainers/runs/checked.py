@@ -1,4 +1,4 @@
-"""Checks of what was read from a run folder: SQLite and JSON hand over whatever lies there, of any type."""
+"""Checks of values read from a run folder: SQLite and JSON return values of any type."""
 
 from __future__ import annotations
 
@@ -73,11 +73,11 @@ def json_object(content: str | bytes, name: str) -> dict[str, Any]:
     Raises:
         ValueError: it is none; RecursionError: it is nested too deeply.
     """
-    found = json.loads(content, parse_int=_bounded)
-    if not isinstance(found, dict):
-        raise ValueError(f"{name} needs a JSON object; got {shown(found)}")
-    json.dumps(found, allow_nan=False)
-    return found
+    values = json.loads(content, parse_int=_bounded)
+    if not isinstance(values, dict):
+        raise ValueError(f"{name} needs a JSON object; got {shown(values)}")
+    json.dumps(values, allow_nan=False)
+    return values
 
 
 def shown(value: object) -> str:

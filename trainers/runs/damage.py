@@ -1,4 +1,4 @@
-"""Whatever is wrong with one run folder becomes one sentence about that run."""
+"""Turns errors of reading a run folder into one sentence about that run."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 class BusyError(RunError):
-    """The run is whole as far as anybody knows; it cannot be read or written at this moment."""
+    """The run cannot be read or written at this moment; nothing indicates damage."""
 
 
 @contextlib.contextmanager
@@ -30,7 +30,7 @@ def reading(run_id: str, passed: type[Exception] = RunError) -> Iterator[None]:
     every ``Exception``, here and nowhere else.
 
     Args:
-        passed: errors that are sentences already.
+        passed: errors whose message is a sentence already.
 
     Raises:
         RunError: something was wrong.
@@ -74,7 +74,7 @@ def absent(run_id: str) -> RunError:
 
 
 def words(why: object) -> str:
-    """The cause without places of this machine: the sentence is shown to any visitor."""
+    """The cause without paths of this machine, since the sentence is shown to any visitor."""
     if isinstance(why, OSError) and why.strerror:
         name = str(why.filename or "").replace("\\", "/").rsplit("/", 1)[-1]
         return f"{name}: {why.strerror}" if name else why.strerror

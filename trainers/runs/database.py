@@ -13,7 +13,7 @@ from typing import Any
 from trainers.errors import RunError
 from trainers.runs import checked
 from trainers.runs.damage import damaged, reads
-from trainers.runs.opening import LOOKS, PATIENCE, Opened, can_write
+from trainers.runs.opening import PATIENCE, READ_PATIENCE, Opened, can_write
 from trainers.runs.records import PHASES, RunState, Scalar
 
 VERSION = 1
@@ -33,7 +33,7 @@ INSERT INTO state VALUES (1, 'queued', 0, 0, NULL, 'waiting for its turn', NULL,
 
 
 class Database:
-    """A thin, thread-safe face of ``run.db``; every call is its own short transaction.
+    """Thread-safe access to ``run.db``; every call is its own short transaction.
 
     The connection opens on first use and is reused under a lock. WAL needs a real local disk. ``read_only`` is for
     files that nobody writes any more: they may lie on a read-only disk, and no side files appear beside them.
@@ -71,10 +71,10 @@ class Database:
             raise damaged(self.id, f"run.db lacks {', '.join('.'.join(column) for column in sorted(missing))}")
 
     def rows(self, sql: str, values: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
-        """Read. The values may be of any type: SQLite keeps to no column's."""
+        """Read. Values may be of any type: SQLite does not enforce column types."""
         with self._lock:
             try:
-                return self._open(LOOKS).execute(sql, values).fetchall()
+                return self._open(READ_PATIENCE).execute(sql, values).fetchall()
             except (sqlite3.Error, OSError) as error:
                 self._close()
                 raise damaged(self.id, error) from error
@@ -94,12 +94,12 @@ class Database:
                 raise damaged(self.id, error) from error
 
     def copy_to(self, path: Path) -> None:
-        """Write a consistent copy, whole in one file, while others may be writing."""
+        """Write a consistent copy in one file, even while others are writing."""
         with self._lock:
             try:
                 target = sqlite3.connect(path)
                 try:
-                    self._open(LOOKS).backup(target)
+                    self._open(READ_PATIENCE).backup(target)
                 finally:
                     target.close()
             except (sqlite3.Error, OSError) as error:

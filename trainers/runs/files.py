@@ -1,4 +1,4 @@
-"""Files that are either whole or absent: write beside, then replace."""
+"""Atomic file writes: write a temporary file beside the target, then replace it."""
 
 from __future__ import annotations
 
@@ -67,13 +67,13 @@ def _beside(path: Path, home: Path | None, durable: bool) -> Iterator[Path]:
     """A temporary file that takes the name ``path`` if the block ends well.
 
     Raises:
-        DiskFullError: there was no room.
+        DiskFullError: the disk is full.
         FileNotFoundError: ``home`` is gone.
     """
     try:
         if home is None:
             path.parent.mkdir(parents=True, exist_ok=True)
-            sweep(path.parent)  # nobody takes a cache over, so its writers clean it
+            sweep(path.parent)  # a cache has no owner that would clean it, so its writers do
         elif path.parent != home:
             path.parent.mkdir(exist_ok=True)
         with scratch(path.parent) as place:

@@ -7,7 +7,7 @@
      emb/000012.safetensors arm0, arm1, ...: float16 [P, D]
      layout/000012.safetensors  xy0, nn0, xy1, nn1, ...
      ckpt/last.safetensors  weights, optimiser state, counters (previous.safetensors: the one before)
-     ballast                room kept back for a full disk
+     ballast                space reserved for a full disk
      log.txt                decisions and events, with their reasons
 """
 
@@ -85,18 +85,18 @@ class RunFolder(RunReader):
         return folder
 
     def drop_ballast(self) -> None:
-        """Free the little room kept back, so that a run on a full disk can still say why it ended."""
+        """Free the reserved space, so that a run on a full disk can still record why it ended."""
         (self.path / "ballast").unlink(missing_ok=True)
 
     def keep_ballast(self) -> None:
-        """Keep some room back."""
+        """Reserve some disk space."""
         if not (self.path / "ballast").exists():
             write_bytes(self.path / "ballast", bytes(BALLAST), home=self.path)
 
     def take_over(self) -> None:
         """Make the folder ready for a trainer; only for the holder of its lock.
 
-        Unfinished files of killed writers go, repeated numbers of older versions go, and some room is kept back.
+        Unfinished files of killed writers go, repeated numbers of older versions go, and some disk space is reserved.
         """
         sweep_run(self.path)
         make_unique(self.db)
@@ -110,7 +110,7 @@ class RunFolder(RunReader):
             RunError: no such run, half-deleted, damaged or of another version.
         """
         if not is_id(run_id):
-            raise RunError(f"A run id is 26 letters and digits; {run_id[:40]!r} came.")
+            raise RunError(f"A run id is 26 letters and digits; got {run_id[:40]!r}.")
         folder = cls(root / run_id, read_only=read_only)
         folder.check()
         return folder
@@ -140,7 +140,7 @@ class RunFolder(RunReader):
     def send(self, command: str) -> None:
         """Leave ``pause``, ``resume`` or ``stop`` for the trainer."""
         if command not in ("pause", "resume", "stop"):
-            raise RunError(f"A command is pause, resume or stop; {command!r} came.")
+            raise RunError(f"A command is pause, resume or stop; got {command!r}.")
         self.db.write("INSERT INTO control (command, sent) VALUES (?, ?)", [(command, time.time())])
 
     # ------------------------------------------------------- probe, snapshots
@@ -164,7 +164,7 @@ class RunFolder(RunReader):
         write_tensors(path, arrays, {"about": json.dumps(about)}, home=self.path, durable=True)
 
     def add_snapshot(self, snapshot: Snapshot) -> None:
-        """Store embeddings, then announce them."""
+        """Store embeddings, then add them to the database."""
         tensors = {f"arm{i}": _tensor(e, np.float16) for i, e in enumerate(snapshot.embeddings)}
         write_tensors(self._at("emb", snapshot.k), tensors, home=self.path, durable=True)
         row = (snapshot.k, snapshot.step, snapshot.seconds)
@@ -173,7 +173,7 @@ class RunFolder(RunReader):
     # ---------------------------------------------------------------- frames
 
     def add_frame(self, frame: Frame) -> None:
-        """Store a layout, then announce it."""
+        """Store a layout, then add it to the database."""
         tensors: dict[str, Tensor] = {}
         for i, arm in enumerate(frame.arms):
             tensors[f"xy{i}"] = _tensor(arm.xy, np.uint16)
@@ -214,7 +214,7 @@ class RunFolder(RunReader):
         return None
 
     def rewind(self, step: int) -> None:
-        """Forget what was written after ``step``, because training goes on from there."""
+        """Delete what was written after ``step``, because training continues from there."""
         self.db.write("DELETE FROM metrics WHERE step > ?", [(step,)])
         self.db.write("DELETE FROM frames WHERE k IN (SELECT k FROM snapshots WHERE step > ?)", [(step,)])
         self.db.write("DELETE FROM snapshots WHERE step > ?", [(step,)])
@@ -226,7 +226,7 @@ class RunFolder(RunReader):
 
 
 def list_runs(root: Path, *, read_only: bool = False) -> list[RunFolder]:
-    """Whatever bears the name of a run under ``root``, newest first, damaged or not: reading one says what is wrong.
+    """Everything named like a run under ``root``, newest first, damaged or not; reading one says what is wrong.
 
     What has no configuration yet and changed within the last seconds is being made or deleted, and is passed over.
 

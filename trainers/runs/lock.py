@@ -1,4 +1,4 @@
-"""A lock that the kernel drops when its holder dies, however it dies: the proof that a trainer is alive."""
+"""A lock that the kernel releases when its holder dies; it shows whether a trainer is alive."""
 
 from __future__ import annotations
 
@@ -60,14 +60,14 @@ class RunLock:
         return not os.path.samestat(there, os.fstat(self._handle))
 
     def release(self) -> None:
-        """Give the lock back; nothing happens if it is not held."""
+        """Release the lock; nothing happens if it is not held."""
         if self._handle is not None:
             os.close(self._handle)
             self._handle = None
 
 
 def is_locked(folder: Path) -> bool:
-    """Whether some process holds the folder's lock; what is no file nobody can hold. It never raises."""
+    """Whether a process holds the folder's lock; False if the lock is not a file. It never raises."""
     try:
         handle = open_handle(folder / "lock", os.O_RDONLY)
     except (OSError, ValueError):

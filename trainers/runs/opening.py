@@ -1,4 +1,4 @@
-"""Opening ``run.db`` for whoever may write it, and for those who may only look."""
+"""Opens ``run.db`` for writers, and for readers of a place that they cannot write to."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 from trainers.runs.regular import check_regular, is_regular
 
 PATIENCE = 10.0  # seconds that a writer waits for another
-LOOKS = 2.0  # and a reader, whom many others may be waiting for
+READ_PATIENCE = 2.0  # and a reader, for whom many others may be waiting
 
 
 class Opened:
@@ -23,7 +23,7 @@ class Opened:
 
     Args:
         path: of ``run.db``.
-        recording: nobody writes it any more: no lock is taken and nothing is looked at but this one file.
+        recording: it is never written: no lock is taken and only this one file is read.
     """
 
     def __init__(self, path: Path, *, recording: bool = False) -> None:
@@ -62,7 +62,7 @@ class Opened:
         if not is_regular(log) or not log.lstat().st_size:
             return _connect(self._path, "mode=ro&immutable=1")
         if is_regular(self._path.with_name("run.db-shm")):
-            self._known = None  # a living writer is followed through the shared index
+            self._known = None  # a live writer is followed through the shared index
             return _connect(self._path, "mode=ro")
         self._copy = tempfile.TemporaryDirectory(prefix="rankscope-")
         for file in (self._path, log):
@@ -93,4 +93,4 @@ def can_write(folder: Path) -> bool:
 
 
 def _connect(path: Path, how: str) -> sqlite3.Connection:
-    return sqlite3.connect(f"{path.resolve().as_uri()}?{how}", uri=True, timeout=LOOKS, check_same_thread=False)
+    return sqlite3.connect(f"{path.resolve().as_uri()}?{how}", uri=True, timeout=READ_PATIENCE, check_same_thread=False)

@@ -1,4 +1,4 @@
-"""Reading one run folder: everything that anybody learns of a run comes through here, checked."""
+"""Reads one run folder; all values are checked."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class RunReader:
             raise absent(self.id)
         config = self.path / "config.json"
         if self.path.is_dir() and not is_there(config):
-            os.scandir(self.path).close()  # perhaps nobody may look into it: that is said instead
+            os.scandir(self.path).close()  # the folder may be unreadable: then that is the error
             raise damaged(self.id, "it has no configuration: it was never whole, or is half deleted")
         check_regular(config)
         self.db.check()
@@ -64,13 +64,13 @@ class RunReader:
     @property
     def writable(self) -> bool:
         """Whether this run can be changed here: False for recordings and in a read-only place; it never raises."""
-        # a folder that cannot even be looked into is damaged, not read-only
+        # a folder that cannot be listed is damaged, not read-only
         open_to_us = can_write(self.path) or not os.access(self.path, os.R_OK | os.X_OK)
         return not self.read_only and can_write(self.path.parent) and open_to_us
 
     @property
     def config(self) -> RunConfig:
-        """What was asked for."""
+        """The settings of the run."""
         from trainers.kinds import read_config  # here and not above: a kind may import this package
 
         with reading(self.id):
@@ -188,7 +188,7 @@ class RunReader:
         return probe
 
     def sheet_path(self, index: int) -> Path:
-        """Where thumbnail sheet ``index`` lies."""
+        """Path of thumbnail sheet ``index``."""
         return self.path / "thumbs" / f"{index:03d}.webp"
 
     @reads
@@ -200,11 +200,11 @@ class RunReader:
         return read_regular(self.sheet_path(index), SHEET_BYTES)
 
     def frame_path(self, k: int) -> Path:
-        """Where the maps of snapshot ``k`` lie."""
+        """Path of the maps of snapshot ``k``."""
         return self._at("layout", k)
 
     def embeddings_path(self, k: int) -> Path:
-        """Where the embeddings of snapshot ``k`` lie; recordings keep only a few."""
+        """Path of the embeddings of snapshot ``k``; recordings keep only a few."""
         return self._at("emb", k)
 
     @reads
@@ -251,7 +251,7 @@ class RunReader:
 
     @reads
     def newest_frame(self) -> int | None:
-        """Version of the newest stored frame, its snapshot still there or not."""
+        """Version of the newest stored frame, whether or not its snapshot still exists."""
         k = self.db.rows("SELECT MAX(k) FROM frames")[0][0]
         return None if k is None else checked.whole(k, "k")
 

@@ -1,4 +1,4 @@
-"""What a run folder holds, as values: state, numbers, probe, snapshots and frames."""
+"""The contents of a run folder as values: state, numbers, probe, snapshots and frames."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Scalar:
 
 @dataclass(frozen=True, kw_only=True)
 class RunState:
-    """Where a run stands, as the page shows it.
+    """The state of a run, as the page shows it.
 
     Attributes:
         phase: one of :data:`PHASES`.
@@ -43,7 +43,7 @@ class RunState:
 
 @dataclass(frozen=True, kw_only=True)
 class Phase:
-    """Where a run can stand.
+    """A phase of a run.
 
     Attributes:
         label: as printed.

@@ -11,7 +11,7 @@ import stat
 from pathlib import Path
 from typing import BinaryIO, cast
 
-SAFELY = os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOFOLLOW  # a pipe or a link in its place must hold nobody up
+SAFELY = os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOFOLLOW  # a pipe or a link in its place must not block the reader
 _APPEND = os.O_WRONLY | os.O_APPEND | os.O_CREAT
 _KINDS = (
     (stat.S_ISLNK, "a link"),
@@ -26,7 +26,7 @@ class IrregularError(OSError):
 
 
 def is_there(path: Path) -> bool:
-    """Whether anything has this name, a broken link included; False where nobody may look."""
+    """Whether anything has this name, a broken link included; False where the folder may not be read."""
     try:
         path.lstat()
     except (OSError, ValueError):
@@ -44,11 +44,11 @@ def is_regular(path: Path) -> bool:
 
 
 def check_regular(path: Path) -> os.stat_result:
-    """What is known of a regular file.
+    """The status of a regular file.
 
     Raises:
         IrregularError: it is something else.
-        OSError: it is missing or nobody may look.
+        OSError: it is missing or may not be read.
     """
     found = path.lstat()
     if not stat.S_ISREG(found.st_mode):
@@ -81,7 +81,7 @@ def open_regular(path: Path, flags: int = _APPEND) -> BinaryIO:
 
 
 def open_handle(path: Path, flags: int) -> int:
-    """The same as a bare handle, which whoever opens it closes."""
+    """The same as a file descriptor, which the caller closes."""
     try:
         handle = os.open(path, flags | SAFELY, 0o644)
     except OSError as error:

@@ -1,4 +1,4 @@
-"""Removing a run folder, whatever became of it."""
+"""Removes a run folder in any condition."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def remove(path: Path) -> None:
 
 
 def _open_up(path: Path) -> None:
-    """Folders that their owner may not enter could not be emptied."""
+    """Make folders accessible to their owner, since others cannot be emptied."""
     with contextlib.suppress(OSError):
         path.chmod(0o700)
     for folder, names, _ in os.walk(path):

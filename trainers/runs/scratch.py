@@ -1,4 +1,4 @@
-"""Places for unfinished files, which a killed writer leaves behind and the next trainer sweeps."""
+"""Temporary folders for unfinished files; the next trainer removes those of a killed writer."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def scratch(folder: Path) -> Iterator[Path]:
 
 
 def sweep(folder: Path) -> None:
-    """Remove what killed writers left in ``folder``; what a living one is still writing stays."""
+    """Remove what killed writers left in ``folder``; files of a live writer stay."""
     for place in folder.glob(f".*{_SUFFIX}"):
         with contextlib.suppress(OSError):
             handle = os.open(place, _LOOK)

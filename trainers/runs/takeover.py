@@ -1,4 +1,4 @@
-"""What the holder of a run's lock does with the folder before it trains: it is the only writer now."""
+"""Repairs of a run folder by the holder of its lock, before it trains."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def sweep_run(path: Path) -> None:
 
 
 def make_unique(db: Database) -> None:
-    """Let every number have one row per arm, step and key, the newest; folders of before this rule are brought to it.
+    """Let every number have one row per arm, step and key, the newest; folders of earlier versions are converted.
 
     Nobody but the trainer writes numbers, so nothing comes between the two steps.
     """
@@ -33,7 +33,7 @@ def make_unique(db: Database) -> None:
 
 
 def make_durable(db: Database) -> None:
-    """Let every row written so far survive a power cut.
+    """Flush every row written so far to the disk, so that it survives a power cut.
 
     Rows of the write-ahead log are safe from a crash of the program at once, but reach the disk at some later time. One
     transaction with full synchronisation takes the whole log there.
@@ -48,7 +48,7 @@ def make_durable(db: Database) -> None:
 def clear_remains(path: Path) -> None:
     """Remove what was written into a run folder while somebody deleted it; a folder that is still a run stays.
 
-    Whoever deletes it may be in the middle of that, and could not remove a folder that was written into meanwhile.
+    The deletion may be under way, and could not remove a folder that was written into meanwhile.
     """
     end = time.monotonic() + _DELETING
     while any((path / name).exists() for name in _VITAL):

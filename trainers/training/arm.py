@@ -18,8 +18,8 @@ from trainers.training.stage import Stage
 class Arm(ABC):
     """Steps its networks; the arms of a run start from the same weights and see the same data.
 
-    A subclass may hold more networks than one trains: a copy that follows by a moving average, say, is a network of a
-    name that no stage trains, moved in :meth:`after_step`.
+    A subclass may hold networks that are not trained: a moving average of another one, say, is a network whose name no
+    stage lists, updated in :meth:`after_step`.
 
     Args:
         index, title: of the arm.
@@ -67,7 +67,7 @@ class Arm(ABC):
         """Called after every step, before the next arm's."""
 
     def descend(self, loss: Tensor, factor: float, step: int, rows: Tensor) -> None:
-        """Let the optimizer descend ``loss``; ``step`` and ``rows`` of the batch are for the message of a bad step."""
+        """Take one optimizer step on ``loss``; ``step`` and the batch's ``rows`` are for the message of a bad step."""
         self._stepper.step(loss, factor, lambda value, norm: self._blame(step, rows, value, norm))
 
     def settle(self) -> None:
@@ -94,7 +94,7 @@ class Arm(ABC):
         return states | self._stepper.tensors(f"{prefix}/optimiser/")
 
     def load(self, tensors: Mapping[str, Tensor]) -> None:
-        """Take back what :meth:`tensors` gave."""
+        """Restore what :meth:`tensors` returned."""
         own = under(tensors, f"arm{self.index}/")
         for network, net in self.networks.items():
             net.load_state_dict(under(own, f"{network}/"))

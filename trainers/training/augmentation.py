@@ -33,7 +33,9 @@ class Augmentation:
 
 
 def for_channels(channels: int) -> Augmentation:
-    """Photos may be mirrored; grey drawings and letters may not, because a mirrored letter is another letter."""
+    """The augmentation for images of so many channels.
+
+    Colour images may be mirrored; grey drawings and letters may not, because a mirrored letter is another letter."""
     return Augmentation() if channels == 3 else Augmentation(flip=False, light=0.0, rotate=10.0)
 
 

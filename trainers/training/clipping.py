@@ -1,4 +1,4 @@
-"""Gradient clipping by norm, and how often it binds: it bites some losses only, so it is counted and said."""
+"""Gradient clipping by norm, with a count of the clipped steps: it affects some losses only, so the log reports it."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Clipping:
         return {"clipped_share": self.clipped / self.steps} if self.steps else {}
 
     def sentence(self, title: str) -> str:
-        """What happened, for the log; empty without a limit."""
+        """The number of clipped steps, for the log; empty without a limit."""
         if not self.steps:
             return ""
         return (
@@ -51,5 +51,5 @@ class Clipping:
         return {"clipping": torch.tensor([self.steps, self.clipped])} if self.steps else {}
 
     def load(self, counts: Tensor | None) -> None:
-        """Take back what :meth:`tensors` gave; None: an older checkpoint, the count starts anew."""
+        """Restore what :meth:`tensors` returned; None: an older checkpoint, the count starts at 0."""
         self.steps, self.clipped = (0, 0) if counts is None else counts.tolist()

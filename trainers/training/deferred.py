@@ -1,4 +1,4 @@
-"""Numbers of a device that are read without making it wait."""
+"""Reads values from a GPU without stalling it: copies are queued, and read one step later."""
 
 from __future__ import annotations
 
@@ -10,10 +10,12 @@ from torch import Tensor
 
 
 class HostCopy:
-    """A tensor on its way to the host: the copy is queued behind the work that makes it, and nothing waits.
+    """An asynchronous copy of a tensor to the host, queued behind the work that computes it.
+
+    Neither the host nor the device waits until :meth:`get`.
 
     Args:
-        values: of any device and dtype; of the CPU, they are kept as they are.
+        values: of any device and dtype; those on the CPU are kept without a copy.
     """
 
     def __init__(self, values: Tensor) -> None:
@@ -21,14 +23,14 @@ class HostCopy:
         self._arrived = _mark(values.device)
 
     def get(self) -> Tensor:
-        """The values on the CPU, once they have arrived; safe from other threads."""
+        """Wait for the copy and return the values on the CPU; safe from other threads."""
         if self._arrived is not None:
             self._arrived.synchronize()
         return self._values
 
 
 def arriving(parts: Iterable[Tensor]) -> Iterator[Tensor]:
-    """The parts on the host, in order: one is on its way while the next is queued, and never more."""
+    """Copy the parts to the host, in order; at most one copy is under way while the next part is computed."""
     before: HostCopy | None = None
     for part in parts:
         copy = HostCopy(part)
@@ -40,11 +42,11 @@ def arriving(parts: Iterable[Tensor]) -> Iterator[Tensor]:
 
 
 class Late:
-    """Hands numbers to whoever asked for them, ``depth`` readings later.
+    """Reads values from a device, and passes them to callbacks, ``depth`` readings later.
 
     Args:
-        depth: readings that may wait. 0, on the CPU: each is there at once. 1, on a GPU: the numbers of one step are
-            read after the next step has been queued, so that the device has work while the host reads.
+        depth: readings that may be pending. 0, on the CPU: each is read at once. 1, on a GPU: the values of one step
+            are read after the next step has been queued, so that the device has work while the host reads.
     """
 
     def __init__(self, depth: int) -> None:
@@ -54,13 +56,13 @@ class Late:
     def read(self, values: Tensor, use: Callable[[list[float]], None]) -> None:
         """Read ``values`` (one dimension) as soon as :attr:`depth` allows, and pass them to ``use``, in order.
 
-        What an earlier ``use`` raises comes out here, and again at every later call: its reading stays the first.
+        An error of an earlier ``use`` is raised here, and again at every later call: its reading stays the first.
         """
         self._waiting.append((HostCopy(values), use))
         self._read_until(self.depth)
 
     def settle(self) -> None:
-        """Read whatever still waits; what a ``use`` raises comes out here."""
+        """Read everything that is pending; an error of a ``use`` is raised here."""
         self._read_until(0)
 
     def _read_until(self, left: int) -> None:
@@ -71,7 +73,7 @@ class Late:
 
 
 def depth_for(device: torch.device) -> int:
-    """How late to read numbers of a device; see :class:`Late`."""
+    """The ``depth`` of :class:`Late` for a device."""
     return 0 if device.type == "cpu" else 1
 
 

@@ -1,4 +1,4 @@
-"""Where to compute, and why."""
+"""Chooses the device to train on."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def choose(wanted: str) -> tuple[torch.device, str]:
     kind, _, index = wanted.partition(":")
     number = int(index) if index.isdigit() else 0
     if kind != "cuda" or (index and not index.isdigit()):
-        raise ParameterError(f"device needs auto, cpu, cuda or cuda:N; {wanted!r} came.")
+        raise ParameterError(f"device needs auto, cpu, cuda or cuda:N; got {wanted!r}.")
     if number >= torch.cuda.device_count():
         raise ParameterError(
             f"{wanted} was asked for and this machine shows {torch.cuda.device_count()} CUDA devices; use auto or cpu."

@@ -1,4 +1,4 @@
-"""An encoder made ready for looking: batch norm that follows a convolution becomes part of it."""
+"""Folds batch norms into the convolutions before them, for faster evaluation of an encoder."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ def folded(module: nn.Module) -> nn.Module:
 
     Convolutions directly followed by their batch norm in an :class:`torch.nn.Sequential` are folded: both are affine
     at evaluation, so one convolution with other weights does their work. Everything else is left alone and shares its
-    weights with the module. The copy holds the weights of now: it is made anew for every look, which takes about
-    2 ms for the small net.
+    weights with the module. The copy holds the current weights: it is made anew for every evaluation, which takes
+    about 2 ms for the small net.
 
     Frozen encoders (``module.frozen``) have nothing to fold in the part that is run again and again.
     """
@@ -42,18 +42,18 @@ def _fold_pairs(row: nn.Sequential) -> None:
 
 
 def _whole(convolution: nn.Module, norm: nn.Module) -> nn.Module:
-    """The convolution that does the work of both."""
-    found = copy.copy(convolution)
-    found._parameters = dict(convolution._parameters)
+    """One convolution equal to the convolution followed by the norm."""
+    joined = copy.copy(convolution)
+    joined._parameters = dict(convolution._parameters)
     weights = (convolution.weight, convolution.bias)
     statistics = (norm.running_mean, norm.running_var, norm.eps, norm.weight, norm.bias)
-    found.weight, found.bias = fuse_conv_bn_weights(*weights, *statistics)
-    if found.weight.device.type == "cpu":  # a tenth faster than channels last there, without a backward pass
-        found.weight.data = found.weight.data.contiguous()
-    return found
+    joined.weight, joined.bias = fuse_conv_bn_weights(*weights, *statistics)
+    if joined.weight.device.type == "cpu":  # a tenth faster than channels last there, without a backward pass
+        joined.weight.data = joined.weight.data.contiguous()
+    return joined
 
 
 def _foldable(convolution: nn.Module, norm: nn.Module) -> bool:
-    """Whether the norm uses running statistics, and no hook looks at what passes between the two."""
+    """Whether the norm uses running statistics, and neither module has a forward hook."""
     watched = any(part._forward_hooks or part._forward_pre_hooks for part in (convolution, norm))
     return norm.running_mean is not None and not watched

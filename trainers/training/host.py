@@ -1,4 +1,4 @@
-"""Labels stay on the host: what follows from them alone is planned there, in numpy, while a GPU still works.
+"""Moves values between host and device. Labels stay on the host, where batches are planned in numpy while a GPU works.
 
 Arrays and tensors are exchanged by DLPack: both see the same memory, and no operation of torch is involved.
 """
@@ -11,7 +11,7 @@ from torch import Tensor
 
 
 def host(numbers: Tensor, dtype: type = np.int64) -> np.ndarray:
-    """The whole numbers, or truths, of a tensor, to be read alone; one on a GPU is waited for.
+    """A tensor's integers or booleans as a read-only array; waits for a tensor on a GPU.
 
     The array may share the tensor's memory. torch before 2.9 and numpy before 2.1 refuse writing to it.
     """
@@ -24,19 +24,19 @@ def tensor(numbers: np.ndarray) -> Tensor:
 
 
 def send(numbers: np.ndarray | Tensor, device: torch.device) -> Tensor:
-    """A copy on the device, which nobody waits for; unchanged where it is there."""
-    found = numbers if isinstance(numbers, Tensor) else tensor(numbers)
-    if found.device.type == device.type:
-        return found
-    if device.type == "cuda" and torch.cuda.is_available() and type(found) is Tensor:
-        found = found.pin_memory()  # from other memory the copy would wait for what the device is doing
-    return found.to(device, non_blocking=True)
+    """Copy to the device without waiting; values already on it are returned unchanged."""
+    values = numbers if isinstance(numbers, Tensor) else tensor(numbers)
+    if values.device.type == device.type:
+        return values
+    if device.type == "cuda" and torch.cuda.is_available() and type(values) is Tensor:
+        values = values.pin_memory()  # from other memory the copy would wait for what the device is doing
+    return values.to(device, non_blocking=True)
 
 
 def columns(labels: Tensor) -> np.ndarray:
     """``[N, L]`` labels, finest level first, from ``[N]`` or ``[N, L]``."""
-    found = host(labels)
-    return found[:, None] if found.ndim == 1 else found
+    numbers = host(labels)
+    return numbers[:, None] if numbers.ndim == 1 else numbers
 
 
 def finest(labels: Tensor) -> Tensor:
@@ -51,5 +51,5 @@ def equal(labels: Tensor, others: Tensor, device: torch.device) -> Tensor:
 
 
 def read(numbers: Tensor) -> np.ndarray:
-    """Results on the host: where a GPU is waited for."""
+    """Values as an array on the host; waits for a GPU."""
     return numbers.cpu().numpy()

@@ -1,4 +1,7 @@
-"""Looks at the arms that do not hold up a device: begun between two steps, finished from copies on the host."""
+"""Evaluations of the arms during training: begun between two steps, finished from copies on the host.
+
+On a GPU the device trains on while an evaluation is finished.
+"""
 
 from __future__ import annotations
 
@@ -12,11 +15,11 @@ from torch import Tensor
 
 @dataclass(frozen=True, kw_only=True)
 class Seen:
-    """What a look finds of one arm.
+    """The result of evaluating one arm on the probe.
 
     Attributes:
-        embeddings: the probe's unit rows float32 ``[P, D]``, on the CPU.
-        numbers: the scalars shown beside its map, by key.
+        embeddings: embeddings of the probe, float32 ``[P, D]``, unit rows, on the CPU.
+        numbers: the scalars shown beside the arm's map, by key.
     """
 
     embeddings: Tensor
@@ -24,32 +27,33 @@ class Seen:
 
 
 Finish = Callable[[], list[Seen]]
+"""Finishes an evaluation that has begun; returns one result per arm."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Look:
-    """A look that has begun, and what is known of its moment.
+    """An evaluation that has begun, and the state of training at that moment.
 
     Attributes:
-        step, seconds: of training, when it began.
-        counted: for each arm the scalars that were known then.
-        found: what it finds, of every arm.
+        step, seconds: step and training time when it began.
+        counted: for each arm the scalars that were counted by then, such as the share of clipped steps.
+        results: one per arm, once it is finished.
     """
 
     step: int
     seconds: float
     counted: Sequence[Mapping[str, float]]
-    found: Future[list[Seen]]
+    results: Future[list[Seen]]
 
 
 class Looker:
-    """Finishes one look at a time: at once on the CPU, in a thread where a device trains on meanwhile."""
+    """Finishes one evaluation at a time: at once on the CPU, in a thread while a GPU trains on."""
 
     def __init__(self, device: torch.device) -> None:
         self._pool = None if device.type == "cpu" else ThreadPoolExecutor(1, thread_name_prefix="look")
 
     def start(self, finish: Finish) -> Future[list[Seen]]:
-        """Begin ``finish``, which reads copies on the host alone; on the CPU it has ended when this returns."""
+        """Run ``finish``, which reads nothing but copies on the host; on the CPU it has ended when this returns."""
         if self._pool is not None:
             return self._pool.submit(finish)
         done: Future[list[Seen]] = Future()

@@ -38,13 +38,13 @@ class StageStart:
 
 
 class Loop(ABC):
-    """Trains one run folder; a kind of run says what a batch, a look and the last numbers are.
+    """Trains one run folder; a kind of run defines the batch, the evaluation and the last numbers.
 
-    Builds everything in the constructor, continues from the folder's checkpoint if there is one, and then only
-    :meth:`advance` moves. Usable in a worker process, in a time slice and in a test.
+    The constructor builds everything and continues from the folder's checkpoint if there is one; only :meth:`advance`
+    trains. Usable in a worker process, in a time slice and in a test.
 
     Args:
-        folder: the run; its lock is the caller's business.
+        folder: the run; the caller holds its lock.
         progress: told what the set-up is doing, in words, and the fraction done; it may raise to give up.
     """
 
@@ -89,7 +89,7 @@ class Loop(ABC):
 
     @abstractmethod
     def _look(self) -> Finish:
-        """Queue a look at every arm; what comes back ends it from copies on the host, in a thread if need be."""
+        """Queue the evaluation of every arm; the returned function finishes it from host copies, in any thread."""
 
     @abstractmethod
     def _last_numbers(self, tell: Progress) -> None:
@@ -149,15 +149,15 @@ class Loop(ABC):
     def snapshot(self) -> None:
         """Embed and score the probe for every arm, and hand the embeddings to the maps.
 
-        Where a device trains on meanwhile this only begins it; the next one, or a checkpoint, waits for its end.
+        On a GPU this only begins the evaluation; the next snapshot, or a checkpoint, waits for its end.
         """
         if self._last_snapshot[0] == self.step:
             return
         self._settle()
         started = time.monotonic()
         counted = [arm.clipping.scalars() for arm in self.arms]
-        found = self._looker.start(self._look())
-        self._look_begun = Look(step=self.step, seconds=self.seconds, counted=counted, found=found)
+        results = self._looker.start(self._look())
+        self._look_begun = Look(step=self.step, seconds=self.seconds, counted=counted, results=results)
         self._end_look()
         self._last_snapshot = (self.step, self.seconds, time.monotonic() - started)
 
@@ -228,22 +228,22 @@ class Loop(ABC):
         self.checkpoint()
 
     def _settle(self) -> None:
-        """Wait for what a device still works on: the steps of every arm, and the look that has begun."""
+        """Wait for what a device still works on: the steps of every arm, and the evaluation that has begun."""
         for arm in self.arms:
             arm.settle()
         self._end_look(wait=True)
 
     def _end_look(self, wait: bool = False) -> None:
-        """Write what the look that has begun found, if it has ended; ``wait``: until it has."""
+        """Write the results of the evaluation that has begun, if it has ended; ``wait``: wait until it has."""
         look = self._look_begun
-        if look is None or not (wait or look.found.done()):
+        if look is None or not (wait or look.results.done()):
             return
         self._look_begun = None
-        found = look.found.result()
-        for arm, counted, seen in zip(self.arms, look.counted, found, strict=True):
+        results = look.results.result()
+        for arm, counted, seen in zip(self.arms, look.counted, results, strict=True):
             self._scalars.now(arm.index, look.step, look.seconds, {**seen.numbers, **counted})
         self._scalars.flush()
-        embeddings = tuple(seen.embeddings for seen in found)
+        embeddings = tuple(seen.embeddings for seen in results)
         self.folder.add_snapshot(Snapshot(k=self._k, step=look.step, seconds=look.seconds, embeddings=embeddings))
         self._pace.saw(self._k, look.seconds, embeddings)
         self._k += 1
@@ -264,13 +264,13 @@ class Loop(ABC):
         return self._pace.due(self.seconds - seconds, cost)
 
     def _restore(self) -> None:
-        found = self.folder.read_checkpoint()
-        tensors, about = found or ({}, {})
+        checkpoint = self.folder.read_checkpoint()
+        tensors, about = checkpoint or ({}, {})
         try:
             self._stage = StageStart(*about.get("stage", ()))  # type: ignore[misc]
             for arm in self.arms:
                 arm.begin(self.stage)
-            if found is None:
+            if checkpoint is None:
                 self.folder.rewind(0)
                 return
             for arm in self.arms:

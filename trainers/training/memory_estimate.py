@@ -1,4 +1,4 @@
-"""How much memory a run will take, in bytes, estimated on the safe side before it starts; a kind of run sums it up."""
+"""Estimates how much memory a run will take, in bytes, on the safe side; each kind of run sums up its own."""
 
 from __future__ import annotations
 
@@ -57,8 +57,8 @@ class Footprint:
             "images": "the images",
             "encoders": "the encoders and their optimisers, one per loss",
             "activations": "the batch inside the encoder (images per batch)",
-            "memories": "the memories of embeddings (memory times embedding size, once per loss)",
-            "pairs": "the comparisons of the batch with the batch and the memory",
+            "memories": "the cross-batch memories (memory times embedding size, once per loss)",
+            "pairs": "the comparisons of the batch with the batch and the cross-batch memory",
             "evaluation": "the images on the maps",
         }
         return words[max(words, key=lambda name: getattr(self, name))]
@@ -81,7 +81,7 @@ def check_fits(config: RunConfig, shape: Shape) -> None:
 
 
 def too_large(needed: Footprint, most: float) -> str:
-    """The sentence of a refusal."""
+    """The message that refuses a run as too large."""
     return (
         f"This run would take about {needed.total / settings.GB:.1f} GB of memory, and a run may take "
         f"{most / settings.GB:.1f} GB here now. Most of it goes to {needed.largest}; make that smaller."

@@ -1,4 +1,4 @@
-"""One optimiser over one model's weights; a step that is not a number changes none of them."""
+"""The optimizer of one arm; a step with a loss or gradient that is not finite changes no weight."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from trainers.training.deferred import Late
 
 
 class NonFiniteLossError(UserError):
-    """The loss or its gradient stopped being a number."""
+    """The loss or its gradient is not a finite number."""
 
 
 class Stepper:
@@ -24,10 +24,9 @@ class Stepper:
     Args:
         groups: parameter groups, each with ``params``, ``lr`` and ``weight_decay``.
         optimiser: one of :data:`trainers.config.OPTIMISERS`.
-        clip_norm: the longest gradient; None: none is clipped.
-        depth: how many steps late a bad one is found, see :class:`trainers.training.deferred.Late`. Above 0 the device
-        itself leaves
-            the weights and the optimiser's state as they are in a bad step.
+        clip_norm: largest L2 norm of the gradient; None: no clipping.
+        depth: how many steps late a bad one is detected, see :class:`trainers.training.deferred.Late`. Above 0 the
+            device itself leaves the weights and the optimizer's state as they are in a bad step.
     """
 
     def __init__(
@@ -47,12 +46,12 @@ class Stepper:
         self._trained = [weight for group in groups for weight in group["params"]]
 
     def step(self, loss: Tensor, factor: float, blame: Callable[[float, float], str]) -> None:
-        """Descend once.
+        """Take one step.
 
         Args:
             loss: scalar with a graph.
             factor: the schedule's factor on the learning rates, 0..1.
-            blame: from loss and gradient norm to the sentence of the error.
+            blame: makes the error's message from loss and gradient norm.
 
         Raises:
             NonFiniteLossError: this step (or, with a depth, an earlier one) was bad; it changed no weight.
@@ -63,11 +62,11 @@ class Stepper:
             norm = nn.utils.get_total_norm([weight.grad for weight in self._trained if weight.grad is not None])
         else:
             norm = torch.full_like(loss, math.nan)
-        found = torch.stack([loss.detach(), norm.to(loss.dtype)])
-        self._late.read(found, lambda read: self._judge(read[0], read[1], blame))
+        values = torch.stack([loss.detach(), norm.to(loss.dtype)])
+        self._late.read(values, lambda read: self._judge(read[0], read[1], blame))
         self.clipping.shorten(self._trained, norm)
         if self._late.depth:
-            self._optimiser.found_inf = (~torch.isfinite(found)).any().float()
+            self._optimiser.found_inf = (~torch.isfinite(values)).any().float()
         for group, rate in zip(self._optimiser.param_groups, self._rates, strict=True):
             group["lr"] = rate * factor
         self._optimiser.step()
@@ -89,11 +88,13 @@ class Stepper:
     def tensors(self, prefix: str) -> dict[str, Tensor]:
         """The optimiser's state by name, for a checkpoint; the steps must be settled."""
         states = self._optimiser.state_dict()["state"]
-        found = {f"{prefix}{number}/{name}": value for number, state in states.items() for name, value in state.items()}
-        return found | {f"{prefix}{name}": value for name, value in self.clipping.tensors().items()}
+        tensors = {
+            f"{prefix}{number}/{name}": value for number, state in states.items() for name, value in state.items()
+        }
+        return tensors | {f"{prefix}{name}": value for name, value in self.clipping.tensors().items()}
 
     def load(self, tensors: Mapping[str, Tensor]) -> None:
-        """Take back what :meth:`tensors` gave, the prefix taken off."""
+        """Restore what :meth:`tensors` returned, with the prefix removed."""
         state: dict[int, dict[str, Tensor]] = {}
         tensors = dict(tensors)
         self.clipping.load(tensors.pop("clipping", None))
@@ -107,7 +108,7 @@ class Stepper:
 
 
 def _laid_out(value: Tensor, weight: Tensor) -> Tensor:
-    """``value`` in memory as its weight is: the fused optimisers walk through both side by side, whatever the strides.
+    """``value`` with the memory layout of its weight: the fused optimizers ignore strides and need both laid out alike.
 
     A checkpoint holds every tensor in plain order, while the weights of convolutions are channels last.
     """
@@ -115,5 +116,5 @@ def _laid_out(value: Tensor, weight: Tensor) -> Tensor:
 
 
 def under(tensors: Mapping[str, Tensor], prefix: str) -> dict[str, Tensor]:
-    """The entries whose name begins with ``prefix``, which is taken off."""
+    """The entries whose name begins with ``prefix``, which is removed."""
     return {name[len(prefix) :]: value for name, value in tensors.items() if name.startswith(prefix)}

@@ -1,8 +1,8 @@
-"""A process that holds the reading end of a pipe on its standard input, and is gone soon after the other end closes.
+"""Kills a process soon after the pipe on its standard input closes, that is, after its parent has died.
 
-A thread of the process itself may wait for the interpreter for seconds: while compiled code or a library that is being
-loaded holds it, and for ever once the interpreter ends. So another process looks on, which does nothing else: it is
-forked before anything large is imported, reads nothing, and wakes twice a second.
+A thread of the process itself may wait for the interpreter for seconds, while compiled code or a library that is being
+loaded holds it, and forever once the interpreter ends. So a second process watches and does nothing else: it is forked
+before anything large is imported, reads nothing, and wakes twice a second.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from typing import NoReturn
 BEAT_SECONDS = 0.5
 
 
-def is_leashed() -> bool:
-    """Whether standard input is a pipe: the end of it then means that whoever started this process is gone."""
+def has_pipe() -> bool:
+    """Whether standard input is a pipe: its end then means that the parent process is gone."""
     try:
         return stat.S_ISFIFO(os.fstat(0).st_mode)
     except OSError:
@@ -32,22 +32,22 @@ def hold(grace: float) -> None:
 
     To be called while there is one thread only, and before anything is opened that a child must not share.
     """
-    if not is_leashed():
+    if not has_pipe():
         return
     held = os.getpid()
     if os.fork() == 0:
-        _look_on(held, grace)
+        _watch(held, grace)
 
 
 def leave(code: int) -> NoReturn:
-    """End this process at once, without the interpreter's end, in which nothing would look after it."""
+    """End this process at once, without the interpreter's shutdown, during which nothing would watch it."""
     for stream in (sys.stdout, sys.stderr):
         with contextlib.suppress(OSError, ValueError):
             stream.flush()
     os._exit(code)
 
 
-def _look_on(held: int, grace: float) -> NoReturn:
+def _watch(held: int, grace: float) -> NoReturn:
     try:
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         empty = os.open(os.devnull, os.O_RDWR)

@@ -1,4 +1,4 @@
-"""One progress for several stages of work."""
+"""Combines the progress of several stages of work into one."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from trainers.data.base import Progress
 
 
 class Stages:
-    """Tells stages one after the other as one progress, whose fraction never falls back.
+    """Reports consecutive stages as one progress, whose fraction never decreases.
 
     Args:
-        tell: told of the whole.
-        weights: how long each stage takes beside the others, positive.
+        tell: called with the combined progress.
+        weights: relative durations of the stages, positive.
     """
 
     def __init__(self, tell: Progress, weights: Sequence[float]) -> None:
@@ -23,7 +23,7 @@ class Stages:
         self._most = 0.0
 
     def next(self) -> Progress:
-        """What the next stage tells, from 0 to 1; what it tells again from 0 does not show."""
+        """The progress callback of the next stage, 0 to 1; a fraction lower than an earlier one is not shown."""
         share, start = next(self._shares), self._begun
         self._begun += share
         return partial(self._told, start, share)

@@ -26,9 +26,9 @@ class ScalarBuffer:
         self._written = time.monotonic()
 
     def add(self, arm: int, step: int, seconds: float, values: Mapping[str, float | Tensor]) -> None:
-        """One step's values; they are averaged with their neighbours in time, for all arms over the same steps.
+        """Add one step's values; they are averaged over a short window, the same steps for all arms.
 
-        Those of a device are scalars without a graph; they are read when they are written.
+        Values on a device are detached scalars; they are read when they are written.
         """
         if step != self._at[0] and time.monotonic() - self._written > WINDOW_SECONDS:
             self.flush()
@@ -37,11 +37,11 @@ class ScalarBuffer:
             self._sums[arm, key].append(value)
 
     def now(self, arm: int, step: int, seconds: float, values: Mapping[str, float]) -> None:
-        """Values that stand for themselves; written with the next flush."""
+        """Add values that are not averaged; written with the next flush."""
         self._ready += [Scalar(arm=arm, step=step, seconds=seconds, key=k, value=v) for k, v in values.items()]
 
     def write_at_start(self, arms: int, values: Mapping[str, float]) -> None:
-        """The same values for every arm at step 0, at once."""
+        """Write the same values for every arm at step 0, at once."""
         for arm in range(arms):
             self.now(arm, 0, 0.0, values)
         self.flush()

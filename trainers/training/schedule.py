@@ -1,4 +1,4 @@
-"""How the learning rate moves over a run, and how long an epoch is."""
+"""Learning-rate schedules, and budgets in epochs converted to steps."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import math
 from trainers.training.stage import Stage
 
 WARM_UP_STEPS = 30  # Adam's second moments are noise before about this many steps
-FLOOR = 0.02  # a run that outlives its estimate still moves
+FLOOR = 0.02  # a run that takes longer than estimated still trains
 
 
 def factor(step: int, progress: float, warm_up: int = WARM_UP_STEPS) -> float:
@@ -34,7 +34,7 @@ def factor_of(stage: Stage, step: int, progress: float, epoch: int) -> float:
 
 
 def in_steps(stage: Stage, epoch: int) -> Stage:
-    """The same with a budget in epochs counted in steps, which it takes to know what is trained on."""
+    """The stage with its budget in epochs converted to steps; ``epoch``: steps in one."""
     if stage.epochs is None:
         return stage
     most = max(1, math.ceil(stage.epochs * epoch))

@@ -1,4 +1,4 @@
-"""Part of a run with a budget, a schedule and trained networks of its own."""
+"""A stage: part of a run with its own budget, schedule and networks to train."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from trainers.config import RunConfig
 
 @dataclass(frozen=True, kw_only=True)
 class Stage:
-    """What holds from one step of a run to another. The settings are those of :class:`trainers.config.RunConfig`.
+    """The settings of one stage of a run; their meaning is that of :class:`trainers.config.RunConfig`.
 
     Attributes:
-        title: said in the log when a stage begins.
+        title: written to the log when the stage begins.
         networks: names of an arm's networks that are trained; None: all of them.
     """
 

@@ -1,4 +1,4 @@
-"""Thumbnail sheets: the probe's images in a few WebP pictures that a browser loads lazily."""
+"""Thumbnail sheets: the probe's images in a few WebP files that a browser loads lazily."""
 
 from __future__ import annotations
 

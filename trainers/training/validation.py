@@ -1,4 +1,4 @@
-"""Is this a run that can be started? Said before anything is loaded."""
+"""Checks the settings of a run before anything is loaded."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from trainers.parameters import check_all
 
 
 def check(config: RunConfig) -> None:
-    """Check names, ranges and the budget, then what the run's kind asks for.
+    """Check names, ranges and the budget, then what the run's kind requires.
 
     Raises:
         ParameterError: the first thing that is wrong, with what is accepted and what it got.
@@ -22,7 +22,7 @@ def check(config: RunConfig) -> None:
 
 
 def check_source(source: str) -> None:
-    """Where not everything may be opened, refuse what may not be before a run waits for its turn.
+    """Refuse a source that may not be opened here, before the run is queued.
 
     Raises:
         DataError: it may not be opened.

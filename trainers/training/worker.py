@@ -1,7 +1,7 @@
 """The trainer process: ``python -m trainers.training.worker <run folder>``.
 
-It talks to the rest of the world through the run folder alone. When its standard input is a pipe, the end of that pipe
-means that whoever started it is gone: it writes a checkpoint and ends.
+It communicates through the run folder alone. When its standard input is a pipe, the end of that pipe means that its
+parent is gone: it writes a checkpoint and ends.
 """
 
 from __future__ import annotations
@@ -36,14 +36,14 @@ from trainers.runs.takeover import clear_remains
 if TYPE_CHECKING:
     from trainers.training.loop import Loop
 
-SLICE_SECONDS = 0.2  # between looks at the control table
+SLICE_SECONDS = 0.2  # between readings of the control table
 STATE_SECONDS = 0.5
 
 Watcher = Callable[[RunState], None]
 
 
 class StopTraining(Exception):  # noqa: N818  (not an error: somebody asked)
-    """Raised out of the set-up when the run is to stop; carries the phase to leave behind."""
+    """Raised during set-up when the run is to stop; ``phase`` is the phase to end in."""
 
     def __init__(self, phase: str) -> None:
         super().__init__(phase)
@@ -94,9 +94,9 @@ class Worker:
     # ---------------------------------------------------------------- private
 
     def _run(self) -> None:
-        found = self.folder.db.state()
-        if found.phase == "finished":  # there is nothing to resume
-            self._state = found
+        state = self.folder.db.state()
+        if state.phase == "finished":  # there is nothing to resume
+            self._state = state
             return
         try:
             self.folder.take_over()
@@ -114,7 +114,7 @@ class Worker:
             self._fail(full or f"An unexpected {type(error).__name__}: {error}. The log has the details.", trace=True)
 
     def _gone(self) -> None:
-        """The folder was taken away: end without a word to it, and leave nothing where it was."""
+        """The folder was deleted or moved: end without writing to it, and leave nothing where it was."""
         error = f"The run {self.folder.id} was deleted or moved while it trained, so its training has ended."
         self._state = dataclasses.replace(self._state, phase="failed", message="", error=error)
         self.folder.db.close()
@@ -147,7 +147,7 @@ class Worker:
         self._tell(message=f"{text}, {fraction:.0%}" if 0 < fraction < 1 else text)
 
     def _scoring(self, text: str, _fraction: float) -> None:
-        """The weights are final and in the checkpoint: who stops or pauses here loses no training."""
+        """Report the scoring of the whole test set. The checkpoint is written: stopping here loses no training."""
         self._listen()
         while self._paused and not self._leave:
             self._tell(phase="paused", message="paused", force=self._state.phase != "paused")
@@ -168,7 +168,7 @@ class Worker:
             self.folder.log(f"command: {command}")
 
     def _last_command(self) -> int:
-        """Commands left for an earlier trainer of this run are not for this one."""
+        """Id of the newest command, so that commands for an earlier trainer of this run are skipped."""
         return max((number for number, _ in self.folder.commands(0)), default=0)
 
     def _show(self, trainer: Loop, force: bool = False) -> None:
@@ -216,11 +216,11 @@ class Worker:
 def watch_parent(worker: Worker) -> None:
     """Ask the worker for a checkpoint when standard input ends, if that is a pipe.
 
-    If a long step or evaluation is under way, :mod:`trainers.training.parent_watch` ends it all the same; the last
-    checkpoint stands.
+    If a long step or evaluation is under way, :mod:`trainers.training.parent_watch` kills the process all the same; the
+    last checkpoint stands.
     A raw read, not ``sys.stdin``: a buffered reader blocked in a daemon thread aborts the interpreter at exit.
     """
-    if not parent_watch.is_leashed():
+    if not parent_watch.has_pipe():
         return
 
     def wait() -> None:

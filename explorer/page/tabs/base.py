@@ -1,4 +1,4 @@
-"""What every tab is."""
+"""The descriptor of a tab, and what a tab is built with."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from explorer.settings import Settings
 
 @dataclass(frozen=True, kw_only=True)
 class TabContext:
-    """What a tab may use: the page it is built in, the settings, the runs, and what starts mending ones."""
+    """What a tab may use: the page it is built in, the settings, the runs, and the starter of fine-tuning runs."""
 
     page: gr.Blocks
     settings: Settings
     runs: Runs
-    mending: Finetuning
+    finetuning: Finetuning
 
 
 @dataclass(frozen=True, kw_only=True)

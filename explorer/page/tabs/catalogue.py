@@ -1,4 +1,4 @@
-"""The Catalogue tab: every loss and metric with its formula and paper, written from the descriptors alone."""
+"""The Catalogue tab: every loss and metric with its formula and paper, made from the descriptors."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def model_text(model: ModelDescriptor) -> str:
 
 def _needs(loss: LossDescriptor) -> list[str]:
     """What a loss uses beside embeddings and labels of one batch."""
-    memory = f"keeps a memory of {loss.memory}" if loss.memory else "can use a memory"
+    memory = f"keeps a cross-batch memory of {loss.memory}" if loss.memory else "can use a cross-batch memory"
     facts = (
         (loss.hierarchy, "uses the label tree"),
         (loss.proxies, "learns class proxies"),

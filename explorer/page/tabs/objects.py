@@ -1,9 +1,8 @@
-"""The tab "Remove an object": take an object out of a photo and see what each model still says about it.
+"""The tab "Remove an object": take an object out of an image and see what each model still says about it.
 
 ``assets/object_removal/object_removal.js`` draws it and asks the routes of :mod:`explorer.object_removal.routes`. What
-starts or controls a mending
-run goes through a Gradio event of this component, and so through Gradio's own checks; the reply reaches the page's
-modules as an event of the window.
+starts or controls a fine-tuning run goes through a Gradio event of this component, and so through Gradio's own checks;
+the reply reaches the page's modules as an event of the window.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ import gradio as gr
 from explorer.page.tabs.base import TabContext, TabDescriptor
 from explorer.server.visitors import caller
 
-_TEMPLATE = '<div class="rs-object"><p class="rs-loading">Opening the photos …</p></div>'
+_TEMPLATE = '<div class="rs-object"><p class="rs-loading">Opening the images …</p></div>'
 _LOAD = """
 const root = (window.gradio_config?.root ?? location.origin).replace(/\\/$/, "");
 const act = (action, payload) => trigger("act", { ...payload, action });
@@ -23,12 +22,12 @@ import(`${root}/gradio_api/rankscope/assets/object_removal/object_removal.js`).t
   (object) => object.mount(element, { act, public: props.public }),
   (error) => {
     const host = element.querySelector(".rs-loading");
-    if (host) host.textContent = `The photos could not be opened: ${error.message}. Reload the page.`;
+    if (host) host.textContent = `The images could not be opened: ${error.message}. Reload the page.`;
   },
 );
 """
 _REPLY = """(said) => {
-  window.dispatchEvent(new CustomEvent("rankscope:mending", { detail: JSON.parse(said || "{}") }));
+  window.dispatchEvent(new CustomEvent("rankscope:finetuning", { detail: JSON.parse(said || "{}") }));
   window.dispatchEvent(new CustomEvent("rankscope:changed"));
   return [];
 }"""
@@ -46,7 +45,7 @@ def build(context: TabContext) -> None:
     )
 
     def act(event: gr.EventData, request: gr.Request) -> str:
-        return json.dumps(context.mending.perform(event._data, caller(request)))
+        return json.dumps(context.finetuning.perform(event._data, caller(request)))
 
     host.act(act, None, said, api_visibility="private", show_progress="hidden").then(
         fn=None, inputs=[said], outputs=None, js=_REPLY
@@ -58,5 +57,5 @@ DESCRIPTOR = TabDescriptor(
     title="Remove an object",
     order=20,
     build=build,
-    aside="Photos, models and fill are chosen at the top of this tab, and training is started under Mend this model.",
+    aside="Images, models and fill are chosen at the top of this tab; training is started under Fine-tune this model.",
 )

@@ -49,11 +49,11 @@ def build(context: TabContext) -> None:
 
 
 def perform(runs: Runs, data: object, asking: Caller = NOBODY) -> str:
-    """Do what the list asks for; returns a sentence as HTML. The data come from a browser and may be anything."""
+    """Run an action of the list; returns a sentence as HTML. The data come from a browser and are not trusted."""
     asked = data if isinstance(data, dict) else {}
     act = runs.acts(asking).get(str(asked.get("action")))
     if act is None:
-        return failed(f"A run can be paused, resumed, stopped or deleted; {json.dumps(asked)[:80]} came.")
+        return failed(f"A run can be paused, resumed, stopped or deleted; got {json.dumps(asked)[:80]}.")
     return attempt(act, str(asked.get("id") or ""), str(asked.get("token") or ""))
 
 

@@ -51,5 +51,5 @@ class RecipeArm(Arm):
         return {"loss": loss.detach(), "examples": float(len(rows))}
 
     def after_step(self) -> None:
-        """Whatever the model keeps in bounds after a step."""
+        """Let the model clamp parameters that have bounds, such as its temperature."""
         self.model.after_step()

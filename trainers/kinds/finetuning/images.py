@@ -1,4 +1,4 @@
-"""Object-removed pairs, made once and kept."""
+"""Object-removed training pairs, made once and cached."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ from trainers.object_removal.square_images import longest_side
 
 @dataclass(frozen=True, kw_only=True)
 class RemovedPairs:
-    """Object-removed photos and their sentences, D'.
+    """Object-removed images and their captions, D'.
 
     Attributes:
         images: uint8 ``[M, 3, S, S]``.
-        texts: for each photo its sentences, at least one.
-        edited: for each of them whether a phrase was deleted from it.
-        tally: how many photos and sentences were left out, and why.
+        texts: the captions of each image, at least one.
+        edited: for each caption whether a phrase was deleted from it.
+        tally: how many images and captions were left out, and why.
     """
 
     images: Tensor
@@ -42,10 +42,10 @@ class RemovedPairs:
 def removed_pairs(
     scenes: Sequence[Scene], words: Matcher, recipe: Recipe, side: int, seed: int, tell: Progress
 ) -> RemovedPairs:
-    """D' of a recipe, from the cache when it was made before.
+    """D' of a recipe, from the cache if it was made before.
 
     Raises:
-        DataError: not one pair can be made.
+        DataError: no pair can be made.
         UserError: the fill or the captioner is not available here.
     """
     key = _key(scenes, words, recipe, side, seed)
@@ -58,10 +58,10 @@ def removed_pairs(
         made = _deleted(scenes, words, recipe, side, seed, tell)
     if not len(made.images):
         raise DataError(
-            f"Not one object-removed pair came out of {made.tally.photos} photos: {made.tally.one_class} have fewer "
+            f"No object-removed pair could be made of {made.tally.photos} images: {made.tally.one_class} have fewer "
             f"than two classes, {made.tally.no_allowed_class} no class that may be removed, {made.tally.no_sentence} "
-            "no sentence that is left. Give photos with boxes of two classes or more"
-            + (", or take sentences that are not edited too." if recipe.only_edited else ".")
+            "no caption that is left. Give images with boxes of two classes or more"
+            + (", or take captions that are not edited too." if recipe.only_edited else ".")
         )
     _write(key, made)
     return made
@@ -71,7 +71,7 @@ def _deleted(
     scenes: Sequence[Scene], words: Matcher, recipe: Recipe, side: int, seed: int, tell: Progress
 ) -> RemovedPairs:
     tally, images, texts, edited = Tally(), [], [], []
-    found = build_pairs(
+    pairs = build_pairs(
         scenes,
         words,
         FILLS[recipe.fill],
@@ -82,7 +82,7 @@ def _deleted(
         longest=longest_side(scenes, side),
         tally=tally,
     )
-    for pair in found:
+    for pair in pairs:
         tell("painting over objects", tally.photos / len(scenes))
         images.append(squash(pair.pixels, side))
         texts.append(pair.texts)
@@ -94,9 +94,9 @@ def _captioned(scenes: Sequence[Scene], recipe: Recipe, side: int, seed: int, te
     from trainers.object_removal.captioner import captioner
 
     say, tally, images, texts = captioner(recipe.captioner), Tally(), [], []
-    found = removals(scenes, FILLS[recipe.fill], seed=seed, longest=longest_side(scenes, side), tally=tally)
-    for removal in found:
-        tell("describing photos", tally.photos / len(scenes))
+    removed = removals(scenes, FILLS[recipe.fill], seed=seed, longest=longest_side(scenes, side), tally=tally)
+    for removal in removed:
+        tell("captioning images", tally.photos / len(scenes))
         images.append(squash(removal.pixels, side))
         texts.append((say([removal.pixels])[0],))
         tally.pairs += 1
@@ -112,7 +112,7 @@ def _stack(images: list[Tensor], side: int) -> Tensor:
 
 
 def _key(scenes: Sequence[Scene], words: Matcher, recipe: Recipe, side: int, seed: int) -> str:
-    """Digest of everything that decides the pairs; pixels stand behind ids, captions and boxes."""
+    """Digest of everything that decides the pairs; images enter by id, captions and boxes, not by their pixels."""
     about = {name: value for name, value in asdict(recipe).items() if name not in ("originals", "removed", "ratio")}
     code = drawn_scenes.code_digest() if drawn_scenes.are_drawn(scenes) else ""
     given = ((s.image_id, s.captions, s.phrases, s.boxes, s.classes, s.width) for s in scenes)

@@ -90,7 +90,7 @@ class Finetuning(Kind):
         return FinetuningConfig(**{"learning_rate": learning_rate_of(model)} | settings)
 
     def migrated(self, values: dict[str, Any]) -> dict[str, Any] | None:
-        """A configuration of version 1 with a fine-tuning in it; what it did not use is left behind."""
+        """A configuration of version 1 with a fine-tuning in it; settings that it did not use are dropped."""
         own = values.get("mend")
         if own is None:
             return None

@@ -38,7 +38,7 @@ from trainers.training.thumbnails import COLUMNS, sheets, tile_size
 class FinetuningLoop(Loop):
     """Fine-tunes one copy of a model per recipe; see :class:`trainers.training.loop.Loop`.
 
-    The probe is made of test photos and of the same photos with an object painted over.
+    The probe holds test images and the same images with an object painted over.
     """
 
     arms: list[RecipeArm]
@@ -49,10 +49,10 @@ class FinetuningLoop(Loop):
         return self.step
 
     def _look(self) -> Finish:
-        looked_at = self.arms if self.step else self.arms[:1]  # equal weights at first: one look serves all
-        results = [self._live.evaluate(arm.model) for arm in looked_at]
+        evaluated = self.arms if self.step else self.arms[:1]  # equal weights at first: one evaluation serves all
+        results = [self._live.evaluate(arm.model) for arm in evaluated]
         seen = [Seen(embeddings=one.embeddings, numbers=numbers(one)) for one in results]
-        return lambda: seen * (len(self.arms) // len(looked_at))
+        return lambda: seen * (len(self.arms) // len(evaluated))
 
     def _last_numbers(self, tell: Progress) -> None:
         whole = Evaluator(self.benchmark, self.arms[0].model)
@@ -61,8 +61,8 @@ class FinetuningLoop(Loop):
             which = f"scoring the whole test set{f', {arm.title}' if len(self.arms) > 1 else ''}: "
             part = stages.next()
             result = whole.evaluate(arm.model, lambda text, done, which=which, part=part: part(f"{which}{text}", done))
-            found = numbers(result) | sizes(self.benchmark) | self._cap
-            self._scalars.now(arm.index, self.step, self.seconds, {f"test/{k}": v for k, v in found.items()})
+            values = numbers(result) | sizes(self.benchmark) | self._cap
+            self._scalars.now(arm.index, self.step, self.seconds, {f"test/{k}": v for k, v in values.items()})
 
     # ----------------------------------------------------------------- set-up
 
@@ -72,15 +72,15 @@ class FinetuningLoop(Loop):
         tell("loading the model", 0.0)
         model = load_model(config.model)
         stages = Stages(tell, (1.0, 6.0, 3.0))  # about what opening, training images and benchmark take
-        found = open_scenes(config.scenes, stages.next())
-        for note in found.notes:
-            self.folder.log(f"photos: {note}")
-        self._cap = photo_cap(found, config.scenes.limit)
-        words = load_words().with_classes(found.classes)
+        scenes = open_scenes(config.scenes, stages.next())
+        for note in scenes.notes:
+            self.folder.log(f"images: {note}")
+        self._cap = photo_cap(scenes, config.scenes.limit)
+        words = load_words().with_classes(scenes.classes)
         recipes = [recipe(values) for values in config.recipes]
-        self._make_arms(model, recipes, found.splits[found.train_split], words, stages.next())
+        self._make_arms(model, recipes, scenes.splits[scenes.train_split], words, stages.next())
         self._epoch = max(arm.examples.epoch for arm in self.arms)
-        self.benchmark = make_benchmark(found, words, model.side, progress=stages.next())  # the same for all seeds
+        self.benchmark = make_benchmark(scenes, words, model.side, progress=stages.next())  # the same for all seeds
         self.folder.log(f"benchmark: {len(self.benchmark.queries)} removals, {len(self.benchmark.gallery)} captions")
         tally = self.benchmark.tally
         self.folder.log(
@@ -91,7 +91,7 @@ class FinetuningLoop(Loop):
         self._live = Evaluator(part, model)
         if not self._is_written(counts.QUERIES):
             self._scalars.write_at_start(len(self.arms), sizes(part))
-        self._write_probe(part, found)
+        self._write_probe(part, scenes)
 
     def _make_arms(
         self, model: CrossModal, recipes: Sequence[Recipe], scenes: Sequence[Scene], words: WordTable, tell: Progress
@@ -99,34 +99,34 @@ class FinetuningLoop(Loop):
         stages = Stages(tell, (1.0, *(2.0 for _ in {key for key in map(_pool_key, recipes) if key})))
         originals, left_out = _originals(model, scenes, stages.next())
         if left_out:
-            self.folder.log(f"photos: {left_out} of {len(scenes)} to train on have no sentence or cannot be read")
+            self.folder.log(f"images: {left_out} of {len(scenes)} to train on have no caption or cannot be read")
         pools: dict[tuple[object, ...], Pool] = {}
         self.arms = []
-        for index, (found, name) in enumerate(zip(recipes, titles(recipes), strict=True)):
-            removed, key = None, _pool_key(found)
+        for index, (own, name) in enumerate(zip(recipes, titles(recipes), strict=True)):
+            removed, key = None, _pool_key(own)
             if key is not None:
                 if key not in pools:
-                    made = removed_pairs(scenes, words, found, model.side, self.config.seed, stages.next())
+                    made = removed_pairs(scenes, words, own, model.side, self.config.seed, stages.next())
                     pools[key] = _pool(model, made.images, made.texts, made.edited)
                 removed = pools[key]
-            examples = Examples(originals, removed, found, batch=self.config.batch, seed=self.config.seed)
+            examples = Examples(originals, removed, own, batch=self.config.batch, seed=self.config.seed)
             self.folder.log(f"{name}: {examples.told()}")
             self.arms.append(RecipeArm(index, name, copy.deepcopy(model), examples, self._device))
 
-    def _write_probe(self, benchmark: Benchmark, found: SceneSet) -> None:
+    def _write_probe(self, benchmark: Benchmark, scenes: SceneSet) -> None:
         if self.folder.probe() is not None:
             return
         images = torch.cat([benchmark.images, benchmark.queries])
-        labels, tree = probe_labels(benchmark, found)
+        labels, tree = probe_labels(benchmark, scenes)
         probe = Probe(
             labels=labels,
             rows=np.arange(len(images), dtype=np.int64),
             hierarchy=tree,
-            data_title=found.title,
+            data_title=scenes.title,
             notes=(
-                *found.notes,
+                *scenes.notes,
                 *(f"{arm.title}: {arm.examples.told()}" for arm in self.arms),
-                "Each photo is there twice: as it is, and with an object painted over.",
+                "Each image is there twice: as it is, and with an object painted over.",
             ),
             tile=tile_size(images.shape[-1]),
             columns=COLUMNS,
@@ -135,33 +135,33 @@ class FinetuningLoop(Loop):
 
 
 def numbers(result: Result) -> dict[str, float]:
-    """What a run shows of a model's result: every mean, and how many different first answers there are."""
+    """The numbers that a run shows of a model's result: every mean, and the number of distinct top captions."""
     return result.means() | {"distinct_top1": float(result.filled.counts["distinct_top1"])}
 
 
 def sizes(benchmark: Benchmark) -> dict[str, float]:
-    """How many removals are queries and how many captions the gallery has."""
+    """The number of queries (removals) and of captions in the gallery."""
     return {counts.QUERIES: float(len(benchmark.queries)), counts.SENTENCES: float(len(benchmark.gallery))}
 
 
-def photo_cap(found: SceneSet, limit: int | None) -> dict[str, float]:
-    """The cap on the photos of a split, where one has as many and so may have lost some; else nothing."""
-    reached = limit is not None and any(len(scenes) == limit for scenes in found.splits.values())
+def photo_cap(data: SceneSet, limit: int | None) -> dict[str, float]:
+    """The cap on the images of a split if a split reaches it, and so may have lost some; otherwise nothing."""
+    reached = limit is not None and any(len(scenes) == limit for scenes in data.splits.values())
     return {counts.PHOTO_CAP: float(limit)} if limit is not None and reached else {}
 
 
 def load_model(choice: Choice) -> CrossModal:
-    """The model of the menu.
+    """Build the registered model that was chosen.
 
     Raises:
         ParameterError: unknown name or parameters.
-        UserError: it cannot be had here.
+        UserError: it is not available here.
     """
     return MODELS[choice.name].build(choice.parameters)
 
 
 def arm_model(folder: RunFolder, arm: int) -> CrossModal:
-    """The model of one arm of a mending run, with the weights of its last checkpoint.
+    """The model of one arm of a fine-tuning run, with the weights of its last checkpoint.
 
     Raises:
         RunError: the run is of another kind, has no such arm or no checkpoint that can be read.
@@ -169,20 +169,20 @@ def arm_model(folder: RunFolder, arm: int) -> CrossModal:
     config = folder.config
     if not isinstance(config, FinetuningConfig) or not 0 <= arm < config.arms:
         raise RunError(f"The run {folder.id} has no fine-tuned model number {arm}.")
-    found = folder.read_checkpoint()
-    if found is None:
+    checkpoint = folder.read_checkpoint()
+    if checkpoint is None:
         raise RunError(f"The run {folder.id} has no checkpoint yet; let it train for some seconds.")
     model = load_model(config.model)
     try:
-        model.load_state_dict(under(found[0], f"arm{arm}/model/"))
+        model.load_state_dict(under(checkpoint[0], f"arm{arm}/model/"))
     except RuntimeError as error:
         raise RunError(f"The checkpoint of run {folder.id} does not fit its model: {error}") from error
     return model.eval()
 
 
-def probe_labels(benchmark: Benchmark, found: SceneSet) -> tuple[np.ndarray, Hierarchy]:
-    """What is in each photo of the probe: int32 ``[P, 2]``, all objects and the commonest of them, and their names."""
-    often = Counter(name for part in found.splits.values() for scene in part for name in set(scene.classes))
+def probe_labels(benchmark: Benchmark, scenes: SceneSet) -> tuple[np.ndarray, Hierarchy]:
+    """What is in each image of the probe: int32 ``[P, 2]``, all objects and the commonest of them, and their names."""
+    often = Counter(name for part in scenes.splits.values() for scene in part for name in set(scene.classes))
     contents = [frozenset(scene.classes) for scene in benchmark.scenes]
     contents += [frozenset(removal.judgement.kept) for removal in benchmark.removals]
     mains = [max(sorted(one), key=lambda name: often[name], default="nothing") for one in contents]
@@ -193,15 +193,15 @@ def probe_labels(benchmark: Benchmark, found: SceneSet) -> tuple[np.ndarray, Hie
     return np.array(columns, dtype=np.int32).T, tree
 
 
-def _pool_key(found: Recipe) -> tuple[object, ...] | None:
+def _pool_key(own: Recipe) -> tuple[object, ...] | None:
     """Recipes with the same one share their object-removed pairs; None: it needs none."""
-    if not found.removed and found.originals != "matched":
+    if not own.removed and own.originals != "matched":
         return None
-    return (found.text, found.fill, found.captions_each, found.only_edited, found.captioner)
+    return (own.text, own.fill, own.captions_each, own.only_edited, own.captioner)
 
 
 def _originals(model: CrossModal, scenes: Sequence[Scene], tell: Progress) -> tuple[Pool, int]:
-    """The photos as they are with their sentences, and how many scenes were left out."""
+    """The original images with their captions, and how many scenes were left out."""
     spoken = [scene for scene in scenes if scene.captions]
     images, kept = read_photos(spoken, model.side, tell)
     return _pool(model, images, [spoken[place].captions for place in kept]), len(scenes) - len(kept)

@@ -19,29 +19,29 @@ class Recipe:
     """The training pairs of one arm. Without originals and without removed pairs nothing is left to train on."""
 
     originals: str = parameter(
-        "all", choices=ORIGINALS, help="Photos as they are: all, as many as there are removed ones, or none."
+        "all", choices=ORIGINALS, help="Original images: all, as many as there are object-removed ones, or none."
     )
-    removed: bool = parameter(True, help="Also train on photos without an object.")
+    removed: bool = parameter(True, help="Also train on object-removed images.")
     text: str = parameter(
         "phrases",
         choices=TEXTS,
-        help="Their sentences: the own ones without its noun phrase, one of 80 prompts, or a captioner's.",
+        help="Their captions: the image's own without the object's noun phrase, one of 80 prompts, or a captioner's.",
     )
     fill: str = parameter("telea", help="What is painted over the object.")
     ratio: float | None = parameter(
         0.08,
         low=0.01,
         high=1.0,
-        help="Object-removed pairs of a photo and a sentence per original pair, |D′| / |D|; empty takes all there are.",
+        help="Object-removed pairs of an image and a caption per original pair, |D′| / |D|; empty takes all there are.",
     )
     captions_each: int = parameter(
-        1, low=1, high=5, help="Most sentences of a removed photo; each of them makes a pair."
+        1, low=1, high=5, help="Most captions of an object-removed image; each of them makes a pair."
     )
     only_edited: bool = parameter(
         False,
-        help="Only sentences from which a phrase was deleted (our reading); otherwise they merely come first.",
+        help="Only captions from which a phrase was deleted (our reading); otherwise they merely come first.",
     )
-    captioner: str = parameter("", help="Folder or Hub id of a BLIP captioner, for that choice of sentences.")
+    captioner: str = parameter("", help="Folder or Hub id of a BLIP captioner, for that choice of captions.")
 
 
 _D: dict[str, Any] = {"removed": False}
@@ -50,7 +50,7 @@ PRESETS = (
     Preset(
         name="default",
         title="Fine-tune",
-        sentence="Originals and object-removed photos, noun phrases deleted and objects painted over: the paper's own "
+        sentence="Originals and object-removed images, noun phrases deleted and objects painted over: the paper's own "
         "choice, with Telea in place of its network.",
         settings={"recipes": ({},)},
     ),
@@ -84,8 +84,8 @@ PRESETS = (
     ),
     Preset(
         name="table3_texts",
-        title="Table 3, sentences",
-        sentence="Originals alone; with a captioner's sentences; with prompts; with noun phrases deleted. "
+        title="Table 3, captions",
+        sentence="Originals alone; with a captioner's captions; with prompts; with noun phrases deleted. "
         "The paper, CLIP on COCO, ODmAP@1: 59.8, 61.9, 73.8, 70.1. The captioner is BLIP where the paper has ClipCap: "
         "about 1 GB from the Hub, or a folder that you name.",
         settings={"recipes": (_D, {"text": "captioner", "captioner": BLIP}, {"text": "prompts"}, {})},
@@ -100,7 +100,7 @@ PRESETS = (
     Preset(
         name="figure4",
         title="Figure 4",
-        sentence="More and more removed pairs per original pair: 0.02, 0.08, 0.2, 0.4, from five sentences of a photo. "
+        sentence="More and more removed pairs per original pair: 0.02, 0.08, 0.2, 0.4, from five captions of an image. "
         "In the paper ODmAP@1 rises steeply to 0.1, slowly to 0.2 and is flat beyond.",
         settings={"recipes": tuple({"ratio": ratio, "captions_each": 5} for ratio in (0.02, 0.08, 0.2, 0.4))},
     ),
@@ -116,13 +116,13 @@ def recipe(values: Mapping[str, Any]) -> Recipe:
     from trainers.errors import ParameterError
     from trainers.object_removal.fills import fill_named
 
-    found: Recipe = make(Recipe, dict(values), "A recipe")
-    fill_named(found.fill)
-    if found.originals == "none" and not found.removed:
-        raise ParameterError("A recipe needs photos: originals, object-removed ones or both; neither came.")
-    if found.removed and found.text == "captioner" and not found.captioner:
-        raise ParameterError("Sentences of a captioner need its folder or Hub id in `captioner`; nothing came.")
-    return found
+    made: Recipe = make(Recipe, dict(values), "A recipe")
+    fill_named(made.fill)
+    if made.originals == "none" and not made.removed:
+        raise ParameterError("A recipe needs images: originals, object-removed ones or both; got neither.")
+    if made.removed and made.text == "captioner" and not made.captioner:
+        raise ParameterError("Captions of a captioner need its folder or Hub id in `captioner`; got nothing.")
+    return made
 
 
 def title(found: Recipe) -> str:

@@ -18,13 +18,13 @@ SMALLEST = 8  # pairs of a batch; batch normalisation and in-batch negatives mea
 
 @dataclass(frozen=True, kw_only=True)
 class Pool:
-    """Photos, each with one or more sentences: N photos, M pairs of a photo and a sentence.
+    """Images, each with one or more captions: N images, M pairs of an image and a caption.
 
     Attributes:
         images: uint8 ``[N, 3, S, S]``.
-        tokens: int64 ``[M, L]``, the sentences of all photos one after the other.
-        photo: int64 ``[M]``, the photo of each sentence.
-        turn: int64 ``[M]``, the place of each sentence among those of its photo.
+        tokens: int64 ``[M, L]``, the captions of all images one after the other.
+        photo: int64 ``[M]``, the image of each caption.
+        turn: int64 ``[M]``, the place of each caption among those of its image.
         edited: bool ``[M]``, whether a phrase was deleted from it.
     """
 
@@ -38,7 +38,7 @@ class Pool:
     def of(
         cls, images: Tensor, tokens: Tensor, counts: Sequence[int], edited: Sequence[Sequence[bool]] | None = None
     ) -> Pool:
-        """From the number of sentences of each photo."""
+        """From the number of captions of each image."""
         flat = [one for each in edited for one in each] if edited is not None else [False] * len(tokens)
         return cls(
             images=images,
@@ -52,10 +52,10 @@ class Pool:
         return len(self.tokens)
 
     def part(self, wanted: int, seed: int) -> np.ndarray:
-        """``wanted`` of the pairs, int64 rows; a smaller wish is a part of a larger one.
+        """``wanted`` of the pairs, int64 rows; a smaller selection is a subset of a larger one.
 
-        Edited sentences come before others, then the first sentence of every photo before any second one, so that few
-        pairs are of many photos; photos come in an order of the seed.
+        Edited captions come before others, then the first caption of every image before any second one, so that few
+        pairs cover many images; the order of the images follows from the seed.
         """
         order = permutation(int(self.photo.max(initial=-1)) + 1, seed, 3)
         return np.lexsort((order[self.photo], self.turn, ~self.edited))[:wanted]
@@ -64,8 +64,8 @@ class Pool:
 class Examples:
     """Original and object-removed pairs of one recipe, D and D'.
 
-    An epoch shows every pair once. The sentences of a photo are spread over it, so that no batch holds a photo twice
-    where that can be helped, and so are the object-removed pairs: every batch has their share to within one pair. The
+    An epoch holds every pair once. The captions of an image are spread over it, so that no batch holds an image twice
+    where that can be avoided, and so are the object-removed pairs: every batch has their share to within one pair. The
     rest of an epoch that does not fill a batch is dropped.
 
     Args:
@@ -78,7 +78,7 @@ class Examples:
         originals, removed: number of pairs used.
         ratio: object-removed pairs used per original pair that there is, |D'| / |D|.
         share: object-removed pairs among all that are trained on.
-        edited: share of the object-removed pairs from whose sentence a phrase was deleted; 0 without such pairs.
+        edited: share of the object-removed pairs from whose caption a phrase was deleted; 0 without such pairs.
 
     Raises:
         DataError: fewer pairs than a batch needs.
@@ -97,7 +97,7 @@ class Examples:
         self._rows = (np.sort(chosen), np.sort(made))
         self.batch = min(batch, len(self))
         if self.batch < SMALLEST:
-            raise DataError(f"At least {SMALLEST} pairs of a photo and a sentence are needed; {len(self)} came.")
+            raise DataError(f"At least {SMALLEST} pairs of an image and a caption are needed; got {len(self)}.")
         self.ratio = self.removed / len(originals) if len(originals) else 0.0
         self.share = self.removed / len(self)
         self.edited = float(removed.edited[made].mean()) if removed is not None and len(made) else 0.0
@@ -114,19 +114,19 @@ class Examples:
     def told(self) -> str:
         """How many pairs there are of each kind, for the log and beside the maps."""
         if not self.removed:
-            return f"{self.originals:,} original pairs of a photo and a sentence, no object-removed ones."
+            return f"{self.originals:,} original pairs of an image and a caption, no object-removed ones."
         own, asked = self._recipe, self._recipe.ratio
-        parts = [f"{self.originals:,} original and {self.removed:,} object-removed pairs of a photo and a sentence"]
+        parts = [f"{self.originals:,} original and {self.removed:,} object-removed pairs of an image and a caption"]
         parts.append(f"|D′| / |D| is {self.ratio:.3g}")
         if asked is not None and round(asked * len(self._pools[0])) > self.removed:
             parts[-1] += f" ({asked:g} was asked for, and there are no more)"
         parts.append(f"{self.share:.1%} of what is trained on")
         if own.text == "phrases":
-            parts.append(f"a phrase was deleted from {self.edited:.0%} of the sentences of D′")
+            parts.append(f"a phrase was deleted from {self.edited:.0%} of the captions of D′")
         return "; ".join(parts) + "."
 
     def at(self, step: int) -> tuple[Tensor, Tensor, np.ndarray]:
-        """The batch of a step: photos uint8 ``[B, 3, S, S]``, tokens int64 ``[B, L]`` and pairs, numbered through D and
+        """The batch of a step: images uint8 ``[B, 3, S, S]``, tokens int64 ``[B, L]`` and pairs, numbered through D and
         then D'."""
         epoch, place = divmod(step, self.epoch)
         pairs = self._order(epoch)[place * self.batch : (place + 1) * self.batch]
@@ -151,7 +151,7 @@ class Examples:
 
 
 def _spread(pool: Pool | None, rows: np.ndarray, *key: int) -> np.ndarray:
-    """The pairs ``rows`` in random order, those of a photo far apart: one in every c-th part if it has c of them."""
+    """The pairs ``rows`` in random order, those of an image far apart: one in every c-th part if it has c of them."""
     if pool is None or not len(rows):
         return rows
     draws = np.random.default_rng([number % 2**32 for number in key])

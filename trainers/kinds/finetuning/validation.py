@@ -1,4 +1,4 @@
-"""Is this a fine-tuning that can be started?"""
+"""Checks the settings of a fine-tuning before it starts."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ def _check_captioners(config: FinetuningConfig) -> None:
         reason = captioner.missing(chosen.captioner) if chosen.removed and chosen.text == "captioner" else None
         if reason is not None:
             raise ParameterError(
-                f"No captioner can be had for the recipe {title(chosen)}: {reason} Another BLIP captioner can be named "
-                "in `captioner`, as a folder or a Hub id."
+                f"No captioner is available for the recipe {title(chosen)}: {reason} Another BLIP captioner can be "
+                "named in `captioner`, as a folder or a Hub id."
             )
 
 

@@ -1,4 +1,4 @@
-"""What a run could be told before it starts: it may go on, but a loss would not be what its paper says."""
+"""Advice before a run starts: settings under which a loss would differ from its paper."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ def advice(config: RunConfig, classes_per_batch: int | None = None) -> tuple[str
     from trainers.losses import LOSSES
 
     classes = config.classes_per_batch if classes_per_batch is None else classes_per_batch
-    found = []
+    sentences = []
     for choice in config.losses:
         loss = LOSSES.get(choice.name)  # a run of another version may have a loss that this one lacks
         if loss is not None and loss.advice is not None:
             parameters = make(loss.parameters, dict(choice.parameters), loss.title)
-            found.append(loss.advice(parameters, config.images_per_class, classes))
-    return tuple(dict.fromkeys(filter(None, found)))
+            sentences.append(loss.advice(parameters, config.images_per_class, classes))
+    return tuple(dict.fromkeys(filter(None, sentences)))

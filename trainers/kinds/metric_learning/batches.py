@@ -19,7 +19,7 @@ class Batch:
 
     Attributes:
         views: one float tensor ``[B, C, H, W]`` in 0..1 per view (features ``[B, F]`` when the encoder is frozen).
-        labels: int64 ``[B, L]``, finest first, on the CPU: what a loss plans from them needs no device.
+        labels: int64 ``[B, L]``, finest first, on the CPU, where losses plan from them.
         rows: int64 ``[B]``, rows of the training set, on the CPU.
         step: which batch of the run it is, from 0.
     """
@@ -81,7 +81,7 @@ class Batches:
 
 
 def _fits(source: Tensor, device: torch.device) -> bool:
-    """Whether the whole set may live on the device: at most half of the GPU's free memory."""
+    """Whether all images fit on the device: they may take at most half of the GPU's free memory."""
     if device.type != "cuda":
         return False
     free, _ = torch.cuda.mem_get_info(device)

@@ -35,7 +35,7 @@ class MetricLearningConfig(RunConfig):
         help="How the classes that share a batch are drawn.",
     )
     classes_per_batch: int = parameter(
-        32, low=2, high=2048, slider=(2, 128), help="More classes give each image more to be told from."
+        32, low=2, high=2048, slider=(2, 128), help="More classes give each image more negatives."
     )
     images_per_class: int = parameter(
         4, low=2, high=256, slider=(2, 32), help="Ranking losses need several images of each class."
@@ -45,7 +45,7 @@ class MetricLearningConfig(RunConfig):
         low=0,
         high=262_144,
         title="Cross-batch memory",
-        help="Embeddings of earlier batches to compare with too; 0 leaves it to the loss, mostly none.",
+        help="Embeddings of earlier batches to compare with; 0: the loss's own size, for most losses none.",
     )
     memory_after: int = parameter(
         300,

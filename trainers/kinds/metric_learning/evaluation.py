@@ -1,4 +1,4 @@
-"""Looks at the arms from outside: embeds the probe and scores it, and now and then the training classes beside it."""
+"""Evaluates arms during training: embeds and scores the probe and, less often, some training images."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from trainers.training.looking import Seen
 
 TRAIN_PROBE = 800  # enough for a train R@1 good to about two points
 TRAIN_KEY = "train_R_at_1"
-CPU_BATCH = 128  # images embedded at a time: more fall out of the caches, a sixth slower with the small net
-DEVICE_BATCH = 512  # on a GPU, which wants more
+CPU_BATCH = 128  # images embedded at a time; more exceed the caches and take a sixth longer with the small net
+DEVICE_BATCH = 512  # on a GPU, which is faster with larger batches
 
 
 class Observer:
-    """Holds the fixed images that are looked at.
+    """Holds the fixed images that arms are evaluated on.
 
     Args:
         train, test: uint8 images ``[N, C, H, W]``, or frozen features ``[N, F]``.
@@ -57,14 +57,14 @@ class Observer:
         self._device = device
 
     def look(self, encoder: Encoder, *, training: bool = True) -> Callable[[], Seen]:
-        """Begin a look: the embeddings are queued on the device; what comes back scores their copies on the host.
+        """Begin an evaluation: the embeddings are queued on the device; the returned function scores their host copies.
 
         Args:
-            training: with the R@1 of training images, which it takes half as much work again to embed.
+            training: also measure R@1 on training images, whose embedding adds half as much work.
         """
-        eyes = folded(encoder)
-        probe = [HostCopy(part) for part in _embedded(eyes, self._probe, self._device)]
-        train = [HostCopy(part) for part in _embedded(eyes, self._train, self._device)] if training else None
+        twin = folded(encoder)
+        probe = [HostCopy(part) for part in _embedded(twin, self._probe, self._device)]
+        train = [HostCopy(part) for part in _embedded(twin, self._train, self._device)] if training else None
         return lambda: self._scored(_joined(probe), None if train is None else _joined(train))
 
     def look_at_training(self, encoder: Encoder) -> dict[str, float]:
@@ -87,7 +87,7 @@ class Observer:
         Every image is a query against all others. Besides the images it takes the embeddings and a few hundred MB.
 
         Args:
-            progress: told how far it is; it may raise to give up.
+            progress: called with the progress; it may raise to give up.
         """
         labels, count = self._test_labels, len(self._test)
         names = ["R_at_1", "AP_at_R", "HAP", "NDCG", "ASI", *_per_level(labels)]
@@ -96,20 +96,20 @@ class Observer:
             progress(f"{doing} the whole test set: {done:,} of {count:,}", done / count)
 
         embeddings = embed(encoder, self._test, self._device, lambda done: tell("embedding", done))
-        found = evaluate(embeddings, labels, metrics=names, progress=lambda done: tell("scoring", done))
-        values = _means(found, [*names, LEFT_OUT]) | {counts.IMAGES: float(count)}
+        result = evaluate(embeddings, labels, metrics=names, progress=lambda done: tell("scoring", done))
+        values = _means(result, [*names, LEFT_OUT]) | {counts.IMAGES: float(count)}
         if self._test_before_cap > count:
             values[counts.BEFORE_CAP] = float(self._test_before_cap)
         return {f"test/{name}": value for name, value in values.items()}
 
     def floor(self) -> dict[str, float]:
         """Known before any training: ``floor_R_at_1``, the R@1 of raw pixels (or frozen features) on the probe,
-        :data:`LEFT_OUT`, the probe's images that are no query at the finest level, and how many images are looked at.
+        :data:`LEFT_OUT`, the probe's images that are no query at the finest level, and how many images are evaluated.
         """
         flat = F.normalize(self._probe.cpu().float().flatten(1), dim=1)
-        found = evaluate(flat, self._probe_labels, metrics=["R_at_1"])
+        result = evaluate(flat, self._probe_labels, metrics=["R_at_1"])
         sizes = {counts.PROBE: float(len(self._probe)), counts.TRAIN: float(len(self._train))}
-        return {"floor_R_at_1": float(found["R_at_1"]), LEFT_OUT: float(found[LEFT_OUT])} | sizes  # type: ignore[arg-type]
+        return {"floor_R_at_1": float(result["R_at_1"]), LEFT_OUT: float(result[LEFT_OUT])} | sizes  # type: ignore[arg-type]
 
 
 def left_out(count: float, what: str) -> str:
@@ -131,12 +131,12 @@ def embed(
         images: uint8 ``[N, C, H, W]``, or frozen features ``[N, F]``.
         progress: told how many are done; it may raise to give up.
     """
-    found, done = [], 0
+    parts, done = [], 0
     for part in arriving(_embedded(folded(encoder), images, device)):
-        found.append(part)
+        parts.append(part)
         done += len(part)
         progress(done)
-    return torch.cat(found)
+    return torch.cat(parts)
 
 
 @torch.inference_mode()

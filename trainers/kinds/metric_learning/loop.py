@@ -29,7 +29,7 @@ from trainers.training.loop import Loop
 from trainers.training.memory_estimate import Shape, check_fits
 from trainers.training.thumbnails import COLUMNS, sheets, tile_size
 
-TRAIN_SECONDS = 10.0  # of training between two measurements of train R@1, which moves slowly and costs half a look
+TRAIN_SECONDS = 10.0  # of training between two train R@1, which changes slowly and costs half an evaluation
 
 
 class MetricLearningLoop(Loop):
@@ -46,13 +46,13 @@ class MetricLearningLoop(Loop):
         training = self._train_due()
         if training:
             self._train_seen = (self.step, self.seconds)
-        looked_at = self.arms if self.step else self.arms[:1]  # equal weights at first: one look serves all
-        begun = [self._observer.look(arm.encoder, training=training) for arm in looked_at]
-        copies = len(self.arms) // len(looked_at)
+        evaluated = self.arms if self.step else self.arms[:1]  # equal weights at first: one evaluation serves all
+        begun = [self._observer.look(arm.encoder, training=training) for arm in evaluated]
+        copies = len(self.arms) // len(evaluated)
         return lambda: [finish() for finish in begun] * copies
 
     def _train_due(self) -> bool:
-        """Whether this look takes in training images too: seldom, where looks come by time."""
+        """Whether this evaluation includes training images: rarely, where evaluations are timed by the clock."""
         return bool(self.config.snapshot_steps) or self.seconds - self._train_seen[1] >= TRAIN_SECONDS
 
     def _last_numbers(self, tell: Progress) -> None:
@@ -61,9 +61,9 @@ class MetricLearningLoop(Loop):
                 self._scalars.now(arm.index, self.step, self.seconds, self._observer.look_at_training(arm.encoder))
         for number, arm in enumerate(self.arms, start=1):
             which = f", {arm.title} ({number} of {len(self.arms)})" if len(self.arms) > 1 else ""
-            found = self._observer.whole_test(arm.encoder, lambda text, done, which=which: tell(text + which, done))
-            self._scalars.now(arm.index, self.step, self.seconds, found)
-        self.folder.log(left_out(found[f"test/{LEFT_OUT}"], "of the test set"))
+            values = self._observer.whole_test(arm.encoder, lambda text, done, which=which: tell(text + which, done))
+            self._scalars.now(arm.index, self.step, self.seconds, values)
+        self.folder.log(left_out(values[f"test/{LEFT_OUT}"], "of the test set"))
 
     # ----------------------------------------------------------------- set-up
 
