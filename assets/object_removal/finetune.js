@@ -44,7 +44,7 @@ export class Finetune {
     const head = el("header", { class: "rs-sectionhead" }, el("h2", { text: "Fine-tune on object-removed images" }));
     const body = [head, el("p", { class: "rs-note", text: WHAT }), first, this.presetAbout, this.cards, this.more, budget, rest, this.said, this.problem.node, this.follow.node];
     this.node = el("section", { class: "rs-panel rs-stack", "aria-label": "Fine-tune on object-removed images" }, ...body);
-    window.addEventListener("rankscope:finetuning", (event) => this.replied(event.detail ?? {}));
+    window.addEventListener("rankscope:started", (event) => this.replied(event.detail ?? {}));
   }
 
   load(start) {

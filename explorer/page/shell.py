@@ -5,7 +5,6 @@ from __future__ import annotations
 import gradio as gr
 
 from explorer.object_removal.api import add_object_api
-from explorer.object_removal.finetune import Finetuning
 from explorer.object_removal.service import Objects
 from explorer.page.blocks import Page
 from explorer.page.sidebar import opened, sidebar
@@ -30,13 +29,12 @@ _NARROW = """() => {
 
 def page(settings: Settings, runs: Runs, objects: Objects) -> Page:
     """Build the page."""
-    finetuning = Finetuning(runs, objects.datasets, objects.models)
     with Page(title="Rankscope", fill_width=True, analytics_enabled=False, delete_cache=(3600, 3600)) as blocks:
         sidebar(blocks, runs, TABS.values())
         with gr.Tabs(elem_id="rs-tabs"):
             for descriptor in TABS.values():
                 with gr.Tab(descriptor.title, id=descriptor.name) as tab:
-                    descriptor.build(TabContext(page=blocks, settings=settings, runs=runs, finetuning=finetuning))
+                    descriptor.build(TabContext(page=blocks, settings=settings, runs=runs, objects=objects))
                 tab.select(fn=None, js=opened(descriptor))
         add_api(runs)
         add_object_api(objects)

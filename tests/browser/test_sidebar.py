@@ -187,7 +187,9 @@ def test_what_is_wrong_stands_under_the_button(page: Page):
     minutes.fill("-3")
     minutes.press("Tab")
     page.locator("#rs-train").click()
-    expect(page.locator("#rs-note [role=alert]")).to_contain_text("minutes needs a number above 0 to 10080; got -3")
+    expect(page.locator("#rs-note [role=alert]")).to_contain_text(
+        "minutes needs a number above 0 and at most 10080; got -3"
+    )
 
 
 def test_batches_that_do_not_suit_a_loss_are_said_under_the_button(page: Page):

@@ -7,19 +7,19 @@ from dataclasses import dataclass
 
 import gradio as gr
 
-from explorer.object_removal.finetune import Finetuning
+from explorer.object_removal.service import Objects
 from explorer.server.runs import Runs
 from explorer.settings import Settings
 
 
 @dataclass(frozen=True, kw_only=True)
 class TabContext:
-    """What a tab may use: the page it is built in, the settings, the runs, and the starter of fine-tuning runs."""
+    """What a tab may use: the page it is built in, the settings, the runs, and object removal."""
 
     page: gr.Blocks
     settings: Settings
     runs: Runs
-    finetuning: Finetuning
+    objects: Objects
 
 
 @dataclass(frozen=True, kw_only=True)

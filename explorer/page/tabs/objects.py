@@ -11,6 +11,7 @@ import json
 
 import gradio as gr
 
+from explorer.object_removal.finetune import Finetuning
 from explorer.page.tabs.base import TabContext, TabDescriptor
 from explorer.server.visitors import caller
 
@@ -27,7 +28,7 @@ import(`${root}/gradio_api/rankscope/assets/object_removal/object_removal.js`).t
 );
 """
 _REPLY = """(said) => {
-  window.dispatchEvent(new CustomEvent("rankscope:finetuning", { detail: JSON.parse(said || "{}") }));
+  window.dispatchEvent(new CustomEvent("rankscope:started", { detail: JSON.parse(said || "{}") }));
   window.dispatchEvent(new CustomEvent("rankscope:changed"));
   return [];
 }"""
@@ -44,8 +45,10 @@ def build(context: TabContext) -> None:
         public=context.settings.public,
     )
 
+    starter = Finetuning(context.runs, context.objects.datasets, context.objects.models)
+
     def act(event: gr.EventData, request: gr.Request) -> str:
-        return json.dumps(context.finetuning.perform(event._data, caller(request)))
+        return json.dumps(starter.perform(event._data, caller(request)))
 
     host.act(act, None, said, api_visibility="private", show_progress="hidden").then(
         fn=None, inputs=[said], outputs=None, js=_REPLY

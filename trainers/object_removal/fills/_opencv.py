@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import dataclass
 from importlib.util import find_spec
 
@@ -20,7 +19,11 @@ class RadiusParameters:
 
 def missing(_parameters: object) -> str | None:
     """Why OpenCV cannot be used, or None."""
-    if "cv2" not in sys.modules and find_spec("cv2") is None:  # one that is being imported has no spec for a moment
+    try:
+        absent = find_spec("cv2") is None
+    except ValueError:  # another thread is importing it
+        absent = False
+    if absent:
         return "This fill needs OpenCV: pip install opencv-python-headless"
     return None
 
