@@ -11,7 +11,7 @@ from explorer.server.plain import typed
 from explorer.server.runs import Runs, status_json
 from explorer.server.visitors import caller
 from trainers.config import RunConfig
-from trainers.errors import ParameterError
+from trainers.errors import ParameterError, RunError
 from trainers.kinds import KINDS
 from trainers.kinds.base import Kind
 from trainers.parameters import describe, specs
@@ -28,13 +28,15 @@ def add_api(runs: Runs) -> None:
         token: str = "",
         request: gr.Request | None = None,
     ) -> str:
-        """Queue a run of any kind and return its id at once.
+        """Queue a run of any kind and return its id at once. A public page refuses it.
 
         Args:
             kind: a name that list_kinds returns.
             settings: those that differ from their defaults, as list_kinds and a run's config.json spell them.
-            token: any secret word; on a public page it is needed to stop the run.
+            token: any secret word.
         """
+        if runs.public:
+            raise RunError("On a public page runs are started in the page, or by start_run.")
         return runs.start(configured(kind, settings or {}), token, caller(request))
 
     def list_kinds() -> list[dict[str, Any]]:

@@ -66,6 +66,11 @@ class Runs:
         self._shares = Shares(settings.limits, scheduler.is_busy)
         self._starting = threading.Lock()
 
+    @property
+    def public(self) -> bool:
+        """Whether strangers start them."""
+        return self._settings.public
+
     def start(self, config: RunConfig, token: str, caller: Caller = NOBODY) -> str:
         """Queue a checked configuration for the visitor who holds ``token``; returns the run's id at once."""
         with self._starting:  # counted and added in one step: two starts at once cannot both be the last one allowed

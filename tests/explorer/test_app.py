@@ -85,6 +85,19 @@ def test_the_settings_reach_the_run(client: Client, explorer: Explorer):
     client.predict(run_id, api_name="/stop_run")
 
 
+def test_a_run_of_any_kind_is_started_by_its_settings(client: Client, explorer: Explorer):
+    kinds = {kind["name"]: kind for kind in client.predict(api_name="/list_kinds")}
+    assert {"steps", "recipes"} <= {setting["name"] for setting in kinds["finetuning"]["settings"]}
+    settings = {"losses": [{"name": "supcon"}], "data": {"source": "drawn", "max_images": 200}, "seed": 3}
+    run_id = client.predict("metric_learning", settings, api_name="/start_kind")
+    config = explorer.library.get(run_id).config
+    assert (config.seed, config.losses[0].name, config.data.max_images) == (3, "supcon", 200)
+    client.predict(run_id, api_name="/stop_run")
+    for wrong, words in (({"losses": ["supcon"]}, "needs its fields by name"), ({"device": "cpu"}, "no setting")):
+        with pytest.raises(Exception, match=words):
+            client.predict("metric_learning", wrong, api_name="/start_kind")
+
+
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [

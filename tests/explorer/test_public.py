@@ -69,6 +69,11 @@ def test_the_numbers_of_a_public_run_are_bounded(public: Served, training: dict,
     assert sentence in error(public.start(training={"minutes": 1} | training))
 
 
+def test_settings_that_the_page_does_not_offer_are_no_strangers_business(public: Served) -> None:
+    assert "started in the page" in error(public.run("start_kind", "metric_learning", {"minutes": 1}, "mine"))
+    assert public.run("list_kinds").status_code == 200
+
+
 def test_their_product_is_held_against_the_memory(public: Served) -> None:
     large = {"minutes": 1, "classes_per_batch": 64, "images_per_class": 16, "dim": 512, "memory": 65_536}
     losses = ["xbm_contrastive", "supcon", "smooth_ap", "sup_ap"]
