@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from trainers.cli.flags import given_text
 from trainers.errors import ParameterError
 from trainers.kinds import KINDS, read_config
 from trainers.metrics.names import describe_any
@@ -55,6 +56,17 @@ def test_no_shared_file_names_a_kind(name: str) -> None:
     files = [path for root in SHARED for path in (ROOT / root).rglob("*") if path.suffix in (".py", ".js", ".css")]
     named = [str(path.relative_to(ROOT)) for path in files if mark.search(path.read_text())]
     assert not [path for path in named if not path.startswith(allowed)]
+
+
+def test_a_setting_written_as_text_is_read_or_refused() -> None:
+    written = {spec.name: spec for spec in specs(KINDS["metric_learning"].config)}
+    loss, other = given_text(written["losses"], " supcon:temperature=0.2  smooth_ap ")
+    assert (loss.name, dict(loss.parameters), other.name) == ("supcon", {"temperature": 0.2}, "smooth_ap")
+    assert given_text(written["data"], " my images ").source == "my images"
+    assert given_text(written["sampler"], "m_per_class") == "m_per_class"
+    for name in ("losses", "encoder", "sampler", "data"):
+        with pytest.raises(ParameterError, match="needs a value; got nothing"):
+            given_text(written[name], "  ")
 
 
 def command(*words: str, **options: object) -> subprocess.CompletedProcess[str]:

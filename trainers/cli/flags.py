@@ -98,11 +98,12 @@ def given_text(spec: Spec, text: str) -> Any:
     Raises:
         ParameterError: it cannot be read.
     """
-    plain = _PLAIN.get(spec.item or spec.type)
+    if not text.strip():
+        raise ParameterError(f"{spec.label} needs a value; got nothing.")
     if _is_nested(spec):
         first = specs(spec.type)[0]
         return spec.type(**{first.name: text.strip()})
-    parts = [plain(part) if plain else _read(spec, part) for part in text.split()]
+    parts = [_read(spec, part) for part in text.split()]
     return tuple(parts) if spec.type is tuple else parts[0]
 
 

@@ -10,6 +10,7 @@ import gradio as gr
 from gradio.components import Component
 
 from explorer.page.controls import control, raw, read
+from explorer.page.inspection import paragraph
 from explorer.server.runs import Runs
 from trainers.cli.flags import SPELLING, given_text, shown
 from trainers.config import RunConfig
@@ -82,7 +83,7 @@ def form_of(kind: Kind) -> Callable[[FormContext], KindForm]:
     listed = [spec for spec in specs(kind.config) if spec.name in {*kind.main, *kind.more} or not _is_shared(spec)]
 
     def build(_context: FormContext) -> KindForm:
-        gr.HTML(f'<p class="rs-sentence">{kind.sentence}</p>', apply_default_css=False)
+        gr.HTML(paragraph(kind.sentence), apply_default_css=False)
         first = {spec.name: raw(spec, spec.default) if _is_plain(spec) else shown(spec.default) for spec in listed}
         fields = {spec.name: _field(spec, first[spec.name]) for spec in listed}
         return KindForm(fields=fields, config=config, defaults=first, restored=lambda _kept: dict(first))
