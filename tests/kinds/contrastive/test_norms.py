@@ -1,0 +1,106 @@
+"""Split batch normalisation against explicit groups; shuffling on one device and across processes."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+from torch import nn
+
+from trainers.encoders import ENCODERS
+from trainers.kinds.contrastive.norms import NORMS, SplitBatchNorm, normalised
+from trainers.kinds.contrastive.shuffling import shuffled
+
+ROOT = Path(__file__).parents[3]
+
+
+@pytest.mark.parametrize("count", [16, 12, 13, 5])
+@pytest.mark.parametrize("shape", [(), (3, 3)])
+def test_each_group_is_normalised_by_itself(count: int, shape: tuple[int, ...]) -> None:
+    torch.manual_seed(count)
+    plain = (nn.BatchNorm2d if shape else nn.BatchNorm1d)(6).double()
+    nn.init.normal_(plain.weight)
+    nn.init.normal_(plain.bias)
+    split = SplitBatchNorm(plain, 4).double()
+    images = torch.randn(count, 6, *shape, dtype=torch.float64)
+    groups = min(4, count // 2)
+    expected, means, variances = torch.empty_like(images), [], []
+    for part in range(groups):
+        own = (nn.BatchNorm2d if shape else nn.BatchNorm1d)(6).double()
+        own.load_state_dict(plain.state_dict())
+        expected[part::groups] = own(images[part::groups])
+        means.append(own.running_mean)
+        variances.append(own.running_var)
+    assert torch.allclose(split(images), expected, atol=1e-12)
+    assert torch.allclose(split.running_mean, torch.stack(means).mean(0))
+    assert torch.allclose(split.running_var, torch.stack(variances).mean(0))
+    assert int(split.num_batches_tracked) == 1
+    split.eval(), plain.eval()
+    plain.running_mean.copy_(split.running_mean), plain.running_var.copy_(split.running_var)
+    assert torch.equal(split(images), plain(images))
+
+
+@pytest.mark.parametrize("norm", NORMS)
+@pytest.mark.parametrize("name", ["conv4", "small_conv"])
+def test_encoders_with_every_norm(norm: str, name: str) -> None:
+    encoder = normalised(ENCODERS[name].build(channels=3, side=32, dim=8, parameters={}), norm, 2)
+    plain = [layer for layer in encoder.modules() if type(layer) in (nn.BatchNorm1d, nn.BatchNorm2d)]
+    assert bool(plain) == (norm == "batch")
+    images = torch.rand(6, 3, 32, 32)
+    together = encoder(images)
+    assert together.shape == (6, 8) and torch.isfinite(together).all()
+    if norm in ("group", "layer"):
+        assert torch.allclose(together[:1], encoder(images[:1]), atol=1e-5)  # no image sees another
+
+
+def test_shuffling_restores_the_order_and_mixes_the_groups() -> None:
+    net = SplitBatchNorm(nn.BatchNorm1d(3, affine=False), 4)
+    images = torch.randn(16, 3)
+    torch.manual_seed(0)
+    assert torch.equal(shuffled(nn.Identity(), images), images)
+    assert not torch.allclose(shuffled(net, images), net(images), atol=1e-3)
+
+
+SCRIPT = """
+import sys, torch
+import torch.distributed as dist
+from trainers.kinds.contrastive.shuffling import shuffled
+rank = int(sys.argv[1])
+dist.init_process_group("gloo", init_method=f"file://{sys.argv[2]}", rank=rank, world_size=2)
+torch.manual_seed(rank)
+images = torch.arange(8.0)[:, None] + 8 * rank
+seen = []
+def encode(part):
+    seen.append(part.clone())
+    return 2 * part
+assert torch.equal(shuffled(encode, images), 2 * images)
+others = ((seen[0] // 8).long() != rank).sum()
+torch.save(seen[0], f"{sys.argv[2]}.{rank}")
+assert 0 < others < 8, others
+dist.barrier()
+dist.destroy_process_group()
+"""
+
+
+def test_shuffling_across_processes(tmp_path: Path) -> None:
+    meeting = tmp_path / "meeting"
+    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
+    processes = [
+        subprocess.Popen(
+            [sys.executable, "-c", SCRIPT, str(rank), str(meeting)],
+            cwd=ROOT,
+            env=environment,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        for rank in range(2)
+    ]
+    for process in processes:
+        _, words = process.communicate(timeout=120)
+        assert process.returncode == 0, words
+    both = torch.cat([torch.load(f"{meeting}.{rank}", weights_only=True) for rank in range(2)])
+    assert sorted(both.flatten().tolist()) == list(range(16))

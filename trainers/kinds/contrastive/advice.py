@@ -1,0 +1,45 @@
+"""Advice before a run starts: settings under which a method cannot do what its paper describes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from trainers.kinds.contrastive.config import ContrastiveConfig
+
+
+def advice(config: ContrastiveConfig, images: int | None = None) -> list[str]:
+    """Sentences, each once.
+
+    Args:
+        config: checked.
+        images: training images of an epoch, where they are known.
+    """
+    return list(dict.fromkeys(_sentences(config, images)))
+
+
+def _sentences(config: ContrastiveConfig, images: int | None) -> Iterator[str]:
+    from trainers.kinds.contrastive.methods import METHODS
+
+    for choice in config.methods:
+        descriptor = METHODS.get(choice.name)
+        if descriptor is None:
+            continue
+        settings = descriptor.checked(choice.parameters)
+        queue, momentum = getattr(settings, "queue", None), getattr(settings, "momentum", None)
+        if queue is not None and getattr(settings, "sharing", "separate") == "separate" and momentum == 0:
+            yield (
+                f"{descriptor.title} with momentum 0 copies the encoder in every step: keys of different steps do not "
+                "compare, and the paper's training fails with it."
+            )
+        if getattr(settings, "shuffle", False) and config.norm == "batch":
+            yield (
+                "Shuffling keys changes nothing with batch normalisation over the whole batch; normalisation 'split' "
+                "imitates several devices."
+            )
+        if queue and images is not None and config.steps and config.steps * config.batch < queue:
+            yield (
+                f"{descriptor.title} has a queue of {queue:,} keys, and {config.steps:,} steps of {config.batch} images "
+                "do not fill it: most of its keys will stay random."
+            )
+        if settings is not None and getattr(settings, "temperature", 1.0) < 0.03:
+            yield f"{descriptor.title}: at a temperature below 0.03 a few hard pairs decide, and training is unstable."

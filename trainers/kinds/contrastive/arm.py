@@ -1,0 +1,115 @@
+"""One arm of contrastive training: a method and a linear classifier."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from trainers.kinds.contrastive.batches import Batch
+from trainers.kinds.contrastive.methods import Method, Views
+from trainers.kinds.contrastive.networks import first_output, started_again
+from trainers.training.arm import Arm
+from trainers.training.stage import Stage
+
+CLASSIFIER = "classifier"
+"""Name of the classifier among an arm's networks."""
+
+
+class MethodArm(Arm):
+    """Trains a method; then, in a stage that trains the classifier alone, that on the frozen encoder.
+
+    Args:
+        index, title: of the arm.
+        method: on its own networks.
+        classifier: from features to classes; None: the images have no classes.
+        seed: of the classifier's first weights in its own stage.
+        device: where all of it lives.
+    """
+
+    def __init__(
+        self, index: int, title: str, method: Method, classifier: nn.Linear | None, seed: int, device: torch.device
+    ) -> None:
+        self.method = method.to(device=device, memory_format=torch.channels_last)
+        self.classifier = None if classifier is None else classifier.to(device)
+        self._seed = seed
+        networks: dict[str, nn.Module] = {"method": self.method}
+        if self.classifier is not None:
+            networks[CLASSIFIER] = self.classifier
+        super().__init__(index, title, networks, device)
+
+    @property
+    def encoder(self) -> nn.Module:
+        """From images to features."""
+        return self.method.encoder
+
+    def begin(self, stage: Stage) -> None:
+        """Train what ``stage`` trains; the classifier's own stage begins with new weights, the same for every arm."""
+        self._alone = _alone(stage)
+        if self._alone and self.classifier is not None:
+            started_again(self.classifier, self._seed)
+        super().begin(stage)
+
+    def groups(self, networks: Mapping[str, nn.Module], stage: Stage) -> list[dict[str, Any]]:
+        """All weights that the method trains by gradient, at one rate."""
+        left_out = CLASSIFIER if self.method.classifier == "after" and not _alone(stage) else None
+        weights = [
+            weight
+            for name, net in networks.items()
+            if name != left_out
+            for weight in net.parameters()
+            if weight.requires_grad
+        ]
+        return [{"params": weights, "lr": stage.learning_rate, "weight_decay": stage.weight_decay}]
+
+    def step(self, batch: Batch, factor: float) -> dict[str, Tensor | float]:
+        """One optimizer step.
+
+        Returns:
+            besides ``loss`` the method's own numbers, and ``classifier_accuracy`` on the batch where one is trained.
+        """
+        terms, numbers, images = self._classified(batch) if self._alone else self._compared(batch)
+        loss = torch.stack(list(terms.values())).sum()
+        self.descend(loss, factor, batch.step, batch.rows)
+        named = {f"term/{name}": term.detach() for name, term in terms.items()} if len(terms) > 1 else {}
+        return {"loss": loss.detach(), "examples": float(images), **named, **numbers}
+
+    def _compared(self, batch: Batch) -> tuple[dict[str, Tensor], dict[str, Tensor], int]:
+        self.method.train()
+        views = self._views(batch, self.method.views)
+        with self._autocast(), first_output(self.encoder) as features:
+            outcome = self.method(views)
+        terms, numbers = dict(outcome.terms), dict(outcome.numbers)
+        if self.method.classifier != "after" and self.classifier is not None and batch.labels is not None:
+            own = features[0][: len(batch.rows)]
+            logits = self.classifier((own if self.method.classifier == "through" else own.detach()).float())
+            terms["classifier"] = self.method.criterion(logits, batch.labels)
+            numbers["batch_accuracy"] = _accuracy(logits, batch.labels)
+        return terms, numbers, len(batch.rows) * self.method.views
+
+    def _classified(self, batch: Batch) -> tuple[dict[str, Tensor], dict[str, Tensor], int]:
+        assert self.classifier is not None and batch.labels is not None
+        self.method.eval()
+        images = self._views(batch, 1).images[0]
+        with torch.no_grad(), self._autocast():
+            features = self.encoder(images)
+        logits = self.classifier(features.float())
+        terms = {"classifier": nn.functional.cross_entropy(logits, batch.labels)}
+        return terms, {"batch_accuracy": _accuracy(logits, batch.labels)}, len(images)
+
+    def _views(self, batch: Batch, count: int) -> Views:
+        images = tuple(batch.view(number).contiguous(memory_format=torch.channels_last) for number in range(count))
+        return Views(images=images, labels=batch.labels, rows=batch.rows)
+
+    def _autocast(self) -> torch.autocast:
+        return torch.autocast("cuda", torch.bfloat16, enabled=self._device.type == "cuda")
+
+
+def _alone(stage: Stage) -> bool:
+    return stage.networks is not None and set(stage.networks) == {CLASSIFIER}
+
+
+def _accuracy(logits: Tensor, labels: Tensor) -> Tensor:
+    return (logits.detach().argmax(1) == labels).float().mean()

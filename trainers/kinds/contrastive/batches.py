@@ -1,0 +1,81 @@
+"""Batches of contrastive training as a pure function of the step."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from trainers.training.host import send
+
+
+@dataclass(frozen=True, kw_only=True)
+class Batch:
+    """One step's input.
+
+    Attributes:
+        view: makes the view of a number of the batch's images, float ``[N, C, H, W]`` in 0..1; each is made once.
+        labels: int64 ``[N]`` on the device, classes from 0; None: the images have none.
+        rows: int64 ``[N]``, rows of the training set, on the CPU.
+        step: which batch of the run it is, from 0.
+    """
+
+    view: Callable[[int], Tensor]
+    labels: Tensor | None
+    rows: Tensor
+    step: int
+
+
+class Batches:
+    """Draws batch ``step``: every image once per epoch, in another order each time; what does not fill one is left out.
+
+    Args:
+        images: uint8 ``[M, C, H, W]``, resident or memory-mapped.
+        labels: int64 ``[M]``, classes from 0; None: they have none.
+        size: N, images of a batch, at most M.
+        view: makes a view, see :meth:`trainers.kinds.contrastive.pretexts.base.PretextDescriptor.bind`.
+        seed: of order and views.
+        device: where the views are made.
+    """
+
+    def __init__(
+        self,
+        images: Tensor,
+        labels: Tensor | None,
+        *,
+        size: int,
+        view: Callable[..., Tensor],
+        seed: int,
+        device: torch.device,
+    ) -> None:
+        self._images, self._labels, self._view = images, labels, view
+        self._size, self._seed, self._device = size, seed, device
+        self._order = (-1, torch.empty(0, dtype=torch.int64))
+
+    @property
+    def epoch(self) -> int:
+        """Steps of an epoch."""
+        return len(self._images) // self._size
+
+    def batch(self, step: int) -> Batch:
+        """The batch of one step."""
+        epoch, place = divmod(step, self.epoch)
+        rows = self._ordered(epoch)[place * self._size : (place + 1) * self._size]
+        picked = send(self._images[rows], self._device)
+        made: dict[int, Tensor] = {}
+
+        def view(number: int) -> Tensor:
+            if number not in made:
+                made[number] = self._view(picked, seed=self._seed, step=step, view=number)
+            return made[number]
+
+        labels = None if self._labels is None else send(self._labels[rows], self._device)
+        return Batch(view=view, labels=labels, rows=rows, step=step)
+
+    def _ordered(self, epoch: int) -> Tensor:
+        if self._order[0] != epoch:
+            draws = torch.Generator().manual_seed(self._seed * 1_000_003 + epoch)
+            self._order = epoch, torch.randperm(len(self._images), generator=draws)
+        return self._order[1]

@@ -1,0 +1,86 @@
+"""The settings of contrastive training."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from trainers.config import DataChoice, RunConfig
+from trainers.kinds.contrastive.norms import NORMS
+from trainers.parameters import Choice, default_of, parameter
+
+
+@dataclass(frozen=True, kw_only=True)
+class ContrastiveConfig(RunConfig):
+    """One dataset, one encoder, one to four methods trained in lockstep on the same views; then linear classifiers.
+
+    Sizes are ours, for small machines; the methods' own defaults are the papers'.
+    """
+
+    kind: ClassVar[str] = "contrastive"
+
+    data: DataChoice = parameter(factory=lambda: DataChoice(held_out="images"), help="Which images.")
+    methods: tuple[Choice, ...] = parameter(
+        (Choice(name="moco_v2", parameters={"queue": 1024, "momentum": 0.99}), Choice(name="simclr")),
+        registry="trainers.kinds.contrastive.methods:METHODS",
+        title="Method",
+        flag="method",
+        help="One to four, e.g. moco_v2:queue=4096,momentum=0.99 simclr.",
+    )
+    encoder: Choice = parameter(
+        Choice(name="conv4"), registry="trainers.encoders:ENCODERS", help="`python -m trainers encoders` lists them."
+    )
+    features: int = parameter(
+        256, low=2, high=4096, log=True, title="Features", help="Numbers that the encoder puts out; the maps show them."
+    )
+    dim: int = parameter(
+        128, low=2, high=4096, log=True, title="Projection", help="Numbers after the projection head, which is dropped."
+    )
+    batch: int = parameter(256, low=2, high=8192, log=True, slider=(16, 1024), help="Images of a step.")
+    pretext: Choice = parameter(
+        Choice(name="instance_discrimination"),
+        registry="trainers.kinds.contrastive.pretexts:PRETEXTS",
+        help="What makes views that belong together.",
+    )
+    norm: str = parameter(
+        "split",
+        choices=NORMS,
+        title="Normalisation",
+        help="batch; split: statistics of groups of the batch, as on several devices; group or layer: of each image.",
+    )
+    splits: int = parameter(8, low=2, high=256, title="Groups of split normalisation", help="Devices that it imitates.")
+    head_steps: int = parameter(
+        200,
+        low=0,
+        high=1_000_000,
+        title="Steps of the second stage",
+        help="They train a linear classifier on the frozen encoder, if there are classes; 0: no second stage.",
+    )
+    head_learning_rate: float = parameter(
+        0.1, low=1e-6, high=100.0, log=True, title="Learning rate of the second stage", help="Of the classifier."
+    )
+    transfer: str | None = parameter(
+        None, help="Another dataset, on whose images a linear classifier is trained at the end."
+    )
+    corruptions: bool = parameter(
+        False, help="Measure the classifier on test images with noise, blur, weather and digital faults at the end."
+    )
+    probe_size: int = parameter(
+        1500,
+        low=20,
+        high=50_000,
+        slider=(100, 20_000),
+        log=True,
+        title="Images on the maps",
+        help="Test images shown on the maps.",
+    )
+
+    augmentation: Choice = default_of(RunConfig, "augmentation", Choice(name="moco_v2"))
+    optimiser: str = default_of(RunConfig, "optimiser", "sgd")
+    learning_rate: float = default_of(RunConfig, "learning_rate", 0.06)
+    weight_decay: float = default_of(RunConfig, "weight_decay", 5e-4)
+
+    @property
+    def arms(self) -> int:
+        """How many models train in lockstep: one per method."""
+        return len(self.methods)

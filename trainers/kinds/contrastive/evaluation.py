@@ -1,0 +1,220 @@
+"""Evaluates encoders during contrastive training, and at its end."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from trainers.data.base import Progress
+from trainers.data.probe import choose_probe
+from trainers.kinds.contrastive.arm import MethodArm
+from trainers.metrics import counts, evaluate
+from trainers.metrics.catalogue.counts import LEFT_OUT
+from trainers.metrics.representation import (
+    alignment,
+    class_collapse,
+    effective_rank,
+    knn_accuracy,
+    linear_probe,
+    uniformity,
+)
+from trainers.training.deferred import HostCopy
+from trainers.training.embedding import embed, embedded
+from trainers.training.folding import folded
+from trainers.training.host import send
+from trainers.training.looking import Seen
+
+BANK = 2000  # training images that vote and train the probe while training goes on
+PAIRS = 256  # probe images whose two views are compared
+KEYS = 256  # of the dictionary, compared with what the encoder says now
+AGES = 8  # groups of keys by age
+PROBE_STEPS = 200
+LAST_PROBE_STEPS = 1000
+
+
+@dataclass(frozen=True, kw_only=True)
+class Images:
+    """What encoders are evaluated on.
+
+    Attributes:
+        train, test: uint8 ``[N, C, H, W]``.
+        train_labels, test_labels: int64 ``[N, L]``, finest first, numbered alike; None: the images have no classes.
+        probe: int64 ``[P]``, rows of the test set on the maps.
+        before_cap: test images before the cap on images.
+    """
+
+    train: Tensor
+    test: Tensor
+    train_labels: Tensor | None
+    test_labels: Tensor | None
+    probe: Tensor
+    before_cap: int = 0
+
+    @property
+    def labelled(self) -> bool:
+        """Whether images have classes."""
+        return self.train_labels is not None
+
+
+class Evaluation:
+    """Holds the fixed images that every arm is evaluated on.
+
+    Args:
+        images: all of them.
+        view: makes an augmented view of a number of uint8 images, for the alignment of pairs.
+        classes: int64 ``[C]``, label of each column of the classifiers.
+        device: where encoders live.
+    """
+
+    def __init__(
+        self, images: Images, *, view: Callable[[Tensor, int], Tensor], classes: Tensor | None, device: torch.device
+    ) -> None:
+        self._images, self._classes, self._device = images, classes, device
+        self._probe = send(images.test[images.probe], device)
+        self._labels = None if images.test_labels is None else images.test_labels[images.probe]
+        if images.train_labels is None:
+            rows = torch.linspace(0, len(images.train) - 1, min(BANK, len(images.train))).long()
+        else:
+            rows = choose_probe(images.train_labels, BANK, seed=0)
+        self._bank = send(images.train[rows], device)
+        self._bank_labels = None if images.train_labels is None else images.train_labels[rows]
+        self._pairs = tuple(view(self._probe[:PAIRS], number) for number in (0, 1))
+
+    # ---------------------------------------------------------- while it trains
+
+    def begin(self, arm: MethodArm, *, classifier: bool, probing: bool) -> Callable[[], Seen]:
+        """Begin an evaluation: the encoder's work is queued on the device; the returned function scores copies of it.
+
+        Args:
+            classifier: the arm's classifier has been trained, and is scored.
+            probing: also train a linear probe.
+        """
+        twin = folded(arm.encoder)
+        sources = {"probe": self._probe, "first": self._pairs[0], "second": self._pairs[1]}
+        if self._bank_labels is not None:
+            sources["bank"] = self._bank
+        copies = {
+            name: [HostCopy(part) for part in embedded(twin, images, self._device, unit=False)]
+            for name, images in sources.items()
+        }
+        head = _on_host(arm.classifier) if classifier and arm.classifier is not None else None
+        known = self._dictionary(arm)
+
+        def finish() -> Seen:
+            raw = {name: torch.cat([part.get() for part in parts]) for name, parts in copies.items()}
+            return Seen(
+                embeddings=functional.normalize(raw["probe"], dim=1), numbers=self._scored(raw, head, probing) | known
+            )
+
+        return finish
+
+    def _scored(self, raw: Mapping[str, Tensor], head: nn.Linear | None, probing: bool) -> dict[str, float]:
+        numbers = {
+            "alignment": alignment(raw["first"], raw["second"]),
+            "uniformity": uniformity(raw["probe"]),
+            "effective_rank": effective_rank(raw["probe"]).effective_rank,
+        }
+        if self._labels is None or self._bank_labels is None:
+            return numbers
+        numbers |= _retrieval(functional.normalize(raw["probe"], dim=1), self._labels)
+        numbers |= knn_accuracy(raw["bank"], self._bank_labels, raw["probe"], self._labels)
+        numbers["class_collapse"] = class_collapse(raw["probe"], self._labels)
+        if head is not None:
+            numbers["classifier_accuracy"] = self._classified(head, raw["probe"], self._labels)
+        if probing:
+            result = linear_probe(raw["bank"], self._bank_labels, raw["probe"], self._labels, steps=PROBE_STEPS)
+            numbers |= {"probe_accuracy": result.accuracy, "probe_rate": result.rate}
+        return {key: value for key, value in numbers.items() if math.isfinite(value)}
+
+    def _classified(self, head: nn.Linear, features: Tensor, labels: Tensor) -> float:
+        assert self._classes is not None
+        with torch.inference_mode():
+            return float((self._classes[head(features).argmax(1)] == labels[:, 0]).float().mean())
+
+    def _dictionary(self, arm: MethodArm) -> dict[str, float]:
+        """How much of the dictionary is filled, and how similar its keys are to those that their images have now."""
+        dictionary = arm.method.dictionary
+        if dictionary is None:
+            return {}
+        numbers = {"queue_filled": dictionary.filled}
+        keys, rows, _ages = dictionary.sample(KEYS)
+        if not len(keys):
+            return numbers
+        training = arm.method.training
+        arm.method.eval()
+        images = send(self._images.train[rows.cpu()], self._device).float().div_(255)
+        now = functional.normalize(dictionary.encode_keys(images).float(), dim=1)
+        arm.method.train(training)
+        similar = (now * keys.float()).sum(1)
+        numbers["dictionary_agreement"] = float(similar.mean())
+        groups = enumerate(similar.chunk(AGES))
+        return numbers | {f"queue_similarity/{group + 1} of {AGES}": float(part.mean()) for group, part in groups}
+
+    # ------------------------------------------------------------------ at first
+
+    def floor(self) -> dict[str, float]:
+        """Known before any training: how many images are evaluated and, with classes, the scores of raw pixels."""
+        sizes = {counts.PROBE: float(len(self._probe))}
+        if self._labels is None or self._bank_labels is None:
+            return sizes
+        pixels, bank = (part.cpu().float().flatten(1) for part in (self._probe, self._bank))
+        result = evaluate(functional.normalize(pixels, dim=1), self._labels, metrics=["R_at_1"])
+        knn = knn_accuracy(bank, self._bank_labels, pixels, self._labels)["knn_accuracy"]
+        known = {"floor_R_at_1": result["R_at_1"], "floor_knn_accuracy": knn, LEFT_OUT: result[LEFT_OUT]}
+        return sizes | {counts.TRAIN: float(len(self._bank))} | {key: float(value) for key, value in known.items()}  # type: ignore[arg-type]
+
+    # ----------------------------------------------------------------- at the end
+
+    def whole_test(self, arm: MethodArm, classifier: bool, tell: Progress) -> dict[str, float]:
+        """Numbers over the whole test set, keyed ``test/<metric>``.
+
+        The bank and the linear probe then have all training images, and the probe more steps.
+        """
+        images = self._images
+        count = len(images.test)
+        test = embed(arm.encoder, images.test, self._device, _told(tell, "embedding the test set", count), unit=False)
+        values = {
+            "uniformity": uniformity(test[:: max(1, count // 5000)]),
+            "effective_rank": effective_rank(test).effective_rank,
+            counts.IMAGES: float(count),
+        }
+        if images.before_cap > count:
+            values[counts.BEFORE_CAP] = float(images.before_cap)
+        if images.train_labels is not None and images.test_labels is not None:
+            total = len(images.train)
+            train = embed(
+                arm.encoder, images.train, self._device, _told(tell, "embedding the training set", total), unit=False
+            )
+            values |= _retrieval(functional.normalize(test, dim=1), images.test_labels, left_out=True)
+            voted = _told(tell, "classifying by neighbours", count)
+            values |= knn_accuracy(train, images.train_labels, test, images.test_labels, progress=voted)
+            stepped = _told(tell, "training a linear probe", LAST_PROBE_STEPS)
+            result = linear_probe(
+                train, images.train_labels, test, images.test_labels, steps=LAST_PROBE_STEPS, progress=stepped
+            )
+            values |= {"probe_accuracy": result.accuracy, "probe_rate": result.rate}
+            values["class_collapse"] = class_collapse(test, images.test_labels)
+            if classifier and arm.classifier is not None:
+                values["classifier_accuracy"] = self._classified(_on_host(arm.classifier), test, images.test_labels)
+        return {f"test/{key}": value for key, value in values.items() if math.isfinite(value)}
+
+
+def _retrieval(embeddings: Tensor, labels: Tensor, *, left_out: bool = False) -> dict[str, float]:
+    names = ["R_at_1", "AP_at_R", "HAP", "NDCG", "ASI"]
+    result = evaluate(embeddings, labels, metrics=names)
+    return {name: float(result[name]) for name in [*names, *([LEFT_OUT] if left_out else [])]}  # type: ignore[arg-type]
+
+
+def _on_host(head: nn.Linear) -> nn.Linear:
+    copied = nn.Linear(head.in_features, head.out_features)
+    copied.load_state_dict({name: value.detach().cpu().clone() for name, value in head.state_dict().items()})
+    return copied
+
+
+def _told(tell: Progress, doing: str, total: int) -> Callable[[int], None]:
+    return lambda done: tell(f"{doing}: {done:,} of {total:,}", done / total)

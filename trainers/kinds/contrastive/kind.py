@@ -1,0 +1,140 @@
+"""Contrastive training: MoCo, SimCLR, SupCon and their baselines."""
+
+from __future__ import annotations
+
+import argparse
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from trainers.config import MAX_ARMS, RunConfig
+from trainers.errors import ParameterError
+from trainers.kinds.base import ArmView, Kind, Preset, numbered
+from trainers.kinds.contrastive.config import ContrastiveConfig
+
+if TYPE_CHECKING:
+    from trainers.metrics.measures import Measures
+    from trainers.training.loop import Loop
+    from trainers.training.memory_estimate import Footprint, Shape
+
+
+class Contrastive(Kind):
+    """See the module."""
+
+    name = "contrastive"
+    title = "Contrastive pretraining"
+    verb = "pretrain"
+    sentence = "Train encoders by comparing views of images, with or without labels; then classify with them."
+    order = 3
+    config: ClassVar[type[RunConfig]] = ContrastiveConfig
+    more = (
+        "steps",
+        "batch",
+        "augmentation",
+        "norm",
+        "splits",
+        "optimiser",
+        "learning_rate",
+        "weight_decay",
+        "schedule",
+        "clip_norm",
+        "features",
+        "dim",
+        "head_steps",
+        "head_learning_rate",
+        "seed",
+        "probe_size",
+    )
+
+    def loop(self) -> type[Loop]:
+        """The loop over methods."""
+        from trainers.kinds.contrastive.loop import ContrastiveLoop
+
+        return ContrastiveLoop
+
+    @property
+    def measures(self) -> Measures:
+        """See :mod:`trainers.kinds.contrastive.measures`."""
+        from trainers.kinds.contrastive.measures import MEASURES
+
+        return MEASURES
+
+    def check(self, config: ContrastiveConfig) -> None:
+        """Check the number of methods, and that the images may be opened here."""
+        from trainers.training.validation import check_source
+
+        if not 1 <= len(config.methods) <= MAX_ARMS:
+            raise ParameterError(f"A run compares one to {MAX_ARMS} methods; got {len(config.methods)}.")
+        for source in filter(None, (config.data.source, config.transfer)):
+            check_source(source)
+
+    def memory(self, config: ContrastiveConfig, shape: Shape | None = None) -> Footprint:
+        """Encoders, activations, dictionaries and logits."""
+        from trainers.kinds.contrastive.memory import footprint
+
+        return footprint(config, shape)
+
+    def sizes(self, config: ContrastiveConfig) -> Mapping[str, int]:
+        """Batch, features, dictionary and probe."""
+        from trainers.kinds.contrastive.memory import dictionary_of
+
+        largest = max(map(dictionary_of, config.methods), default=0)
+        return {"batch": config.batch, "dim": config.features, "memory": largest, "probe": config.probe_size}
+
+    def advice(self, config: ContrastiveConfig) -> list[str]:
+        """Settings under which a method cannot do what its paper describes."""
+        from trainers.kinds.contrastive.advice import advice
+
+        return advice(config)
+
+    def presets(self) -> Sequence[Preset]:
+        """The papers' comparisons, at sizes of ours."""
+        from trainers.kinds.contrastive.presets import PRESETS
+
+        return PRESETS
+
+    def add_flags(self, parser: argparse.ArgumentParser) -> None:
+        """None beyond those of the settings."""
+
+    def arms(self, config: ContrastiveConfig) -> list[ArmView]:
+        """One per method; the same method twice is told apart by its parameters, or by number."""
+        labels = [_label(choice.name) for choice in config.methods]
+        often = Counter(labels)
+        titles = [
+            f"{label} ({_parameters(choice.parameters)})" if often[label] > 1 and choice.parameters else label
+            for label, choice in zip(labels, config.methods, strict=True)
+        ]
+        return [
+            ArmView(title=title, name=choice.name, label=label, parameters=dict(choice.parameters))
+            for title, label, choice in zip(numbered(titles), labels, config.methods, strict=True)
+        ]
+
+    def source(self, config: ContrastiveConfig) -> str:
+        """A dataset of the catalogue, a folder or a Hub id."""
+        return config.data.source
+
+    def data_title(self, config: ContrastiveConfig) -> str:
+        """The catalogue's title, or the last part of a path or id."""
+        from trainers.data import SOURCES
+
+        source = config.data.source
+        return SOURCES[source].title if source in SOURCES else super().data_title(config)
+
+    def details(self, config: ContrastiveConfig) -> list[str]:
+        """Encoder, augmentation and batch."""
+        from trainers.encoders import ENCODERS
+
+        name = config.encoder.name
+        encoder = ENCODERS[name].title if name in ENCODERS else name
+        return [encoder, f"{config.augmentation.name} views", f"{config.batch} images a step"]
+
+
+def _label(name: str) -> str:
+    """The method's title; the bare name of one that this program does not know."""
+    from trainers.kinds.contrastive.methods import METHODS
+
+    return METHODS[name].title if name in METHODS else name
+
+
+def _parameters(parameters: Mapping[str, Any]) -> str:
+    return ", ".join(f"{name} {value}" for name, value in sorted(parameters.items()))

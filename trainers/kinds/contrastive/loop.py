@@ -1,0 +1,206 @@
+"""Contrastive training: one to four methods in lockstep on the same views, then a linear classifier for each."""
+
+from __future__ import annotations
+
+import copy
+import math
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor, nn
+
+from trainers.data import load_data
+from trainers.data.base import LoadedData, Progress
+from trainers.data.probe import choose_probe
+from trainers.encoders import ENCODERS, Encoder
+from trainers.errors import UserError
+from trainers.kinds.contrastive.advice import advice
+from trainers.kinds.contrastive.arm import CLASSIFIER, MethodArm
+from trainers.kinds.contrastive.batches import Batch, Batches
+from trainers.kinds.contrastive.config import ContrastiveConfig
+from trainers.kinds.contrastive.evaluation import Evaluation, Images
+from trainers.kinds.contrastive.methods import METHODS, MethodDescriptor, Parts
+from trainers.kinds.contrastive.networks import Projected, projector
+from trainers.kinds.contrastive.norms import normalised
+from trainers.kinds.contrastive.pretexts import PRETEXTS
+from trainers.metrics import counts
+from trainers.runs.records import Probe
+from trainers.training.augmentations import AUGMENTATIONS
+from trainers.training.looking import Finish
+from trainers.training.loop import Loop
+from trainers.training.memory_estimate import Shape, check_fits
+from trainers.training.stage import Stage
+from trainers.training.thumbnails import COLUMNS, sheets, tile_size
+
+PROBE_SECONDS = 20.0  # of training between two linear probes, each of which takes a second or two
+FIXED_VIEWS = 2**20  # step number of the views that alignment is measured on, which no run's batches reach
+
+
+class ContrastiveLoop(Loop):
+    """Trains a method per arm; see :class:`trainers.training.loop.Loop`."""
+
+    arms: list[MethodArm]
+    config: ContrastiveConfig
+    _probed = (-1, -math.inf)  # step and seconds of the last linear probe
+
+    def _stages(self) -> Sequence[Stage]:
+        first = Stage.of(self.config, title="contrastive training")
+        if not self._classes or not self.config.head_steps:
+            return (first,)
+        head = Stage.of(
+            self.config,
+            title="linear classifier on the frozen encoder",
+            networks=(CLASSIFIER,),
+            steps=self.config.head_steps,
+            minutes=None,
+            epochs=None,
+            learning_rate=self.config.head_learning_rate,
+            optimiser="sgd",
+            weight_decay=0.0,
+        )
+        return first, head
+
+    def _batch(self) -> Batch:
+        return self._batches.batch(self.step)
+
+    def _look(self) -> Finish:
+        probing = bool(self.config.snapshot_steps) or self.seconds - self._probed[1] >= PROBE_SECONDS
+        if probing:
+            self._probed = (self.step, self.seconds)
+        begun = [
+            self._evaluation.begin(arm, classifier=self._has_classifier(arm), probing=probing) for arm in self.arms
+        ]
+        return lambda: [finish() for finish in begun]
+
+    def _has_classifier(self, arm: MethodArm) -> bool:
+        """Whether the arm's classifier has been trained by now."""
+        return self._stage.index > 0 or (arm.method.classifier != "after" and self.step > 0)
+
+    def _last_numbers(self, tell: Progress) -> None:
+        for number, arm in enumerate(self.arms, start=1):
+            which = f", {arm.title} ({number} of {len(self.arms)})" if len(self.arms) > 1 else ""
+            values = self._evaluation.whole_test(
+                arm, self._has_classifier(arm), lambda text, done, which=which: tell(text + which, done)
+            )
+            self._scalars.now(arm.index, self.step, self.seconds, values)
+
+    # ----------------------------------------------------------------- set-up
+
+    def _build(self, tell: Progress) -> None:
+        config = self.config
+        data = load_data(config.data, tell)
+        for note in data.notes:
+            self.folder.log(f"data: {note}")
+        size = self._batch_size(len(data.train))
+        classes, labels = _classes(data)
+        self._classes = 0 if classes is None else len(classes)
+        _, channels, side, _ = data.train.images.shape
+        shape = Shape(
+            images=len(data.train) + len(data.test), channels=channels, side=side, classes=self._classes
+        )
+        check_fits(config, shape)
+        self.arms = self._make_arms(channels, side, len(data.train))
+        augment = AUGMENTATIONS[config.augmentation.name].build(dict(config.augmentation.parameters), channels)
+        view = PRETEXTS[config.pretext.name].bind(dict(config.pretext.parameters), augment)
+        self._batches = Batches(
+            data.train.images, labels, size=size, view=view, seed=config.seed, device=self._device
+        )
+        self._epoch = self._batches.epoch
+        for sentence in advice(config, self._epoch * size):
+            self.folder.log(f"note: {sentence}")
+        images = Images(
+            train=data.train.images,
+            test=data.test.images,
+            train_labels=None if labels is None else data.train.labels,
+            test_labels=None if labels is None else data.test.labels,
+            probe=choose_probe(data.test.labels, config.probe_size, seed=0),
+            before_cap=data.test.before_cap,
+        )
+
+        def fixed(part: Tensor, number: int) -> Tensor:
+            return view(part, seed=0, step=FIXED_VIEWS, view=number)
+
+        self._evaluation = Evaluation(images, view=fixed, classes=classes, device=self._device)
+        self._write_probe(data, images.probe)
+
+    def _batch_size(self, images: int) -> int:
+        if images < 2:
+            raise UserError(f"Contrastive training compares images with each other; it needs two or more, got {images}.")
+        if images < self.config.batch:
+            self.folder.log(f"batch: {images} images, all there are; {self.config.batch} were asked for")
+        return min(images, self.config.batch)
+
+    def _make_arms(self, channels: int, side: int, images: int) -> list[MethodArm]:
+        config = self.config
+        torch.manual_seed(config.seed)
+        encoder = ENCODERS[config.encoder.name].build(
+            channels=channels, side=side, dim=config.features, parameters=config.encoder.parameters
+        )
+        if encoder.frozen:
+            raise UserError(
+                f"{ENCODERS[config.encoder.name].title} looks at features that never change, and contrastive training "
+                "needs new views in every step. Choose an encoder that is trained whole, such as conv4 or timm."
+            )
+        encoder = normalised(encoder, config.norm, config.splits)
+        titles = [arm.title for arm in self._kind_arms()]
+        return [
+            MethodArm(
+                index,
+                titles[index],
+                self._method(METHODS[choice.name], dict(choice.parameters), copy.deepcopy(encoder), images),
+                self._classifier(),
+                config.seed + 2,
+                self._device,
+            )
+            for index, choice in enumerate(config.methods)
+        ]
+
+    def _method(
+        self, descriptor: MethodDescriptor, parameters: dict[str, object], encoder: Encoder, images: int
+    ) -> nn.Module:
+        if descriptor.labels and not self._classes:
+            raise UserError(
+                f"{descriptor.title} needs the class of every image, and these images have none. Choose MoCo or "
+                "SimCLR, or name the columns of the labels."
+            )
+        torch.manual_seed(self.config.seed + 1)  # equal projection heads and queues where arms have them
+        net = Projected(encoder, projector(self.config.features, self.config.dim, mlp=descriptor.mlp))
+        parts = Parts(net=net, dim=self.config.dim, images=images, classes=self._classes)
+        return descriptor.module(descriptor.checked(parameters), parts)
+
+    def _classifier(self) -> nn.Linear | None:
+        torch.manual_seed(self.config.seed + 2)
+        return nn.Linear(self.config.features, self._classes) if self._classes else None
+
+    def _kind_arms(self):
+        from trainers.kinds import kind_of
+
+        return kind_of(self.config).arms(self.config)
+
+    def _write_probe(self, data: LoadedData, rows: Tensor) -> None:
+        there = self.folder.probe() is not None
+        if there and self._is_written(counts.PROBE):
+            return
+        self._scalars.write_at_start(len(self.arms), self._evaluation.floor())
+        if there:
+            return
+        self.folder.log(f"probe: {len(rows)} test images")
+        images = data.test.images[rows]
+        probe = Probe(
+            labels=data.test.labels[rows].numpy(),
+            rows=rows.numpy(),
+            hierarchy=data.hierarchy,
+            data_title=data.title,
+            notes=data.notes,
+            tile=tile_size(images.shape[-1]),
+            columns=COLUMNS,
+        )
+        self.folder.write_probe(probe, sheets(images))
+
+
+def _classes(data: LoadedData) -> tuple[Tensor | None, Tensor | None]:
+    """The finest labels of the training images int64 ``[C]``, ascending, and each image's place among them ``[M]``."""
+    if not data.labelled:
+        return None, None
+    classes, places = torch.unique(data.train.labels[:, 0], return_inverse=True)
+    return classes, places

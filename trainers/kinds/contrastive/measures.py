@@ -1,0 +1,46 @@
+"""The numbers that contrastive training shows."""
+
+from __future__ import annotations
+
+from trainers.kinds.metric_learning.measures import LEFT_OUT_WORDS
+from trainers.metrics.measures import Measures, Panel
+
+MEASURES = Measures(
+    numbers=("knn_accuracy", "probe_accuracy", "R_at_1", "effective_rank"),
+    part=(
+        "on {probe_images} test images; neighbours and linear probe from {train_images} training images",
+        "on {probe_images} test images",
+    ),
+    whole=("knn_accuracy", "probe_accuracy", "classifier_accuracy", "R_at_1"),
+    whole_test=(
+        "test set, {images} of its {images_before_cap} images under the cap",
+        "whole test set, {images} images",
+        "whole test set",
+    ),
+    headline=("knn_accuracy", "probe_accuracy"),
+    panels=(
+        Panel(key="knn_accuracy"),
+        Panel(key="probe_accuracy"),
+        Panel(key="loss"),
+        Panel(key="uniformity"),
+    ),
+    later=(
+        "contrast_accuracy",
+        "classifier_accuracy",
+        "batch_accuracy",
+        "alignment",
+        "effective_rank",
+        "class_collapse",
+        "queue_filled",
+        "dictionary_agreement",
+        "queue_similarity/*",
+        "positives_share",
+        "R_at_1",
+        "HAP",
+        "images_per_s",
+        "clipped_share",
+        "term/*",
+    ),
+    legend="",
+    remarks={"queries_without_positive": LEFT_OUT_WORDS},
+)

@@ -1,0 +1,131 @@
+"""A method of contrastive training: what it compares, and its descriptor."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from torch import Tensor, nn
+
+from trainers.kinds.contrastive.networks import Projected
+from trainers.registry import Descriptor
+
+
+@dataclass(frozen=True, kw_only=True)
+class Views:
+    """What a method gets of a batch.
+
+    Attributes:
+        images: float ``[N, C, H, W]`` in 0..1, one tensor per view; as many as the method asks for.
+        labels: int64 ``[N]``, classes from 0; None: the images have none.
+        rows: int64 ``[N]``, rows of the training set.
+    """
+
+    images: tuple[Tensor, ...]
+    labels: Tensor | None
+    rows: Tensor
+
+
+@dataclass(frozen=True, kw_only=True)
+class Outcome:
+    """What a method makes of a batch.
+
+    Attributes:
+        terms: parts of the loss by name, scalars with gradient; empty for a method that trains a classifier alone.
+        numbers: further scalars by the keys of measures, detached.
+    """
+
+    terms: Mapping[str, Tensor]
+    numbers: Mapping[str, Tensor] = field(default_factory=dict)
+
+
+class Dictionary(Protocol):
+    """Keys of earlier batches."""
+
+    @property
+    def filled(self) -> float:
+        """Share of the keys that are of images, not random, 0 to 1."""
+
+    def sample(self, count: int) -> tuple[Tensor, Tensor, Tensor]:
+        """At most ``count`` keys of images, evenly over their ages: unit keys ``[n, D]``, training rows int64 ``[n]``
+        and ages in batches int64 ``[n]``, youngest first.
+        """
+
+    def encode_keys(self, images: Tensor) -> Tensor:
+        """Raw keys ``[N, D]`` of images as they would enter now."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Parts:
+    """What a method is built from.
+
+    Attributes:
+        net: encoder and projection head.
+        dim: numbers that the head puts out.
+        images: training images.
+        classes: classes of the training images; 0: they have none.
+    """
+
+    net: Projected
+    dim: int
+    images: int
+    classes: int
+
+
+class Method(nn.Module):
+    """A system in training: an encoder, and whatever its loss needs beside it, all of it in a checkpoint.
+
+    Attributes:
+        settings: checked parameters.
+        net: encoder and projection head, both trained.
+        views: how many augmented views of each image it takes.
+        classifier: how the linear classifier is trained with it: ``after`` (in the second stage alone), ``beside``
+            (at the same time, without gradient into the encoder) or ``through`` (its gradient trains the encoder).
+    """
+
+    views = 2
+    classifier = "after"
+
+    def __init__(self, settings: Any, parts: Parts) -> None:
+        super().__init__()
+        self.settings = settings
+        self.net = parts.net
+
+    @property
+    def encoder(self) -> nn.Module:
+        """From images to features, without the head: what remains after training."""
+        return self.net.backbone
+
+    def forward(self, views: Views) -> Outcome:
+        """Encode and compare a batch; the first views are what the encoder is called with first."""
+        raise NotImplementedError
+
+    @property
+    def dictionary(self) -> Dictionary | None:
+        """What earlier batches left to compare with; None for a method that compares within the batch."""
+        return None
+
+    def criterion(self, logits: Tensor, labels: Tensor) -> Tensor:
+        """Loss of the linear classifier, a scalar."""
+        return nn.functional.cross_entropy(logits, labels)
+
+
+@dataclass(frozen=True, kw_only=True)
+class MethodDescriptor(Descriptor):
+    """One entry of the registry of methods.
+
+    Attributes:
+        family: heading in lists.
+        paper, url: where it comes from.
+        module: called as ``module(parameters, parts)``.
+        labels: it needs the classes of the training images.
+        mlp: the projection head has two layers, see :func:`trainers.kinds.contrastive.networks.projector`.
+    """
+
+    family: str
+    paper: str
+    url: str
+    module: Callable[[Any, Parts], Method]
+    labels: bool = False
+    mlp: bool = True

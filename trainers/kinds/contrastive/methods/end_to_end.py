@@ -1,0 +1,74 @@
+"""The end-to-end mechanism (figure 2a of He et al. 2020): keys of the same batch, with gradient."""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import dataclass
+
+import torch
+from torch.nn import functional
+
+from trainers.errors import UserError
+from trainers.kinds.contrastive.methods.base import Method, MethodDescriptor, Outcome, Parts, Views
+from trainers.kinds.contrastive.methods.moco import agreement
+from trainers.kinds.contrastive.shuffling import shuffled
+from trainers.losses.supcon import temperature
+from trainers.parameters import parameter
+
+
+@dataclass(frozen=True, kw_only=True)
+class EndToEndParameters:
+    temperature: float = temperature(0.07)
+    sharing: str = parameter(
+        "shared", choices=("shared", "separate"), help="One encoder for queries and keys, or one for each."
+    )
+    shuffle: bool = parameter(
+        True, help="Encode keys in another order, so that batch statistics do not give the key away."
+    )
+
+
+class EndToEnd(Method):
+    """Each query picks out its own key from the keys of the batch, through which gradient flows too.
+
+    The dictionary is the batch. With separate encoders the second one starts as a copy and is trained.
+    """
+
+    def __init__(self, settings: EndToEndParameters, parts: Parts) -> None:
+        super().__init__(settings, parts)
+        self.key_net = self.net if settings.sharing == "shared" else copy.deepcopy(self.net)
+
+    def forward(self, views: Views) -> Outcome:
+        """Cross-entropy towards the own key among those of the batch.
+
+        Raises:
+            UserError: a batch of one image.
+        """
+        query, key = views.images
+        if len(query) < 2:
+            raise UserError("The end-to-end mechanism compares within the batch; it needs two images or more, got 1.")
+        queries = functional.normalize(self.net(query).float(), dim=1)
+        encoded = shuffled(self.key_net, key) if self.settings.shuffle else self.key_net(key)
+        logits = queries @ functional.normalize(encoded.float(), dim=1).T / self.settings.temperature
+        loss = functional.cross_entropy(logits, torch.arange(len(logits), device=logits.device))
+        own_first = torch.cat([logits.diagonal()[:, None], _without_diagonal(logits)], 1)
+        return Outcome(terms={"contrast": loss}, numbers=agreement(own_first))
+
+
+def _without_diagonal(square: torch.Tensor) -> torch.Tensor:
+    """``[N, N]`` as ``[N, N - 1]``."""
+    count = len(square)
+    return square.detach().reshape(-1)[1:].reshape(count - 1, count + 1)[:, :-1].reshape(count, count - 1)
+
+
+DESCRIPTOR = MethodDescriptor(
+    name="end_to_end",
+    title="End-to-end",
+    family="Without labels",
+    sentence="Each view picks out the other view of its image among the batch's; the dictionary is no larger than that.",
+    paper="Momentum Contrast for Unsupervised Visual Representation Learning, He et al., CVPR 2020, figure 2a",
+    url="https://arxiv.org/abs/1911.05722",
+    parameters=EndToEndParameters,
+    module=EndToEnd,
+    mlp=False,
+    order=4,
+)

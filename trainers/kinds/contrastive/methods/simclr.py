@@ -1,0 +1,54 @@
+"""SimCLR: both views of all images of the batch, compared with each other."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+
+from trainers.errors import UserError
+from trainers.kinds.contrastive.methods.base import Method, MethodDescriptor, Outcome, Parts, Views
+from trainers.losses import LOSSES
+from trainers.losses.supcon import temperature
+
+
+@dataclass(frozen=True, kw_only=True)
+class SimCLRMethodParameters:
+    temperature: float = temperature(0.5)
+
+
+class SimCLRMethod(Method):
+    """The loss ``simclr`` on the projections of two views."""
+
+    def __init__(self, settings: SimCLRMethodParameters, parts: Parts) -> None:
+        super().__init__(settings, parts)
+        self.loss = LOSSES["simclr"].build(num_classes=0, dim=parts.dim, temperature=settings.temperature)
+
+    def forward(self, views: Views) -> Outcome:
+        """NT-Xent.
+
+        Raises:
+            UserError: a batch of one image.
+        """
+        if len(views.rows) < 2:
+            raise UserError("SimCLR compares within the batch; it needs two images or more, got 1.")
+        return Outcome(terms=self.loss.terms(projections(self, views), views.rows))
+
+
+def projections(method: Method, views: Views) -> torch.Tensor:
+    """``[N, V, D]`` raw, all views encoded as one batch."""
+    raw = method.net(torch.cat(views.images)).float()
+    return raw.reshape(len(views.images), len(views.rows), -1).transpose(0, 1)
+
+
+DESCRIPTOR = MethodDescriptor(
+    name="simclr",
+    title="SimCLR",
+    family="Without labels",
+    sentence="Each view picks out the other view of its image among all views of the batch.",
+    paper="A Simple Framework for Contrastive Learning of Visual Representations, Chen et al., ICML 2020",
+    url="https://arxiv.org/abs/2002.05709",
+    parameters=SimCLRMethodParameters,
+    module=SimCLRMethod,
+    order=3,
+)

@@ -1,0 +1,131 @@
+"""Supervised contrastive learning: within the batch, or with a queue of labelled keys."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import torch
+from torch import Tensor
+
+from trainers.errors import UserError
+from trainers.kinds.contrastive.methods.base import Method, MethodDescriptor, Outcome, Parts, Views
+from trainers.kinds.contrastive.methods.moco import MoCoParameters, agreement, build, queue_size, shuffle
+from trainers.kinds.contrastive.methods.simclr import projections
+from trainers.kinds.contrastive.moco import MoCo
+from trainers.losses import LOSSES
+from trainers.losses.supcon import Temperatures, base_temperature, positive_cross_entropy
+from trainers.parameters import default_of, parameter
+
+
+@dataclass(frozen=True, kw_only=True)
+class SupConMethodParameters(Temperatures):
+    base_temperature: float | None = base_temperature(0.07)
+    positives: str = parameter(
+        "out", choices=("out", "in"), help="Sum over positives outside the logarithm (equation 2) or inside (3)."
+    )
+    joint: bool = parameter(
+        False, help="Train the linear classifier at the same time, without gradient into the encoder."
+    )
+
+
+class SupConMethod(Method):
+    """The losses ``supcon_out`` and ``supcon_in`` on the projections of two views."""
+
+    def __init__(self, settings: SupConMethodParameters, parts: Parts) -> None:
+        super().__init__(settings, parts)
+        self.classifier = "beside" if settings.joint else "after"
+        self.loss = LOSSES[f"supcon_{settings.positives}"].build(
+            num_classes=parts.classes,
+            dim=parts.dim,
+            temperature=settings.temperature,
+            base_temperature=settings.base_temperature,
+        )
+
+    def forward(self, views: Views) -> Outcome:
+        """SupCon.
+
+        Raises:
+            UserError: a batch of one image.
+        """
+        if len(views.rows) < 2:
+            raise UserError("SupCon compares within the batch; it needs two images or more, got 1.")
+        labels = _labels(views)
+        numbers = {"positives_share": _share_with_positive(labels)}
+        return Outcome(terms=self.loss.terms(projections(self, views), labels), numbers=numbers)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SupConQueueParameters(SupConMethodParameters):
+    queue: int = queue_size(8192)
+    momentum: float = default_of(MoCoParameters, "momentum", 0.999)
+    shuffle: bool = shuffle()
+
+
+class SupConQueue(Method):
+    """SupCon whose candidates are each anchor's own key and a queue: those of its class are positives."""
+
+    def __init__(self, settings: SupConQueueParameters, parts: Parts) -> None:
+        super().__init__(settings, parts)
+        self.classifier = "beside" if settings.joint else "after"
+        self.moco = build(settings, parts)
+
+    def forward(self, views: Views) -> Outcome:
+        """SupCon against own key and queue."""
+        labels = _labels(views)
+        query, key = views.images
+        queue = self.moco.dictionary
+        same = queue.labels == labels.to(queue.labels.device)[:, None]
+        logits = self.moco(query, key, views.rows, labels)
+        positive = torch.cat([torch.ones_like(same[:, :1]), same], 1)
+        losses = positive_cross_entropy(logits, positive, inside=self.settings.positives == "in")
+        return Outcome(
+            terms={"contrast": losses.mean() * self.settings.factor},
+            numbers=agreement(logits) | {"positives_share": same.any(1).float().mean()},
+        )
+
+    @property
+    def dictionary(self) -> MoCo:
+        """The queue."""
+        return self.moco
+
+
+def _labels(views: Views) -> Tensor:
+    if views.labels is None:
+        raise UserError(
+            "SupCon needs the class of every image, and these images have none. Choose MoCo or SimCLR, or name the "
+            "label columns."
+        )
+    return views.labels
+
+
+def _share_with_positive(labels: Tensor) -> Tensor:
+    """Share of images with another image of their class in the batch."""
+    _, inverse, counts = torch.unique(labels, return_inverse=True, return_counts=True)
+    return (counts[inverse] > 1).float().mean()
+
+
+_OUT = MethodDescriptor(
+    name="supcon",
+    title="SupCon",
+    family="With labels",
+    sentence="Each view picks out all views of its class in the batch.",
+    paper="Supervised Contrastive Learning, Khosla et al., NeurIPS 2020",
+    url="https://arxiv.org/abs/2004.11362",
+    parameters=SupConMethodParameters,
+    module=SupConMethod,
+    labels=True,
+    order=11,
+)
+
+DESCRIPTORS = (
+    _OUT,
+    replace(
+        _OUT,
+        name="supcon_queue",
+        title="SupCon with a queue",
+        sentence="SupCon against a queue of labelled keys from a momentum encoder, for small batches.",
+        parameters=SupConQueueParameters,
+        module=SupConQueue,
+        order=12,
+    ),
+)

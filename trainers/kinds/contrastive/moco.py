@@ -1,0 +1,144 @@
+"""Momentum contrast (He et al. 2020): a query encoder, a key encoder that follows it slowly, and a queue of keys."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from trainers.errors import UserError
+from trainers.kinds.contrastive.queue import KeyQueue
+from trainers.kinds.contrastive.shuffling import shuffled
+
+SHARING = ("separate", "partly", "shared")
+
+
+class MoCo(nn.Module):
+    """Logits of queries against their own keys and a queue (algorithm 1).
+
+    A step, in this order: the queries; the key encoder's parameters become ``momentum`` of themselves and the rest of
+    the query encoder's, buffers such as running statistics excepted; the keys, without gradient; the logits with the
+    queue as it is; then the keys enter the queue.
+
+    Args:
+        encoder: from images to raw ``[N, dim]``; the key encoder starts as its copy.
+        dim: D, numbers in a key.
+        queue_size: K.
+        momentum: 0 to 1; 0: the key encoder is the query encoder of this step.
+        temperature: divides the logits.
+        sharing: which parameters of the key encoder are the query encoder's own: none (``separate``), those of its first
+            child (``partly``; it must have children), or all of them (``shared``). Shared ones have no momentum.
+        shuffle: encode the keys in another order, see :func:`trainers.kinds.contrastive.shuffling.shuffled`.
+
+    Attributes:
+        encoder, key_encoder: modules.
+        dictionary: the queue.
+    """
+
+    def __init__(
+        self,
+        encoder: nn.Module,
+        *,
+        dim: int = 128,
+        queue_size: int = 65_536,
+        momentum: float = 0.999,
+        temperature: float = 0.07,
+        sharing: str = "separate",
+        shuffle: bool = False,
+    ) -> None:
+        super().__init__()
+        self.encoder = encoder
+        self.key_encoder = _key_encoder(encoder, sharing)
+        self.dictionary = KeyQueue(dim, queue_size)
+        self.momentum, self.temperature, self.shuffle = momentum, temperature, shuffle
+        own = {id(weight) for weight in encoder.parameters()}
+        self._followed = [
+            (key, query)
+            for key, query in zip(self.key_encoder.parameters(), encoder.parameters(), strict=True)
+            if id(key) not in own
+        ]
+
+    @property
+    def queue(self) -> Tensor:
+        """The keys ``[D, K]``."""
+        return self.dictionary.keys
+
+    @property
+    def pointer(self) -> Tensor:
+        """int64 scalar, the column of the queue that is written next."""
+        return self.dictionary.pointer
+
+    def forward(
+        self,
+        query_images: Tensor,
+        key_images: Tensor | Sequence[Tensor],
+        rows: Tensor | None = None,
+        labels: Tensor | None = None,
+    ) -> Tensor:
+        """Take the step of the class's description.
+
+        Args:
+            query_images: ``[N, C, H, W]``, or whatever the encoder takes.
+            key_images: the same for the keys; a sequence of P of them gives every query P positives.
+            rows, labels: int64 ``[N]``, kept in the queue beside the keys.
+
+        Returns:
+            ``[N, 1 + K]`` over the temperature, the own key first, so the target is 0. With P positives
+            ``[P * N, 1 + K]``: the N queries with their first keys, then with their second, and so on.
+        """
+        queries = functional.normalize(_whole(self.encoder(query_images)), dim=1)
+        views = [key_images] if isinstance(key_images, Tensor) else list(key_images)
+        if not views:
+            raise UserError("MoCo needs the images of at least one key for each query; got none.")
+        with torch.no_grad():
+            self.follow()
+            keys = [functional.normalize(self.encode_keys(images), dim=1) for images in views]
+        others = self.dictionary.similarities(queries)
+        logits = torch.cat([torch.cat([(queries * own).sum(1, keepdim=True), others], 1) for own in keys])
+        repeated = [None if known is None else known.repeat(len(views)) for known in (rows, labels)]
+        self.dictionary.enter(torch.cat(keys), *repeated)
+        return logits.div_(self.temperature)
+
+    @property
+    def filled(self) -> float:
+        """Share of the queue that holds keys of images."""
+        return self.dictionary.filled
+
+    def sample(self, count: int) -> tuple[Tensor, Tensor, Tensor]:
+        """See :meth:`trainers.kinds.contrastive.queue.KeyQueue.sample`."""
+        return self.dictionary.sample(count)
+
+    @torch.no_grad()
+    def follow(self) -> None:
+        """Move the key encoder's parameters towards the query encoder's (equation 2)."""
+        if self._followed:
+            keys, queries = zip(*self._followed, strict=True)
+            torch._foreach_lerp_(keys, queries, 1 - self.momentum)
+
+    @torch.no_grad()
+    def encode_keys(self, images: Tensor) -> Tensor:
+        """Raw keys ``[N, dim]`` of images; in training mode their batch statistics are their own."""
+        return _whole(shuffled(self.key_encoder, images) if self.shuffle else self.key_encoder(images))
+
+
+def _key_encoder(encoder: nn.Module, sharing: str) -> nn.Module:
+    if sharing not in SHARING:
+        raise UserError(f"The sharing of the encoders is one of {', '.join(SHARING)}; got {sharing!r:.40}.")
+    if sharing == "shared":
+        return encoder
+    kept = list(encoder.children())[:1] if sharing == "partly" else []
+    memo = {id(one): one for one in kept}
+    copied = copy.deepcopy(encoder, memo)
+    own = {id(weight) for part in kept for weight in part.parameters()}
+    for weight in copied.parameters():
+        if id(weight) not in own:
+            weight.requires_grad_(False)
+    return copied
+
+
+def _whole(values: Tensor) -> Tensor:
+    """At least float32, whatever autocast made of them."""
+    return values if values.dtype == torch.float64 else values.float()

@@ -1,0 +1,49 @@
+"""An encoder with its projection head, which is thrown away after training."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import torch
+from torch import Tensor, nn
+
+
+class Projected(nn.Sequential):
+    """``backbone``, from images to features ``[N, F]``, and ``projector``, from those to raw ``[N, D]``."""
+
+    backbone: nn.Module
+    projector: nn.Module
+
+    def __init__(self, backbone: nn.Module, projector: nn.Module) -> None:
+        super().__init__(OrderedDict(backbone=backbone, projector=projector))
+
+
+def projector(features: int, dim: int, *, mlp: bool) -> nn.Module:
+    """A linear layer, or as in MoCo v2, SimCLR and SupCon two with a ReLU between them, the first F to F."""
+    last = nn.Linear(features, dim)
+    return nn.Sequential(nn.Linear(features, features), nn.ReLU(), last) if mlp else last
+
+
+@torch.no_grad()
+def started_again(layer: nn.Linear, seed: int) -> None:
+    """Draw the weights of a layer as at first, from ``seed``."""
+    torch.manual_seed(seed)
+    layer.reset_parameters()
+
+
+@contextmanager
+def first_output(net: nn.Module) -> Iterator[list[Tensor]]:
+    """A list that gets what ``net`` returns when it is called for the first time inside the block."""
+    kept: list[Tensor] = []
+
+    def keep(_net: nn.Module, _inputs: object, output: Tensor) -> None:
+        if not kept:
+            kept.append(output)
+
+    hook = net.register_forward_hook(keep)
+    try:
+        yield kept
+    finally:
+        hook.remove()

@@ -1,0 +1,96 @@
+"""Normalisation layers: batch statistics of groups of a batch, and the alternatives that look at one image alone."""
+
+from __future__ import annotations
+
+import math
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+from torch.nn.modules.batchnorm import _BatchNorm
+
+NORMS = ("batch", "split", "group", "layer")
+_MOST_GROUPS = 32  # Wu and He 2018, "Group Normalization"
+
+
+class SplitBatchNorm(_BatchNorm):
+    """Batch normalisation of ``splits`` groups, each by its own statistics, as if each lay on a device of its own.
+
+    Image n belongs to group n mod ``splits``; a batch that they do not divide makes groups whose sizes differ by one.
+    There are never more groups than half the images. The running statistics take the mean over the groups. In
+    evaluation it is plain batch normalisation, with the same weights.
+    """
+
+    def __init__(self, like: _BatchNorm, splits: int) -> None:
+        super().__init__(like.num_features, like.eps, like.momentum, like.affine, like.track_running_stats)
+        self.load_state_dict(like.state_dict())
+        self.splits = splits
+
+    def _check_input_dim(self, input: Tensor) -> None:  # noqa: A002 - the name of the base class
+        pass
+
+    def forward(self, input: Tensor) -> Tensor:  # noqa: A002 - the name of the base class
+        """Normalise ``[N, C, ...]``."""
+        splits = min(self.splits, len(input) // 2)
+        if not self.training or splits < 2:
+            return super().forward(input)
+        if len(input) % splits:
+            return self._unequal(input, splits)
+        wide = input.reshape(len(input) // splits, splits * self.num_features, *input.shape[2:])
+        mean, var = self._running(splits)
+        weight, bias = (None if part is None else part.repeat(splits) for part in (self.weight, self.bias))
+        out = functional.batch_norm(wide, mean, var, weight, bias, True, self._rate(), self.eps)
+        self._remember(mean, var)
+        return out.reshape(input.shape)
+
+    def _unequal(self, images: Tensor, splits: int) -> Tensor:
+        mean, var = self._running(splits)
+        out = torch.empty_like(images)
+        for part in range(splits):
+            stats = (None, None) if mean is None or var is None else (mean.chunk(splits)[part], var.chunk(splits)[part])
+            out[part::splits] = functional.batch_norm(
+                images[part::splits], *stats, self.weight, self.bias, True, self._rate(), self.eps
+            )
+        self._remember(mean, var)
+        return out
+
+    def _rate(self) -> float:
+        return 0.0 if self.momentum is None else self.momentum
+
+    def _running(self, splits: int) -> tuple[Tensor | None, Tensor | None]:
+        if self.running_mean is None or self.running_var is None:
+            return None, None
+        return self.running_mean.repeat(splits), self.running_var.repeat(splits)
+
+    @torch.no_grad()
+    def _remember(self, mean: Tensor | None, var: Tensor | None) -> None:
+        if mean is None or var is None or self.running_mean is None or self.running_var is None:
+            return
+        self.running_mean.copy_(mean.reshape(-1, self.num_features).mean(0))
+        self.running_var.copy_(var.reshape(-1, self.num_features).mean(0))
+        if self.num_batches_tracked is not None:
+            self.num_batches_tracked.add_(1)
+
+
+def normalised(net: nn.Module, norm: str, splits: int = 8) -> nn.Module:
+    """``net`` with every batch normalisation replaced; its other layers are the same objects.
+
+    Args:
+        norm: one of :data:`NORMS`: ``batch`` changes nothing, ``split`` is :class:`SplitBatchNorm`, ``group`` has at most
+            32 groups of channels, ``layer`` one.
+        splits: groups of ``split``.
+    """
+    if norm == "batch":
+        return net
+    if isinstance(net, _BatchNorm):
+        return _replaced(net, norm, splits)
+    for name, part in net.named_children():
+        setattr(net, name, normalised(part, norm, splits))
+    return net
+
+
+def _replaced(layer: _BatchNorm, norm: str, splits: int) -> nn.Module:
+    if norm == "split":
+        return SplitBatchNorm(layer, splits)
+    groups = math.gcd(layer.num_features, _MOST_GROUPS) if norm == "group" and layer.affine else 1
+    return nn.GroupNorm(groups, layer.num_features, eps=layer.eps, affine=layer.affine)
