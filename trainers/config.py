@@ -30,6 +30,11 @@ class DataChoice:
     )
     train_split: str | None = parameter(None, help="Detected if not given.")
     test_split: str | None = parameter(None, help="Detected if not given.")
+    held_out: str = parameter(
+        "classes",
+        choices=("classes", "images"),
+        help="What is kept for testing: classes that are not trained on, or images of the same classes.",
+    )
     max_images: int = parameter(
         20_000,
         low=1,

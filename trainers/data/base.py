@@ -34,7 +34,7 @@ class ImageSet:
 
 @dataclass(frozen=True, kw_only=True)
 class LoadedData:
-    """A dataset ready for training: train and test share no finest class.
+    """A dataset ready for training: train and test share no finest class, unless whole images are held out.
 
     Attributes:
         name: what was asked for (catalogue name, folder or Hub id).
@@ -44,6 +44,7 @@ class LoadedData:
         fingerprint: hexadecimal; equal when the images, labels and their order are equal.
         notes: plain sentences about decisions and losses, in the order they were made.
         licence: of the images, ``unknown`` if not stated.
+        labelled: False: there are no classes; every label is 0.
     """
 
     name: str
@@ -54,6 +55,7 @@ class LoadedData:
     fingerprint: str
     notes: tuple[str, ...]
     licence: str
+    labelled: bool = True
 
 
 Load = Callable[[DataChoice, "Progress | None"], LoadedData]

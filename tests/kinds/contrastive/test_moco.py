@@ -55,7 +55,7 @@ def _slow(steps: int, batch: int, size: int, momentum: float, temperature: float
             total = total + scores.logsumexp(0) - scores[0]
         query_net.zero_grad()
         (total / batch).backward()
-        losses.append(float(total) / batch)
+        losses.append(total.item() / batch)
         grads.append(torch.cat([weight.grad.flatten() for weight in query_net.parameters()]))
         for key in keys:
             columns[place] = key

@@ -41,7 +41,7 @@ def test_each_group_is_normalised_by_itself(count: int, shape: tuple[int, ...]) 
     assert int(split.num_batches_tracked) == 1
     split.eval(), plain.eval()
     plain.running_mean.copy_(split.running_mean), plain.running_var.copy_(split.running_var)
-    assert torch.equal(split(images), plain(images))
+    assert torch.allclose(split(images), plain(images), atol=1e-12)
 
 
 @pytest.mark.parametrize("norm", NORMS)

@@ -12,6 +12,7 @@ _TEST = ("test", "testing", "validation", "valid", "val", "dev", "eval", "evalua
 _WHOLE = ("full", "all", "data", "corpus", "default")
 _CLASSES_UNDER_CAP = 32
 _IMAGES_UNDER_CAP = 8
+_TESTED = 5  # of so many images of a class, one is tested on
 
 
 def pick_splits(names: Sequence[str], train: str | None, test: str | None) -> tuple[str, str | None]:
@@ -63,6 +64,26 @@ def divide(labels: np.ndarray, seed: int) -> np.ndarray:
     keys = [rng.permutation(int(rows[:, level].max()) + 1)[rows[:, level]] for level in range(rows.shape[1])]
     order = np.lexsort(keys)  # the last key, the coarsest level, sorts first
     return np.isin(labels[:, 0], rows[order[::2], 0])
+
+
+def divide_images(classes: np.ndarray, seed: int) -> np.ndarray:
+    """Divide the images of every class, four to train on for one to test on.
+
+    Args:
+        classes: int64 [N].
+
+    Returns:
+        bool [N]: True for rows that go to train. Of a class of n images, a fifth is tested on, rounded down, but one of
+        two to four; a class of one image is trained on.
+    """
+    rng = np.random.default_rng(seed)
+    train = np.ones(len(classes), dtype=bool)
+    order = rng.permutation(len(classes))
+    order = order[np.argsort(classes[order], kind="stable")]
+    _, first, counts = np.unique(classes[order], return_index=True, return_counts=True)
+    for begin, count in zip(first, counts, strict=True):
+        train[order[begin : begin + (max(1, count // _TESTED) if count > 1 else 0)]] = False
+    return train
 
 
 def cap(classes: np.ndarray, maximum: int, seed: int) -> np.ndarray:

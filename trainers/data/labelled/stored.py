@@ -50,6 +50,7 @@ def read(key: str, name: str) -> LoadedData | None:
         fingerprint=about["fingerprint"],
         notes=tuple(about["notes"]),
         licence=about["licence"],
+        labelled=about.get("labelled", True),
     )
 
 
@@ -75,6 +76,7 @@ def _about(data: LoadedData) -> dict[str, Any]:
     return {
         "title": data.title,
         "licence": data.licence,
+        "labelled": data.labelled,
         "levels": data.hierarchy.levels,
         "names": data.hierarchy.names,
         "notes": data.notes,

@@ -23,7 +23,7 @@ class SplitBatchNorm(_BatchNorm):
 
     def __init__(self, like: _BatchNorm, splits: int) -> None:
         super().__init__(like.num_features, like.eps, like.momentum, like.affine, like.track_running_stats)
-        self.load_state_dict(like.state_dict())
+        self.load_state_dict(like.state_dict(), assign=True)
         self.splits = splits
 
     def _check_input_dim(self, input: Tensor) -> None:  # noqa: A002 - the name of the base class

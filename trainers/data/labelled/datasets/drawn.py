@@ -17,6 +17,7 @@ from trainers.config import DataChoice
 from trainers.data import cache
 from trainers.data.base import ImageSet, LoadedData, Progress, SourceDescriptor, part_of, silent
 from trainers.data.labelled import stored
+from trainers.data.labelled.held_out import hold_out_images
 from trainers.data.synthetic import pottery
 from trainers.data.synthetic.engine.digest import code_digest
 from trainers.data.synthetic.engine.rng import Rng
@@ -34,7 +35,7 @@ _POTTERY = Path(pottery.__file__).parent
 
 
 def load(choice: DataChoice, progress: Progress | None = None) -> LoadedData:
-    """Draw both splits for ``choice.seed``.
+    """Draw both splits for ``choice.seed``; with images held out, both are divided again, pot by pot.
 
     Args:
         choice: ``seed``, ``image_size`` (64 if None) and ``max_images`` per split count; the columns do not.
@@ -47,6 +48,12 @@ def load(choice: DataChoice, progress: Progress | None = None) -> LoadedData:
     Raises:
         DataError: the image size is outside 16 to 256, or ``max_images`` leaves fewer than two images to a pot.
     """
+    data = _drawn(choice, progress)
+    return data if choice.held_out == "classes" else hold_out_images(data, choice.seed)
+
+
+def _drawn(choice: DataChoice, progress: Progress | None) -> LoadedData:
+    """Both splits, of different pots."""
     size = IMAGE_SIZE if choice.image_size is None else choice.image_size
     if not _SMALLEST <= size <= _LARGEST:
         raise DataError(f"The drawn world needs an image size from {_SMALLEST} to {_LARGEST}; got {size}.")

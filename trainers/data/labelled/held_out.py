@@ -1,0 +1,29 @@
+"""Divides a dataset anew, so that the test images are of the classes that are trained on."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import torch
+
+from trainers.data.base import ImageSet, LoadedData
+from trainers.data.labelled import stored
+from trainers.data.labelled.splits import divide_images
+
+
+def hold_out_images(data: LoadedData, seed: int) -> LoadedData:
+    """The images of both splits together, of every class four to train on for one to test on.
+
+    Args:
+        data: in memory.
+        seed: of the division.
+    """
+    images, labels = (torch.cat([getattr(part, name) for part in (data.train, data.test)]) for name in ("images", "labels"))
+    side = torch.from_numpy(divide_images(labels[:, 0].numpy(), seed))
+    parts = {
+        name: ImageSet(images=images[rows], labels=labels[rows], before_cap=int(rows.sum()))
+        for name, rows in (("train", side), ("test", ~side))
+    }
+    note = f"Of every class, a fifth of the images is tested on, chosen by seed {seed}."
+    fingerprint = stored.fingerprint(parts, data.hierarchy)
+    return dataclasses.replace(data, **parts, notes=(*data.notes[1:], note), fingerprint=fingerprint)
