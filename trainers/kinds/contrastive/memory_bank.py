@@ -6,6 +6,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from trainers.kinds.contrastive.networks import whole
 from trainers.kinds.contrastive.queue import NONE, spread
 
 
@@ -53,8 +54,7 @@ class MemoryBank(nn.Module):
         Returns:
             ``[N, 1 + K]`` over the temperature, the own feature first.
         """
-        raw = self.encoder(images)
-        queries = functional.normalize(raw if raw.dtype == torch.float64 else raw.float(), dim=1)
+        queries = functional.normalize(whole(self.encoder(images)), dim=1)
         rows = rows.to(self.features.device)
         drawn = torch.randint(len(self.features), (self.negatives,)).to(rows.device)
         own, others = self.features[rows], self.features[drawn]
@@ -84,4 +84,4 @@ class MemoryBank(nn.Module):
     @torch.no_grad()
     def encode_keys(self, images: Tensor) -> Tensor:
         """Raw features ``[N, D]`` of images."""
-        return self.encoder(images).float()
+        return whole(self.encoder(images))

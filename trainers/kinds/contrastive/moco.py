@@ -10,6 +10,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from trainers.errors import UserError
+from trainers.kinds.contrastive.networks import whole
 from trainers.kinds.contrastive.queue import KeyQueue
 from trainers.kinds.contrastive.shuffling import shuffled
 
@@ -89,7 +90,7 @@ class MoCo(nn.Module):
             ``[N, 1 + K]`` over the temperature, the own key first, so the target is 0. With P positives
             ``[P * N, 1 + K]``: the N queries with their first keys, then with their second, and so on.
         """
-        queries = functional.normalize(_whole(self.encoder(query_images)), dim=1)
+        queries = functional.normalize(whole(self.encoder(query_images)), dim=1)
         views = [key_images] if isinstance(key_images, Tensor) else list(key_images)
         if not views:
             raise UserError("MoCo needs the images of at least one key for each query; got none.")
@@ -121,7 +122,7 @@ class MoCo(nn.Module):
     @torch.no_grad()
     def encode_keys(self, images: Tensor) -> Tensor:
         """Raw keys ``[N, dim]`` of images; in training mode their batch statistics are their own."""
-        return _whole(shuffled(self.key_encoder, images) if self.shuffle else self.key_encoder(images))
+        return whole(shuffled(self.key_encoder, images) if self.shuffle else self.key_encoder(images))
 
 
 def _key_encoder(encoder: nn.Module, sharing: str) -> nn.Module:
@@ -137,8 +138,3 @@ def _key_encoder(encoder: nn.Module, sharing: str) -> nn.Module:
         if id(weight) not in own:
             weight.requires_grad_(False)
     return copied
-
-
-def _whole(values: Tensor) -> Tensor:
-    """At least float32, whatever autocast made of them."""
-    return values if values.dtype == torch.float64 else values.float()

@@ -47,3 +47,8 @@ def first_output(net: nn.Module) -> Iterator[list[Tensor]]:
         yield kept
     finally:
         hook.remove()
+
+
+def whole(values: Tensor) -> Tensor:
+    """At least float32, whatever autocast made of them."""
+    return values if values.dtype == torch.float64 else values.float()

@@ -11,6 +11,7 @@ from torch.nn import functional
 from trainers.errors import UserError
 from trainers.kinds.contrastive.methods.base import Method, MethodDescriptor, Outcome, Parts, Views
 from trainers.kinds.contrastive.methods.moco import agreement
+from trainers.kinds.contrastive.networks import whole
 from trainers.kinds.contrastive.shuffling import shuffled
 from trainers.losses.supcon import temperature
 from trainers.parameters import parameter
@@ -46,9 +47,9 @@ class EndToEnd(Method):
         query, key = views.images
         if len(query) < 2:
             raise UserError("The end-to-end mechanism compares within the batch; it needs two images or more, got 1.")
-        queries = functional.normalize(self.net(query).float(), dim=1)
+        queries = functional.normalize(whole(self.net(query)), dim=1)
         encoded = shuffled(self.key_net, key) if self.settings.shuffle else self.key_net(key)
-        logits = queries @ functional.normalize(encoded.float(), dim=1).T / self.settings.temperature
+        logits = queries @ functional.normalize(whole(encoded), dim=1).T / self.settings.temperature
         loss = functional.cross_entropy(logits, torch.arange(len(logits), device=logits.device))
         own_first = torch.cat([logits.diagonal()[:, None], _without_diagonal(logits)], 1)
         return Outcome(terms={"contrast": loss}, numbers=agreement(own_first))

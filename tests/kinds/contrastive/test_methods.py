@@ -1,0 +1,257 @@
+"""Every method against an independent slow version, and what all methods promise."""
+
+from __future__ import annotations
+
+import copy
+import json
+import math
+
+import pytest
+import torch
+from torch import nn
+from torch.nn import functional
+
+from tests.losses.slow_contrastive import supcon
+from tests.oracle_cases import cases, load
+from trainers.errors import UserError
+from trainers.kinds.contrastive.arm import MethodArm
+from trainers.kinds.contrastive.batches import Batch, Batches
+from trainers.kinds.contrastive.methods import METHODS, Parts, Views
+from trainers.kinds.contrastive.networks import Projected, projector
+from trainers.kinds.contrastive.pretexts import PRETEXTS
+from trainers.training.augmentations import AUGMENTATIONS
+from trainers.training.schedule import factor_of
+from trainers.training.stage import Stage
+from trainers.kinds.contrastive.config import ContrastiveConfig
+
+IMAGES, CLASSES, FEATURES, DIM = 40, 4, 6, 5
+SMALL = {"queue": 16, "negatives": 16}
+
+
+class Flat(nn.Module):
+    """Images to features by one linear layer."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.layer = nn.Linear(3 * 8 * 8, FEATURES)
+
+    def forward(self, images: torch.Tensor) -> torch.Tensor:
+        return self.layer(images.flatten(1))
+
+
+def made(name: str, **parameters: object):
+    torch.manual_seed(1)
+    descriptor = METHODS[name]
+    known = descriptor.parameters.__dataclass_fields__
+    values = {key: value for key, value in SMALL.items() if key in known} | parameters
+    net = Projected(Flat(), projector(FEATURES, DIM, mlp=descriptor.mlp))
+    return descriptor.module(
+        descriptor.checked(values), Parts(net=net, dim=DIM, images=IMAGES, classes=CLASSES)
+    )
+
+
+def views(method: nn.Module, count: int = 8, first: int = 0) -> Views:
+    draws = torch.Generator().manual_seed(first)
+    images = tuple(torch.rand(count, 3, 8, 8, generator=draws) for _ in range(method.views))
+    rows = torch.arange(first, first + count) % IMAGES
+    return Views(images=images, labels=rows % CLASSES, rows=rows)
+
+
+def unit(rows: torch.Tensor) -> torch.Tensor:
+    return functional.normalize(rows.double(), dim=1)
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_a_step_trains_the_encoder_and_nothing_else_than_its_parts(name: str) -> None:
+    method = made(name)
+    arm = MethodArm(0, name, method, nn.Linear(FEATURES, CLASSES), 0, torch.device("cpu"))
+    config = ContrastiveConfig(learning_rate=0.1, momentum=0.0)
+    arm.begin(Stage.of(config))
+    before = copy.deepcopy({key: value for key, value in method.encoder.state_dict().items()})
+    batch = Batches(
+        torch.randint(0, 256, (IMAGES, 3, 8, 8), dtype=torch.uint8),
+        torch.arange(IMAGES) % CLASSES,
+        size=8,
+        view=PRETEXTS["instance_discrimination"].bind({}, AUGMENTATIONS["moco_v2"].build({}, 3)),
+        seed=0,
+        device=torch.device("cpu"),
+    ).batch(0)
+    scalars = arm.step(batch, 1.0)
+    assert math.isfinite(float(scalars["loss"])) and scalars["examples"] == 8 * method.views
+    assert any(not torch.equal(value, before[key]) for key, value in method.encoder.state_dict().items())
+    assert not any(value is None for value in arm.tensors().values())
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_gradients_stay_finite_where_all_images_are_equal(name: str) -> None:
+    method = made(name)
+    batch = views(method)
+    same = Views(images=tuple(torch.full_like(part, 0.5) for part in batch.images), labels=batch.labels, rows=batch.rows)
+    outcome = method(same)
+    if outcome.terms:
+        sum(outcome.terms.values()).backward()
+        assert all(torch.isfinite(weight.grad).all() for weight in method.parameters() if weight.grad is not None)
+
+
+def test_end_to_end_is_the_cross_entropy_over_the_batch() -> None:
+    method = made("end_to_end", temperature=0.3)
+    batch = views(method)
+    queries, keys = (unit(method.net(part)) for part in batch.images)
+    slow = sum(
+        torch.stack([queries[i] @ key / 0.3 for key in keys]).logsumexp(0) - queries[i] @ keys[i] / 0.3
+        for i in range(len(keys))
+    ) / len(keys)
+    outcome = method(batch)
+    assert float(outcome.terms["contrast"]) == pytest.approx(slow.item(), rel=1e-5)
+    nearest = [max(range(8), key=lambda j, i=i: float(queries[i] @ keys[j])) for i in range(8)]
+    right = sum(near == i for i, near in enumerate(nearest)) / 8
+    assert float(outcome.numbers["contrast_accuracy"]) == pytest.approx(right)
+
+
+def test_end_to_end_trains_both_encoders() -> None:
+    method = made("end_to_end", sharing="separate")
+    method(views(method)).terms["contrast"].backward()
+    assert all(weight.grad is not None for net in (method.net, method.key_net) for weight in net.parameters())
+
+
+def test_memory_bank_refreshes_only_what_it_saw() -> None:
+    method = made("memory_bank", momentum=0.5, temperature=0.4)
+    bank = method.bank
+    before, batch = bank.features.clone().double(), views(method, first=3)
+    torch.manual_seed(5)
+    drawn = torch.randint(IMAGES, (16,))
+    torch.manual_seed(5)
+    loss = method(batch).terms["contrast"]
+    queries = unit(method.net(batch.images[0]))
+    slow = torch.zeros((), dtype=torch.float64)
+    for query, row in zip(queries, batch.rows.tolist(), strict=True):
+        scores = torch.stack([query @ before[row], *(query @ before[other] for other in drawn.tolist())]) / 0.4
+        slow = slow + scores.logsumexp(0) - scores[0]
+    assert loss.item() == pytest.approx(slow.item() / 8, rel=1e-5)
+    new = unit(0.5 * before[batch.rows] + 0.5 * queries)
+    assert torch.allclose(bank.features[batch.rows].double(), new, atol=1e-6)
+    others = torch.ones(IMAGES, dtype=torch.bool)
+    others[batch.rows] = False
+    assert torch.equal(bank.features[others].double(), before[others])
+    assert bank.filled == 8 / IMAGES
+    assert bank.sample(4)[1].tolist() == [3, 5, 8, 10]
+
+
+@pytest.mark.parametrize("positives", ["out", "in"])
+def test_supcon_is_the_loss_over_both_views(positives: str) -> None:
+    method = made("supcon", positives=positives, temperature=0.2)
+    batch = views(method)
+    raw = torch.stack([method.net(part) for part in batch.images], 1)
+    slow = supcon(raw, batch.labels, 0.2, 0.07, inside=positives == "in")
+    assert method(batch).terms["contrast"].item() == pytest.approx(slow.item(), rel=1e-5)
+
+
+@pytest.mark.parametrize("positives", ["out", "in"])
+def test_supcon_with_a_queue_by_loops(positives: str) -> None:
+    method = made("supcon_queue", positives=positives, temperature=0.2, momentum=0.9)
+    for first in (0, 8, 16):
+        batch = views(method, first=first)
+        queue = method.moco.dictionary
+        columns, labels = queue.keys.T.double().clone(), queue.labels.clone()
+        loss = method(batch).terms["contrast"]
+    queries, keys = unit(method.net(batch.images[0])), unit(method.moco.key_encoder(batch.images[1]))
+    slow = torch.zeros((), dtype=torch.float64)
+    for query, key, label in zip(queries, keys, batch.labels.tolist(), strict=True):
+        weights = torch.stack([(query @ key / 0.2).exp(), *((query @ column / 0.2).exp() for column in columns)])
+        shares = (weights / weights.sum())[[0, *(1 + i for i in range(len(columns)) if int(labels[i]) == label)]]
+        slow = slow - (shares.mean().log() if positives == "in" else shares.log().mean())
+    assert loss.item() == pytest.approx(slow.item() / 8 * 0.2 / 0.07, rel=1e-5)
+
+
+@pytest.mark.parametrize("case", cases("simclr"))
+def test_simclr_equals_the_stored_reference(case: str) -> None:
+    _holds(case, "simclr")
+
+
+@pytest.mark.parametrize("case", cases("supcon_out", "supcon_in"))
+def test_supcon_equals_the_stored_reference(case: str) -> None:
+    _holds(case, "supcon", positives=case.split("__")[0].removeprefix("supcon_"))
+
+
+def _holds(case: str, name: str, **parameters: object) -> None:
+    """The method, whose network returns the stored projections, gives the stored loss."""
+    with load(case) as file:
+        emb, labels = torch.tensor(file["emb"], dtype=torch.float64), torch.tensor(file["labels"]).reshape(-1)
+        hp, loss, grad = json.loads(str(file["hparams"])), float(file["loss"]), torch.tensor(file["grad_emb"])
+    count, number, _ = emb.shape
+    if name == "supcon":
+        parameters |= {"base_temperature": hp["base_temperature"]}
+    method = made(name, temperature=hp["temperature"], **parameters)
+    rows = emb.transpose(0, 1).reshape(count * number, -1).requires_grad_(True)
+    method.net = Stored(rows)
+    batch = Views(images=(torch.zeros(count, 1),) * number, labels=labels[:count], rows=torch.arange(count))
+    got = method(batch).terms["contrast"]
+    got.backward()
+    assert got.item() == pytest.approx(loss, rel=1e-9)
+    assert torch.allclose(rows.grad.reshape(number, count, -1).transpose(0, 1), grad, atol=1e-9)
+
+
+class Stored(nn.Module):
+    """Returns what it was given, whatever comes in."""
+
+    def __init__(self, rows: torch.Tensor) -> None:
+        super().__init__()
+        object.__setattr__(self, "rows", rows)
+
+    def forward(self, _images: torch.Tensor) -> torch.Tensor:
+        return self.rows
+
+
+@pytest.mark.parametrize("name", ["end_to_end", "simclr", "supcon"])
+def test_a_batch_of_one_image_is_refused(name: str) -> None:
+    method = made(name)
+    with pytest.raises(UserError, match="two images or more"):
+        method(views(method, count=1))
+
+
+def test_a_queue_larger_than_the_dataset_is_refused() -> None:
+    with pytest.raises(UserError, match="Set the queue to at most 40, for example 32"):
+        made("moco_v2", queue=65_536)
+
+
+def test_supcon_needs_labels() -> None:
+    method = made("supcon")
+    batch = views(method)
+    with pytest.raises(UserError, match="Choose MoCo or SimCLR"):
+        method(Views(images=batch.images, labels=None, rows=batch.rows))
+
+
+def test_the_second_stage_trains_the_classifier_alone_from_new_weights() -> None:
+    method = made("supcon")
+    arm = MethodArm(0, "SupCon", method, nn.Linear(FEATURES, CLASSES), 7, torch.device("cpu"))
+    first = arm.classifier.weight.clone()
+    with torch.no_grad():
+        arm.classifier.weight.zero_()
+    config = ContrastiveConfig()
+    arm.begin(Stage.of(config, networks=("classifier",)))
+    torch.manual_seed(7)
+    assert torch.equal(arm.classifier.weight, nn.Linear(FEATURES, CLASSES).weight)
+    before = copy.deepcopy(method.state_dict())
+    images = torch.randint(0, 256, (8, 3, 8, 8), dtype=torch.uint8)
+    batch = Batch(
+        view=lambda _number: images.float() / 255, labels=torch.arange(8) % CLASSES, rows=torch.arange(8), step=0
+    )
+    scalars = arm.step(batch, factor_of(Stage.of(config), 0, 0.0, 1))
+    assert set(scalars) == {"loss", "examples", "batch_accuracy"}
+    assert all(torch.equal(value, before[key]) for key, value in method.state_dict().items())
+    assert not torch.equal(arm.classifier.weight, first)
+
+
+def test_joint_training_stops_the_classifiers_gradient() -> None:
+    grads = []
+    for joint in (False, True):
+        arm = MethodArm(0, "", made("supcon", joint=joint), nn.Linear(FEATURES, CLASSES), 7, torch.device("cpu"))
+        arm.begin(Stage.of(ContrastiveConfig()))
+        images = views(arm.method).images
+        batch = Batch(view=images.__getitem__, labels=torch.arange(8) % CLASSES, rows=torch.arange(8), step=0)
+        terms, _, _ = arm._compared(batch)
+        assert set(terms) == ({"contrast", "classifier"} if joint else {"contrast"})
+        sum(terms.values()).backward()
+        grads.append([weight.grad for weight in arm.method.parameters()])
+        assert (arm.classifier.weight.grad is not None) == joint
+    assert all(torch.equal(one, other) for one, other in zip(*grads, strict=True))
