@@ -102,7 +102,7 @@ def test_end_to_end_is_the_cross_entropy_over_the_batch() -> None:
         for i in range(len(keys))
     ) / len(keys)
     outcome = method(batch)
-    assert float(outcome.terms["contrast"]) == pytest.approx(slow.item(), rel=1e-5)
+    assert outcome.terms["contrast"].item() == pytest.approx(slow.item(), rel=1e-5)
     nearest = [max(range(8), key=lambda j, i=i: float(queries[i] @ keys[j])) for i in range(8)]
     right = sum(near == i for i, near in enumerate(nearest)) / 8
     assert float(outcome.numbers["contrast_accuracy"]) == pytest.approx(right)
@@ -133,7 +133,7 @@ def test_memory_bank_refreshes_only_what_it_saw() -> None:
     others = torch.ones(IMAGES, dtype=torch.bool)
     others[batch.rows] = False
     assert torch.equal(bank.features[others].double(), before[others])
-    assert bank.filled == 8 / IMAGES
+    assert bank.filled == pytest.approx(8 / IMAGES)
     assert bank.sample(4)[1].tolist() == [3, 5, 8, 10]
 
 
@@ -180,7 +180,7 @@ def _holds(case: str, name: str, **parameters: object) -> None:
         hp, loss, grad = json.loads(str(file["hparams"])), float(file["loss"]), torch.tensor(file["grad_emb"])
     count, number, _ = emb.shape
     if name == "supcon":
-        parameters |= {"base_temperature": hp["base_temperature"]}
+        parameters |= {key: hp[key] for key in ("base_temperature", "contrast_mode") if key in hp}
     method = made(name, temperature=hp["temperature"], **parameters)
     rows = emb.transpose(0, 1).reshape(count * number, -1).requires_grad_(True)
     method.net = Stored(rows)

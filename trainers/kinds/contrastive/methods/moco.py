@@ -82,7 +82,7 @@ def build(settings: Any, parts: Parts, **options: Any) -> MoCo:
         raise UserError(
             f"The queue holds {settings.queue:,} keys and there are {parts.images:,} training images, so that an image "
             f"would be compared with its own earlier keys as if they were another's. Set the queue to at most "
-            f"{parts.images:,}, for example {1 << (parts.images.bit_length() - 2)}."
+            f"{parts.images:,}, for example {1 << (parts.images.bit_length() - 1)}."
         )
     return MoCo(
         parts.net,

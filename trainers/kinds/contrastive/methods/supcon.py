@@ -13,12 +13,14 @@ from trainers.kinds.contrastive.methods.moco import MoCoParameters, agreement, b
 from trainers.kinds.contrastive.methods.simclr import projections
 from trainers.kinds.contrastive.moco import MoCo
 from trainers.losses import LOSSES
-from trainers.losses.supcon import Temperatures, base_temperature, positive_cross_entropy
+from trainers.losses.supcon import SupConParameters, Temperatures, base_temperature, positive_cross_entropy
 from trainers.parameters import default_of, parameter
 
 
 @dataclass(frozen=True, kw_only=True)
-class SupConMethodParameters(Temperatures):
+class Shared(Temperatures):
+    """What SupCon has within the batch and with a queue."""
+
     base_temperature: float | None = base_temperature(0.07)
     positives: str = parameter(
         "out", choices=("out", "in"), help="Sum over positives outside the logarithm (equation 2) or inside (3)."
@@ -26,6 +28,11 @@ class SupConMethodParameters(Temperatures):
     joint: bool = parameter(
         False, help="Train the linear classifier at the same time, without gradient into the encoder."
     )
+
+
+@dataclass(frozen=True, kw_only=True)
+class SupConMethodParameters(Shared):
+    contrast_mode: str = default_of(SupConParameters, "contrast_mode", "all")
 
 
 class SupConMethod(Method):
@@ -39,6 +46,7 @@ class SupConMethod(Method):
             dim=parts.dim,
             temperature=settings.temperature,
             base_temperature=settings.base_temperature,
+            contrast_mode=settings.contrast_mode,
         )
 
     def forward(self, views: Views) -> Outcome:
@@ -55,7 +63,7 @@ class SupConMethod(Method):
 
 
 @dataclass(frozen=True, kw_only=True)
-class SupConQueueParameters(SupConMethodParameters):
+class SupConQueueParameters(Shared):
     queue: int = queue_size(8192)
     momentum: float = default_of(MoCoParameters, "momentum", 0.999)
     shuffle: bool = shuffle()

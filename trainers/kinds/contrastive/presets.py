@@ -1,0 +1,125 @@
+"""The comparisons of both papers, each as one run of up to four methods.
+
+Sizes are ours, for small images and two CPU cores, wherever a title does not say otherwise. What the papers vary is varied
+here too: the dictionary (figure 3 of MoCo), the momentum (its section 4.1), the temperature and the place of the
+logarithm (SupCon, sections 3 and 4), one stage or two (SupCon, section 4).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from trainers.config import DataChoice
+from trainers.kinds.base import Preset
+from trainers.parameters import Choice
+
+_SMALL = {"queue": 4096, "momentum": 0.99}
+
+
+def _methods(name: str, **values: Any) -> tuple[Choice, ...]:
+    """One method for each value of the one parameter that is a list."""
+    (varied,) = (key for key, value in values.items() if isinstance(value, list))
+    return tuple(Choice(name=name, parameters={**values, varied: value}) for value in values[varied])
+
+
+def _preset(name: str, title: str, sentence: str, methods: tuple[Choice, ...], **settings: Any) -> Preset:
+    return Preset(name=name, title=title, sentence=sentence, settings={"methods": methods, **settings})
+
+
+_LABELLED: Mapping[str, Any] = {"augmentation": Choice(name="simclr")}
+
+PRESETS = (
+    _preset(
+        "unsupervised",
+        "MoCo beside SimCLR",
+        "MoCo v1, MoCo v2 and SimCLR on the same views, without labels.",
+        (
+            Choice(name="moco_v1", parameters=_SMALL),
+            Choice(name="moco_v2", parameters=_SMALL),
+            Choice(name="simclr"),
+        ),
+    ),
+    _preset(
+        "mechanisms",
+        "Three mechanisms",
+        "End-to-end, a memory bank and MoCo with equally many negatives where they can have them; the dictionary of "
+        "end-to-end training ends at the batch.",
+        (
+            Choice(name="end_to_end"),
+            Choice(name="memory_bank", parameters={"negatives": 4096}),
+            Choice(name="moco_v1", parameters={"queue": 256, "momentum": 0.99}),
+            Choice(name="moco_v1", parameters=_SMALL),
+        ),
+    ),
+    _preset(
+        "dictionary",
+        "Size of the dictionary",
+        "MoCo with four queues.",
+        _methods("moco_v1", momentum=0.99, queue=[256, 1024, 4096, 16_384]),
+    ),
+    _preset(
+        "momentum",
+        "Momentum of the key encoder",
+        "MoCo with momentum 0, 0.9, 0.99 and 0.999; with 0 the paper's training fails.",
+        _methods("moco_v1", queue=4096, momentum=[0.0, 0.9, 0.99, 0.999]),
+    ),
+    _preset(
+        "high_momentum",
+        "High momentum of the key encoder",
+        "MoCo with momentum 0.9, 0.99, 0.999 and 0.9999; the last needs a long run to move at all.",
+        _methods("moco_v1", queue=4096, momentum=[0.9, 0.99, 0.999, 0.9999]),
+    ),
+    _preset(
+        "temperature",
+        "Temperature",
+        "MoCo v2 at four temperatures.",
+        _methods("moco_v2", **_SMALL, temperature=[0.05, 0.1, 0.2, 0.5]),
+    ),
+    _preset(
+        "shuffling",
+        "Shuffled and unshuffled keys",
+        "MoCo with batch statistics in groups; without shuffling, a query can recognise its key by its group.",
+        _methods("moco_v1", **_SMALL, shuffle=[True, False]),
+    ),
+    _preset(
+        "supervised",
+        "SupCon beside its baselines",
+        "SupCon with the sum outside and inside the logarithm, cross-entropy and max-margin.",
+        (
+            *_methods("supcon", positives=["out", "in"]),
+            Choice(name="cross_entropy"),
+            Choice(name="max_margin"),
+        ),
+        **_LABELLED,
+    ),
+    _preset(
+        "stages",
+        "Two stages or one",
+        "SupCon with its classifier in a second stage, beside it, and cross-entropy training as one stage.",
+        (*_methods("supcon", joint=[False, True]), Choice(name="cross_entropy")),
+        **_LABELLED,
+    ),
+    _preset(
+        "supcon_queue",
+        "SupCon with a queue",
+        "SupCon within the batch and with queues of labelled keys.",
+        (Choice(name="supcon"), *_methods("supcon_queue", momentum=0.99, queue=[1024, 4096])),
+        **_LABELLED,
+    ),
+    _preset(
+        "paper_moco_v1",
+        "MoCo v1 as in its paper",
+        "ResNet-50, 65,536 keys, 200 epochs of ImageNet-sized images; days on one GPU.",
+        (Choice(name="moco_v1"),),
+        encoder=Choice(name="timm", parameters={"model": "resnet50", "pretrained": False}),
+        features=2048,
+        epochs=200.0,
+        learning_rate=0.03,
+        weight_decay=1e-4,
+        schedule="step",
+        warm_up=0,
+        augmentation=Choice(name="moco_v1"),
+        data=DataChoice(source="drawn", held_out="images", image_size=224, max_images=1_000_000),
+    ),
+)
