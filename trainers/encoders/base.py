@@ -41,6 +41,14 @@ class Encoder(nn.Module):
         """Frozen features float ``[B, F]`` of images float ``[B, C, H, W]`` in 0..1; only when ``frozen``."""
         raise NotImplementedError
 
+    def without_head(self) -> int:
+        """Take away everything behind the pooled features, for training with a head of another kind.
+
+        Returns:
+            numbers F that the encoder puts out from now on.
+        """
+        raise NotImplementedError
+
     def normalise(self, images: Tensor) -> Tensor:
         """Shift and scale pixels as the weights expect; grey images are repeated where colour is needed."""
         if images.shape[1] == 1 and self.mean.shape[1] == 3:

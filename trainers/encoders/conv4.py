@@ -52,6 +52,12 @@ class Conv4(Encoder):
         self.head = nn.Linear(4 * inputs, dim, bias=False)
         self.centred = nn.BatchNorm1d(dim, affine=False)
 
+    def without_head(self) -> int:
+        """See :class:`Encoder`."""
+        width = self.head.in_features
+        self.head = self.centred = nn.Identity()
+        return width
+
     def forward(self, images: Tensor) -> Tensor:
         """See :class:`Encoder`."""
         return self.centred(self.head(torch.flatten(self.pool(self.body(self.normalise(images))), 1)))

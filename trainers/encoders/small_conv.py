@@ -40,6 +40,12 @@ class SmallConv(Encoder):
         self.pool = nn.AdaptiveAvgPool2d(2)
         self.head = nn.Linear(4 * width * 4, dim)
 
+    def without_head(self) -> int:
+        """See :class:`Encoder`."""
+        width = self.head.in_features
+        self.head = nn.Identity()
+        return width
+
     def forward(self, images: Tensor) -> Tensor:
         """See :class:`Encoder`."""
         return self.head(torch.flatten(self.pool(self.body(self.normalise(images))), 1))

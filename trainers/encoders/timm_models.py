@@ -40,6 +40,11 @@ class Timm(Encoder):
         self.head = nn.Linear(backbone.num_features, dim)
         self._side = side
 
+    def without_head(self) -> int:
+        """See :class:`Encoder`."""
+        self.head = nn.Identity()
+        return int(self.backbone.num_features)
+
     def forward(self, images: Tensor) -> Tensor:
         """See :class:`Encoder`."""
         return self.head(self.backbone(_resized(self.normalise(images), self._side)))

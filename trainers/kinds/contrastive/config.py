@@ -30,11 +30,14 @@ class ContrastiveConfig(RunConfig):
     encoder: Choice = parameter(
         Choice(name="conv4"), registry="trainers.encoders:ENCODERS", help="`python -m trainers encoders` lists them."
     )
-    features: int = parameter(
-        256, low=2, high=4096, log=True, title="Features", help="Numbers that the encoder puts out; the maps show them."
-    )
     dim: int = parameter(
-        128, low=2, high=4096, log=True, title="Projection", help="Numbers after the projection head, which is dropped."
+        128,
+        low=2,
+        high=4096,
+        log=True,
+        slider=(2, 2048),
+        title="Projection",
+        help="Numbers after the projection head, which is dropped at the end.",
     )
     batch: int = parameter(256, low=2, high=8192, log=True, slider=(16, 1024), help="Images of a step.")
     pretext: Choice = parameter(

@@ -38,7 +38,6 @@ class Contrastive(Kind):
         "weight_decay",
         "schedule",
         "clip_norm",
-        "features",
         "dim",
         "head_steps",
         "head_learning_rate",
@@ -75,11 +74,11 @@ class Contrastive(Kind):
         return footprint(config, shape)
 
     def sizes(self, config: ContrastiveConfig) -> Mapping[str, int]:
-        """Batch, features, dictionary and probe."""
+        """Batch, projection, dictionary and probe."""
         from trainers.kinds.contrastive.memory import dictionary_of
 
         largest = max(map(dictionary_of, config.methods), default=0)
-        return {"batch": config.batch, "dim": config.features, "memory": largest, "probe": config.probe_size}
+        return {"batch": config.batch, "dim": config.dim, "memory": largest, "probe": config.probe_size}
 
     def advice(self, config: ContrastiveConfig) -> list[str]:
         """Settings under which a method cannot do what its paper describes."""

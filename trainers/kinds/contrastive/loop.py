@@ -14,12 +14,13 @@ from trainers.data.base import LoadedData, Progress
 from trainers.data.probe import choose_probe
 from trainers.encoders import ENCODERS, Encoder
 from trainers.errors import UserError
+from trainers.kinds import kind_of
 from trainers.kinds.contrastive.advice import advice
 from trainers.kinds.contrastive.arm import CLASSIFIER, MethodArm
 from trainers.kinds.contrastive.batches import Batch, Batches
 from trainers.kinds.contrastive.config import ContrastiveConfig
 from trainers.kinds.contrastive.evaluation import Evaluation, Images
-from trainers.kinds.contrastive.methods import METHODS, MethodDescriptor, Parts
+from trainers.kinds.contrastive.methods import METHODS, Method, MethodDescriptor, Parts
 from trainers.kinds.contrastive.networks import Projected, projector
 from trainers.kinds.contrastive.norms import normalised
 from trainers.kinds.contrastive.pretexts import PRETEXTS
@@ -134,21 +135,22 @@ class ContrastiveLoop(Loop):
         config = self.config
         torch.manual_seed(config.seed)
         encoder = ENCODERS[config.encoder.name].build(
-            channels=channels, side=side, dim=config.features, parameters=config.encoder.parameters
+            channels=channels, side=side, dim=config.dim, parameters=config.encoder.parameters
         )
         if encoder.frozen:
             raise UserError(
                 f"{ENCODERS[config.encoder.name].title} looks at features that never change, and contrastive training "
                 "needs new views in every step. Choose an encoder that is trained whole, such as conv4 or timm."
             )
+        width = encoder.without_head()
         encoder = normalised(encoder, config.norm, config.splits)
-        titles = [arm.title for arm in self._kind_arms()]
+        titles = [arm.title for arm in kind_of(config).arms(config)]
         return [
             MethodArm(
                 index,
                 titles[index],
-                self._method(METHODS[choice.name], dict(choice.parameters), copy.deepcopy(encoder), images),
-                self._classifier(),
+                self._method(METHODS[choice.name], dict(choice.parameters), copy.deepcopy(encoder), width, images),
+                self._classifier(width),
                 config.seed + 2,
                 self._device,
             )
@@ -156,26 +158,21 @@ class ContrastiveLoop(Loop):
         ]
 
     def _method(
-        self, descriptor: MethodDescriptor, parameters: dict[str, object], encoder: Encoder, images: int
-    ) -> nn.Module:
+        self, descriptor: MethodDescriptor, parameters: dict[str, object], encoder: Encoder, width: int, images: int
+    ) -> Method:
         if descriptor.labels and not self._classes:
             raise UserError(
                 f"{descriptor.title} needs the class of every image, and these images have none. Choose MoCo or "
                 "SimCLR, or name the columns of the labels."
             )
         torch.manual_seed(self.config.seed + 1)  # equal projection heads and queues where arms have them
-        net = Projected(encoder, projector(self.config.features, self.config.dim, mlp=descriptor.mlp))
+        net = Projected(encoder, projector(width, self.config.dim, mlp=descriptor.mlp))
         parts = Parts(net=net, dim=self.config.dim, images=images, classes=self._classes)
         return descriptor.module(descriptor.checked(parameters), parts)
 
-    def _classifier(self) -> nn.Linear | None:
+    def _classifier(self, width: int) -> nn.Linear | None:
         torch.manual_seed(self.config.seed + 2)
-        return nn.Linear(self.config.features, self._classes) if self._classes else None
-
-    def _kind_arms(self):
-        from trainers.kinds import kind_of
-
-        return kind_of(self.config).arms(self.config)
+        return nn.Linear(width, self._classes) if self._classes else None
 
     def _write_probe(self, data: LoadedData, rows: Tensor) -> None:
         there = self.folder.probe() is not None

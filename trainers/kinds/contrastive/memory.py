@@ -33,8 +33,8 @@ def footprint(config: ContrastiveConfig, shape: Shape | None = None) -> Footprin
         UserError: the encoder cannot be made.
     """
     known = shape or guess(config.data, classes=100)
-    weights, kept, widest = encoder_sizes(config.encoder, known.channels, known.side, config.features)
-    head = config.features * (config.features + config.dim)
+    weights, kept, widest = encoder_sizes(config.encoder, known.channels, known.side, config.dim)
+    head = widest * (widest + config.dim)
     pixels = known.channels * known.side**2
     keys = [dictionary_of(choice) for choice in config.methods]
     views = max(map(views_of, config.methods))
@@ -44,7 +44,7 @@ def footprint(config: ContrastiveConfig, shape: Shape | None = None) -> Footprin
         activations=FLOAT * config.batch * views * (kept + 3 * pixels),
         memories=sum(2 * count * (FLOAT * config.dim + 24) for count in keys),
         pairs=max(_LOGITS * FLOAT * _rows(config.batch, views, count) for count in keys),
-        evaluation=FLOAT * ((config.probe_size + 2000) * pixels + 2 * known.images * config.features)
+        evaluation=FLOAT * ((config.probe_size + 2000) * pixels + 2 * known.images * widest)
         + FLOAT * 2 * _EVALUATED * widest,
     )
 

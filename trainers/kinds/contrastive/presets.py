@@ -113,7 +113,6 @@ PRESETS = (
         "ResNet-50, 65,536 keys, 200 epochs of ImageNet-sized images; days on one GPU.",
         (Choice(name="moco_v1"),),
         encoder=Choice(name="timm", parameters={"model": "resnet50", "pretrained": False}),
-        features=2048,
         epochs=200.0,
         learning_rate=0.03,
         weight_decay=1e-4,
