@@ -10,19 +10,19 @@ import pytest
 import torch
 from torch import nn
 from torch.nn import functional
+from trainers.training.augmentations import AUGMENTATIONS
 
 from tests.losses.slow_contrastive import supcon
 from tests.oracle_cases import cases, load
 from trainers.errors import UserError
 from trainers.kinds.contrastive.arm import MethodArm
 from trainers.kinds.contrastive.batches import Batch, Batches
+from trainers.kinds.contrastive.config import ContrastiveConfig
 from trainers.kinds.contrastive.methods import METHODS, Parts, Views
 from trainers.kinds.contrastive.networks import Projected, projector
 from trainers.kinds.contrastive.pretexts import PRETEXTS
-from trainers.training.augmentations import AUGMENTATIONS
 from trainers.training.schedule import factor_of
 from trainers.training.stage import Stage
-from trainers.kinds.contrastive.config import ContrastiveConfig
 
 IMAGES, CLASSES, FEATURES, DIM = 40, 4, 6, 5
 SMALL = {"queue": 16, "negatives": 16}
@@ -45,9 +45,7 @@ def made(name: str, **parameters: object):
     known = descriptor.parameters.__dataclass_fields__
     values = {key: value for key, value in SMALL.items() if key in known} | parameters
     net = Projected(Flat(), projector(FEATURES, DIM, mlp=descriptor.mlp))
-    return descriptor.module(
-        descriptor.checked(values), Parts(net=net, dim=DIM, images=IMAGES, classes=CLASSES)
-    )
+    return descriptor.module(descriptor.checked(values), Parts(net=net, dim=DIM, images=IMAGES, classes=CLASSES))
 
 
 def views(method: nn.Module, count: int = 8, first: int = 0) -> Views:
@@ -86,7 +84,9 @@ def test_a_step_trains_the_encoder_and_nothing_else_than_its_parts(name: str) ->
 def test_gradients_stay_finite_where_all_images_are_equal(name: str) -> None:
     method = made(name)
     batch = views(method)
-    same = Views(images=tuple(torch.full_like(part, 0.5) for part in batch.images), labels=batch.labels, rows=batch.rows)
+    same = Views(
+        images=tuple(torch.full_like(part, 0.5) for part in batch.images), labels=batch.labels, rows=batch.rows
+    )
     outcome = method(same)
     if outcome.terms:
         sum(outcome.terms.values()).backward()

@@ -96,16 +96,12 @@ class ContrastiveLoop(Loop):
         classes, labels = _classes(data)
         self._classes = 0 if classes is None else len(classes)
         _, channels, side, _ = data.train.images.shape
-        shape = Shape(
-            images=len(data.train) + len(data.test), channels=channels, side=side, classes=self._classes
-        )
+        shape = Shape(images=len(data.train) + len(data.test), channels=channels, side=side, classes=self._classes)
         check_fits(config, shape)
         self.arms = self._make_arms(channels, side, len(data.train))
         augment = AUGMENTATIONS[config.augmentation.name].build(dict(config.augmentation.parameters), channels)
         view = PRETEXTS[config.pretext.name].bind(dict(config.pretext.parameters), augment)
-        self._batches = Batches(
-            data.train.images, labels, size=size, view=view, seed=config.seed, device=self._device
-        )
+        self._batches = Batches(data.train.images, labels, size=size, view=view, seed=config.seed, device=self._device)
         self._epoch = self._batches.epoch
         for sentence in advice(config, self._epoch * size):
             self.folder.log(f"note: {sentence}")
@@ -126,7 +122,9 @@ class ContrastiveLoop(Loop):
 
     def _batch_size(self, images: int) -> int:
         if images < 2:
-            raise UserError(f"Contrastive training compares images with each other; it needs two or more, got {images}.")
+            raise UserError(
+                f"Contrastive training compares images with each other; it needs two or more, got {images}."
+            )
         if images < self.config.batch:
             self.folder.log(f"batch: {images} images, all there are; {self.config.batch} were asked for")
         return min(images, self.config.batch)

@@ -26,10 +26,10 @@ class SplitBatchNorm(_BatchNorm):
         self.load_state_dict(like.state_dict(), assign=True)
         self.splits = splits
 
-    def _check_input_dim(self, input: Tensor) -> None:  # noqa: A002 - the name of the base class
+    def _check_input_dim(self, input: Tensor) -> None:
         pass
 
-    def forward(self, input: Tensor) -> Tensor:  # noqa: A002 - the name of the base class
+    def forward(self, input: Tensor) -> Tensor:
         """Normalise ``[N, C, ...]``."""
         splits = min(self.splits, len(input) // 2)
         if not self.training or splits < 2:

@@ -33,6 +33,4 @@ class PretextDescriptor(Descriptor):
     def bind(self, parameters: dict[str, Any], augment: Augment) -> Callable[..., Tensor]:
         """:attr:`view` as a function of the images, ``seed``, ``step`` and ``view``."""
         settings = self.checked(parameters)
-        return lambda images, *, seed, step, view: self.view(
-            settings, images, augment, seed=seed, step=step, view=view
-        )
+        return lambda images, *, seed, step, view: self.view(settings, images, augment, seed=seed, step=step, view=view)
