@@ -18,9 +18,7 @@ def hold_out_images(data: LoadedData, seed: int) -> LoadedData:
         data: in memory.
         seed: of the division.
     """
-    images, labels = (
-        torch.cat([getattr(part, name) for part in (data.train, data.test)]) for name in ("images", "labels")
-    )
+    images, labels = (torch.cat([getattr(data.train, name), getattr(data.test, name)]) for name in ("images", "labels"))
     side = torch.from_numpy(divide_images(labels[:, 0].numpy(), seed))
     parts = {
         name: ImageSet(images=images[rows], labels=labels[rows], before_cap=int(rows.sum()))

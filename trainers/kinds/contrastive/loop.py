@@ -122,9 +122,7 @@ class ContrastiveLoop(Loop):
 
     def _batch_size(self, images: int) -> int:
         if images < 2:
-            raise UserError(
-                f"Contrastive training compares images with each other; it needs two or more, got {images}."
-            )
+            raise UserError(f"Contrastive training compares images; it needs two or more, got {images}. Add images.")
         if images < self.config.batch:
             self.folder.log(f"batch: {images} images, all there are; {self.config.batch} were asked for")
         return min(images, self.config.batch)

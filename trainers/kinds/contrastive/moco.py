@@ -30,8 +30,8 @@ class MoCo(nn.Module):
         queue_size: K.
         momentum: 0 to 1; 0: the key encoder is the query encoder of this step.
         temperature: divides the logits.
-        sharing: which parameters of the key encoder are the query encoder's own: none (``separate``), those of its first
-            child (``partly``; it must have children), or all of them (``shared``). Shared ones have no momentum.
+        sharing: which parameters of the key encoder are the query encoder's own: none (``separate``), those of its
+            first child (``partly``; it must have children), or all (``shared``). Shared ones have no momentum.
         shuffle: encode the keys in another order, see :func:`trainers.kinds.contrastive.shuffling.shuffled`.
 
     Attributes:

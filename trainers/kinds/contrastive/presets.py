@@ -1,8 +1,8 @@
 """The comparisons of both papers, each as one run of up to four methods.
 
-Sizes are ours, for small images and two CPU cores, wherever a title does not say otherwise. What the papers vary is varied
-here too: the dictionary (figure 3 of MoCo), the momentum (its section 4.1), the temperature and the place of the
-logarithm (SupCon, sections 3 and 4), one stage or two (SupCon, section 4).
+Sizes are ours, for small images and two CPU cores, wherever a title does not say otherwise. What the papers vary is
+varied here too: the dictionary (figure 3 of MoCo), the momentum (its section 4.1), the temperature and the place of
+the logarithm (SupCon, sections 3 and 4), one stage or two (SupCon, section 4).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Shuffling of keys against the leak through batch statistics (He et al. 2020, 3.3), on one device and across processes."""
+"""Shuffling of keys against the leak through batch statistics (He et al. 2020, 3.3), within and across processes."""
 
 from __future__ import annotations
 

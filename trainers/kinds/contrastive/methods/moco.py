@@ -96,7 +96,7 @@ def build(settings: Any, parts: Parts, **options: Any) -> MoCo:
 
 
 def agreement(logits: Tensor) -> dict[str, Tensor]:
-    """``contrast_accuracy``: share of queries whose own key, in column 0, is closer than all others; ties do not count."""
+    """``contrast_accuracy``: share of queries whose own key, in column 0, is closer than all others, ties left out."""
     with torch.no_grad():
         return {"contrast_accuracy": (logits[:, 0] > logits[:, 1:].amax(1)).float().mean()}
 
