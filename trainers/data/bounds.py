@@ -46,9 +46,7 @@ def check_files(builder: Any, home: str, source: str) -> None:
         for path in paths:
             own = str(path).rsplit("::", 1)[-1]
             if not own.startswith(home) or ".." in own[len(home) :].split("/"):
-                raise DataError(
-                    f"{source!r} names files that are not its own, so it is not read. Choose another dataset."
-                )
+                raise not_its_own(source)
 
 
 def not_its_own(source: str) -> DataError:

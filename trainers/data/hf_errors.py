@@ -4,10 +4,23 @@ from __future__ import annotations
 
 import errno
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 
+from trainers.data.hf_logging import quiet
 from trainers.errors import DataError
 
 _NO_NETWORK = ("Couldn't reach", "offline", "ConnectError", "Name or service not known", "Max retries", "timed out")
+
+
+@contextmanager
+def explained(source: str) -> Iterator[None]:
+    """Inside, the libraries are silent, and what they raise becomes a :class:`DataError` about ``source``."""
+    with quiet():
+        try:
+            yield
+        except Exception as error:
+            raise explain(error, source) from error
 
 
 def explain(error: BaseException, source: str) -> DataError:

@@ -6,6 +6,7 @@ scenes = load_captioned("path/to/dataset").splits["test"]
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 from trainers.config import SceneChoice
@@ -40,7 +41,8 @@ def load_captioned(
     """
     descriptor, folder, made = named(source), None, parameters_of(source)
     if descriptor is None:
-        folder = resolve(source).folder
+        place = resolve(source)
+        folder = place if isinstance(place, Path) else None
         descriptor = next(each for each in CAPTIONED.values() if each.recognises(folder))
     return descriptor.load(
         CaptionedRequest(

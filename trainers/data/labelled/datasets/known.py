@@ -8,6 +8,7 @@ from functools import partial
 from trainers.config import DataChoice
 from trainers.data.base import LoadedData, Progress, SourceDescriptor
 from trainers.data.labelled.loader import Names, load_source
+from trainers.data.labelled.report import DataReport, inspect_source
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -18,7 +19,7 @@ class Known:
     title: str
     sentence: str
     hub: str
-    licence: str = "see its card"
+    licence: str | None = None
     subset: str | None = None
     train: str | None = None
     test: str | None = None
@@ -77,9 +78,20 @@ def load_known(known: Known, choice: DataChoice, progress: Progress | None = Non
         DataError: as ``trainers.data.load_data``.
     """
     own = known.labels is None or choice.label_columns in (None, known.labels)
-    stated = None if known.licence == "see its card" else known.licence
-    names = Names(name=known.name, title=known.title, licence=stated, levels=known.levels if own else None)
+    names = Names(name=known.name, title=known.title, licence=known.licence, levels=known.levels if own else None)
     return load_source(pinned(known, choice), progress, names)
+
+
+def inspect_known(known: Known, choice: DataChoice) -> DataReport:
+    """Report on one of the datasets of the table.
+
+    Raises:
+        DataError: as ``trainers.data.inspect_data``.
+    """
+    report = inspect_source(pinned(known, choice))
+    if report.proposal is None:
+        return report
+    return replace(report, title=known.title, proposal=replace(report.proposal, source=known.name))
 
 
 DESCRIPTORS = tuple(
@@ -87,10 +99,10 @@ DESCRIPTORS = tuple(
         name=known.name,
         title=known.title,
         sentence=known.sentence,
-        licence=known.licence,
+        licence=known.licence or "see its card",
         load=partial(load_known, known),
+        inspect=partial(inspect_known, known),
         order=200 + place,
-        hub=known.hub,
     )
     for place, known in enumerate(KNOWN)
 )
