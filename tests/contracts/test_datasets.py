@@ -25,7 +25,7 @@ from trainers.data.captioned.loader import load_captioned, named
 from trainers.data.labelled import datasets as labelled_datasets
 from trainers.data.labelled.datasets.known import KNOWN, load_known
 from trainers.data.sources import resolve
-from trainers.errors import DataError, ParameterError
+from trainers.errors import ParameterError
 from trainers.parameters import specs
 from trainers.registry import load
 
@@ -123,7 +123,7 @@ def check_captioned(data) -> None:
 
 
 def source_of(name: str, root: Path) -> str:
-    return name if CAPTIONED[name].synthetic else str(EXAMPLES[name](root / name))
+    return name if CAPTIONED[name].parameters else str(EXAMPLES[name](root / name))
 
 
 @pytest.mark.parametrize("name", CAPTIONED)
@@ -139,12 +139,12 @@ def test_a_captioned_dataset_loads(name: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", CAPTIONED)
 def test_the_first_that_recognises_a_folder_is_its_own(name: str, tmp_path: Path) -> None:
     descriptor = CAPTIONED[name]
-    if descriptor.synthetic:
+    if descriptor.parameters is not None:
         assert named(name) is named(f" {name}:seed=1") is descriptor and not descriptor.recognises(tmp_path)
         assert all(spec.rule.help for spec in specs(descriptor.parameters))
         with pytest.raises(ParameterError, match="no parameter 'nonsense'"):
             load_captioned(f"{name}:nonsense=1")
-        with pytest.raises(DataError, match="got 'nonsense'"):
+        with pytest.raises(ParameterError, match="'nonsense' has no '='"):
             load_captioned(f"{name}:nonsense")
     else:
         folder = Path(source_of(name, tmp_path))

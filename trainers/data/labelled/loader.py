@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
@@ -21,26 +21,14 @@ from trainers.data.image_file import ACCEPTED
 from trainers.data.labelled import stored
 from trainers.data.labelled.image_store import ColourFoundError, Look, decode_all, keep, look
 from trainers.data.labelled.opening import Opened, open_folder
-from trainers.data.labelled.plan import Part, Plan, make_plan, settle
+from trainers.data.labelled.plan import make_plan, settle
+from trainers.data.labelled.rows import EncodedImages, Part, Plan
 from trainers.data.labelled.splits import repeated
-from trainers.data.labelled.table import Table
 from trainers.data.sources import check_reference, resolve
 from trainers.errors import DataError
 
 MAX_SIDE = 1024
-Complete = Callable[..., LoadedData]
-"""Makes the dataset from what decoding gives: hierarchy, parts, notes and fingerprint."""
 _PLANNED = 0.35  # share of the progress bar for opening and downloading
-
-
-@dataclass(frozen=True, kw_only=True)
-class Names:
-    """What a catalogue entry says better than the dataset itself; None: ask the dataset."""
-
-    name: str | None = None
-    title: str | None = None
-    licence: str | None = None
-    levels: tuple[str, ...] | None = None
 
 
 def open_source(choice: DataChoice) -> Opened:
@@ -58,27 +46,37 @@ def open_source(choice: DataChoice) -> Opened:
     return open_hub(place, choice.subset, choice.revision)
 
 
-def load_source(choice: DataChoice, progress: Progress | None = None, names: Names | None = None) -> LoadedData:
+def load_source(
+    choice: DataChoice,
+    progress: Progress | None = None,
+    *,
+    name: str | None = None,
+    title: str | None = None,
+    licence: str | None = None,
+    levels: tuple[str, ...] | None = None,
+) -> LoadedData:
     """Load ``choice.source``, from the cache if it was decoded before.
+
+    Args:
+        name, title, licence, levels: what a catalogue entry says better than the dataset; None: ask the dataset.
 
     Raises:
         DataError: with the reason and what to do.
     """
-    report, names = progress or silent, names or Names()
+    report = progress or silent
     check_sizes(choice)
     report(f"Opening {choice.source}", 0.0)
     opened = open_source(choice)
-    title, licence = names.title or opened.title, names.licence or opened.licence
-    label = names.name or choice.source
-    key = cache.content_key((opened.key, replace(choice, source="", revision=None), names.levels, title, licence))
-    data = stored.read(key, label)
+    name, title, licence = name or choice.source, title or opened.title, licence or opened.licence
+    key = cache.content_key((opened.key, replace(choice, source="", revision=None), levels, title, licence))
+    data = stored.read(key, name)
     if data is not None:
         report(f"{title} is ready", 1.0)
         return data
     splits = opened.read(lambda text, fraction: report(text, fraction * _PLANNED))
-    plan = make_plan(splits, choice, names.levels)
-    complete = partial(LoadedData, name=label, title=title, licence=licence)
+    plan = make_plan(splits, choice, levels)
     seen = glance(plan, choice.image_size)
+    complete = partial(LoadedData, name=name, title=title, licence=licence)
     return _Decoding(plan=plan, seen=seen, key=key, complete=complete, report=report).run()
 
 
@@ -103,7 +101,7 @@ def glance(plan: Plan, size: int | None) -> Look:
     Raises:
         DataError: not one of them can be read, or the decoded dataset has no room.
     """
-    looks = [look(_Rows(plan=plan, part=part), len(part.rows)) for part in (plan.train, plan.test)]
+    looks = [look(EncodedImages(plan=plan, part=part), len(part.rows)) for part in (plan.train, plan.test)]
     total = len(plan.train.rows) + len(plan.test.rows)
     seen = Look(
         side=size or max(each.side for each in looks),
@@ -131,12 +129,15 @@ def _check_room(total: int, channels: int, side: int, *, kept: bool) -> None:
 
 @dataclass(frozen=True, kw_only=True)
 class _Decoding:
-    """Decodes the images of a plan, on the disk where there is a cache, and completes the dataset."""
+    """Decodes the images of a plan, on the disk where there is a cache.
+
+    ``complete`` makes the dataset from what decoding gives: hierarchy, splits, notes and fingerprint.
+    """
 
     plan: Plan
     seen: Look
     key: str
-    complete: Complete
+    complete: Callable[..., LoadedData]
     report: Progress
 
     def run(self) -> LoadedData:
@@ -166,7 +167,7 @@ class _Decoding:
         for name, part in zip(stored.PARTS, (plan.train, plan.test), strict=True):
             shape = len(part.rows), channels, side, side
             pixels = np.zeros(shape, np.uint8) if draft is None else draft.allocate(name, shape)
-            good = decode_all(_Rows(plan=plan, part=part), pixels, partial(self._tell, begun, total))
+            good = decode_all(EncodedImages(plan=plan, part=part), pixels, partial(self._tell, begun, total))
             begun += len(part.rows)
             lost += int((~good).sum())
             kept = np.flatnonzero(good)
@@ -215,31 +216,3 @@ def _losses(lost: int, alone: int, total: int, parts: list[Part], plan: Plan) ->
     if alone:
         notes.append(f"{alone} more were left out with them: the only readable image of their class.")
     return notes
-
-
-@dataclass(frozen=True, kw_only=True)
-class _Rows:
-    """The encoded images of a part's rows, whichever tables they are in."""
-
-    plan: Plan
-    part: Part
-
-    def __call__(self, rows: np.ndarray) -> list[bytes | None]:
-        images: list[bytes | None] = [None] * len(rows)
-        for table, column, places, inner in self._by_table(rows):
-            for place, image in zip(places, table.images(column, inner), strict=True):
-                images[place] = image
-        return images
-
-    def sizes(self, rows: np.ndarray) -> np.ndarray:
-        """Bytes of each, int64 [n]."""
-        sizes = np.zeros(len(rows), dtype=np.int64)
-        for table, column, places, inner in self._by_table(rows):
-            sizes[places] = table.sizes(column, inner)
-        return sizes
-
-    def _by_table(self, rows: np.ndarray) -> Iterator[tuple[Table, str, np.ndarray, np.ndarray]]:
-        owners = self.part.owner[rows]
-        for owner in np.unique(owners):
-            places = np.flatnonzero(owners == owner)
-            yield self.plan.tables[owner], self.plan.columns[owner], places, self.part.rows[rows[places]]

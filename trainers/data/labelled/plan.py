@@ -21,6 +21,7 @@ from trainers.data.labelled.columns import (
     listed,
 )
 from trainers.data.labelled.opening import Splits
+from trainers.data.labelled.rows import Part, Plan
 from trainers.data.labelled.splits import cap, divide, pick_splits, repeated
 from trainers.data.labelled.table import Codes, Table
 from trainers.data.labelled.tree import Tree, compact, grow
@@ -28,41 +29,6 @@ from trainers.errors import DataError
 from trainers.hierarchy import Hierarchy
 
 _PLAIN = ("label", "labels", "label name", "class name", "target", "y", "cls")
-
-
-@dataclass(frozen=True, kw_only=True)
-class Part:
-    """Rows of one split: ``owner`` [n] says which table, ``rows`` [n] which row of it; ``labels`` int64 [n, L].
-
-    ``before_cap``: rows there were before the cap; 0 where it took none.
-    """
-
-    owner: np.ndarray
-    rows: np.ndarray
-    labels: np.ndarray
-    before_cap: int = 0
-
-    def take(self, index: np.ndarray) -> Part:
-        """Some of the rows (indices or a mask)."""
-        return replace(self, owner=self.owner[index], rows=self.rows[index], labels=self.labels[index])
-
-
-@dataclass(frozen=True, kw_only=True)
-class Plan:
-    """What will be decoded.
-
-    Attributes:
-        columns: the image column of each table.
-        share_classes: whether two splits share finest classes, so that classes are divided; None if there is one split.
-    """
-
-    tables: tuple[Table, ...]
-    columns: tuple[str, ...]
-    train: Part
-    test: Part
-    hierarchy: Hierarchy
-    share_classes: bool | None
-    notes: tuple[str, ...]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,7 +7,7 @@ from functools import partial
 
 from trainers.config import DataChoice
 from trainers.data.base import LoadedData, Progress, SourceDescriptor
-from trainers.data.labelled.loader import Names, load_source
+from trainers.data.labelled.loader import load_source
 from trainers.data.labelled.report import DataReport, inspect_source
 
 
@@ -78,8 +78,9 @@ def load_known(known: Known, choice: DataChoice, progress: Progress | None = Non
         DataError: as ``trainers.data.load_data``.
     """
     own = known.labels is None or choice.label_columns in (None, known.labels)
-    names = Names(name=known.name, title=known.title, licence=known.licence, levels=known.levels if own else None)
-    return load_source(pinned(known, choice), progress, names)
+    levels = known.levels if own else None
+    asked = pinned(known, choice)
+    return load_source(asked, progress, name=known.name, title=known.title, licence=known.licence, levels=levels)
 
 
 def inspect_known(known: Known, choice: DataChoice) -> DataReport:
