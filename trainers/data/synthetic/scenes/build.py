@@ -24,27 +24,29 @@ TITLE, LICENCE = "Drawn scenes", "CC0-1.0"
 
 @dataclass(frozen=True, kw_only=True)
 class Drawing:
-    """Draws one scene whenever it is asked to; stands behind ``CaptionedImage.load`` and ``CaptionedImage.without``."""
+    """Draws one scene whenever it is asked to: ``load`` and ``without`` of its :class:`CaptionedImage`."""
 
     layout: Layout
     size: int
 
     def load(self) -> bytes:
         """The scene as PNG."""
-        return _png(render(self.layout, self.size))
+        return self.without(())
 
-    def without(self, removed: Sequence[str], size: int | None = None) -> bytes:
+    def without(self, removed: Sequence[str]) -> bytes:
         """The same scene without some classes, as PNG; the truth that a fill only guesses."""
-        return _png(render(self.layout, size or self.size, removed))
+        data = io.BytesIO()
+        Image.fromarray(self.pixels(self.size, removed)).save(data, "PNG", compress_level=1)
+        return data.getvalue()
 
     def pixels(self, size: int, removed: Sequence[str] = ()) -> np.ndarray:
-        """uint8 ``[size, size, 3]``; any size, because a scene is drawn and not photographed."""
+        """uint8 ``[size, size, 3]``; a scene is drawn, so it has any size."""
         return render(self.layout, size, removed)
 
 
 class Split(Sequence[CaptionedImage]):
-    """The scenes of one split. Each is made when it is first asked for, and the same one ever after: all of them
-    take a second, and a page shows a few of them. Safe between threads.
+    """The scenes of one split, each made when it is first asked for and then kept: all of them take a second, and a
+    page shows a few. Safe between threads.
 
     Args:
         first: number of its first scene.
@@ -159,9 +161,3 @@ def _scene(settings: DrawnScenes, split: str, number: int, row: int) -> Captione
         height=settings.size,
         without=drawing.without,
     )
-
-
-def _png(image: np.ndarray) -> bytes:
-    data = io.BytesIO()
-    Image.fromarray(image).save(data, "PNG", compress_level=1)
-    return data.getvalue()
