@@ -74,10 +74,12 @@ def test_a_dataset_without_a_network_loads(name: str) -> None:
 @pytest.mark.parametrize("known", KNOWN, ids=lambda known: known.name)
 def test_the_columns_and_splits_of_a_hub_dataset_are_those_it_is_loaded_with(known, tmp_path: Path) -> None:
     """A folder with the pinned columns and splits stands for the dataset."""
-    names = known.labels or ("category",)
-    for split in dict.fromkeys(filter(None, (known.train or "train", known.test))):
+    names = known.label_columns or ("category",)
+    for split in dict.fromkeys(filter(None, (known.train_split or "train", known.test_split))):
         columns = {name: [row // (2 * 2**place) for row in range(16)] for place, name in enumerate(names)}
-        write_split(tmp_path / "own", split, columns, image=known.image, images=[picture(row) for row in range(16)])
+        write_split(
+            tmp_path / "own", split, columns, image=known.image_column, images=[picture(row) for row in range(16)]
+        )
     local = dataclasses.replace(known, hub=str(tmp_path / "own"), subset=None)
     data = load_known(local, DataChoice(source=known.name, image_size=16))
     check_labelled(data)

@@ -103,11 +103,7 @@ def _prepared(builder: Any) -> bool:
 
 
 def _refuse(builder: Any, name: str, connected: bool) -> int:
-    """Bytes still to be downloaded, as far as is known.
-
-    Raises:
-        DataError: more than may be downloaded, or than the disk has room for.
-    """
+    """Bytes still to be downloaded, as far as is known; refuses more than is allowed, or than the disk has room for."""
     if not connected or _prepared(builder):
         return 0
     size = _listed_size(builder, name)
@@ -130,11 +126,7 @@ def _refuse(builder: Any, name: str, connected: bool) -> int:
 
 
 def _listed_size(builder: Any, name: str) -> int:
-    """Bytes of the files of this subset, from the Hub's list of files; what a card says about itself is not asked.
-
-    Raises:
-        DataError: the list cannot be had, or does not hold a file of the subset.
-    """
+    """Bytes of the files of this subset, from the Hub's list of files: what a card says about itself may be wrong."""
     from huggingface_hub import HfApi
 
     listed = (path for paths in (builder.config.data_files or {}).values() for path in paths)
@@ -165,19 +157,17 @@ def _download(builder: Any, name: str, size: int, progress: Progress) -> None:
         worker = threading.Thread(target=work, daemon=True, name="download")
         worker.start()
         while worker.is_alive():
-            got = _size_of(_copy(name) / "blobs")
+            got = sum(map(_size, (_copy(name) / "blobs").glob("*")))
             progress(f"Downloading {name}: {got / settings.GB:.2f} GB{words}", min(0.99, got / size) if size else 0.0)
             worker.join(_POLL_SECONDS)
     if failed:
         raise explain(failed[0], name) from failed[0]
 
 
-def _size_of(folder: Path) -> int:
-    total = 0
-    for path in folder.glob("*"):
-        with suppress(OSError):  # a part that was just renamed
-            total += path.stat().st_size
-    return total
+def _size(path: Path) -> int:
+    with suppress(OSError):  # a part that was just renamed
+        return path.stat().st_size
+    return 0
 
 
 def _card(name: str, revision: str | None) -> dict[str, str]:

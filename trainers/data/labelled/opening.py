@@ -146,11 +146,7 @@ def _saved(place: Path) -> Splits:
 
 
 def _check_saved(place: Path) -> None:
-    """Refuse a saved dataset whose list of data files, or of splits, leads out of it.
-
-    Raises:
-        DataError: it does, or the list cannot be read.
-    """
+    """Refuse a saved dataset whose list of data files, or of splits, leads out of it or cannot be read."""
     home = place.resolve()
     try:
         splits = [place] if (place / "state.json").is_file() else []
