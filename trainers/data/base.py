@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from torch import Tensor
 
 from trainers.config import DataChoice
 from trainers.hierarchy import Hierarchy
+
+if TYPE_CHECKING:
+    from trainers.data.labelled.report import DataReport
 
 Progress = Callable[[str, float], None]
 """Called with a sentence and the fraction done, 0 to 1. It may raise to stop the loading."""
@@ -58,9 +62,6 @@ class LoadedData:
     labelled: bool = True
 
 
-Load = Callable[[DataChoice, "Progress | None"], LoadedData]
-
-
 @dataclass(frozen=True, kw_only=True)
 class SourceDescriptor:
     """A dataset in the catalogue.
@@ -71,17 +72,17 @@ class SourceDescriptor:
         sentence: one sentence about what is in it.
         licence: of the images.
         load: reads it; called with the choice and a progress function or None.
+        inspect: reports on it without loading it; None: there is nothing to choose.
         order: place in the list, smaller first.
-        hub: the Hub id it is read from, None for sources that need no network.
     """
 
     name: str
     title: str
     sentence: str
     licence: str
-    load: Load
+    load: Callable[[DataChoice, Progress | None], LoadedData]
+    inspect: Callable[[DataChoice], DataReport] | None = None
     order: int = 100
-    hub: str | None = None
 
 
 def silent(_text: str, _fraction: float) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from trainers.data.base import Progress, silent
-from trainers.data.captioned.scenes import SceneSet
+from trainers.data.captioned.images import CaptionedDataset
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,33 +37,20 @@ class CaptionedDescriptor:
     """A captioned dataset, or a way in which captioned datasets are stored.
 
     Attributes:
-        name: what a source says, if the dataset is ``synthetic``.
+        name: what a source says, if the dataset is made here.
         title: shown in the page.
         sentence: one sentence about what is in it.
         load: reads it.
         recognises: whether a source (its folder or zip file; None for a Hub id) is stored this way; the first in the
             catalogue's order that does reads it.
-        synthetic: it is made here, from ``parameters`` (a frozen dataclass of ``parameter()`` fields), and its name is
-            its source.
+        parameters: of a dataset that is made here, a frozen dataclass of ``parameter()`` fields; None: it is read.
         order: place in the catalogue, smaller first.
     """
 
     name: str
     title: str
     sentence: str
-    load: Callable[[CaptionedRequest], SceneSet]
+    load: Callable[[CaptionedRequest], CaptionedDataset]
     recognises: Callable[[Path | None], bool] = lambda _folder: False
-    synthetic: bool = False
     parameters: type | None = None
     order: int = 100
-
-
-def file_loader(home: Path, name: str) -> Callable[[], bytes | None]:
-    """Reads a file below ``home`` when called; None if it is missing or lies elsewhere."""
-    path = (home / name).resolve()
-
-    def load() -> bytes | None:
-        inside = home.resolve() in path.parents
-        return path.read_bytes() if inside and path.is_file() else None
-
-    return load

@@ -11,7 +11,6 @@ import numpy as np
 from trainers.data.labelled.table import LABEL_KINDS, Codes, Kind, Table
 from trainers.errors import DataError
 
-_IMAGE_NAMES = ("image", "img", "jpg", "png", "picture", "photo", "pixel_values")
 _LABEL_LIKE = re.compile(
     r"label|class|categor|target|species|genus|family|phylum|kingdom|breed|variety|product|item_?id|landmark_?id|"
     r"character|alphabet|brand|model|identity|coarse|fine|person_?id|taxon|^y$|^cls$|^kind$|^type$"
@@ -50,21 +49,17 @@ class LabelColumn:
 
 
 def image_column(table: Table, wanted: str | None) -> str:
-    """The image column: the wanted one, else ``image``, ``img``, ..., else the first.
+    """The image column: the wanted one, else the first of :attr:`Table.image_columns`.
 
     Raises:
         DataError: there is none, or the wanted column holds no images.
     """
-    images = [name for name, kind in table.kinds.items() if kind == "image"]
-    columns = listed(table.kinds)
-    if wanted is not None:
-        if wanted in images:
-            return wanted
+    images, columns = table.image_columns, listed(table.kinds)
+    if wanted is not None and wanted not in images:
         raise DataError(f"An image column was needed; {wanted!r} holds no images. The columns are: {columns}.")
     if not images:
         raise DataError(f"This dataset has no image column. Its columns are: {columns}. Choose one with images.")
-    named = [name for known in _IMAGE_NAMES for name in images if name.lower() == known]
-    return (named or images)[0]
+    return wanted or images[0]
 
 
 def join(tables: Sequence[Table], column: str) -> Codes:
@@ -72,7 +67,7 @@ def join(tables: Sequence[Table], column: str) -> Codes:
     parts = [table.codes(column) for table in tables]
     given_up = next((part.reason for part in parts if part.reason), "")
     if given_up:
-        return Codes(values=np.full(sum(map(len, tables)), -1, dtype=np.int64), names=(), reason=given_up)
+        return Codes.given_up(sum(map(len, tables)), given_up)
     if all(part.names == parts[0].names for part in parts):
         return Codes(values=np.concatenate([part.values for part in parts]), names=parts[0].names)
     names = dict.fromkeys(name for part in parts for name in part.names)

@@ -14,7 +14,7 @@ import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, Protocol
+from typing import Literal
 
 import numpy as np
 
@@ -33,7 +33,7 @@ _PACKED_AS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)  # others unpack a few b
 
 @dataclass(frozen=True, kw_only=True)
 class File:
-    """One image: its path below the folder as parts, its size in bytes and its time of change in nanoseconds."""
+    """One file: its path below the folder as parts, its size in bytes and its time of change in nanoseconds."""
 
     parts: tuple[str, ...]
     size: int
@@ -49,16 +49,14 @@ class FileTable(Table):
         self.total = len(files)
         self._place = place
         self._files = files
-        self._labels = labels
-        self._codes: dict[str, Codes] = {}
+        # the columns are finest first, the parts of a path coarsest first
+        parts = range(len(tree) - 1, -1, -1)
+        self._codes = {name: encode([row[part] for row in labels]) for name, part in zip(tree, parts, strict=True)}
 
     def __len__(self) -> int:
         return len(self._files)
 
     def codes(self, column: str) -> Codes:
-        if column not in self._codes:
-            level = self.tree.index(column)
-            self._codes[column] = encode([row[len(self.tree) - 1 - level] for row in self._labels])
         return self._codes[column]
 
     def sizes(self, column: str, rows: np.ndarray) -> np.ndarray:
@@ -69,33 +67,23 @@ class FileTable(Table):
         return [self._place.read(file) if file.size <= LARGEST_FILE else None for file in files]
 
 
-class Place(Protocol):
-    """Where image files lie."""
-
-    path: Path
-
-    def read(self, file: File) -> bytes | None:
-        """The bytes of a file; None if it is damaged or gone."""
-
-
 @dataclass(frozen=True, kw_only=True)
 class Folder:
-    """A folder of image files."""
+    """A folder of image files; ``every``: of files of any kind."""
 
     path: Path
+    every: bool = False
 
     def files(self) -> Iterator[File]:
         """Those below it, without hidden ones."""
-        for folder, inner, names in os.walk(self.path):
-            inner[:] = [name for name in inner if not _hidden(name)]
-            for name in names:
-                path = Path(folder, name)
-                if path.suffix.lower() not in SUFFIXES or _hidden(name) or not path.is_file():
-                    continue
-                state = path.stat()
-                yield File(parts=path.relative_to(self.path).parts, size=state.st_size, changed=state.st_mtime_ns)
+        for folder, names in _walk(self.path):
+            for path in (folder / name for name in names):
+                if (self.every or path.suffix.lower() in SUFFIXES) and path.is_file():
+                    state = path.stat()
+                    yield File(parts=path.relative_to(self.path).parts, size=state.st_size, changed=state.st_mtime_ns)
 
     def read(self, file: File) -> bytes | None:
+        """The bytes of a file; None if it is gone."""
         try:
             return self.path.joinpath(*file.parts).read_bytes()
         except OSError:
@@ -137,6 +125,7 @@ class Archive:
             yield File(parts=parts, size=member.file_size, changed=self._changed)
 
     def read(self, file: File) -> bytes | None:
+        """The bytes of a file; None if it is damaged."""
         member = self._members.get("/".join(file.parts))
         if member is None:
             return None
@@ -149,6 +138,10 @@ class Archive:
         return data if len(data) == file.size else None
 
 
+Place = Folder | Archive
+"""Where image files lie."""
+
+
 def kind(place: Path) -> Literal["images", "tables"] | None:
     """Whether this holds image files in folders (or is a zip file), or tables for ``datasets``; None: neither.
 
@@ -157,8 +150,7 @@ def kind(place: Path) -> Literal["images", "tables"] | None:
     if place.is_file():
         return "images" if zipfile.is_zipfile(place) else None
     seen, images, others = 0, False, False
-    for folder, inner, names in os.walk(place):
-        inner[:] = sorted(name for name in inner if not _hidden(name))
+    for folder, names in _walk(place):
         for name in names:
             suffix = Path(name).suffix.lower()
             if suffix in _TABLES or (suffix in _TEXTS and name.startswith(("metadata.", "state."))):
@@ -166,18 +158,18 @@ def kind(place: Path) -> Literal["images", "tables"] | None:
             others = others or suffix in _TEXTS or suffix == ".py"
             images = images or suffix in SUFFIXES
             seen += 1
-        if seen > _MOST_NAMES or (images and Path(folder) != place and Path(folder).parent != place):
+        if seen > _MOST_NAMES or (images and place not in (folder, folder.parent)):
             break
     return "images" if images else "tables" if others else None
 
 
-def scan(path: Path) -> tuple[Place, list[File]]:
-    """All image files of a folder or zip file in path order.
+def scan(path: Path, *, every: bool = False) -> tuple[Place, list[File]]:
+    """All image files of a folder or zip file in path order; ``every``: all files of a folder.
 
     Raises:
         DataError: the zip file cannot be used.
     """
-    place: Folder | Archive = Archive(path) if path.is_file() else Folder(path=path)
+    place = Archive(path) if path.is_file() else Folder(path=path, every=every)
     return place, sorted(place.files(), key=lambda file: file.parts)
 
 
@@ -233,6 +225,13 @@ def _common_depth(files: list[File]) -> int:
             break
         shared += 1
     return shared
+
+
+def _walk(place: Path) -> Iterator[tuple[Path, list[str]]]:
+    """The folders below one and the names of their files, in order, without hidden ones."""
+    for folder, inner, names in os.walk(place):
+        inner[:] = sorted(name for name in inner if not _hidden(name))
+        yield Path(folder), [name for name in names if not _hidden(name)]
 
 
 def _hidden(name: str) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
@@ -21,7 +21,8 @@ from trainers.data.labelled.columns import (
     listed,
 )
 from trainers.data.labelled.opening import Splits
-from trainers.data.labelled.splits import cap, divide, pick_splits, repeated
+from trainers.data.labelled.rows import Part, Plan
+from trainers.data.labelled.splits import cap, divide, divide_images, pick_splits, repeated
 from trainers.data.labelled.table import Codes, Table
 from trainers.data.labelled.tree import Tree, compact, grow
 from trainers.errors import DataError
@@ -31,36 +32,22 @@ _PLAIN = ("label", "labels", "label name", "class name", "target", "y", "cls")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Part:
-    """Rows of one split: ``owner`` [n] says which table, ``rows`` [n] which row of it; ``labels`` int64 [n, L].
+class Columns:
+    """Which columns are read.
 
-    ``before_cap``: rows there were before the cap; 0 where it took none.
+    Attributes:
+        images: the image column of each table.
+        labels: the label columns, finest first.
+        codes: their values over all tables.
     """
 
-    owner: np.ndarray
-    rows: np.ndarray
-    labels: np.ndarray
-    before_cap: int = 0
-
-    def take(self, index: np.ndarray) -> Part:
-        """Some of the rows (indices or a mask)."""
-        return replace(self, owner=self.owner[index], rows=self.rows[index], labels=self.labels[index])
-
-
-@dataclass(frozen=True, kw_only=True)
-class Plan:
-    """What will be decoded. ``columns`` names the image column of each table."""
-
-    tables: tuple[Table, ...]
-    columns: tuple[str, ...]
-    train: Part
-    test: Part
-    hierarchy: Hierarchy
-    notes: tuple[str, ...]
+    images: tuple[str, ...]
+    labels: tuple[str, ...]
+    codes: Mapping[str, Codes]
 
 
 def make_plan(splits: Splits, choice: DataChoice, titles: tuple[str, ...] | None = None) -> Plan:
-    """Decide everything.
+    """Decide everything: splits, then columns, then rows.
 
     Args:
         titles: names of the levels, finest first, instead of the column names.
@@ -69,75 +56,116 @@ def make_plan(splits: Splits, choice: DataChoice, titles: tuple[str, ...] | None
         DataError: no images, no labels, or too few classes with two images.
     """
     notes = list(splits.notes)
-    names = used_splits(splits, choice, notes)
-    tables = tuple(splits.tables[name] for name in names)
-    images = tuple(image_column(table, choice.image_column) for table in tables)
-    labels, codes = label_columns(tables, choice, splits.tree, notes)
-    known = np.logical_and.reduce([codes[label].values >= 0 for label in labels])
+    used = used_splits(splits, choice, notes)
+    return plan_rows(used, choose_columns(used, choice, splits.tree, notes), choice, notes, titles)
+
+
+def plan_rows(
+    used: Mapping[str, Table],
+    columns: Columns,
+    choice: DataChoice,
+    notes: list[str],
+    titles: tuple[str, ...] | None = None,
+) -> Plan:
+    """The rows to train and to test on, their labels, and the tree.
+
+    Raises:
+        DataError: too few classes with two images, or where images are held out too few images.
+    """
+    whole, hierarchy = _all_rows(used, columns, notes, titles)
+    by_classes = choice.held_out == "classes"
+    divided = _divided if by_classes else _divided_images
+    train, test, shared = divided(whole, tuple(used), choice.seed, notes)
+    train, test = (_capped(part, choice, title, notes) for part, title in ((train, "training"), (test, "test")))
+    return Plan(
+        tables=tuple(used.values()),
+        columns=columns.images,
+        train=train,
+        test=test,
+        hierarchy=hierarchy,
+        share_classes=None if len(used) == 1 else shared > 0,
+        notes=tuple(notes),
+        labelled=len(np.unique(train.labels[:, 0])) > 1,
+        least=2 if by_classes else 1,
+    )
+
+
+def _all_rows(
+    used: Mapping[str, Table], columns: Columns, notes: list[str], titles: tuple[str, ...] | None
+) -> tuple[Part, Hierarchy]:
+    """The rows of all tables that have a label, and the tree; without label columns all rows, in one class."""
+    names, tables, labels, codes = tuple(used), tuple(used.values()), columns.labels, columns.codes
     owner = np.repeat(np.arange(len(tables)), [len(table) for table in tables])
     rows = np.concatenate([np.arange(len(table)) for table in tables])
+    if not labels:
+        whole = Part(owner=owner, rows=rows, labels=np.zeros((len(rows), 1), dtype=np.int64))
+        return whole, Hierarchy(levels=("class",), names=(("none",),))
+    known = np.logical_and.reduce([codes[label].values >= 0 for label in labels])
     if len(tables) == 2 and not known[owner == 1].any():
         notes.append(f"Split {names[1]!r} has no labels, so {names[0]!r} serves for training and test.")
     elif not known.all():
         notes.append(f"{int((~known).sum())} images without a label were left out.")
     levels = titles if titles is not None and len(titles) == len(labels) else level_names(labels)
     tree = grow(levels, [Codes(values=codes[label].values[known], names=codes[label].names) for label in labels])
-    whole = Part(owner=owner[known], rows=rows[known], labels=tree.labels)
-    train, test = divided(whole, names, choice.seed, notes)
-    train, test = (_capped(part, choice, title, notes) for part, title in ((train, "training"), (test, "test")))
-    return Plan(tables=tables, columns=images, train=train, test=test, hierarchy=tree.hierarchy, notes=tuple(notes))
+    return Part(owner=owner[known], rows=rows[known], labels=tree.labels), tree.hierarchy
 
 
-def used_splits(splits: Splits, choice: DataChoice, notes: list[str]) -> tuple[str, ...]:
-    """One or two split names; splits without rows or images do not count.
+def used_splits(splits: Splits, choice: DataChoice, notes: list[str]) -> dict[str, Table]:
+    """One or two splits by name, that to train on first; splits without rows or images do not count.
 
     Raises:
         DataError: nothing is left.
     """
     if not splits.tables:
         raise DataError("This dataset has no rows. Choose another dataset, subset or split.")
-    with_images = [name for name, table in splits.tables.items() if "image" in table.kinds.values()]
+    with_images = [name for name, table in splits.tables.items() if table.image_columns]
     if not with_images:
         image_column(next(iter(splits.tables.values())), choice.image_column)
     train, test = pick_splits(with_images, choice.train_split, choice.test_split)
     if test is not None and not _has_labels(splits.tables[test], splits.tables[train], choice):
         notes.append(f"Split {test!r} has none of the label columns of {train!r}.")
         test = None
-    used = (train,) if test is None else (train, test)
+    used = {name: splits.tables[name] for name in (train, test) if name is not None}
     unused = [name for name in splits.tables if name not in used]
     if unused:
         notes.append(f"Used: {' and '.join(used)}. Not used: {listed(unused)}.")
-    for name in used:
-        table = splits.tables[name]
+    for name, table in used.items():
         if table.total > len(table):
             notes.append(f"Only the first {len(table):,} rows of {name!r} are read.")
     return used
 
 
-def label_columns(
-    tables: Sequence[Table], choice: DataChoice, tree: tuple[str, ...] | None, notes: list[str]
-) -> tuple[tuple[str, ...], dict[str, Codes]]:
-    """The label columns, finest first, and their values over all tables.
+def choose_columns(
+    used: Mapping[str, Table], choice: DataChoice, tree: tuple[str, ...] | None, notes: list[str]
+) -> Columns:
+    """The image and label columns of the splits in use.
+
+    Args:
+        tree: label columns that the layout of the dataset gives.
 
     Raises:
-        DataError: a wanted column is missing or cannot be a label, or none is found.
+        DataError: a wanted column is missing or cannot be read as that, or none is found.
     """
+    tables = tuple(used.values())
+    images = tuple(image_column(table, choice.image_column) for table in tables)
     wanted = choice.label_columns or tree
     if wanted:
         codes = {name: _wanted(tables, name) for name in wanted}
-        return _in_order(wanted, codes, notes), codes
+        return Columns(images=images, labels=_in_order(wanted, codes, notes), codes=codes)
     common, unread = candidates(tables)
     codes = {name: join(tables, name) for name in common}
     columns = [describe(name, kind, codes[name]) for name, kind in common.items()]
     labels = chain(columns, codes)
     if unread:
         notes.append(f"{unread:,} columns were not looked at as labels; choose the label column if it is one of them.")
-    if not labels:
+    if not labels and choice.held_out == "images":
+        notes.append("No label column was found, so the images have no classes.")
+    elif not labels:
         raise DataError(_no_labels(columns, tables[0]))
     dropped = [column.name for column in columns if column.likely and column.name not in labels]
     if dropped:
         notes.append(f"Labels: {', '.join(labels)}. Not part of that tree and left out: {listed(dropped)}.")
-    return labels, codes
+    return Columns(images=images, labels=labels, codes=codes)
 
 
 def _wanted(tables: Sequence[Table], name: str) -> Codes:
@@ -151,8 +179,9 @@ def _wanted(tables: Sequence[Table], name: str) -> Codes:
     return codes
 
 
-def divided(whole: Part, names: tuple[str, ...], seed: int, notes: list[str]) -> tuple[Part, Part]:
-    """Train and test rows without a common finest class; classes of a single image are left out.
+def _divided(whole: Part, names: tuple[str, ...], seed: int, notes: list[str]) -> tuple[Part, Part, int]:
+    """Train and test rows without a common finest class, and how many classes the splits share; classes of a single
+    image are left out.
 
     Raises:
         DataError: too few classes.
@@ -170,7 +199,7 @@ def divided(whole: Part, names: tuple[str, ...], seed: int, notes: list[str]) ->
     shared = np.intersect1d(whole.labels[first, 0], whole.labels[~first, 0])
     sides = [len(np.unique(whole.labels[side, 0])) for side in (first, ~first)]
     if not len(shared) and min(sides) >= 2:
-        return whole.take(first), whole.take(~first)
+        return whole.take(first), whole.take(~first), 0
     if classes < 4:
         raise DataError(
             f"At least 4 classes were needed, since training and test use different ones; this dataset has {classes}."
@@ -185,7 +214,28 @@ def divided(whole: Part, names: tuple[str, ...], seed: int, notes: list[str]) ->
     notes.append(
         f"{why}, so the {classes} classes were divided by seed {seed}: {halves[0]} to train on, {halves[1]} to test on."
     )
-    return train, test
+    return train, test, len(shared)
+
+
+def _divided_images(whole: Part, names: tuple[str, ...], seed: int, notes: list[str]) -> tuple[Part, Part, int]:
+    """Train and test rows of the same classes, and how many classes the splits share: the splits themselves where they
+    share classes, else a fifth of each class's images is tested on.
+
+    Raises:
+        DataError: too few images.
+    """
+    if len(whole.rows) < 3:
+        raise DataError(f"At least 3 images were needed, two to train on and one to test on; got {len(whole.rows)}.")
+    classes, first = whole.labels[:, 0], whole.owner == 0
+    shared = np.intersect1d(classes[first], classes[~first])
+    if len(shared):
+        known = np.isin(classes, classes[first])
+        if not known.all():
+            notes.append(f"{int((~known).sum())} images of {names[1]!r} are of classes that {names[0]!r} has not.")
+        return whole.take(first), whole.take(~first & known), len(shared)
+    side = divide_images(classes, seed)
+    notes.append(f"A fifth of each class's images was kept for testing, chosen by seed {seed}.")
+    return whole.take(side), whole.take(~side), 0
 
 
 def settle(parts: Sequence[Part], hierarchy: Hierarchy) -> tuple[list[Part], Hierarchy]:
@@ -218,11 +268,14 @@ def _in_order(wanted: tuple[str, ...], codes: dict[str, Codes], notes: list[str]
 
 
 def _capped(part: Part, choice: DataChoice, title: str, notes: list[str]) -> Part:
-    kept = cap(part.labels[:, 0], choice.max_images, choice.seed)
+    if choice.held_out == "images":
+        kept = np.sort(np.random.default_rng(choice.seed).permutation(len(part.rows))[: choice.max_images])
+    else:
+        kept = cap(part.labels[:, 0], choice.max_images, choice.seed)
     if len(kept) == len(part.labels):
         return part
     before, after = (len(np.unique(labels)) for labels in (part.labels[:, 0], part.labels[kept, 0]))
-    if after < 2:
+    if after < 2 <= before:
         raise DataError(f"At least {2 * before} images were needed; the cap allows {choice.max_images}. Raise it.")
     notes.append(
         f"The cap of {choice.max_images} kept {len(kept)} of {len(part.labels)} {title} images, "

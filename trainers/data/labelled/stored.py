@@ -12,6 +12,7 @@ from trainers.hierarchy import Hierarchy
 
 KIND = "images"
 PARTS = ("train", "test")
+_PLAIN = ("title", "licence", "fingerprint")  # fields that are text
 _SLICE = 64 * 1024 * 1024
 
 
@@ -34,23 +35,16 @@ def read(key: str, name: str) -> LoadedData | None:
         return None
     about = entry.about
     parts = {
-        part: ImageSet(
-            images=entry.tensors[part],
-            labels=entry.tensors[f"{part}_labels"],
-            before_cap=about["before_cap"][part],
-        )
-        for part in PARTS
+        part: ImageSet(images=entry.tensors[part], labels=entry.tensors[f"{part}_labels"], before_cap=before_cap)
+        for part, before_cap in about["before_cap"].items()
     }
     return LoadedData(
         name=name,
-        title=about["title"],
         hierarchy=Hierarchy(levels=tuple(about["levels"]), names=tuple(map(tuple, about["names"]))),
-        train=parts["train"],
-        test=parts["test"],
-        fingerprint=about["fingerprint"],
         notes=tuple(about["notes"]),
-        licence=about["licence"],
         labelled=about.get("labelled", True),
+        **{field: about[field] for field in _PLAIN},
+        **parts,
     )
 
 
@@ -74,12 +68,10 @@ def write(key: str, data: LoadedData) -> None:
 
 def _about(data: LoadedData) -> dict[str, Any]:
     return {
-        "title": data.title,
-        "licence": data.licence,
+        **{field: getattr(data, field) for field in _PLAIN},
         "labelled": data.labelled,
         "levels": data.hierarchy.levels,
         "names": data.hierarchy.names,
         "notes": data.notes,
-        "fingerprint": data.fingerprint,
         "before_cap": {part: getattr(data, part).before_cap for part in PARTS},
     }
