@@ -182,10 +182,10 @@ def tables(place: Place, files: list[File]) -> tuple[dict[str, FileTable], tuple
     """Group files to splits and classes.
 
     Returns:
-        the splits by name, and notes.
+        the splits by name, without a label column where no image lies in a class folder; and notes.
 
     Raises:
-        DataError: there are no images, or none lies in a class folder.
+        DataError: there are no images.
     """
     if not files:
         raise DataError(f"{place.path.name!r} holds no images. Put them in one sub-folder per class.")
@@ -193,18 +193,16 @@ def tables(place: Place, files: list[File]) -> tuple[dict[str, FileTable], tuple
     folders = [file.parts[skip:-1] for file in files]
     split_depth = int(all(parts and _is_split(parts[0]) for parts in folders))
     depths = {len(parts) - split_depth for parts in folders} - {0}
-    if not depths:
-        raise DataError(f"The images of {place.path.name!r} lie in one folder. Put them in one sub-folder per class.")
-    depth, notes = min(depths), []
+    depth, notes = min(depths, default=0), []
     loose = sum(len(parts) == split_depth for parts in folders)
-    if loose:
+    if loose and depth:
         notes.append(f"{loose} images lie in no class folder and were skipped.")
     if len(depths) > 1:
         notes.append(f"Class folders are nested to different depths; the first {depth} of them were read as labels.")
     tree = tuple(["class", "group", *(f"group {n}" for n in range(2, depth))][:depth])
     grouped: dict[str, tuple[list[File], list[tuple[str, ...]]]] = {}
     for file, parts in zip(files, folders, strict=True):
-        if len(parts) > split_depth:
+        if len(parts) > split_depth or not depth:
             part = grouped.setdefault(parts[0] if split_depth else "all", ([], []))
             part[0].append(file)
             part[1].append(parts[split_depth : split_depth + depth])

@@ -160,6 +160,8 @@ def choose_columns(
         notes.append(f"{unread:,} columns were not looked at as labels; choose the label column if it is one of them.")
     if not labels and choice.held_out == "images":
         notes.append("No label column was found, so the images have no classes.")
+    elif not labels and tree is not None:
+        raise DataError("The images lie in one folder. Put them in one sub-folder per class.")
     elif not labels:
         raise DataError(_no_labels(columns, tables[0]))
     dropped = [column.name for column in columns if column.likely and column.name not in labels]

@@ -56,7 +56,7 @@ PRESETS = (
         "dictionary",
         "Size of the dictionary",
         "MoCo with four queues.",
-        _methods("moco_v1", momentum=0.99, queue=[256, 1024, 4096, 16_384]),
+        _methods("moco_v1", momentum=0.99, queue=[256, 1024, 4096, 8192]),
     ),
     _preset(
         "momentum",
