@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from trainers.image_text.models import MODELS
 from trainers.losses import FAMILIES, LOSSES
-from trainers.metrics import IMAGE_TEXT_METRICS, METRICS
+from trainers.metrics import PUBLISHED
 
 
 def losses_table() -> str:
@@ -24,7 +24,7 @@ def metrics_table() -> str:
     """One row per metric; ``k`` stands for any number and ``l`` for a level of the label tree."""
     rows = [
         (f"`{metric.name}`", metric.title, f"[{metric.paper}]({metric.url})", metric.sentence)
-        for metric in (*METRICS.values(), *IMAGE_TEXT_METRICS.values())
+        for metric in PUBLISHED.values()
     ]
     return _table(("name", "title", "paper", "what it says"), rows)
 

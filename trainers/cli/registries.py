@@ -38,12 +38,12 @@ def _losses(arguments: argparse.Namespace) -> int:
 
 def _metrics(arguments: argparse.Namespace) -> int:
     from trainers.cli.readme_tables import metrics_table
-    from trainers.metrics import IMAGE_TEXT_METRICS, METRICS
+    from trainers.metrics import PUBLISHED
 
     if arguments.markdown:
         print(metrics_table())
         return 0
-    for metric in (*METRICS.values(), *IMAGE_TEXT_METRICS.values()):
+    for metric in PUBLISHED.values():
         print(f"{metric.name}: {metric.title}. {metric.paper}\n  {metric.sentence}")
     return 0
 
