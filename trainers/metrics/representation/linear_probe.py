@@ -138,13 +138,13 @@ def linear_probe(
     images, chooser = _Images.of(train, numbers, kept, dtype), _Images.of(train, numbers, held, dtype)
     with torch.autocast(device_type=train.device.type, enabled=False):
         curve = _train(heads, images, chooser, steps, batch, seed, progress)
-        loss = read(heads.score(chooser)[1])
+        loss = read(heads.loss(chooser))
         best = _best(curve.accuracy[-1], loss, np.asarray(rates))
         score = math.nan
         if best is not None:
             place = np.searchsorted(classes, asked).clip(max=len(classes) - 1)
             place = np.where(classes[place] == asked, place, -1)
-            score = float(read(heads.score(_Images.of(test, place, np.arange(len(place)), dtype))[0])[best])
+            score = float(read(heads.accuracy(_Images.of(test, place, np.arange(len(place)), dtype)))[best])
     return ProbeResult(
         rates=tuple(rates),
         held_out=tuple(np.where(np.isfinite(loss), curve.accuracy[-1], np.nan).tolist()),
@@ -236,23 +236,33 @@ class _Heads:
         self._weights.addcmul_(self._velocity, self._rates, value=-factor)
         return loss.mean(0)
 
-    def score(self, images: _Images) -> tuple[Tensor, Tensor]:
-        """Accuracy and mean loss of every layer, float64 ``[R]`` each."""
-        right, total = [], []
-        step = max(1, BLOCK // math.prod(self.shape))
-        for first in range(0, len(images.classes), step):
-            part = slice(first, first + step)
-            classes = images.classes[part]
-            logits = self._logits(images.features[part])
-            own = logits.gather(2, self._columns(classes))
-            right.append(((logits >= own).sum(2) == 1) & (classes >= 0)[:, None] & logits.isfinite().all(2))
-            total.append(logits.logsumexp(2).sub_(own[..., 0]))
-        return torch.cat(right).double().mean(0), torch.cat(total).double().mean(0)
+    def accuracy(self, images: _Images) -> Tensor:
+        """Share of images that every layer classifies correctly, float64 ``[R]``."""
+        right = []
+        for logits, classes in self._parts(images):
+            first = (logits >= logits.gather(2, self._columns(classes))).sum(2) == 1
+            right.append(first & (classes >= 0)[:, None] & logits.sum(2).isfinite())
+        return torch.cat(right).double().mean(0)
+
+    def loss(self, images: _Images) -> Tensor:
+        """Mean cross-entropy of every layer, float64 ``[R]``."""
+        losses = [
+            logits.logsumexp(2) - logits.gather(2, self._columns(classes))[..., 0]
+            for logits, classes in self._parts(images)
+        ]
+        return torch.cat(losses).double().mean(0)
 
     def head(self, place: int, classes: np.ndarray) -> ProbeHead:
         """The layer of one rate."""
         layer = self._weights.unflatten(1, self.shape)[:, place].clone()
         return ProbeHead(weight=layer[:-1], bias=layer[-1], classes=tensor(classes))
+
+    def _parts(self, images: _Images) -> Iterator[tuple[Tensor, Tensor]]:
+        """Logits ``[b, R, C]`` and classes ``[b]`` of all images, in bounded memory."""
+        step = max(1, BLOCK // math.prod(self.shape))
+        for first in range(0, len(images.classes), step):
+            part = slice(first, first + step)
+            yield self._logits(images.features[part]), images.classes[part]
 
     def _logits(self, features: Tensor) -> Tensor:
         """``[b, R, C]``."""
@@ -291,7 +301,7 @@ def _train(
         if (step + 1) % every == 0 or step + 1 == steps:
             points.append(step + 1)
             losses.append(torch.stack(parts).double().mean(0))
-            accuracies.append(heads.score(chooser)[0])
+            accuracies.append(heads.accuracy(chooser))
             parts.clear()
             if progress is not None:
                 progress(step + 1)
