@@ -93,7 +93,7 @@ class RunConfig:
     augmentation: Choice = parameter(
         Choice(name="none"),
         registry="trainers.training.augmentations:AUGMENTATIONS",
-        help="How training images are changed, e.g. moco_v2:strength=0.5.",
+        help="How training images are changed before the encoder sees them.",
     )
     optimiser: str = parameter("adamw", choices=tuple(OPTIMISERS), help="adam adds the weight decay to the gradient.")
     momentum: float = parameter(
