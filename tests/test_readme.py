@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from trainers.cli.readme_tables import losses_table, metrics_table, models_table
+from trainers.cli.readme_tables import augmentations_table, losses_table, metrics_table, models_table
 from trainers.losses import LOSSES
 from trainers.metrics import PUBLISHED
 
@@ -31,6 +31,7 @@ DATA = ("assets/models", "assets/recorded")  # what lies below bears the names o
         ("losses", "losses.md", losses_table()),
         ("metrics", "metrics.md", metrics_table()),
         ("models", "object-removal.md", models_table()),
+        ("augmentations", "training.md", augmentations_table()),
     ],
 )
 def test_the_table_is_what_the_command_prints(name: str, page: str, table: str) -> None:

@@ -19,6 +19,8 @@ from trainers.object_removal.fills import FILLS
 from trainers.parameters import specs
 from trainers.registry import Descriptor
 from trainers.samplers import SAMPLERS
+from trainers.training.augmentations import AUGMENTATIONS
+from trainers.training.optimizers import OPTIMISERS
 
 FAMILIES = {
     "losses": LOSSES,
@@ -28,9 +30,11 @@ FAMILIES = {
     "image_text.models": MODELS,
     "object_removal.fills": FILLS,
     "object_removal.detectors": DETECTORS,
+    "training.augmentations": AUGMENTATIONS,
 }
+TABLES = {**FAMILIES, "training.optimizers": OPTIMISERS}
 ENTRIES = [
-    pytest.param(entry, id=f"{family}-{name}") for family, all_ in FAMILIES.items() for name, entry in all_.items()
+    pytest.param(entry, id=f"{family}-{name}") for family, all_ in TABLES.items() for name, entry in all_.items()
 ]
 
 FILES = {
@@ -85,6 +89,13 @@ DESCRIPTOR = DetectorDescriptor(
     make=lambda chosen: lambda image: Raw(boxes=np.array([[1.0, 1, 5, 5]]), names=["dog"], scores=np.array([0.9])),
 )
 """,
+    "training.augmentations": """
+from trainers.training.augmentations.base import AugmentationDescriptor, unit
+DESCRIPTOR = AugmentationDescriptor(
+    name="extra_augmentation", title="Extra augmentation", sentence="Another one.", paper="None",
+    make=lambda parameters, channels: lambda images, draws: unit(images).flip(-2),
+)
+""",
 }
 USE = """
 import importlib.util, sys
@@ -105,11 +116,13 @@ from trainers.data.corruptions import CORRUPTIONS, corrupt
 from trainers.kinds.metric_learning.loop import MetricLearningLoop
 from trainers.object_removal.detectors import DETECTORS
 from trainers.object_removal.fills import FILLS, paint
+from trainers.parameters import Choice
 from trainers.runs import RunFolder
 
-for verb in ("losses", "encoders", "models"):
+for verb in ("losses", "encoders", "models", "augmentations"):
     assert main([verb]) == 0
-config = tiny_config(images, "extra_loss", steps=2, encoder="extra_encoder", sampler="extra_sampler")
+own = {"encoder": "extra_encoder", "sampler": "extra_sampler", "augmentation": Choice(name="extra_augmentation")}
+config = tiny_config(images, "extra_loss", steps=2, **own)
 run = MetricLearningLoop(RunFolder.create(runs, config))
 run.advance(60)
 run.finish()
@@ -146,5 +159,5 @@ def test_one_file_adds_an_entry_to_each_family(tmp_path: Path) -> None:
     command = [sys.executable, "-c", USE, str(tmp_path / "extra"), str(images), str(runs)]
     done = subprocess.run(command, cwd=Path(__file__).parents[2], capture_output=True, text=True, timeout=240)
     assert done.returncode == 0, done.stderr
-    for title in ("Extra loss", "Extra encoder", "Extra model", "ODmAP_at_1"):
+    for title in ("Extra loss", "Extra encoder", "Extra model", "Extra augmentation", "ODmAP_at_1"):
         assert title in done.stdout

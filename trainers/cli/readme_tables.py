@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from trainers.image_text.models import MODELS
 from trainers.losses import FAMILIES, LOSSES
 from trainers.metrics import PUBLISHED
+from trainers.parameters import specs
+from trainers.training.augmentations import AUGMENTATIONS
 
 
 def losses_table() -> str:
@@ -36,6 +38,21 @@ def models_table() -> str:
         for model in MODELS.values()
     ]
     return _table(("name", "title", "paper", "can be fine-tuned", "what it is"), rows)
+
+
+def augmentations_table() -> str:
+    """One row per registered augmentation, with its parameters and their defaults."""
+    rows = [
+        (
+            f"`{one.name}`",
+            one.title,
+            one.paper,
+            one.sentence,
+            ", ".join(f"`{spec.name}={spec.default}`" for spec in specs(one.parameters)),
+        )
+        for one in AUGMENTATIONS.values()
+    ]
+    return _table(("name", "title", "paper", "what it does", "parameters"), rows)
 
 
 def _table(head: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
