@@ -33,7 +33,7 @@ def given(arguments: argparse.Namespace, parameters: type) -> dict[str, Any]:
         if _is_nested(spec):
             inner = given(arguments, spec.type)
             if inner:
-                values[spec.name] = spec.type(**inner)
+                values[spec.name] = dataclasses.replace(spec.default, **inner)
         elif hasattr(arguments, _place(spec)):
             written = getattr(arguments, _place(spec))
             items = [_read(spec, item) for item in (written if isinstance(written, list) else [written])]
@@ -102,7 +102,7 @@ def given_text(spec: Spec, text: str) -> Any:
         raise ParameterError(f"{spec.label} needs a value; got nothing.")
     if _is_nested(spec):
         first = specs(spec.type)[0]
-        return spec.type(**{first.name: text.strip()})
+        return dataclasses.replace(spec.default, **{first.name: text.strip()})
     parts = [_read(spec, part) for part in text.split()]
     return tuple(parts) if spec.type is tuple else parts[0]
 

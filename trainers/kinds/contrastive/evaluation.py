@@ -10,7 +10,6 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from trainers.data.base import Progress
 from trainers.data.probe import choose_probe
 from trainers.kinds.contrastive.arm import MethodArm
 from trainers.metrics import counts, evaluate
@@ -24,7 +23,7 @@ from trainers.metrics.representation import (
     uniformity,
 )
 from trainers.training.deferred import HostCopy
-from trainers.training.embedding import embed, embedded
+from trainers.training.embedding import embedded
 from trainers.training.folding import folded
 from trainers.training.host import send
 from trainers.training.looking import Seen
@@ -34,7 +33,6 @@ PAIRS = 256  # probe images whose two views are compared
 KEYS = 256  # of the dictionary, compared with what the encoder says now
 AGES = 8  # groups of keys by age
 PROBE_STEPS = 200
-LAST_PROBE_STEPS = 1000
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,9 +54,11 @@ class Images:
     before_cap: int = 0
 
     @property
-    def labelled(self) -> bool:
-        """Whether images have classes."""
-        return self.train_labels is not None
+    def comparable(self) -> bool:
+        """Whether test images are of classes that are trained on, so that they can be classified."""
+        if self.train_labels is None or self.test_labels is None:
+            return False
+        return bool(torch.isin(self.test_labels[:, 0], self.train_labels[:, 0]).any())
 
 
 class Evaluation:
@@ -102,7 +102,7 @@ class Evaluation:
             name: [HostCopy(part) for part in embedded(twin, images, self._device, unit=False)]
             for name, images in sources.items()
         }
-        head = _on_host(arm.classifier) if classifier and arm.classifier is not None else None
+        head = on_host(arm.classifier) if classifier and arm.classifier is not None else None
         known = self._dictionary(arm)
 
         def finish() -> Seen:
@@ -121,20 +121,17 @@ class Evaluation:
         }
         if self._labels is None or self._bank_labels is None:
             return numbers
-        numbers |= _retrieval(functional.normalize(raw["probe"], dim=1), self._labels)
-        numbers |= knn_accuracy(raw["bank"], self._bank_labels, raw["probe"], self._labels)
+        numbers |= retrieval(functional.normalize(raw["probe"], dim=1), self._labels)
         numbers["class_collapse"] = class_collapse(raw["probe"], self._labels)
-        if head is not None:
-            numbers["classifier_accuracy"] = self._classified(head, raw["probe"], self._labels)
+        if not self._images.comparable:
+            return _finite(numbers)
+        numbers |= knn_accuracy(raw["bank"], self._bank_labels, raw["probe"], self._labels)
+        if head is not None and self._classes is not None:
+            numbers["classifier_accuracy"] = classified(head, self._classes, raw["probe"], self._labels)
         if probing:
             result = linear_probe(raw["bank"], self._bank_labels, raw["probe"], self._labels, steps=PROBE_STEPS)
             numbers |= {"probe_accuracy": result.accuracy, "probe_rate": result.rate}
-        return {key: value for key, value in numbers.items() if math.isfinite(value)}
-
-    def _classified(self, head: nn.Linear, features: Tensor, labels: Tensor) -> float:
-        assert self._classes is not None
-        with torch.inference_mode():
-            return float((self._classes[head(features).argmax(1)] == labels[:, 0]).float().mean())
+        return _finite(numbers)
 
     def _dictionary(self, arm: MethodArm) -> dict[str, float]:
         """How much of the dictionary is filled, and how similar its keys are to those that their images have now."""
@@ -164,57 +161,38 @@ class Evaluation:
             return sizes
         pixels, bank = (part.cpu().float().flatten(1) for part in (self._probe, self._bank))
         result = evaluate(functional.normalize(pixels, dim=1), self._labels, metrics=["R_at_1"])
-        knn = knn_accuracy(bank, self._bank_labels, pixels, self._labels)["knn_accuracy"]
-        known = {"floor_R_at_1": result["R_at_1"], "floor_knn_accuracy": knn, LEFT_OUT: result[LEFT_OUT]}
+        known = {"floor_R_at_1": result["R_at_1"], LEFT_OUT: result[LEFT_OUT]}
+        if self._images.comparable:
+            known["floor_knn_accuracy"] = knn_accuracy(bank, self._bank_labels, pixels, self._labels)["knn_accuracy"]
         return sizes | {counts.TRAIN: float(len(self._bank))} | {key: float(value) for key, value in known.items()}  # type: ignore[arg-type]
 
-    # ----------------------------------------------------------------- at the end
 
-    def whole_test(self, arm: MethodArm, classifier: bool, tell: Progress) -> dict[str, float]:
-        """Numbers over the whole test set, keyed ``test/<metric>``.
-
-        The bank and the linear probe then have all training images, and the probe more steps.
-        """
-        images = self._images
-        count = len(images.test)
-        test = embed(arm.encoder, images.test, self._device, _told(tell, "embedding the test set", count), unit=False)
-        values = {
-            "uniformity": uniformity(test[:: max(1, count // 5000)]),
-            "effective_rank": effective_rank(test).effective_rank,
-            counts.IMAGES: float(count),
-        }
-        if images.before_cap > count:
-            values[counts.BEFORE_CAP] = float(images.before_cap)
-        if images.train_labels is not None and images.test_labels is not None:
-            total = len(images.train)
-            train = embed(
-                arm.encoder, images.train, self._device, _told(tell, "embedding the training set", total), unit=False
-            )
-            values |= _retrieval(functional.normalize(test, dim=1), images.test_labels, left_out=True)
-            voted = _told(tell, "classifying by neighbours", count)
-            values |= knn_accuracy(train, images.train_labels, test, images.test_labels, progress=voted)
-            stepped = _told(tell, "training a linear probe", LAST_PROBE_STEPS)
-            result = linear_probe(
-                train, images.train_labels, test, images.test_labels, steps=LAST_PROBE_STEPS, progress=stepped
-            )
-            values |= {"probe_accuracy": result.accuracy, "probe_rate": result.rate}
-            values["class_collapse"] = class_collapse(test, images.test_labels)
-            if classifier and arm.classifier is not None:
-                values["classifier_accuracy"] = self._classified(_on_host(arm.classifier), test, images.test_labels)
-        return {f"test/{key}": value for key, value in values.items() if math.isfinite(value)}
+def _finite(numbers: Mapping[str, float]) -> dict[str, float]:
+    return {key: value for key, value in numbers.items() if math.isfinite(value)}
 
 
-def _retrieval(embeddings: Tensor, labels: Tensor, *, left_out: bool = False) -> dict[str, float]:
+def retrieval(embeddings: Tensor, labels: Tensor, *, left_out: bool = False) -> dict[str, float]:
+    """R@1, mAP@R and the hierarchical metrics of unit embeddings; ``left_out``: and how many queries have no positive."""
     names = ["R_at_1", "AP_at_R", "HAP", "NDCG", "ASI"]
     result = evaluate(embeddings, labels, metrics=names)
     return {name: float(result[name]) for name in [*names, *([LEFT_OUT] if left_out else [])]}  # type: ignore[arg-type]
 
 
-def _on_host(head: nn.Linear) -> nn.Linear:
+@torch.inference_mode()
+def classified(head: nn.Linear, classes: Tensor, features: Tensor, labels: Tensor) -> float:
+    """Share of features that a classifier gets right.
+
+    Args:
+        head: on the CPU.
+        classes: int64 ``[C]``, the label of each of its columns.
+        features: ``[N, F]``, raw.
+        labels: int64 ``[N, L]``, of which the finest are used.
+    """
+    return float((classes[head(features).argmax(1)] == labels[:, 0]).float().mean())
+
+
+def on_host(head: nn.Linear) -> nn.Linear:
+    """A copy on the CPU."""
     copied = nn.Linear(head.in_features, head.out_features)
     copied.load_state_dict({name: value.detach().cpu().clone() for name, value in head.state_dict().items()})
     return copied
-
-
-def _told(tell: Progress, doing: str, total: int) -> Callable[[int], None]:
-    return lambda done: tell(f"{doing}: {done:,} of {total:,}", done / total)

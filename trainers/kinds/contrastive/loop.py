@@ -20,6 +20,7 @@ from trainers.kinds.contrastive.arm import CLASSIFIER, MethodArm
 from trainers.kinds.contrastive.batches import Batch, Batches
 from trainers.kinds.contrastive.config import ContrastiveConfig
 from trainers.kinds.contrastive.evaluation import Evaluation, Images
+from trainers.kinds.contrastive.final_numbers import FinalNumbers
 from trainers.kinds.contrastive.methods import METHODS, Method, MethodDescriptor, Parts
 from trainers.kinds.contrastive.networks import Projected, projector
 from trainers.kinds.contrastive.norms import normalised
@@ -80,7 +81,7 @@ class ContrastiveLoop(Loop):
     def _last_numbers(self, tell: Progress) -> None:
         for number, arm in enumerate(self.arms, start=1):
             which = f", {arm.title} ({number} of {len(self.arms)})" if len(self.arms) > 1 else ""
-            values = self._evaluation.whole_test(
+            values = self._final.of(
                 arm, self._has_classifier(arm), lambda text, done, which=which: tell(text + which, done)
             )
             self._scalars.now(arm.index, self.step, self.seconds, values)
@@ -118,6 +119,7 @@ class ContrastiveLoop(Loop):
             return view(part, seed=0, step=FIXED_VIEWS, view=number)
 
         self._evaluation = Evaluation(images, view=fixed, classes=classes, device=self._device)
+        self._final = FinalNumbers(config, images, classes, self._device)
         self._write_probe(data, images.probe)
 
     def _batch_size(self, images: int) -> int:

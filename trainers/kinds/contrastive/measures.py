@@ -42,5 +42,6 @@ MEASURES = Measures(
         "term/*",
     ),
     legend="",
+    summary=("knn_accuracy", "probe_accuracy", "classifier_accuracy", "R_at_1", "HAP", "effective_rank"),
     remarks={"queries_without_positive": LEFT_OUT_WORDS},
 )

@@ -1,0 +1,146 @@
+"""Scores an arm at the end of a run: the whole test set, corrupted test images, and another dataset."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from trainers.data import load_data
+from trainers.data.base import LoadedData, Progress, part_of
+from trainers.errors import UserError
+from trainers.kinds.contrastive.arm import MethodArm
+from trainers.kinds.contrastive.config import ContrastiveConfig
+from trainers.kinds.contrastive.evaluation import Images, classified, on_host, retrieval
+from trainers.metrics import counts
+from trainers.metrics.corrupted_accuracy import corrupted_accuracy
+from trainers.metrics.representation import (
+    ProbeHead,
+    class_collapse,
+    effective_rank,
+    knn_accuracy,
+    linear_probe,
+    uniformity,
+)
+from trainers.training.embedding import embed
+from trainers.training.folding import folded
+
+PROBE_STEPS = 1000
+CORRUPTED = 1000  # test images, of which each is shown 75 times
+PAIRS = 5000  # test images whose pairs give the uniformity
+
+
+class FinalNumbers:
+    """Holds what the last numbers are measured on.
+
+    Args:
+        config: of the run.
+        images: of the run.
+        classes: int64 ``[C]``, label of each column of the classifiers; None: the images have no classes.
+        device: where encoders live.
+    """
+
+    def __init__(self, config: ContrastiveConfig, images: Images, classes: Tensor | None, device: torch.device) -> None:
+        self._config, self._images, self._classes, self._device = config, images, classes, device
+
+    def of(self, arm: MethodArm, classifier: bool, tell: Progress) -> dict[str, float]:
+        """The numbers of an arm, keyed ``test/<metric>``.
+
+        Args:
+            classifier: the arm's classifier has been trained.
+            tell: told what is done, and the fraction; it may raise to give up.
+
+        Raises:
+            UserError: the other dataset has too few classes or images of another kind.
+        """
+        others = [self._config.corruptions, self._config.transfer is not None]
+        share = 1 / (1 + sum(others))
+        values, head = self._whole_test(arm, classifier, part_of(tell, 0, share))
+        if self._config.corruptions and head is not None:
+            values |= self._corrupted(arm, head, part_of(tell, share, 2 * share))
+        if self._config.transfer is not None:
+            values["transfer_accuracy"] = self._transferred(arm, self._config.transfer, part_of(tell, 1 - share, 1))
+        return {f"test/{key}": value for key, value in values.items() if math.isfinite(value)}
+
+    def _whole_test(
+        self, arm: MethodArm, classifier: bool, tell: Progress
+    ) -> tuple[dict[str, float], ProbeHead | None]:
+        images, count = self._images, len(self._images.test)
+        test = self._embedded(arm, images.test, "test", tell)
+        values = {
+            "uniformity": uniformity(test[:: max(1, count // PAIRS)]),
+            "effective_rank": effective_rank(test).effective_rank,
+            counts.IMAGES: float(count),
+        }
+        if images.before_cap > count:
+            values[counts.BEFORE_CAP] = float(images.before_cap)
+        if images.train_labels is None or images.test_labels is None:
+            return values, None
+        values |= retrieval(functional.normalize(test, dim=1), images.test_labels, left_out=True)
+        values["class_collapse"] = class_collapse(test, images.test_labels)
+        if not images.comparable:
+            return values, None
+        train = self._embedded(arm, images.train, "training", tell)
+        both = (train, images.train_labels, test, images.test_labels)
+        values |= knn_accuracy(*both, progress=told(tell, "classifying by neighbours", count))
+        probe = linear_probe(*both, steps=PROBE_STEPS, progress=told(tell, "training a linear probe", PROBE_STEPS))
+        values |= {"probe_accuracy": probe.accuracy, "probe_rate": probe.rate}
+        if classifier and arm.classifier is not None and self._classes is not None:
+            values["classifier_accuracy"] = classified(on_host(arm.classifier), self._classes, test, images.test_labels)
+        return values, probe.head
+
+    def _embedded(self, arm: MethodArm, images: Tensor, which: str, tell: Progress) -> Tensor:
+        return embed(
+            arm.encoder, images, self._device, told(tell, f"embedding the {which} set", len(images)), unit=False
+        )
+
+    def _corrupted(self, arm: MethodArm, head: ProbeHead, tell: Progress) -> dict[str, float]:
+        """Accuracy of the linear probe on corrupted test images."""
+        images, labels = self._images.test, self._images.test_labels
+        assert labels is not None
+        rows = torch.linspace(0, len(images) - 1, min(CORRUPTED, len(images))).long()
+        twin = folded(arm.encoder)
+
+        @torch.inference_mode()
+        def predict(pixels: Tensor) -> Tensor:
+            return head.predict(twin(pixels.float().div_(255)).float().cpu())
+
+        def progress(done: int, total: int) -> None:
+            tell(f"classifying corrupted images: {done:,} of {total:,}", done / total)
+
+        result = corrupted_accuracy(predict, images[rows], labels[rows], progress=progress, device=self._device)
+        each = {f"corrupted_accuracy/{name.replace('_', ' ')}": value for name, value in result.means.items()}
+        return {"corrupted_accuracy": result.mean, **each}
+
+    def _transferred(self, arm: MethodArm, source: str, tell: Progress) -> float:
+        """Accuracy of a linear probe on another dataset, of which images are held out."""
+        from dataclasses import replace
+
+        own = self._images.train.shape[1:]
+        choice = replace(type(self._config.data)(), source=source, held_out="images", image_size=int(own[-1]))
+        data = load_data(replace(choice, max_images=self._config.data.max_images), part_of(tell, 0, 0.3))
+        _check_transfer(data, source, int(own[0]))
+        parts = [self._embedded(arm, part.images, source, tell) for part in (data.train, data.test)]
+        progress = told(tell, f"training a linear probe on {source}", PROBE_STEPS)
+        return linear_probe(
+            parts[0], data.train.labels, parts[1], data.test.labels, steps=PROBE_STEPS, progress=progress
+        ).accuracy
+
+
+def _check_transfer(data: LoadedData, source: str, channels: int) -> None:
+    if not data.labelled:
+        raise UserError(f"Transfer needs a dataset with classes, and {source} has none. Choose another one.")
+    if data.train.images.shape[1] != channels:
+        kinds = {1: "grey", 3: "colour"}
+        raise UserError(
+            f"The encoder was trained on {kinds[channels]} images and {source} has "
+            f"{kinds[data.train.images.shape[1]]} ones. Choose another dataset to transfer to."
+        )
+
+
+def told(tell: Progress, doing: str, total: int) -> Callable[[int], None]:
+    """A function of how many are done that tells it in words."""
+    return lambda done: tell(f"{doing}: {done:,} of {total:,}", done / total)
