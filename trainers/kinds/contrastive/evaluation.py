@@ -172,7 +172,7 @@ def _finite(numbers: Mapping[str, float]) -> dict[str, float]:
 
 
 def retrieval(embeddings: Tensor, labels: Tensor, *, left_out: bool = False) -> dict[str, float]:
-    """R@1, mAP@R and the hierarchical metrics of unit embeddings; ``left_out``: and how many queries have no positive."""
+    """R@1, mAP@R and the hierarchical metrics of unit embeddings; ``left_out``: and :data:`LEFT_OUT`."""
     names = ["R_at_1", "AP_at_R", "HAP", "NDCG", "ASI"]
     result = evaluate(embeddings, labels, metrics=names)
     return {name: float(result[name]) for name in [*names, *([LEFT_OUT] if left_out else [])]}  # type: ignore[arg-type]

@@ -85,7 +85,7 @@ DESCRIPTORS = (
         name="corrupted_accuracy",
         title="Accuracy under corruptions",
         short="corrupted",
-        sentence="Share of test images that the linear probe gets right, mean over fifteen corruptions and five severities.",
+        sentence="Share of test images that the linear probe gets right, mean over 15 corruptions and 5 severities.",
         family="training",
         order=191,
     ),
