@@ -23,7 +23,7 @@ from trainers.data.captioned import datasets as captioned_datasets
 from trainers.data.captioned.datasets import CAPTIONED
 from trainers.data.captioned.loader import load_captioned, named
 from trainers.data.labelled import datasets as labelled_datasets
-from trainers.data.labelled.datasets.known import KNOWN, load_known
+from trainers.data.labelled.datasets.known import KNOWN
 from trainers.data.sources import resolve
 from trainers.errors import ParameterError
 from trainers.parameters import specs
@@ -81,7 +81,7 @@ def test_the_columns_and_splits_of_a_hub_dataset_are_those_it_is_loaded_with(kno
             tmp_path / "own", split, columns, image=known.image_column, images=[picture(row) for row in range(16)]
         )
     local = dataclasses.replace(known, hub=str(tmp_path / "own"), subset=None)
-    data = load_known(local, DataChoice(source=known.name, image_size=16))
+    data = local.load(DataChoice(source=known.name, image_size=16))
     check_labelled(data)
     assert data.name == known.name and data.title == known.title
     assert known.levels is None or data.hierarchy.levels == known.levels
