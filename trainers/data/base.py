@@ -10,6 +10,7 @@ from torch import Tensor
 
 from trainers.config import DataChoice
 from trainers.hierarchy import Hierarchy
+from trainers.registry import Descriptor
 
 if TYPE_CHECKING:
     from trainers.data.labelled.report import DataReport
@@ -63,26 +64,18 @@ class LoadedData:
 
 
 @dataclass(frozen=True, kw_only=True)
-class SourceDescriptor:
-    """A dataset in the catalogue.
+class SourceDescriptor(Descriptor):
+    """A dataset in the catalogue; ``DataChoice.source`` says its name.
 
     Attributes:
-        name: what ``DataChoice.source`` says.
-        title: shown in the list.
-        sentence: one sentence about what is in it.
         licence: of the images.
         load: reads it; called with the choice and a progress function or None.
         inspect: reports on it without loading it; None: there is nothing to choose.
-        order: place in the list, smaller first.
     """
 
-    name: str
-    title: str
-    sentence: str
     licence: str
     load: Callable[[DataChoice, Progress | None], LoadedData]
     inspect: Callable[[DataChoice], DataReport] | None = None
-    order: int = 100
 
 
 def silent(_text: str, _fraction: float) -> None:

@@ -12,8 +12,8 @@ from trainers.data import access, settings
 from trainers.data.base import Progress
 from trainers.data.hf_errors import explain, explained
 from trainers.data.hf_logging import offline, online, quiet
-from trainers.data.labelled.opening import Opened, Splits, make_builder, prepared_splits, read_card
-from trainers.data.labelled.table import ArrowTable
+from trainers.data.labelled.opening import Opened, make_builder, prepared_splits, read_card
+from trainers.data.labelled.table import ArrowTable, Splits
 from trainers.errors import DataError
 
 _POLL_SECONDS = 0.5
@@ -176,6 +176,6 @@ def _card(name: str, revision: str | None) -> dict[str, str]:
     with quiet():
         try:
             path = hf_hub_download(name, "README.md", repo_type="dataset", revision=revision, token=access.token())
-        except Exception:  # a card is a courtesy; without one the licence is unknown
+        except Exception:  # without a card the licence is unknown
             return {}
     return read_card(Path(path))

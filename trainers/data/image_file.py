@@ -1,4 +1,4 @@
-"""The one place where image files are opened: by a list of formats, measured by their headers, unpacked in turn.
+"""Opens image files: of listed formats, measured by their headers before they are unpacked.
 
 A few kilobytes can claim to be terapixels, and what an image takes while it is unpacked is not what it takes
 afterwards. So its bytes are reckoned from the header first, those of its decoder included, and all images that are
@@ -45,7 +45,7 @@ _DECODERS = {"WEBP": 12, "JPEG2000": 16, "AVIF": 8}  # bytes a pixel that their 
 
 
 class UndecodableError(DataError):
-    """These bytes are no picture that can be used; says why in a sentence."""
+    """These bytes are no image that can be used; says why in a sentence."""
 
 
 def read_below(path: Path, roots: Iterable[Path]) -> bytes | None:

@@ -9,6 +9,7 @@ from typing import Any
 
 from trainers.data.base import Progress, silent
 from trainers.data.captioned.images import CaptionedDataset
+from trainers.registry import Descriptor
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -17,40 +18,30 @@ class CaptionedRequest:
 
     Attributes:
         source: a name of the catalogue, a folder, a zip file, or a Hub id.
+        parameters: an instance of the descriptor's ``parameters``.
         folder: the folder or zip file that ``source`` names; None for the others.
-        parameters: an instance of the descriptor's ``parameters``; None if it has none.
         captions_from: another dataset with the captions of the same images, joined by image id; None: the same one.
         limit: at most so many images of each split; None: all.
         progress: told what is being read.
     """
 
     source: str
+    parameters: Any
     folder: Path | None = None
-    parameters: Any = None
     captions_from: str | None = None
     limit: int | None = None
     progress: Progress = silent
 
 
 @dataclass(frozen=True, kw_only=True)
-class CaptionedDescriptor:
+class CaptionedDescriptor(Descriptor):
     """A captioned dataset, or a way in which captioned datasets are stored.
 
     Attributes:
-        name: what a source says, if the dataset is made here.
-        title: shown in the page.
-        sentence: one sentence about what is in it.
         load: reads it.
         recognises: whether a source (its folder or zip file; None for a Hub id) is stored this way; the first in the
-            catalogue's order that does reads it.
-        parameters: of a dataset that is made here, a frozen dataclass of ``parameter()`` fields; None: it is read.
-        order: place in the catalogue, smaller first.
+            catalogue's order that does reads it. None: the dataset is made here, and its name is its source.
     """
 
-    name: str
-    title: str
-    sentence: str
     load: Callable[[CaptionedRequest], CaptionedDataset]
-    recognises: Callable[[Path | None], bool] = lambda _folder: False
-    parameters: type | None = None
-    order: int = 100
+    recognises: Callable[[Path | None], bool] | None = None

@@ -15,7 +15,8 @@ from trainers.data.captioned.base import CaptionedDescriptor, CaptionedRequest
 from trainers.data.captioned.datasets import CAPTIONED
 from trainers.data.captioned.images import CaptionedDataset
 from trainers.data.sources import resolve
-from trainers.parameters import make, parse_choice
+from trainers.parameters import parse_choice
+from trainers.registry import NoParameters
 
 
 def load_captioned(
@@ -41,7 +42,7 @@ def load_captioned(
     if descriptor is None:
         place = resolve(source)
         folder = place if isinstance(place, Path) else None
-        descriptor = next(each for each in CAPTIONED.values() if each.recognises(folder))
+        descriptor = next(each for each in CAPTIONED.values() if each.recognises and each.recognises(folder))
     return descriptor.load(
         CaptionedRequest(
             source=source,
@@ -62,17 +63,14 @@ def load_chosen(choice: SceneChoice, progress: Progress) -> CaptionedDataset:
 def named(source: str) -> CaptionedDescriptor | None:
     """The dataset that is made here and that a source names, with parameters or without; None: it names none."""
     descriptor = CAPTIONED.get(source.strip().partition(":")[0])
-    return None if descriptor is None or descriptor.parameters is None else descriptor
+    return descriptor if descriptor is not None and descriptor.recognises is None else None
 
 
 def parameters_of(source: str) -> Any:
-    """The checked parameters of a dataset that is made here, ``bias=0.7,mention=0.9`` behind a colon; else None.
+    """The checked parameters of a dataset that is made here, ``bias=0.7,mention=0.9`` behind a colon; else none.
 
     Raises:
         ParameterError: they cannot be read, or one is unknown or out of range.
     """
     descriptor = named(source)
-    if descriptor is None or descriptor.parameters is None:
-        return None
-    _, values = parse_choice("".join(source.split()))
-    return make(descriptor.parameters, values, descriptor.title)
+    return NoParameters() if descriptor is None else descriptor.checked(parse_choice("".join(source.split()))[1])

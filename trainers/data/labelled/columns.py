@@ -34,8 +34,8 @@ class LabelColumn:
 
     Attributes:
         classes: number of distinct values that occur.
-        usable: it can be chosen; otherwise ``reason`` says why not.
-        likely: the loader would consider it by itself.
+        usable: it can be chosen.
+        reason: why it cannot be chosen, or why the loader would not consider it by itself; empty if it would.
         examples: a few names.
     """
 
@@ -43,9 +43,13 @@ class LabelColumn:
     kind: Kind
     classes: int
     usable: bool
-    likely: bool
     reason: str
     examples: tuple[str, ...]
+
+    @property
+    def likely(self) -> bool:
+        """Whether the loader would consider it by itself."""
+        return not self.reason
 
 
 def image_column(table: Table, wanted: str | None) -> str:
@@ -84,22 +88,17 @@ def describe(name: str, kind: Kind, codes: Codes) -> LabelColumn:
     classes, counts = np.unique(present, return_counts=True)
     repeated = int(counts[counts > 1].sum())
     texts = [codes.names[index] for index in classes[:200]]
-    lowered = _snake(name)
-    reason = codes.reason
-    if not reason and len(classes) < 2:
-        reason = "it has one value only" if len(classes) else "it is empty"
-    elif not reason and not repeated:
-        reason = "every row has its own value"
-    usable = not reason
-    if usable:
-        reason = _doubt(lowered, kind, repeated, len(present), texts)
+    hindrance = codes.reason
+    if not hindrance and len(classes) < 2:
+        hindrance = "it has one value only" if len(classes) else "it is empty"
+    elif not hindrance and not repeated:
+        hindrance = "every row has its own value"
     return LabelColumn(
         name=name,
         kind=kind,
         classes=len(classes),
-        usable=usable,
-        likely=not reason,
-        reason=reason,
+        usable=not hindrance,
+        reason=hindrance or _doubt(_snake(name), kind, repeated, len(present), texts),
         examples=tuple(texts[:5]),
     )
 
@@ -181,7 +180,7 @@ def _promise(name: str, kind: Kind) -> int:
 
 
 def _doubt(name: str, kind: Kind, repeated: int, rows: int, texts: list[str]) -> str:
-    """Why a usable column is not taken unasked; empty if it is."""
+    """Why a usable column is read as a label only if it is chosen; empty if it is anyway."""
     if kind == "class":
         return ""
     if _NOT_LABEL.search(name) and not re.search(r"label|class|categor", name):

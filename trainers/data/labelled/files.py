@@ -21,7 +21,7 @@ import numpy as np
 from trainers.data.cache import content_key
 from trainers.data.image_file import LARGEST_FILE, SUFFIXES
 from trainers.data.labelled.splits import rank_as_test
-from trainers.data.labelled.table import Codes, Kind, Table, encode
+from trainers.data.labelled.table import Codes, Kind, Splits, Table, encode
 from trainers.errors import DataError
 
 _TABLES = (".parquet", ".arrow", ".tar")
@@ -45,7 +45,6 @@ class FileTable(Table):
 
     def __init__(self, place: Place, files: list[File], labels: list[tuple[str, ...]], tree: tuple[str, ...]) -> None:
         self.kinds: dict[str, Kind] = {"image": "image", **dict.fromkeys(tree, "text")}
-        self.tree = tree
         self.total = len(files)
         self._place = place
         self._files = files
@@ -178,11 +177,8 @@ def key(place: Place, files: list[File]) -> str:
     return content_key([str(place.path.resolve()), *((file.parts, file.size, file.changed) for file in files)])
 
 
-def tables(place: Place, files: list[File]) -> tuple[dict[str, FileTable], tuple[str, ...]]:
-    """Group files to splits and classes.
-
-    Returns:
-        the splits by name, without a label column where no image lies in a class folder; and notes.
+def tables(place: Place, files: list[File]) -> Splits:
+    """Group files to splits and classes; without a label column where no image lies in a class folder.
 
     Raises:
         DataError: there are no images.
@@ -207,7 +203,7 @@ def tables(place: Place, files: list[File]) -> tuple[dict[str, FileTable], tuple
             part[0].append(file)
             part[1].append(parts[split_depth : split_depth + depth])
     splits = {name: FileTable(place, part, labels, tree) for name, (part, labels) in grouped.items()}
-    return splits, tuple(notes)
+    return Splits(tables=splits, notes=tuple(notes), tree=tree)
 
 
 def _is_split(name: str) -> bool:

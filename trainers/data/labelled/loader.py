@@ -93,7 +93,7 @@ def check_sizes(choice: DataChoice) -> None:
 
 
 def glance(plan: Plan, size: int | None) -> Look:
-    """Look at a few images of a planned dataset: the last of what the report and the training both refuse.
+    """Look at a few images of a planned dataset: the last check that the report and the loader share.
 
     Args:
         size: the side that was asked for; None: chosen by the images.

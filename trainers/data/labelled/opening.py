@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,23 +15,8 @@ from trainers.data.base import Progress
 from trainers.data.bounds import bound, check_files, not_its_own
 from trainers.data.hf_errors import explained
 from trainers.data.labelled import files
-from trainers.data.labelled.table import ArrowTable, Table
+from trainers.data.labelled.table import ArrowTable, Splits, Table
 from trainers.errors import DataError
-
-
-@dataclass(frozen=True, kw_only=True)
-class Splits:
-    """All splits of a dataset.
-
-    Attributes:
-        tables: by split name.
-        notes: what was left out on the way.
-        tree: label columns, finest first, where the layout itself says so (nested folders).
-    """
-
-    tables: Mapping[str, Table]
-    notes: tuple[str, ...] = ()
-    tree: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,24 +45,25 @@ def open_folder(place: Path, subset: str | None) -> Opened:
     Raises:
         DataError: it holds nothing that can be read.
     """
-    card = read_card(place / "README.md")
-    title = card.get("pretty_name") or place.stem
-    licence = card.get("license") or "unknown"
     kind = files.kind(place)
     if kind is None:
         raise DataError(f"{place.name!r} holds no images or tables of images that can be read.")
+    read: Callable[[Progress], Splits]
     if kind == "images":
         home, images = files.scan(place)
-        return Opened(key=files.key(home, images), title=title, licence=licence, read=lambda _: _plain(home, images))
-    if any((place / name).exists() for name in ("dataset_dict.json", "state.json")):
-        key = files.key(*files.scan(place, every=True))
-        return Opened(key=key, title=title, licence=licence, read=lambda _: _saved(place))
-    # where `datasets` puts its working copy: an entry of the disk cache, or without one its own cache
-    root = settings.cache_folder()
-    arrow = None if root is None else root / "arrow" / cache.content_key([str(place.resolve())])
-    builder = make_builder(str(place), f"{place.resolve().as_posix()}/", subset, None, arrow)
-    key = cache.content_key((str(place.resolve()), builder.config_id, builder.hash))
-    return Opened(key=key, title=title, licence=licence, read=lambda _: _prepared(builder, place, arrow))
+        key, read = files.key(home, images), lambda _: files.tables(home, images)
+    elif any((place / name).exists() for name in ("dataset_dict.json", "state.json")):
+        key, read = files.key(*files.scan(place, every=True)), lambda _: _saved(place)
+    else:
+        # where `datasets` puts its working copy: an entry of the disk cache, or without one its own cache
+        root = settings.cache_folder()
+        arrow = None if root is None else root / "arrow" / cache.content_key([str(place.resolve())])
+        builder = make_builder(str(place), f"{place.resolve().as_posix()}/", subset, None, arrow)
+        key = cache.content_key((str(place.resolve()), builder.config_id, builder.hash))
+        read = partial(_prepared, builder, place, arrow)
+    card = read_card(place / "README.md")
+    title = card.get("pretty_name") or place.stem
+    return Opened(key=key, title=title, licence=card.get("license") or "unknown", read=read)
 
 
 def make_builder(path: str, home: str, subset: str | None, revision: str | None, folder: Path | None) -> Any:
@@ -123,18 +110,12 @@ def read_card(path: Path) -> dict[str, str]:
 
     try:
         values = (metadata_load(path) if path.is_file() else None) or {}
-    except Exception:  # a card is a courtesy; a broken one must not keep the images away
+    except Exception:  # a broken card must not keep the images from being read
         values = {}
     licence = values.get("license")
     if isinstance(licence, list) and licence:
         values["license"] = ", ".join(map(str, licence))
     return {name: value for name, value in values.items() if isinstance(value, str)}
-
-
-def _plain(place: files.Place, images: list[files.File]) -> Splits:
-    tables, notes = files.tables(place, images)
-    tree = next(iter(tables.values())).tree
-    return Splits(tables=dict(tables), notes=notes, tree=tree)
 
 
 def _saved(place: Path) -> Splits:
@@ -164,7 +145,7 @@ def _check_saved(place: Path) -> None:
         raise not_its_own(place.name)
 
 
-def _prepared(builder: Any, place: Path, arrow: Path | None) -> Splits:
+def _prepared(builder: Any, place: Path, arrow: Path | None, _progress: Progress) -> Splits:
     with explained(str(place)), nullcontext() if arrow is None else cache.in_use(arrow):
         builder.download_and_prepare(verification_mode="no_checks")
         splits = prepared_splits(builder, (place, Path(builder.cache_dir)))

@@ -20,10 +20,9 @@ from trainers.data.labelled.columns import (
     label_kinds,
     listed,
 )
-from trainers.data.labelled.opening import Splits
 from trainers.data.labelled.rows import Part, Plan
 from trainers.data.labelled.splits import cap, divide, divide_images, pick_splits, repeated
-from trainers.data.labelled.table import Codes, Table
+from trainers.data.labelled.table import Codes, Splits, Table
 from trainers.data.labelled.tree import Tree, compact, grow
 from trainers.errors import DataError
 from trainers.hierarchy import Hierarchy

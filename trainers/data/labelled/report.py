@@ -9,8 +9,8 @@ from trainers.config import DataChoice
 from trainers.data.base import silent
 from trainers.data.labelled.columns import LabelColumn, candidates, describe, join
 from trainers.data.labelled.loader import check_sizes, glance, open_source
-from trainers.data.labelled.opening import Splits
 from trainers.data.labelled.plan import choose_columns, plan_rows, used_splits
+from trainers.data.labelled.table import Splits
 from trainers.errors import DataError
 
 _SAMPLE_ROWS = 300

@@ -58,6 +58,7 @@ class EncodedImages:
     part: Part
 
     def __call__(self, rows: np.ndarray) -> list[bytes | None]:
+        """Encoded bytes of rows of the part, given their places int64 [n]; None where there are none."""
         images: list[bytes | None] = [None] * len(rows)
         for table, column, places, inner in self._by_table(rows):
             for place, image in zip(places, table.images(column, inner), strict=True):
@@ -65,7 +66,7 @@ class EncodedImages:
         return images
 
     def sizes(self, rows: np.ndarray) -> np.ndarray:
-        """Bytes of each, int64 [n]."""
+        """How many bytes these are, int64 [n], as far as it can be told without reading them."""
         sizes = np.zeros(len(rows), dtype=np.int64)
         for table, column, places, inner in self._by_table(rows):
             sizes[places] = table.sizes(column, inner)

@@ -13,7 +13,6 @@ from trainers.hierarchy import Hierarchy
 KIND = "images"
 PARTS = ("train", "test")
 _PLAIN = ("title", "licence", "fingerprint")  # fields that are text
-_SLICE = 64 * 1024 * 1024
 
 
 def fingerprint(data: dict[str, ImageSet], hierarchy: Hierarchy) -> str:
@@ -22,9 +21,7 @@ def fingerprint(data: dict[str, ImageSet], hierarchy: Hierarchy) -> str:
     for part in data.values():
         digest.update(f"{tuple(part.images.shape)}{tuple(part.labels.shape)}".encode())
         digest.update(part.labels.contiguous().numpy())
-        flat = part.images.reshape(-1).numpy()
-        for start in range(0, len(flat), _SLICE):  # hashing large pieces lets other threads run
-            digest.update(flat[start : start + _SLICE])
+        cache.update(digest, part.images.numpy())
     return digest.hexdigest()
 
 

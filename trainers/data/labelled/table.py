@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -72,6 +72,21 @@ class Table(ABC):
     @abstractmethod
     def images(self, column: str, rows: np.ndarray) -> list[bytes | None]:
         """Encoded images of the rows (int64 [n], any order); None where there is none, or one too large to be read."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Splits:
+    """All splits of a dataset.
+
+    Attributes:
+        tables: by split name.
+        notes: what was left out on the way.
+        tree: label columns, finest first, where the layout itself says so (nested folders).
+    """
+
+    tables: Mapping[str, Table]
+    notes: tuple[str, ...] = ()
+    tree: tuple[str, ...] | None = None
 
 
 class ArrowTable(Table):
@@ -208,9 +223,7 @@ def _lengths(cells: Any) -> np.ndarray:
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    if pa.types.is_struct(cells.type):
-        if cells.type.get_field_index("bytes") < 0:
-            return np.zeros(len(cells), dtype=np.int64)
+    if pa.types.is_struct(cells.type) and cells.type.get_field_index("bytes") >= 0:
         cells = pc.struct_field(cells, "bytes")
     if not any(check(cells.type) for check in (pa.types.is_binary, pa.types.is_large_binary)):
         return np.zeros(len(cells), dtype=np.int64)

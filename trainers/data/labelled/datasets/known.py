@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import partial
 
 from trainers.config import DataChoice
 from trainers.data.base import LoadedData, Progress, SourceDescriptor
@@ -26,6 +25,27 @@ class Known:
     image_column: str = "image"
     label_columns: tuple[str, ...] | None = ("label",)
     levels: tuple[str, ...] | None = ("class",)
+
+    def load(self, choice: DataChoice, progress: Progress | None = None) -> LoadedData:
+        """Load it, see ``trainers.data.load_data``."""
+        own = self.label_columns is None or choice.label_columns in (None, self.label_columns)
+        levels = self.levels if own else None
+        asked = self._pinned(choice)
+        return load_source(asked, progress, name=self.name, title=self.title, licence=self.licence, levels=levels)
+
+    def inspect(self, choice: DataChoice) -> DataReport:
+        """Report on it, see ``trainers.data.inspect_data``."""
+        report = inspect_source(self._pinned(choice))
+        if report.proposal is None:
+            return report
+        return replace(report, title=self.title, proposal=replace(report.proposal, source=self.name))
+
+    def _pinned(self, choice: DataChoice) -> DataChoice:
+        """The choice with this dataset's own columns and splits wherever it leaves them open."""
+        fields = ("subset", "image_column", "label_columns", "train_split", "test_split")
+        return replace(
+            choice, source=self.hub, **{name: getattr(choice, name) or getattr(self, name) for name in fields}
+        )
 
 
 # fmt: off
@@ -58,45 +78,14 @@ KNOWN = (
 )
 # fmt: on
 
-
-def pinned(known: Known, choice: DataChoice) -> DataChoice:
-    """The choice with this dataset's own columns and splits wherever it leaves them open."""
-    fields = ("subset", "image_column", "label_columns", "train_split", "test_split")
-    return replace(choice, source=known.hub, **{name: getattr(choice, name) or getattr(known, name) for name in fields})
-
-
-def load_known(known: Known, choice: DataChoice, progress: Progress | None = None) -> LoadedData:
-    """Load one of the datasets of the table.
-
-    Raises:
-        DataError: as ``trainers.data.load_data``.
-    """
-    own = known.label_columns is None or choice.label_columns in (None, known.label_columns)
-    levels = known.levels if own else None
-    asked = pinned(known, choice)
-    return load_source(asked, progress, name=known.name, title=known.title, licence=known.licence, levels=levels)
-
-
-def inspect_known(known: Known, choice: DataChoice) -> DataReport:
-    """Report on one of the datasets of the table.
-
-    Raises:
-        DataError: as ``trainers.data.inspect_data``.
-    """
-    report = inspect_source(pinned(known, choice))
-    if report.proposal is None:
-        return report
-    return replace(report, title=known.title, proposal=replace(report.proposal, source=known.name))
-
-
 DESCRIPTORS = tuple(
     SourceDescriptor(
         name=known.name,
         title=known.title,
         sentence=known.sentence,
         licence=known.licence or "see its card",
-        load=partial(load_known, known),
-        inspect=partial(inspect_known, known),
+        load=known.load,
+        inspect=known.inspect,
         order=200 + place,
     )
     for place, known in enumerate(KNOWN)

@@ -1,4 +1,4 @@
-"""The five backgrounds. Nothing here depends on the things in front, so nothing here gives them away."""
+"""The five backgrounds. They do not depend on the things in front, so a model cannot infer those from them."""
 
 from __future__ import annotations
 

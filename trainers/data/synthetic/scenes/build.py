@@ -34,7 +34,7 @@ class Drawing:
         return self.without(())
 
     def without(self, removed: Sequence[str]) -> bytes:
-        """The same scene without some classes, as PNG; the truth that a fill only guesses."""
+        """The same scene without some classes, as PNG: exactly what a fill tries to reconstruct."""
         data = io.BytesIO()
         Image.fromarray(self.pixels(self.size, removed)).save(data, "PNG", compress_level=1)
         return data.getvalue()
