@@ -38,8 +38,8 @@ def _sentences(config: ContrastiveConfig, images: int | None) -> Iterator[str]:
             )
         if queue and images is not None and config.steps and config.steps * config.batch < queue:
             yield (
-                f"{descriptor.title} has a queue of {queue:,} keys, which {config.steps:,} steps do not fill: most of its "
-                "keys will stay random."
+                f"{descriptor.title} has a queue of {queue:,} keys, which {config.steps:,} steps do not fill: most "
+                "of its keys will stay random."
             )
         if settings is not None and getattr(settings, "temperature", 1.0) < 0.03:
             yield f"{descriptor.title}: at a temperature below 0.03 a few hard pairs decide, and training is unstable."

@@ -1,0 +1,187 @@
+"""Runs of the contrastive kind on real image files: stages, resuming to the bit, images without classes, bad input."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from PIL import Image
+
+from tests.tiny import write_images
+from tests.training.reopened import reopened
+from trainers.config import DataChoice
+from trainers.errors import UserError
+from trainers.kinds.contrastive.config import ContrastiveConfig
+from trainers.kinds.contrastive.loop import ContrastiveLoop
+from trainers.parameters import Choice
+from trainers.runs import RunFolder
+
+SMALL = {"queue": 12, "momentum": 0.9}
+
+
+@pytest.fixture(scope="module")
+def images(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """48 images of 4 classes."""
+    root = tmp_path_factory.mktemp("images")
+    write_images(root / "made", train=4, test=2, each=12)
+    return Path(shutil.move(root / "made" / "train", root / "classes"))
+
+
+def run(root: Path, source: Path, *methods: Choice, **changes: object) -> ContrastiveLoop:
+    values: dict[str, object] = {
+        "data": DataChoice(source=str(source), image_size=16, held_out="images"),
+        "methods": methods or (Choice(name="moco_v2", parameters=SMALL), Choice(name="supcon")),
+        "encoder": Choice(name="conv4", parameters={"width": 8}),
+        "dim": 8,
+        "batch": 8,
+        "splits": 2,
+        "steps": 6,
+        "minutes": None,
+        "head_steps": 3,
+        "probe_size": 20,
+        "snapshot_steps": 4,
+        "device": "cpu",
+        "threads": 1,
+    }
+    config = ContrastiveConfig(**(values | changes))  # type: ignore[arg-type]
+    return ContrastiveLoop(RunFolder.create(root, config))
+
+
+def numbers(loop: ContrastiveLoop) -> dict[tuple[int, str], float]:
+    return {(each.arm, each.key): each.value for each in loop.folder.scalars()}
+
+
+def test_both_stages_end_with_numbers_of_the_whole_test_set(tmp_path: Path, images: Path) -> None:
+    loop = run(tmp_path, images)
+    assert not loop.advance(60)
+    loop.finish()
+    assert loop.step == 9 and [stage.steps for stage in loop.stages] == [6, 3]
+    known = numbers(loop)
+    for arm in range(2):
+        for key in ("knn_accuracy", "probe_accuracy", "R_at_1", "effective_rank", "uniformity", "classifier_accuracy"):
+            assert np.isfinite(known[arm, f"test/{key}"]), key
+        assert 0 <= known[arm, "alignment"] <= 4
+    assert known[0, "queue_filled"] == 1.0 and -1 <= known[0, "dictionary_agreement"] <= 1
+    assert (1, "queue_filled") not in known
+
+
+@pytest.mark.parametrize(
+    "method",
+    [
+        Choice(name="moco_v2", parameters={**SMALL, "positives": 2}),
+        Choice(name="memory_bank", parameters={"negatives": 12}),
+        Choice(name="supcon_queue", parameters={**SMALL, "joint": True}),
+        Choice(name="end_to_end", parameters={"sharing": "separate"}),
+        Choice(name="max_margin"),
+    ],
+    ids=lambda choice: choice.name,
+)
+def test_a_run_resumes_to_the_same_bits(tmp_path: Path, images: Path, method: Choice) -> None:
+    whole, cut = (run(tmp_path, images, method, batch=7) for _ in range(2))
+    again = reopened(cut)
+    for loop in (whole, again):
+        while loop.advance(60):
+            pass
+        assert loop.step == 9
+    one, other = (loop.arms[0].tensors() for loop in (whole, again))
+    assert one.keys() == other.keys()
+    assert all(torch.equal(value, other[name]) for name, value in one.items())
+
+
+def test_the_second_stage_resumes_to_the_same_bits(tmp_path: Path, images: Path) -> None:
+    whole, cut = (run(tmp_path, images) for _ in range(2))
+    cut.advance(0)
+    for _ in range(6):
+        cut._one_step()
+    cut._next_stage()
+    cut._one_step()
+    cut.checkpoint()
+    cut._one_step()
+    again = ContrastiveLoop(RunFolder.open(cut.folder.path.parent, cut.folder.id))
+    assert again.step == 7 and again.stage.networks == ("classifier",)
+    for loop in (whole, again):
+        while loop.advance(60):
+            pass
+    one, other = (loop.arms[1].tensors() for loop in (whole, again))
+    assert all(torch.equal(value, other[name]) for name, value in one.items())
+
+
+def test_images_without_classes_are_trained_on_and_not_scored_by_class(tmp_path: Path) -> None:
+    folder = tmp_path / "loose"
+    folder.mkdir()
+    draws = np.random.default_rng(0)
+    for number in range(30):
+        Image.fromarray(draws.integers(0, 255, (16, 16, 3), dtype=np.uint8)).save(folder / f"{number}.png")
+    loop = run(tmp_path / "runs", folder, Choice(name="simclr"))
+    assert not loop.advance(60)
+    loop.finish()
+    known = numbers(loop)
+    assert len(loop.stages) == 1 and loop.arms[0].classifier is None
+    assert (0, "test/uniformity") in known and not any("knn" in key or "R_at" in key for _, key in known)
+
+
+def test_supervised_methods_need_classes(tmp_path: Path) -> None:
+    folder = tmp_path / "loose"
+    folder.mkdir()
+    for number in range(6):
+        Image.new("RGB", (16, 16), (number, 0, 0)).save(folder / f"{number}.png")
+    with pytest.raises(UserError, match="SupCon needs the class of every image"):
+        run(tmp_path / "runs", folder, Choice(name="supcon"))
+
+
+@pytest.mark.parametrize(
+    ("method", "changes", "words"),
+    [
+        (Choice(name="moco_v2"), {}, "The queue holds 65,536 keys and there are"),
+        (Choice(name="simclr"), {"encoder": Choice(name="timm_frozen", parameters={"pretrained": False})}, "conv4"),
+    ],
+)
+def test_what_cannot_be_trained_says_what_to_change(
+    tmp_path: Path, images: Path, method: Choice, changes: dict[str, object], words: str
+) -> None:
+    with pytest.raises(UserError, match=words):
+        run(tmp_path, images, method, **changes)
+
+
+def test_one_image_is_refused(tmp_path: Path) -> None:
+    folder = tmp_path / "one"
+    folder.mkdir()
+    Image.new("RGB", (16, 16)).save(folder / "0.png")
+    with pytest.raises(UserError, match="At least 3 images"):
+        run(tmp_path / "runs", folder, Choice(name="simclr"))
+
+
+def test_a_batch_larger_than_the_dataset_takes_all(tmp_path: Path, images: Path) -> None:
+    loop = run(tmp_path, images, Choice(name="simclr"), batch=4096, head_steps=0, steps=2)
+    assert not loop.advance(60)
+    assert loop._epoch == 1 and len(loop.stages) == 1
+
+
+def test_grey_and_tiny_images(tmp_path: Path) -> None:
+    for label in range(2):
+        folder = tmp_path / "grey" / str(label)
+        folder.mkdir(parents=True)
+        for number in range(8):
+            Image.new("L", (8, 8), 30 * number + label).save(folder / f"{number}.png")
+    loop = run(
+        tmp_path / "runs",
+        tmp_path / "grey",
+        Choice(name="simclr"),
+        data=DataChoice(source=str(tmp_path / "grey"), held_out="images"),
+    )
+    assert not loop.advance(60)
+    assert np.isfinite(numbers(loop)[0, "loss"])
+
+
+def test_corruptions_and_transfer(tmp_path: Path, images: Path) -> None:
+    loop = run(tmp_path, images, Choice(name="simclr"), corruptions=True, transfer=str(images), steps=2, head_steps=0)
+    assert not loop.advance(60)
+    told: list[float] = []
+    loop.finish(lambda _text, fraction: told.append(fraction))
+    known = numbers(loop)
+    assert 0 <= known[0, "test/transfer_accuracy"] <= 1
+    assert sum(key.startswith("test/corrupted_accuracy/") for _, key in known) == 15
+    assert told and all(0 <= fraction <= 1 for fraction in told)
