@@ -31,7 +31,8 @@ export async function request(path, options = {}) {
   throw new ServerError(sentence, reply.status);
 }
 
-const get = (path, signal) => request(path, { signal });
+/** The content of a reply in JSON. */
+export const json = async (path, options) => (await request(path, options)).json();
 
 /** Least recently used entries leave when the sum of their sizes passes `limit`. */
 export class Cache {
@@ -71,16 +72,11 @@ const FRAME_BYTES = 24 * 1024 * 1024;
 const frames = new Cache(FRAME_BYTES);
 const lists = new Cache(300);
 const pending = new Map();
-export const traffic = { frames: 0, frameBytes: 0, polls: 0 };
 
-export const runs = async () => (await get("runs")).json();
-export const start = async () => (await (await get("start")).json()).id;
-export const run = async (id, signal) => (await get(`run/${id}`, signal)).json();
-
-export async function poll(id, after, row, signal) {
-  traffic.polls += 1;
-  return (await get(`run/${id}/poll?after=${after}&row=${row}`, signal)).json();
-}
+export const runs = () => json("runs", { headers: { "x-rankscope-token": token() } });
+export const start = async () => (await json("start")).id;
+export const run = (id) => json(`run/${id}`);
+export const poll = (id, after, row) => json(`run/${id}/poll?after=${after}&row=${row}`);
 
 /** Frame k: {k, step, limit, arms: [{quality, drift, method}], coords: [Uint16Array per arm]}. */
 export function frame(id, k, info = null) {
@@ -95,16 +91,14 @@ export function frame(id, k, info = null) {
 
 async function fetchFrame(id, k, info) {
   const [about, buffer] = await Promise.all([
-    info ?? get(`run/${id}/frameinfo/${k}`).then((reply) => reply.json()),
-    get(`run/${id}/frame/${k}`).then((reply) => reply.arrayBuffer()),
+    info ?? json(`run/${id}/frameinfo/${k}`),
+    request(`run/${id}/frame/${k}`).then((reply) => reply.arrayBuffer()),
   ]);
   const arms = about.arms.length;
   const each = buffer.byteLength / 2 / arms;
   const coords = about.arms.map((_, arm) => new Uint16Array(buffer, arm * each * 2, each));
   const whole = { ...about, coords };
   frames.set(`${id}/${k}`, whole, buffer.byteLength);
-  traffic.frames += 1;
-  traffic.frameBytes += buffer.byteLength;
   return whole;
 }
 
@@ -112,7 +106,7 @@ export async function neighbours(id, k, index, signal) {
   const key = `${id}/${k}/${index}`;
   const known = lists.get(key);
   if (known) return known;
-  const reply = await (await get(`run/${id}/neighbours/${k}/${index}`, signal)).json();
+  const reply = await json(`run/${id}/neighbours/${k}/${index}`, { signal });
   lists.set(key, reply, 1);
   return reply;
 }

@@ -10,7 +10,6 @@ export class CanvasMaps {
     this.canvas = canvas;
     this.context = context;
     this.kind = "2d";
-    this.lost = false;
     this.onRestored = () => {};
     this.data = null;
   }
@@ -84,7 +83,7 @@ function drawMark(context, mark, place) {
   const [x, y] = place(mark.x, mark.y);
   const half = mark.size / 2;
   const width = Math.min(mark.width, half);
-  context.globalAlpha = mark.alpha ?? 1;
+  context.globalAlpha = mark.alpha;
   context.strokeStyle = `rgb(${mark.colour.join(" ")})`;
   context.lineWidth = width;
   context.beginPath();

@@ -19,7 +19,7 @@ import { Series } from "../common/series.js";
 import { Status } from "./status.js";
 import { NeighbourRows } from "./neighbour_rows.js";
 import { isDark, onTheme } from "../page/theme.js";
-import { expose } from "./debug_api.js";
+import { expose } from "./page_api.js";
 
 const NEIGHBOUR_PAUSE = 900; // ms between refreshes of the neighbours while frames run by
 
@@ -83,7 +83,7 @@ class Live {
     const honest = el("p", { class: "rs-caveat", text: "2-D maps lose most neighbours; the numbers come from the full space." });
     const tools = el("div", { class: "rs-tools" }, whole, lasso);
     const under = el("div", { class: "rs-under" }, this.legend.levels, honest, tools);
-    this.host.replaceChildren(head, this.status.problem, this.maps.node, this.track, under, this.legend.node, this.lassoPanel.node, this.neighbours.node, this.curves.node, this.aloud);
+    this.host.replaceChildren(head, this.status.problem.node, this.maps.node, this.track, under, this.legend.node, this.lassoPanel.node, this.neighbours.node, this.curves.node, this.aloud);
   }
 
   // ------------------------------------------------------------------- run
@@ -96,7 +96,7 @@ class Live {
       this.host.classList.add("rs-norun");
       this.maps.grid.replaceChildren(el("p", { class: "rs-vacant", text: "No run yet. Choose images and losses, then press Train." }));
     } catch (error) {
-      this.status.fail(error.message);
+      this.status.problem.say(error.message);
       if (asked.has("run") && error.status) return this.fallBack();
     }
     setTimeout(() => this.run || this.begin(), 4000); // somebody may start one in another tab
@@ -116,7 +116,7 @@ class Live {
     this.host.classList.remove("rs-norun");
     this.poll.stop();
     this.player.stop();
-    if (!keepProblem) this.status.fail(null);
+    if (!keepProblem) this.status.problem.say(null);
     this.forget();
     Object.assign(this, { run, row: 0, series: new Series() });
     this.address();

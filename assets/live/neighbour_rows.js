@@ -1,10 +1,11 @@
 // The chosen image, and under each loss its ten nearest neighbours: mark, word, colour. Same rank, same column.
 
 import * as api from "../common/api.js";
-import { el, figure, onPoint, say, swatch } from "../common/dom.js";
+import { el, onPoint, say } from "../common/dom.js";
 import { brief } from "../common/names.js";
 import { severity } from "../common/palette.js";
 import { pathOf, thumbnail, shownNames, spoken, tooltipOf } from "../common/thumbnails.js";
+import { armHeading, similarity, strip, Tile } from "../common/tiles.js";
 
 const RANKS = 10;
 const CANDIDATES = 8;
@@ -43,21 +44,15 @@ export class NeighbourRows {
 
   row(title, arm) {
     const summary = el("span", { class: "rs-summary" });
-    const heading = el("h4", {}, swatch(arm), el("span", { text: title }), summary);
     const tiles = Array.from({ length: RANKS }, () => this.tile());
-    const list = el("ol", { class: "rs-strip", tabindex: "0", "aria-label": `Ten nearest under ${title}` }, ...tiles.map((tile) => tile.node));
-    return { node: el("div", { class: "rs-row" }, heading, list), summary, tiles };
+    const list = strip(`Ten nearest under ${title}`, ...tiles.map((tile) => tile.node));
+    return { node: el("div", { class: "rs-row" }, armHeading(arm, title, summary), list), summary, tiles };
   }
 
-  /** Tiles stay and change their content, so that nothing blinks when a frame arrives. */
   tile() {
-    const mark = el("span", { class: "rs-mark", "aria-hidden": "true" });
-    const word = el("span", { class: "rs-severity" });
-    const image = el("span", { class: "rs-picture" }, mark);
-    const press = el("button", { type: "button", class: "rs-tile" }, image, word);
-    const tile = { node: el("li", {}, press), press, image, mark, word, id: null };
-    press.addEventListener("click", () => tile.id !== null && this.on.choose(tile.id));
-    onPoint(press, (pointed) => this.on.hover(pointed ? tile.id : null));
+    const tile = new Tile("button", { type: "button" });
+    tile.press.addEventListener("click", () => tile.id !== null && this.on.choose(tile.id));
+    onPoint(tile.press, (pointed) => this.on.hover(pointed ? tile.id : null));
     return tile;
   }
 
@@ -66,15 +61,7 @@ export class NeighbourRows {
     this.asked?.abort();
     this.asked = new AbortController();
     const { run } = this;
-    const about = () => {
-      thumbnail(this.query, run, index).setAttribute("aria-label", spoken(run, index));
-      say(this.name, shownNames(run, index)[0]);
-      say(this.path, pathOf(run, index));
-      this.name.title = tooltipOf(run, index);
-      this.note.hidden = true;
-      this.body.hidden = false;
-    };
-    if (this.shown !== index) about();
+    if (this.shown !== index) this.about(index);
     this.shown = index;
     try {
       const reply = await api.neighbours(run.id, k, index, this.asked.signal);
@@ -84,6 +71,16 @@ export class NeighbourRows {
     } catch (error) {
       if (error.name !== "AbortError") this.fail(error.message);
     }
+  }
+
+  about(index) {
+    const { run } = this;
+    thumbnail(this.query, run, index).setAttribute("aria-label", spoken(run, index));
+    say(this.name, shownNames(run, index)[0]);
+    say(this.path, pathOf(run, index));
+    this.name.title = tooltipOf(run, index);
+    this.note.hidden = true;
+    this.body.hidden = false;
   }
 
   fail(sentence) {
@@ -100,15 +97,9 @@ export class NeighbourRows {
       const id = arm.ids[rank];
       tile.node.hidden = id === undefined;
       if (id === undefined) return;
-      const judged = severity(run, arm.shared[rank]);
-      if (tile.id !== id) thumbnail(tile.image, run, id);
-      tile.id = id;
-      tile.press.dataset.severity = judged.kind;
-      say(tile.mark, judged.mark);
-      say(tile.word, brief(judged.word));
-      const near = arm.similarity?.[rank];
-      const close = Number.isFinite(near) ? `, similarity ${figure(near)}` : "";
-      tile.press.setAttribute("aria-label", `Rank ${rank + 1}, ${brief(judged.word)}: ${shownNames(run, id).join(", ")}${close}`);
+      const word = tile.show(run, id, arm.shared[rank]);
+      const close = similarity(arm.similarity?.[rank]);
+      tile.press.setAttribute("aria-label", `Rank ${rank + 1}, ${word}: ${shownNames(run, id).join(", ")}${close}`);
       tile.press.title = `${tooltipOf(run, id)}${close && `\n${close.slice(2)}`}`;
     });
   }

@@ -176,7 +176,7 @@ export class WebGlMaps {
     const flat = new Float32Array(marks.length * 8);
     marks.forEach((mark, i) => {
       const [r, g, b] = mark.colour;
-      flat.set([mark.x, mark.y, mark.size, mark.width, r / 255, g / 255, b / 255, mark.alpha ?? 1], i * 8);
+      flat.set([mark.x, mark.y, mark.size, mark.width, r / 255, g / 255, b / 255, mark.alpha], i * 8);
     });
     gl.useProgram(rings.program);
     gl.bindVertexArray(this.markArray);

@@ -2,8 +2,8 @@
 
 import { armKey, el, grouped, say, swatch } from "../common/dom.js";
 import * as api from "./api.js";
-import { Bars } from "./bars.js";
-import { button, field, fold, number, Problem, segments } from "./fields.js";
+import { bars } from "./bars.js";
+import { button, field, fold, number, Problem, segments } from "../common/fields.js";
 import { Poll } from "../common/poll.js";
 import { captionNodes } from "./caption_words.js";
 
@@ -102,8 +102,7 @@ export class Benchmark {
     const figures = result.measures.headline.filter(({ key: name }) => models.some((model) => name in model || model.values[name]));
     const numbers = el("dl", { class: "rs-figures" }, ...figures.map((number) => this.figure(models, number)));
     const csv = el("a", { class: "rs-act", href: api.csvUrl(this.id), download: "", text: "Every query (CSV)" });
-    const bars = new Bars(models, result.measures);
-    this.result.replaceChildren(armKey(models.map((model) => model.title)), numbers, bars.node, ...models.map((model, arm) => this.failing(model, arm)), csv);
+    this.result.replaceChildren(armKey(models.map((model) => model.title)), numbers, bars(models, result.measures), ...models.map((model, arm) => this.failing(model, arm)), csv);
     this.result.hidden = false;
   }
 

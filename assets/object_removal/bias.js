@@ -1,6 +1,6 @@
 // A form that opens drawn scenes of another bias: how often two classes that belong together appear together.
 
-import { rowForm, slider } from "./fields.js";
+import { rowForm, slider } from "../common/fields.js";
 
 const USUAL = 0.92;
 

@@ -1,7 +1,8 @@
 // The nearest captions: one card per model, the same rank in the same row, for the filled image or the original.
 
 import { el, say, swatch } from "../common/dom.js";
-import { button, moved, number, segments } from "./fields.js";
+import { button, number, segments } from "../common/fields.js";
+import { moved } from "../common/measures.js";
 import { captionNodes, key, verdict } from "./caption_words.js";
 
 const SIDES = [["removed", "for the image without it"], ["original", "for the original"]];

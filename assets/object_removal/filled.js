@@ -2,7 +2,8 @@
 
 import { el, say } from "../common/dom.js";
 import { save } from "../common/files.js";
-import { button, listed, percent } from "./fields.js";
+import { button } from "../common/fields.js";
+import { listed, percent } from "../common/measures.js";
 import { fraction, Stage } from "./stage.js";
 
 export class Filled {

@@ -1,10 +1,10 @@
 // Fine-tuning: up to four recipes trained side by side from the same weights, and the run that follows.
 
 import { el, say } from "../common/dom.js";
-import { button, choose, field, fold, number, Problem, select } from "./fields.js";
+import { button, choose, field, fold, number, Problem, select } from "../common/fields.js";
 import { Follow } from "./follow.js";
 import { Recipe, recipesOf, tellApart } from "./recipe.js";
-import { toLive } from "../live/debug_api.js";
+import { toLive } from "../live/page_api.js";
 
 const MOST = 4;
 const MINUTES = 5;

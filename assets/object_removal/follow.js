@@ -3,11 +3,11 @@
 import * as api from "../common/api.js";
 import { Panel } from "../live/curves.js";
 import { armKey, el, say } from "../common/dom.js";
-import { button, fold, Problem } from "./fields.js";
+import { button, fold, Problem } from "../common/fields.js";
 import { Poll } from "../common/poll.js";
 import { Series } from "../common/series.js";
 import { sentence } from "../live/status.js";
-import { toLive } from "../live/debug_api.js";
+import { toLive } from "../live/page_api.js";
 
 /** `on`: {act(action, payload), use(name of a model)}. */
 export class Follow {

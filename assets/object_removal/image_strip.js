@@ -2,7 +2,7 @@
 
 import { el, icon, reducedMotion, say } from "../common/dom.js";
 import * as api from "./api.js";
-import { button } from "./fields.js";
+import { button } from "../common/fields.js";
 
 const PAGE = 24;
 const SIDE = 128;

@@ -1,7 +1,8 @@
 // What stands under the image while something is drawn: its name, a guess at it, the brush, and finding objects.
 
 import { el, say } from "../common/dom.js";
-import { button, choose, percent, select, slider, text } from "./fields.js";
+import { button, choose, select, slider, text } from "../common/fields.js";
+import { percent } from "../common/measures.js";
 
 let count = 0;
 

@@ -4,9 +4,10 @@ import * as server from "../common/api.js";
 import { el, grouped, say } from "../common/dom.js";
 import * as api from "./api.js";
 import { Draw } from "./draw.js";
-import { button, choose, field, fold, percent, Problem, segments, select } from "./fields.js";
+import { button, choose, field, fold, Problem, segments, select } from "../common/fields.js";
+import { percent } from "../common/measures.js";
 import { Stage } from "./stage.js";
-import { BeforeAfter } from "./neighbour_rows.js";
+import { BeforeAfter } from "./before_after.js";
 import { namesOf, pathOf, thumbnail, spoken } from "../common/thumbnails.js";
 
 const SIDE = 512;

@@ -4,7 +4,7 @@ import { token } from "../common/api.js";
 import { el } from "../common/dom.js";
 import { saveCsv } from "../common/files.js";
 import * as api from "./api.js";
-import { Problem } from "./fields.js";
+import { Problem } from "../common/fields.js";
 import { Filled } from "./filled.js";
 import { Benchmark } from "./benchmark.js";
 import { Finetune } from "./finetune.js";

@@ -2,7 +2,8 @@
 
 import { el, onPoint, say } from "../common/dom.js";
 import { Draw } from "./draw.js";
-import { listed, percent, segments } from "./fields.js";
+import { segments } from "../common/fields.js";
+import { listed, percent } from "../common/measures.js";
 import { Naming } from "./naming.js";
 import { over, Stage } from "./stage.js";
 

@@ -1,7 +1,7 @@
 // What one arm of a fine-tuning run is trained on: a card with the arm's colour.
 
 import { el, say } from "../common/dom.js";
-import { button, field, number, select, slider, text } from "./fields.js";
+import { button, field, number, select, slider, text } from "../common/fields.js";
 import { ARM_NAMES } from "../common/palette.js";
 
 const ORIGINALS = [

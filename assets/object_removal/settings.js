@@ -3,7 +3,7 @@
 import { el, grouped, say } from "../common/dom.js";
 import * as api from "./api.js";
 import { biasForm } from "./bias.js";
-import { choose, field, fold, Problem, rowForm, select, text } from "./fields.js";
+import { choose, field, fold, Problem, rowForm, select, text } from "../common/fields.js";
 import { Waiting } from "./waiting.js";
 import { ARM_NAMES } from "../common/palette.js";
 

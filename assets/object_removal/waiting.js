@@ -3,7 +3,7 @@
 import { randomHex } from "../common/api.js";
 import { el, say } from "../common/dom.js";
 import * as api from "./api.js";
-import { button } from "./fields.js";
+import { button } from "../common/fields.js";
 
 const EVERY = 500;
 

@@ -1,18 +1,18 @@
 // Two rows of neighbours under one arm: for the image as it is, and for the image without what was marked.
 
-import { el, figure, say, swatch } from "../common/dom.js";
-import { severity } from "../common/palette.js";
-import { moved } from "./fields.js";
-import { namesOf, thumbnail } from "../common/thumbnails.js";
+import { el, say } from "../common/dom.js";
+import { moved } from "../common/measures.js";
+import { namesOf } from "../common/thumbnails.js";
+import { armHeading, similarity, strip, Tile } from "../common/tiles.js";
 
 export class BeforeAfter {
   constructor(run, title, arm) {
     this.run = run;
     this.change = el("span", { class: "rs-summary" });
-    this.lists = ["before", "after"].map((side) => el("ol", { class: "rs-strip", tabindex: "0", "aria-label": `Nearest ${side}, ${title}` }));
+    this.lists = ["before", "after"].map((side) => strip(`Nearest ${side}, ${title}`));
     const row = (word, list) => el("div", { class: "rs-nearrow" }, el("span", { class: "rs-fieldname", text: word }), list);
     this.rows = el("div", { hidden: true }, row("before", this.lists[0]), row("after", this.lists[1]));
-    this.node = el("div", { class: "rs-row" }, el("h4", {}, swatch(arm), el("span", { text: title }), this.change), this.rows);
+    this.node = el("div", { class: "rs-row" }, armHeading(arm, title, this.change), this.rows);
     this.clear();
   }
 
@@ -32,12 +32,11 @@ export class BeforeAfter {
   }
 
   tile(one, rank, change) {
-    const judged = severity(this.run, one.shared);
-    const image = thumbnail(el("span", { class: "rs-picture" }), this.run, one.index);
-    image.append(el("span", { class: "rs-mark", "aria-hidden": "true", text: judged.mark }));
-    const words = el("span", { class: "rs-severity", text: judged.word }, change ? el("span", { class: "rs-change", text: change }) : null);
-    const near = Number.isFinite(one.similarity) ? `, similarity ${figure(one.similarity)}` : "";
-    const title = `Rank ${rank + 1}: ${namesOf(this.run, one.index).join(", ")}${near}`;
-    return el("li", {}, el("div", { class: "rs-tile", "data-severity": judged.kind, title }, image, words, el("span", { class: "rs-unseen", text: title })));
+    const title = `Rank ${rank + 1}: ${namesOf(this.run, one.index).join(", ")}${similarity(one.similarity)}`;
+    const tile = new Tile("div", { title });
+    tile.show(this.run, one.index, one.shared);
+    if (change) tile.word.append(el("span", { class: "rs-change", text: change }));
+    tile.press.append(el("span", { class: "rs-unseen", text: title }));
+    return tile.node;
   }
 }

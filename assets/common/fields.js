@@ -1,6 +1,6 @@
-// Fields of the tab: each a label above a native control, so that keyboard, touch and screen readers know them.
+// Form fields: each a label above a native control, so that keyboard, touch and screen readers know them.
 
-import { el, say } from "../common/dom.js";
+import { el, say } from "./dom.js";
 
 let count = 0;
 
@@ -99,18 +99,4 @@ export class Problem {
 
 export function fold(title, ...body) {
   return el("details", { class: "rs-unfold" }, el("summary", { text: title }), ...body);
-}
-
-/** "a, b and c". */
-export function listed(names) {
-  return names.length < 2 ? names.join("") : `${names.slice(0, -1).join(", ")} and ${names.at(-1)}`;
-}
-
-/** A share between 0 and 1 as "9.9 %". */
-export const percent = (share) => `${(share * 100).toFixed(share < 0.0995 ? 1 : 0)} %`;
-
-/** "new", "up 3", "left", or nothing for a result that kept its rank. */
-export function moved(move) {
-  if (typeof move !== "number") return move ?? "";
-  return move === 0 ? "" : `${move > 0 ? "up" : "down"} ${Math.abs(move)}`;
 }
