@@ -34,7 +34,7 @@ export class Benchmark {
   }
 
   load(start) {
-    this.readings.replaceChildren(...start.readings.map((text) => el("li", { text })));
+    this.readings.replaceChildren(...start.interpretation.map((text) => el("li", { text })));
   }
 
   move(on) {
@@ -49,7 +49,7 @@ export class Benchmark {
     this.move(true);
     say(this.said, "Getting ready …");
     try {
-      const asked = { set: settings.datasets.value, models: settings.chosen, fill: settings.fill, queries: Number(this.queries.value), every: this.every.value === "every", seed: 0 };
+      const asked = { dataset: settings.datasets.value, models: settings.chosen, fill: settings.fill, queries: Number(this.queries.value), every: this.every.value === "every", seed: 0 };
       this.id = (await api.benchmark(asked)).job;
       this.poll.start();
     } catch (error) {
@@ -116,9 +116,9 @@ export class Benchmark {
   failing(model, arm) {
     if (!model.failing.length) return el("p", { class: "rs-note" }, swatch(arm), ` ${model.title}: no first caption names what was removed.`);
     const failure = (one) => {
-      const image = el("img", { src: api.imageUrl(one.photo, 160), alt: "", loading: "lazy" });
+      const image = el("img", { src: api.imageUrl(one.image, 160), alt: "", loading: "lazy" });
       const words = el("span", { class: "rs-failurecaption" }, ...captionNodes(one));
-      return el("li", {}, el("button", { type: "button", class: "rs-failure", onclick: () => this.on.open(one.photo, one.removed) }, image, el("span", { class: "rs-unseen", text: `Without ${one.removed.join(", ")}: ` }), words));
+      return el("li", {}, el("button", { type: "button", class: "rs-failure", onclick: () => this.on.open(one.image, one.removed) }, image, el("span", { class: "rs-unseen", text: `Without ${one.removed.join(", ")}: ` }), words));
     };
     const title = el("h3", { class: "rs-striphead" }, swatch(arm), el("span", { text: model.title }), el("span", { class: "rs-sideabout", text: "first caption names what was removed; press an image to open it above" }));
     const list = el("ul", { class: "rs-failures", tabindex: "0", "aria-label": `Images that ${model.title} gets wrong` }, ...model.failing.map(failure));

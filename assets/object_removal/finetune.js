@@ -112,7 +112,7 @@ export class Finetune {
     const { settings } = this.on;
     const asked = {
       model: this.model.value,
-      set: settings.datasets.value,
+      dataset: settings.datasets.value,
       recipes: this.recipes.map((recipe) => recipe.values),
       ...Object.fromEntries(Object.entries(this.controls).map(([name, control]) => [name, valueOf(control)])),
       seed: Number(this.seed.value),
@@ -122,7 +122,7 @@ export class Finetune {
     say(this.said, "Starting …");
     clearTimeout(this.silent);
     this.silent = setTimeout(() => this.replied({ error: "The server has not answered yet. The Runs tab shows whether the run is there." }), WAIT);
-    this.on.act("mend", asked);
+    this.on.act("finetune", asked);
   }
 
   /** The server's reply: a run, or why there is none. */

@@ -73,8 +73,8 @@ export class ImageStrip {
       const reply = await api.images(this.dataset, this.items.length, count);
       if (turn !== this.turn) return;
       if (!this.items.length) this.list.replaceChildren();
-      this.total = reply.photos.length ? reply.total : this.items.length;
-      for (const image of reply.photos) this.add(image);
+      this.total = reply.images.length ? reply.total : this.items.length;
+      for (const image of reply.images) this.add(image);
       this.mark(this.chosen);
       read = true;
     } catch (error) {

@@ -73,13 +73,13 @@ class RemoveAnObject {
     try {
       const start = await api.start();
       this.problem.say(null);
-      this.dataset = start.sets.find(({ name }) => name === start.set);
+      this.dataset = start.datasets.find(({ name }) => name === start.dataset);
       this.settings.load(start);
       this.original.know(this.dataset?.classes ?? []);
       this.finetune.load(start);
       this.benchmark.load(start);
       this.captions.wait(this.settings.titles);
-      this.strip.load(start.set);
+      this.strip.load(start.dataset);
       await this.open(start.first, start.taken ? [start.taken] : null);
     } catch (error) {
       this.problem.say(`${error.message} It is tried again.`);
@@ -175,7 +175,7 @@ class RemoveAnObject {
     this.filled.rest(false);
     this.filled.wait(this.remove.classes ?? [this.remove.class]);
     this.captions.busy(true);
-    this.asking.ask({ photo: this.image.ref, remove: this.remove, ...beside(this.image, this.dataset?.name), fill: this.settings.fill, models: this.settings.chosen, k: this.captions.k, patience: PATIENCE });
+    this.asking.ask({ image: this.image.ref, remove: this.remove, ...beside(this.image, this.dataset?.name), fill: this.settings.fill, models: this.settings.chosen, k: this.captions.k, patience: PATIENCE });
   }
 
   answered(reply, asked) {
@@ -190,7 +190,7 @@ class RemoveAnObject {
 
   /** What nobody waits for at a first visit. */
   afterwards(reply, asked) {
-    if (reply.recorded && reply === this.reply) this.reading.begin(reply.set, asked.models);
+    if (reply.recorded && reply === this.reply) this.reading.begin(reply.dataset, asked.models);
     if (this.detectorsAsked) return;
     this.detectorsAsked = true;
     api.detectors().then(({ detectors }) => {

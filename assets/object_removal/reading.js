@@ -35,9 +35,9 @@ export class Reading {
   }
 
   async ask() {
-    const all = this.begun ? await api.reading() : await api.read(this.dataset, this.models);
+    const all = this.begun ? await api.encoding() : await api.encode(this.dataset, this.models);
     this.begun = true;
-    const going = all.reading.filter((one) => one.set === this.dataset && this.models.includes(one.model));
+    const going = all.encoding.filter((one) => one.dataset === this.dataset && this.models.includes(one.model));
     if (!going.length) this.end();
     else this.show(going);
     return true;

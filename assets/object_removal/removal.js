@@ -10,10 +10,10 @@ export function suggestion(image) {
 }
 
 /** What a query about an upload needs besides: whose captions are searched, and what a detector found in it. */
-export function beside(image, set) {
+export function beside(image, dataset) {
   if (image.source !== "upload") return {};
   const objects = image.objects.map((object) => ({ class: object.class, boxes: object.boxes }));
-  return objects.length ? { set, objects } : { set };
+  return objects.length ? { dataset, objects } : { dataset };
 }
 
 /** Whether a model has not read all captions yet, so that its answer will change. */

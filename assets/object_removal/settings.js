@@ -11,7 +11,7 @@ import { ARM_NAMES } from "../common/palette.js";
 export class Settings {
   constructor(on) {
     this.on = on;
-    this.datasets = select((name) => on.dataset(this.start.sets.find((dataset) => dataset.name === name)));
+    this.datasets = select((name) => on.dataset(this.start.datasets.find((dataset) => dataset.name === name)));
     this.models = [0, 1].map(() => select(() => this.chose()));
     this.fills = select((name) => { this.wanted = name; on.fill(name); this.explain(); });
     this.about = el("p", { class: "rs-note" });
@@ -26,7 +26,7 @@ export class Settings {
   load(start) {
     this.start = start;
     this.wanted = start.fill;
-    choose(this.datasets, start.sets, start.set);
+    choose(this.datasets, start.datasets, start.dataset);
     const chosen = this.models[0].value ? this.chosen : start.chosen;
     this.offer(chosen);
     this.listMissing();
@@ -78,7 +78,7 @@ export class Settings {
   }
 
   explain() {
-    const dataset = this.start.sets.find((one) => one.name === this.datasets.value);
+    const dataset = this.start.datasets.find((one) => one.name === this.datasets.value);
     const fill = this.start.fills.find((one) => one.name === this.fill)?.sentence;
     this.fills.title = fill ?? "";
     for (const node of this.models) node.title = this.start.models.find((model) => model.name === node.value)?.sentence ?? "";
@@ -123,10 +123,10 @@ export class Settings {
     this.openButton.disabled = true;
     say(this.opened, "");
     try {
-      const { set: dataset } = await this.waiting.open(source, captions);
-      this.start.sets = [...this.start.sets.filter((one) => one.name !== dataset.name), dataset];
-      choose(this.datasets, this.start.sets, dataset.name);
-      say(this.opened, [`${dataset.title}: ${grouped(dataset.photos)} images.`, ...(dataset.notes ?? [])].join(" "));
+      const { dataset } = await this.waiting.open(source, captions);
+      this.start.datasets = [...this.start.datasets.filter((one) => one.name !== dataset.name), dataset];
+      choose(this.datasets, this.start.datasets, dataset.name);
+      say(this.opened, [`${dataset.title}: ${grouped(dataset.images)} images.`, ...(dataset.notes ?? [])].join(" "));
       this.explain();
       this.on.dataset(dataset);
     } catch (error) {

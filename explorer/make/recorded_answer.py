@@ -26,7 +26,7 @@ def record() -> dict[str, Any]:
         try:
             ref, taken = objects.first()
             query = Query.of(
-                {"photo": ref, "remove": {"classes": [taken]}, "fill": FILL, "models": list(CHOSEN), "k": K}
+                {"image": ref, "remove": {"classes": [taken]}, "fill": FILL, "models": list(CHOSEN), "k": K}
             )
             reply = objects.answers.answer(query, patience=600.0, hurry=600.0)
             filled = objects.fills.remove(objects.images.get(ref), query.remove, FILL)

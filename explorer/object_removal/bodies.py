@@ -163,7 +163,7 @@ class FoundObject(Body):
 
 
 class Query(Body):
-    """``ask``: remove something from an image and retrieve captions before and after.
+    """``query``: remove something from an image and retrieve captions before and after.
 
     Attributes:
         image: reference of the image.
@@ -176,20 +176,20 @@ class Query(Body):
         patience: seconds to wait for captions to be encoded.
     """
 
-    image: Text = Field(default=None, validate_default=True, alias="photo")
+    image: Text = REQUIRED
     remove: Annotated[Removal, _needs("an object")] = REQUIRED
     objects: _list(FoundObject, MOST_OBJECTS) | None = None
     fill: Text = FILL
     models: _list(Text, MOST_MODELS) = REQUIRED
     k: _whole(1, 10**9) = K
-    dataset: Text = Field(DRAWN, alias="set")
+    dataset: Text = DRAWN
     patience: _whole(0, PATIENCE) = PATIENCE
 
 
 class Encode(Body):
-    """``read``: encode the captions of a dataset in the background."""
+    """``encode``: encode the captions of a dataset in the background."""
 
-    dataset: Text = Field(DRAWN, alias="set")
+    dataset: Text = DRAWN
     models: _list(Text, MOST_MODELS) = REQUIRED
 
 
@@ -203,7 +203,7 @@ class Score(Body):
         seed: of the choice of images and classes.
     """
 
-    dataset: Text = Field(default=None, validate_default=True, alias="set")
+    dataset: Text = REQUIRED
     models: _list(Text, MOST_SCORED) = REQUIRED
     fill: Text = FILL
     queries: _whole(1, 10**6) = 200
@@ -229,14 +229,14 @@ class Open(Body):
 class Detect(Body):
     """``detect``: find the objects of an image."""
 
-    image: Text = Field(default=None, validate_default=True, alias="photo")
+    image: Text = REQUIRED
     detector: Text = REQUIRED
 
 
 class NameBox(Body):
     """``name``: classes that a model sees in a box."""
 
-    image: Text = Field(default=None, validate_default=True, alias="photo")
+    image: Text = REQUIRED
     box: Box = REQUIRED
     model: Text = REQUIRED
 
@@ -267,7 +267,7 @@ class Finetune(Body):
         recipes: values of each recipe; null is a value there.
     """
 
-    dataset: Optional = Field("", alias="set")
+    dataset: Optional = ""
     source: Optional = ""
     model: Text = REQUIRED
     recipes: _list(Annotated[dict[str, Any], _needs("a list of objects")], MAX_ARMS) = REQUIRED

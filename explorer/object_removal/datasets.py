@@ -82,7 +82,7 @@ class OpenDataset:
             "name": self.name,
             "title": self.data.title,
             "note": f"{len(self.scenes):,} images of the {self.split} split.{told}",
-            "photos": len(self.scenes),
+            "images": len(self.scenes),
             "classes": list(self.data.classes),
             "notes": list(self.notes),
         }

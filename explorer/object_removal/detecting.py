@@ -85,7 +85,7 @@ class Detection:
         prompts = self._prompts.get(key, lambda: loaded.with_model(lambda model: class_embeddings(model, classes)))
         found = loaded.with_model(lambda model: name_box(model, picture.pixels, box, classes, prompts, top=NAMES))
         names = [{"class": name, "score": round(float(score), 4)} for name, score in found]
-        stranger = not known.photos and image.source != "drawn"
+        stranger = not known.natural_images and image.source != "drawn"
         return {"names": names, "notes": [STRANGER] if stranger else []}
 
 

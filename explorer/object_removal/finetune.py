@@ -41,7 +41,7 @@ class Finetuning:
         try:
             values = data if isinstance(data, dict) else {}
             asked = Action.of(values)
-            if asked.action == "mend":
+            if asked.action == "finetune":
                 started = self._runs.start(self.config(Finetune.of(values)), asked.token, caller)
                 return {"id": started, "said": waiting(self._runs.place(started)) or "It starts now."}
             if asked.action not in _ACTS:

@@ -45,7 +45,7 @@ class InputImage:
     """One image.
 
     Attributes:
-        ref: its address below ``objects/photo/``.
+        ref: its address below ``objects/image/``.
         alt: what it shows, in words.
         captions: captions that its dataset has about it.
         boxes, classes: its objects in pixels of the upright original, cleaned.
@@ -68,11 +68,11 @@ class InputImage:
     upload: Picture | None = None
 
     @property
-    def source(self) -> Literal["set", "upload", "drawn"]:
+    def source(self) -> Literal["dataset", "upload", "drawn"]:
         """Where it comes from, in one word."""
         if self.dataset is None:
             return "upload"
-        return "drawn" if self.dataset.drawn else "set"
+        return "drawn" if self.dataset.drawn else "dataset"
 
     def with_objects(self, boxes: Sequence[Box], classes: Sequence[str]) -> InputImage:
         """The same image with other objects."""
@@ -140,7 +140,7 @@ class InputImages:
             }
             for place in places
         ]
-        return {"total": len(dataset.scenes), "photos": found}
+        return {"total": len(dataset.scenes), "images": found}
 
     def allowed(self, ref: str) -> list[str]:
         """Classes of an image that may be removed by the overlap rules."""
@@ -233,7 +233,7 @@ def about(image: InputImage) -> dict[str, Any]:
         "notes": notes,
         "source": image.source,
         "rerender": all(fill.unfit(image.scene) is None for fill in FILLS.values()),
-        "set": None if image.dataset is None else image.dataset.name,
+        "dataset": None if image.dataset is None else image.dataset.name,
         "objects": judged(image),
     }
 
@@ -294,7 +294,7 @@ def _encoded(pixels: np.ndarray, kind: str, **options: int) -> bytes:
 
 def _alt(dataset: OpenDataset, place: int) -> str:
     captions = dataset.scenes[place].captions
-    return captions[0][:300] if captions else f"InputImage {place + 1} of {dataset.data.title}"
+    return captions[0][:300] if captions else f"Image {place + 1} of {dataset.data.title}"
 
 
 def _drawn(drawing: Drawing, side: int, image: InputImage) -> Picture:

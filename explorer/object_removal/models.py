@@ -48,7 +48,7 @@ class Known:
     Attributes:
         name: as requests name it.
         missing: None, or what to install or point to.
-        photos: it was trained on photographs.
+        natural_images: it was trained on photographs.
         trained: false: it has random weights before it is trained here.
         learning_rate: what suits its fine-tuning; None if it cannot be fine-tuned.
     """
@@ -57,7 +57,7 @@ class Known:
     title: str
     sentence: str
     missing: str | None = None
-    photos: bool = True
+    natural_images: bool = True
     trainable: bool = False
     trained: bool = True
     learning_rate: float | None = None
@@ -248,7 +248,7 @@ class Models:
                 name=f"run:{run.id}:{arm}",
                 title=f"{title}, {said}",
                 sentence=f"Fine-tuned on {said} in the run {run.id}.",
-                photos=source is None or source.photos,
+                natural_images=source is None or source.natural_images,
             )
             for arm, said in enumerate(arm_titles(run.config))
         ]
@@ -271,7 +271,7 @@ def _known(descriptor: ModelDescriptor, name: str, parameters: Mapping[str, Any]
         title=descriptor.title if not values else f"{descriptor.title} {name.partition(':')[2]}",
         sentence=descriptor.sentence,
         missing=missing,
-        photos=descriptor.photos,
+        natural_images=descriptor.natural_images,
         trainable=descriptor.trainable,
         trained=descriptor.trained,
         learning_rate=descriptor.learning_rate if descriptor.trainable else None,

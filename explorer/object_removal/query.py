@@ -54,7 +54,7 @@ class Answers:
             told = self._told(query.k, image, filled, encodings, count)
         reply = filled.json()
         notes = [*reply["notes"], *told["notes"]]
-        return {"photo": image.ref, "set": dataset, **reply, **told, "notes": notes, "recorded": recorded}
+        return {"image": image.ref, "dataset": dataset, **reply, **told, "notes": notes, "recorded": recorded}
 
     def _told(
         self, k: int, image: InputImage, filled: FilledImage, encodings: Sequence[CaptionEncoding], count: int
@@ -85,7 +85,7 @@ class Answers:
         k = min(k, MOST_K, total)
         partial = _partial(encoding, total)
         notes = [] if known.trained else [UNTRAINED]
-        if not known.photos and image.source != "drawn":
+        if not known.natural_images and image.source != "drawn":
             notes.append(STRANGER)
         notes += _cut(encoding, loaded.context)
         if partial is not None:
@@ -100,7 +100,7 @@ def _partial(encoding: CaptionEncoding, count: int) -> dict[str, Any] | None:
     if count >= total:
         return None
     message = f"answers from the first {count:,} of {total:,} captions; the others are being encoded"
-    return {"read": count, "total": total, "message": message, "fraction": round(count / total, 3)}
+    return {"encoded": count, "total": total, "message": message, "fraction": round(count / total, 3)}
 
 
 def _cut(encoding: CaptionEncoding, context: int) -> list[str]:

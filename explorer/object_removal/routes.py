@@ -36,17 +36,17 @@ def objects_routes(objects: Objects) -> list[Route]:
     ends = ObjectEndpoints(objects)
     reads: dict[str, Endpoint] = {
         "start": ends.start,
-        "reading": lambda _: json_reply({"reading": objects.encoding()}),
+        "encoding": lambda _: json_reply({"encoding": objects.encoding()}),
         "detectors": lambda _: json_reply({"detectors": objects.detection.listed()}),
         "open/{ticket}": ends.opening,
-        "photos/{set}": ends.images,
-        "photo/{ref}": lambda request: json_reply(about(objects.images.get(request.path_params["ref"]))),
-        "photo/{ref}/image": ends.pixels,
+        "images/{dataset}": ends.images,
+        "image/{ref}": lambda request: json_reply(about(objects.images.get(request.path_params["ref"]))),
+        "image/{ref}/pixels": ends.pixels,
         "filled/{key}": ends.filled,
         "score/{job}": lambda request: json_reply(ends.score_job(request).json()),
         "score/{job}/csv": ends.csv,
         "runs": lambda _: json_reply({"runs": objects.neighbour_shift.runs()}),
-        "runphoto/{run}/{index}": ends.run_image,
+        "runimage/{run}/{index}": ends.run_image,
     }
     posts: dict[str, Post] = {
         "open": ends.open,
@@ -54,8 +54,8 @@ def objects_routes(objects: Objects) -> list[Route]:
         "upload": ends.upload,
         "detect": lambda _, body: json_reply(objects.detection.detect(bodies.Detect.parse(body))),
         "name": lambda _, body: json_reply(objects.detection.name(bodies.NameBox.parse(body))),
-        "ask": lambda _, body: json_reply(objects.answers.answer(bodies.Query.parse(body))),
-        "read": lambda _, body: json_reply({"reading": objects.encode(bodies.Encode.parse(body))}),
+        "query": lambda _, body: json_reply(objects.answers.answer(bodies.Query.parse(body))),
+        "encode": lambda _, body: json_reply({"encoding": objects.encode(bodies.Encode.parse(body))}),
         "score": ends.score,
         "score/{job}/stop": ends.stop,
         "neighbours": lambda _, body: json_reply(objects.neighbour_shift.neighbours(bodies.Neighbours.parse(body))),
@@ -87,7 +87,7 @@ class ObjectEndpoints:
     def images(self, request: Request) -> Response:
         """A page of a dataset's images."""
         offset, count = _number(request, "offset", 0, 10**7), _number(request, "count", 24, 200)
-        return json_reply(self._objects.images.listing(request.path_params["set"], offset, count))
+        return json_reply(self._objects.images.listing(request.path_params["dataset"], offset, count))
 
     def pixels(self, request: Request) -> Response:
         """The pixels of an image."""
@@ -121,7 +121,7 @@ class ObjectEndpoints:
 
     def open(self, request: Request, body: bytes) -> Response:
         """Open a dataset."""
-        return json_reply({"set": self._objects.openings.open(bodies.Open.parse(body), caller(request)).about()})
+        return json_reply({"dataset": self._objects.openings.open(bodies.Open.parse(body), caller(request)).about()})
 
     def opening(self, request: Request) -> Response:
         """The progress of opening a dataset; nothing where none is opened, since the page may ask before it begins."""

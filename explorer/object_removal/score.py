@@ -36,7 +36,7 @@ RECALL_IMAGES = 1000
 """Images that recall is measured over."""
 FAILING = 48
 COLUMNS = (
-    *("model", "photo", "image_id", "removed", "kept", "verdict_at_1", "sentence_at_1"),
+    *("model", "image", "image_id", "removed", "kept", "verdict_at_1", "caption_at_1"),
     *(f"{name}_at_{k}" for name in ("ODmAP", "hallucination", "present") for k in KS),
 )
 _FILLING, _EVALUATING = 0.3, 0.7  # shares of the work
@@ -115,13 +115,13 @@ class Scorer:
         ]
         benchmark = next(iter(benchmarks.values()))
         return {
-            "set": dataset.name,
+            "dataset": dataset.name,
             "fill": asked.fill,
             "fill_title": fill_named(asked.fill).title,
             "gallery": len(gallery.texts),
             "queries": len(benchmark.removals),
-            "photos": len(benchmark.scenes),
-            "sentences": len(benchmark.captions),
+            "images": len(benchmark.scenes),
+            "captions": len(benchmark.captions),
             "skipped": _reasons(benchmark.tally.left_out()),
             "notes": [*gallery.notes, *_notes(benchmark, asked.queries)],
             "models": models,
@@ -157,7 +157,7 @@ class Scorer:
         return {
             "name": name,
             "title": known.title,
-            "notes": [STRANGER] if not known.photos and not dataset.drawn else [],
+            "notes": [STRANGER] if not known.natural_images and not dataset.drawn else [],
             "values": {key: _plain(interval) for key, interval in result.intervals().items()},
             "distinct_top1": result.filled.counts["distinct_top1"],
             "skipped": _reasons(result.left_out()),
@@ -220,7 +220,7 @@ class _Table:
         judgement, text = self._removals[row].judgement, self._first(row)
         named = parts(text, self._gallery.matcher, judgement.kept, judgement.removed)
         return {
-            "photo": self._refs[row],
+            "image": self._refs[row],
             "removed": list(judgement.removed),
             "text": text,
             "verdict": verdict(int(self._found.verdicts[row, 0])),

@@ -107,16 +107,16 @@ class Objects:
         chosen = [name for name in CHOSEN if name in ready] or [name for name in (models[0].name,) if models]
         first, taken = self.first()
         return {
-            "sets": [dataset.about() for dataset in self.datasets.listed()],
-            "set": DRAWN,
+            "datasets": [dataset.about() for dataset in self.datasets.listed()],
+            "dataset": DRAWN,
             "models": [known.json() for known in models],
             "chosen": chosen,
             "fills": self._fills(),
             "fill": FILL,
             "first": first,
             "taken": taken,
-            "reading": self.encoding(),
-            "readings": list(READINGS),
+            "encoding": self.encoding(),
+            "interpretation": list(READINGS),
             "recorded": self._recorded(),
             "recipes": list(TEXTS),
             "recipe": asdict(Recipe()),
@@ -152,7 +152,7 @@ class Objects:
     def encoding(self) -> list[dict[str, Any]]:
         """Captions that are being encoded."""
         return [
-            {"model": one.model, "set": one.dataset, "message": one.message, "fraction": round(one.fraction, 3)}
+            {"model": one.model, "dataset": one.dataset, "message": one.message, "fraction": round(one.fraction, 3)}
             for one in self.index.going()
         ]
 

@@ -41,7 +41,7 @@ def main() -> None:
     found = clock("open the set", 1, lambda: load_captioned(given.source))
     whole = dataclasses.replace(found, splits={"test": tuple(s for part in found.splits.values() for s in part)})
     count = len(whole.splits["test"])
-    if not descriptor.photos:
+    if not descriptor.natural_images:
         print("This model knows the drawn scenes only: it does not know photos. Timings hold, numbers say nothing.")
     words = load_words().with_classes(found.classes)
     benchmark = clock(

@@ -77,8 +77,8 @@ def descriptor(name: str, seed: int, **changes: object) -> ModelDescriptor:
 
 
 MENU: Mapping[str, ModelDescriptor] = {
-    "tiny_clip": descriptor("tiny_clip", 1, photos=False),
-    "tiny_clip_mended": descriptor("tiny_clip_mended", 2, photos=False),
+    "tiny_clip": descriptor("tiny_clip", 1, natural_images=False),
+    "tiny_clip_mended": descriptor("tiny_clip_mended", 2, natural_images=False),
     "large": descriptor("large", 3),
     "absent": descriptor("absent", 4, missing=lambda _: "The absent model needs: pip install absent"),
 }
@@ -192,11 +192,11 @@ class Tab:
         return reply.json()
 
     def ask(self, photo: str = "drawn_scenes.0", **changes: object) -> dict:
-        return self.json("ask", self.asked(photo, **changes))
+        return self.json("query", self.asked(photo, **changes))
 
     def asked(self, photo: str = "drawn_scenes.0", **changes: object) -> dict:
         values: dict[str, object] = {
-            "photo": photo,
+            "image": photo,
             "remove": {"classes": ["frisbee"]},
             "fill": "telea",
             "models": ["tiny_clip", "tiny_clip_mended"],

@@ -123,10 +123,10 @@ def test_an_unknown_run_is_a_sentence(client: Client):
 @pytest.mark.parametrize(
     ("name", "arguments", "sentence"),
     [
-        ("/remove_object", {"photo": "0", "models": ["nobody"]}, "There is no model 'nobody'"),
-        ("/remove_object", {"photo": "9999999", "models": ["tiny_clip"]}, "there is no number 9999999"),
-        ("/remove_object", {"photo": "no picture", "models": ["tiny_clip"]}, "an image file in base64"),
-        ("/score_objects", {"photos": "elsewhere", "models": ["tiny_clip"]}, "is not open"),
+        ("/remove_object", {"image": "0", "models": ["nobody"]}, "There is no model 'nobody'"),
+        ("/remove_object", {"image": "9999999", "models": ["tiny_clip"]}, "there is no number 9999999"),
+        ("/remove_object", {"image": "no picture", "models": ["tiny_clip"]}, "an image file in base64"),
+        ("/score_objects", {"dataset": "elsewhere", "models": ["tiny_clip"]}, "is not open"),
         ("/score_objects", {"fill": "magic", "models": ["tiny_clip"]}, "There is no fill 'magic'"),
     ],
 )

@@ -46,7 +46,7 @@ def test_a_request_has_an_end(local: Served) -> None:
 
 def test_a_request_of_many_small_values_is_not_read(local: Served) -> None:
     many = '{"data": [' + "[]," * 100_000 + "0]}"
-    for path in ("/gradio_api/run/list_runs", "/nowhere", f"{PREFIX}/objects/ask"):
+    for path in ("/gradio_api/run/list_runs", "/nowhere", f"{PREFIX}/objects/query"):
         assert "commas and brackets" in error(local.post(path, many))
     long = {"data": ["," * 1000 + "x" * 2**20]}
     assert local.post("/nowhere", long).status_code == 404
@@ -115,7 +115,7 @@ ODD = (
     '[1, "\\u0000"]',
 )
 
-USUAL = {"losses": '["nope"]', "models": '["nope"]', "photo": '"9999999"', "photos": '"elsewhere"'}
+USUAL = {"losses": '["nope"]', "models": '["nope"]', "image": '"9999999"', "dataset": '"elsewhere"'}
 """What the other arguments hold: nothing that begins any work."""
 
 
@@ -149,11 +149,23 @@ def test_nothing_malformed_is_an_error_of_the_server(
             values = ", ".join([odd] * len(dependency["inputs"]))
             rest = f'"fn_index": {dependency["id"]}, "session_hash": "f", "event_data": {odd}'
             send("/gradio_api/run/event", f'{{"data": [{values}], {rest}}}')
-    for route in ("open", "detect", "name", "ask", "score", "score/x/stop", "neighbours"):
+    for route in ("open", "detect", "name", "query", "score", "score/x/stop", "neighbours"):
         for odd in ODD:
             send(f"{PREFIX}/objects/{route}", odd)
-            for field in ("source", "photo", "box", "model", "models", "set", "k", "remove", "fill", "limit", "run"):
-                send(f"{PREFIX}/objects/{route}", f'{{"photo": "drawn_scenes.0", "{field}": {odd}}}')
+            for field in (
+                "source",
+                "image",
+                "box",
+                "model",
+                "models",
+                "dataset",
+                "k",
+                "remove",
+                "fill",
+                "limit",
+                "run",
+            ):
+                send(f"{PREFIX}/objects/{route}", f'{{"image": "drawn_scenes.0", "{field}": {odd}}}')
     assert asked > 1500 and statuses <= {200, 400, 404, 413, 422}
     told = capfd.readouterr()
     assert "Traceback" not in told.err + told.out

@@ -35,7 +35,7 @@ from trainers.object_removal.pairs import class_tables, removals
 from trainers.object_removal.regions import Regions
 from trainers.object_removal.vocabulary import load_words
 
-ORDER = {"set": "drawn_scenes", "models": ["tiny_clip"], "fill": "telea", "queries": 500, "every": True, "seed": 3}
+ORDER = {"dataset": "drawn_scenes", "models": ["tiny_clip"], "fill": "telea", "queries": 500, "every": True, "seed": 3}
 
 
 def finished(tab: Tab, job: str, phase: str = "done") -> dict:
@@ -78,7 +78,7 @@ def test_the_numbers_are_the_metrics_own(tab: Tab) -> None:
             shown = model["values"][name]
             assert shown["mean"] == pytest.approx(np.nanmean(each), abs=1e-6), name
             assert shown["low"] <= shown["mean"] <= shown["high"] and shown["queries"] == int((~np.isnan(each)).sum())
-    assert result["gallery"] == GALLERY and result["photos"] == 28
+    assert result["gallery"] == GALLERY and result["images"] == 28
     assert {one["reason"] for one in result["skipped"]} >= {"fewer than two classes"}
 
 
@@ -90,8 +90,8 @@ def test_page_and_command_line_give_the_same_numbers(
     order = {"queries": 500, "every": False, "seed": 4, "fill": "telea"} | changes
     tab = Tab(tmp_path, loading=lambda source, **_: small_set() if source == "drawn_scenes" else load_captioned(source))
     tab.objects.models._menu = MODELS
-    name = tab.json("open", {"source": folder})["set"]["name"]
-    result = scored(tab, set=name, **order)[1]
+    name = tab.json("open", {"source": folder})["dataset"]["name"]
+    result = scored(tab, dataset=name, **order)[1]
     tab.close()
     flags = ["--every"] if order["every"] else []
     flags += ["--queries", str(order["queries"]), "--seed", str(order["seed"]), "--fill", str(order["fill"])]
@@ -111,7 +111,7 @@ def test_failing_queries_name_what_is_gone(tab: Tab) -> None:
     failing = [one for model in result["models"] for one in model["failing"]]
     assert failing
     for one in failing:
-        assert one["photo"].startswith("drawn_scenes.") and one["verdict"] == "names removed"
+        assert one["image"].startswith("drawn_scenes.") and one["verdict"] == "names removed"
         assert "".join(part["text"] for part in one["parts"]) == one["text"]
         red = {name for part in one["parts"] if part["kind"] == "removed" for name in part["classes"]}
         assert red & set(one["removed"])
@@ -146,7 +146,7 @@ def test_fewer_queries_are_other_photos_for_another_seed(tab: Tab) -> None:
 @pytest.mark.parametrize(
     ("changes", "status", "words"),
     [
-        ({"set": "nothing"}, 404, "not open"),
+        ({"dataset": "nothing"}, 404, "not open"),
         ({"models": ["nobody"]}, 404, "no model"),
         ({"models": ["absent"]}, 400, "pip install absent"),
         ({"models": ["tiny_clip"] * 5}, 400, "1 to 3"),
@@ -188,7 +188,7 @@ def test_scores_wait_for_each_other_and_can_be_stopped(tab: Tab, monkeypatch: py
     while "encodes images" not in tab.json(f"score/{jobs[0]}")["message"] and time.monotonic() < end:
         time.sleep(0.01)
     assert [tab.json(f"score/{job}")["phase"] for job in jobs] == ["running", "waiting", "waiting"]
-    assert tab.get("photo/drawn_scenes.0").status_code == 200, "the page goes on"
+    assert tab.get("image/drawn_scenes.0").status_code == 200, "the page goes on"
     assert tab.json(f"score/{jobs[1]}/stop", {}) == {}
     assert tab.json(f"score/{jobs[1]}")["phase"] == "stopped"
     tab.json(f"score/{jobs[0]}/stop", {})

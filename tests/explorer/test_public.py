@@ -112,7 +112,7 @@ def test_tokens_that_are_made_up_bring_no_more_runs(public: Served) -> None:
 
 
 def test_a_visitor_holds_a_share_of_the_scores(public: Served) -> None:
-    order = {"set": "drawn_scenes", "models": ["tiny_clip"], "queries": 500}
+    order = {"dataset": "drawn_scenes", "models": ["tiny_clip"], "queries": 500}
     jobs = [public.post(f"{PREFIX}/objects/score", order) for _ in range(3)]
     assert [reply.status_code for reply in jobs] == [200, 200, 400] and "2 of your scores" in error(jobs[2])
     for reply in jobs[:2]:

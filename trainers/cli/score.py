@@ -71,7 +71,7 @@ def score(arguments: argparse.Namespace) -> int:
             progress=tell,
         )
         result = Evaluator(benchmark, model).evaluate(model, tell)
-    if not descriptor.photos and not are_drawn(benchmark.scenes):
+    if not descriptor.natural_images and not are_drawn(benchmark.scenes):
         print("This model was trained on the drawn scenes only: it does not know photographs.")
     print(f"{len(benchmark.queries)} removals of {benchmark.tally.photos} images, {len(benchmark.gallery)} captions")
     for reason, count in benchmark.tally.left_out().items():

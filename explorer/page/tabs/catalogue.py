@@ -72,7 +72,7 @@ def metric_text(metric: Measure) -> str:
 def model_text(model: ModelDescriptor) -> str:
     """One image-text model as Markdown."""
     facts = [f"`{model.name}`", "can be fine-tuned" if model.trainable else "cannot be fine-tuned here"]
-    if not model.photos:
+    if not model.natural_images:
         facts.append("knows the drawn scenes only")
     lines = [f"### {model.title}", model.sentence, model.paper, " · ".join(facts)]
     return "\n\n".join(lines)

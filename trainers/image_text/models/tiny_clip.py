@@ -177,7 +177,7 @@ def _descriptor(name: str, title: str, sentence: str, order: int) -> ModelDescri
         parameters=TinyClipParameters,
         make=lambda parameters: _make(name, parameters),
         missing=lambda parameters: _missing(name, parameters),
-        photos=False,
+        natural_images=False,
         learning_rate=2e-4,
         size=ModelSize(weights=2_800_000, side=64, kept=1_500_000),
         shipped=ASSETS / name / WEIGHTS,

@@ -103,7 +103,7 @@ DESCRIPTOR = ModelDescriptor(
     paper="VSE++: Improving Visual-Semantic Embeddings with Hard Negatives, Faghri et al., BMVC 2018",
     parameters=VseParameters,
     make=Vse,
-    photos=False,
+    natural_images=False,
     trained=False,
     learning_rate=1e-3,
     size=ModelSize(weights=1_600_000, side=64, kept=1_500_000),
