@@ -9,6 +9,22 @@ export function field(name, control, more = {}) {
   return el("label", { class: "rs-field", ...more }, el("span", { class: "rs-fieldname", text: name }), control);
 }
 
+/** Fields of a form: `controls` by name, and their `titles`. */
+export function fields(titles, controls, more = {}) {
+  return Object.entries(controls).map(([name, control]) => field(titles[name], control, more));
+}
+
+/** What controls hold, by name: null where a field is empty, a number where it takes one, whether a box is ticked. */
+export function valuesOf(controls) {
+  return Object.fromEntries(Object.entries(controls).map(([name, control]) => [name, valueOf(control)]));
+}
+
+function valueOf({ type, value, checked }) {
+  if (type === "checkbox") return checked;
+  if (value === "") return null;
+  return type === "number" ? Number(value) : value;
+}
+
 /** A list of choices [{name, title, disabled}]; `changed(name)`. */
 export function select(changed, choices = [], chosen = null) {
   const node = el("select", { class: "rs-input", onchange: () => changed(node.value) });
@@ -69,6 +85,12 @@ export function segments(name, ways, chosen, changed) {
   return node;
 }
 
+/** A box to tick and its words, as one label; the box is `input`. */
+export function checkbox(words, checked, changed) {
+  const input = el("input", { type: "checkbox", checked, onchange: changed });
+  return { input, node: el("label", { class: "rs-check" }, input, el("span", { text: words })) };
+}
+
 export const button = (text, pressed, kind = "") => el("button", { type: "button", class: `rs-act ${kind}`, text, onclick: pressed });
 
 /** A slider with its value beside it; `words(value)` writes the value. */
@@ -82,7 +104,7 @@ export function slider(name, { value, low, high, step, words, changed = () => {}
   range.addEventListener("input", () => { write(); changed(Number(range.value)); });
   write();
   const node = el("label", { class: "rs-field rs-slider" }, el("span", { class: "rs-fieldname" }, `${name} `, shown), range);
-  return { node, range, set: (next) => { range.value = next; write(); }, get value() { return Number(range.value); } };
+  return { node, range, get value() { return Number(range.value); } };
 }
 
 /** A place for a sentence about what went wrong; empty while all is well. */

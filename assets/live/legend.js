@@ -92,7 +92,7 @@ export class Legend {
     const shown = this.order.filter((id, place) =>
       word ? names[id].toLowerCase().includes(word) : this.open || place < SHOWN || this.only.has(id),
     );
-    if (!shown.length) return [el("li", { class: "rs-nothing", text: "No class has such a name." })];
+    if (!shown.length) return [el("li", { class: "rs-note", text: "No class has such a name." })];
     const items = shown.map((id) => this.item(id, names[id]));
     return this.open || this.order.length <= SHOWN ? items : [...items, el("li", {}, this.more)];
   }

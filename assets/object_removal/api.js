@@ -1,8 +1,8 @@
 // What the tab "Remove an object" requests from the server; every failure is a ServerError with a sentence.
 
-import { base, request } from "../common/api.js";
+import { base, json } from "../common/api.js";
 
-const ask = async (path, options) => (await request(`objects/${path}`, options)).json();
+const ask = (path, options) => json(`objects/${path}`, options);
 const post = (path, content) => ask(path, { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(content) });
 const part = encodeURIComponent;
 

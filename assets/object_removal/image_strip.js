@@ -1,6 +1,6 @@
 // The images of a dataset as a strip, read in pages as one scrolls, and the visitor's own image by button, drop or paste.
 
-import { el, icon, reducedMotion, say } from "../common/dom.js";
+import { el, grouped, icon, reducedMotion, say } from "../common/dom.js";
 import * as api from "./api.js";
 import { button } from "../common/fields.js";
 
@@ -107,7 +107,7 @@ export class ImageStrip {
     this.back.disabled = at === 0;
     this.forward.disabled = at === this.total - 1;
     const number = this.number + 1;
-    say(this.place, Number.isFinite(this.total) ? `${number ? number.toLocaleString("en-GB") : "–"} of ${this.total.toLocaleString("en-GB")}` : "");
+    say(this.place, Number.isFinite(this.total) ? `${number ? grouped(number) : "–"} of ${grouped(this.total)}` : "");
     if (at >= 0) this.reveal(this.items[at].press);
     else this.reach();
   }

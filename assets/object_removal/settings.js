@@ -2,10 +2,12 @@
 
 import { el, grouped, say } from "../common/dom.js";
 import * as api from "./api.js";
-import { biasForm } from "./bias.js";
-import { choose, field, fold, Problem, rowForm, select, text } from "../common/fields.js";
+import { choose, field, fold, Problem, rowForm, select, slider, text } from "../common/fields.js";
+import { percent } from "../common/measures.js";
 import { Waiting } from "./waiting.js";
 import { ARM_NAMES } from "../common/palette.js";
+
+const USUAL_BIAS = 0.92; // of the scenes that are drawn at first
 
 /** `on`: {dataset(dataset), models([name, ...]), fill(name)}. */
 export class Settings {
@@ -114,7 +116,9 @@ export class Settings {
     this.waiting = new Waiting();
     const form = rowForm([field("Hugging Face id or folder", this.source), field("Captions from", this.captions)], "Open", () => this.openDataset());
     this.openButton = form.querySelector("button");
-    return [form, biasForm((source) => this.openDataset(source, "")), this.trouble.node, this.waiting.node, this.opened];
+    const bias = slider("Scenes drawn anew; pairs such as dog and frisbee together in", { value: USUAL_BIAS, low: 0.5, high: 1, step: 0.01, words: percent });
+    const drawn = rowForm([bias.node], "Draw such scenes", () => this.openDataset(`drawn_scenes:bias=${bias.value}`, ""));
+    return [form, drawn, this.trouble.node, this.waiting.node, this.opened];
   }
 
   async openDataset(source = this.source.value.trim(), captions = this.captions.value.trim()) {
