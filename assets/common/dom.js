@@ -35,7 +35,7 @@ export const swatch = (arm) => el("span", { class: `rs-swatch rs-${ARM_NAMES[arm
 
 /** Which colour stands for which arm. */
 export function armKey(titles) {
-  return el("ul", { class: "rs-armkey" }, ...titles.map((text, arm) => el("li", {}, swatch(arm), el("span", { text }))));
+  return el("ul", { class: "rs-flow rs-armkey" }, ...titles.map((text, arm) => el("li", { class: "rs-flow" }, swatch(arm), el("span", { text }))));
 }
 
 /** An icon drawn from one path on a 24 unit square. */

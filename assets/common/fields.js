@@ -6,7 +6,7 @@ let count = 0;
 
 /** A control under its name. */
 export function field(name, control, more = {}) {
-  return el("label", { class: "rs-field", ...more }, el("span", { class: "rs-fieldname", text: name }), control);
+  return el("label", { class: "rs-field", ...more }, el("span", { class: "rs-note rs-fieldname", text: name }), control);
 }
 
 /** Fields of a form: `controls` by name, and their `titles`. */
@@ -103,7 +103,7 @@ export function slider(name, { value, low, high, step, words, changed = () => {}
   };
   range.addEventListener("input", () => { write(); changed(Number(range.value)); });
   write();
-  const node = el("label", { class: "rs-field rs-slider" }, el("span", { class: "rs-fieldname" }, `${name} `, shown), range);
+  const node = el("label", { class: "rs-field rs-slider" }, el("span", { class: "rs-note rs-fieldname" }, `${name} `, shown), range);
   return { node, range, get value() { return Number(range.value); } };
 }
 

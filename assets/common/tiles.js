@@ -5,7 +5,7 @@ import { brief } from "./names.js";
 import { severity } from "./palette.js";
 import { thumbnail } from "./thumbnails.js";
 
-export const armHeading = (arm, title, ...more) => el("h4", {}, swatch(arm), el("span", { text: title }), ...more);
+export const armHeading = (arm, title, ...more) => el("h4", { class: "rs-flow" }, swatch(arm), el("span", { text: title }), ...more);
 
 export const strip = (label, ...items) => el("ol", { class: "rs-strip", tabindex: "0", "aria-label": label }, ...items);
 
@@ -18,7 +18,7 @@ export class Tile {
   constructor(tag, props = {}) {
     this.id = null;
     this.mark = el("span", { class: "rs-mark", "aria-hidden": "true" });
-    this.word = el("span", { class: "rs-severity" });
+    this.word = el("span", { class: "rs-clamp rs-severity" });
     this.image = el("span", { class: "rs-picture" }, this.mark);
     this.press = el(tag, { class: "rs-tile", ...props }, this.image, this.word);
     this.node = el("li", {}, this.press);

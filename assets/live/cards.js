@@ -24,18 +24,18 @@ export class Card {
   constructor(arm, title, about) {
     this.arm = arm;
     this.about = about;
-    this.title = el("h3", { text: brief(title, 120), title: inFull(title) });
-    this.fidelity = el("p", { class: "rs-fidelity" });
+    this.title = el("h3", { class: "rs-clamp", text: brief(title, 120), title: inFull(title) });
+    this.fidelity = el("p", { class: "rs-ellipsis rs-note rs-fidelity" });
     this.plot = el("div", { class: "rs-plot", tabindex: "0", role: "application" });
-    this.waiting = el("p", { class: "rs-waiting" });
+    this.waiting = el("p", { class: "rs-layer rs-waiting" });
     this.plot.append(this.waiting);
     this.values = new Map();
-    this.whole = el("p", { class: "rs-whole" });
-    this.clipped = el("p", { class: "rs-whole rs-clipped" });
+    this.whole = el("p", { class: "rs-note rs-whole" });
+    this.clipped = el("p", { class: "rs-note rs-whole rs-clipped" });
     this.node = el(
       "article",
       { class: "rs-card" },
-      el("header", {}, swatch(arm), this.title, this.fidelity),
+      el("header", { class: "rs-flow" }, swatch(arm), this.title, this.fidelity),
       this.plot,
       el("footer", {}, ...about.numbers.map((number) => this.number(number)), this.whole, this.clipped),
     );

@@ -22,7 +22,7 @@ export class Curves {
     this.numbers = fold("Numbers as a table", this.table);
     this.numbers.addEventListener("toggle", () => this.tabulate());
     this.rest.addEventListener("toggle", () => this.draw());
-    this.key = el("p", { class: "rs-key" });
+    this.key = el("p", { class: "rs-note rs-key" });
     this.node = el("section", { class: "rs-curves", "aria-label": "Curves" }, this.first, this.key, this.rest, this.numbers);
   }
 
@@ -99,11 +99,11 @@ export class Panel {
     this.lines = el("g", {});
     this.rule = el("line", { class: "rs-cursor", y1: 0, y2: HEIGHT });
     this.svg = el("svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, preserveAspectRatio: "none", role: "img", "aria-label": name }, this.lines, this.rule);
-    this.readings = run.arms.map((_, arm) => el("span", { class: `rs-reading rs-${ARM_NAMES[arm]}` }));
-    this.high = el("span", { class: "rs-tick rs-high" });
-    this.low = el("span", { class: "rs-tick rs-low" });
+    this.readings = run.arms.map((_, arm) => el("span", { class: `rs-${ARM_NAMES[arm]}` }));
+    this.high = el("span", { class: "rs-note rs-tick rs-high" });
+    this.low = el("span", { class: "rs-note rs-tick rs-low" });
     const box = el("div", { class: "rs-plotbox" }, this.svg, this.high, this.low);
-    this.node = el("figure", { class: "rs-curve" }, el("figcaption", {}, el("span", { text: name }), ...this.readings), box);
+    this.node = el("figure", { class: "rs-curve" }, el("figcaption", { class: "rs-flow" }, el("span", { text: name }), ...this.readings), box);
     const step = (event) => {
       const area = this.svg.getBoundingClientRect();
       return ((event.clientX - area.left) / area.width) * this.last;

@@ -9,8 +9,8 @@ export class Downloads {
   constructor(on) {
     this.on = on;
     this.list = el("ul", {});
-    this.menu = el("div", { class: "rs-menu", hidden: true }, this.list);
-    this.button = el("button", { type: "button", class: "rs-quiet rs-download", "aria-label": "Download", "aria-expanded": "false", onclick: () => this.toggle() }, icon("down"), el("span", { text: "Download" }));
+    this.menu = el("div", { class: "rs-popup rs-menu", hidden: true }, this.list);
+    this.button = el("button", { type: "button", class: "rs-act rs-download", "aria-label": "Download", "aria-expanded": "false", onclick: () => this.toggle() }, icon("down"), el("span", { text: "Download" }));
     this.node = el("div", { class: "rs-downloads" }, this.button, this.menu);
     this.node.addEventListener("keydown", (event) => {
       if (event.key !== "Escape") return;

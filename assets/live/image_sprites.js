@@ -9,7 +9,7 @@ const ROOMY = 14;
 
 export class Sprites {
   constructor(plot) {
-    this.node = el("div", { class: "rs-sprites", "aria-hidden": "true" });
+    this.node = el("div", { class: "rs-layer rs-sprites", "aria-hidden": "true" });
     this.pool = [];
     this.used = 0;
     plot.prepend(this.node);

@@ -14,13 +14,13 @@ export class Legend {
     this.only = new Set();
     this.open = false;
     this.levels = el("div", { class: "rs-segments", role: "group", "aria-label": "Colour by" });
-    this.list = el("ul", { class: "rs-classes", "aria-label": "Classes; choose one to see only it" });
+    this.list = el("ul", { class: "rs-flow rs-classes", "aria-label": "Classes; choose one to see only it" });
     this.more = el("button", { type: "button", class: "rs-more", "aria-expanded": "false", onclick: () => this.toggle() });
-    this.fewer = el("button", { type: "button", class: "rs-quiet", text: "Fewer", hidden: true, onclick: () => this.toggle() });
+    this.fewer = el("button", { type: "button", class: "rs-act", text: "Fewer", hidden: true, onclick: () => this.toggle() });
     this.search = el("input", { type: "search", class: "rs-search", placeholder: "Find a class", "aria-label": "Find a class", hidden: true });
     this.search.addEventListener("input", () => this.list.replaceChildren(...this.items()));
-    this.all = el("button", { type: "button", class: "rs-quiet", text: "Show all", hidden: true, onclick: () => this.clear() });
-    this.node = el("div", { class: "rs-legend" }, this.search, this.fewer, this.all, this.list);
+    this.all = el("button", { type: "button", class: "rs-act", text: "Show all", hidden: true, onclick: () => this.clear() });
+    this.node = el("div", { class: "rs-flow rs-legend" }, this.search, this.fewer, this.all, this.list);
   }
 
   /** No run, or one whose images are not read yet. */
@@ -47,7 +47,7 @@ export class Legend {
   }
 
   segment(name, level) {
-    return el("button", { type: "button", class: "rs-level", text: brief(name, 40), title: name.length > 40 ? inFull(name) : null, "aria-pressed": "false", onclick: () => this.choose(level) });
+    return el("button", { type: "button", class: "rs-ellipsis rs-level", text: brief(name, 40), title: name.length > 40 ? inFull(name) : null, "aria-pressed": "false", onclick: () => this.choose(level) });
   }
 
   choose(level) {
@@ -106,7 +106,7 @@ export class Legend {
       "button",
       { type: "button", "aria-pressed": String(chosen), "data-class": id, title: path(this.run, this.level, id).map(inFull).join(" › "), onclick: () => this.toggleClass(id) },
       dot,
-      el("span", { class: "rs-name", text: brief(name) }),
+      el("span", { class: "rs-ellipsis rs-name", text: brief(name) }),
       count,
     );
     return el("li", { class: this.only.size && !chosen ? "rs-off" : null }, press);

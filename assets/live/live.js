@@ -48,8 +48,8 @@ class Live {
     const choose = (i) => this.choose(i);
     const hover = (i) => this.hover(i);
     this.title = el("h2", {});
-    this.badge = el("span", { class: "rs-badge", text: "recorded run", hidden: true });
-    this.summary = el("p", { class: "rs-runsummary" });
+    this.badge = el("span", { class: "rs-note rs-badge", text: "recorded run", hidden: true });
+    this.summary = el("p", { class: "rs-note rs-runsummary" });
     this.status = new Status();
     this.maps = new MapGrid({
       hover: (i, arm, aloud) => this.hover(i, arm, aloud),
@@ -73,16 +73,16 @@ class Live {
   }
 
   layout() {
-    const lasso = el("button", { type: "button", class: "rs-quiet rs-tool", "aria-pressed": "false", onclick: () => this.lassoMode() }, icon("lasso"), el("span", { text: "Lasso" }));
-    const whole = el("button", { type: "button", class: "rs-quiet rs-tool rs-wholebutton", onclick: () => this.maps.reset() }, icon("reset"), el("span", { text: "Show everything" }));
+    const lasso = el("button", { type: "button", class: "rs-act rs-tool", "aria-pressed": "false", onclick: () => this.lassoMode() }, icon("lasso"), el("span", { text: "Lasso" }));
+    const whole = el("button", { type: "button", class: "rs-act rs-tool rs-wholebutton", onclick: () => this.maps.reset() }, icon("reset"), el("span", { text: "Show everything" }));
     this.lassoButton = lasso;
-    const naming = el("div", { class: "rs-titleline" }, this.title, this.badge, this.status.line, this.summary);
+    const naming = el("div", { class: "rs-flow rs-titleline" }, this.title, this.badge, this.status.line, this.summary);
     const head = el("header", { class: "rs-head" }, naming, this.downloads.node);
     this.maps.node.append(this.card.node);
     this.track = el("div", { class: "rs-track" });
-    const honest = el("p", { class: "rs-caveat", text: "2-D maps lose most neighbours; the numbers come from the full space." });
-    const tools = el("div", { class: "rs-tools" }, whole, lasso);
-    const under = el("div", { class: "rs-under" }, this.legend.levels, honest, tools);
+    const honest = el("p", { class: "rs-note rs-caveat", text: "2-D maps lose most neighbours; the numbers come from the full space." });
+    const tools = el("div", { class: "rs-flow rs-tools" }, whole, lasso);
+    const under = el("div", { class: "rs-flow rs-under" }, this.legend.levels, honest, tools);
     this.host.replaceChildren(head, this.status.problem.node, this.maps.node, this.track, under, this.legend.node, this.lassoPanel.node, this.neighbours.node, this.curves.node, this.aloud);
   }
 

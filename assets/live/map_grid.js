@@ -23,7 +23,7 @@ export class MapGrid {
     this.cards = [];
     this.gestures = [];
     this.drawn = 0;
-    this.canvas = el("canvas", { class: "rs-canvas", "aria-hidden": "true" });
+    this.canvas = el("canvas", { class: "rs-layer rs-canvas", "aria-hidden": "true" });
     this.grid = el("div", { class: "rs-grid" });
     this.node = el("div", { class: "rs-maps" }, this.grid, this.canvas);
     const wanted = new URLSearchParams(location.search).get("renderer");

@@ -16,9 +16,9 @@ export class NeighbourRows {
   constructor(on) {
     this.on = on;
     this.query = el("span", { class: "rs-picture rs-query", role: "img" });
-    this.name = el("h3", {});
-    this.path = el("p", { class: "rs-path" });
-    this.rows = el("div", { class: "rs-rows" });
+    this.name = el("h3", { class: "rs-clamp" });
+    this.path = el("p", { class: "rs-clamp rs-note rs-path" });
+    this.rows = el("div", { class: "rs-stack rs-rows" });
     const about = el("div", { class: "rs-about" }, this.query, el("div", {}, this.name, this.path));
     this.note = el("p", { class: "rs-note", text: EMPTY });
     this.body = el("div", { class: "rs-neighbours", hidden: true }, about, this.rows);
@@ -43,7 +43,7 @@ export class NeighbourRows {
   }
 
   row(title, arm) {
-    const summary = el("span", { class: "rs-summary" });
+    const summary = el("span", { class: "rs-note rs-summary" });
     const tiles = Array.from({ length: RANKS }, () => this.tile());
     const list = strip(`Ten nearest under ${title}`, ...tiles.map((tile) => tile.node));
     return { node: el("div", { class: "rs-row" }, armHeading(arm, title, summary), list), summary, tiles };

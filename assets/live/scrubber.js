@@ -21,8 +21,8 @@ export class Scrubber {
       this.stop();
       this.on.seek(Number(this.range.value));
     });
-    this.text = el("span", { class: "rs-steptext" });
-    this.node = el("div", { class: "rs-scrubber" }, this.play, this.back, this.ahead, this.range, this.text);
+    this.text = el("span", { class: "rs-note rs-steptext" });
+    this.node = el("div", { class: "rs-flow rs-scrubber" }, this.play, this.back, this.ahead, this.range, this.text);
     this.update([], 0);
   }
 

@@ -10,7 +10,7 @@ const LANE = 11;
 /** Chart and table. `measures`: bars and all numbers as the server sends them, {key, title} each. */
 export function bars(models, measures) {
   const known = measures.bars.filter(({ key }) => models.some((model) => model.values[key]));
-  const axis = el("div", { class: "rs-baraxis", "aria-hidden": "true" }, ...["0", "50", "100"].map((text) => el("span", { text })));
+  const axis = el("div", { class: "rs-note rs-baraxis", "aria-hidden": "true" }, ...["0", "50", "100"].map((text) => el("span", { text })));
   const chart = el("div", { class: "rs-bars" }, ...known.flatMap(({ key, title }) => row(models, key, title)), el("span", {}), axis);
   const note = el("p", { class: "rs-note", text: "Lines are 95 % intervals: where two lie apart, chance alone hardly explains the difference." });
   const numbers = measures.all.map(({ key, title }) => [title, ...models.map((model) => spelled(model.values[key]))]);

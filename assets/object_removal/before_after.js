@@ -8,9 +8,9 @@ import { armHeading, similarity, strip, Tile } from "../common/tiles.js";
 export class BeforeAfter {
   constructor(run, title, arm) {
     this.run = run;
-    this.change = el("span", { class: "rs-summary" });
+    this.change = el("span", { class: "rs-note rs-summary" });
     this.lists = ["before", "after"].map((side) => strip(`Nearest ${side}, ${title}`));
-    const row = (word, list) => el("div", { class: "rs-nearrow" }, el("span", { class: "rs-fieldname", text: word }), list);
+    const row = (word, list) => el("div", { class: "rs-nearrow" }, el("span", { class: "rs-note rs-fieldname", text: word }), list);
     this.rows = el("div", { hidden: true }, row("before", this.lists[0]), row("after", this.lists[1]));
     this.node = el("div", { class: "rs-row" }, armHeading(arm, title, this.change), this.rows);
     this.clear();

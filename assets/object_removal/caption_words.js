@@ -39,7 +39,7 @@ export function key() {
   };
   return el(
     "p",
-    { class: "rs-wordkey" },
+    { class: "rs-flow rs-note rs-wordkey" },
     item(el("span", { class: "rs-present", text: "in the image" })),
     item(el("span", { class: "rs-removed" }, struck(), "removed from it")),
     marked("correct", "fits"),

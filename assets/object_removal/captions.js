@@ -14,11 +14,11 @@ export class Captions {
     this.csv = button("Captions CSV", on.csv);
     this.csv.disabled = true;
     this.count = number(5, 1, 20, 1, on.count);
-    const count = el("label", { class: "rs-howmany" }, this.count, el("span", { class: "rs-fieldname", text: "per model" }));
+    const count = el("label", { class: "rs-flow rs-howmany" }, this.count, el("span", { class: "rs-note rs-fieldname", text: "per model" }));
     this.grid = el("div", { class: "rs-captions" });
     this.notes = el("p", { class: "rs-note" });
-    const head = el("header", { class: "rs-sectionhead" }, el("h2", { text: "Nearest captions" }), count, this.switcher, this.csv);
-    this.node = el("section", { class: "rs-captionsection", "aria-label": "Nearest captions" }, head, this.grid, key(), this.notes);
+    const head = el("header", { class: "rs-flow rs-sectionhead" }, el("h2", { text: "Nearest captions" }), count, this.switcher, this.csv);
+    this.node = el("section", { class: "rs-stack rs-captionsection", "aria-label": "Nearest captions" }, head, this.grid, key(), this.notes);
     this.cards = [];
   }
 
@@ -70,13 +70,13 @@ export class Captions {
 class Card {
   constructor(title, arm) {
     this.title = el("h3", { text: title });
-    this.about = el("p", { class: "rs-sideabout" });
+    this.about = el("p", { class: "rs-note rs-sideabout" });
     this.note = el("p", { class: "rs-modelnote" });
     this.rows = el("ol", { class: "rs-captionlist" });
     this.left = el("ol", { class: "rs-captionlist rs-before-removal" });
     this.change = el("summary", {});
     this.fold = el("details", { class: "rs-unfold rs-changes" }, this.change, this.left);
-    this.node = el("article", { class: "rs-captioncard" }, el("header", {}, swatch(arm), this.title, this.about), this.note, this.rows, this.fold);
+    this.node = el("article", { class: "rs-captioncard" }, el("header", { class: "rs-flow" }, swatch(arm), this.title, this.about), this.note, this.rows, this.fold);
   }
 
   /** The model still encodes the captions that it chooses from. */
@@ -116,7 +116,7 @@ function line(caption, move) {
     { class: "rs-caption" },
     verdict(caption.verdict),
     el("span", { class: "rs-words" }, ...captionNodes(caption)),
-    el("span", { class: "rs-move", text: moved(move) }),
-    el("span", { class: "rs-similarity", title: "similarity of image and caption" }, el("span", { class: "rs-unseen", text: "similarity " }), near),
+    el("span", { class: "rs-note rs-move", text: moved(move) }),
+    el("span", { class: "rs-note rs-similarity", title: "similarity of image and caption" }, el("span", { class: "rs-unseen", text: "similarity " }), near),
   );
 }

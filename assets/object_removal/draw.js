@@ -17,7 +17,7 @@ export class Draw {
   constructor(on) {
     this.on = on;
     this.radius = 0.03;
-    this.canvas = el("canvas", { class: "rs-draw", tabindex: "0", role: "application", hidden: true });
+    this.canvas = el("canvas", { class: "rs-layer rs-draw", tabindex: "0", role: "application", hidden: true });
     this.draw = perFrame(() => this.paint());
     this.clear();
     const { canvas } = this;

@@ -52,11 +52,11 @@ export class Finetune {
     this.recorded = button("Watch a recorded one", () => toLive(this.offer.recorded));
     this.problem = new Problem();
     this.follow = new Follow(on);
-    const first = el("div", { class: "rs-form" }, ...fields(TITLES, { model: this.model, presets: this.presets }));
+    const first = el("div", { class: "rs-flow rs-form" }, ...fields(TITLES, { model: this.model, presets: this.presets }));
     const [steps, minutes, ...more] = fields(TITLES, this.controls, { class: "rs-field rs-short" });
-    const budget = el("div", { class: "rs-form" }, steps, minutes, this.go, this.recorded);
-    this.rest = fold("Epochs, batch, optimiser, learning rate, seed", el("div", { class: "rs-form" }, ...more));
-    const head = el("header", { class: "rs-sectionhead" }, el("h2", { text: "Fine-tune on object-removed images" }));
+    const budget = el("div", { class: "rs-flow rs-form" }, steps, minutes, this.go, this.recorded);
+    this.rest = fold("Epochs, batch, optimiser, learning rate, seed", el("div", { class: "rs-flow rs-form" }, ...more));
+    const head = el("header", { class: "rs-flow rs-sectionhead" }, el("h2", { text: "Fine-tune on object-removed images" }));
     const body = [head, el("p", { class: "rs-note", text: WHAT }), first, this.presetAbout, this.cards, this.more, budget, this.rest, this.said, this.problem.node, this.follow.node];
     this.node = el("section", { class: "rs-panel rs-stack", "aria-label": "Fine-tune on object-removed images" }, ...body);
     window.addEventListener("rankscope:started", (event) => this.replied(event.detail ?? {}));

@@ -14,7 +14,7 @@ export class ImageStrip {
   constructor(on) {
     this.on = on;
     this.list = el("ul", { class: "rs-thumbs", "aria-label": "Images" });
-    this.place = el("p", { class: "rs-place" });
+    this.place = el("p", { class: "rs-note rs-place" });
     this.back = step("back", "Previous image", () => this.step(-1));
     this.forward = step("forward", "Next image", () => this.step(1));
     this.file = el("input", { type: "file", accept: "image/*", class: "rs-unseen", tabindex: "-1", "aria-hidden": "true", onchange: () => this.picked() });

@@ -62,7 +62,7 @@ class RemoveAnObject {
     this.neighbourShift = new NeighbourShift(this.settings);
     this.pair = el("div", { class: "rs-pair" }, this.original.node, this.filled.node);
     this.strip.welcome(this.pair);
-    const picking = el("div", { class: "rs-picking" }, this.settings.node, this.strip.node);
+    const picking = el("div", { class: "rs-stack rs-picking" }, this.settings.node, this.strip.node);
     this.host.replaceChildren(picking, this.problem.node, this.pair, this.captions.node, this.benchmark.node, this.finetune.node, this.neighbourShift.node);
     this.original.stage.shape(1, 1);
     this.filled.stage.shape(1, 1);

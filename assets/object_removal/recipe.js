@@ -41,9 +41,9 @@ export class Recipe {
     const more = fields(TITLES, about);
     this.captioning = more.at(-1);
     this.about = el("p", { class: "rs-note" });
-    const head = el("header", {}, this.square, this.name, this.drop);
+    const head = el("header", { class: "rs-flow" }, this.square, this.name, this.drop);
     const body = [field("Images as they are", originals), removed.node, el("div", { class: "rs-recipefields" }, ...more), edited.node, this.ratio.node];
-    this.node = el("article", { class: "rs-recipe" }, head, ...body, this.about);
+    this.node = el("article", { class: "rs-stack rs-recipe" }, head, ...body, this.about);
     this.tell();
   }
 

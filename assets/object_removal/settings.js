@@ -1,11 +1,10 @@
 // The row on top: which dataset, which models, which fill.
 
-import { el, grouped, say } from "../common/dom.js";
+import { el, grouped, say, swatch } from "../common/dom.js";
 import * as api from "./api.js";
 import { choose, field, fold, Problem, rowForm, select, slider, text } from "../common/fields.js";
 import { percent } from "../common/measures.js";
 import { Waiting } from "./waiting.js";
-import { ARM_NAMES } from "../common/palette.js";
 
 const USUAL_BIAS = 0.92; // of the scenes that are drawn at first
 
@@ -16,13 +15,14 @@ export class Settings {
     this.datasets = select((name) => on.dataset(this.start.datasets.find((dataset) => dataset.name === name)));
     this.models = [0, 1].map(() => select(() => this.chose()));
     this.fills = select((name) => { this.wanted = name; on.fill(name); this.explain(); });
-    this.about = el("p", { class: "rs-note" });
-    const models = this.models.map((node, arm) => field(arm ? "Compared with" : "Model", node, { class: `rs-field rs-armfield rs-${ARM_NAMES[arm]}` }));
+    this.about = el("p", { class: "rs-ellipsis rs-note" });
+    const models = this.models.map((node, arm) => field(arm ? "Compared with" : "Model", node, { class: "rs-field rs-armfield" }));
+    models.forEach((node, arm) => node.append(swatch(arm)));
     const row = el("div", { class: "rs-choices" }, field("Images", this.datasets), ...models, field("Fill", this.fills));
-    this.missing = el("ul", { class: "rs-missing" });
-    this.more = fold("Open another dataset, add a model", el("div", { class: "rs-folds" }, ...this.opening(), this.adding()));
+    this.missing = el("ul", { class: "rs-stack rs-note rs-missing" });
+    this.more = fold("Open another dataset, add a model", el("div", { class: "rs-stack rs-folds" }, ...this.opening(), this.adding()));
     this.lacking = el("div", { class: "rs-lacking" }, fold("How to get what is grey", this.missing));
-    this.node = el("section", { class: "rs-settings", "aria-label": "Images, models and fill" }, row, el("div", { class: "rs-underchoices" }, this.about, this.lacking, this.more));
+    this.node = el("section", { class: "rs-stack rs-settings", "aria-label": "Images, models and fill" }, row, el("div", { class: "rs-flow rs-underchoices" }, this.about, this.lacking, this.more));
   }
 
   load(start) {

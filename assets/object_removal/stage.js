@@ -4,7 +4,7 @@ import { clamp, el } from "../common/dom.js";
 
 export class Stage {
   constructor(...layers) {
-    this.image = el("img", { class: "rs-image", alt: "", draggable: "false" });
+    this.image = el("img", { class: "rs-layer rs-image", alt: "", draggable: "false" });
     this.frame = el("div", { class: "rs-frame" }, this.image, ...layers);
     this.note = el("p", { class: "rs-stagenote", hidden: true });
     this.node = el("div", { class: "rs-stage" }, this.frame, this.note);

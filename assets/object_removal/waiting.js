@@ -12,7 +12,7 @@ export class Waiting {
     this.said = el("p", { class: "rs-note" });
     this.bar = el("progress", { class: "rs-progress", max: 1, value: 0, "aria-label": "Read so far" });
     this.stop = button("Leave it", () => this.leave());
-    this.node = el("div", { class: "rs-moving", hidden: true }, this.said, this.bar, this.stop);
+    this.node = el("div", { class: "rs-flow rs-moving", hidden: true }, this.said, this.bar, this.stop);
   }
 
   /** The server's reply once the dataset is read. */

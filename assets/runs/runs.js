@@ -53,9 +53,9 @@ class Card {
     this.list = list;
     this.id = run.id;
     this.title = el("button", { type: "button", class: "rs-runtitle", onclick: () => toLive(this.id) });
-    this.phase = el("span", { class: "rs-phase" });
-    this.about = el("p", { class: "rs-runabout" });
-    this.trouble = el("p", { class: "rs-runtrouble" });
+    this.phase = el("span", { class: "rs-note rs-phase" });
+    this.about = el("p", { class: "rs-note rs-runabout" });
+    this.trouble = el("p", { class: "rs-note rs-runtrouble" });
     this.arms = el("ul", { class: "rs-runarms" });
     this.openButton = button("Open", () => toLive(this.id));
     this.resume = button("Resume", () => this.ask("resume"));
@@ -64,8 +64,8 @@ class Card {
     this.sure = button("Delete for good", () => this.ask("delete"), "rs-danger");
     this.keep = button("Keep", () => this.confirm(false));
     this.downloads = el("details", { class: "rs-takehome" }, el("summary", { class: "rs-act" }, icon("down"), el("span", { text: "Download" })), el("ul", {}, ...downloads(this.id)));
-    this.acts = el("div", { class: "rs-runacts" }, this.openButton, this.resume, this.stop, this.downloads, this.remove, this.sure, this.keep);
-    const head = el("div", { class: "rs-runhead" }, el("h3", {}, this.title), this.phase);
+    this.acts = el("div", { class: "rs-flow rs-runacts" }, this.openButton, this.resume, this.stop, this.downloads, this.remove, this.sure, this.keep);
+    const head = el("div", { class: "rs-flow rs-runhead" }, el("h3", {}, this.title), this.phase);
     this.node = el("li", { class: "rs-runcard" }, head, this.about, this.trouble, this.arms, this.acts);
     this.confirm(false);
   }
@@ -116,8 +116,8 @@ class Card {
   }}
 
 function row(loss, arm, run) {
-  const numbers = run.headline.map(({ title, values }) => el("span", { class: "rs-number" }, el("b", { text: figure(values[arm]) }), ` ${title}`));
-  return el("li", {}, swatch(arm), el("span", { class: "rs-armname", text: loss }), ...numbers);
+  const numbers = run.headline.map(({ title, values }) => el("span", { class: "rs-note rs-number" }, el("b", { text: figure(values[arm]) }), ` ${title}`));
+  return el("li", { class: "rs-flow" }, swatch(arm), el("span", { class: "rs-armname", text: loss }), ...numbers);
 }
 
 const steps = (run) => (run.step ? `${grouped(run.step)} steps` : null);
