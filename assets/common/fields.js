@@ -1,6 +1,6 @@
 // Form fields: each a label above a native control, so that keyboard, touch and screen readers know them.
 
-import { el, say } from "./dom.js";
+import { el, icon, say } from "./dom.js";
 
 let count = 0;
 
@@ -92,6 +92,9 @@ export function checkbox(words, checked, changed) {
 }
 
 export const button = (text, pressed, kind = "") => el("button", { type: "button", class: `rs-act ${kind}`, text, onclick: pressed });
+
+/** A button with an icon alone: `label` says what it does. */
+export const iconButton = (name, label, pressed, kind = "rs-iconbutton") => el("button", { type: "button", class: kind, "aria-label": label, title: label, onclick: pressed }, icon(name));
 
 /** A slider with its value beside it; `words(value)` writes the value. */
 export function slider(name, { value, low, high, step, words, changed = () => {} }) {

@@ -2,9 +2,6 @@
 
 export const ARM_NAMES = ["blue", "vermillion", "green", "purple"];
 
-/** The colour of an arm on the page as it is, light or dark: from tokens.css. */
-export const armColour = (arm) => getComputedStyle(document.body).getPropertyValue(`--rs-${ARM_NAMES[arm % 4]}`);
-
 const MAX_HUES = 12;
 
 /** OKLCH to sRGB bytes; chroma is reduced until the colour exists on a screen. */

@@ -15,8 +15,8 @@ export class Curves {
   constructor(on) {
     this.on = on;
     this.panels = new Map();
-    this.first = el("div", { class: "rs-panels" });
-    this.later = el("div", { class: "rs-panels" });
+    this.first = el("div", { class: "rs-columns rs-panels" });
+    this.later = el("div", { class: "rs-columns rs-panels" });
     this.rest = fold("More curves: loss terms, levels, speed", this.later);
     this.table = tableBox();
     this.numbers = fold("Numbers as a table", this.table);

@@ -17,7 +17,7 @@ export class Legend {
     this.list = el("ul", { class: "rs-flow rs-classes", "aria-label": "Classes; choose one to see only it" });
     this.more = el("button", { type: "button", class: "rs-more", "aria-expanded": "false", onclick: () => this.toggle() });
     this.fewer = el("button", { type: "button", class: "rs-act", text: "Fewer", hidden: true, onclick: () => this.toggle() });
-    this.search = el("input", { type: "search", class: "rs-search", placeholder: "Find a class", "aria-label": "Find a class", hidden: true });
+    this.search = el("input", { type: "search", class: "rs-input rs-search", placeholder: "Find a class", "aria-label": "Find a class", hidden: true });
     this.search.addEventListener("input", () => this.list.replaceChildren(...this.items()));
     this.all = el("button", { type: "button", class: "rs-act", text: "Show all", hidden: true, onclick: () => this.clear() });
     this.node = el("div", { class: "rs-flow rs-legend" }, this.search, this.fewer, this.all, this.list);
@@ -98,7 +98,7 @@ export class Legend {
   }
 
   item(id, name) {
-    const dot = el("span", { class: "rs-dot", "aria-hidden": "true" });
+    const dot = el("span", { class: "rs-swatch rs-dot", "aria-hidden": "true" });
     dot.style.background = css(this.colourOf(id));
     const count = el("span", { class: "rs-count", text: grouped(this.counts[id]) });
     const chosen = this.only.has(id);
@@ -121,13 +121,9 @@ export class Legend {
 
   toggleClass(id) {
     if (!this.only.delete(id)) this.only.add(id);
-    this.refocus(id);
-    this.on.changed();
-  }
-
-  refocus(id) {
     this.render();
     this.list.querySelector(`[data-class="${id}"]`)?.focus();
+    this.on.changed();
   }
 
   clear() {

@@ -66,7 +66,7 @@ class Live {
     this.neighbours = new NeighbourRows({ hover, choose });
     this.lassoPanel = new LassoPanel({ hover, choose, clear: () => this.lasso([]) });
     this.curves = new Curves({ seek: (step) => this.player.seekStep(step) });
-    this.downloads = new Downloads({ picture: () => this.poster(), link: () => this.link() });
+    this.downloads = new Downloads({ picture: () => this.poster(), link: () => this.address(this.player.k, this.chosen) });
     this.card = new HoverCard();
     this.aloud = el("p", { class: "rs-unseen", "aria-live": "polite" });
     this.layout();
@@ -119,7 +119,7 @@ class Live {
     if (!keepProblem) this.status.problem.say(null);
     this.forget();
     Object.assign(this, { run, row: 0, series: new Series() });
-    this.address();
+    history.replaceState(history.state, "", this.address());
     this.maps.arrange(run.arms.map((arm) => arm.title), run.measures);
     this.maps.reset();
     this.curves.load(run, this.series);
@@ -160,18 +160,10 @@ class Live {
     this.paint();
   }
 
-  address() {
+  /** Address of the run; `k` and `i` add the frame and the chosen image. */
+  address(k = null, i = null) {
     const url = new URL(location.href);
-    url.searchParams.set("run", this.run.id);
-    for (const key of ["k", "i"]) url.searchParams.delete(key);
-    history.replaceState(history.state, "", url);
-  }
-
-  link() {
-    const url = new URL(location.href);
-    url.searchParams.set("run", this.run.id);
-    if (this.player.k !== null) url.searchParams.set("k", this.player.k);
-    if (this.chosen !== null) url.searchParams.set("i", this.chosen);
+    for (const [key, value] of Object.entries({ run: this.run.id, k, i })) value === null ? url.searchParams.delete(key) : url.searchParams.set(key, value);
     return url.href;
   }
 

@@ -24,7 +24,7 @@ export class MapGrid {
     this.gestures = [];
     this.drawn = 0;
     this.canvas = el("canvas", { class: "rs-layer rs-canvas", "aria-hidden": "true" });
-    this.grid = el("div", { class: "rs-grid" });
+    this.grid = el("div", { class: "rs-columns rs-grid" });
     this.node = el("div", { class: "rs-maps" }, this.grid, this.canvas);
     const wanted = new URLSearchParams(location.search).get("renderer");
     this.renderer = (wanted !== "2d" && this.webgl()) || CanvasMaps.create(this.canvas);

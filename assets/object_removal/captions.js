@@ -15,7 +15,7 @@ export class Captions {
     this.csv.disabled = true;
     this.count = number(5, 1, 20, 1, on.count);
     const count = el("label", { class: "rs-flow rs-howmany" }, this.count, el("span", { class: "rs-note rs-fieldname", text: "per model" }));
-    this.grid = el("div", { class: "rs-captions" });
+    this.grid = el("div", { class: "rs-columns rs-captions" });
     this.notes = el("p", { class: "rs-note" });
     const head = el("header", { class: "rs-flow rs-sectionhead" }, el("h2", { text: "Nearest captions" }), count, this.switcher, this.csv);
     this.node = el("section", { class: "rs-stack rs-captionsection", "aria-label": "Nearest captions" }, head, this.grid, key(), this.notes);

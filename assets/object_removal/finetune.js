@@ -34,7 +34,7 @@ export class Finetune {
     this.model = select(() => this.suits());
     this.presets = select((name) => this.preset(name));
     this.presetAbout = el("p", { class: "rs-note" });
-    this.cards = el("div", { class: "rs-recipes" });
+    this.cards = el("div", { class: "rs-columns" });
     this.more = button("Compare with another recipe", () => this.add({ removed: false }));
     this.controls = {
       steps: number("", 1, 10000000, 10),

@@ -1,8 +1,8 @@
 // The images of a dataset as a strip, read in pages as one scrolls, and the visitor's own image by button, drop or paste.
 
-import { el, grouped, icon, reducedMotion, say } from "../common/dom.js";
+import { el, grouped, reducedMotion, say } from "../common/dom.js";
 import * as api from "./api.js";
-import { button } from "../common/fields.js";
+import { button, iconButton } from "../common/fields.js";
 
 const PAGE = 24;
 const SIDE = 128;
@@ -15,8 +15,8 @@ export class ImageStrip {
     this.on = on;
     this.list = el("ul", { class: "rs-thumbs", "aria-label": "Images" });
     this.place = el("p", { class: "rs-note rs-place" });
-    this.back = step("back", "Previous image", () => this.step(-1));
-    this.forward = step("forward", "Next image", () => this.step(1));
+    this.back = iconButton("back", "Previous image", () => this.step(-1), "rs-act rs-step");
+    this.forward = iconButton("forward", "Next image", () => this.step(1), "rs-act rs-step");
     this.file = el("input", { type: "file", accept: "image/*", class: "rs-unseen", tabindex: "-1", "aria-hidden": "true", onchange: () => this.picked() });
     const own = button("Your image", () => this.file.click());
     own.title = "Choose a file, drop one on the image, or paste one";
@@ -136,8 +136,4 @@ export class ImageStrip {
     const item = this.items[Math.max(0, next)];
     if (item) this.on.choose(item.ref);
   }
-}
-
-function step(name, words, pressed) {
-  return el("button", { type: "button", class: "rs-act rs-step", "aria-label": words, title: words, onclick: pressed }, icon(name));
 }
