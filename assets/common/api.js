@@ -4,7 +4,7 @@ const root = () => (window.gradio_config?.root ?? location.origin).replace(/\/$/
 
 export const base = () => `${root()}/gradio_api/rankscope`;
 
-/** A sentence from the server, fit to be shown. */
+/** A failed request; its message is a sentence that can be shown. */
 export class ServerError extends Error {
   constructor(message, status) {
     super(message);
@@ -12,7 +12,7 @@ export class ServerError extends Error {
   }
 }
 
-/** The server's reply to `path`; a failure is a ServerError whose sentence can be shown, with status 0 where none came. */
+/** The server's reply to `path`; a failure is a ServerError, with status 0 where there was no reply. */
 export async function request(path, options = {}) {
   let reply;
   try {
@@ -34,7 +34,7 @@ export async function request(path, options = {}) {
 /** The content of a reply in JSON. */
 export const json = async (path, options) => (await request(path, options)).json();
 
-/** Least recently used entries leave when the sum of their sizes passes `limit`. */
+/** A bounded cache: the least recently used entries are dropped when the sum of sizes exceeds `limit`. */
 export class Cache {
   constructor(limit) {
     this.limit = limit;
@@ -119,7 +119,7 @@ export const randomHex = () => Array.from(crypto.getRandomValues(new Uint8Array(
 
 const TOKEN = "rankscope-token";
 
-/** The visitor's own token: it proves which runs are theirs, and never leaves this browser except to this server. */
+/** The visitor's own token, which proves which runs are theirs; it is sent to this server alone. */
 export function token() {
   try {
     let value = localStorage.getItem(TOKEN);
@@ -129,6 +129,6 @@ export function token() {
     }
     return value;
   } catch {
-    return ""; // storage is switched off: runs then belong to nobody
+    return ""; // storage is switched off: runs then have no owner
   }
 }

@@ -24,7 +24,7 @@ export function say(node, text) {
   if (node.textContent !== text) node.textContent = text;
 }
 
-/** Tell `changed(pointed)` when the pointer or the focus comes to a node, and when it leaves. */
+/** Call `changed(pointed)` when the pointer or the focus enters a node, and when it leaves. */
 export function onPoint(node, changed) {
   for (const name of ["pointerenter", "focus"]) node.addEventListener(name, () => changed(true));
   for (const name of ["pointerleave", "blur"]) node.addEventListener(name, () => changed(false));
@@ -77,7 +77,7 @@ export const clamp = (value, low, high) => Math.min(high, Math.max(low, value));
 
 export const reducedMotion = () => matchMedia("(prefers-reduced-motion: reduce)").matches;
 
-/** A number as it stands in a card: three digits that do not jump, or a dash. */
+/** A number with three decimals, or a dash. */
 export function figure(value) {
   if (value === null || value === undefined || Number.isNaN(value)) return "–";
   return value.toFixed(3);

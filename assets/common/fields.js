@@ -88,7 +88,7 @@ export function segments(name, ways, chosen, changed) {
 /** A box to tick and its words, as one label; the box is `input`. */
 export function checkbox(words, checked, changed) {
   const input = el("input", { type: "checkbox", checked, onchange: changed });
-  return { input, node: el("label", { class: "rs-check" }, input, el("span", { text: words })) };
+  return { input, node: el("label", { class: "rs-flow rs-check" }, input, el("span", { text: words })) };
 }
 
 export const button = (text, pressed, kind = "") => el("button", { type: "button", class: `rs-act ${kind}`, text, onclick: pressed });

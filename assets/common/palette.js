@@ -84,7 +84,7 @@ function paint(colours, members, hue, sector, dark) {
 
 export const GREY = { light: [150, 154, 166], dark: [104, 110, 124] };
 
-/** A colour for a class that had none, once somebody asked for it. */
+/** A colour for a class without one, once it is chosen. */
 export function chosenColour(id, dark) {
   return oklch(dark ? 0.78 : 0.55, 0.15, (id * 137.5) % 360);
 }

@@ -9,7 +9,6 @@ export class CanvasMaps {
   constructor(canvas, context) {
     this.canvas = canvas;
     this.context = context;
-    this.kind = "2d";
     this.onRestored = () => {};
     this.data = null;
   }

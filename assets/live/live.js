@@ -99,10 +99,10 @@ class Live {
       this.status.problem.say(error.message);
       if (asked.has("run") && error.status) return this.fallBack();
     }
-    setTimeout(() => this.run || this.begin(), 4000); // somebody may start one in another tab
+    setTimeout(() => this.run || this.begin(), 4000); // one may be started in another tab
   }
 
-  /** The address names a run that is gone: say so, and show the usual first one. */
+  /** The address names a run that does not exist: say so, and show the usual first one. */
   async fallBack() {
     const id = await api.start().catch(() => null);
     if (id) await this.open(id, new URLSearchParams(), true);
@@ -262,7 +262,6 @@ class Live {
   choose(i, byHand = true) {
     if (i === null) return;
     this.chosen = i;
-    this.chosenByHand = byHand;
     if (byHand) say(this.aloud, `Chosen: ${spoken(this.run, i)}`);
     this.maps.changed();
     if (this.player.k === null) return;

@@ -183,7 +183,7 @@ export class Scene {
 /** A coordinate as it was before it was packed into 16 bits. */
 export const unpacked = (u, limit) => ((u / 65535) * 2 - 1) * limit;
 
-/** Half-width and half-height that hold all maps. A side grows with room to spare and shrinks late: it changes seldom. */
+/** Half-width and half-height that hold all maps. A side grows by more than needed and shrinks late, so that it changes seldom. */
 function fitted(arms, before) {
   return before.map((size, axis) => {
     let reach = 1e-6;

@@ -1,4 +1,4 @@
-// One line that says where the run stands, and one that says what is wrong.
+// The state of the run in one line, and in another what is wrong.
 
 import { el, grouped, say } from "../common/dom.js";
 import { Problem } from "../common/fields.js";

@@ -71,7 +71,6 @@ export class WebGlMaps {
   constructor(canvas, gl) {
     this.canvas = canvas;
     this.gl = gl;
-    this.kind = "webgl2";
     this.lost = false;
     this.onRestored = () => {};
     canvas.addEventListener("webglcontextlost", (event) => {

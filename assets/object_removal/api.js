@@ -7,7 +7,7 @@ const post = (path, content) => ask(path, { method: "POST", headers: { "content-
 const part = encodeURIComponent;
 
 export const start = () => ask("start");
-/** `ticket`: hexadecimal digits of one's own, under which `opening` tells how far it is and `leave` gives it up. */
+/** `ticket`: hexadecimal digits of one's own, under which `opening` reports the progress and `leave` cancels it. */
 export const open = (source, captionsFrom, ticket) => post("open", { source, ticket, ...(captionsFrom && { captions_from: captionsFrom }) });
 export const opening = (ticket) => ask(`open/${ticket}`);
 export const leave = (ticket) => post(`open/${ticket}/leave`, {});

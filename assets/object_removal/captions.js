@@ -14,7 +14,7 @@ export class Captions {
     this.csv = button("Captions CSV", on.csv);
     this.csv.disabled = true;
     this.count = number(5, 1, 20, 1, on.count);
-    const count = el("label", { class: "rs-flow rs-howmany" }, this.count, el("span", { class: "rs-note rs-fieldname", text: "per model" }));
+    const count = el("label", { class: "rs-flow rs-tight rs-howmany" }, this.count, el("span", { class: "rs-note rs-fieldname", text: "per model" }));
     this.grid = el("div", { class: "rs-columns rs-captions" });
     this.notes = el("p", { class: "rs-note" });
     const head = el("header", { class: "rs-flow rs-sectionhead" }, el("h2", { text: "Nearest captions" }), count, this.switcher, this.csv);
@@ -35,7 +35,7 @@ export class Captions {
     this.cards.forEach((card) => card.placeholders(k));
   }
 
-  /** Nothing was taken out of the image yet. */
+  /** Nothing has been removed from the image yet. */
   rest() {
     this.reply = null;
     this.csv.disabled = true;
@@ -47,7 +47,7 @@ export class Captions {
     return Number(this.count.value);
   }
 
-  /** An answer is on its way; what stands there stays until it comes. */
+  /** An answer is awaited; the current one stays until then. */
   busy(on) {
     this.grid.setAttribute("aria-busy", String(on));
   }

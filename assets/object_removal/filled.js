@@ -23,7 +23,7 @@ export class Filled {
     this.save.setAttribute("aria-label", "Download the filled image");
     this.hint = el("p", { class: "rs-note rs-hint" });
     const head = el("header", { class: "rs-flow" }, this.title, this.about);
-    const foot = el("div", { class: "rs-stack rs-foot" }, this.hint, el("div", { class: "rs-flow rs-drawing" }, this.whole, this.save));
+    const foot = el("div", { class: "rs-stack rs-tight rs-foot" }, this.hint, el("div", { class: "rs-flow rs-tight rs-drawing" }, this.whole, this.save));
     this.node = el("section", { class: "rs-side", "aria-label": "Image without the object" }, head, this.stage.node, foot);
     this.reveal(0);
   }
@@ -65,7 +65,7 @@ export class Filled {
     say(this.hint, "");
   }
 
-  /** Nothing was marked yet. */
+  /** Nothing has been marked yet. */
   rest(on) {
     this.stage.note.hidden = !on;
     say(this.stage.note, on ? "Mark what is to go, and it is filled here." : "");

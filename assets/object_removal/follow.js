@@ -20,7 +20,7 @@ export class Follow {
     this.buttons = { pause: control("Pause", "pause"), resume: control("Resume", "resume"), stop: control("Stop", "stop") };
     this.live = button("Watch its maps in Live", () => toLive(this.id));
     this.uses = el("div", { class: "rs-flow" });
-    const acts = el("div", { class: "rs-flow rs-drawing" }, ...Object.values(this.buttons), this.live);
+    const acts = el("div", { class: "rs-flow rs-tight rs-drawing" }, ...Object.values(this.buttons), this.live);
     this.known = el("div", {});
     this.node = el("div", { class: "rs-stack rs-follow", hidden: true }, this.line, this.problem.node, this.plots, acts, this.known, this.uses);
     this.poll = new Poll(() => this.ask(), (error) => this.trouble(error), this.node);

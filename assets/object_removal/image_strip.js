@@ -1,4 +1,4 @@
-// The images of a dataset as a strip, read in pages as one scrolls, and the visitor's own image by button, drop or paste.
+// The images of a dataset as a strip that loads as it is scrolled; the visitor's own image by button, drop or paste.
 
 import { el, grouped, reducedMotion, say } from "../common/dom.js";
 import * as api from "./api.js";
@@ -21,7 +21,7 @@ export class ImageStrip {
     const own = button("Your image", () => this.file.click());
     own.title = "Choose a file, drop one on the image, or paste one";
     const end = el("div", { class: "rs-upload" }, own, this.file);
-    this.node = el("div", { class: "rs-images" }, this.back, this.list, this.forward, end, this.place);
+    this.node = el("div", { class: "rs-images" }, this.back, this.list, this.forward, this.place, end);
     this.list.addEventListener("scroll", () => this.near() && this.more());
     this.items = [];
     this.total = 0;

@@ -17,11 +17,11 @@ export class Naming {
     this.guessButton = button("Name it", () => this.again());
     this.brush = slider("Brush", { value: 0.03, low: 0.01, high: 0.12, step: 0.005, words: (value) => percent(value), changed: on.radius });
     this.guesses = el("div", { class: "rs-guesses", hidden: true, role: "group", "aria-label": "It may be" });
-    this.row = el("div", { class: "rs-flow rs-drawing", hidden: true }, this.text, this.known, this.guessButton, button("Clear", on.clear), this.brush.node);
+    this.row = el("div", { class: "rs-flow rs-tight rs-drawing", hidden: true }, this.text, this.known, this.guessButton, button("Clear", on.clear), this.brush.node);
     this.detector = select(() => {});
     this.detector.setAttribute("aria-label", "Detector");
     this.find = button("Find objects", () => on.detect(this.detector.value));
-    this.finding = el("div", { class: "rs-flow rs-drawing", hidden: true }, this.find, this.detector);
+    this.finding = el("div", { class: "rs-flow rs-tight rs-drawing", hidden: true }, this.find, this.detector);
     this.node = el("div", { class: "rs-stack" }, this.finding, this.row, this.guesses);
   }
 

@@ -27,11 +27,11 @@ export class NeighbourShift {
     this.name = el("h3", {});
     this.hint = el("p", { class: "rs-note rs-hint", text: "Draw over something and see whose neighbour the image becomes." });
     this.after = el("img", { alt: "" });
-    this.filled = el("figure", { class: "rs-note rs-nearfilled", hidden: true }, this.after, el("figcaption", { text: "what the run sees after" }));
+    this.filled = el("figure", { class: "rs-flow rs-note rs-nearfilled", hidden: true }, this.after, el("figcaption", { text: "what the run sees after" }));
     this.rows = el("div", { class: "rs-stack rs-rows" });
     const another = button("Other images", () => this.offer(this.from + THUMBS));
     const head = el("header", { class: "rs-flow" }, this.name, this.tool);
-    const draw = el("div", { class: "rs-side rs-nearside" }, head, this.stage.node, el("div", { class: "rs-stack rs-foot" }, this.hint, el("div", { class: "rs-flow rs-drawing" }, button("Clear", () => this.clear()))));
+    const draw = el("div", { class: "rs-side rs-nearside" }, head, this.stage.node, el("div", { class: "rs-stack rs-tight rs-foot" }, this.hint, el("div", { class: "rs-flow rs-tight rs-drawing" }, button("Clear", () => this.clear()))));
     this.body = el("div", { class: "rs-nearbody", hidden: true }, draw, el("div", { class: "rs-stack rs-nearresults" }, this.filled, this.rows));
     this.pick = el("div", { class: "rs-images rs-nearpick", hidden: true }, this.thumbs, another);
     const about = el("p", { class: "rs-note", text: "The same question to a run without captions: does an image keep its neighbours when something is taken out of it, or did the model look at that?" });

@@ -33,7 +33,7 @@ class RemoveAnObject {
     Object.assign(this, { host, image: null, remove: null });
     this.build((action, payload) => act(action, { token: token(), ...payload }));
     this.asking = new api.Newest(api.query, (reply, asked) => this.answered(reply, asked), (error) => this.failed(error));
-    // the models are loaded only for somebody who looks
+    // the models are loaded when the tab is first visible
     const seen = new IntersectionObserver((entries) => {
       if (!entries.some((entry) => entry.isIntersecting)) return;
       seen.disconnect();
@@ -62,7 +62,7 @@ class RemoveAnObject {
     this.neighbourShift = new NeighbourShift(this.settings);
     this.pair = el("div", { class: "rs-pair" }, this.original.node, this.filled.node);
     this.strip.welcome(this.pair);
-    const picking = el("div", { class: "rs-stack rs-picking" }, this.settings.node, this.strip.node);
+    const picking = el("div", { class: "rs-stack rs-tight" }, this.settings.node, this.strip.node);
     this.host.replaceChildren(picking, this.problem.node, this.pair, this.captions.node, this.benchmark.node, this.finetune.node, this.neighbourShift.node);
     this.original.stage.shape(1, 1);
     this.filled.stage.shape(1, 1);
@@ -188,7 +188,7 @@ class RemoveAnObject {
     shown.then(() => this.afterwards(reply, asked)); // what takes long begins when the image is there
   }
 
-  /** What nobody waits for at a first visit. */
+  /** What can wait until the first answer is shown. */
   afterwards(reply, asked) {
     if (reply.recorded && reply === this.reply) this.reading.begin(reply.dataset, asked.models);
     if (this.detectorsAsked) return;

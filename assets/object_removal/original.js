@@ -27,7 +27,7 @@ export class Original {
     this.tools = segments("What pressing the image does", WAYS, "objects", (tool) => this.use(tool));
     this.naming = new Naming({ ...on, around: () => this.pen.around, drawn: () => this.send(), clear: () => this.clear(), radius: (value) => { this.pen.radius = value; } });
     const head = el("header", { class: "rs-flow" }, el("h3", { text: "Original" }), this.tools);
-    const foot = el("div", { class: "rs-stack rs-foot" }, this.hint, this.naming.node);
+    const foot = el("div", { class: "rs-stack rs-tight rs-foot" }, this.hint, this.naming.node);
     this.node = el("section", { class: "rs-side", "aria-label": "Original image" }, head, this.stage.node, foot);
   }
 

@@ -1,4 +1,4 @@
-// Progress of what models do in the background so that later queries are answered at once: encoding a dataset's captions.
+// Progress of models that encode a dataset's captions in the background, so that later queries are answered at once.
 
 import { el, say } from "../common/dom.js";
 import * as api from "./api.js";
@@ -7,7 +7,7 @@ import { Poll } from "../common/poll.js";
 const BEFORE = "This answer came with the program.";
 const DONE = "All captions are read: further queries are answered at once.";
 
-/** `titles`: a function from names of models to what they are called. The work goes on when nobody looks. */
+/** `titles(names)`: titles of models. The work goes on while the page is hidden. */
 export class Reading {
   constructor(titles) {
     this.titles = titles;
@@ -28,7 +28,7 @@ export class Reading {
     this.poll.start();
   }
 
-  /** Another query shows itself how far its models are. */
+  /** Another query shows the progress of its own models. */
   rest() {
     this.poll.stop();
     this.node.hidden = true;

@@ -47,7 +47,7 @@ export class Recipe {
     this.tell();
   }
 
-  /** Which arm this is, and whether it may leave. */
+  /** Which arm this is, and whether it can be removed. */
   place(arm, count) {
     this.square.setAttribute("class", `rs-swatch rs-${ARM_NAMES[arm]}`);
     this.drop.hidden = count < 2;

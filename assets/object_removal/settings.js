@@ -1,4 +1,4 @@
-// The row on top: which dataset, which models, which fill.
+// The settings at the top: dataset, models and fill.
 
 import { el, grouped, say, swatch } from "../common/dom.js";
 import * as api from "./api.js";
@@ -19,10 +19,10 @@ export class Settings {
     const models = this.models.map((node, arm) => field(arm ? "Compared with" : "Model", node, { class: "rs-field rs-armfield" }));
     models.forEach((node, arm) => node.append(swatch(arm)));
     const row = el("div", { class: "rs-choices" }, field("Images", this.datasets), ...models, field("Fill", this.fills));
-    this.missing = el("ul", { class: "rs-stack rs-note rs-missing" });
-    this.more = fold("Open another dataset, add a model", el("div", { class: "rs-stack rs-folds" }, ...this.opening(), this.adding()));
+    this.missing = el("ul", { class: "rs-stack rs-tight rs-note rs-missing" });
+    this.more = fold("Open another dataset, add a model", el("div", { class: "rs-stack rs-tight rs-folds" }, ...this.opening(), this.adding()));
     this.lacking = el("div", { class: "rs-lacking" }, fold("How to get what is grey", this.missing));
-    this.node = el("section", { class: "rs-stack rs-settings", "aria-label": "Images, models and fill" }, row, el("div", { class: "rs-flow rs-underchoices" }, this.about, this.lacking, this.more));
+    this.node = el("section", { class: "rs-stack rs-tight rs-settings", "aria-label": "Images, models and fill" }, row, el("div", { class: "rs-flow rs-underchoices" }, this.about, this.lacking, this.more));
   }
 
   load(start) {

@@ -1,4 +1,4 @@
-// The Runs tab: a list that is read again while somebody looks at it, each card changed in place.
+// The Runs tab: a list that is refreshed while it is visible; each card is updated in place.
 
 import * as api from "../common/api.js";
 import { el, figure, grouped, icon, say, swatch } from "../common/dom.js";

@@ -21,10 +21,8 @@ function readings(live) {
       zoom: maps.scene.zoom,
       centre: [...maps.scene.centre],
       level: live.legend.level,
-      renderer: maps.renderer.kind,
-      drawn: maps.drawn,
+      renderer: maps.renderer.gl ? "webgl2" : "2d",
       neighbours: live.neighbours.shown,
-      suggested: live.chosen !== null && !live.chosenByHand,
     }),
     /** What was requested so far. */
     traffic: () => {

@@ -191,8 +191,8 @@ def test_a_dataset_that_takes_long_says_so_and_can_be_left(browser: Browser, sit
         expect(line).to_contain_text("Reading the captions of train2017")
         expect(line.locator("progress")).to_have_js_property("value", 0.25)
         assert _findings(page, "#object-view") == []
-        line.get_by_role("button", name="Leave it").click()
-        expect(line).to_contain_text("Leaving it")
+        line.get_by_role("button", name="Cancel").click()
+        expect(line).to_contain_text("Cancelling")
         held[0].fulfill(status=400, json={"error": "The dataset was left before it was read; nothing was opened."})
         expect(line).to_be_hidden()
         expect(page.locator(".rs-folds .rs-alert").first).to_contain_text("nothing was opened")
