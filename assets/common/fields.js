@@ -9,9 +9,10 @@ export function field(name, control, more = {}) {
   return el("label", { class: "rs-field", ...more }, el("span", { class: "rs-note rs-fieldname", text: name }), control);
 }
 
-/** Fields of a form: `controls` by name, and their `titles`. */
-export function fields(titles, controls, more = {}) {
-  return Object.entries(controls).map(([name, control]) => field(titles[name], control, more));
+/** Fields from a table {name: [title, control]}: the `controls` by name, and the `labels` around them in order. */
+export function fields(table, more = {}) {
+  const controls = Object.fromEntries(Object.entries(table).map(([name, [, control]]) => [name, control]));
+  return { controls, labels: Object.values(table).map(([title, control]) => field(title, control, more)) };
 }
 
 /** What controls hold, by name: null where a field is empty, a number where it takes one, whether a box is ticked. */

@@ -35,11 +35,6 @@ export class NeighbourRows {
     this.body.hidden = true;
     this.note.hidden = false;
     say(this.note, EMPTY);
-    say(this.name, "");
-    say(this.path, "");
-    this.name.removeAttribute("title");
-    this.query.removeAttribute("aria-label");
-    this.query.style.backgroundImage = "";
   }
 
   row(title, arm) {

@@ -1,7 +1,7 @@
 // Fine-tuning: up to four recipes trained side by side from the same weights, and the run that follows.
 
 import { el, say } from "../common/dom.js";
-import { button, choose, fields, fold, number, Problem, select, valuesOf } from "../common/fields.js";
+import { button, choose, field, fields, fold, number, Problem, select, valuesOf } from "../common/fields.js";
 import { Follow } from "./follow.js";
 import { Recipe, tellApart } from "./recipe.js";
 import { toLive } from "../live/page_api.js";
@@ -10,19 +10,6 @@ const MOST = 4;
 const MINUTES = 5;
 const OPTIMISERS = { adamw: "AdamW", adam: "Adam" };
 const WAIT = 20000;
-const TITLES = {
-  model: "Model",
-  presets: "Recipes",
-  steps: "Steps",
-  minutes: "Minutes at most",
-  epochs: "Epochs",
-  batch: "Batch",
-  optimiser: "Optimiser",
-  learning_rate: "Learning rate",
-  halve_every: "Halved every … epochs",
-  weight_decay: "Weight decay",
-  seed: "Seed",
-};
 const OWN = new Set(["learning_rate", "seed"]); // no preset changes them
 const WHAT = "Goes on training the model on images together with the same images without an object, whose captions do not name it. The recipes share weights, batches and budget; only what they are trained on differs.";
 
@@ -36,26 +23,27 @@ export class Finetune {
     this.presetAbout = el("p", { class: "rs-note" });
     this.cards = el("div", { class: "rs-columns" });
     this.more = button("Compare with another recipe", () => this.add({ removed: false }));
-    this.controls = {
-      steps: number("", 1, 10000000, 10),
-      minutes: number("", 0.5, 1440, 0.5),
-      epochs: number("", 0.1, 100000, "any"),
-      batch: number(128, 8, 4096, 8),
-      optimiser: select(() => {}),
-      learning_rate: number(0.0002, 0, 1, "any"),
-      halve_every: number("", 0.1, 100000, "any"),
-      weight_decay: number(0.01, 0, 1, "any"),
-      seed: number(0, 0, 2 ** 31 - 1),
+    const training = {
+      steps: ["Steps", number("", 1, 10000000, 10)],
+      minutes: ["Minutes at most", number("", 0.5, 1440, 0.5)],
+      epochs: ["Epochs", number("", 0.1, 100000, "any")],
+      batch: ["Batch", number(128, 8, 4096, 8)],
+      optimiser: ["Optimiser", select(() => {})],
+      learning_rate: ["Learning rate", number(0.0002, 0, 1, "any")],
+      halve_every: ["Halved every … epochs", number("", 0.1, 100000, "any")],
+      weight_decay: ["Weight decay", number(0.01, 0, 1, "any")],
+      seed: ["Seed", number(0, 0, 2 ** 31 - 1)],
     };
+    const { controls, labels } = fields(training, { class: "rs-field rs-short" });
+    this.controls = controls;
     this.go = button("Fine-tune this model", () => this.start(), "rs-primary rs-fullrow");
     this.said = el("p", { class: "rs-note", role: "status" });
     this.recorded = button("Watch a recorded one", () => toLive(this.offer.recorded));
     this.problem = new Problem();
     this.follow = new Follow(on);
-    const first = el("div", { class: "rs-flow rs-form" }, ...fields(TITLES, { model: this.model, presets: this.presets }));
-    const [steps, minutes, ...more] = fields(TITLES, this.controls, { class: "rs-field rs-short" });
-    const budget = el("div", { class: "rs-flow rs-form" }, steps, minutes, this.go, this.recorded);
-    this.rest = fold("Epochs, batch, optimiser, learning rate, seed", el("div", { class: "rs-flow rs-form" }, ...more));
+    const first = el("div", { class: "rs-flow rs-form" }, field("Model", this.model), field("Recipes", this.presets));
+    const budget = el("div", { class: "rs-flow rs-form" }, ...labels.slice(0, 2), this.go, this.recorded);
+    this.rest = fold("Epochs, batch, optimiser, learning rate, seed", el("div", { class: "rs-flow rs-form" }, ...labels.slice(2)));
     const head = el("header", { class: "rs-flow rs-sectionhead" }, el("h2", { text: "Fine-tune on object-removed images" }));
     const body = [head, el("p", { class: "rs-note", text: WHAT }), first, this.presetAbout, this.cards, this.more, budget, this.rest, this.said, this.problem.node, this.follow.node];
     this.node = el("section", { class: "rs-panel rs-stack", "aria-label": "Fine-tune on object-removed images" }, ...body);

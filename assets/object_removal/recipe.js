@@ -9,7 +9,6 @@ const ORIGINALS = [
   { name: "matched", title: "as many pairs as removed ones" },
   { name: "none", title: "none" },
 ];
-const TITLES = { text: "Their captions", fill: "Filled with", captions_each: "Captions each", captioner: "Captioner" };
 const ALL = 1.01; // the slider's right end: as many as there are
 
 /** `on`: {changed(), drop(recipe)}; `start`: of the server. */
@@ -28,21 +27,20 @@ export class Recipe {
     const originals = select(changed, ORIGINALS, rest.originals);
     const removed = checkbox("Images without an object", rest.removed, changed);
     const edited = checkbox("Only captions that named the object (our reading)", rest.only_edited, changed);
-    const about = {
-      text: select(changed, this.texts, rest.text),
-      fill: select(changed, fills, rest.fill),
-      captions_each: number(rest.captions_each, 1, 5, 1, changed),
-      captioner: text("folder or Hugging Face id", { value: rest.captioner, onchange: changed }),
-    };
-    this.controls = { originals, removed: removed.input, ...about, only_edited: edited.input };
+    const { controls, labels } = fields({
+      text: ["Their captions", select(changed, this.texts, rest.text)],
+      fill: ["Filled with", select(changed, fills, rest.fill)],
+      captions_each: ["Captions each", number(rest.captions_each, 1, 5, 1, changed)],
+      captioner: ["Captioner", text("folder or Hugging Face id", { value: rest.captioner, onchange: changed })],
+    });
+    this.controls = { originals, removed: removed.input, ...controls, only_edited: edited.input };
     const words = (value) => (value > 1 ? "all there are" : `${value.toFixed(2)} for each original one`);
     this.ratio = slider("Removed pairs of image and caption:", { value: ratio ?? ALL, low: 0.01, high: ALL, step: 0.01, words, changed });
     this.editing = edited.node;
-    const more = fields(TITLES, about);
-    this.captioning = more.at(-1);
+    this.captioning = labels.at(-1);
     this.about = el("p", { class: "rs-note" });
     const head = el("header", { class: "rs-flow" }, this.square, this.name, this.drop);
-    const body = [field("Images as they are", originals), removed.node, el("div", { class: "rs-recipefields" }, ...more), edited.node, this.ratio.node];
+    const body = [field("Images as they are", originals), removed.node, el("div", { class: "rs-recipefields" }, ...labels), edited.node, this.ratio.node];
     this.node = el("article", { class: "rs-stack rs-recipe" }, head, ...body, this.about);
     this.tell();
   }
