@@ -13,7 +13,7 @@ export class Reading {
     this.titles = titles;
     this.said = el("p", { class: "rs-note", role: "status" });
     this.bar = el("progress", { class: "rs-progress", max: 1, value: 0, "aria-label": "Captions read so far" });
-    this.node = el("div", { class: "rs-stack", hidden: true }, this.said, this.bar);
+    this.node = el("div", { class: "rs-stack rs-background", hidden: true }, this.said, this.bar);
     this.poll = new Poll(() => this.ask(), (error) => error && say(this.said, error.message), this.node);
   }
 
