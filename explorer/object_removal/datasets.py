@@ -14,8 +14,8 @@ from typing import Any
 from explorer.server.cache import Cache
 from explorer.server.http import GoneError
 from trainers.data.base import Progress, silent
+from trainers.data.captioned.images import CaptionedDataset, CaptionedImage
 from trainers.data.captioned.loader import load_captioned, named
-from trainers.data.captioned.scenes import Scene, SceneSet
 from trainers.data.sources import resolve
 from trainers.errors import DataError
 from trainers.object_removal.captions import language_note
@@ -33,7 +33,7 @@ MOST_CAPTIONS = 20_000
 """Captions of one gallery: every model has to encode all of them."""
 _GALLERIES = 4
 _ODD = re.compile(r"[^A-Za-z0-9]+")
-Load = Callable[..., SceneSet]
+Load = Callable[..., CaptionedDataset]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,7 +51,7 @@ class OpenDataset:
     source: str
     captions_from: str | None
     limit: int | None
-    data: SceneSet
+    data: CaptionedDataset
     notes: tuple[str, ...]
 
     @property
@@ -65,7 +65,7 @@ class OpenDataset:
         return self.data.test_split
 
     @cached_property
-    def scenes(self) -> Sequence[Scene]:
+    def scenes(self) -> Sequence[CaptionedImage]:
         """Its images."""
         return self.data.splits.get(self.split, ())
 

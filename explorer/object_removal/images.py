@@ -18,7 +18,7 @@ from explorer.object_removal.strokes import read_boxes
 from explorer.server.cache import Bound, Cache
 from explorer.server.http import GoneError
 from explorer.server.library import MEGABYTE
-from trainers.data.captioned.scenes import Scene
+from trainers.data.captioned.images import CaptionedImage
 from trainers.data.synthetic.scenes import Drawing, drawing_of
 from trainers.errors import DataError
 from trainers.object_removal.fills import FILLS
@@ -63,7 +63,7 @@ class InputImage:
     notes: tuple[str, ...] = ()
     boxes: tuple[Box, ...] = ()
     classes: tuple[str, ...] = ()
-    scene: Scene | None = None
+    scene: CaptionedImage | None = None
     dataset: OpenDataset | None = None
     upload: Picture | None = None
 

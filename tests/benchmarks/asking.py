@@ -20,8 +20,8 @@ from explorer.object_removal.images import about
 from explorer.object_removal.service import Objects
 from explorer.server.library import Library
 from explorer.settings import Settings
+from trainers.data.captioned.images import CaptionedDataset
 from trainers.data.captioned.loader import load_captioned
-from trainers.data.captioned.scenes import SceneSet
 from trainers.errors import UserError
 
 
@@ -61,7 +61,7 @@ def main() -> None:
     print(*sorted(first), sep="\n")
 
 
-def _in_one(source: str, **options: Any) -> SceneSet:
+def _in_one(source: str, **options: Any) -> CaptionedDataset:
     """All splits as one: the page shows the test split, and here every image counts."""
     found = load_captioned(source, **options)
     return dataclasses.replace(found, splits={"test": tuple(s for part in found.splits.values() for s in part)})

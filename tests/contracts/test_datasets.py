@@ -23,9 +23,9 @@ from trainers.data.captioned import datasets as captioned_datasets
 from trainers.data.captioned.datasets import CAPTIONED
 from trainers.data.captioned.loader import load_captioned, named
 from trainers.data.labelled import datasets as labelled_datasets
-from trainers.data.labelled.datasets.known import KNOWN, load_known
+from trainers.data.labelled.datasets.known import KNOWN
 from trainers.data.sources import resolve
-from trainers.errors import DataError, ParameterError
+from trainers.errors import ParameterError
 from trainers.parameters import specs
 from trainers.registry import load
 
@@ -63,7 +63,7 @@ def check_labelled(data) -> None:
     assert not set(data.train.labels[:, 0].tolist()) & set(data.test.labels[:, 0].tolist())
 
 
-@pytest.mark.parametrize("name", [name for name, entry in SOURCES.items() if entry.hub is None])
+@pytest.mark.parametrize("name", [name for name, entry in SOURCES.items() if entry.inspect is None])
 def test_a_dataset_without_a_network_loads(name: str) -> None:
     choice = DataChoice(source=name, image_size=16, max_images=192)
     check_labelled(load_data(choice))
@@ -74,16 +74,18 @@ def test_a_dataset_without_a_network_loads(name: str) -> None:
 @pytest.mark.parametrize("known", KNOWN, ids=lambda known: known.name)
 def test_the_columns_and_splits_of_a_hub_dataset_are_those_it_is_loaded_with(known, tmp_path: Path) -> None:
     """A folder with the pinned columns and splits stands for the dataset."""
-    names = known.labels or ("category",)
-    for split in dict.fromkeys(filter(None, (known.train or "train", known.test))):
+    names = known.label_columns or ("category",)
+    for split in dict.fromkeys(filter(None, (known.train_split or "train", known.test_split))):
         columns = {name: [row // (2 * 2**place) for row in range(16)] for place, name in enumerate(names)}
-        write_split(tmp_path / "own", split, columns, image=known.image, images=[picture(row) for row in range(16)])
+        write_split(
+            tmp_path / "own", split, columns, image=known.image_column, images=[picture(row) for row in range(16)]
+        )
     local = dataclasses.replace(known, hub=str(tmp_path / "own"), subset=None)
-    data = load_known(local, DataChoice(source=known.name, image_size=16))
+    data = local.load(DataChoice(source=known.name, image_size=16))
     check_labelled(data)
     assert data.name == known.name and data.title == known.title
     assert known.levels is None or data.hierarchy.levels == known.levels
-    assert resolve(known.hub).hub == known.hub == SOURCES[known.name].hub
+    assert resolve(known.hub) == known.hub and SOURCES[known.name].inspect is not None
 
 
 # ------------------------------------------------------------------------------------- captioned
@@ -123,7 +125,7 @@ def check_captioned(data) -> None:
 
 
 def source_of(name: str, root: Path) -> str:
-    return name if CAPTIONED[name].synthetic else str(EXAMPLES[name](root / name))
+    return name if CAPTIONED[name].recognises is None else str(EXAMPLES[name](root / name))
 
 
 @pytest.mark.parametrize("name", CAPTIONED)
@@ -139,21 +141,21 @@ def test_a_captioned_dataset_loads(name: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", CAPTIONED)
 def test_the_first_that_recognises_a_folder_is_its_own(name: str, tmp_path: Path) -> None:
     descriptor = CAPTIONED[name]
-    if descriptor.synthetic:
-        assert named(name) is named(f" {name}:seed=1") is descriptor and not descriptor.recognises(tmp_path)
+    if descriptor.recognises is None:
+        assert named(name) is named(f" {name}:seed=1") is descriptor
         assert all(spec.rule.help for spec in specs(descriptor.parameters))
         with pytest.raises(ParameterError, match="no parameter 'nonsense'"):
             load_captioned(f"{name}:nonsense=1")
-        with pytest.raises(DataError, match="got 'nonsense'"):
+        with pytest.raises(ParameterError, match="'nonsense' has no '='"):
             load_captioned(f"{name}:nonsense")
     else:
         folder = Path(source_of(name, tmp_path))
-        assert next(each for each in CAPTIONED.values() if each.recognises(folder)) is descriptor
+        assert next(each for each in CAPTIONED.values() if each.recognises and each.recognises(folder)) is descriptor
         assert named(str(folder)) is None
 
 
 def test_a_hub_id_is_read_as_a_table() -> None:
-    assert [name for name, entry in CAPTIONED.items() if entry.recognises(None)] == ["table"]
+    assert [name for name, entry in CAPTIONED.items() if entry.recognises and entry.recognises(None)] == ["table"]
 
 
 # ------------------------------------------------------------------------------------- one file is enough
@@ -190,5 +192,8 @@ def test_one_file_adds_a_labelled_dataset(tmp_path: Path, monkeypatch: pytest.Mo
 def test_one_file_adds_a_captioned_dataset(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     entries = extended(captioned_datasets, tmp_path / "more", CAPTIONED_FILE, monkeypatch)
     monkeypatch.setattr("trainers.data.captioned.loader.CAPTIONED", entries)
-    assert next(each for each in entries.values() if each.recognises(tmp_path / "extra_folder")).name == "extra"
+    assert (
+        next(each for each in entries.values() if each.recognises and each.recognises(tmp_path / "extra_folder")).name
+        == "extra"
+    )
     check_captioned(load_captioned(str(write_coco(tmp_path / "extra_folder", train=4, test=4))))

@@ -76,7 +76,7 @@ def test_a_bare_name_is_a_hub_id_to_strangers_whatever_lies_here(
 ) -> None:
     write_tree(tmp_path / "owner" / "name", ["a", "b", "c", "d"])
     monkeypatch.chdir(tmp_path)
-    assert (resolve("owner/name").hub, resolve("owner/none").hub) == ("owner/name", "owner/none")
+    assert (resolve("owner/name"), resolve("owner/none")) == ("owner/name", "owner/none")
     sentences = []
     for name in ("owner/name", "owner/none"):
         with pytest.raises(DataError) as caught:
@@ -95,7 +95,7 @@ def test_named_roots_open_and_nothing_beside_them(
         write_tree(tmp_path / name, ["a", "b", "c", "d"])
     monkeypatch.setenv(access.FOLDERS, os.pathsep.join([str(tmp_path / "one"), str(tmp_path / "two")]))
     assert load_data(DataChoice(source=str(tmp_path / "one"))).train
-    assert resolve(str(tmp_path / "two" / ".." / "one")).folder
+    assert isinstance(resolve(str(tmp_path / "two" / ".." / "one")), Path)
     (tmp_path / "two" / "link").symlink_to(tmp_path / "secret")
     (tmp_path / "two" / "nowhere").symlink_to(tmp_path / "absent")
     (tmp_path / "two" / "loop").symlink_to(tmp_path / "two" / "loop")
@@ -122,7 +122,7 @@ def test_a_folder_with_links_out_of_its_root_is_refused(
     (tmp_path / "own" / "b" / "inside.png").symlink_to(next((tmp_path / "own" / "a").iterdir()))
     target = tmp_path / "secret" / "x"
     monkeypatch.setenv(access.FOLDERS, str(tmp_path / "own"))
-    assert resolve(str(tmp_path / "own")).folder
+    assert isinstance(resolve(str(tmp_path / "own")), Path)
     (tmp_path / "own" / link).symlink_to(next(target.iterdir()) if link.endswith(".png") else target)
     assert said(str(tmp_path / "own")) == access.LINKED
 
@@ -208,11 +208,11 @@ from trainers.data import inspect_data, load_data
 from trainers.encoders import ENCODERS
 from trainers.errors import UserError
 from trainers.config import DataChoice
-from trainers.data.hub import sample
+from trainers.data.hub import open_hub
 asks = [
     lambda: inspect_data(DataChoice(source="owner/private")),
     lambda: load_data(DataChoice(source="owner/private")),
-    lambda: sample("owner/private", None, None, 5),
+    lambda: open_hub("owner/private", None, None),
     lambda: MODELS["open_clip"].build({"model": "hf-hub:owner/private"}),
     lambda: ENCODERS["timm"].build(channels=3, side=32, dim=8, parameters={"model": "resnet18.a1_in1k"}),
 ]

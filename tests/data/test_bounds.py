@@ -78,7 +78,7 @@ def test_rows_are_cut_before_they_are_listed(tmp_path, monkeypatch):
 
 def test_a_group_of_rows_is_read_in_pieces(tmp_path):
     repeated_rows(tmp_path / "set", 5_000, "a dog")
-    builder = make_builder(str(tmp_path / "set"), None, None, tmp_path / "cache")
+    builder = make_builder(str(tmp_path / "set"), str(tmp_path), None, None, tmp_path / "cache")
     assert builder.config.batch_size < 1000
 
 
@@ -186,7 +186,7 @@ def test_nested_images_are_never_opened(tmp_path, opened, shape):
     assert len(load_data(DataChoice(source=str(tmp_path / "set"))).train) == 4
     from trainers.data.hub import _head
 
-    builder = make_builder(str(tmp_path / "set"), None, None, tmp_path / "cache")
+    builder = make_builder(str(tmp_path / "set"), str(tmp_path), None, None, tmp_path / "cache")
     head = _head(builder.as_streaming_dataset()["train"], 3)
     assert head is not None and len(head) == 3 and str(secret) in str(head.values("views"))
     assert opened == []

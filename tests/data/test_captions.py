@@ -13,11 +13,11 @@ from PIL import Image as Pillow
 from tests.entities import SIZE as SIZE_OF_ENTITIES
 from tests.entities import write_entities
 from tests.shared import needs
-from trainers.data.captioned.base import file_loader
 from trainers.data.captioned.box_format import corners, decide
 from trainers.data.captioned.datasets.flickr_entities import parse_sentence
+from trainers.data.captioned.images import CaptionedDataset, CaptionedImage
 from trainers.data.captioned.loader import load_captioned
-from trainers.data.captioned.scenes import Scene, SceneSet
+from trainers.data.image_file import read_below
 from trainers.errors import DataError
 
 SIZE = (64, 48)
@@ -172,7 +172,8 @@ def test_a_coco_folder(tmp_path):
     (scene,) = found.splits["val2017"]
     assert scene.captions == ("a dog", "one") and scene.boxes == ((1, 2, 4, 6),) and scene.classes == ("dog",)
     assert scene.load() == photo() and scene.image_id == "5" and found.classes == ("dog",)
-    assert file_loader(tmp_path / "coco" / "val2017", "../annotations/captions_val2017.json")() is None
+    home = tmp_path / "coco" / "val2017"
+    assert read_below(home / ".." / "annotations" / "captions_val2017.json", (home.resolve(),)) is None
     (tmp_path / "coco" / "annotations" / "captions_val2017.json").write_text("{}")
     with pytest.raises(DataError, match="COCO annotation"):
         load_captioned(str(tmp_path / "coco"))
@@ -251,12 +252,12 @@ def test_a_damaged_flickr30k_entities_folder(tmp_path, part, content):
     ],
 )
 def test_which_split_asks_and_which_is_trained_on(names, test, train):
-    scene = Scene(image_id="0", load=lambda: None, captions=("a dog",), boxes=(), classes=())
+    scene = CaptionedImage(image_id="0", load=lambda: None, captions=("a dog",), boxes=(), classes=())
     splits = {"empty": (), **{name: (scene,) for name in names}}
-    found = SceneSet(title="Set", licence="", splits=splits, classes=(), notes=())
+    found = CaptionedDataset(title="Set", licence="", splits=splits, classes=(), notes=())
     assert (found.test_split, found.train_split) == (test, train)
     with pytest.raises(DataError, match="Set has no image"):
-        _ = SceneSet(title="Set", licence="", splits={"empty": ()}, classes=(), notes=()).test_split
+        _ = CaptionedDataset(title="Set", licence="", splits={"empty": ()}, classes=(), notes=()).test_split
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,8 @@ import pytest
 from PIL import Image, ImageDraw
 
 from trainers.data.captioned.loader import load_captioned
-from trainers.data.synthetic.scenes import DrawnScenes, are_drawn, build, drawing_of, drawn_scenes, pixels, render
+from trainers.data.synthetic.scenes import DrawnScenes, are_drawn, build, drawing_of, drawn_scenes, pixels
+from trainers.data.synthetic.scenes.draw import render
 from trainers.data.synthetic.scenes.scene import CLASSES, COLOURS, PAIRS, SIZES, VARIANTS, WORN, make_layout
 from trainers.data.synthetic.scenes.shapes import draw_shape
 from trainers.errors import DataError, ParameterError

@@ -73,10 +73,10 @@ def test_a_hub_id_never_opens_a_folder_of_that_name_unasked(tmp_path, monkeypatc
     monkeypatch.chdir(tmp_path)
     assert load_data(DataChoice(source="owner/name")).train
     monkeypatch.setenv("RANKSCOPE_FOLDERS", "off")
-    assert resolve("owner/name").hub == "owner/name", "a folder that may not be opened is not looked for"
+    assert resolve("owner/name") == "owner/name", "a folder that may not be opened is not looked for"
     monkeypatch.delenv("RANKSCOPE_FOLDERS")
     fails("is also a folder here", "hf://datasets/owner/name")
-    assert resolve("some/other").hub == "some/other"
+    assert resolve("some/other") == "some/other"
 
 
 def test_no_image_column(tmp_path):

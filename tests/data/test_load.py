@@ -13,7 +13,8 @@ import torch
 from tests.data.world import encode, picture, write_split, write_tree
 from tests.shared import needs
 from trainers.config import DataChoice
-from trainers.data import ImageSet, LoadedData, inspect_data, load_data
+from trainers.data import inspect_data, load_data
+from trainers.data.base import ImageSet, LoadedData
 
 TWO_LEVELS = {
     "fine": datasets.ClassLabel(names=[f"f{n}" for n in range(20)]),

@@ -22,7 +22,7 @@ from explorer.object_removal.service import Objects
 from explorer.server.library import Library
 from explorer.server.routes import PREFIX, routes
 from explorer.settings import Settings
-from trainers.data.captioned.scenes import Box, Scene, SceneSet
+from trainers.data.captioned.images import Box, CaptionedDataset, CaptionedImage
 from trainers.image_text.base import CrossModal, ModelDescriptor
 from trainers.parameters import parameter
 
@@ -98,8 +98,10 @@ def encoded(pixels: np.ndarray, kind: str = "PNG", **options: object) -> bytes:
     return out.getvalue()
 
 
-def scene(number: int, objects: Sequence[tuple[str, Box]], captions: Sequence[str], drawn: bool = True) -> Scene:
-    return Scene(
+def scene(
+    number: int, objects: Sequence[tuple[str, Box]], captions: Sequence[str], drawn: bool = True
+) -> CaptionedImage:
+    return CaptionedImage(
         image_id=str(number),
         load=lambda: paint_png(objects),
         captions=tuple(captions),
@@ -132,7 +134,7 @@ CAPTIONS = {
 }
 
 
-def small_set(source: str = "drawn_scenes", drawn: bool = True, times: int = 4, **changes: object) -> SceneSet:
+def small_set(source: str = "drawn_scenes", drawn: bool = True, times: int = 4, **changes: object) -> CaptionedDataset:
     splits = {}
     for split in ("train", "test"):
         scenes = []
@@ -150,10 +152,10 @@ def small_set(source: str = "drawn_scenes", drawn: bool = True, times: int = 4, 
         "classes": tuple(COLOURS),
         "notes": (),
     }
-    return SceneSet(**(values | changes))  # type: ignore[arg-type]
+    return CaptionedDataset(**(values | changes))  # type: ignore[arg-type]
 
 
-def sentences(found: SceneSet) -> list[str]:
+def sentences(found: CaptionedDataset) -> list[str]:
     """Distinct, those of the test split first: the gallery as the page should gather it."""
     scenes = [*found.splits.get("test", ()), *found.splits.get("train", ())]
     return list(dict.fromkeys(text for scene in scenes for text in scene.captions))
@@ -164,7 +166,7 @@ GALLERY = len(sentences(small_set()))
 
 def load(
     source: str, *, captions_from: str | None = None, limit: int | None = None, progress: object = None
-) -> SceneSet:
+) -> CaptionedDataset:
     return small_set(source, drawn=source == "drawn_scenes")
 
 

@@ -31,7 +31,7 @@ from tests.explorer.small_world import (
     sentences,
     small_set,
 )
-from trainers.data.captioned.scenes import SceneSet
+from trainers.data.captioned.images import CaptionedDataset
 from trainers.image_text.encoding import encode_images, encode_texts, squash
 from trainers.kinds.finetuning.config import FinetuningConfig
 from trainers.object_removal.captions import classes_of
@@ -246,11 +246,11 @@ def test_more_sentences_than_there_are_is_told(tab: Tab) -> None:
 
 
 def test_long_sentences_are_told(tmp_path: Path) -> None:
-    def wordy(source: str, **_: object) -> SceneSet:
+    def wordy(source: str, **_: object) -> CaptionedDataset:
         found = small_set(source)
         scenes = found.splits["test"]
         long = [type(s)(**{**vars(s), "captions": (*s.captions, "a dog " + "very " * 40 + "far away")}) for s in scenes]
-        return SceneSet(**{**vars(found), "splits": {**found.splits, "test": tuple(long)}})
+        return CaptionedDataset(**{**vars(found), "splits": {**found.splits, "test": tuple(long)}})
 
     tab = Tab(tmp_path, loading=wordy)
     notes = tab.ask()["models"][0]["notes"]

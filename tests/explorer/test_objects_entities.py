@@ -10,15 +10,15 @@ import pytest
 
 from tests.entities import write_entities
 from tests.explorer.small_world import Tab, small_set
+from trainers.data.captioned.images import CaptionedDataset
 from trainers.data.captioned.loader import load_captioned
-from trainers.data.captioned.scenes import SceneSet
 
 
 @pytest.fixture
 def tab(tmp_path: Path) -> Iterator[Tab]:
     write_entities(tmp_path / "entities")
 
-    def load(source: str, **choices: object) -> SceneSet:
+    def load(source: str, **choices: object) -> CaptionedDataset:
         return small_set() if source == "drawn_scenes" else load_captioned(source, **choices)  # type: ignore[arg-type]
 
     made = Tab(tmp_path, loading=load)

@@ -15,7 +15,7 @@ from explorer.object_removal.openings import Openings
 from explorer.server.visitors import Caller
 from tests.explorer.small_world import Tab, small_set
 from trainers.data.base import Progress
-from trainers.data.captioned.scenes import SceneSet
+from trainers.data.captioned.images import CaptionedDataset
 from trainers.errors import DataError
 
 TICKET = "0123456789abcdef0123"
@@ -29,7 +29,7 @@ class Slow:
         self.go = threading.Event()
         self.told = 0
 
-    def __call__(self, source: str, *, progress: Progress = lambda *_: None, **_: object) -> SceneSet:
+    def __call__(self, source: str, *, progress: Progress = lambda *_: None, **_: object) -> CaptionedDataset:
         if source == "drawn_scenes":
             return small_set()
         for text, fraction in (("reading the captions of train", 0.25), ("reading the boxes of train", 0.5)):

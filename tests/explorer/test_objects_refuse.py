@@ -17,7 +17,7 @@ from explorer.object_removal.strokes import read_boxes
 from explorer.server.routes import PREFIX
 from tests.data.world import claimed
 from tests.explorer.small_world import GALLERY, PHOTO, Tab, encoded, load, small_set
-from trainers.data.captioned.scenes import Scene, SceneSet
+from trainers.data.captioned.images import CaptionedDataset, CaptionedImage
 from trainers.errors import DataError
 
 BOX = {"class": "dog", "boxes": [[0.1, 0.1, 0.4, 0.5]]}
@@ -214,7 +214,7 @@ def test_reading_addresses_cannot_be_posted_to(tab: Tab) -> None:
 def test_a_set_is_opened_by_name_and_read_once(tmp_path: Path) -> None:
     counted = []
 
-    def counting(source: str, **options: object) -> SceneSet:
+    def counting(source: str, **options: object) -> CaptionedDataset:
         counted.append(source)
         return load(source)
 
@@ -244,7 +244,7 @@ def test_only_the_last_sets_stay_open(tab: Tab) -> None:
 def test_a_set_that_takes_long_keeps_nobody_from_the_drawn_scenes(tmp_path: Path) -> None:
     begun, done = threading.Event(), threading.Event()
 
-    def slow(source: str, **options: object) -> SceneSet:
+    def slow(source: str, **options: object) -> CaptionedDataset:
         if source == "drawn_scenes":
             return small_set("drawn")
         begun.set()
@@ -295,7 +295,7 @@ def test_folders_with_weights_open_only_where_folders_may(tab: Tab, monkeypatch:
 def test_a_public_page_reads_fewer_photos(tmp_path: Path) -> None:
     limits = []
 
-    def limited(source: str, **options: object) -> SceneSet:
+    def limited(source: str, **options: object) -> CaptionedDataset:
         limits.append(options.get("limit"))
         return load(source)
 
@@ -306,7 +306,7 @@ def test_a_public_page_reads_fewer_photos(tmp_path: Path) -> None:
 
 
 def test_what_cannot_be_opened_says_why(tmp_path: Path) -> None:
-    def failing(source: str, **_: object) -> SceneSet:
+    def failing(source: str, **_: object) -> CaptionedDataset:
         raise DataError("This dataset is private. Log in first.")
 
     tab = Tab(tmp_path, loading=failing)
@@ -315,8 +315,8 @@ def test_what_cannot_be_opened_says_why(tmp_path: Path) -> None:
     tab.close()
 
 
-def strange(source: str, captions: tuple[str, ...], boxes: bool = True) -> SceneSet:
-    scene = Scene(
+def strange(source: str, captions: tuple[str, ...], boxes: bool = True) -> CaptionedDataset:
+    scene = CaptionedImage(
         image_id="1",
         load=lambda: encoded(np.zeros((PHOTO[1], PHOTO[0], 3), np.uint8)),
         captions=captions,
@@ -366,8 +366,8 @@ def test_a_set_without_sentences_or_boxes(tmp_path: Path) -> None:
 
 
 def test_a_photo_that_cannot_be_read_is_a_sentence(tmp_path: Path) -> None:
-    def broken(source: str, **_: object) -> SceneSet:
-        scene = Scene(image_id="1", load=lambda: None, captions=("a dog",), boxes=(), classes=())
+    def broken(source: str, **_: object) -> CaptionedDataset:
+        scene = CaptionedImage(image_id="1", load=lambda: None, captions=("a dog",), boxes=(), classes=())
         return small_set(source, splits={"test": (scene,)})
 
     tab = Tab(tmp_path, loading=broken)

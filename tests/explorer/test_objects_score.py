@@ -19,8 +19,8 @@ from explorer.object_removal.retrieval import ranked
 from tests.explorer.small_world import GALLERY, Tab, Words, load, sentences, small_set
 from tests.finetuning.world import write_coco
 from trainers.cli.main import main
+from trainers.data.captioned.images import CaptionedDataset
 from trainers.data.captioned.loader import load_captioned
-from trainers.data.captioned.scenes import SceneSet
 from trainers.image_text.encoding import encode_images, encode_texts, squash
 from trainers.image_text.models import MODELS
 from trainers.metrics.bitmasks import CORRECT
@@ -163,7 +163,7 @@ def test_odd_orders(tab: Tab, changes: dict, status: int, words: str) -> None:
 
 
 def test_a_set_that_asks_nothing_says_why(tmp_path: Path) -> None:
-    def lonely(source: str, **_: object) -> SceneSet:
+    def lonely(source: str, **_: object) -> CaptionedDataset:
         found = small_set(source)
         return small_set(source, splits={"test": tuple(s for s in found.splits["test"] if len(set(s.classes)) < 2)})
 

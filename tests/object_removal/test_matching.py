@@ -7,8 +7,8 @@ import pytest
 import torch
 
 from tests.entities import TEST, marked, write_entities
+from trainers.data.captioned.images import CaptionedDataset
 from trainers.data.captioned.loader import load_captioned
-from trainers.data.captioned.scenes import SceneSet
 from trainers.metrics.counterfactual import counterfactual
 from trainers.object_removal.benchmark import make_benchmark
 from trainers.object_removal.captions import classes_of, mention_table, remove_phrases
@@ -22,7 +22,7 @@ FOUR = {"people", "animals", "vehicles", "instruments"}
 
 
 @pytest.fixture(scope="module")
-def found(tmp_path_factory) -> SceneSet:
+def found(tmp_path_factory) -> CaptionedDataset:
     return load_captioned(str(write_entities(tmp_path_factory.mktemp("entities"))))
 
 

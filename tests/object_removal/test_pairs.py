@@ -10,8 +10,8 @@ import torch
 from PIL import Image
 
 from tests.shared import needs
+from trainers.data.captioned.images import CaptionedImage
 from trainers.data.captioned.loader import load_captioned
-from trainers.data.captioned.scenes import Scene
 from trainers.errors import UserError
 from trainers.metrics.counterfactual import counterfactual
 from trainers.object_removal.captions import classes_of, mention_table
@@ -32,9 +32,9 @@ def png(side: int = 100) -> bytes:
     return data.getvalue()
 
 
-def scene(name: str, objects: list, captions: list[str], data: bytes | None = None) -> Scene:
+def scene(name: str, objects: list, captions: list[str], data: bytes | None = None) -> CaptionedImage:
     found = png() if data is None else data
-    return Scene(
+    return CaptionedImage(
         image_id=name,
         load=lambda: found,
         captions=tuple(captions),

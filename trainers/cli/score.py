@@ -43,7 +43,7 @@ def score(arguments: argparse.Namespace) -> int:
     """Evaluate one model and print every mean with its interval."""
     from tqdm import tqdm
 
-    from trainers.data.captioned.loader import open_scenes
+    from trainers.data.captioned.loader import load_chosen
     from trainers.data.synthetic.scenes import are_drawn
     from trainers.image_text.models import MODELS
     from trainers.object_removal.benchmark import Evaluator, make_benchmark
@@ -60,7 +60,7 @@ def score(arguments: argparse.Namespace) -> int:
 
         model = descriptor.build(settings.model.parameters).eval()
         benchmark = make_benchmark(
-            open_scenes(settings.scenes, tell),
+            load_chosen(settings.scenes, tell),
             load_words(),
             model.side,
             fill=settings.fill,

@@ -5,12 +5,10 @@ data = load_data(DataChoice(source="uoft-cs/cifar100"))
 """
 
 from trainers.config import DataChoice
-from trainers.data.base import ImageSet, LoadedData, Progress, SourceDescriptor
-from trainers.data.labelled.columns import LabelColumn
+from trainers.data.base import LoadedData, Progress
 from trainers.data.labelled.datasets import SOURCES
 from trainers.data.labelled.loader import load_source
 from trainers.data.labelled.report import DataReport, inspect_source
-from trainers.data.probe import choose_probe
 
 
 def load_data(choice: DataChoice, progress: Progress | None = None) -> LoadedData:
@@ -30,20 +28,11 @@ def inspect_data(choice: DataChoice) -> DataReport:
         DataError: the dataset cannot be opened.
     """
     descriptor = SOURCES.get(choice.source)
-    if descriptor is not None and descriptor.hub is None:
+    if descriptor is None:
+        return inspect_source(choice)
+    if descriptor.inspect is None:
         return DataReport(title=descriptor.title, licence=descriptor.licence, splits={}, proposal=choice)
-    return inspect_source(choice)
+    return descriptor.inspect(choice)
 
 
-__all__ = [
-    "SOURCES",
-    "DataReport",
-    "ImageSet",
-    "LabelColumn",
-    "LoadedData",
-    "Progress",
-    "SourceDescriptor",
-    "choose_probe",
-    "inspect_data",
-    "load_data",
-]
+__all__ = ["SOURCES", "DataReport", "inspect_data", "load_data"]

@@ -1,7 +1,7 @@
-"""Which files of this machine may be opened, and with whose name the Hub is asked: the one gate for both.
+"""Which files of this machine may be opened, and whether the Hub is asked with this machine's token.
 
 On one's own machine everything opens. Where strangers say what is read nothing does, unless ``RANKSCOPE_FOLDERS`` names
-folders; then only what lies below them, links followed. The gate belongs to the process and its children, not to a run:
+folders; then only what lies below them, links followed. This holds for the process and its children, not for a run:
 a run that was set up elsewhere opens no more than the others.
 
     RANKSCOPE_PUBLIC        ``on``: strangers choose what is read; a Space always counts as that
@@ -25,7 +25,7 @@ REFUSAL = (
     "Files and folders of this machine cannot be opened here, except below those that RANKSCOPE_FOLDERS lists. Give a "
     "name of the list or a Hub id such as uoft-cs/cifar100."
 )
-"""What every path hears that may not be opened, whether it exists or not."""
+"""Said of every path that may not be opened, whether it exists or not."""
 LINKED = "This folder holds links that lead out of the folders that may be opened here. Copy the files in their place."
 OFF = {"off", "0", "no", "none", "false"}
 _ON = {"", "on", "1", "yes", "true"}
@@ -41,12 +41,12 @@ def public() -> bool:
 def serve_strangers() -> Callable[[], None]:
     """From now on this process and those that it starts read only what strangers may read.
 
-    The machine's own Hub token stays at home too: not only our calls but every library that asks the Hub goes without.
+    Nor do they use the machine's own Hub token: neither our calls nor those of any library that asks the Hub.
 
     Returns:
         a function that takes it back.
     """
-    # the server would believe a header about who asks; which proxies may say so is for the machine's owner to name
+    # the server would believe a header about who asks; only the machine's owner may name proxies that set it
     wanted = {PUBLIC: "1", NO_TOKEN: "1", PROXIES: os.environ.get(PROXIES, "")}
     before = {name: os.environ.get(name) for name in wanted}
     os.environ.update(wanted)
@@ -64,7 +64,7 @@ def serve_strangers() -> Callable[[], None]:
 
 
 def token() -> bool | None:
-    """What the Hub's clients take as token: False, nobody's, where strangers choose; None, one's own, elsewhere."""
+    """The token for the Hub's clients: False, none, where strangers choose; None, the machine's own, elsewhere."""
     return False if public() else None
 
 

@@ -4,11 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from torch import Tensor
 
 from trainers.config import DataChoice
 from trainers.hierarchy import Hierarchy
+from trainers.registry import Descriptor
+
+if TYPE_CHECKING:
+    from trainers.data.labelled.report import DataReport
 
 Progress = Callable[[str, float], None]
 """Called with a sentence and the fraction done, 0 to 1. It may raise to stop the loading."""
@@ -56,30 +61,19 @@ class LoadedData:
     licence: str
 
 
-Load = Callable[[DataChoice, "Progress | None"], LoadedData]
-
-
 @dataclass(frozen=True, kw_only=True)
-class SourceDescriptor:
-    """A dataset in the catalogue.
+class SourceDescriptor(Descriptor):
+    """A dataset in the catalogue; ``DataChoice.source`` says its name.
 
     Attributes:
-        name: what ``DataChoice.source`` says.
-        title: shown in the list.
-        sentence: one sentence about what is in it.
         licence: of the images.
         load: reads it; called with the choice and a progress function or None.
-        order: place in the list, smaller first.
-        hub: the Hub id it is read from, None for sources that need no network.
+        inspect: reports on it without loading it; None: there is nothing to choose.
     """
 
-    name: str
-    title: str
-    sentence: str
     licence: str
-    load: Load
-    order: int = 100
-    hub: str | None = None
+    load: Callable[[DataChoice, Progress | None], LoadedData]
+    inspect: Callable[[DataChoice], DataReport] | None = None
 
 
 def silent(_text: str, _fraction: float) -> None:

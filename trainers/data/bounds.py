@@ -28,7 +28,7 @@ def bound(builder: Any, source: str) -> Any:
     for name, cut in (("_generate_tables", _tables), ("_generate_examples", _examples)):
         inner = getattr(builder, name, None)
         if inner is not None:
-            setattr(builder, name, cut(inner, _Meter(source)))
+            setattr(builder, name, cut(inner, _meter(source)))
     builder._split_generators = _checking_archives(builder._split_generators, source)
     return builder
 
@@ -46,13 +46,11 @@ def check_files(builder: Any, home: str, source: str) -> None:
         for path in paths:
             own = str(path).rsplit("::", 1)[-1]
             if not own.startswith(home) or ".." in own[len(home) :].split("/"):
-                raise DataError(
-                    f"{source!r} names files that are not its own, so it is not read. Choose another dataset."
-                )
+                raise not_its_own(source)
 
 
 def not_its_own(source: str) -> DataError:
-    """What is said of a dataset that names files elsewhere."""
+    """The error for a dataset that names files elsewhere."""
     return DataError(f"{source!r} names files that are not its own, so it is not read. Choose another dataset.")
 
 
@@ -83,42 +81,38 @@ def _flat(paths: Any) -> Iterator[str]:
             yield from _flat(path)
 
 
-class _Meter:
-    """Bytes that were read of a source so far."""
+def _meter(source: str) -> Callable[[int], None]:
+    """Counts bytes that are read of a source; raises when they are too many."""
+    limit, taken = settings.download_bytes(), 0
 
-    def __init__(self, source: str) -> None:
-        self._source = source
-        self._limit = settings.download_bytes()
-        self._taken = 0
+    def take(count: int) -> None:
+        nonlocal taken
+        taken += count
+        if taken > limit:
+            raise too_large(source, limit)
 
-    def take(self, count: int) -> None:
-        self._taken += count
-        if self._taken > self._limit:
-            raise too_large(self._source, self._limit)
+    return take
 
 
 def too_large(source: str, limit: int) -> DataError:
-    """What is said of a dataset that unpacks to more than may be downloaded."""
+    """The error for a dataset that unpacks to more than may be downloaded."""
     return DataError(
         f"{source!r} unpacks to more than {limit / settings.GB:g} GB, the limit here. Choose a smaller dataset or "
         "subset, or raise RANKSCOPE_DOWNLOAD_GB."
     )
 
 
-def _tables(inner: Callable[..., Any], meter: _Meter) -> Callable[..., Iterator[Any]]:
+def _tables(inner: Callable[..., Any], take: Callable[[int], None]) -> Callable[..., Iterator[Any]]:
     import pyarrow
 
     def bounded(*args: Any, **kwargs: Any) -> Iterator[Any]:
-        room = MOST_ROWS + 1
+        room, held = MOST_ROWS + 1, 0
         waiting: list[Any] = []  # handed on together: writing has a cost for every piece and column
-        held = 0
         for key, table in inner(*args, **kwargs):
             part = table.slice(0, room)
-            size = part.nbytes
-            meter.take(size)
-            room -= len(part)
+            take(part.nbytes)
+            room, held = room - len(part), held + part.nbytes
             waiting.append(part)
-            held += size
             if held > _HANDED_ON or len(waiting) >= _PIECES or room <= 0:
                 yield key, pyarrow.concat_tables(waiting)
                 waiting, held = [], 0
@@ -130,12 +124,12 @@ def _tables(inner: Callable[..., Any], meter: _Meter) -> Callable[..., Iterator[
     return bounded
 
 
-def _examples(inner: Callable[..., Any], meter: _Meter) -> Callable[..., Iterator[Any]]:
+def _examples(inner: Callable[..., Any], take: Callable[[int], None]) -> Callable[..., Iterator[Any]]:
     def bounded(*args: Any, **kwargs: Any) -> Iterator[Any]:
         for number, (key, example) in enumerate(inner(*args, **kwargs)):
             if number > MOST_ROWS:
                 return
-            meter.take(_held(example))
+            take(_held(example))
             yield key, example
 
     return bounded

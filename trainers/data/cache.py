@@ -30,7 +30,7 @@ from trainers.runs.scratch import scratch, sweep
 
 FORMAT = 3
 _ABOUT = "about.json"
-_SLICE = 64 * 1024 * 1024  # bytes hashed at a time; hashing large pieces lets other threads run
+_SLICE = 64 * 1024 * 1024  # bytes hashed at a time
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -259,8 +259,13 @@ def _read_arrays(folder: Path, digests: Mapping[str, str | None], map_above: int
 
 
 def _digest(content: bytes | np.ndarray) -> str:
-    flat = np.frombuffer(content, np.uint8) if isinstance(content, bytes) else content.reshape(-1).view(np.uint8)
     digest = hashlib.blake2b(digest_size=16)
+    update(digest, np.frombuffer(content, np.uint8) if isinstance(content, bytes) else content)
+    return digest.hexdigest()
+
+
+def update(digest: hashlib.blake2b, array: np.ndarray) -> None:
+    """Feed the bytes of an array to a digest, in slices: hashing large pieces lets other threads run."""
+    flat = array.reshape(-1).view(np.uint8)
     for start in range(0, len(flat), _SLICE):
         digest.update(flat[start : start + _SLICE])
-    return digest.hexdigest()

@@ -4,10 +4,30 @@ from __future__ import annotations
 
 import errno
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 
+from trainers.data.hf_logging import quiet
 from trainers.errors import DataError
 
 _NO_NETWORK = ("Couldn't reach", "offline", "ConnectError", "Name or service not known", "Max retries", "timed out")
+_OFFLINE = {
+    "ConnectionError",
+    "ConnectError",
+    "TimeoutException",
+    "OfflineModeIsEnabled",
+    "LocalEntryNotFoundError",
+}
+
+
+@contextmanager
+def explained(source: str) -> Iterator[None]:
+    """Inside, the libraries are silent, and what they raise becomes a :class:`DataError` about ``source``."""
+    with quiet():
+        try:
+            yield
+        except Exception as error:
+            raise explain(error, source) from error
 
 
 def explain(error: BaseException, source: str) -> DataError:
@@ -37,7 +57,7 @@ def explain(error: BaseException, source: str) -> DataError:
     if configs:
         names = ", ".join(re.findall(r"'([^']*)'", configs.group(1))[:30])
         return DataError(f"{source!r} has several subsets. Choose one of: {names}.")
-    if _no_network(text, kinds):
+    if kinds & _OFFLINE or any(words in text for words in _NO_NETWORK):
         return DataError(
             f"The Hugging Face Hub cannot be reached, and {source!r} is not on this machine yet. "
             "Check the network, or choose a drawn world or a folder."
@@ -48,11 +68,6 @@ def explain(error: BaseException, source: str) -> DataError:
         return DataError(f"{source!r} holds no images or tables that can be read.")
     last = str(causes[-1]).strip().splitlines()
     return DataError(f"{source!r} cannot be read: {(last[0] if last else kinds and type(error).__name__)[:300]}")
-
-
-def _no_network(text: str, kinds: set[str]) -> bool:
-    names = {"ConnectionError", "ConnectError", "TimeoutException", "OfflineModeIsEnabled", "LocalEntryNotFoundError"}
-    return bool(kinds & names) or any(words in text for words in _NO_NETWORK)
 
 
 def _causes(error: BaseException) -> list[BaseException]:

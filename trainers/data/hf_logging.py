@@ -1,4 +1,4 @@
-"""Keeps ``datasets`` and ``huggingface_hub`` silent, keeps them from waiting for a network that is not there."""
+"""Keeps ``datasets`` and ``huggingface_hub`` silent, and from waiting for a network that is not there."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ import threading
 import warnings
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from typing import Any
 from urllib.parse import urlsplit
 
 _LOCK = threading.RLock()
@@ -24,12 +23,10 @@ def quiet() -> Iterator[None]:
 
     with _LOCK, warnings.catch_warnings(), ExitStack() as after:
         warnings.simplefilter("ignore")
-        if not datasets.are_progress_bars_disabled():
-            datasets.disable_progress_bars()
-            after.callback(datasets.enable_progress_bars)
-        if not hub.are_progress_bars_disabled():
-            hub.disable_progress_bars()
-            after.callback(hub.enable_progress_bars)
+        for library in (datasets, hub):
+            if not library.are_progress_bars_disabled():
+                library.disable_progress_bars()
+                after.callback(library.enable_progress_bars)
         for name in ("datasets", "huggingface_hub"):
             logger = logging.getLogger(name)
             after.callback(logger.setLevel, logger.level)
@@ -38,7 +35,7 @@ def quiet() -> Iterator[None]:
 
 
 def online() -> bool:
-    """Whether the Hub can be reached: not forbidden by HF_HUB_OFFLINE, and its server takes a connection.
+    """Whether the Hub can be reached: HF_HUB_OFFLINE does not forbid it, and its server accepts a connection.
 
     The library itself tries for half a minute before it says no.
     """
@@ -47,7 +44,7 @@ def online() -> bool:
     if constants.HF_HUB_OFFLINE:
         return False
     if any(os.environ.get(name) for name in ("HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy")):
-        return True  # the way leads through the proxy; only the request itself can tell
+        return True  # behind a proxy, only the request itself can tell
     server = urlsplit(constants.ENDPOINT)
     port = server.port or (443 if server.scheme == "https" else 80)
     try:
@@ -63,14 +60,8 @@ def offline() -> Iterator[None]:
     import datasets.config
     import huggingface_hub.constants
 
-    places: list[tuple[Any, bool]] = [
-        (module, module.HF_HUB_OFFLINE) for module in (datasets.config, huggingface_hub.constants)
-    ]
-    with _LOCK:
-        for module, _ in places:
+    with _LOCK, ExitStack() as after:
+        for module in (datasets.config, huggingface_hub.constants):
+            after.callback(setattr, module, "HF_HUB_OFFLINE", module.HF_HUB_OFFLINE)
             module.HF_HUB_OFFLINE = True
-        try:
-            yield
-        finally:
-            for module, before in places:
-                module.HF_HUB_OFFLINE = before
+        yield

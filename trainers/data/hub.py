@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import shutil
 import threading
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from pathlib import Path
 from typing import Any
 
 from trainers.data import access, settings
 from trainers.data.base import Progress
-from trainers.data.bounds import check_files
-from trainers.data.hf_errors import explain
+from trainers.data.hf_errors import explain, explained
 from trainers.data.hf_logging import offline, online, quiet
-from trainers.data.labelled.opening import Opened, Splits, arrow_tables, full_splits, make_builder, read_card
-from trainers.data.labelled.table import ArrowTable
+from trainers.data.labelled.opening import Opened, make_builder, prepared_splits, read_card
+from trainers.data.labelled.table import ArrowTable, Splits
 from trainers.errors import DataError
 
 _POLL_SECONDS = 0.5
@@ -35,40 +34,30 @@ def open_hub(name: str, subset: str | None, revision: str | None) -> Opened:
         raise DataError(f"{name!r} is a file format, not a dataset. Give a Hub id such as uoft-cs/cifar100.")
     connected = online()
     with nullcontext() if connected else offline():
-        builder = make_builder(remote(name), subset, revision, None)
-    check_files(builder, f"hf://datasets/{name}@", name)
+        builder = make_builder(remote(name), f"hf://datasets/{name}@", subset, revision, None)
     card = _card(name, revision) if connected else {}
     return Opened(
         key=f"{name}/{builder.config_id}/{builder.hash}",
         title=card.get("pretty_name") or name.split("/")[-1],
         licence=card.get("license") or builder.info.license or "unknown",
         read=lambda progress: _read(builder, name, connected, progress),
-        local=_prepared(builder),
+        sample=None if _prepared(builder) else lambda rows: _sample(builder, name, rows),
         refuse=lambda: _refuse(builder, name, connected),
     )
-
-
-def sample(name: str, subset: str | None, revision: str | None, rows: int) -> Splits:
-    """The first rows of each split, streamed: enough to see the columns, without the download.
-
-    Raises:
-        DataError: as :func:`open_hub`, or the rows cannot be streamed.
-    """
-    builder = make_builder(remote(name), subset, revision, None)
-    check_files(builder, f"hf://datasets/{name}@", name)
-    with quiet():
-        try:
-            streams = builder.as_streaming_dataset()
-            heads = {str(split): _head(streams[split], rows) for split in list(streams)[:_MOST_SPLITS]}
-        except Exception as error:
-            raise explain(error, name) from error
-    notes = (f"Only the first {_MOST_SPLITS} of {len(streams)} splits were looked at.",) * (len(streams) > len(heads))
-    return Splits(tables={split: table for split, table in heads.items() if table is not None}, notes=notes)
 
 
 def remote(name: str) -> str:
     """The id as ``datasets`` takes it, said so that it never opens a folder of that name."""
     return f"hf://datasets/{name}" if Path(name).exists() else name
+
+
+def _sample(builder: Any, name: str, rows: int) -> Splits:
+    """The first rows of each split, streamed: enough to see the columns, without the download."""
+    with explained(name):
+        streams = builder.as_streaming_dataset()
+        heads = {str(split): _head(streams[split], rows) for split in list(streams)[:_MOST_SPLITS]}
+    notes = (f"Only the first {_MOST_SPLITS} of {len(streams)} splits were looked at.",) * (len(streams) > len(heads))
+    return Splits(tables={split: table for split, table in heads.items() if table is not None}, notes=notes)
 
 
 def _head(stream: Any, rows: int) -> ArrowTable | None:
@@ -92,20 +81,21 @@ def _head(stream: Any, rows: int) -> ArrowTable | None:
 
 def _read(builder: Any, name: str, connected: bool, progress: Progress) -> Splits:
     import datasets.config
-    import huggingface_hub.constants
 
     if not _prepared(builder):
         size = _refuse(builder, name, connected)
         _download(builder, name, size, progress)
     # Files that rows may name: those of this dataset's own copy, and archives unpacked from it.
-    own = Path(huggingface_hub.constants.HF_HUB_CACHE) / f"datasets--{name.replace('/', '--')}"
-    roots = (Path(builder.cache_dir), own, Path(datasets.config.HF_DATASETS_CACHE) / "downloads")
-    with quiet():
-        try:
-            dataset = full_splits(builder)
-        except Exception as error:
-            raise explain(error, name) from error
-    return Splits(tables=arrow_tables(dataset, roots))
+    roots = (Path(builder.cache_dir), _copy(name), Path(datasets.config.HF_DATASETS_CACHE) / "downloads")
+    with explained(name):
+        return prepared_splits(builder, roots)
+
+
+def _copy(name: str) -> Path:
+    """Where ``huggingface_hub`` keeps the files of a dataset."""
+    import huggingface_hub.constants
+
+    return Path(huggingface_hub.constants.HF_HUB_CACHE) / f"datasets--{name.replace('/', '--')}"
 
 
 def _prepared(builder: Any) -> bool:
@@ -113,11 +103,7 @@ def _prepared(builder: Any) -> bool:
 
 
 def _refuse(builder: Any, name: str, connected: bool) -> int:
-    """Bytes still to be downloaded, as far as is known.
-
-    Raises:
-        DataError: more than may be downloaded, or than the disk has room for.
-    """
+    """Bytes still to be downloaded, as far as is known; refuses more than is allowed, or than the disk has room for."""
     if not connected or _prepared(builder):
         return 0
     size = _listed_size(builder, name)
@@ -140,22 +126,16 @@ def _refuse(builder: Any, name: str, connected: bool) -> int:
 
 
 def _listed_size(builder: Any, name: str) -> int:
-    """Bytes of the files of this subset, from the Hub's list of files; what a card says about itself is not asked.
-
-    Raises:
-        DataError: the list cannot be had, or does not hold a file of the subset.
-    """
+    """Bytes of the files of this subset, from the Hub's list of files: what a card says about itself may be wrong."""
     from huggingface_hub import HfApi
 
     listed = (path for paths in (builder.config.data_files or {}).values() for path in paths)
     named = [str(path).rsplit("::", 1)[-1].split("@")[-1] for path in listed]
     wanted = {path.partition("/")[2] for path in named}
     revision = next((path.partition("/")[0] for path in named), None)
-    try:
+    with explained(name):
         hub = HfApi(token=access.token())
         siblings = hub.dataset_info(name, revision=revision, files_metadata=True).siblings or []
-    except Exception as error:
-        raise explain(error, name) from error
     sizes = {file.rfilename: file.size or 0 for file in siblings}
     if not wanted <= sizes.keys():
         raise DataError(f"{name!r} names files that are not in it, so their size is unknown. Choose another dataset.")
@@ -164,39 +144,30 @@ def _listed_size(builder: Any, name: str) -> int:
 
 def _download(builder: Any, name: str, size: int, progress: Progress) -> None:
     """Run the download in a thread so that ``progress`` can report it and can stop the wait for it."""
-    import huggingface_hub.constants
-
-    outcome: list[BaseException | None] = []
+    failed: list[BaseException] = []
 
     def work() -> None:
         try:
             builder.download_and_prepare(verification_mode="no_checks")
-            outcome.append(None)
         except BaseException as error:
-            outcome.append(error)
+            failed.append(error)
 
-    folder = Path(huggingface_hub.constants.HF_HUB_CACHE) / f"datasets--{name.replace('/', '--')}" / "blobs"
     words = f" of {size / settings.GB:.2f} GB" if size else ""
     with quiet():
         worker = threading.Thread(target=work, daemon=True, name="download")
         worker.start()
         while worker.is_alive():
-            got = _size_of(folder)
+            got = sum(map(_size, (_copy(name) / "blobs").glob("*")))
             progress(f"Downloading {name}: {got / settings.GB:.2f} GB{words}", min(0.99, got / size) if size else 0.0)
             worker.join(_POLL_SECONDS)
-    error = outcome[0]
-    if error is not None:
-        raise explain(error, name) from error
+    if failed:
+        raise explain(failed[0], name) from failed[0]
 
 
-def _size_of(folder: Path) -> int:
-    total = 0
-    for path in folder.glob("*"):
-        try:
-            total += path.stat().st_size
-        except OSError:  # a part that was just renamed
-            continue
-    return total
+def _size(path: Path) -> int:
+    with suppress(OSError):  # a part that was just renamed
+        return path.stat().st_size
+    return 0
 
 
 def _card(name: str, revision: str | None) -> dict[str, str]:
@@ -205,6 +176,6 @@ def _card(name: str, revision: str | None) -> dict[str, str]:
     with quiet():
         try:
             path = hf_hub_download(name, "README.md", repo_type="dataset", revision=revision, token=access.token())
-        except Exception:  # a card is a courtesy; without one the licence is unknown
+        except Exception:  # without a card the licence is unknown
             return {}
     return read_card(Path(path))

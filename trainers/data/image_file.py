@@ -1,4 +1,4 @@
-"""The one place where image files are opened: by a list of formats, measured by their headers, unpacked in turn.
+"""Opens image files: of listed formats, measured by their headers before they are unpacked.
 
 A few kilobytes can claim to be terapixels, and what an image takes while it is unpacked is not what it takes
 afterwards. So its bytes are reckoned from the header first, those of its decoder included, and all images that are
@@ -10,8 +10,9 @@ from __future__ import annotations
 import io
 import threading
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 from PIL import Image
 
@@ -44,7 +45,17 @@ _DECODERS = {"WEBP": 12, "JPEG2000": 16, "AVIF": 8}  # bytes a pixel that their 
 
 
 class UndecodableError(DataError):
-    """These bytes are no picture that can be used; says why in a sentence."""
+    """These bytes are no image that can be used; says why in a sentence."""
+
+
+def read_below(path: Path, roots: Iterable[Path]) -> bytes | None:
+    """The bytes of an image file; None where it is missing, too large, or outside all ``roots`` (resolved folders)."""
+    try:
+        path = path.resolve()
+        inside = any(root in path.parents for root in roots)
+        return path.read_bytes() if inside and path.is_file() and path.stat().st_size <= LARGEST_FILE else None
+    except (OSError, ValueError):  # a name with a zero byte is no file's
+        return None
 
 
 class ByteBudget:

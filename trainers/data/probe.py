@@ -54,10 +54,8 @@ def _quota(classes: list[int], counts: dict[int, int], size: int) -> dict[int, i
             quota[label] = take
             rest -= take
     total = sum(counts[label] for label in quota)
-    room = {label: counts[label] - count for label, count in quota.items()}
     for label in quota:
-        extra = min(room[label], rest * counts[label] // total)
-        quota[label] += extra
+        quota[label] += min(counts[label] - quota[label], rest * counts[label] // total)
     left = size - sum(quota.values())
     for label in quota:
         extra = min(left, counts[label] - quota[label])
@@ -83,6 +81,6 @@ def _spread(rows: np.ndarray, rng: np.random.Generator) -> list[int]:
             place[int(tree[index, level - 1])] = seen.get(parent, 0)
             seen[parent] = seen.get(parent, 0) + 1
         turns.append(np.array([place[int(label)] for label in tree[:, level - 1]]))
-    # One class of each kind comes before the second of any kind; among those, one kind of each aisle first.
+    # One class of each parent comes before the second of any; among those, one parent of each grandparent first.
     order = np.lexsort(turns[::-1]) if turns else np.arange(len(tree))
     return [int(label) for label in tree[order, 0]]

@@ -39,7 +39,7 @@ def download_bytes() -> int:
 
 
 def run_bytes() -> int | None:
-    """Bytes of memory that a run may be estimated at; None: as many as it likes."""
+    """Bytes of memory that a run may be estimated at; None: no limit."""
     return int(_number("RANKSCOPE_RUN_GB", 4.0) * GB) if access.public() else None
 
 

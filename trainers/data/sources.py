@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from pathlib import Path
 
 from trainers.data import access
@@ -14,21 +13,8 @@ _HUB_PREFIX = re.compile(r"^(https?://(www\.)?(huggingface\.co|hf\.co)/datasets/
 _REVISION = re.compile(r"[A-Za-z0-9][\w./\-]{0,199}")
 
 
-@dataclass(frozen=True, kw_only=True)
-class Origin:
-    """Where a dataset lives: ``folder`` (a directory or a zip file) or ``hub`` (an id); exactly one is not None."""
-
-    folder: Path | None = None
-    hub: str | None = None
-
-    @property
-    def title(self) -> str:
-        """A short name."""
-        return self.folder.stem if self.folder is not None else str(self.hub).split("/")[-1]
-
-
-def resolve(source: str) -> Origin:
-    """Tell folders from Hub ids.
+def resolve(source: str) -> Path | str:
+    """The folder or zip file that a source names, as a path, or its Hub id, as text.
 
     Raises:
         DataError: a folder that does not exist or may not be opened here, or text that is neither.
@@ -48,7 +34,7 @@ def resolve(source: str) -> Origin:
         )
     if here:
         raise DataError(f"{hub!r} is also a folder here. Rename that folder, or give its full path to open it.")
-    return Origin(hub=hub)
+    return hub
 
 
 def check_reference(subset: str | None, revision: str | None) -> None:
@@ -69,13 +55,13 @@ def _is_path(text: str) -> bool:
     return text.startswith(("/", ".", "~")) or "\\" in text or bool(re.match(r"[A-Za-z]:", text))
 
 
-def _folder(text: str) -> Origin:
+def _folder(text: str) -> Path:
     path = access.place(text)  # before the disk is asked, so that a refusal does not tell which paths exist
     if not _exists(path):
         raise DataError(f"A folder or zip file of images was needed; {text[:200]!r} does not exist.")
     if path.is_dir():
         access.check_links(path)
-    return Origin(folder=path)
+    return path
 
 
 def _exists(path: Path) -> bool:

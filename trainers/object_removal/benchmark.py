@@ -17,7 +17,7 @@ import torch
 from torch import Tensor
 
 from trainers.data.base import Progress, silent
-from trainers.data.captioned.scenes import Scene, SceneSet
+from trainers.data.captioned.images import CaptionedDataset, CaptionedImage
 from trainers.data.synthetic.scenes import are_drawn
 from trainers.errors import DataError
 from trainers.image_text.base import CrossModal
@@ -59,7 +59,7 @@ class Benchmark:
     removed: Tensor
     gallery: tuple[str, ...]
     mentions: Tensor
-    scenes: tuple[Scene, ...]
+    scenes: tuple[CaptionedImage, ...]
     removals: tuple[Removal, ...]
     tally: Tally
 
@@ -174,7 +174,7 @@ class Evaluator:
 
 
 def make_benchmark(
-    dataset: SceneSet,
+    dataset: CaptionedDataset,
     words: Matcher,
     side: int,
     *,
@@ -202,7 +202,7 @@ def make_benchmark(
     Raises:
         UserError: no image, no caption, nothing that may be removed, or no such fill.
     """
-    scenes: Sequence[Scene] = dataset.splits[dataset.test_split]
+    scenes: Sequence[CaptionedImage] = dataset.splits[dataset.test_split]
     if shuffled:
         scenes = in_random_order(scenes, seed)
     gallery = gather(dataset, matcher_of(dataset, words))
@@ -212,13 +212,13 @@ def make_benchmark(
     return found[side]
 
 
-def in_random_order(scenes: Sequence[Scene], seed: int) -> tuple[Scene, ...]:
+def in_random_order(scenes: Sequence[CaptionedImage], seed: int) -> tuple[CaptionedImage, ...]:
     """The scenes in an order of their own for each seed."""
     return tuple(scenes[int(place)] for place in np.random.default_rng(seed).permutation(len(scenes)))
 
 
 def make_benchmarks(
-    scenes: Sequence[Scene],
+    scenes: Sequence[CaptionedImage],
     gallery: Gallery,
     sides: Sequence[int],
     *,
@@ -282,7 +282,7 @@ def make_benchmarks(
 
 
 def _removed(
-    scenes: Sequence[Scene],
+    scenes: Sequence[CaptionedImage],
     sides: Sequence[int],
     fill: str,
     limit: int | None,
@@ -305,8 +305,12 @@ def _removed(
 
 
 def _whole(
-    done: Sequence[Removal], scenes: Sequence[Scene], sides: Sequence[int], most: int | None, progress: Progress
-) -> tuple[list[Scene], Mapping[int, Tensor]]:
+    done: Sequence[Removal],
+    scenes: Sequence[CaptionedImage],
+    sides: Sequence[int],
+    most: int | None,
+    progress: Progress,
+) -> tuple[list[CaptionedImage], Mapping[int, Tensor]]:
     """The images as they are and their scenes; with a limit those of the removals come first."""
     if most is not None:
         wanted = {id(removal.scene): removal.scene for removal in done}

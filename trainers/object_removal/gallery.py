@@ -10,7 +10,7 @@ from functools import cached_property
 
 import numpy as np
 
-from trainers.data.captioned.scenes import SceneSet
+from trainers.data.captioned.images import CaptionedDataset
 from trainers.errors import DataError
 from trainers.object_removal.captions import language_note, mention_table
 from trainers.object_removal.matching import Matcher
@@ -109,7 +109,9 @@ class Mentions:
             return self._table[:count]
 
 
-def gather(dataset: SceneSet, matcher: Matcher, *, first: str | None = None, most: int | None = None) -> Gallery:
+def gather(
+    dataset: CaptionedDataset, matcher: Matcher, *, first: str | None = None, most: int | None = None
+) -> Gallery:
     """The gallery of a dataset: the captions of all its splits (Kim et al. 2023, 3.2).
 
     Args:

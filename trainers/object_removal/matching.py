@@ -13,7 +13,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import replace
 from typing import Protocol
 
-from trainers.data.captioned.scenes import NamedPhrase, Scene, SceneSet
+from trainers.data.captioned.images import CaptionedDataset, CaptionedImage, NamedPhrase
 
 
 class Matcher(Protocol):
@@ -94,7 +94,7 @@ def _about(classes: Collection[str], phrases: Iterable[NamedPhrase]) -> tuple[Na
     return tuple(replace(phrase, classes=found) for phrase, found in named if found)
 
 
-def annotated(scenes: Iterable[Scene], words: Matcher, classes: Sequence[str] = ()) -> Matcher:
+def annotated(scenes: Iterable[CaptionedImage], words: Matcher, classes: Sequence[str] = ()) -> Matcher:
     """What reads the captions of images: their annotation where they have one, else ``words``.
 
     A caption that stands at several images is read as it is annotated at the first of them (our reading).
@@ -114,7 +114,7 @@ def annotated(scenes: Iterable[Scene], words: Matcher, classes: Sequence[str] = 
     return Annotated(known, tuple(seen), words) if known else words
 
 
-def matcher_of(found: SceneSet, words: Matcher) -> Matcher:
+def matcher_of(found: CaptionedDataset, words: Matcher) -> Matcher:
     """What reads the captions of a dataset.
 
     Args:

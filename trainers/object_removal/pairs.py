@@ -9,7 +9,7 @@ from typing import Literal
 
 import numpy as np
 
-from trainers.data.captioned.scenes import Scene
+from trainers.data.captioned.images import CaptionedImage
 from trainers.errors import DataError, UserError
 from trainers.object_removal.captions import prompt, prompt_templates, remove_phrases
 from trainers.object_removal.fills import FillDescriptor, paint
@@ -45,7 +45,7 @@ class Pair:
 class Removal:
     """One image with an object filled: ``pixels`` uint8 ``[H, W, 3]``."""
 
-    scene: Scene
+    scene: CaptionedImage
     pixels: np.ndarray
     judgement: Judgement
 
@@ -78,7 +78,7 @@ class Tally:
         return {reason: count for reason, count in reasons.items() if count}
 
 
-def objects(scene: Scene, width: int, height: int) -> tuple[tuple[Box, ...], tuple[str, ...], int]:
+def objects(scene: CaptionedImage, width: int, height: int) -> tuple[tuple[Box, ...], tuple[str, ...], int]:
     """A scene's usable boxes, their classes and how many boxes were dropped."""
     clean = clean_boxes(scene.boxes, width, height)
     return clean.boxes, tuple(scene.classes[place] for place in clean.kept), clean.dropped
@@ -101,7 +101,7 @@ def image_seed(image_id: str, seed: int) -> int:
 
 
 def removals(
-    scenes: Sequence[Scene],
+    scenes: Sequence[CaptionedImage],
     fill: FillDescriptor,
     *,
     every: bool = False,
@@ -141,7 +141,7 @@ def removals(
 
 
 def build_pairs(
-    scenes: Sequence[Scene],
+    scenes: Sequence[CaptionedImage],
     words: Matcher,
     fill: FillDescriptor,
     *,

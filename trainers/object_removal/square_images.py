@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from trainers.data.base import Progress, silent
-from trainers.data.captioned.scenes import Scene
+from trainers.data.captioned.images import CaptionedImage
 from trainers.data.settings import GB, memory_bytes
 from trainers.data.synthetic import scenes as drawn_scenes
 from trainers.errors import DataError
@@ -17,7 +17,7 @@ from trainers.object_removal.image import LONGEST, read_picture
 
 
 def read_images(
-    scenes: Sequence[Scene], sides: Sequence[int], progress: Progress = silent, most: int | None = None
+    scenes: Sequence[CaptionedImage], sides: Sequence[int], progress: Progress = silent, most: int | None = None
 ) -> tuple[dict[int, Tensor], list[int]]:
     """Readable images, side to uint8 ``[N, 3, side, side]``, and their places in ``scenes``.
 
@@ -53,14 +53,17 @@ def read_images(
     return {side: torch.stack(found) for side, found in images.items()}, kept
 
 
-def read_photos(scenes: Sequence[Scene], side: int, tell: Progress) -> tuple[Tensor, list[int]]:
+def read_photos(scenes: Sequence[CaptionedImage], side: int, tell: Progress) -> tuple[Tensor, list[int]]:
     """:func:`read_images` of one size: uint8 ``[N, 3, side, side]``, and the places in ``scenes``."""
     images, kept = read_images(scenes, [side], tell)
     return images[side], kept
 
 
 def drawn_images(
-    scenes: Sequence[Scene], side: int, progress: Progress = silent, removed: Sequence[Sequence[str]] | None = None
+    scenes: Sequence[CaptionedImage],
+    side: int,
+    progress: Progress = silent,
+    removed: Sequence[Sequence[str]] | None = None,
 ) -> Tensor:
     """Drawn scenes uint8 ``[N, 3, side, side]``, with or without some classes.
 
@@ -74,7 +77,7 @@ def drawn_images(
     return torch.stack([squash(image.permute(1, 2, 0).numpy(), side) for image in images])
 
 
-def longest_side(scenes: Sequence[Scene], side: int) -> int:
+def longest_side(scenes: Sequence[CaptionedImage], side: int) -> int:
     """Longer side at which objects are filled: drawn scenes have no more detail than the model sees."""
     return min(side, scenes[0].width) if drawn_scenes.are_drawn(scenes) else LONGEST
 

@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from trainers.data.base import Progress, silent
-from trainers.data.captioned.scenes import SceneSet
+from trainers.data.captioned.images import CaptionedDataset
+from trainers.registry import Descriptor
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -17,53 +18,30 @@ class CaptionedRequest:
 
     Attributes:
         source: a name of the catalogue, a folder, a zip file, or a Hub id.
+        parameters: an instance of the descriptor's ``parameters``.
         folder: the folder or zip file that ``source`` names; None for the others.
-        parameters: an instance of the descriptor's ``parameters``; None if it has none.
         captions_from: another dataset with the captions of the same images, joined by image id; None: the same one.
         limit: at most so many images of each split; None: all.
         progress: told what is being read.
     """
 
     source: str
+    parameters: Any
     folder: Path | None = None
-    parameters: Any = None
     captions_from: str | None = None
     limit: int | None = None
     progress: Progress = silent
 
 
 @dataclass(frozen=True, kw_only=True)
-class CaptionedDescriptor:
+class CaptionedDescriptor(Descriptor):
     """A captioned dataset, or a way in which captioned datasets are stored.
 
     Attributes:
-        name: what a source says, if the dataset is ``synthetic``.
-        title: shown in the page.
-        sentence: one sentence about what is in it.
         load: reads it.
         recognises: whether a source (its folder or zip file; None for a Hub id) is stored this way; the first in the
-            catalogue's order that does reads it.
-        synthetic: it is made here, from ``parameters`` (a frozen dataclass of ``parameter()`` fields), and its name is
-            its source.
-        order: place in the catalogue, smaller first.
+            catalogue's order that does reads it. None: the dataset is made here, and its name is its source.
     """
 
-    name: str
-    title: str
-    sentence: str
-    load: Callable[[CaptionedRequest], SceneSet]
-    recognises: Callable[[Path | None], bool] = lambda _folder: False
-    synthetic: bool = False
-    parameters: type | None = None
-    order: int = 100
-
-
-def file_loader(home: Path, name: str) -> Callable[[], bytes | None]:
-    """Reads a file below ``home`` when called; None if it is missing or lies elsewhere."""
-    path = (home / name).resolve()
-
-    def load() -> bytes | None:
-        inside = home.resolve() in path.parents
-        return path.read_bytes() if inside and path.is_file() else None
-
-    return load
+    load: Callable[[CaptionedRequest], CaptionedDataset]
+    recognises: Callable[[Path | None], bool] | None = None

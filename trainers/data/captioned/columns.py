@@ -14,11 +14,13 @@ _CAPTIONS = re.compile(r"captions?|sentences?|texts?|raw|descriptions?")
 _NUMBERED = re.compile(r"(?:captions?|sentences?|texts?)_?(\d+)")
 _BOXES = ("bbox", "bboxes", "box", "boxes")
 _CLASSES = ("category", "categories", "label", "labels", "class", "classes", "category_name", "name", "category_id")
+Object = tuple[list[float], str, float]
+"""Four numbers of a box, the name of its class, and the area of the object, NaN if unknown."""
 _IDS = ("image_id", "cocoid", "coco_id", "img_id", "imgid", "id", "filename", "file_name")
 
 
 @dataclass(frozen=True, kw_only=True)
-class SceneColumns:
+class CaptionedColumns:
     """Column names, each None (or empty) if the dataset has none.
 
     Attributes:
@@ -38,29 +40,31 @@ class SceneColumns:
     names: tuple[str, ...]
 
 
-def find_columns(table: ArrowTable) -> SceneColumns:
+def find_columns(table: ArrowTable) -> CaptionedColumns:
     """Look at names and types; nothing is read."""
     features = table.features
-    images = [name for name, kind in table.kinds.items() if kind == "image"]
+    images = table.image_columns
     numbered = sorted((int(m[1]), name) for name in features if (m := _NUMBERED.fullmatch(name.lower())))
     single = [name for name in features if _CAPTIONS.fullmatch(name.lower()) and name not in images]
     captions = tuple(name for _, name in numbered) or tuple(single[:1])
     lowered = {name.lower(): name for name in features}
-    objects = {"objects": None, "box": None, "class": None, "names": ()}
+    objects = box = key = None
+    names: tuple[str, ...] = ()
     for column, feature in {**features, "": dict(features)}.items():
         inner = _struct(feature)
-        box = next((name for name in _BOXES if name in (inner or ())), None)
-        if box is not None and objects["box"] is None:
-            key = next((name for name in _CLASSES if name in inner), None)
-            objects = {"objects": column or None, "box": box, "class": key, "names": _names(inner.get(key))}
-    return SceneColumns(
+        box = next((name for name in _BOXES if name in inner), None)
+        if box is not None:
+            objects, key = column or None, next((name for name in _CLASSES if name in inner), None)
+            names = _names(inner.get(key))
+            break
+    return CaptionedColumns(
         image=images[0] if images else None,
         image_id=next((lowered[name] for name in _IDS if name in lowered), None),
         captions=captions,
-        objects=objects["objects"],
-        box_key=objects["box"],
-        class_key=objects["class"],
-        names=objects["names"],
+        objects=objects,
+        box_key=box,
+        class_key=key,
+        names=names,
     )
 
 
@@ -78,11 +82,8 @@ def captions_of(cells: Sequence[Any]) -> tuple[str, ...]:
     return tuple(text.strip() for text in texts if text and text.strip())
 
 
-def objects_of(cell: Any, columns: SceneColumns) -> list[tuple[list[float], str, float]]:
-    """Boxes, class names and areas (NaN if unknown) in one row's cell: a list of structs or a struct of lists.
-
-    Objects whose class or box is missing are left out.
-    """
+def objects_of(cell: Any, columns: CaptionedColumns) -> list[Object]:
+    """The objects in one row's cell, a list of structs or a struct of lists; not those without class or box."""
     if isinstance(cell, dict):
         boxes, classes = cell.get(columns.box_key) or [], cell.get(columns.class_key) or []
         areas = cell.get("area") or [None] * len(boxes)
@@ -108,10 +109,10 @@ def _class_name(label: Any, names: tuple[str, ...]) -> str | None:
     return f"class {number}"
 
 
-def _struct(feature: Any) -> Any:
-    """The inside of a list of structs, a struct, or None."""
+def _struct(feature: Any) -> dict[str, Any]:
+    """The features in a struct or in a list of structs; empty for others."""
     inner = getattr(feature, "feature", feature)
-    return inner if isinstance(inner, dict) else None
+    return inner if isinstance(inner, dict) else {}
 
 
 def _names(feature: Any) -> tuple[str, ...]:

@@ -1,21 +1,22 @@
 """Any captioned dataset by its source: the catalogue entry that is named, or the first that recognises it.
 
 from trainers.data.captioned.loader import load_captioned
-scenes = load_captioned("path/to/dataset").splits["test"]
+images = load_captioned("path/to/dataset").splits["test"]
 """
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 from trainers.config import SceneChoice
 from trainers.data.base import Progress, silent
 from trainers.data.captioned.base import CaptionedDescriptor, CaptionedRequest
 from trainers.data.captioned.datasets import CAPTIONED
-from trainers.data.captioned.scenes import SceneSet
+from trainers.data.captioned.images import CaptionedDataset
 from trainers.data.sources import resolve
-from trainers.errors import DataError
-from trainers.parameters import make
+from trainers.parameters import parse_choice
+from trainers.registry import NoParameters
 
 
 def load_captioned(
@@ -24,29 +25,29 @@ def load_captioned(
     captions_from: str | None = None,
     limit: int | None = None,
     progress: Progress | None = None,
-) -> SceneSet:
+) -> CaptionedDataset:
     """Load images with captions, and boxes where there are any.
 
     Args:
         source: ``drawn_scenes``, or with parameters ``drawn_scenes:bias=0.7,mention=0.9``; a folder or a Hub id with
             images; a COCO folder (``annotations/instances_*.json``) or a Flickr30k Entities folder (``Sentences``,
             ``Annotations``).
-        captions_from: another dataset with the captions of the same images, joined by image id; None: the same one.
-        limit: at most so many images of each split.
-        progress: told what is being read.
+        captions_from, limit, progress: see :class:`CaptionedRequest`.
 
     Raises:
         DataError: with the reason and what to do.
+        ParameterError: a parameter of a dataset that is made here is unknown or out of range.
     """
-    descriptor, folder, made = named(source), None, parameters_of(source)
+    descriptor, folder = named(source), None
     if descriptor is None:
-        folder = resolve(source).folder
-        descriptor = next(each for each in CAPTIONED.values() if each.recognises(folder))
+        place = resolve(source)
+        folder = place if isinstance(place, Path) else None
+        descriptor = next(each for each in CAPTIONED.values() if each.recognises and each.recognises(folder))
     return descriptor.load(
         CaptionedRequest(
             source=source,
             folder=folder,
-            parameters=made,
+            parameters=parameters_of(source),
             captions_from=captions_from,
             limit=limit,
             progress=progress or silent,
@@ -54,32 +55,22 @@ def load_captioned(
     )
 
 
-def named(source: str) -> CaptionedDescriptor | None:
-    """The dataset that is made here and that a source names, with parameters or without; None: it names none."""
-    descriptor = CAPTIONED.get(source.strip().partition(":")[0])
-    return descriptor if descriptor is not None and descriptor.synthetic else None
-
-
-def open_scenes(choice: SceneChoice, progress: Progress) -> SceneSet:
+def load_chosen(choice: SceneChoice, progress: Progress) -> CaptionedDataset:
     """The images of a choice, see :func:`load_captioned`."""
     return load_captioned(choice.source, captions_from=choice.captions_from, limit=choice.limit, progress=progress)
 
 
+def named(source: str) -> CaptionedDescriptor | None:
+    """The dataset that is made here and that a source names, with parameters or without; None: it names none."""
+    descriptor = CAPTIONED.get(source.strip().partition(":")[0])
+    return descriptor if descriptor is not None and descriptor.recognises is None else None
+
+
 def parameters_of(source: str) -> Any:
-    """The checked parameters of a dataset that is made here, ``bias=0.7,mention=0.9`` behind a colon; else None.
+    """The checked parameters of a dataset that is made here, ``bias=0.7,mention=0.9`` behind a colon; else none.
 
     Raises:
-        DataError: they cannot be read.
-        ParameterError: one is unknown or out of range.
+        ParameterError: they cannot be read, or one is unknown or out of range.
     """
     descriptor = named(source)
-    if descriptor is None or descriptor.parameters is None:
-        return None
-    values: dict[str, float] = {}
-    for part in filter(None, source.strip().partition(":")[2].split(",")):
-        name, _, text = part.partition("=")
-        try:
-            values[name.strip()] = float(text)
-        except ValueError as error:
-            raise DataError(f"Parameters of {descriptor.title} look like bias=0.7; got {part[:40]!r}.") from error
-    return make(descriptor.parameters, values, descriptor.title)
+    return NoParameters() if descriptor is None else descriptor.checked(parse_choice("".join(source.split()))[1])

@@ -11,7 +11,6 @@ import numpy as np
 from trainers.data.labelled.table import LABEL_KINDS, Codes, Kind, Table
 from trainers.errors import DataError
 
-_IMAGE_NAMES = ("image", "img", "jpg", "png", "picture", "photo", "pixel_values")
 _LABEL_LIKE = re.compile(
     r"label|class|categor|target|species|genus|family|phylum|kingdom|breed|variety|product|item_?id|landmark_?id|"
     r"character|alphabet|brand|model|identity|coarse|fine|person_?id|taxon|^y$|^cls$|^kind$|^type$"
@@ -35,8 +34,8 @@ class LabelColumn:
 
     Attributes:
         classes: number of distinct values that occur.
-        usable: it can be chosen; otherwise ``reason`` says why not.
-        likely: the loader would consider it by itself.
+        usable: it can be chosen.
+        reason: why it cannot be chosen, or why the loader would not consider it by itself; empty if it would.
         examples: a few names.
     """
 
@@ -44,27 +43,27 @@ class LabelColumn:
     kind: Kind
     classes: int
     usable: bool
-    likely: bool
     reason: str
     examples: tuple[str, ...]
 
+    @property
+    def likely(self) -> bool:
+        """Whether the loader would consider it by itself."""
+        return not self.reason
+
 
 def image_column(table: Table, wanted: str | None) -> str:
-    """The image column: the wanted one, else ``image``, ``img``, ..., else the first.
+    """The image column: the wanted one, else the first of :attr:`Table.image_columns`.
 
     Raises:
         DataError: there is none, or the wanted column holds no images.
     """
-    images = [name for name, kind in table.kinds.items() if kind == "image"]
-    columns = listed(table.kinds)
-    if wanted is not None:
-        if wanted in images:
-            return wanted
+    images, columns = table.image_columns, listed(table.kinds)
+    if wanted is not None and wanted not in images:
         raise DataError(f"An image column was needed; {wanted!r} holds no images. The columns are: {columns}.")
     if not images:
         raise DataError(f"This dataset has no image column. Its columns are: {columns}. Choose one with images.")
-    named = [name for known in _IMAGE_NAMES for name in images if name.lower() == known]
-    return (named or images)[0]
+    return wanted or images[0]
 
 
 def join(tables: Sequence[Table], column: str) -> Codes:
@@ -72,7 +71,7 @@ def join(tables: Sequence[Table], column: str) -> Codes:
     parts = [table.codes(column) for table in tables]
     given_up = next((part.reason for part in parts if part.reason), "")
     if given_up:
-        return Codes(values=np.full(sum(map(len, tables)), -1, dtype=np.int64), names=(), reason=given_up)
+        return Codes.given_up(sum(map(len, tables)), given_up)
     if all(part.names == parts[0].names for part in parts):
         return Codes(values=np.concatenate([part.values for part in parts]), names=parts[0].names)
     names = dict.fromkeys(name for part in parts for name in part.names)
@@ -89,22 +88,17 @@ def describe(name: str, kind: Kind, codes: Codes) -> LabelColumn:
     classes, counts = np.unique(present, return_counts=True)
     repeated = int(counts[counts > 1].sum())
     texts = [codes.names[index] for index in classes[:200]]
-    lowered = _snake(name)
-    reason = codes.reason
-    if not reason and len(classes) < 2:
-        reason = "it has one value only" if len(classes) else "it is empty"
-    elif not reason and not repeated:
-        reason = "every row has its own value"
-    usable = not reason
-    if usable:
-        reason = _doubt(lowered, kind, repeated, len(present), texts)
+    hindrance = codes.reason
+    if not hindrance and len(classes) < 2:
+        hindrance = "it has one value only" if len(classes) else "it is empty"
+    elif not hindrance and not repeated:
+        hindrance = "every row has its own value"
     return LabelColumn(
         name=name,
         kind=kind,
         classes=len(classes),
-        usable=usable,
-        likely=not reason,
-        reason=reason,
+        usable=not hindrance,
+        reason=hindrance or _doubt(_snake(name), kind, repeated, len(present), texts),
         examples=tuple(texts[:5]),
     )
 
@@ -186,7 +180,7 @@ def _promise(name: str, kind: Kind) -> int:
 
 
 def _doubt(name: str, kind: Kind, repeated: int, rows: int, texts: list[str]) -> str:
-    """Why a usable column is not taken unasked; empty if it is."""
+    """Why a usable column is read as a label only if it is chosen; empty if it is anyway."""
     if kind == "class":
         return ""
     if _NOT_LABEL.search(name) and not re.search(r"label|class|categor", name):

@@ -14,14 +14,14 @@ import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, Protocol
+from typing import Literal
 
 import numpy as np
 
 from trainers.data.cache import content_key
 from trainers.data.image_file import LARGEST_FILE, SUFFIXES
 from trainers.data.labelled.splits import rank_as_test
-from trainers.data.labelled.table import Codes, Kind, Table, encode
+from trainers.data.labelled.table import Codes, Kind, Splits, Table, encode
 from trainers.errors import DataError
 
 _TABLES = (".parquet", ".arrow", ".tar")
@@ -33,7 +33,7 @@ _PACKED_AS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)  # others unpack a few b
 
 @dataclass(frozen=True, kw_only=True)
 class File:
-    """One image: its path below the folder as parts, its size in bytes and its time of change in nanoseconds."""
+    """One file: its path below the folder as parts, its size in bytes and its time of change in nanoseconds."""
 
     parts: tuple[str, ...]
     size: int
@@ -45,20 +45,17 @@ class FileTable(Table):
 
     def __init__(self, place: Place, files: list[File], labels: list[tuple[str, ...]], tree: tuple[str, ...]) -> None:
         self.kinds: dict[str, Kind] = {"image": "image", **dict.fromkeys(tree, "text")}
-        self.tree = tree
         self.total = len(files)
         self._place = place
         self._files = files
-        self._labels = labels
-        self._codes: dict[str, Codes] = {}
+        # the columns are finest first, the parts of a path coarsest first
+        parts = range(len(tree) - 1, -1, -1)
+        self._codes = {name: encode([row[part] for row in labels]) for name, part in zip(tree, parts, strict=True)}
 
     def __len__(self) -> int:
         return len(self._files)
 
     def codes(self, column: str) -> Codes:
-        if column not in self._codes:
-            level = self.tree.index(column)
-            self._codes[column] = encode([row[len(self.tree) - 1 - level] for row in self._labels])
         return self._codes[column]
 
     def sizes(self, column: str, rows: np.ndarray) -> np.ndarray:
@@ -69,33 +66,23 @@ class FileTable(Table):
         return [self._place.read(file) if file.size <= LARGEST_FILE else None for file in files]
 
 
-class Place(Protocol):
-    """Where image files lie."""
-
-    path: Path
-
-    def read(self, file: File) -> bytes | None:
-        """The bytes of a file; None if it is damaged or gone."""
-
-
 @dataclass(frozen=True, kw_only=True)
 class Folder:
-    """A folder of image files."""
+    """A folder of image files; ``every``: of files of any kind."""
 
     path: Path
+    every: bool = False
 
     def files(self) -> Iterator[File]:
         """Those below it, without hidden ones."""
-        for folder, inner, names in os.walk(self.path):
-            inner[:] = [name for name in inner if not _hidden(name)]
-            for name in names:
-                path = Path(folder, name)
-                if path.suffix.lower() not in SUFFIXES or _hidden(name) or not path.is_file():
-                    continue
-                state = path.stat()
-                yield File(parts=path.relative_to(self.path).parts, size=state.st_size, changed=state.st_mtime_ns)
+        for folder, names in _walk(self.path):
+            for path in (folder / name for name in names):
+                if (self.every or path.suffix.lower() in SUFFIXES) and path.is_file():
+                    state = path.stat()
+                    yield File(parts=path.relative_to(self.path).parts, size=state.st_size, changed=state.st_mtime_ns)
 
     def read(self, file: File) -> bytes | None:
+        """The bytes of a file; None if it is gone."""
         try:
             return self.path.joinpath(*file.parts).read_bytes()
         except OSError:
@@ -137,6 +124,7 @@ class Archive:
             yield File(parts=parts, size=member.file_size, changed=self._changed)
 
     def read(self, file: File) -> bytes | None:
+        """The bytes of a file; None if it is damaged."""
         member = self._members.get("/".join(file.parts))
         if member is None:
             return None
@@ -149,6 +137,10 @@ class Archive:
         return data if len(data) == file.size else None
 
 
+Place = Folder | Archive
+"""Where image files lie."""
+
+
 def kind(place: Path) -> Literal["images", "tables"] | None:
     """Whether this holds image files in folders (or is a zip file), or tables for ``datasets``; None: neither.
 
@@ -157,8 +149,7 @@ def kind(place: Path) -> Literal["images", "tables"] | None:
     if place.is_file():
         return "images" if zipfile.is_zipfile(place) else None
     seen, images, others = 0, False, False
-    for folder, inner, names in os.walk(place):
-        inner[:] = sorted(name for name in inner if not _hidden(name))
+    for folder, names in _walk(place):
         for name in names:
             suffix = Path(name).suffix.lower()
             if suffix in _TABLES or (suffix in _TEXTS and name.startswith(("metadata.", "state."))):
@@ -166,18 +157,18 @@ def kind(place: Path) -> Literal["images", "tables"] | None:
             others = others or suffix in _TEXTS or suffix == ".py"
             images = images or suffix in SUFFIXES
             seen += 1
-        if seen > _MOST_NAMES or (images and Path(folder) != place and Path(folder).parent != place):
+        if seen > _MOST_NAMES or (images and place not in (folder, folder.parent)):
             break
     return "images" if images else "tables" if others else None
 
 
-def scan(path: Path) -> tuple[Place, list[File]]:
-    """All image files of a folder or zip file in path order.
+def scan(path: Path, *, every: bool = False) -> tuple[Place, list[File]]:
+    """All image files of a folder or zip file in path order; ``every``: all files of a folder.
 
     Raises:
         DataError: the zip file cannot be used.
     """
-    place: Folder | Archive = Archive(path) if path.is_file() else Folder(path=path)
+    place = Archive(path) if path.is_file() else Folder(path=path, every=every)
     return place, sorted(place.files(), key=lambda file: file.parts)
 
 
@@ -186,11 +177,8 @@ def key(place: Place, files: list[File]) -> str:
     return content_key([str(place.path.resolve()), *((file.parts, file.size, file.changed) for file in files)])
 
 
-def tables(place: Place, files: list[File]) -> tuple[dict[str, FileTable], tuple[str, ...]]:
+def tables(place: Place, files: list[File]) -> Splits:
     """Group files to splits and classes.
-
-    Returns:
-        the splits by name, and notes.
 
     Raises:
         DataError: there are no images, or none lies in a class folder.
@@ -217,7 +205,7 @@ def tables(place: Place, files: list[File]) -> tuple[dict[str, FileTable], tuple
             part[0].append(file)
             part[1].append(parts[split_depth : split_depth + depth])
     splits = {name: FileTable(place, part, labels, tree) for name, (part, labels) in grouped.items()}
-    return splits, tuple(notes)
+    return Splits(tables=splits, notes=tuple(notes), tree=tree)
 
 
 def _is_split(name: str) -> bool:
@@ -233,6 +221,13 @@ def _common_depth(files: list[File]) -> int:
             break
         shared += 1
     return shared
+
+
+def _walk(place: Path) -> Iterator[tuple[Path, list[str]]]:
+    """The folders below one and the names of their files, in order, without hidden ones."""
+    for folder, inner, names in os.walk(place):
+        inner[:] = sorted(name for name in inner if not _hidden(name))
+        yield Path(folder), [name for name in names if not _hidden(name)]
 
 
 def _hidden(name: str) -> bool:

@@ -6,28 +6,18 @@ import os
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 
 from trainers.data.decode import header, square
 from trainers.data.image_file import UndecodableError
+from trainers.data.labelled.rows import EncodedImages
 
 _CHUNK = 512
 _TASK = 16  # images per hand-over to a thread: small drawings decode faster than a thread changes hands
 _SMALL = 32
 _MEDIUM = 64
 _CHUNK_BYTES = 64_000_000
-
-
-class Fetch(Protocol):
-    """Encoded images of some rows of a dataset."""
-
-    def __call__(self, rows: np.ndarray) -> list[bytes | None]:
-        """Encoded bytes of rows, given their indices int64 [n]; None where there are none."""
-
-    def sizes(self, rows: np.ndarray) -> np.ndarray:
-        """How many bytes these are, int64 [n], as far as it can be told without reading them."""
 
 
 class ColourFoundError(Exception):
@@ -50,7 +40,7 @@ class Look:
     readable: int
 
 
-def look(fetch: Fetch, count: int) -> Look:
+def look(fetch: EncodedImages, count: int) -> Look:
     """See up to 64 headers spread over the rows.
 
     Images of up to 40 pixels, and grey drawings of up to 128, become 32; everything else 64.
@@ -58,21 +48,19 @@ def look(fetch: Fetch, count: int) -> Look:
     rows = np.unique(np.linspace(0, count - 1, min(count, 64)).astype(np.int64))
     sizes, greys = [], []
     for row in rows:  # one by one: together they could fill the memory
-        data = fetch(np.array([row]))[0]
-        if data is not None:
-            try:
-                width, height, grey = header(data)
-            except UndecodableError:
-                continue
-            sizes.append(min(width, height))
-            greys.append(grey)
+        try:
+            width, height, grey = header(fetch(np.array([row]))[0] or b"")
+        except UndecodableError:
+            continue
+        sizes.append(min(width, height))
+        greys.append(grey)
     grey = bool(greys) and all(greys)
     middle = float(np.median(sizes)) if sizes else 0.0
     side = _SMALL if middle <= (128 if grey else 40) else _MEDIUM
     return Look(side=side, grey=grey, seen=len(rows), readable=len(sizes))
 
 
-def decode_all(fetch: Fetch, into: np.ndarray, done: Callable[[int], None]) -> np.ndarray:
+def decode_all(fetch: EncodedImages, into: np.ndarray, done: Callable[[int], None]) -> np.ndarray:
     """Fill ``into`` uint8 [N, C, H, W] row by row with all cores; returns bool [N], True where a row could be decoded.
 
     Args:
@@ -83,53 +71,37 @@ def decode_all(fetch: Fetch, into: np.ndarray, done: Callable[[int], None]) -> n
     """
     count, channels, side, _ = into.shape
     good = np.zeros(count, dtype=bool)
-    workers = max(1, min(16, os.cpu_count() or 1))
-    pool = ThreadPoolExecutor(workers, thread_name_prefix="decode")
-
-    def fill_row(row: int, data: bytes | None) -> None:
-        if data is None:
-            return
-        try:
-            pixels = square(data, side)
-        except UndecodableError:
-            return
-        if channels == 1 and len(pixels) == 3:
-            raise ColourFoundError
-        into[row] = pixels  # a grey image is repeated over three channels
-        good[row] = True
 
     def fill(rows: np.ndarray, images: list[bytes | None]) -> None:
         for row, data in zip(rows, images, strict=True):
-            fill_row(int(row), data)
+            try:
+                pixels = square(data or b"", side)
+            except UndecodableError:
+                continue
+            if channels == 1 and len(pixels) == 3:
+                raise ColourFoundError
+            into[row] = pixels  # a grey image is repeated over three channels
+            good[row] = True
 
+    pool = ThreadPoolExecutor(max(1, min(16, os.cpu_count() or 1)), thread_name_prefix="decode")
+    waiting: list[Future[None]] = []
     try:
-        for finished in _in_turn(pool, fetch, fill, count):
-            done(finished)
+        for rows in _chunks(fetch, count):
+            fetched = fetch(rows)  # while the chunk before is decoded
+            for task in waiting:
+                task.result()
+            done(int(rows[0]))
+            starts = range(0, len(rows), _TASK)
+            waiting = [pool.submit(fill, rows[at : at + _TASK], fetched[at : at + _TASK]) for at in starts]
+        for task in waiting:
+            task.result()
+        done(count)
     finally:
         pool.shutdown(wait=True, cancel_futures=True)
     return good
 
 
-def _in_turn(
-    pool: ThreadPoolExecutor, fetch: Fetch, fill: Callable[[np.ndarray, list[bytes | None]], None], count: int
-) -> Iterator[int]:
-    """Read one chunk ahead of the one that is being decoded; yields the number of finished rows."""
-    waiting: list[Future[None]] = []
-    for rows in _chunks(fetch, count):
-        fetched = fetch(rows)
-        for task in waiting:
-            task.result()
-        yield int(rows[0])
-        waiting = [
-            pool.submit(fill, rows[begin : begin + _TASK], fetched[begin : begin + _TASK])
-            for begin in range(0, len(rows), _TASK)
-        ]
-    for task in waiting:
-        task.result()
-    yield count
-
-
-def _chunks(fetch: Fetch, count: int) -> Iterator[np.ndarray]:
+def _chunks(fetch: EncodedImages, count: int) -> Iterator[np.ndarray]:
     """Rows in order, in chunks of a bounded number and of bounded bytes, but of at least one row."""
     for start in range(0, count, _CHUNK):
         rows = np.arange(start, min(start + _CHUNK, count))

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
+from pathlib import Path
 
 import numpy as np
 import torch
+from torch import Tensor
 
 from trainers.config import DataChoice
 from trainers.data import cache, settings
@@ -17,28 +19,16 @@ from trainers.data.base import ImageSet, LoadedData, Progress, silent
 from trainers.data.cache import Draft
 from trainers.data.image_file import ACCEPTED
 from trainers.data.labelled import stored
-from trainers.data.labelled.image_store import ColourFoundError, decode_all, keep, look
+from trainers.data.labelled.image_store import ColourFoundError, Look, decode_all, keep, look
 from trainers.data.labelled.opening import Opened, open_folder
-from trainers.data.labelled.plan import Part, Plan, make_plan, settle
+from trainers.data.labelled.plan import make_plan, settle
+from trainers.data.labelled.rows import EncodedImages, Part, Plan
 from trainers.data.labelled.splits import repeated
-from trainers.data.labelled.table import Table
 from trainers.data.sources import check_reference, resolve
 from trainers.errors import DataError
 
 MAX_SIDE = 1024
-Complete = Callable[..., LoadedData]
-"""Makes the dataset from what decoding gives: hierarchy, parts, notes and fingerprint."""
 _PLANNED = 0.35  # share of the progress bar for opening and downloading
-
-
-@dataclass(frozen=True, kw_only=True)
-class Names:
-    """What a catalogue entry says better than the dataset itself; None: ask the dataset."""
-
-    name: str | None = None
-    title: str | None = None
-    licence: str | None = None
-    levels: tuple[str, ...] | None = None
 
 
 def open_source(choice: DataChoice) -> Opened:
@@ -50,33 +40,44 @@ def open_source(choice: DataChoice) -> Opened:
     from trainers.data.hub import open_hub
 
     check_reference(choice.subset, choice.revision)
-    origin = resolve(choice.source)
-    if origin.folder is not None:
-        return open_folder(origin.folder, choice.subset)
-    return open_hub(str(origin.hub), choice.subset, choice.revision)
+    place = resolve(choice.source)
+    if isinstance(place, Path):
+        return open_folder(place, choice.subset)
+    return open_hub(place, choice.subset, choice.revision)
 
 
-def load_source(choice: DataChoice, progress: Progress | None = None, names: Names | None = None) -> LoadedData:
+def load_source(
+    choice: DataChoice,
+    progress: Progress | None = None,
+    *,
+    name: str | None = None,
+    title: str | None = None,
+    licence: str | None = None,
+    levels: tuple[str, ...] | None = None,
+) -> LoadedData:
     """Load ``choice.source``, from the cache if it was decoded before.
+
+    Args:
+        name, title, licence, levels: what a catalogue entry says better than the dataset; None: ask the dataset.
 
     Raises:
         DataError: with the reason and what to do.
     """
-    report, names = progress or silent, names or Names()
+    report = progress or silent
     check_sizes(choice)
     report(f"Opening {choice.source}", 0.0)
     opened = open_source(choice)
-    title, licence = names.title or opened.title, names.licence or opened.licence
-    label = names.name or choice.source
-    key = cache.content_key((opened.key, replace(choice, source="", revision=None), names.levels, title, licence))
-    data = stored.read(key, label)
+    name, title, licence = name or choice.source, title or opened.title, licence or opened.licence
+    key = cache.content_key((opened.key, replace(choice, source="", revision=None), levels, title, licence))
+    data = stored.read(key, name)
     if data is not None:
         report(f"{title} is ready", 1.0)
         return data
     splits = opened.read(lambda text, fraction: report(text, fraction * _PLANNED))
-    plan = make_plan(splits, choice, names.levels)
-    complete = partial(LoadedData, name=label, title=title, licence=licence)
-    return _decode(plan, glance(plan, choice.image_size), key, complete, report)
+    plan = make_plan(splits, choice, levels)
+    seen = glance(plan, choice.image_size)
+    complete = partial(LoadedData, name=name, title=title, licence=licence)
+    return _Decoding(plan=plan, seen=seen, key=key, complete=complete, report=report).run()
 
 
 def check_sizes(choice: DataChoice) -> None:
@@ -91,16 +92,8 @@ def check_sizes(choice: DataChoice) -> None:
         raise DataError(f"At least 4 images per split were needed; got a cap of {choice.max_images}.")
 
 
-@dataclass(frozen=True, kw_only=True)
-class Glance:
-    """What a few images show: the side to read them with, in pixels, and whether all of them look grey."""
-
-    side: int
-    grey: bool
-
-
-def glance(plan: Plan, size: int | None) -> Glance:
-    """Look at a few images of a planned dataset: the last of what the look and the training both refuse.
+def glance(plan: Plan, size: int | None) -> Look:
+    """Look at a few images of a planned dataset: the last check that the report and the loader share.
 
     Args:
         size: the side that was asked for; None: chosen by the images.
@@ -108,15 +101,19 @@ def glance(plan: Plan, size: int | None) -> Glance:
     Raises:
         DataError: not one of them can be read, or the decoded dataset has no room.
     """
-    looks = [look(_Rows(plan=plan, part=part), len(part.rows)) for part in (plan.train, plan.test)]
+    looks = [look(EncodedImages(plan=plan, part=part), len(part.rows)) for part in (plan.train, plan.test)]
     total = len(plan.train.rows) + len(plan.test.rows)
-    if not any(each.readable for each in looks):
-        column, seen = plan.columns[0], sum(each.seen for each in looks)
+    seen = Look(
+        side=size or max(each.side for each in looks),
+        grey=all(each.grey for each in looks),
+        seen=sum(each.seen for each in looks),
+        readable=sum(each.readable for each in looks),
+    )
+    if not seen.readable:
         raise DataError(
-            f"{seen} of {total} images in column {column!r} could not be decoded, all that were looked at. "
-            f"Choose another column, or a dataset of {ACCEPTED} files."
+            f"{seen.seen} of {total} images in column {plan.columns[0]!r} could not be decoded, all that were looked "
+            f"at. Choose another column, or a dataset of {ACCEPTED} files."
         )
-    seen = Glance(side=size or max(each.side for each in looks), grey=all(each.grey for each in looks))
     _check_room(total, 1 if seen.grey else 3, seen.side, kept=settings.cache_folder() is not None)
     return seen
 
@@ -130,86 +127,83 @@ def _check_room(total: int, channels: int, side: int, *, kept: bool) -> None:
         )
 
 
-def _decode(plan: Plan, seen: Glance, key: str, complete: Complete, report: Progress) -> LoadedData:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # Pillow's remarks about odd files; what cannot be used is counted
-        with cache.draft(stored.KIND) as draft:
-            try:
-                return _decode_into(draft, plan, seen, key, complete, report)
-            except OSError as error:
-                if draft is None:
-                    raise
-                note = f"The decoded images could not be kept on disk ({error.strerror or error})."
-        return _decode_into(None, replace(plan, notes=(*plan.notes, note)), seen, key, complete, report)
+@dataclass(frozen=True, kw_only=True)
+class _Decoding:
+    """Decodes the images of a plan, on the disk where there is a cache.
 
+    ``complete`` makes the dataset from what decoding gives: hierarchy, splits, notes and fingerprint.
+    """
 
-def _decode_into(
-    draft: Draft | None, plan: Plan, seen: Glance, key: str, complete: Complete, report: Progress
-) -> LoadedData:
-    try:
-        return _decode_as(1 if seen.grey else 3, draft, plan, seen.side, key, complete, report)
-    except ColourFoundError:
-        return _decode_as(3, draft, plan, seen.side, key, complete, report)
+    plan: Plan
+    seen: Look
+    key: str
+    complete: Callable[..., LoadedData]
+    report: Progress
 
+    def run(self) -> LoadedData:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # Pillow's remarks about odd files; what cannot be used is counted
+            with cache.draft(stored.KIND) as draft:
+                try:
+                    return self._into(draft)
+                except OSError as error:
+                    if draft is None:
+                        raise
+                    note = f"The decoded images could not be kept on disk ({error.strerror or error})."
+            return replace(self, plan=replace(self.plan, notes=(*self.plan.notes, note)))._into(None)
 
-def _decode_as(
-    channels: int, draft: Draft | None, plan: Plan, side: int, key: str, complete: Complete, report: Progress
-) -> LoadedData:
-    total = len(plan.train.rows) + len(plan.test.rows)
-    needed, memory = total * channels * side * side, settings.memory_bytes()
-    _check_room(total, channels, side, kept=draft is not None)
-    images, parts, lost, alone, begun = {}, [], 0, 0, 0
-    for name, part in zip(stored.PARTS, (plan.train, plan.test), strict=True):
-        shape = len(part.rows), channels, side, side
-        pixels = np.zeros(shape, np.uint8) if draft is None else draft.allocate(name, shape)
+    def _into(self, draft: Draft | None) -> LoadedData:
+        if self.seen.grey:
+            with suppress(ColourFoundError):
+                return self._decoded(1, draft)
+        return self._decoded(3, draft)
 
-        def done(rows: int, begun: int = begun) -> None:
-            share = (begun + rows) / total
-            report(f"Decoding images: {begun + rows} of {total}", _PLANNED + (1 - _PLANNED) * share)
-
-        good = decode_all(_Rows(plan=plan, part=part), pixels, done)
-        begun += len(part.rows)
-        lost += int((~good).sum())
-        kept = np.flatnonzero(good)
-        several = repeated(part.labels[kept, 0])
-        alone += int((~several).sum())
-        kept = kept[several]
-        images[name] = keep(pixels, kept)
+    def _decoded(self, channels: int, draft: Draft | None) -> LoadedData:
+        plan, side = self.plan, self.seen.side
+        total = len(plan.train.rows) + len(plan.test.rows)
+        needed, memory = total * channels * side * side, settings.memory_bytes()
+        _check_room(total, channels, side, kept=draft is not None)
+        images, parts, lost, alone, begun = {}, [], 0, 0, 0
+        for name, part in zip(stored.PARTS, (plan.train, plan.test), strict=True):
+            shape = len(part.rows), channels, side, side
+            pixels = np.zeros(shape, np.uint8) if draft is None else draft.allocate(name, shape)
+            good = decode_all(EncodedImages(plan=plan, part=part), pixels, partial(self._tell, begun, total))
+            begun += len(part.rows)
+            lost += int((~good).sum())
+            kept = np.flatnonzero(good)
+            several = repeated(part.labels[kept, 0])
+            alone += int((~several).sum())
+            kept = kept[several]
+            images[name] = keep(pixels, kept)
+            if draft is not None:
+                draft.shorten(name, len(kept))
+            parts.append(part.take(kept))
+        notes = [*plan.notes, *_losses(lost, alone, total, parts, plan)]
+        if needed > memory:
+            notes.append(f"The images take {needed / settings.GB:.1f} GB and are read from disk as they are needed.")
+        tensors = draft.read(memory) if draft is not None else {name: torch.from_numpy(images[name]) for name in images}
+        data = self._completed(parts, tensors, tuple(notes))
         if draft is not None:
-            draft.shorten(name, len(kept))
-        parts.append(part.take(kept))
-    notes = [*plan.notes, *_losses(lost, alone, total, parts, plan)]
-    if needed > memory:
-        notes.append(f"The images take {needed / settings.GB:.1f} GB and are read from disk as they are needed.")
-    parts, hierarchy = settle(parts, plan.hierarchy)
-    tensors = (
-        {name: torch.from_numpy(pixels) for name, pixels in images.items()} if draft is None else draft.read(memory)
-    )
-    finished = {
-        name: ImageSet(
-            images=tensors[name], labels=torch.from_numpy(np.ascontiguousarray(part.labels)), before_cap=part.before_cap
-        )
-        for name, part in zip(stored.PARTS, parts, strict=True)
-    }
-    data = complete(
-        hierarchy=hierarchy,
-        train=finished["train"],
-        test=finished["test"],
-        notes=tuple(notes),
-        fingerprint=stored.fingerprint(finished, hierarchy),
-    )
-    if draft is not None:
-        with suppress(OSError):  # the images are in memory or mapped already; the next start decodes again
-            stored.commit(draft, key, data)
-    return data
+            with suppress(OSError):  # the images are in memory or mapped already; the next start decodes again
+                stored.commit(draft, self.key, data)
+        return data
+
+    def _tell(self, begun: int, total: int, rows: int) -> None:
+        done = begun + rows
+        self.report(f"Decoding images: {done} of {total}", _PLANNED + (1 - _PLANNED) * done / total)
+
+    def _completed(self, parts: list[Part], images: Mapping[str, Tensor], notes: tuple[str, ...]) -> LoadedData:
+        parts, hierarchy = settle(parts, self.plan.hierarchy)
+        finished = {}
+        for name, part in zip(stored.PARTS, parts, strict=True):
+            labels = torch.from_numpy(np.ascontiguousarray(part.labels))
+            finished[name] = ImageSet(images=images[name], labels=labels, before_cap=part.before_cap)
+        mark = stored.fingerprint(finished, hierarchy)
+        return self.complete(**finished, hierarchy=hierarchy, notes=notes, fingerprint=mark)
 
 
 def _losses(lost: int, alone: int, total: int, parts: list[Part], plan: Plan) -> list[str]:
-    """Notes about images that could not be read.
-
-    Raises:
-        DataError: too little is left.
-    """
+    """Notes about images that could not be read; refuses a dataset of which too little is left."""
     classes = [len(np.unique(part.labels[:, 0])) for part in parts]
     if min(classes) < 2:
         column = plan.columns[0]
@@ -218,31 +212,3 @@ def _losses(lost: int, alone: int, total: int, parts: list[Part], plan: Plan) ->
     if alone:
         notes.append(f"{alone} more were left out with them: the only readable image of their class.")
     return notes
-
-
-@dataclass(frozen=True, kw_only=True)
-class _Rows:
-    """The encoded images of a part's rows, whichever tables they are in."""
-
-    plan: Plan
-    part: Part
-
-    def __call__(self, rows: np.ndarray) -> list[bytes | None]:
-        images: list[bytes | None] = [None] * len(rows)
-        for table, column, places, inner in self._by_table(rows):
-            for place, image in zip(places, table.images(column, inner), strict=True):
-                images[place] = image
-        return images
-
-    def sizes(self, rows: np.ndarray) -> np.ndarray:
-        """Bytes of each, int64 [n]."""
-        sizes = np.zeros(len(rows), dtype=np.int64)
-        for table, column, places, inner in self._by_table(rows):
-            sizes[places] = table.sizes(column, inner)
-        return sizes
-
-    def _by_table(self, rows: np.ndarray) -> Iterator[tuple[Table, str, np.ndarray, np.ndarray]]:
-        owners = self.part.owner[rows]
-        for owner in np.unique(owners):
-            places = np.flatnonzero(owners == owner)
-            yield self.plan.tables[owner], self.plan.columns[owner], places, self.part.rows[rows[places]]

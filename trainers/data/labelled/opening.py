@@ -3,35 +3,20 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from trainers.data import access, cache, settings
 from trainers.data.base import Progress
 from trainers.data.bounds import bound, check_files, not_its_own
-from trainers.data.hf_errors import explain
-from trainers.data.hf_logging import quiet
+from trainers.data.hf_errors import explained
 from trainers.data.labelled import files
-from trainers.data.labelled.table import ArrowTable, Table
+from trainers.data.labelled.table import ArrowTable, Splits, Table
 from trainers.errors import DataError
-
-
-@dataclass(frozen=True, kw_only=True)
-class Splits:
-    """All splits of a dataset.
-
-    Attributes:
-        tables: by split name.
-        notes: what was left out on the way.
-        tree: label columns, finest first, where the layout itself says so (nested folders).
-    """
-
-    tables: Mapping[str, Table]
-    notes: tuple[str, ...] = ()
-    tree: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,7 +27,7 @@ class Opened:
         key: changes whenever the content may have.
         title, licence: as its own card says.
         read: gives the splits; slow, may download.
-        local: reading needs no download.
+        sample: gives so many rows of each split without a download; None where reading needs none.
         refuse: raises what reading would refuse before it begins; quick, for those who only look.
     """
 
@@ -50,7 +35,7 @@ class Opened:
     title: str
     licence: str
     read: Callable[[Progress], Splits]
-    local: bool = True
+    sample: Callable[[int], Splits] | None = None
     refuse: Callable[[], None] = lambda: None
 
 
@@ -60,62 +45,63 @@ def open_folder(place: Path, subset: str | None) -> Opened:
     Raises:
         DataError: it holds nothing that can be read.
     """
-    card = read_card(place / "README.md")
-    title = card.get("pretty_name") or place.stem
-    licence = card.get("license") or "unknown"
     kind = files.kind(place)
     if kind is None:
         raise DataError(f"{place.name!r} holds no images or tables of images that can be read.")
+    read: Callable[[Progress], Splits]
     if kind == "images":
         home, images = files.scan(place)
-        return Opened(key=files.key(home, images), title=title, licence=licence, read=lambda _: _plain(home, images))
-    if any((place / name).exists() for name in ("dataset_dict.json", "state.json")):
-        return Opened(key=_saved_key(place), title=title, licence=licence, read=lambda _: _saved(place))
-    arrow = arrow_folder(place)
-    builder = make_builder(str(place), subset, None, arrow)
-    check_files(builder, f"{place.resolve().as_posix()}/", str(place))
-    key = cache.content_key((str(place.resolve()), builder.config_id, builder.hash))
-    return Opened(key=key, title=title, licence=licence, read=lambda _: _prepared(builder, place, arrow))
+        key, read = files.key(home, images), lambda _: files.tables(home, images)
+    elif any((place / name).exists() for name in ("dataset_dict.json", "state.json")):
+        key, read = files.key(*files.scan(place, every=True)), lambda _: _saved(place)
+    else:
+        # where `datasets` puts its working copy: an entry of the disk cache, or without one its own cache
+        root = settings.cache_folder()
+        arrow = None if root is None else root / "arrow" / cache.content_key([str(place.resolve())])
+        builder = make_builder(str(place), f"{place.resolve().as_posix()}/", subset, None, arrow)
+        key = cache.content_key((str(place.resolve()), builder.config_id, builder.hash))
+        read = partial(_prepared, builder, place, arrow)
+    card = read_card(place / "README.md")
+    title = card.get("pretty_name") or place.stem
+    return Opened(key=key, title=title, licence=card.get("license") or "unknown", read=read)
 
 
-def make_builder(path: str, subset: str | None, revision: str | None, folder: Path | None) -> Any:
-    """``datasets.load_dataset_builder`` with its errors as sentences.
+def make_builder(path: str, home: str, subset: str | None, revision: str | None, folder: Path | None) -> Any:
+    """A builder of ``datasets`` that reads a bounded amount, and only the dataset's own files.
+
+    Args:
+        home: how the names of its own files begin.
+        folder: where its working copy is put; None: in the cache of ``datasets``.
 
     Raises:
-        DataError: as :func:`trainers.data.hf_errors.explain` puts it.
+        DataError: as :func:`trainers.data.hf_errors.explain` puts it, or it names other files.
     """
     import datasets
 
-    with quiet():
-        try:
-            made = datasets.load_dataset_builder(
-                path,
-                name=subset,
-                revision=revision,
-                cache_dir=None if folder is None else str(folder),
-                token=access.token(),
-            )
-        except Exception as error:
-            raise explain(error, path.removeprefix("hf://datasets/")) from error
-    return bound(made, path)
+    source = path.removeprefix("hf://datasets/")
+    with explained(source):
+        made = datasets.load_dataset_builder(
+            path,
+            name=subset,
+            revision=revision,
+            cache_dir=None if folder is None else str(folder),
+            token=access.token(),
+        )
+    check_files(made, home, source)
+    return bound(made, source)
 
 
-def arrow_folder(place: Path) -> Path | None:
-    """Where ``datasets`` puts its working copy of a folder, an entry of the disk cache; None: its own cache."""
-    root = settings.cache_folder()
-    return None if root is None else root / "arrow" / cache.content_key([str(place.resolve())])
+def prepared_splits(builder: Any, roots: tuple[Path, ...]) -> Splits:
+    """The splits of a builder whose files are prepared; empty ones are left out: ``datasets`` cannot open them."""
+    splits = builder.info.splits or {}
+    full = {name: builder.as_dataset(split=name) for name, split in splits.items() if split.num_examples}
+    return Splits(tables=_tables(full, roots))
 
 
-def arrow_tables(dataset: Any, roots: tuple[Path, ...]) -> dict[str, Table]:
+def _tables(dataset: Any, roots: tuple[Path, ...]) -> dict[str, Table]:
     """The splits of a ``DatasetDict`` or a ``Dataset``; empty ones are left out."""
     splits = dataset if isinstance(dataset, dict) else {"all": dataset}
     return {str(name): ArrowTable(split, roots) for name, split in splits.items() if len(split)}
-
-
-def full_splits(builder: Any) -> dict[str, Any]:
-    """The prepared splits that have rows; ``datasets`` cannot open the others."""
-    splits = builder.info.splits or {}
-    return {name: builder.as_dataset(split=name) for name, split in splits.items() if split.num_examples}
 
 
 def read_card(path: Path) -> dict[str, str]:
@@ -124,7 +110,7 @@ def read_card(path: Path) -> dict[str, str]:
 
     try:
         values = (metadata_load(path) if path.is_file() else None) or {}
-    except Exception:  # a card is a courtesy; a broken one must not keep the images away
+    except Exception:  # a broken card must not keep the images from being read
         values = {}
     licence = values.get("license")
     if isinstance(licence, list) and licence:
@@ -132,29 +118,16 @@ def read_card(path: Path) -> dict[str, str]:
     return {name: value for name, value in values.items() if isinstance(value, str)}
 
 
-def _plain(place: files.Place, images: list[files.File]) -> Splits:
-    tables, notes = files.tables(place, images)
-    tree = next(iter(tables.values())).tree
-    return Splits(tables=dict(tables), notes=notes, tree=tree)
-
-
 def _saved(place: Path) -> Splits:
     import datasets
 
     _check_saved(place)
-    with quiet():
-        try:
-            return Splits(tables=arrow_tables(datasets.load_from_disk(str(place)), (place,)))
-        except Exception as error:
-            raise explain(error, str(place)) from error
+    with explained(str(place)):
+        return Splits(tables=_tables(datasets.load_from_disk(str(place)), (place,)))
 
 
 def _check_saved(place: Path) -> None:
-    """Refuse a saved dataset whose list of data files, or of splits, leads out of it.
-
-    Raises:
-        DataError: it does, or the list cannot be read.
-    """
+    """Refuse a saved dataset whose list of data files, or of splits, leads out of it or cannot be read."""
     home = place.resolve()
     try:
         splits = [place] if (place / "state.json").is_file() else []
@@ -172,19 +145,10 @@ def _check_saved(place: Path) -> None:
         raise not_its_own(place.name)
 
 
-def _saved_key(place: Path) -> str:
-    files = [(str(path), path.stat()) for path in sorted(place.rglob("*")) if path.is_file()]
-    return cache.content_key([str(place.resolve()), *((path, s.st_size, s.st_mtime_ns) for path, s in files)])
-
-
-def _prepared(builder: Any, place: Path, arrow: Path | None) -> Splits:
-    with quiet(), nullcontext() if arrow is None else cache.in_use(arrow):
-        try:
-            builder.download_and_prepare(verification_mode="no_checks")
-            dataset = full_splits(builder)
-        except Exception as error:
-            raise explain(error, str(place)) from error
-        tables = arrow_tables(dataset, (place, Path(builder.cache_dir)))
-        for table in tables.values() if arrow is not None else ():
+def _prepared(builder: Any, place: Path, arrow: Path | None, _progress: Progress) -> Splits:
+    with explained(str(place)), nullcontext() if arrow is None else cache.in_use(arrow):
+        builder.download_and_prepare(verification_mode="no_checks")
+        splits = prepared_splits(builder, (place, Path(builder.cache_dir)))
+        for table in splits.tables.values() if arrow is not None else ():
             cache.hold(arrow, table)
-        return Splits(tables=tables)
+        return splits

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
@@ -20,9 +20,9 @@ from trainers.data.labelled.columns import (
     label_kinds,
     listed,
 )
-from trainers.data.labelled.opening import Splits
+from trainers.data.labelled.rows import Part, Plan
 from trainers.data.labelled.splits import cap, divide, pick_splits, repeated
-from trainers.data.labelled.table import Codes, Table
+from trainers.data.labelled.table import Codes, Splits, Table
 from trainers.data.labelled.tree import Tree, compact, grow
 from trainers.errors import DataError
 from trainers.hierarchy import Hierarchy
@@ -31,36 +31,22 @@ _PLAIN = ("label", "labels", "label name", "class name", "target", "y", "cls")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Part:
-    """Rows of one split: ``owner`` [n] says which table, ``rows`` [n] which row of it; ``labels`` int64 [n, L].
+class Columns:
+    """Which columns are read.
 
-    ``before_cap``: rows there were before the cap; 0 where it took none.
+    Attributes:
+        images: the image column of each table.
+        labels: the label columns, finest first.
+        codes: their values over all tables.
     """
 
-    owner: np.ndarray
-    rows: np.ndarray
-    labels: np.ndarray
-    before_cap: int = 0
-
-    def take(self, index: np.ndarray) -> Part:
-        """Some of the rows (indices or a mask)."""
-        return replace(self, owner=self.owner[index], rows=self.rows[index], labels=self.labels[index])
-
-
-@dataclass(frozen=True, kw_only=True)
-class Plan:
-    """What will be decoded. ``columns`` names the image column of each table."""
-
-    tables: tuple[Table, ...]
-    columns: tuple[str, ...]
-    train: Part
-    test: Part
-    hierarchy: Hierarchy
-    notes: tuple[str, ...]
+    images: tuple[str, ...]
+    labels: tuple[str, ...]
+    codes: Mapping[str, Codes]
 
 
 def make_plan(splits: Splits, choice: DataChoice, titles: tuple[str, ...] | None = None) -> Plan:
-    """Decide everything.
+    """Decide everything: splits, then columns, then rows.
 
     Args:
         titles: names of the levels, finest first, instead of the column names.
@@ -69,10 +55,23 @@ def make_plan(splits: Splits, choice: DataChoice, titles: tuple[str, ...] | None
         DataError: no images, no labels, or too few classes with two images.
     """
     notes = list(splits.notes)
-    names = used_splits(splits, choice, notes)
-    tables = tuple(splits.tables[name] for name in names)
-    images = tuple(image_column(table, choice.image_column) for table in tables)
-    labels, codes = label_columns(tables, choice, splits.tree, notes)
+    used = used_splits(splits, choice, notes)
+    return plan_rows(used, choose_columns(used, choice, splits.tree, notes), choice, notes, titles)
+
+
+def plan_rows(
+    used: Mapping[str, Table],
+    columns: Columns,
+    choice: DataChoice,
+    notes: list[str],
+    titles: tuple[str, ...] | None = None,
+) -> Plan:
+    """The rows to train and to test on, their labels, and the tree.
+
+    Raises:
+        DataError: too few classes with two images.
+    """
+    names, tables, labels, codes = tuple(used), tuple(used.values()), columns.labels, columns.codes
     known = np.logical_and.reduce([codes[label].values >= 0 for label in labels])
     owner = np.repeat(np.arange(len(tables)), [len(table) for table in tables])
     rows = np.concatenate([np.arange(len(table)) for table in tables])
@@ -83,49 +82,61 @@ def make_plan(splits: Splits, choice: DataChoice, titles: tuple[str, ...] | None
     levels = titles if titles is not None and len(titles) == len(labels) else level_names(labels)
     tree = grow(levels, [Codes(values=codes[label].values[known], names=codes[label].names) for label in labels])
     whole = Part(owner=owner[known], rows=rows[known], labels=tree.labels)
-    train, test = divided(whole, names, choice.seed, notes)
+    train, test, shared = _divided(whole, names, choice.seed, notes)
     train, test = (_capped(part, choice, title, notes) for part, title in ((train, "training"), (test, "test")))
-    return Plan(tables=tables, columns=images, train=train, test=test, hierarchy=tree.hierarchy, notes=tuple(notes))
+    return Plan(
+        tables=tables,
+        columns=columns.images,
+        train=train,
+        test=test,
+        hierarchy=tree.hierarchy,
+        share_classes=None if len(tables) == 1 else shared > 0,
+        notes=tuple(notes),
+    )
 
 
-def used_splits(splits: Splits, choice: DataChoice, notes: list[str]) -> tuple[str, ...]:
-    """One or two split names; splits without rows or images do not count.
+def used_splits(splits: Splits, choice: DataChoice, notes: list[str]) -> dict[str, Table]:
+    """One or two splits by name, that to train on first; splits without rows or images do not count.
 
     Raises:
         DataError: nothing is left.
     """
     if not splits.tables:
         raise DataError("This dataset has no rows. Choose another dataset, subset or split.")
-    with_images = [name for name, table in splits.tables.items() if "image" in table.kinds.values()]
+    with_images = [name for name, table in splits.tables.items() if table.image_columns]
     if not with_images:
         image_column(next(iter(splits.tables.values())), choice.image_column)
     train, test = pick_splits(with_images, choice.train_split, choice.test_split)
     if test is not None and not _has_labels(splits.tables[test], splits.tables[train], choice):
         notes.append(f"Split {test!r} has none of the label columns of {train!r}.")
         test = None
-    used = (train,) if test is None else (train, test)
+    used = {name: splits.tables[name] for name in (train, test) if name is not None}
     unused = [name for name in splits.tables if name not in used]
     if unused:
         notes.append(f"Used: {' and '.join(used)}. Not used: {listed(unused)}.")
-    for name in used:
-        table = splits.tables[name]
+    for name, table in used.items():
         if table.total > len(table):
             notes.append(f"Only the first {len(table):,} rows of {name!r} are read.")
     return used
 
 
-def label_columns(
-    tables: Sequence[Table], choice: DataChoice, tree: tuple[str, ...] | None, notes: list[str]
-) -> tuple[tuple[str, ...], dict[str, Codes]]:
-    """The label columns, finest first, and their values over all tables.
+def choose_columns(
+    used: Mapping[str, Table], choice: DataChoice, tree: tuple[str, ...] | None, notes: list[str]
+) -> Columns:
+    """The image and label columns of the splits in use.
+
+    Args:
+        tree: label columns that the layout of the dataset gives.
 
     Raises:
-        DataError: a wanted column is missing or cannot be a label, or none is found.
+        DataError: a wanted column is missing or cannot be read as that, or none is found.
     """
+    tables = tuple(used.values())
+    images = tuple(image_column(table, choice.image_column) for table in tables)
     wanted = choice.label_columns or tree
     if wanted:
         codes = {name: _wanted(tables, name) for name in wanted}
-        return _in_order(wanted, codes, notes), codes
+        return Columns(images=images, labels=_in_order(wanted, codes, notes), codes=codes)
     common, unread = candidates(tables)
     codes = {name: join(tables, name) for name in common}
     columns = [describe(name, kind, codes[name]) for name, kind in common.items()]
@@ -137,7 +148,7 @@ def label_columns(
     dropped = [column.name for column in columns if column.likely and column.name not in labels]
     if dropped:
         notes.append(f"Labels: {', '.join(labels)}. Not part of that tree and left out: {listed(dropped)}.")
-    return labels, codes
+    return Columns(images=images, labels=labels, codes=codes)
 
 
 def _wanted(tables: Sequence[Table], name: str) -> Codes:
@@ -151,8 +162,9 @@ def _wanted(tables: Sequence[Table], name: str) -> Codes:
     return codes
 
 
-def divided(whole: Part, names: tuple[str, ...], seed: int, notes: list[str]) -> tuple[Part, Part]:
-    """Train and test rows without a common finest class; classes of a single image are left out.
+def _divided(whole: Part, names: tuple[str, ...], seed: int, notes: list[str]) -> tuple[Part, Part, int]:
+    """Train and test rows without a common finest class, and how many classes the splits share; classes of a single
+    image are left out.
 
     Raises:
         DataError: too few classes.
@@ -170,7 +182,7 @@ def divided(whole: Part, names: tuple[str, ...], seed: int, notes: list[str]) ->
     shared = np.intersect1d(whole.labels[first, 0], whole.labels[~first, 0])
     sides = [len(np.unique(whole.labels[side, 0])) for side in (first, ~first)]
     if not len(shared) and min(sides) >= 2:
-        return whole.take(first), whole.take(~first)
+        return whole.take(first), whole.take(~first), 0
     if classes < 4:
         raise DataError(
             f"At least 4 classes were needed, since training and test use different ones; this dataset has {classes}."
@@ -185,7 +197,7 @@ def divided(whole: Part, names: tuple[str, ...], seed: int, notes: list[str]) ->
     notes.append(
         f"{why}, so the {classes} classes were divided by seed {seed}: {halves[0]} to train on, {halves[1]} to test on."
     )
-    return train, test
+    return train, test, len(shared)
 
 
 def settle(parts: Sequence[Part], hierarchy: Hierarchy) -> tuple[list[Part], Hierarchy]:

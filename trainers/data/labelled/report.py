@@ -5,16 +5,12 @@ from __future__ import annotations
 import warnings
 from dataclasses import dataclass, replace
 
-import numpy as np
-
 from trainers.config import DataChoice
-from trainers.data.labelled.columns import LabelColumn, candidates, describe, image_column, join
-from trainers.data.labelled.datasets.known import KNOWN, pinned
+from trainers.data.base import silent
+from trainers.data.labelled.columns import LabelColumn, candidates, describe, join
 from trainers.data.labelled.loader import check_sizes, glance, open_source
-from trainers.data.labelled.opening import Splits
-from trainers.data.labelled.plan import label_columns, make_plan, used_splits
-from trainers.data.labelled.table import Table
-from trainers.data.sources import check_reference, resolve
+from trainers.data.labelled.plan import choose_columns, plan_rows, used_splits
+from trainers.data.labelled.table import Splits
 from trainers.errors import DataError
 
 _SAMPLE_ROWS = 300
@@ -27,7 +23,7 @@ class DataReport:
     Attributes:
         title, licence: as the dataset says.
         splits: split name to number of rows; None where only a sample was read.
-        image_columns: columns that hold images.
+        image_columns: columns that hold images, the likeliest first.
         labels: every column that could be a label, with its number of classes (of the sample, if ``sampled``).
         proposal: the choice with columns and splits filled in; None if it cannot be loaded as it stands.
         share_classes: whether the two splits share finest classes, so that classes would be divided; None if unknown
@@ -55,71 +51,46 @@ def inspect_source(choice: DataChoice) -> DataReport:
     Raises:
         DataError: the dataset cannot be opened at all; what other columns or splits would fix is in ``problems``.
     """
-    from trainers.data import hub
-
-    known = next((entry for entry in KNOWN if entry.name == choice.source), None)
-    asked = choice if known is None else pinned(known, choice)
-    check_reference(asked.subset, asked.revision)
-    origin = resolve(asked.source)
-    opened = open_source(asked)
-    if not opened.local:
-        splits = hub.sample(str(origin.hub), asked.subset, asked.revision, _SAMPLE_ROWS)
-    else:
-        splits = opened.read(lambda _text, _fraction: None)
-    report = examine(splits, asked, opened.title, opened.licence, sampled=not opened.local)
+    opened = open_source(choice)
+    sampled = opened.sample is not None
+    splits = opened.read(silent) if opened.sample is None else opened.sample(_SAMPLE_ROWS)
+    sizes = {name: None if sampled else table.total for name, table in splits.tables.items()}
+    report = DataReport(title=opened.title, licence=opened.licence, splits=sizes, sampled=sampled)
+    report = _examined(report, splits, choice)
     try:
-        check_sizes(asked)
+        check_sizes(choice)
         opened.refuse()
     except DataError as error:
         report = replace(report, proposal=None, problems=(str(error), *report.problems))
-    if known is not None and report.proposal is not None:
-        report = replace(report, title=known.title, proposal=replace(report.proposal, source=known.name))
     return report
 
 
-def examine(splits: Splits, choice: DataChoice, title: str, licence: str, *, sampled: bool) -> DataReport:
-    """The report on opened splits. What is planned here is planned by the function that training goes through."""
-    sizes = {name: None if sampled else table.total for name, table in splits.tables.items()}
-    report = DataReport(title=title, licence=licence, splits=sizes, sampled=sampled)
-    notes = list(splits.notes)
+def _examined(report: DataReport, splits: Splits, choice: DataChoice) -> DataReport:
+    """The report with what the steps of :func:`trainers.data.labelled.plan.make_plan` say, as far as they go."""
+    notes, shared = list(splits.notes), None
     try:
         used = used_splits(splits, choice, notes)
-        tables = [splits.tables[name] for name in used]
+        tables = list(used.values())
         report = replace(
             report,
-            image_columns=tuple(name for name, kind in tables[0].kinds.items() if kind == "image"),
-            labels=_labels(tables),
+            image_columns=tuple(tables[0].image_columns),
+            labels=tuple(describe(name, kind, join(tables, name)) for name, kind in candidates(tables)[0].items()),
         )
-        image = image_column(tables[0], choice.image_column)
-        labels, codes = label_columns(tables, choice, splits.tree, notes)
-        if not sampled:  # a sample has too few rows to say which classes there are
-            plan = make_plan(splits, choice)
-            notes = list(plan.notes)
+        columns = choose_columns(used, choice, splits.tree, notes)
+        if not report.sampled:  # a sample has too few rows to say which classes there are
+            plan = plan_rows(used, columns, choice, notes)
+            shared = plan.share_classes
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # Pillow's remarks about odd files
                 glance(plan, choice.image_size)
     except DataError as error:
         return replace(report, problems=(str(error),), notes=tuple(notes))
+    train, test = (*used, None)[:2]
     proposal = replace(
         choice,
-        image_column=image,
-        label_columns=labels,
-        train_split=used[0],
-        test_split=used[1] if len(used) == 2 else None,
+        image_column=columns.images[0],
+        label_columns=columns.labels,
+        train_split=train,
+        test_split=test,
     )
-    shared = None if sampled else _shared(tables, codes[labels[0]].values)
     return replace(report, proposal=proposal, share_classes=shared, notes=tuple(notes))
-
-
-def _labels(tables: list[Table]) -> tuple[LabelColumn, ...]:
-    common, _ = candidates(tables)
-    return tuple(describe(name, kind, join(tables, name)) for name, kind in common.items())
-
-
-def _shared(tables: list[Table], values: np.ndarray) -> bool | None:
-    """Whether two splits share classes; None if there is one split."""
-    if len(tables) < 2:
-        return None
-    first = values[: len(tables[0])]
-    second = values[len(tables[0]) :]
-    return len(np.intersect1d(first[first >= 0], second[second >= 0])) > 0

@@ -12,7 +12,7 @@ from trainers.hierarchy import Hierarchy
 
 KIND = "images"
 PARTS = ("train", "test")
-_SLICE = 64 * 1024 * 1024
+_PLAIN = ("title", "licence", "fingerprint")  # fields that are text
 
 
 def fingerprint(data: dict[str, ImageSet], hierarchy: Hierarchy) -> str:
@@ -21,9 +21,7 @@ def fingerprint(data: dict[str, ImageSet], hierarchy: Hierarchy) -> str:
     for part in data.values():
         digest.update(f"{tuple(part.images.shape)}{tuple(part.labels.shape)}".encode())
         digest.update(part.labels.contiguous().numpy())
-        flat = part.images.reshape(-1).numpy()
-        for start in range(0, len(flat), _SLICE):  # hashing large pieces lets other threads run
-            digest.update(flat[start : start + _SLICE])
+        cache.update(digest, part.images.numpy())
     return digest.hexdigest()
 
 
@@ -34,22 +32,15 @@ def read(key: str, name: str) -> LoadedData | None:
         return None
     about = entry.about
     parts = {
-        part: ImageSet(
-            images=entry.tensors[part],
-            labels=entry.tensors[f"{part}_labels"],
-            before_cap=about["before_cap"][part],
-        )
-        for part in PARTS
+        part: ImageSet(images=entry.tensors[part], labels=entry.tensors[f"{part}_labels"], before_cap=before_cap)
+        for part, before_cap in about["before_cap"].items()
     }
     return LoadedData(
         name=name,
-        title=about["title"],
         hierarchy=Hierarchy(levels=tuple(about["levels"]), names=tuple(map(tuple, about["names"]))),
-        train=parts["train"],
-        test=parts["test"],
-        fingerprint=about["fingerprint"],
         notes=tuple(about["notes"]),
-        licence=about["licence"],
+        **{field: about[field] for field in _PLAIN},
+        **parts,
     )
 
 
@@ -73,11 +64,9 @@ def write(key: str, data: LoadedData) -> None:
 
 def _about(data: LoadedData) -> dict[str, Any]:
     return {
-        "title": data.title,
-        "licence": data.licence,
+        **{field: getattr(data, field) for field in _PLAIN},
         "levels": data.hierarchy.levels,
         "names": data.hierarchy.names,
         "notes": data.notes,
-        "fingerprint": data.fingerprint,
         "before_cap": {part: getattr(data, part).before_cap for part in PARTS},
     }

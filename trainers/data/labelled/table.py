@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 
-from trainers.data.image_file import LARGEST_FILE
+from trainers.data.image_file import LARGEST_FILE, read_below
 from trainers.errors import DataError
 
 Kind = Literal["image", "class", "whole number", "text", "true or false", "other"]
 LABEL_KINDS = ("class", "text", "whole number", "true or false")
 """Kinds that can be labels, the most trustworthy first."""
-
-
+IMAGE_NAMES = ("image", "img", "jpg", "jpeg", "png", "picture", "photo", "pixel_values")
+"""Names that columns of images have, in lower case, the most usual first."""
 MOST_ROWS = 3_000_000
 """Rows of a split that are read; a few kilobytes of a table can hold billions of equal ones."""
 MOST_NAMES = 300_000
@@ -38,6 +38,11 @@ class Codes:
     names: tuple[str, ...]
     reason: str = ""
 
+    @classmethod
+    def given_up(cls, count: int, reason: str) -> Codes:
+        """A column of ``count`` rows that is not read."""
+        return cls(values=np.full(count, -1, dtype=np.int64), names=(), reason=reason)
+
 
 class Table(ABC):
     """One split. ``kinds`` maps column names, in order, to what they hold; ``total`` counts rows, read or not."""
@@ -48,6 +53,13 @@ class Table(ABC):
     @abstractmethod
     def __len__(self) -> int:
         """Number of rows N that are read."""
+
+    @property
+    def image_columns(self) -> list[str]:
+        """Columns that hold images: those called so first, the others in their order."""
+        images = [name for name, kind in self.kinds.items() if kind == "image"]
+        named = [name for known in IMAGE_NAMES for name in images if name.lower() == known]
+        return named + [name for name in images if name not in named]
 
     @abstractmethod
     def codes(self, column: str) -> Codes:
@@ -62,6 +74,21 @@ class Table(ABC):
         """Encoded images of the rows (int64 [n], any order); None where there is none, or one too large to be read."""
 
 
+@dataclass(frozen=True, kw_only=True)
+class Splits:
+    """All splits of a dataset.
+
+    Attributes:
+        tables: by split name.
+        notes: what was left out on the way.
+        tree: label columns, finest first, where the layout itself says so (nested folders).
+    """
+
+    tables: Mapping[str, Table]
+    notes: tuple[str, ...] = ()
+    tree: tuple[str, ...] | None = None
+
+
 class ArrowTable(Table):
     """A split that ``datasets`` opened. Nothing in it is decoded, and no file that it names is opened on the way.
 
@@ -73,7 +100,7 @@ class ArrowTable(Table):
     def __init__(self, dataset: Any, roots: Sequence[Path] = ()) -> None:
         self.kinds = {name: _kind(name, feature) for name, feature in dataset.features.items()}
         self.total = len(dataset)
-        self._features = dataset.features
+        self.features = dataset.features  # a `datasets.Features`
         self._roots = tuple(root.resolve() for root in roots)
         # As Arrow tables, cells come as they are stored: `datasets` would decode images, however deep they are nested,
         # and for that open whatever paths the cells name.
@@ -90,11 +117,6 @@ class ArrowTable(Table):
         if column not in self._codes:
             self._codes[column] = self._read_codes(column)
         return self._codes[column]
-
-    @property
-    def features(self) -> Any:
-        """``datasets.Features`` of the columns."""
-        return self._features
 
     def values(self, column: str, most: int | None = None) -> list[Any]:
         """The first ``most`` cells of a column, or all, as plain Python values, whatever it holds.
@@ -149,7 +171,7 @@ class ArrowTable(Table):
 
     def _read_codes(self, column: str) -> Codes:
         if self.kinds[column] == "class":
-            names = tuple(self._features[column].names or ())
+            names = tuple(self.features[column].names or ())
             parts = [np.asarray(part.fill_null(-1).to_numpy(), np.int64) for part in self._slices(column, self._count)]
             numbers = np.concatenate(parts) if parts else np.zeros(0, dtype=np.int64)
             return Codes(values=np.where((numbers >= 0) & (numbers < len(names)), numbers, -1), names=names)
@@ -159,16 +181,13 @@ class ArrowTable(Table):
             encoded = part.combine_chunks().dictionary_encode()
             named += encoded.dictionary.nbytes
             if named > _MOST_NAMED:
-                return self._given_up("its values are too long to be class names")
+                return Codes.given_up(self._count, "its values are too long to be class names")
             distinct = [_clean(value) for value in encoded.dictionary.to_pylist()]
             local = [-1 if value is None else place.setdefault(value, len(place)) for value in distinct]
             if len(place) > MOST_NAMES:
-                return self._given_up(f"it has more than {MOST_NAMES:,} values")
+                return Codes.given_up(self._count, f"it has more than {MOST_NAMES:,} values")
             codes.append(np.array([*local, -1], dtype=np.int64)[encoded.indices.fill_null(len(local)).to_numpy()])
         return _sorted(place, np.concatenate(codes) if codes else np.zeros(0, dtype=np.int64))
-
-    def _given_up(self, reason: str) -> Codes:
-        return Codes(values=np.full(self._count, -1, dtype=np.int64), names=(), reason=reason)
 
     def _bytes(self, cell: Any) -> bytes | None:
         if isinstance(cell, (bytes, bytearray)):
@@ -177,19 +196,9 @@ class ArrowTable(Table):
             return None
         if cell.get("bytes"):
             return bytes(cell["bytes"])
-        return self._file(cell.get("path"))
-
-    def _file(self, name: str | None) -> bytes | None:
         # A downloaded table may name any path of this machine, so only the dataset's own folders are read.
-        if not name or "://" in name:
-            return None
-        try:
-            path = Path(name).resolve()
-            if not any(root in path.parents for root in self._roots) or not path.is_file():
-                return None
-            return path.read_bytes() if path.stat().st_size <= LARGEST_FILE else None
-        except (OSError, ValueError):  # a name with a zero byte is no file's
-            return None
+        name = cell.get("path")
+        return read_below(Path(name), self._roots) if name and "://" not in name else None
 
 
 def encode(values: Sequence[Any]) -> Codes:
@@ -214,9 +223,7 @@ def _lengths(cells: Any) -> np.ndarray:
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    if pa.types.is_struct(cells.type):
-        if cells.type.get_field_index("bytes") < 0:
-            return np.zeros(len(cells), dtype=np.int64)
+    if pa.types.is_struct(cells.type) and cells.type.get_field_index("bytes") >= 0:
         cells = pc.struct_field(cells, "bytes")
     if not any(check(cells.type) for check in (pa.types.is_binary, pa.types.is_large_binary)):
         return np.zeros(len(cells), dtype=np.int64)
@@ -247,7 +254,7 @@ def _kind(name: str, feature: Any) -> Kind:
     if not isinstance(feature, datasets.Value):
         return "other"
     if feature.dtype in ("binary", "large_binary"):
-        return "image" if name.lower() in ("image", "img", "jpg", "jpeg", "png", "picture", "photo") else "other"
+        return "image" if name.lower() in IMAGE_NAMES else "other"
     if feature.dtype in ("string", "large_string"):
         return "text"
     if feature.dtype == "bool":

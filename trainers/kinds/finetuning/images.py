@@ -11,7 +11,7 @@ from torch import Tensor
 
 from trainers.data import cache
 from trainers.data.base import Progress
-from trainers.data.captioned.scenes import Scene
+from trainers.data.captioned.images import CaptionedImage
 from trainers.data.synthetic import scenes as drawn_scenes
 from trainers.errors import DataError
 from trainers.image_text.encoding import squash
@@ -40,7 +40,7 @@ class RemovedPairs:
 
 
 def removed_pairs(
-    scenes: Sequence[Scene], words: Matcher, recipe: Recipe, side: int, seed: int, tell: Progress
+    scenes: Sequence[CaptionedImage], words: Matcher, recipe: Recipe, side: int, seed: int, tell: Progress
 ) -> RemovedPairs:
     """D' of a recipe, from the cache if it was made before.
 
@@ -68,7 +68,7 @@ def removed_pairs(
 
 
 def _deleted(
-    scenes: Sequence[Scene], words: Matcher, recipe: Recipe, side: int, seed: int, tell: Progress
+    scenes: Sequence[CaptionedImage], words: Matcher, recipe: Recipe, side: int, seed: int, tell: Progress
 ) -> RemovedPairs:
     tally, images, texts, edited = Tally(), [], [], []
     pairs = build_pairs(
@@ -90,7 +90,7 @@ def _deleted(
     return RemovedPairs(images=_stack(images, side), texts=tuple(texts), edited=tuple(edited), tally=tally)
 
 
-def _captioned(scenes: Sequence[Scene], recipe: Recipe, side: int, seed: int, tell: Progress) -> RemovedPairs:
+def _captioned(scenes: Sequence[CaptionedImage], recipe: Recipe, side: int, seed: int, tell: Progress) -> RemovedPairs:
     from trainers.object_removal.captioner import captioner
 
     say, tally, images, texts = captioner(recipe.captioner), Tally(), [], []
@@ -111,7 +111,7 @@ def _stack(images: list[Tensor], side: int) -> Tensor:
 # ------------------------------------------------------------------- cache
 
 
-def _key(scenes: Sequence[Scene], words: Matcher, recipe: Recipe, side: int, seed: int) -> str:
+def _key(scenes: Sequence[CaptionedImage], words: Matcher, recipe: Recipe, side: int, seed: int) -> str:
     """Digest of everything that decides the pairs; images enter by id, captions and boxes, not by their pixels."""
     about = {name: value for name, value in asdict(recipe).items() if name not in ("originals", "removed", "ratio")}
     code = drawn_scenes.code_digest() if drawn_scenes.are_drawn(scenes) else ""

@@ -11,8 +11,8 @@ import torch
 from torch import Tensor
 
 from trainers.data.base import Progress
-from trainers.data.captioned.loader import open_scenes
-from trainers.data.captioned.scenes import Scene, SceneSet
+from trainers.data.captioned.images import CaptionedDataset, CaptionedImage
+from trainers.data.captioned.loader import load_chosen
 from trainers.errors import RunError
 from trainers.hierarchy import Hierarchy
 from trainers.image_text.models import MODELS, CrossModal
@@ -73,7 +73,7 @@ class FinetuningLoop(Loop):
         tell("loading the model", 0.0)
         model = load_model(config.model)
         stages = Stages(tell, (1.0, 6.0, 3.0))  # about what opening, training images and benchmark take
-        scenes = open_scenes(config.scenes, stages.next())
+        scenes = load_chosen(config.scenes, stages.next())
         for note in scenes.notes:
             self.folder.log(f"images: {note}")
         self._cap = photo_cap(scenes, config.scenes.limit)
@@ -95,7 +95,12 @@ class FinetuningLoop(Loop):
         self._write_probe(part, scenes)
 
     def _make_arms(
-        self, model: CrossModal, recipes: Sequence[Recipe], scenes: Sequence[Scene], words: WordTable, tell: Progress
+        self,
+        model: CrossModal,
+        recipes: Sequence[Recipe],
+        scenes: Sequence[CaptionedImage],
+        words: WordTable,
+        tell: Progress,
     ) -> None:
         stages = Stages(tell, (1.0, *(2.0 for _ in {key for key in map(_pool_key, recipes) if key})))
         originals, left_out = _originals(model, scenes, stages.next())
@@ -117,7 +122,7 @@ class FinetuningLoop(Loop):
             own_model, seed = copy.deepcopy(model), self.config.seed
             self.arms.append(RecipeArm(index, name, own_model, examples, self._device, augment=augment, seed=seed))
 
-    def _write_probe(self, benchmark: Benchmark, scenes: SceneSet) -> None:
+    def _write_probe(self, benchmark: Benchmark, scenes: CaptionedDataset) -> None:
         if self.folder.probe() is not None:
             return
         images = torch.cat([benchmark.images, benchmark.queries])
@@ -148,7 +153,7 @@ def sizes(benchmark: Benchmark) -> dict[str, float]:
     return {counts.QUERIES: float(len(benchmark.queries)), counts.SENTENCES: float(len(benchmark.gallery))}
 
 
-def photo_cap(data: SceneSet, limit: int | None) -> dict[str, float]:
+def photo_cap(data: CaptionedDataset, limit: int | None) -> dict[str, float]:
     """The cap on the images of a split if a split reaches it, and so may have lost some; otherwise nothing."""
     reached = limit is not None and any(len(scenes) == limit for scenes in data.splits.values())
     return {counts.PHOTO_CAP: float(limit)} if limit is not None and reached else {}
@@ -184,7 +189,7 @@ def arm_model(folder: RunFolder, arm: int) -> CrossModal:
     return model.eval()
 
 
-def probe_labels(benchmark: Benchmark, scenes: SceneSet) -> tuple[np.ndarray, Hierarchy]:
+def probe_labels(benchmark: Benchmark, scenes: CaptionedDataset) -> tuple[np.ndarray, Hierarchy]:
     """What is in each image of the probe: int32 ``[P, 2]``, all objects and the commonest of them, and their names."""
     often = Counter(name for part in scenes.splits.values() for scene in part for name in set(scene.classes))
     contents = [frozenset(scene.classes) for scene in benchmark.scenes]
@@ -204,7 +209,7 @@ def _pool_key(own: Recipe) -> tuple[object, ...] | None:
     return (own.text, own.fill, own.captions_each, own.only_edited, own.captioner)
 
 
-def _originals(model: CrossModal, scenes: Sequence[Scene], tell: Progress) -> tuple[Pool, int]:
+def _originals(model: CrossModal, scenes: Sequence[CaptionedImage], tell: Progress) -> tuple[Pool, int]:
     """The original images with their captions, and how many scenes were left out."""
     spoken = [scene for scene in scenes if scene.captions]
     images, kept = read_photos(spoken, model.side, tell)

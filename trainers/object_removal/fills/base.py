@@ -8,14 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from trainers.data.captioned.scenes import Scene
+from trainers.data.captioned.images import CaptionedImage
 from trainers.errors import DataError, UserError
 from trainers.object_removal.image import check_image
 from trainers.registry import Descriptor
 
 Fill = Callable[[np.ndarray, np.ndarray, Any], np.ndarray]
 """uint8 ``[H, W, 3]``, bool ``[H, W]`` (true: paint) and the parameters to uint8 ``[H, W, 3]``."""
-Redraw = Callable[[Scene, Collection[str], int, Any], np.ndarray]
+Redraw = Callable[[CaptionedImage, Collection[str], int, Any], np.ndarray]
 """A scene, the classes to leave out, the longer side in pixels and the parameters to uint8 ``[H, W, 3]``."""
 
 
@@ -33,7 +33,7 @@ class FillDescriptor(Descriptor):
     fill: Fill | None = None
     redraw: Redraw | None = None
 
-    def unfit(self, scene: Scene | None) -> str | None:
+    def unfit(self, scene: CaptionedImage | None) -> str | None:
         """Why it cannot be used on a scene, or on an image that is none; None if it can."""
         if self.redraw is None or (scene is not None and scene.without is not None):
             return None
@@ -46,7 +46,7 @@ def paint(
     mask: np.ndarray,
     parameters: Mapping[str, Any] | None = None,
     *,
-    scene: Scene | None = None,
+    scene: CaptionedImage | None = None,
     removed: Collection[str] = (),
 ) -> np.ndarray:
     """Remove what the mask covers; a fill with ``fill`` leaves all other pixels as they are.
@@ -81,7 +81,7 @@ def paint(
 
 
 def _redrawn(
-    descriptor: FillDescriptor, scene: Scene | None, removed: Collection[str], image: np.ndarray, values: Any
+    descriptor: FillDescriptor, scene: CaptionedImage | None, removed: Collection[str], image: np.ndarray, values: Any
 ) -> np.ndarray:
     reason = descriptor.unfit(scene)
     if reason is not None:

@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from trainers.data.captioned.scenes import Scene
+from trainers.data.captioned.images import CaptionedImage
 from trainers.data.synthetic.scenes import drawing_of
 from trainers.object_removal.fills.base import FillDescriptor
 from trainers.object_removal.image import read_picture
 
 
-def _draw(scene: Scene, removed: Collection[str], side: int, _parameters: Any) -> np.ndarray:
+def _draw(scene: CaptionedImage, removed: Collection[str], side: int, _parameters: Any) -> np.ndarray:
     drawing = drawing_of(scene)
     if drawing is not None:
         return drawing.pixels(side, removed)

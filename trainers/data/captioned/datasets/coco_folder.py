@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from trainers.data.base import Progress
-from trainers.data.captioned.base import CaptionedDescriptor, CaptionedRequest, file_loader
-from trainers.data.captioned.scenes import Scene, SceneSet
+from trainers.data.captioned.base import CaptionedDescriptor, CaptionedRequest
+from trainers.data.captioned.images import CaptionedDataset, CaptionedImage
+from trainers.data.image_file import read_below
 from trainers.errors import DataError
 
 LICENCE = "annotations CC BY 4.0; the images belong to their Flickr authors, most of them non-commercial"
@@ -20,7 +22,7 @@ def recognises(folder: Path | None) -> bool:
     return folder is not None and folder.is_dir() and bool(_files(folder, "captions"))
 
 
-def load(request: CaptionedRequest) -> SceneSet:
+def load(request: CaptionedRequest) -> CaptionedDataset:
     """Join captions and boxes by image id; pixels are read when they are needed. Crowd regions count as objects.
 
     The folder has ``annotations`` and image folders named like the splits (``val2017``) or as ``images/val2017``.
@@ -38,7 +40,7 @@ def load(request: CaptionedRequest) -> SceneSet:
         ) from error
 
 
-def _joined(folder: Path, limit: int | None, progress: Progress) -> SceneSet:
+def _joined(folder: Path, limit: int | None, progress: Progress) -> CaptionedDataset:
     splits, classes, notes = {}, {}, []
     captioned, boxes_of = _files(folder, "captions"), _files(folder, "instances")
     for place, (split, path) in enumerate(captioned.items()):
@@ -59,18 +61,18 @@ def _joined(folder: Path, limit: int | None, progress: Progress) -> SceneSet:
             captions[entry["image_id"]].append(entry["caption"].strip())
         for entry in seen["annotations"]:
             boxes[entry["image_id"]].append(entry)
-        splits[split] = tuple(_scene(image, home, captions, boxes, names) for image in images)
+        splits[split] = tuple(_image(image, home, captions, boxes, names) for image in images)
         if boxed is None:
             notes.append(f"{split} has no instances file, so its images have no boxes.")
-    return SceneSet(title="COCO", licence=LICENCE, splits=splits, classes=tuple(classes), notes=tuple(notes))
+    return CaptionedDataset(title="COCO", licence=LICENCE, splits=splits, classes=tuple(classes), notes=tuple(notes))
 
 
-def _scene(image: dict[str, Any], home: Path, captions: Any, boxes: Any, names: dict[int, str]) -> Scene:
+def _image(image: dict[str, Any], home: Path, captions: Any, boxes: Any, names: dict[int, str]) -> CaptionedImage:
     objects = [entry for entry in boxes[image["id"]] if entry["category_id"] in names]
     corners = [(x, y, x + w, y + h) for x, y, w, h in (entry["bbox"] for entry in objects)]
-    return Scene(
+    return CaptionedImage(
         image_id=str(image["id"]),
-        load=file_loader(home, image["file_name"]),
+        load=partial(read_below, home / image["file_name"], (home.resolve(),)),
         captions=tuple(caption for caption in captions[image["id"]] if caption),
         boxes=tuple(corners),
         classes=tuple(names[entry["category_id"]] for entry in objects),

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from trainers.data.captioned.base import CaptionedDescriptor, CaptionedRequest
-from trainers.data.captioned.scenes import SceneSet
+from trainers.data.captioned.images import CaptionedDataset
 from trainers.data.synthetic.scenes import DrawnScenes, drawn_scenes
 from trainers.data.synthetic.scenes.build import TITLE
 
 
-def load(request: CaptionedRequest) -> SceneSet:
+def load(request: CaptionedRequest) -> CaptionedDataset:
     """The scenes of the requested parameters; each is drawn when it is looked at."""
     request.progress("drawing scenes", 0.0)
     return drawn_scenes(request.parameters, request.limit)
@@ -19,7 +19,6 @@ DESCRIPTOR = CaptionedDescriptor(
     title=TITLE,
     sentence="Twelve classes of drawn objects, five of them mostly with the same companion; needs no network.",
     load=load,
-    synthetic=True,
     parameters=DrawnScenes,
     order=0,
 )

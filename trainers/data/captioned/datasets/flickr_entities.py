@@ -13,10 +13,12 @@ import re
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
-from trainers.data.captioned.base import CaptionedDescriptor, CaptionedRequest, file_loader
-from trainers.data.captioned.scenes import Box, NamedPhrase, Scene, SceneSet
+from trainers.data.captioned.base import CaptionedDescriptor, CaptionedRequest
+from trainers.data.captioned.images import Box, CaptionedDataset, CaptionedImage, NamedPhrase
+from trainers.data.image_file import read_below
 from trainers.errors import DataError
 
 CLASSES = ("people", "animals", "vehicles", "instruments")
@@ -30,7 +32,7 @@ WORDS = {
         "clarinet accordion harmonica banjo harp cymbal",
     }.items()
 }
-"""What stands for the classes in sentences that nobody annotated (ours): words, and COCO's classes with their words."""
+"""What stands for the classes in captions that nobody annotated (ours): words, and COCO's classes with their words."""
 _CHUNK = re.compile(r"\[/EN#(?P<chain>\d+)(?P<types>(?:/[^\s/\]]+)*)\s+(?P<words>[^\]]*)\]")
 _IMAGES = ("flickr30k-images", "flickr30k_images", "images", "Images")
 _SPLITS = ("train", "val", "test")
@@ -53,7 +55,7 @@ def recognises(folder: Path | None) -> bool:
     return folder is not None and (folder / "Sentences").is_dir() and (folder / "Annotations").is_dir()
 
 
-def load(request: CaptionedRequest) -> SceneSet:
+def load(request: CaptionedRequest) -> CaptionedDataset:
     """Read captions, phrases and boxes; pixels are read when they are needed.
 
     The folder has ``Sentences``, ``Annotations``, the images in ``flickr30k-images`` or ``images``, and ``train.txt``,
@@ -67,21 +69,20 @@ def load(request: CaptionedRequest) -> SceneSet:
     lists = {path.stem: path.read_text().split() for path in sorted(folder.glob("*.txt")) if path.stem in _SPLITS}
     if not lists:
         lists = {"all": sorted(path.stem for path in (folder / "Sentences").glob("*.txt"))}
-    total, scenes = sum(len(ids[:limit]) for ids in lists.values()), {}
+    total, splits = sum(len(ids[:limit]) for ids in lists.values()), {}
     for name, ids in lists.items():
-        scenes[name] = []
+        splits[name] = []
         for number in ids[:limit]:
-            done = sum(map(len, scenes.values()))
+            done = sum(map(len, splits.values()))
             if done % _TELL == 0:
                 request.progress(f"reading captions and boxes: {done:,} of {total:,} images", done / total)
-            scenes[name].append(_scene(folder, home, number))
-    splits = {name: tuple(split) for name, split in scenes.items()}
+            splits[name].append(_image(folder, home, number))
     notes = (
         "What names people, animals, vehicles or instruments are the phrases that are annotated so, not words of a "
         "table. The paper uses four classes without naming them; these are our reading.",
         "The images are for non-commercial research and education.",
     )
-    return SceneSet(
+    return CaptionedDataset(
         title="Flickr30k Entities", licence="non-commercial", splits=splits, classes=CLASSES, notes=notes, words=WORDS
     )
 
@@ -98,7 +99,7 @@ def parse_sentence(line: str) -> tuple[str, tuple[Chunk, ...]]:
     return text + line[last:], tuple(chunks)
 
 
-def _scene(folder: Path, home: Path, number: str) -> Scene:
+def _image(folder: Path, home: Path, number: str) -> CaptionedImage:
     path = folder / "Sentences" / f"{number}.txt"
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
@@ -109,9 +110,9 @@ def _scene(folder: Path, home: Path, number: str) -> Scene:
     for chunk in (chunk for _, chunks in parsed for chunk in chunks if chunk.chain != _UNSEEN):
         types.setdefault(chunk.chain, set()).update(chunk.types)
     boxes, classes, size = _boxes(folder / "Annotations" / f"{number}.xml", types)
-    return Scene(
+    return CaptionedImage(
         image_id=number,
-        load=file_loader(home, f"{number}.jpg"),
+        load=partial(read_below, home / f"{number}.jpg", (home.resolve(),)),
         captions=tuple(text for text, _ in parsed),
         boxes=boxes,
         classes=classes,

@@ -7,6 +7,7 @@ silhouette. A loss that only separates pots may therefore ignore the silhouette;
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -58,22 +59,20 @@ def load(choice: DataChoice, progress: Progress | None = None) -> LoadedData:
     kept = stored.read(key, "drawn")
     if kept is not None:
         return kept
-    total, parts, begun = len(train_pots) * each_train + len(test_pots) * each_test, {}, 0
-
-    for part, pots, first_id, each, wanted in (
-        ("train", train_pots, 0, each_train, IMAGES_PER_TRAIN_POT),
-        ("test", test_pots, len(train_pots), each_test, IMAGES_PER_TEST_POT),
-    ):
-        share = begun / total, (begun + len(pots) * each) / total
-        parts[part] = _draw(pots, first_id, each, wanted, size, choice.seed, part_of(tell, *share))
-        begun += len(pots) * each
+    drawn_for_training = len(train_pots) * each_train
+    share = drawn_for_training / (drawn_for_training + len(test_pots) * each_test)
+    train = _draw(train_pots, 0, each_train, size, choice.seed, part_of(tell, 0.0, share))
+    test = _draw(test_pots, len(train_pots), each_test, size, choice.seed, part_of(tell, share, 1.0))
+    parts = {
+        "train": replace(train, before_cap=len(train_pots) * IMAGES_PER_TRAIN_POT),
+        "test": replace(test, before_cap=len(test_pots) * IMAGES_PER_TEST_POT),
+    }
     tree = hierarchy(train_pots + test_pots)
     data = LoadedData(
         name="drawn",
         title=DESCRIPTOR.title,
         hierarchy=tree,
-        train=parts["train"],
-        test=parts["test"],
+        **parts,
         fingerprint=stored.fingerprint(parts, tree),
         notes=(
             f"Drawn from seed {choice.seed}: {len(train_pots)} pots to train on, {len(test_pots)} others to test on.",
@@ -95,13 +94,8 @@ def _each(wanted: int, pots: int, most: int) -> int:
     return each
 
 
-def _draw(
-    pots: tuple[Pot, ...], first_id: int, each: int, wanted: int, size: int, seed: int, tell: Progress
-) -> ImageSet:
-    """Render ``each`` of the ``wanted`` images of every pot, pot by pot.
-
-    An image depends on seed, pot and its number alone.
-    """
+def _draw(pots: tuple[Pot, ...], first_id: int, each: int, size: int, seed: int, tell: Progress) -> ImageSet:
+    """Render ``each`` images of every pot, pot by pot; an image depends on seed, pot and its number alone."""
     images = np.empty((len(pots), each, 3, size, size), dtype=np.uint8)
     labels = np.empty((len(pots), each, 3), dtype=np.int64)
     reliefs: dict[tuple[int, float], Relief] = {}
@@ -112,7 +106,7 @@ def _draw(
             images[index, number] = draw_one(pot, first_id + index, number, size, seed, reliefs)
         labels[index] = (first_id + index, pot.shape, pot.shelf)
     flat = torch.from_numpy(images.reshape(-1, 3, size, size))
-    return ImageSet(images=flat, labels=torch.from_numpy(labels.reshape(-1, 3)), before_cap=len(pots) * wanted)
+    return ImageSet(images=flat, labels=torch.from_numpy(labels.reshape(-1, 3)))
 
 
 def draw_one(

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import partial
 
 from trainers.config import DataChoice
 from trainers.data.base import LoadedData, Progress, SourceDescriptor
-from trainers.data.labelled.loader import Names, load_source
+from trainers.data.labelled.loader import load_source
+from trainers.data.labelled.report import DataReport, inspect_source
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -18,79 +18,75 @@ class Known:
     title: str
     sentence: str
     hub: str
-    licence: str = "see its card"
+    licence: str | None = None
     subset: str | None = None
-    train: str | None = None
-    test: str | None = None
-    image: str = "image"
-    labels: tuple[str, ...] | None = ("label",)
+    train_split: str | None = None
+    test_split: str | None = None
+    image_column: str = "image"
+    label_columns: tuple[str, ...] | None = ("label",)
     levels: tuple[str, ...] | None = ("class",)
+
+    def load(self, choice: DataChoice, progress: Progress | None = None) -> LoadedData:
+        """Load it, see ``trainers.data.load_data``."""
+        own = self.label_columns is None or choice.label_columns in (None, self.label_columns)
+        levels = self.levels if own else None
+        asked = self._pinned(choice)
+        return load_source(asked, progress, name=self.name, title=self.title, licence=self.licence, levels=levels)
+
+    def inspect(self, choice: DataChoice) -> DataReport:
+        """Report on it, see ``trainers.data.inspect_data``."""
+        report = inspect_source(self._pinned(choice))
+        if report.proposal is None:
+            return report
+        return replace(report, title=self.title, proposal=replace(report.proposal, source=self.name))
+
+    def _pinned(self, choice: DataChoice) -> DataChoice:
+        """The choice with this dataset's own columns and splits wherever it leaves them open."""
+        fields = ("subset", "image_column", "label_columns", "train_split", "test_split")
+        return replace(
+            choice, source=self.hub, **{name: getattr(choice, name) or getattr(self, name) for name in fields}
+        )
 
 
 # fmt: off
 KNOWN = (
     Known(name="cifar100", title="CIFAR-100",
           sentence="60,000 tiny images of 100 things in 20 groups; half of the things train, the others test.",
-          hub="uoft-cs/cifar100", licence="unknown", subset="cifar100", train="train", test="test", image="img",
-          labels=("fine_label", "coarse_label"), levels=("class", "superclass")),
+          hub="uoft-cs/cifar100", licence="unknown", subset="cifar100",
+          train_split="train", test_split="test", image_column="img",
+          label_columns=("fine_label", "coarse_label"), levels=("class", "superclass")),
     Known(name="oxford_pets", title="Oxford Pets", sentence="7,349 images of 37 breeds of cats and dogs.",
-          hub="timm/oxford-iiit-pet", licence="cc-by-sa-4.0", train="train", test="test",
-          labels=("label", "label_cat_dog"), levels=("breed", "species")),
+          hub="timm/oxford-iiit-pet", licence="cc-by-sa-4.0", train_split="train", test_split="test",
+          label_columns=("label", "label_cat_dog"), levels=("breed", "species")),
     Known(name="in_shop", title="DeepFashion In-Shop",
           sentence="52,591 shop images of clothes in nested categories; the tree is read from its columns.",
-          hub="Marqo/deepfashion-inshop", train="data", labels=None, levels=None),
+          hub="Marqo/deepfashion-inshop", train_split="data", label_columns=None, levels=None),
     Known(name="cub200", title="CUB-200 Birds", sentence="About 11,800 images of 200 bird species.",
-          hub="bentrevett/caltech-ucsd-birds-200-2011", train="train", test="test", levels=("species",)),
+          hub="bentrevett/caltech-ucsd-birds-200-2011", train_split="train", test_split="test", levels=("species",)),
     Known(name="stanford_cars", title="Stanford Cars",
           sentence="Images of 196 car models; the training half of the dataset, divided by model.",
           hub="Multimodal-Fatima/StanfordCars_train", levels=("model",)),
     Known(name="flowers102", title="Oxford Flowers", sentence="Images of 102 kinds of flowers.",
-          hub="dpdl-benchmark/oxford_flowers102", train="train", test="test", levels=("flower",)),
+          hub="dpdl-benchmark/oxford_flowers102", train_split="train", test_split="test", levels=("flower",)),
     Known(name="food101", title="Food-101", sentence="101,000 images of 101 dishes, some labels wrong on purpose.",
-          hub="ethz/food101", train="train", test="validation", levels=("dish",)),
+          hub="ethz/food101", train_split="train", test_split="validation", levels=("dish",)),
     Known(name="omniglot", title="Omniglot",
           sentence="32,460 handwritten characters of 50 alphabets, 20 drawings of each.", hub="GATE-engine/omniglot",
-          train="full", levels=("character",)),
+          train_split="full", levels=("character",)),
     Known(name="fashion_mnist", title="Fashion-MNIST", sentence="70,000 small grey images of 10 kinds of clothes.",
-          hub="zalando-datasets/fashion_mnist", train="train", test="test"),
+          hub="zalando-datasets/fashion_mnist", train_split="train", test_split="test"),
 )
 # fmt: on
-
-
-def pinned(known: Known, choice: DataChoice) -> DataChoice:
-    """The choice with this dataset's own columns and splits wherever it leaves them open."""
-    return replace(
-        choice,
-        source=known.hub,
-        subset=choice.subset or known.subset,
-        image_column=choice.image_column or known.image,
-        label_columns=choice.label_columns or known.labels,
-        train_split=choice.train_split or known.train,
-        test_split=choice.test_split or known.test,
-    )
-
-
-def load_known(known: Known, choice: DataChoice, progress: Progress | None = None) -> LoadedData:
-    """Load one of the datasets of the table.
-
-    Raises:
-        DataError: as ``trainers.data.load_data``.
-    """
-    own = known.labels is None or choice.label_columns in (None, known.labels)
-    stated = None if known.licence == "see its card" else known.licence
-    names = Names(name=known.name, title=known.title, licence=stated, levels=known.levels if own else None)
-    return load_source(pinned(known, choice), progress, names)
-
 
 DESCRIPTORS = tuple(
     SourceDescriptor(
         name=known.name,
         title=known.title,
         sentence=known.sentence,
-        licence=known.licence,
-        load=partial(load_known, known),
+        licence=known.licence or "see its card",
+        load=known.load,
+        inspect=known.inspect,
         order=200 + place,
-        hub=known.hub,
     )
     for place, known in enumerate(KNOWN)
 )

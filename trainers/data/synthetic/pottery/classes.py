@@ -75,18 +75,21 @@ def make_pots(seed: int) -> tuple[tuple[Pot, ...], tuple[Pot, ...]]:
     for shelf, (_, silhouettes) in enumerate(SHELVES):
         for silhouette in silhouettes:
             for number in range(TRAIN_PER_SHAPE + TEST_PER_SHAPE):
-                paint = _paint(taken, glazes, motifs, rng)
+                glaze, motif, ink = paint = _paint(taken, glazes, motifs, rng)
                 taken.add(paint)
-                pot = _pot(silhouette, shape, shelf, paint, rng.pick(SPANS))
+                pot = Pot(
+                    name=f"{glaze} {silhouette.name}, {ink} {motif}",
+                    silhouette=silhouette,
+                    shape=shape,
+                    shelf=shelf,
+                    glaze=glaze,
+                    motif=motif,
+                    ink=ink,
+                    span=rng.pick(SPANS),
+                )
                 (train if number < TRAIN_PER_SHAPE else test).append(pot)
             shape += 1
     return tuple(train), tuple(test)
-
-
-def _pot(silhouette: Silhouette, shape: int, shelf: int, paint: Paint, span: tuple[float, float]) -> Pot:
-    glaze, motif, ink = paint
-    name = f"{glaze} {silhouette.name}, {ink} {motif}"
-    return Pot(name=name, silhouette=silhouette, shape=shape, shelf=shelf, glaze=glaze, motif=motif, ink=ink, span=span)
 
 
 def hierarchy(pots: tuple[Pot, ...]) -> Hierarchy:
@@ -112,16 +115,12 @@ class _Deck:
 def _paint(taken: set[Paint], glazes: _Deck, motifs: _Deck, rng: Rng) -> Paint:
     """A paint that no pot has: the next glaze, the next motif that still has a free ink on it."""
     glaze = glazes.deal()
+    inks = [ink for ink in INKS if _contrast(GLAZES[glaze], INKS[ink]) >= _LEAST_CONTRAST]  # they stand out on it
     while True:
         motif = motifs.deal()
-        free = [(glaze, motif, ink) for ink in _inks(glaze) if (glaze, motif, ink) not in taken]
+        free = [(glaze, motif, ink) for ink in inks if (glaze, motif, ink) not in taken]
         if free:
             return rng.pick(free)
-
-
-def _inks(glaze: str) -> list[str]:
-    """The inks that stand out on a glaze."""
-    return [ink for ink in INKS if _contrast(GLAZES[glaze], INKS[ink]) >= _LEAST_CONTRAST]
 
 
 def _contrast(a: Colour, b: Colour) -> int:

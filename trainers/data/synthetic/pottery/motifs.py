@@ -12,12 +12,14 @@ Motif = Callable[[Floats, Floats, float], Floats]
 """(u, v, softness) -> ink in [0, 1]; softness is the width of an edge in cells."""
 
 
-def _stripes(u: Floats, v: Floats, w: float) -> Floats:
-    return inside(np.abs(centred(u)) - 0.24, w)
+def _staggered(u: Floats, v: Floats) -> tuple[Floats, Floats]:
+    """Position within a cell, every other row shifted by half."""
+    odd = np.floor(v) - 2 * np.floor(0.5 * v)
+    return centred(u + 0.5 * odd), centred(v)
 
 
-def _hoops(u: Floats, v: Floats, w: float) -> Floats:
-    return inside(np.abs(centred(v)) - 0.24, w)
+def _distance(x: Floats, y: Floats) -> Floats:
+    return np.sqrt(x * x + y * y)
 
 
 def _checks(u: Floats, v: Floats, w: float) -> Floats:
@@ -25,23 +27,9 @@ def _checks(u: Floats, v: Floats, w: float) -> Floats:
     return a * b + (1 - a) * (1 - b)
 
 
-def _chevrons(u: Floats, v: Floats, w: float) -> Floats:
-    return inside(np.abs(centred(v + 1.3 * np.abs(centred(u)))) - 0.22, 1.6 * w)
-
-
 def _waves(u: Floats, v: Floats, w: float) -> Floats:
     t = 2 * np.abs(centred(0.5 * u))
     return inside(np.abs(centred(v + 0.9 * t * t * (3 - 2 * t))) - 0.2, 1.6 * w)
-
-
-def _dots(u: Floats, v: Floats, w: float) -> Floats:
-    x, y = _staggered(u, v)
-    return inside(np.sqrt(x * x + y * y) - 0.31, w)
-
-
-def _rings(u: Floats, v: Floats, w: float) -> Floats:
-    x, y = centred(u), centred(v)
-    return inside(np.abs(np.sqrt(x * x + y * y) - 0.31) - 0.11, w)
 
 
 def _diamonds(u: Floats, v: Floats, w: float) -> Floats:
@@ -56,24 +44,17 @@ def _lattice(u: Floats, v: Floats, w: float) -> Floats:
 
 def _scales(u: Floats, v: Floats, w: float) -> Floats:
     x, y = _staggered(u, v)
-    y = y + 0.5
-    arc = np.abs(np.sqrt(x * x + y * y) - 0.52) - 0.11
-    return inside(arc, w)
+    return inside(np.abs(_distance(x, y + 0.5) - 0.52) - 0.11, w)
 
 
 def _petals(u: Floats, v: Floats, w: float) -> Floats:
-    x, y = centred(u), centred(0.55 * v) * 2
-    return inside(np.abs(x) - 0.4 * (1 - y * y), 1.2 * w)
+    y = centred(0.55 * v) * 2
+    return inside(np.abs(centred(u)) - 0.4 * (1 - y * y), 1.2 * w)
 
 
 def _crosses(u: Floats, v: Floats, w: float) -> Floats:
     x, y = np.abs(centred(u)), np.abs(centred(v))
     return inside(np.maximum(np.minimum(x, y) - 0.13, np.maximum(x, y) - 0.4), w)
-
-
-def _triangles(u: Floats, v: Floats, w: float) -> Floats:
-    x, y = centred(u), centred(v)
-    return inside(np.abs(x) - 0.5 * (0.42 - y), 1.2 * w)
 
 
 def _bricks(u: Floats, v: Floats, w: float) -> Floats:
@@ -82,27 +63,21 @@ def _bricks(u: Floats, v: Floats, w: float) -> Floats:
 
 
 MOTIFS: dict[str, Motif] = {
-    "stripes": _stripes,
-    "hoops": _hoops,
+    "stripes": lambda u, v, w: inside(np.abs(centred(u)) - 0.24, w),
+    "hoops": lambda u, v, w: inside(np.abs(centred(v)) - 0.24, w),
     "checks": _checks,
-    "chevrons": _chevrons,
+    "chevrons": lambda u, v, w: inside(np.abs(centred(v + 1.3 * np.abs(centred(u)))) - 0.22, 1.6 * w),
     "waves": _waves,
-    "dots": _dots,
-    "rings": _rings,
+    "dots": lambda u, v, w: inside(_distance(*_staggered(u, v)) - 0.31, w),
+    "rings": lambda u, v, w: inside(np.abs(_distance(centred(u), centred(v)) - 0.31) - 0.11, w),
     "diamonds": _diamonds,
     "lattice": _lattice,
     "scales": _scales,
     "petals": _petals,
     "crosses": _crosses,
-    "triangles": _triangles,
+    "triangles": lambda u, v, w: inside(np.abs(centred(u)) - 0.5 * (0.42 - centred(v)), 1.2 * w),
     "bricks": _bricks,
 }
-
-
-def _staggered(u: Floats, v: Floats) -> tuple[Floats, Floats]:
-    """Position within a cell, every other row shifted by half."""
-    odd = np.floor(v) - 2 * np.floor(0.5 * v)
-    return centred(u + 0.5 * odd), centred(v)
 
 
 def band(v: Floats, low: float, high: float, softness: float) -> Floats:

@@ -177,10 +177,10 @@ def _pull(silhouette: Silhouette, height: Floats) -> Floats:
     return (1 + silhouette.spout * t * t * t).astype(np.float32)
 
 
-def _half(x: Floats, radius: float, pull: float) -> Floats:
-    """Half depth of a circle at x, its left half stretched by ``pull``."""
-    across = np.where(x < 0, x / np.float32(pull), x)
-    return np.sqrt(np.maximum(np.float32(radius * radius) - across * across, 0))
+def _half(x: Floats, radius: Floats, pull: Floats) -> Floats:
+    """Half depth of circles at x, their left halves stretched by ``pull``."""
+    across = np.where(x < 0, x / pull, x)
+    return np.sqrt(np.maximum(radius * radius - across * across, 0))
 
 
 def _stack(
@@ -209,16 +209,10 @@ def _share(
 ) -> Floats:
     """Where between its ellipse and the next a cell lies, in [0, 1]."""
     after = np.minimum(owner + 1, len(height) - 1)
-    across = [np.where(x < 0, x / pull[i], x) for i in (owner, after)]
-    half = [
-        tilt * np.sqrt(np.maximum(radius[i] * radius[i] - a * a, 0))
-        for i, a in zip((owner, after), across, strict=True)
-    ]
-    front = [height[i] - h for i, h in zip((owner, after), half, strict=True)]
-    back = [height[i] + h for i, h in zip((owner, after), half, strict=True)]
-    forward = y < front[1]
-    start = np.where(forward, front[0], back[0])
-    end = np.where(forward, front[1], back[1])
+    here, there = (tilt * _half(x, radius[i], pull[i]) for i in (owner, after))
+    forward = y < height[after] - there
+    start = np.where(forward, height[owner] - here, height[owner] + here)
+    end = np.where(forward, height[after] - there, height[after] + there)
     width = end - start
     safe = np.where(np.abs(width) < 1e-6, np.float32(1), width)
     return clip01(((y - start) / safe).astype(np.float32))

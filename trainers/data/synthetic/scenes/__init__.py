@@ -5,7 +5,6 @@ data = drawn_scenes(DrawnScenes(bias=0.9))
 """
 
 from trainers.data.synthetic.scenes.build import Drawing, are_drawn, code_digest, drawing_of, drawn_scenes, pixels
-from trainers.data.synthetic.scenes.draw import render
 from trainers.data.synthetic.scenes.scene import DrawnScenes
 
-__all__ = ["Drawing", "DrawnScenes", "are_drawn", "code_digest", "drawing_of", "drawn_scenes", "pixels", "render"]
+__all__ = ["Drawing", "DrawnScenes", "are_drawn", "code_digest", "drawing_of", "drawn_scenes", "pixels"]

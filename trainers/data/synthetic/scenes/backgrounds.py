@@ -1,4 +1,4 @@
-"""The five backgrounds. Nothing here depends on the things in front, so nothing here gives them away."""
+"""The five backgrounds. They do not depend on the things in front, so a model cannot infer those from them."""
 
 from __future__ import annotations
 
@@ -11,18 +11,11 @@ from trainers.data.synthetic.engine.colour import Colour, shade
 from trainers.data.synthetic.engine.pen import Pen
 from trainers.data.synthetic.scenes.scene import BACKGROUNDS, Layout
 
-_GROUND: dict[str, tuple[Colour, Colour]] = {
-    "grass": ((158, 208, 242), (122, 180, 94)),
-    "street": ((196, 214, 228), (166, 164, 168)),
-    "water": ((166, 210, 240), (70, 142, 190)),
-    "road": ((178, 208, 230), (108, 112, 122)),
-    "room": ((238, 224, 202), (184, 138, 98)),
-}
-
 
 def draw_background(draw: ImageDraw.ImageDraw, layout: Layout, side: int) -> None:
     """Fill an image of ``side`` pixels with the layout's background."""
-    far, near = (shade(colour, 1 + 0.06 * layout.tint) for colour in _GROUND[layout.background])
+    *colours, details = _LOOKS[layout.background]
+    far, near = (shade(colour, 1 + 0.06 * layout.tint) for colour in colours)
     horizon = round(layout.horizon * side)
     step = max(1, side // 64)
     for row in range(0, horizon, step):  # lighter towards the horizon
@@ -30,7 +23,7 @@ def draw_background(draw: ImageDraw.ImageDraw, layout: Layout, side: int) -> Non
     for row in range(horizon, side, step):
         draw.rectangle((0, row, side, row + step), fill=shade(near, 1.14 - 0.3 * (row - horizon) / (side - horizon)))
     rng = np.random.default_rng([layout.seed, layout.number, 2])
-    _DETAILS[layout.background](Pen(draw, (0, 0, side, side), mirrored=False), layout.horizon, near, rng)
+    details(Pen(draw, (0, 0, side, side), mirrored=False), layout.horizon, near, rng)
 
 
 def _clouds(pen: Pen, count: int, rng: np.random.Generator) -> None:
@@ -190,11 +183,12 @@ def _picture(pen: Pen, x: float, rng: np.random.Generator) -> None:
     pen.poly(tone, (x + 0.026, 0.222), (x + 0.055, 0.165), (x + 0.08, 0.20), (x + 0.095, 0.18), (x + 0.114, 0.222))
 
 
-_DETAILS: dict[str, Callable[[Pen, float, Colour, np.random.Generator], None]] = {
-    "grass": _grass,
-    "street": _street,
-    "water": _water,
-    "road": _road,
-    "room": _room,
+_LOOKS: dict[str, tuple[Colour, Colour, Callable[[Pen, float, Colour, np.random.Generator], None]]] = {
+    "grass": ((158, 208, 242), (122, 180, 94), _grass),
+    "street": ((196, 214, 228), (166, 164, 168), _street),
+    "water": ((166, 210, 240), (70, 142, 190), _water),
+    "road": ((178, 208, 230), (108, 112, 122), _road),
+    "room": ((238, 224, 202), (184, 138, 98), _room),
 }
-assert set(_DETAILS) == set(BACKGROUNDS)
+"""The colours of the far and the near half, and what is drawn on them."""
+assert set(_LOOKS) == set(BACKGROUNDS)

@@ -12,7 +12,7 @@ import numpy as np
 from PIL import Image
 
 from trainers.data.base import Progress, silent
-from trainers.data.captioned.scenes import Scene, SceneSet
+from trainers.data.captioned.images import CaptionedDataset, CaptionedImage
 from trainers.data.synthetic.engine import digest
 from trainers.data.synthetic.scenes.captions import captions_of
 from trainers.data.synthetic.scenes.draw import pixel_box, render
@@ -24,27 +24,29 @@ TITLE, LICENCE = "Drawn scenes", "CC0-1.0"
 
 @dataclass(frozen=True, kw_only=True)
 class Drawing:
-    """Draws one scene whenever it is asked to; stands behind ``Scene.load`` and ``Scene.without``."""
+    """Draws one scene whenever it is asked to: ``load`` and ``without`` of its :class:`CaptionedImage`."""
 
     layout: Layout
     size: int
 
     def load(self) -> bytes:
         """The scene as PNG."""
-        return _png(render(self.layout, self.size))
+        return self.without(())
 
-    def without(self, removed: Sequence[str], size: int | None = None) -> bytes:
-        """The same scene without some classes, as PNG; the truth that a fill only guesses."""
-        return _png(render(self.layout, size or self.size, removed))
+    def without(self, removed: Sequence[str]) -> bytes:
+        """The same scene without some classes, as PNG: exactly what a fill tries to reconstruct."""
+        data = io.BytesIO()
+        Image.fromarray(self.pixels(self.size, removed)).save(data, "PNG", compress_level=1)
+        return data.getvalue()
 
     def pixels(self, size: int, removed: Sequence[str] = ()) -> np.ndarray:
-        """uint8 ``[size, size, 3]``; any size, because a scene is drawn and not photographed."""
+        """uint8 ``[size, size, 3]``; a scene is drawn, so it has any size."""
         return render(self.layout, size, removed)
 
 
-class Split(Sequence[Scene]):
-    """The scenes of one split. Each is made when it is first asked for, and the same one ever after: all of them
-    take a second, and a page shows a few of them. Safe between threads.
+class Split(Sequence[CaptionedImage]):
+    """The scenes of one split, each made when it is first asked for and then kept: all of them take a second, and a
+    page shows a few. Safe between threads.
 
     Args:
         first: number of its first scene.
@@ -56,18 +58,18 @@ class Split(Sequence[Scene]):
         self._name = name
         self._first = first
         self._rows = range(count)
-        self._known: dict[int, Scene] = {}
+        self._known: dict[int, CaptionedImage] = {}
 
     def __len__(self) -> int:
         return len(self._rows)
 
     @overload
-    def __getitem__(self, place: int) -> Scene: ...
+    def __getitem__(self, place: int) -> CaptionedImage: ...
 
     @overload
-    def __getitem__(self, place: slice) -> tuple[Scene, ...]: ...
+    def __getitem__(self, place: slice) -> tuple[CaptionedImage, ...]: ...
 
-    def __getitem__(self, place: int | slice) -> Scene | tuple[Scene, ...]:
+    def __getitem__(self, place: int | slice) -> CaptionedImage | tuple[CaptionedImage, ...]:
         if isinstance(place, slice):
             return tuple(self[row] for row in self._rows[place])
         row = self._rows[place]
@@ -76,14 +78,14 @@ class Split(Sequence[Scene]):
         return scene or self._known.setdefault(row, _scene(self._settings, self._name, self._first + row, row))
 
 
-def drawn_scenes(settings: DrawnScenes, limit: int | None = None) -> SceneSet:
+def drawn_scenes(settings: DrawnScenes, limit: int | None = None) -> CaptionedDataset:
     """The scenes of one seed, split into ``train``, ``val`` and ``test``; nothing is made or drawn before it is
     looked at.
 
     Args:
         limit: at most so many scenes of each split.
     """
-    splits: dict[str, Sequence[Scene]] = {}
+    splits: dict[str, Sequence[CaptionedImage]] = {}
     first = 0
     for name, count in (("train", settings.train), ("val", settings.val), ("test", settings.test)):
         splits[name] = Split(settings, name, first, len(range(count)[:limit]))
@@ -95,22 +97,22 @@ def drawn_scenes(settings: DrawnScenes, limit: int | None = None) -> SceneSet:
     )
     usual = settings.bias == DrawnScenes().bias
     title = TITLE if usual else f"{TITLE}, pairs in {settings.bias:.0%}"
-    return SceneSet(title=title, licence=LICENCE, splits=splits, classes=CLASSES, notes=(note,))
+    return CaptionedDataset(title=title, licence=LICENCE, splits=splits, classes=CLASSES, notes=(note,))
 
 
-def drawing_of(scene: Scene) -> Drawing | None:
+def drawing_of(scene: CaptionedImage) -> Drawing | None:
     """What draws a scene; None for one that was not drawn here."""
     drawing = getattr(scene.load, "__self__", None)
     return drawing if isinstance(drawing, Drawing) else None
 
 
-def are_drawn(scenes: Sequence[Scene]) -> bool:
+def are_drawn(scenes: Sequence[CaptionedImage]) -> bool:
     """Whether all of them are drawn scenes."""
     return bool(scenes) and all(drawing_of(scene) is not None for scene in scenes)
 
 
 def pixels(
-    scenes: Sequence[Scene],
+    scenes: Sequence[CaptionedImage],
     side: int,
     removed: Sequence[Sequence[str]] | None = None,
     progress: Progress = silent,
@@ -145,11 +147,11 @@ def code_digest() -> str:
     return digest.code_digest(Path(__file__).parent)
 
 
-def _scene(settings: DrawnScenes, split: str, number: int, row: int) -> Scene:
+def _scene(settings: DrawnScenes, split: str, number: int, row: int) -> CaptionedImage:
     layout = make_layout(settings.seed, number, settings.bias)
     drawing = Drawing(layout=layout, size=settings.size)
     boxes = tuple(tuple(float(value) for value in pixel_box(thing.box, settings.size)) for thing in layout.things)
-    return Scene(
+    return CaptionedImage(
         image_id=f"{split}-{row:06d}",
         load=drawing.load,
         captions=captions_of(layout, settings.mention),
@@ -159,9 +161,3 @@ def _scene(settings: DrawnScenes, split: str, number: int, row: int) -> Scene:
         height=settings.size,
         without=drawing.without,
     )
-
-
-def _png(image: np.ndarray) -> bytes:
-    data = io.BytesIO()
-    Image.fromarray(image).save(data, "PNG", compress_level=1)
-    return data.getvalue()

@@ -238,20 +238,8 @@ def potted_plant(pen: Pen, colour: Colour, variant: int) -> None:
     pen.rect(shade(colour, 0.74), 0.12, 0.715, 0.54, 0.74)
 
 
-SHAPES: dict[str, Callable[[Pen, Colour, int], None]] = {
-    "person": person,
-    "bird": bird,
-    "cat": cat,
-    "dog": dog,
-    "car": car,
-    "boat": boat,
-    "traffic light": traffic_light,
-    "umbrella": umbrella,
-    "frisbee": frisbee,
-    "sports ball": sports_ball,
-    "chair": chair,
-    "potted plant": potted_plant,
-}
+_EVERY = (person, bird, cat, dog, car, boat, traffic_light, umbrella, frisbee, sports_ball, chair, potted_plant)
+SHAPES: dict[str, Callable[[Pen, Colour, int], None]] = {draw.__name__.replace("_", " "): draw for draw in _EVERY}
 
 
 @lru_cache(maxsize=256)

@@ -1,4 +1,4 @@
-"""An image with captions and objects, as every caption source hands it over."""
+"""An image with captions and objects, and a dataset of them, as every captioned source hands them over."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ class NamedPhrase:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Scene:
-    """One image.
+class CaptionedImage:
+    """An image with its captions and the boxes of the objects in it.
 
     Attributes:
         image_id: as the dataset names it.
@@ -39,14 +39,14 @@ class Scene:
         classes: one name per box.
         phrases: for each caption the phrases that are annotated with a class; empty: the captions are not annotated.
         width, height: of the original, 0 if the dataset does not say.
-        without: PNG of the same scene without some classes; only drawn scenes can be drawn again.
+        without: PNG of the same image without some classes; only drawn scenes can be drawn again.
     """
 
     image_id: str
     load: Callable[[], bytes | None]
     captions: tuple[str, ...]
-    boxes: tuple[Box, ...]
-    classes: tuple[str, ...]
+    boxes: tuple[Box, ...] = ()
+    classes: tuple[str, ...] = ()
     phrases: tuple[tuple[NamedPhrase, ...], ...] = ()
     width: int = 0
     height: int = 0
@@ -54,7 +54,7 @@ class Scene:
 
 
 @dataclass(frozen=True, kw_only=True)
-class SceneSet:
+class CaptionedDataset:
     """A dataset of images with captions.
 
     Attributes:
@@ -62,12 +62,12 @@ class SceneSet:
         splits: split name to images.
         classes: object class names in the dataset's order.
         notes: plain sentences about decisions and losses.
-        words: class to words, or to classes of the word table, that stand for it in sentences without annotation.
+        words: class to words, or to classes of the word table, that stand for it in captions without annotation.
     """
 
     title: str
     licence: str
-    splits: Mapping[str, Sequence[Scene]]
+    splits: Mapping[str, Sequence[CaptionedImage]]
     classes: tuple[str, ...]
     notes: tuple[str, ...]
     words: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
@@ -94,7 +94,7 @@ class SceneSet:
         return next((name for name in others if name.lower().startswith("train")), others[0])
 
     def _filled(self) -> list[str]:
-        filled = [name for name, scenes in self.splits.items() if scenes]
+        filled = [name for name, images in self.splits.items() if images]
         if not filled:
             raise DataError(f"{self.title} has no image.")
         return filled

@@ -1,0 +1,75 @@
+"""The rows of a labelled dataset that are decoded, with their labels and encoded images."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from trainers.data.labelled.table import Table
+from trainers.hierarchy import Hierarchy
+
+
+@dataclass(frozen=True, kw_only=True)
+class Part:
+    """Rows of one split: ``owner`` [n] says which table, ``rows`` [n] which row of it; ``labels`` int64 [n, L].
+
+    ``before_cap``: rows there were before the cap; 0 where it took none.
+    """
+
+    owner: np.ndarray
+    rows: np.ndarray
+    labels: np.ndarray
+    before_cap: int = 0
+
+    def take(self, index: np.ndarray) -> Part:
+        """Some of the rows (indices or a mask)."""
+        return replace(self, owner=self.owner[index], rows=self.rows[index], labels=self.labels[index])
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plan:
+    """What will be decoded.
+
+    Attributes:
+        columns: the image column of each table.
+        share_classes: whether two splits share finest classes, so that classes are divided; None if there is one split.
+    """
+
+    tables: tuple[Table, ...]
+    columns: tuple[str, ...]
+    train: Part
+    test: Part
+    hierarchy: Hierarchy
+    share_classes: bool | None
+    notes: tuple[str, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class EncodedImages:
+    """The encoded images of a part's rows, whichever tables they are in."""
+
+    plan: Plan
+    part: Part
+
+    def __call__(self, rows: np.ndarray) -> list[bytes | None]:
+        """Encoded bytes of rows of the part, given their places int64 [n]; None where there are none."""
+        images: list[bytes | None] = [None] * len(rows)
+        for table, column, places, inner in self._by_table(rows):
+            for place, image in zip(places, table.images(column, inner), strict=True):
+                images[place] = image
+        return images
+
+    def sizes(self, rows: np.ndarray) -> np.ndarray:
+        """How many bytes these are, int64 [n], as far as it can be told without reading them."""
+        sizes = np.zeros(len(rows), dtype=np.int64)
+        for table, column, places, inner in self._by_table(rows):
+            sizes[places] = table.sizes(column, inner)
+        return sizes
+
+    def _by_table(self, rows: np.ndarray) -> Iterator[tuple[Table, str, np.ndarray, np.ndarray]]:
+        owners = self.part.owner[rows]
+        for owner in np.unique(owners):
+            places = np.flatnonzero(owners == owner)
+            yield self.plan.tables[owner], self.plan.columns[owner], places, self.part.rows[rows[places]]
