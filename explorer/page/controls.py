@@ -24,6 +24,9 @@ def control(spec: Spec, value: Any, key: tuple[str, ...] | None = None) -> Compo
     lowest, highest = rule.slider or (rule.low, rule.high)
     # explicit: inside gr.render Gradio takes a slider for an output and greys it out
     common: dict[str, Any] = {"label": label, "info": rule.help, "key": key, "interactive": True}
+    if rule.registry:
+        entries = [(entry.title, name) for name, entry in rule.entries().items()]
+        return gr.Dropdown(entries, value=value, filterable=False, min_width=80, **common)
     if rule.choices is not None:
         # not the numbers themselves: a drop-down matches its value against text
         choices = [(str(choice), json.dumps(choice)) for choice in rule.choices]
@@ -67,10 +70,10 @@ def read(parameters: type, values: Mapping[str, Any], owner: str) -> dict[str, A
     known = {spec.name: spec for spec in specs(parameters)}
     parsed = {name: _parse(known[name], value, owner) if name in known else value for name, value in values.items()}
     checked = make(parameters, parsed, owner)
-    found = {name: getattr(checked, name) for name in parsed}
+    settings = {name: getattr(checked, name) for name in parsed}
     return {
         name: list(value) if isinstance(value, tuple) else value
-        for name, value in found.items()
+        for name, value in settings.items()
         if value != known[name].default
     }
 

@@ -19,7 +19,7 @@ from starlette.requests import Request
 from starlette.responses import FileResponse, Response
 from starlette.routing import Mount, Route
 
-from explorer.exports import EXPORTS, filename
+from explorer.exports import EXPORTS
 from explorer.server import retrieve, view
 from explorer.server.http import Endpoint, RequestError, answering, json_reply
 from explorer.server.library import Library, Run
@@ -168,7 +168,7 @@ class Endpoints:
         return FileResponse(
             path,
             media_type=EXPORTS[kind].media_type,
-            filename=filename(run, kind),
+            filename=f"rankscope-{run.id}-{kind}",
             headers={"Cache-Control": "no-store"},
             background=BackgroundTask(path.unlink, missing_ok=True),
         )
