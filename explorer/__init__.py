@@ -1,4 +1,4 @@
-"""Everything a browser needs: the page, the routes it reads from, the waiting line and the maps' process."""
+"""Everything a browser needs: the page, the routes it reads from, the queue and the process that draws maps."""
 
 from __future__ import annotations
 
@@ -13,8 +13,9 @@ if TYPE_CHECKING:
 
     from explorer.layout.supervisor import LayoutSupervisor
     from explorer.object_removal.service import Objects
+    from explorer.server.executor import ProcessExecutor
     from explorer.server.library import Library
-    from explorer.server.scheduler import Executor, Scheduler
+    from explorer.server.scheduler import Scheduler
 
 SESSIONS = 128
 """Visits that Gradio remembers. Each call of the API is one more; each takes a third of a megabyte."""
@@ -41,7 +42,7 @@ class Explorer:
     released: Callable[[], None] = lambda: None
 
     def start(self) -> None:
-        """Start the waiting line and the maps' process; returns at once."""
+        """Start the queue and the process that draws maps; returns at once."""
         self.layout.start()
         self.scheduler.begin()
 
@@ -55,7 +56,7 @@ class Explorer:
         self.released()
 
 
-def build(settings: Settings, executor: Executor | None = None) -> Explorer:
+def build(settings: Settings, executor: ProcessExecutor | None = None) -> Explorer:
     """Make the page and what it stands on; nothing runs before :meth:`Explorer.start`.
 
     Args:
@@ -71,7 +72,7 @@ def build(settings: Settings, executor: Executor | None = None) -> Explorer:
     from explorer.page.theme import STYLES, theme
     from explorer.server.devices import gpus
     from explorer.server.executor import ProcessExecutor
-    from explorer.server.guard import Guard, Rules
+    from explorer.server.guard import Guard
     from explorer.server.library import Library
     from explorer.server.routes import routes
     from explorer.server.runs import Runs
@@ -85,20 +86,13 @@ def build(settings: Settings, executor: Executor | None = None) -> Explorer:
     layout = LayoutSupervisor(settings.runs)
     objects = Objects(settings, library)
     blocks = page(settings, runs, objects)
-    rules = Rules(
-        public=settings.public,
-        on_space=settings.on_space,
-        host=settings.host,
-        hosts=settings.hosts,
-        pending=blocks.pending if settings.public else None,
-    )
     options = {
         "theme": theme(),
         "css_paths": STYLES,
         "head": HEAD,
         "app_kwargs": {
             "routes": routes(library, layout, runs, more=objects_routes(objects)),
-            "middleware": [Middleware(Guard, rules=rules)],
+            "middleware": [Middleware(Guard, settings=settings, pending=blocks.pending)],
         },
         "footer_links": ["api", "settings"],
         "ssr_mode": False,

@@ -9,7 +9,8 @@ from typing import NamedTuple
 from explorer.exports.archive import write_zip
 from explorer.exports.pages import write_curves, write_replay
 from explorer.exports.tables import write_coordinates, write_embeddings, write_metrics
-from explorer.server.library import Library, Run
+from explorer.server.library import Library
+from explorer.server.run import Run
 
 
 class Export(NamedTuple):

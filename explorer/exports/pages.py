@@ -16,7 +16,8 @@ from explorer.exports.palette import palette
 from explorer.exports.tables import stored_frames
 from explorer.layout.align import unpack
 from explorer.layout.plan import thin
-from explorer.server.library import Library, Run
+from explorer.server.library import Library
+from explorer.server.run import Run
 from explorer.titles import arm_titles, run_title, summary
 from trainers.errors import RunError
 from trainers.kinds import kind_of

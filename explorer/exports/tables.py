@@ -11,7 +11,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from explorer.layout.align import unpack
-from explorer.server.library import Library, Run
+from explorer.server.library import Library
+from explorer.server.run import Run
 from explorer.titles import arm_titles
 from trainers.errors import RunError
 from trainers.runs.records import Frame, Probe

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 import torch
 
-from explorer.server.library import Library, Run
+from explorer.server.library import Library
+from explorer.server.run import Run
 from trainers.errors import RunError
 from trainers.metrics import describe, evaluate
 from trainers.runs.records import Probe

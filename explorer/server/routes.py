@@ -11,7 +11,7 @@ import re
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 from anyio import CapacityLimiter, to_thread
 from starlette.background import BackgroundTask
@@ -20,13 +20,17 @@ from starlette.responses import FileResponse, Response
 from starlette.routing import Mount, Route
 
 from explorer.exports import EXPORTS
-from explorer.server import retrieve, view
+from explorer.server import retrieve, run_list, view
 from explorer.server.http import Endpoint, RequestError, answering, json_reply
-from explorer.server.library import Library, Run
-from explorer.server.view import Queue
+from explorer.server.library import Library
+from explorer.server.run import Run
 from explorer.settings import ASSETS
 from trainers.errors import RunError, UserError
 from trainers.runs.damage import reading
+
+if TYPE_CHECKING:
+    from explorer.layout.supervisor import LayoutSupervisor
+    from explorer.server.runs import Runs
 
 PREFIX = "/gradio_api/rankscope"
 FOREVER = "public, max-age=31536000, immutable"
@@ -37,21 +41,14 @@ _BINARY = "application/octet-stream"
 _NUMBER = re.compile(r"[0-9]{1,9}")
 
 
-class Layout(Protocol):
-    """The process that turns snapshots into maps."""
-
-    def watch(self, run_id: str) -> None:
-        """This run is being viewed: keep its maps up to date."""
-
-
 def routes(
-    library: Library, layout: Layout | None, queue: Queue | None, assets: Path = ASSETS, more: Sequence[Route] = ()
+    library: Library, layout: LayoutSupervisor, queue: Runs, assets: Path = ASSETS, more: Sequence[Route] = ()
 ) -> list[Route | Mount]:
     """All routes, under ``/gradio_api/rankscope``.
 
     Args:
-        layout: told which runs are being viewed; None: no maps are drawn.
-        queue: knows each run's position in the queue; None: there is no queue.
+        layout: told which runs are being viewed.
+        queue: knows each run's position in the queue.
         assets: folder of the page's own modules and styles.
         more: further routes under the same prefix; they come first.
     """
@@ -76,7 +73,7 @@ def routes(
 class Endpoints:
     """One method per route; user errors are raised, and become replies outside."""
 
-    def __init__(self, library: Library, layout: Layout | None, queue: Queue | None, assets: Path) -> None:
+    def __init__(self, library: Library, layout: LayoutSupervisor, queue: Runs, assets: Path) -> None:
         self._library = library
         self._layout = layout
         self._queue = queue
@@ -99,11 +96,11 @@ class Endpoints:
     def runs(self, request: Request) -> Response:
         """The list of runs."""
         token = request.headers.get(TOKEN_HEADER) or None
-        return json_reply({"runs": view.runs(self._library, self._queue, token)})
+        return json_reply({"runs": run_list.runs(self._library, self._queue, token)})
 
     def start(self, _request: Request) -> Response:
         """Which run to show first."""
-        return json_reply({"id": view.start(self._library)})
+        return json_reply({"id": run_list.start(self._library)})
 
     def about(self, request: Request) -> Response:
         """One run, without its frames."""
@@ -113,7 +110,7 @@ class Endpoints:
         """What is new."""
         run = self._run(request)
         after, row = _query(request, "after", -1), _query(request, "row", 0)
-        if self._layout is not None and not run.recorded:
+        if not run.recorded:
             self._layout.watch(run.id)
         return json_reply(view.poll(run, self._queue, after, row))
 

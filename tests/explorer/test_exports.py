@@ -21,6 +21,7 @@ from explorer.exports.tables import plain_cell
 from explorer.layout.plan import thin
 from explorer.server.library import Library
 from explorer.server.routes import PREFIX, routes
+from tests.explorer.page import Line, Watched
 from tests.synthetic import alive, hierarchy, labels_of, make_run
 from trainers.hierarchy import Hierarchy
 from trainers.kinds.metric_learning.measures import MEASURES
@@ -39,7 +40,7 @@ def root(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def client(root: Path, tmp_path: Path) -> TestClient:
-    return TestClient(Starlette(routes=routes(Library(root, tmp_path / "recorded"), None, None)))
+    return TestClient(Starlette(routes=routes(Library(root, tmp_path / "recorded"), Watched(), Line())))
 
 
 def _download(client: TestClient, folder: RunFolder, kind: str, query: str = "") -> bytes:
