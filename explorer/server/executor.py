@@ -42,8 +42,7 @@ class ProcessExecutor:
     def __init__(self, *, detach: bool = False, command: Callable[[Path], list[str]] = worker_command) -> None:
         self._detach = detach
         self._command = command
-        self._processes: dict[str, subprocess.Popen[bytes]] = {}
-        self._folders: dict[str, Path] = {}
+        self._processes: dict[Path, subprocess.Popen[bytes]] = {}
         self._lock = threading.Lock()
 
     def launch(self, folder: Path, environment: Mapping[str, str]) -> None:
@@ -65,25 +64,24 @@ class ProcessExecutor:
                 start_new_session=True,  # Ctrl-C in the terminal reaches the page alone; the pipe tells the trainer
             )
         with self._lock:
-            self._processes[folder.name] = process
-            self._folders[folder.name] = folder
+            self._processes[folder] = process
 
     def reap(self) -> list[Ended]:
         """The trainers that ended since the last call."""
         ended = []
         with self._lock:
-            for run_id, process in list(self._processes.items()):
+            for folder, process in list(self._processes.items()):
                 code = process.poll()
                 if code is not None:
-                    self._forget(run_id)
-                    ended.append(Ended(id=run_id, code=code, last_line=last_line(self._folders.pop(run_id) / OUTPUT)))
+                    self._forget(folder)
+                    ended.append(Ended(id=folder.name, code=code, last_line=last_line(folder / OUTPUT)))
         return ended
 
     def kill(self, run_id: str) -> None:
         """End a trainer that has not begun yet; nothing happens if it is not ours."""
         with self._lock:
-            process = self._processes.get(run_id)
-        if process is not None:
+            processes = [process for folder, process in self._processes.items() if folder.name == run_id]
+        for process in processes:
             process.kill()
             process.wait()
 
@@ -91,8 +89,8 @@ class ProcessExecutor:
         """Let every trainer save and end; those that take longer are killed. Detached ones train on."""
         with self._lock:
             processes = dict(self._processes)
-            for run_id, process in processes.items():
-                self._forget(run_id)
+            for folder, process in processes.items():
+                self._forget(folder)
                 if self._detach:
                     process.returncode = 0  # detached: this process no longer waits for it
         for process in processes.values():
@@ -103,8 +101,8 @@ class ProcessExecutor:
                     process.kill()
                     process.wait()
 
-    def _forget(self, run_id: str) -> None:
-        process = self._processes.pop(run_id)
+    def _forget(self, folder: Path) -> None:
+        process = self._processes.pop(folder)
         if process.stdin is not None:
             process.stdin.close()
 

@@ -53,18 +53,28 @@ def routes(
         more: further routes under the same prefix; they come first.
     """
     ends = Endpoints(library, layout, queue, assets)
+
+    def runs(request: Request) -> Response:
+        return json_reply({"runs": run_list.runs(library, queue, request.headers.get(TOKEN_HEADER) or None)})
+
     table: Mapping[str, Endpoint] = {
         "/assets/{name:path}": ends.asset,
-        "/runs": ends.runs,
-        "/start": ends.start,
-        "/run/{id}": _of_one_run(ends.about),
-        "/run/{id}/poll": _of_one_run(ends.poll),
-        "/run/{id}/frame/{k}": _of_one_run(ends.frame),
-        "/run/{id}/frameinfo/{k}": _of_one_run(ends.frame_info),
-        "/run/{id}/sheet/{name}": _of_one_run(ends.sheet),
-        "/run/{id}/neighbours/{k}/{index}": _of_one_run(ends.neighbours),
+        "/runs": runs,
+        "/start": lambda _request: json_reply({"id": run_list.start(library)}),
+        "/run/{id}": ends.of_one_run(lambda run, _request: json_reply(view.about(run))),
+        "/run/{id}/poll": ends.of_one_run(ends.poll),
+        "/run/{id}/frame/{k}": ends.of_one_run(ends.frame),
+        "/run/{id}/frameinfo/{k}": ends.of_one_run(
+            lambda run, request: json_reply(view.frame_info(run, _path(request, "k")))
+        ),
+        "/run/{id}/sheet/{name}": ends.of_one_run(_sheet),
+        "/run/{id}/neighbours/{k}/{index}": ends.of_one_run(
+            lambda run, request: json_reply(
+                retrieve.neighbours(library, run, _path(request, "k"), _path(request, "index"))
+            )
+        ),
         "/run/{id}/download/{kind}": ends.download,
-        "/{rest:path}": ends.missing,
+        "/{rest:path}": _missing,
     }
     own = [Route(path, answering(end), methods=["GET"]) for path, end in table.items()]
     return [Mount(PREFIX, routes=[*more, *own])]
@@ -93,64 +103,30 @@ class Endpoints:
             return Response(status_code=304, headers=headers)
         return FileResponse(path, media_type=_TYPES[path.suffix], headers=headers)
 
-    def runs(self, request: Request) -> Response:
-        """The list of runs."""
-        token = request.headers.get(TOKEN_HEADER) or None
-        return json_reply({"runs": run_list.runs(self._library, self._queue, token)})
-
-    def start(self, _request: Request) -> Response:
-        """Which run to show first."""
-        return json_reply({"id": run_list.start(self._library)})
-
-    def about(self, request: Request) -> Response:
-        """One run, without its frames."""
-        return json_reply(view.about(self._run(request)))
-
-    def poll(self, request: Request) -> Response:
+    def poll(self, run: Run, request: Request) -> Response:
         """What is new."""
-        run = self._run(request)
         after, row = _query(request, "after", -1), _query(request, "row", 0)
         if not run.recorded:
             self._layout.watch(run.id)
         return json_reply(view.poll(run, self._queue, after, row))
 
-    def frame(self, request: Request) -> Response:
+    def frame(self, run: Run, request: Request) -> Response:
         """The maps of all arms, as binary coordinates."""
-        run, k = self._run(request), _path(request, "k")
+        k = _path(request, "k")
         content = self._library.coordinates(run, k)
         if run.recorded or run.folder.state().phase == "finished":
             return Response(content, media_type=_BINARY, headers={"Cache-Control": FOREVER})
         # a run that can be resumed may write a frame of the same number again
         return _unless_known(request, self._library.version(run, k), content)
 
-    def frame_info(self, request: Request) -> Response:
-        """Step, quality and drift of one frame."""
-        return json_reply(view.frame_info(self._run(request), _path(request, "k")))
-
-    def sheet(self, request: Request) -> Response:
-        """One sheet of thumbnails."""
-        run = self._run(request)
-        name = request.path_params["name"]
-        number, _, suffix = name.partition(".")
-        if suffix != "webp" or not _NUMBER.fullmatch(number):
-            raise RequestError(f"A thumbnail sheet is called 0.webp, 1.webp and so on; {name[:40]!r} was asked for.")
-        content = run.folder.sheet(int(number))
-        return Response(content, media_type="image/webp", headers={"Cache-Control": FOREVER})
-
-    def neighbours(self, request: Request) -> Response:
-        """The results of one query."""
-        results = retrieve.neighbours(self._library, self._run(request), _path(request, "k"), _path(request, "index"))
-        return json_reply(results)
-
     async def download(self, request: Request) -> Response:
         """The run as a file to keep; ``?weights=1`` puts checkpoints into the zip."""
         # writing takes seconds: two at a time, and those that wait hold no thread that viewers need
         if self._writing is None:
             self._writing = CapacityLimiter(2)
-        return await to_thread.run_sync(_of_one_run(self._written), request, limiter=self._writing)
+        return await to_thread.run_sync(self.of_one_run(self._written), request, limiter=self._writing)
 
-    def _written(self, request: Request) -> Response:
-        run = self._run(request)
+    def _written(self, run: Run, request: Request) -> Response:
         kind = request.path_params["kind"]
         if kind not in EXPORTS:
             raise RunError(f"There is no download {kind[:40]!r}; there are {', '.join(EXPORTS)}.")
@@ -170,22 +146,27 @@ class Endpoints:
             background=BackgroundTask(path.unlink, missing_ok=True),
         )
 
-    def missing(self, _request: Request) -> Response:
-        """Any other address below ours."""
-        raise RunError("There is nothing at this address.")
+    def of_one_run(self, endpoint: Callable[[Run, Request], Response]) -> Callable[[Request], Response]:
+        """Wrap an endpoint about one run: errors from a damaged run become one sentence about that run."""
 
-    def _run(self, request: Request) -> Run:
-        return self._library.watch(request.path_params["id"])
+        def answer(request: Request) -> Response:
+            with reading(request.path_params["id"][:40], passed=UserError):
+                return endpoint(self._library.watch(request.path_params["id"]), request)
+
+        return answer
 
 
-def _of_one_run(endpoint: Callable[[Request], Response]) -> Callable[[Request], Response]:
-    """Wrap an endpoint: errors from a damaged run become one sentence about that run."""
+def _sheet(run: Run, request: Request) -> Response:
+    """One sheet of thumbnails."""
+    name = request.path_params["name"]
+    number, _, suffix = name.partition(".")
+    if suffix != "webp" or not _NUMBER.fullmatch(number):
+        raise RequestError(f"A thumbnail sheet is called 0.webp, 1.webp and so on; {name[:40]!r} was asked for.")
+    return Response(run.folder.sheet(int(number)), media_type="image/webp", headers={"Cache-Control": FOREVER})
 
-    def answer(request: Request) -> Response:
-        with reading(request.path_params["id"][:40], passed=UserError):
-            return endpoint(request)
 
-    return answer
+def _missing(_request: Request) -> Response:
+    raise RunError("There is nothing at this address.")
 
 
 def _knows(request: Request, tag: str) -> bool:

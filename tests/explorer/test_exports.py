@@ -7,6 +7,7 @@ import dataclasses
 import io
 import re
 import zipfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -39,8 +40,10 @@ def root(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def client(root: Path, tmp_path: Path) -> TestClient:
-    return TestClient(Starlette(routes=routes(Library(root, tmp_path / "recorded"), Watched(), Line())))
+def client(root: Path, tmp_path: Path) -> Iterator[TestClient]:
+    library = Library(root, tmp_path / "recorded")
+    yield TestClient(Starlette(routes=routes(library, Watched(), Line())))
+    library.close()
 
 
 def _download(client: TestClient, folder: RunFolder, kind: str, query: str = "") -> bytes:
