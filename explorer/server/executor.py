@@ -6,7 +6,7 @@ import os
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,7 +15,11 @@ from trainers.runs.regular import open_regular
 OUTPUT = "output.txt"
 """Name of the file in the run folder that catches what a trainer prints."""
 
-_REPOSITORY = Path(__file__).resolve().parents[2]
+
+def program_environment() -> dict[str, str]:
+    """The environment in which a child process finds this program, wherever it was started."""
+    paths = [str(Path(__file__).resolve().parents[2]), os.environ.get("PYTHONPATH", "")]
+    return {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, paths))}
 
 
 def worker_command(folder: Path) -> list[str]:
@@ -45,15 +49,14 @@ class ProcessExecutor:
         self._processes: dict[Path, subprocess.Popen[bytes]] = {}
         self._lock = threading.Lock()
 
-    def launch(self, folder: Path, environment: Mapping[str, str]) -> None:
+    def launch(self, folder: Path, environment: dict[str, str]) -> None:
         """Start the trainer of ``folder``, with ``environment`` added to this program's.
 
         Raises:
             OSError: the process cannot be started.
         """
         # a busy-waiting OpenMP thread takes a core from the layout and the page
-        env = {**os.environ, "OMP_WAIT_POLICY": "PASSIVE", **environment}
-        env["PYTHONPATH"] = os.pathsep.join(filter(None, [str(_REPOSITORY), env.get("PYTHONPATH", "")]))
+        env = program_environment() | {"OMP_WAIT_POLICY": "PASSIVE"} | environment
         with open_regular(folder / OUTPUT) as output:
             process = subprocess.Popen(
                 self._command(folder.resolve()),
@@ -95,16 +98,21 @@ class ProcessExecutor:
                     process.returncode = 0  # detached: this process no longer waits for it
         for process in processes.values():
             if not self._detach:
-                try:
-                    process.wait(seconds)
-                except subprocess.TimeoutExpired:
-                    process.kill()
-                    process.wait()
+                end(process, seconds)
 
     def _forget(self, folder: Path) -> None:
         process = self._processes.pop(folder)
         if process.stdin is not None:
             process.stdin.close()
+
+
+def end(process: subprocess.Popen[bytes], seconds: float) -> None:
+    """Wait for a process that was told to end; it is killed if it takes longer than ``seconds``."""
+    try:
+        process.wait(seconds)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
 
 
 def last_line(path: Path) -> str:

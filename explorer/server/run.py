@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import functools
 from collections.abc import Callable
+from pathlib import Path
 from typing import TypeVar
 
 from trainers.config import RunConfig
@@ -55,7 +56,7 @@ class Run:
         Args:
             name: of what is read.
         """
-        stamp = self._stamp()
+        stamp = written(self.folder.path)
         known = self._resting.get(name)
         if known is not None and known[0] == stamp:
             return known[1]  # type: ignore[return-value]
@@ -64,12 +65,16 @@ class Run:
             self._resting[name] = (stamp, value)
         return value
 
-    def _stamp(self) -> Stamp:
-        """Differs after every write: times and sizes of the database and of its journal, where that holds anything."""
-        stamps = []
-        for name in ("run.db", "run.db-wal"):
-            with contextlib.suppress(OSError):
-                about = (self.folder.path / name).stat()
-                if about.st_size:  # reading alone makes an empty journal
-                    stamps.append((name, about.st_mtime_ns, about.st_size))
-        return tuple(stamps)
+
+def written(path: Path) -> Stamp:
+    """Differs after every write to a run: times (ns) and sizes of its database and journal, where they hold anything.
+
+    An empty journal does not count: reading alone makes one.
+    """
+    stamps = []
+    for name in ("run.db", "run.db-wal"):
+        with contextlib.suppress(OSError):
+            about = (path / name).stat()
+            if about.st_size:
+                stamps.append((name, about.st_mtime_ns, about.st_size))
+    return tuple(stamps)
