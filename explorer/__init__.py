@@ -50,7 +50,7 @@ class Explorer:
         self.library = Library(settings.runs, settings.recorded)
         self.layout = LayoutSupervisor(settings.runs)
         self.objects = Objects(settings, self.library)
-        self.blocks = page(settings, runs, self.objects)
+        self.blocks = page(runs, self.objects)
         self.launch_options: dict[str, Any] = {
             "theme": theme(),
             "css_paths": STYLES,

@@ -1,4 +1,4 @@
-"""What the commands that train share: their flags, how they say what is wrong, and smaller worlds of drawn scenes."""
+"""What the commands that train share: their flags, how they say what is wrong, and smaller sets of drawn scenes."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ def control(spec: Spec, value: Any, key: tuple[str, ...] | None = None) -> Compo
         return gr.Checkbox(value, **common)
     # an optional number is text too: Gradio's number field turns an empty value into 0 when it is first shown
     if spec.type in (str, tuple) or spec.optional:
-        return gr.Textbox(value, placeholder=_blank(spec), max_lines=1, **common)
+        return gr.Textbox(value, placeholder="none" if spec.optional else "", max_lines=1, **common)
     whole = spec.type is int
     if lowest is not None and highest is not None:
         if rule.log and lowest >= 0:
@@ -47,7 +47,7 @@ def control(spec: Spec, value: Any, key: tuple[str, ...] | None = None) -> Compo
             step = 1 if whole else _step(lowest, highest, spec.default)
             return gr.Slider(lowest, highest, value, step=step, buttons=[], min_width=80, **common)
     # Gradio would clip a number to its bounds silently, so the bounds are checked at the start instead
-    return gr.Number(value, placeholder=_blank(spec), min_width=80, **common)
+    return gr.Number(value, min_width=80, **common)
 
 
 def raw(spec: Spec, value: Any) -> Any:
@@ -116,10 +116,6 @@ def _numbers(spec: Spec, text: str, owner: str) -> Any:
         raise ParameterError(
             f"{owner}: {spec.name} needs {describe(spec)} with commas between them; got {text!r}."
         ) from None
-
-
-def _blank(spec: Spec) -> str:
-    return "none" if spec.optional else ""
 
 
 def _step(low: float, high: float, default: Any) -> float:

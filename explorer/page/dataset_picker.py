@@ -116,11 +116,6 @@ def restored(kept: Mapping[str, Any]) -> dict[str, Any]:
     return values | {"source": source} | {name: kept[name] for name in _CORRECTIONS if is_text(kept.get(name))}
 
 
-def typed_words() -> str:
-    """What may be typed into the box: a folder only where one may be opened."""
-    return "or type a Hub id, or a folder" if access.opens_folders() else "or type a Hub id"
-
-
 def look_again(*values: object) -> list[object]:
     """What :func:`pick_images` shows of images that come back from an earlier visit."""
     source, *corrections = values[:-1]
@@ -134,7 +129,7 @@ def _invitation() -> str:
 
     Gradio's drop-down has neither; ``shell.js`` hands the words to the field itself.
     """
-    words = typed_words()
+    words = "or type a Hub id, or a folder" if access.opens_folders() else "or type a Hub id"
     return (
         f'<style>#rs-source .container > .wrap::after {{ content: "{words}"; }}</style>'
         f'<span id="rs-source-words" hidden>{words.removeprefix("or ").replace("type", "Type")}</span>'

@@ -60,7 +60,7 @@ def sidebar(page: gr.Blocks, runs: Runs, tabs: Iterable[TabDescriptor]) -> None:
         run_id = gr.Textbox(visible=False, label="Run")
         token = gr.Textbox(visible=False, label="Visitor's token")
         note = gr.HTML("", apply_default_css=False, elem_id="rs-note", render=False)
-        context = FormContext(page=page, drawn=drawn, note=note)
+        context = FormContext(drawn=drawn, note=note)
         with gr.Column(elem_id="rs-setup", min_width=80):
             kind, forms = _forms(context)
             reset = gr.Button("Reset to defaults", size="sm", elem_id="rs-reset")

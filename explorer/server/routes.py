@@ -11,7 +11,7 @@ import re
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from anyio import CapacityLimiter, to_thread
 from starlette.background import BackgroundTask
@@ -97,11 +97,8 @@ class Endpoints:
         if not _ASSET.fullmatch(name) or not path.is_file():
             raise RunError(f"There is no asset {name[:80]!r}.")
         about = path.stat()
-        tag = f'"{about.st_mtime_ns:x}-{about.st_size:x}"'
-        headers = {"Cache-Control": "no-cache", "ETag": tag}
-        if _knows(request, tag):
-            return Response(status_code=304, headers=headers)
-        return FileResponse(path, media_type=_TYPES[path.suffix], headers=headers)
+        version = f"{about.st_mtime_ns:x}-{about.st_size:x}"
+        return _unless_known(request, version, FileResponse, path, media_type=_TYPES[path.suffix])
 
     def poll(self, run: Run, request: Request) -> Response:
         """What is new."""
@@ -117,7 +114,7 @@ class Endpoints:
         if run.recorded or run.folder.state().phase == "finished":
             return Response(content, media_type=_BINARY, headers={"Cache-Control": FOREVER})
         # a run that can be resumed may write a frame of the same number again
-        return _unless_known(request, self._library.version(run, k), content)
+        return _unless_known(request, self._library.version(run, k), Response, content, media_type=_BINARY)
 
     async def download(self, request: Request) -> Response:
         """The run as a file to keep; ``?weights=1`` puts checkpoints into the zip."""
@@ -169,16 +166,12 @@ def _missing(_request: Request) -> Response:
     raise RunError("There is nothing at this address.")
 
 
-def _knows(request: Request, tag: str) -> bool:
-    return tag in request.headers.get("if-none-match", "")
-
-
-def _unless_known(request: Request, version: str, content: bytes) -> Response:
-    """The content, or status 304 if the browser's copy is current."""
+def _unless_known(request: Request, version: str, reply: type[Response], content: Any, *, media_type: str) -> Response:
+    """The content as a reply, or status 304 if the browser's copy is current."""
     headers = {"Cache-Control": "no-cache", "ETag": f'"{version}"'}
-    if _knows(request, headers["ETag"]):
+    if headers["ETag"] in request.headers.get("if-none-match", ""):
         return Response(status_code=304, headers=headers)
-    return Response(content, media_type=_BINARY, headers=headers)
+    return reply(content, media_type=media_type, headers=headers)
 
 
 def _path(request: Request, name: str) -> int:

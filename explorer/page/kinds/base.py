@@ -26,12 +26,10 @@ class FormContext:
     """What a form is built with.
 
     Attributes:
-        page: the page.
         drawn: hidden; its change draws the parameter panels anew.
         note: what was said at the last start.
     """
 
-    page: gr.Blocks
     drawn: gr.Textbox
     note: gr.HTML
 

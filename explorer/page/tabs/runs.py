@@ -32,7 +32,7 @@ def build(context: TabContext) -> None:
         _GIVEN,
         loading="Reading the runs …",
         elem_id="rs-runs-list",
-        public=context.settings.public,
+        public=context.runs.public,
     )
 
     def act(event: gr.EventData, request: gr.Request) -> str:
