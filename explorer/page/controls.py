@@ -11,7 +11,7 @@ from gradio.components import Component
 
 from explorer.page.logslider import log_slider
 from trainers.errors import ParameterError
-from trainers.parameters import Spec, describe, make, specs
+from trainers.parameters import Choice, Spec, describe, make, specs
 
 SLIDER_STEPS = 100  # a linear slider moves in about this many steps, so that its values read as round numbers
 WIDEST_WHOLE = 300  # a slider over more whole numbers than this cannot be set with a mouse
@@ -51,7 +51,9 @@ def control(spec: Spec, value: Any, key: tuple[str, ...] | None = None) -> Compo
 
 
 def raw(spec: Spec, value: Any) -> Any:
-    """A parameter as its control holds it."""
+    """A parameter as its control holds it; of a choice its name."""
+    if isinstance(value, Choice):
+        return value.name
     if spec.rule.choices is not None:
         return json.dumps(value)
     if spec.type is tuple:
@@ -79,6 +81,8 @@ def read(parameters: type, values: Mapping[str, Any], owner: str) -> dict[str, A
 
 
 def _parse(spec: Spec, value: Any, owner: str) -> Any:
+    if spec.type is Choice and isinstance(value, str):
+        return Choice(name=value)
     if spec.rule.choices is not None and isinstance(value, str):
         try:
             return json.loads(value)

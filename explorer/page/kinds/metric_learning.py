@@ -29,7 +29,7 @@ from trainers.training.validation import check
 
 _FIRST = MetricLearningConfig()
 _LOSSES = [loss.name for loss in _FIRST.losses]
-_SHOWN = (*KIND.main, "sampler", *KIND.more)
+_SHOWN = (*KIND.main, "sampler", "augmentation", *KIND.more)
 SETTINGS = {name: spec for name in _SHOWN for spec in specs(MetricLearningConfig) if spec.name == name}
 """What is set by a control of its own, in the order of the page."""
 

@@ -8,7 +8,7 @@ from explorer.page.tabs.base import TabContext, TabDescriptor
 from trainers.cli.flags import shown
 from trainers.image_text.models import MODELS, ModelDescriptor
 from trainers.losses import FAMILIES, LOSSES, LossDescriptor
-from trainers.metrics import IMAGE_TEXT_METRICS, METRICS, Measure
+from trainers.metrics import IMAGE_TEXT_METRICS, METRICS, REPRESENTATION_METRICS, Measure
 from trainers.parameters import Spec, describe, specs
 
 _LATEX = [{"left": "$$", "right": "$$", "display": True}]
@@ -22,6 +22,7 @@ def build(_context: TabContext) -> None:
     """Add the catalogue to the tab."""
     sections = {family: [loss_text(loss) for loss in losses] for family, losses in FAMILIES.items()}
     sections["Metrics"] = [metric_text(metric) for metric in METRICS.values()]
+    sections["Frozen features"] = [metric_text(metric) for metric in REPRESENTATION_METRICS.values()]
     between = [metric_text(metric) for metric in IMAGE_TEXT_METRICS.values()]
     sections["Images and captions"] = between + [model_text(model) for model in MODELS.values()]
     anchors = {heading: "catalogue-" + heading.lower().replace(" ", "-") for heading in sections}
