@@ -17,7 +17,8 @@ from torch import Tensor
 
 from explorer.server.cache import Cache
 from explorer.server.http import GoneError
-from explorer.server.library import Library, Run
+from explorer.server.library import Library
+from explorer.server.run import Run
 from explorer.titles import arm_titles
 from trainers.data import access
 from trainers.errors import DataError, RunError, UserError

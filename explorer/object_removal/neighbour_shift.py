@@ -16,8 +16,9 @@ from explorer.object_removal import bodies
 from explorer.object_removal.removal import FilledImages
 from explorer.object_removal.strokes import read_drawing
 from explorer.server.cache import Cache
-from explorer.server.library import MEGABYTE, Library, Run
+from explorer.server.library import MEGABYTE, Library
 from explorer.server.retrieve import shared_levels
+from explorer.server.run import Run
 from explorer.titles import arm_titles, data_title, run_title
 from trainers.data import load_data
 from trainers.encoders import ENCODERS, Encoder

@@ -8,7 +8,7 @@ import gradio as gr
 
 from explorer.page.kinds import PAGES
 from explorer.server.plain import typed
-from explorer.server.runs import Runs, status_json
+from explorer.server.runs import Runs
 from explorer.server.visitors import caller
 from trainers.config import RunConfig
 from trainers.errors import ParameterError, RunError
@@ -44,12 +44,20 @@ def add_api(runs: Runs) -> None:
         return [about(kind) for kind in KINDS.values()]
 
     def run_status(run_id: str) -> dict[str, Any]:
-        """Phase, progress, position in the queue, the newest numbers of a run, and what its batches do not suit.
+        """Phase, progress, position in the queue and newest numbers of a run.
 
         Args:
             run_id: 26 letters and digits, as start_run returned it.
+
+        Returns:
+            phase: queued, starting, running, paused, stopped, finished, failed or interrupted.
+            queue_position, wait_minutes: 1 is next; null when it does not wait, or the wait is unknown.
+            losses: names of the losses (of a fine-tuning run: its recipes), in the order of metrics.
+            metrics: for each loss the newest value of every number.
+            measures: title, unit and better direction (up, down or empty) of each number.
+            advice: sentences about losses that the run's batches do not suit.
         """
-        return status_json(runs.status(run_id))
+        return runs.status(run_id)
 
     def stop_run(run_id: str, token: str = "") -> str:
         """Stop a run, keeping its checkpoint, or take it out of the queue.

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from playwright.sync_api import Page, sync_playwright
 
-from explorer import Settings, build
+from explorer import Explorer, Settings
 from explorer.settings import ASSETS
 from tests.browser.conftest import FLAGS, chromium
 from tests.browser.pages import profile
@@ -38,7 +38,7 @@ def main() -> None:
     out = flags.out
     out.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as runs, sync_playwright() as playwright:
-        explorer = build(Settings(runs=Path(runs)))
+        explorer = Explorer(Settings(runs=Path(runs)))
         launched = explorer.blocks.queue().launch(prevent_thread_lock=True, quiet=True, **explorer.launch_options)
         browser = playwright.chromium.launch(executable_path=chromium(), args=FLAGS)
         for name in flags.only:

@@ -98,10 +98,10 @@ for folder in sorted(list_runs(runs), key=lambda one: one.id):
 SHOWN = """
 import json
 from explorer.exports import EXPORTS
-from explorer.server import view
+from explorer.server import run_list, view
 from explorer.server.library import Library
 library = Library(runs, runs / "none")
-(card,) = view.runs(library, None, None)
+(card,) = run_list.runs(library, None, None)
 run = library.get(card["id"])
 about = view.about(run)
 for name in ("run.zip", "metrics.csv", "curves.html", "embeddings.parquet"):

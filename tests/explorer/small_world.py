@@ -22,6 +22,7 @@ from explorer.object_removal.service import Objects
 from explorer.server.library import Library
 from explorer.server.routes import PREFIX, routes
 from explorer.settings import Settings
+from tests.explorer.page import Line, Watched
 from trainers.data.captioned.images import Box, CaptionedDataset, CaptionedImage
 from trainers.image_text.base import CrossModal, ModelDescriptor
 from trainers.parameters import parameter
@@ -178,7 +179,9 @@ class Tab:
         self.library = Library(settings.runs, settings.recorded)
         models = Models(self.library, public=public, menu=MENU)
         self.objects = Objects(settings, self.library, load=loading, models=models)
-        self.client = TestClient(Starlette(routes=routes(self.library, None, None, more=objects_routes(self.objects))))
+        self.client = TestClient(
+            Starlette(routes=routes(self.library, Watched(), Line(), more=objects_routes(self.objects)))
+        )
 
     def get(self, path: str) -> httpx.Response:
         return self.client.get(f"{PREFIX}/objects/{path}")

@@ -17,7 +17,7 @@ import pytest
 from gradio_client import Client
 from gradio_client.exceptions import AppError
 
-from explorer import Explorer, Settings, build
+from explorer import Explorer, Settings
 from explorer.server.executor import ProcessExecutor
 from tests.explorer.served_page import GRADIO_WARNINGS
 
@@ -41,7 +41,7 @@ def explorer(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Explorer]:
     """A launched page whose trainers are stand-ins that train for a minute."""
     root = tmp_path_factory.mktemp("explorer")
     executor = ProcessExecutor(command=lambda path: [sys.executable, str(STAND_IN), str(path), "60"])
-    made = build(Settings(runs=root / "runs", recorded=root / "recorded"), executor)
+    made = Explorer(Settings(runs=root / "runs", recorded=root / "recorded"), executor)
     made.scheduler.begin()
     made.blocks.queue(default_concurrency_limit=8, max_size=64)
     made.blocks.launch(prevent_thread_lock=True, quiet=True, server_port=None, **made.launch_options)

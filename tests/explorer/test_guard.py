@@ -9,7 +9,9 @@ from pathlib import Path
 import httpx
 import pytest
 
-from explorer.server.guard import LARGEST, Rules
+from explorer.server.guard import LARGEST
+from explorer.server.hosts import is_own
+from explorer.settings import Settings
 from tests.explorer.served_page import GRADIO_WARNINGS, PREFIX, Served, error, served
 
 pytestmark = GRADIO_WARNINGS
@@ -67,9 +69,9 @@ def test_a_local_page_answers_under_its_own_names_only(local: Served, path: str)
 
 
 def test_other_names_are_known_where_they_are_given() -> None:
-    assert Rules(hosts=("lab.example",)).knows("lab.example:80")
-    wide = Rules(host="0.0.0.0")
-    assert wide.knows("192.168.1.9:7860") and not wide.knows("evil.example")
+    assert is_own("lab.example:80", Settings(runs=Path("runs"), hosts=("lab.example",)))
+    wide = Settings(runs=Path("runs"), host="0.0.0.0")
+    assert is_own("192.168.1.9:7860", wide) and not is_own("evil.example", wide)
 
 
 def test_another_sites_page_changes_nothing(local: Served) -> None:

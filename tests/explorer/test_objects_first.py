@@ -180,9 +180,9 @@ def test_sentences_are_read_when_asked_for(tab: Tab) -> None:
 VISIT = """
 import sys, tempfile
 from pathlib import Path
-from explorer import Settings, build
+from explorer import Explorer, Settings
 from explorer.object_removal.bodies import Query
-made = build(Settings(runs=Path(tempfile.mkdtemp())))
+made = Explorer(Settings(runs=Path(tempfile.mkdtemp())))
 start = made.objects.start()
 made.objects.images.listing(start["dataset"], 0, 116)
 asked = {"image": start["first"], "remove": {"classes": [start["taken"]]}, "models": start["chosen"]}

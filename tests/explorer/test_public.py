@@ -10,7 +10,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from explorer import Settings, build
+from explorer import Explorer, Settings
 from explorer.server.guard import PENDING
 from explorer.server.visitors import Caller, address_of
 from explorer.settings import Limits
@@ -87,7 +87,7 @@ def test_the_gate_ends_with_the_page(tmp_path: Path, monkeypatch: pytest.MonkeyP
     monkeypatch.delenv(access.NO_TOKEN, raising=False)
     names = (access.PUBLIC, access.NO_TOKEN, access.PROXIES)
     before = [os.environ.get(name) for name in names]
-    made = build(Settings(runs=tmp_path / "runs", public=True))
+    made = Explorer(Settings(runs=tmp_path / "runs", public=True))
     assert access.public() and access.token() is False
     made.close()
     assert [os.environ.get(name) for name in names] == before and not access.public()

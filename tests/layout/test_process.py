@@ -57,7 +57,6 @@ def test_it_survives_kill_and_never_shows_less(root: Path, supervisor: LayoutSup
     assert first is not None
     os.kill(first, signal.SIGKILL)
     wait_for(lambda: supervisor.pid not in (None, first), 10)
-    assert supervisor.restarts == 1
     extend(training, 1, 2)
     wait_for(lambda: training.frames() == [0, 1], 60)
     last = supervisor.pid
