@@ -20,9 +20,11 @@ import typing
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any, TypeGuard
+from typing import Any, TypeGuard, TypeVar
 
 from trainers.errors import ParameterError
+
+Entry = TypeVar("Entry")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -144,6 +146,17 @@ def make(parameters: type, values: Mapping[str, Any], owner: str) -> Any:
     return parameters(**checked)
 
 
+def entry(entries: Mapping[str, Entry], name: str, what: str) -> Entry:
+    """An entry of a registry by name; ``what`` it is, is for the message.
+
+    Raises:
+        ParameterError: there is none of that name.
+    """
+    if name not in entries:
+        raise ParameterError(f"There is no {what} {name!r:.60}; choose from {', '.join(entries)}.")
+    return entries[name]
+
+
 def check(spec: Spec, value: Any, owner: str) -> Any:
     """One value against its spec; returns it in the field's own type."""
     if value is None:
@@ -249,12 +262,10 @@ def _scalar(spec: Spec, value: Any, kind: type, owner: str) -> Any:
 
 
 def _check_entry(spec: Spec, choice: Choice | str) -> None:
-    entries, name = spec.rule.entries(), choice if isinstance(choice, str) else choice.name
-    if name not in entries:
-        what = spec.name.removesuffix("es" if spec.name.endswith("sses") else "s").replace("_", " ")
-        raise ParameterError(f"There is no {what} {name!r:.60}; choose from {', '.join(entries)}.")
+    what = spec.name.removesuffix("es" if spec.name.endswith("sses") else "s").replace("_", " ")
+    descriptor = entry(spec.rule.entries(), choice if isinstance(choice, str) else choice.name, what)
     if isinstance(choice, Choice):
-        make(entries[name].parameters, dict(choice.parameters), entries[name].title)
+        make(descriptor.parameters, dict(choice.parameters), descriptor.title)
 
 
 def _read(text: str, spec: Spec | None) -> Any:

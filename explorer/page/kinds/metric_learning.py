@@ -23,7 +23,7 @@ from trainers.errors import ParameterError
 from trainers.kinds.metric_learning import DESCRIPTOR as KIND
 from trainers.kinds.metric_learning.config import MetricLearningConfig
 from trainers.losses import LOSSES
-from trainers.parameters import Choice, specs
+from trainers.parameters import Choice, entry, specs
 from trainers.samplers import SAMPLERS
 from trainers.training.validation import check
 
@@ -177,9 +177,8 @@ def _pick_training(encoder: gr.HTML) -> dict[str, Component]:
 
 
 def _choice(what: str, entries: Mapping[str, Any], name: str, values: Mapping[str, Any]) -> Choice:
-    if name not in entries:
-        raise ParameterError(f"There is no {what} {name!r:.60}; choose from {', '.join(entries)}.")
-    return Choice(name=name, parameters=read(entries[name].parameters, values, entries[name].title))
+    descriptor = entry(entries, name, what)
+    return Choice(name=name, parameters=read(descriptor.parameters, values, descriptor.title))
 
 
 def _paired(names: Sequence[str], values: Sequence[Mapping[str, Any]]) -> list[tuple[str, Mapping[str, Any]]]:

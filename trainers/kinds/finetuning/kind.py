@@ -7,11 +7,10 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from trainers.config import BUDGET, RunConfig
-from trainers.errors import ParameterError
 from trainers.kinds._version1 import shared
 from trainers.kinds.base import ArmView, Kind, Preset
 from trainers.kinds.finetuning.config import FinetuningConfig
-from trainers.parameters import Choice
+from trainers.parameters import Choice, entry
 
 if TYPE_CHECKING:
     from trainers.metrics.measures import Measures
@@ -135,9 +134,7 @@ class Finetuning(Kind):
     def _preset(self, name: str | None) -> Preset:
         presets = {preset.name: preset for preset in self.presets()}
         name = _OLD_PRESETS.get(name or "", name) or next(iter(presets))
-        if name not in presets:
-            raise ParameterError(f"There is no preset {name!r}; choose from {', '.join(presets)}.")
-        return presets[name]
+        return entry(presets, name, "preset")
 
 
 _TRAINING = (*BUDGET, "batch", "optimiser", "halve_every", "weight_decay", "clip_norm")
