@@ -24,10 +24,9 @@ from trainers.cli.progress import train_to_end
 from trainers.cli.start import add_kind_flags, configuration
 from trainers.config import RunConfig
 from trainers.errors import UserError
-from trainers.kinds import KINDS
+from trainers.kinds import KINDS, check
 from trainers.runs import RunFolder
 from trainers.runs.records import Frame, Snapshot
-from trainers.training.validation import check
 
 KEPT_NEIGHBOURS = 10  # as many as the page shows; they are most of a recording's bytes
 

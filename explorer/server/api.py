@@ -12,10 +12,9 @@ from explorer.server.runs import Runs, status_json
 from explorer.server.visitors import caller
 from trainers.config import RunConfig
 from trainers.errors import ParameterError, RunError
-from trainers.kinds import KINDS
+from trainers.kinds import KINDS, check
 from trainers.kinds.base import Kind
 from trainers.parameters import describe, entry, specs
-from trainers.training.validation import check
 from trainers.typed import check_types, values_of
 
 

@@ -20,7 +20,7 @@ _REPOSITORY = Path(__file__).resolve().parents[2]
 
 def worker_command(folder: Path) -> list[str]:
     """The trainer of one run folder."""
-    return [sys.executable, "-m", "trainers.training.worker", str(folder)]
+    return [sys.executable, "-m", "trainers.worker", str(folder)]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -184,9 +184,9 @@ def kill_pages(tally: Tally, place: Path, times: int, port: int, draws: random.R
         ):
             training = {"minutes": 3.0, "steps": 40 if number % 2 else 100_000}
             call(client, "start_run", ["smooth_ap"], "drawn", None, "small_conv", None, "m_per_class", training, "")
-            wait(lambda page=page: bool(page.children("trainers.training.worker")), 20, "the trainer starts")
+            wait(lambda page=page: bool(page.children("trainers.worker")), 20, "the trainer starts")
             time.sleep(delay)
-            below = page.children("trainers.training.worker") + page.children("explorer.layout.process")
+            below = page.children("trainers.worker") + page.children("explorer.layout.process")
             page.process.kill()
             page.process.wait()
             begun = time.monotonic()

@@ -19,7 +19,7 @@ from trainers.cli.main import main
 from trainers.config import RunConfig
 from trainers.kinds.metric_learning.loop import MetricLearningLoop
 from trainers.runs import RunFolder, new_id
-from trainers.training.worker import Worker
+from trainers.worker import Worker
 
 STEPS = 6
 LONG = 100_000  # steps; never reached

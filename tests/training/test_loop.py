@@ -11,13 +11,13 @@ from tests.tiny import tiny_config, write_images
 from tests.training.reopened import reopened
 from trainers.config import RunConfig
 from trainers.errors import ParameterError
+from trainers.kinds import check
 from trainers.kinds.metric_learning.evaluation import LEFT_OUT, Observer, left_out
 from trainers.kinds.metric_learning.loop import MetricLearningLoop
 from trainers.parameters import Choice
 from trainers.runs import RunFolder
 from trainers.training.optimizer import NonFiniteLossError
 from trainers.training.stage import Stage
-from trainers.training.validation import check
 
 
 @pytest.fixture(scope="module")

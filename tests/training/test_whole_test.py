@@ -18,7 +18,7 @@ from trainers.kinds.metric_learning.evaluation import Observer
 from trainers.metrics import describe
 from trainers.runs import RunFolder, list_runs
 from trainers.runs.records import RunState
-from trainers.training.worker import Worker
+from trainers.worker import Worker
 
 
 @pytest.fixture(scope="module")

@@ -7,7 +7,7 @@ from tqdm import tqdm
 from trainers.errors import RunError
 from trainers.runs import RunFolder
 from trainers.runs.records import RunState
-from trainers.training.worker import Worker, watch_signals
+from trainers.worker import Worker, watch_signals
 
 
 def train_with_bar(folder: RunFolder) -> RunState:

@@ -120,10 +120,6 @@ class Kind(ABC):
             given = dict.fromkeys(BUDGET) | given
         return self.config(**given)
 
-    def migrated(self, values: dict[str, Any]) -> dict[str, Any] | None:
-        """A configuration of an earlier version in today's form, or None if it is not of this kind."""
-        return None
-
     # --------------------------------------------------------------- titles
 
     @abstractmethod
@@ -159,6 +155,20 @@ class Kind(ABC):
     def line(self, config: Any) -> str:
         """One line for the command line's list of runs."""
         return f"{' vs '.join(arm.name for arm in self.arms(config))} on {self.source(config)}"
+
+
+def check_source(source: str) -> None:
+    """Refuse a source that may not be opened here, before the run is queued.
+
+    Raises:
+        DataError: it may not be opened.
+    """
+    from trainers.data import SOURCES, access
+    from trainers.data.captioned.loader import named
+    from trainers.data.sources import resolve
+
+    if access.restricted() and source not in SOURCES and named(source) is None:
+        resolve(source)
 
 
 def numbered(titles: Sequence[str]) -> list[str]:

@@ -10,7 +10,7 @@ import numpy as np
 from safetensors import SafetensorError
 from torch import Tensor
 
-from trainers.config import MAX_ARMS, RunConfig
+from trainers.config import MAX_ARMS, RunConfig, read_config
 from trainers.errors import RunError
 from trainers.hierarchy import Hierarchy
 from trainers.runs import checked
@@ -71,8 +71,6 @@ class RunReader:
     @property
     def config(self) -> RunConfig:
         """The settings of the run."""
-        from trainers.kinds import read_config  # here and not above: a kind may import this package
-
         with reading(self.id):
             content = read_regular(self.path / "config.json", CONFIG_BYTES)
         try:

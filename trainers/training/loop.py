@@ -23,7 +23,6 @@ from trainers.training.pace import Pace
 from trainers.training.scalars import ScalarBuffer
 from trainers.training.schedule import factor_of, in_steps
 from trainers.training.stage import Stage
-from trainers.training.validation import check
 
 CHECKPOINT_SECONDS = 5.0  # a killed run loses at most ten seconds: five, and a step and a snapshot on top
 
@@ -58,7 +57,6 @@ class Loop(ABC):
         self._k = 0
         self._last_snapshot = (-1, 0.0, 0.0)  # step, seconds, cost
         self._last_checkpoint = time.monotonic()
-        check(self.config)
         if self.config.threads is not None:
             torch.set_num_threads(self.config.threads)
         self._device, reason = choose(self.config.device)

@@ -20,12 +20,12 @@ from explorer.server.runs import Runs
 from explorer.server.visitors import caller
 from trainers.encoders import ENCODERS
 from trainers.errors import ParameterError
+from trainers.kinds import check
 from trainers.kinds.metric_learning import DESCRIPTOR as KIND
 from trainers.kinds.metric_learning.config import MetricLearningConfig
 from trainers.losses import LOSSES
 from trainers.parameters import Choice, entry, specs
 from trainers.samplers import SAMPLERS
-from trainers.training.validation import check
 
 _FIRST = MetricLearningConfig()
 _SPECS = {spec.name: spec for spec in specs(MetricLearningConfig)}

@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from trainers.config import BUDGET, RunConfig
-from trainers.kinds._version1 import shared
 from trainers.kinds.base import ArmView, Kind, Preset
 from trainers.kinds.finetuning.config import FinetuningConfig
 from trainers.parameters import Choice, entry
@@ -87,16 +86,6 @@ class Finetuning(Kind):
             )
         model = settings.get("model", FinetuningConfig().model)
         return FinetuningConfig(**{"learning_rate": learning_rate_of(model)} | settings)
-
-    def migrated(self, values: dict[str, Any]) -> dict[str, Any] | None:
-        """A configuration of version 1 with a fine-tuning in it; settings that it did not use are dropped."""
-        own = values.get("mend")
-        if own is None:
-            return None
-        settings = own["scenes"].pop("parameters", {})
-        if settings:
-            own["scenes"]["source"] += ":" + ",".join(f"{name}={value}" for name, value in settings.items())
-        return shared(values) | own | {"kind": self.name}
 
     def arms(self, config: FinetuningConfig) -> list[ArmView]:
         """One per recipe."""

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from trainers.config import MAX_ARMS, RunConfig
 from trainers.errors import ParameterError
-from trainers.kinds._version1 import shared
-from trainers.kinds.base import ArmView, Kind, numbered
+from trainers.kinds.base import ArmView, Kind, check_source, numbered
 from trainers.kinds.metric_learning.config import MetricLearningConfig
 from trainers.parameters import Choice
 
@@ -57,8 +56,6 @@ class MetricLearning(Kind):
 
     def check(self, config: MetricLearningConfig) -> None:
         """Check the number of losses, and that the images may be opened here."""
-        from trainers.training.validation import check_source
-
         if not 1 <= len(config.losses) <= MAX_ARMS:
             raise ParameterError(f"A run compares one to {MAX_ARMS} losses; got {len(config.losses)}.")
         check_source(config.data.source)
@@ -79,14 +76,6 @@ class MetricLearning(Kind):
         from trainers.kinds.metric_learning.advice import advice
 
         return advice(config)
-
-    def migrated(self, values: dict[str, Any]) -> dict[str, Any] | None:
-        """A configuration of version 1 without a fine-tuning in it."""
-        if values.pop("mend", None) is not None:
-            return None
-        common = shared(values)
-        encoder = {"name": values.pop("encoder"), "parameters": values.pop("encoder_parameters", {})}
-        return values | common | {"kind": self.name, "encoder": encoder}
 
     def arms(self, config: MetricLearningConfig) -> list[ArmView]:
         """One per loss; the same loss twice is told apart by its parameters, or by number."""

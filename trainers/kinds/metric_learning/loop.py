@@ -19,6 +19,7 @@ from trainers.kinds.metric_learning.batches import Batch, Batches
 from trainers.kinds.metric_learning.config import MetricLearningConfig
 from trainers.kinds.metric_learning.evaluation import LEFT_OUT, Observer, left_out
 from trainers.kinds.metric_learning.frozen_features import frozen_features
+from trainers.kinds.metric_learning.memory import footprint
 from trainers.losses import LOSSES, forms, kernel
 from trainers.losses._memory import give_memory
 from trainers.metrics import counts
@@ -85,7 +86,7 @@ class MetricLearningLoop(Loop):
         labels = torch.cat([compact[:, None], data.train.labels[:, 1:]], dim=1)
         _, channels, side, _ = data.train.images.shape
         images = len(data.train) + len(data.test)
-        check_fits(config, Shape(images=images, channels=channels, side=side, classes=len(classes)))
+        check_fits(footprint(config, Shape(images=images, channels=channels, side=side, classes=len(classes))))
         torch.manual_seed(config.seed)
         encoder = ENCODERS[config.encoder.name].build(
             channels=channels, side=side, dim=config.dim, parameters=config.encoder.parameters

@@ -1,4 +1,4 @@
-"""The trainer process: ``python -m trainers.training.worker <run folder>``.
+"""The trainer process: ``python -m trainers.worker <run folder>``.
 
 It communicates through the run folder alone. When its standard input is a pipe, the end of that pipe means that its
 parent is gone: it writes a checkpoint and ends.
@@ -26,7 +26,7 @@ if __name__ == "__main__":
 
 # ruff: noqa: E402
 from trainers.errors import DiskFullError, RunError, UserError
-from trainers.kinds import kind_of
+from trainers.kinds import check, kind_of
 from trainers.runs import RunFolder
 from trainers.runs.files import is_full
 from trainers.runs.lock import RunLock
@@ -121,7 +121,9 @@ class Worker:
         clear_remains(self.folder.path)
 
     def _train(self) -> None:
-        trainer = kind_of(self.folder.config).loop()(self.folder, self._setting_up)
+        config = self.folder.config
+        check(config)
+        trainer = kind_of(config).loop()(self.folder, self._setting_up)
         more = True
         while more:
             self._listen()
@@ -240,7 +242,7 @@ def watch_signals(worker: Worker) -> None:
 def main(argv: list[str]) -> int:
     """Run one folder; exit status 0 unless it failed."""
     if len(argv) != 1:
-        print("usage: python -m trainers.training.worker RUN_FOLDER", file=sys.stderr)
+        print("usage: python -m trainers.worker RUN_FOLDER", file=sys.stderr)
         return 2
     path = Path(argv[0]).resolve()
     try:
