@@ -166,7 +166,6 @@ def test_what_a_writer_meets_in_a_deleted_run_is_an_error_and_no_new_folder(tmp_
     for write in (
         lambda: folder.add_frame(frame(0)),
         lambda: folder.write_checkpoint({}, {}),
-        folder.keep_ballast,
         lambda: folder.log("hello"),
         folder.take_over,
         lambda: Worker(folder),

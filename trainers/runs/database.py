@@ -147,16 +147,6 @@ class Database:
         rows = [(s.arm, s.step, s.seconds, s.key, s.value) for s in scalars]
         self.write("INSERT OR REPLACE INTO metrics (arm, step, seconds, key, value) VALUES (?, ?, ?, ?, ?)", rows)
 
-    @reads
-    def metrics(self, after: int = 0) -> tuple[int, list[Scalar]]:
-        """Scalars appended after row ``after``, the newest of each arm, step and key, and the row to continue from."""
-        # runs written before such rows were unique may hold several; the other columns are those of the largest id
-        columns = "MAX(id), arm, step, seconds, key, value"
-        sql = f"SELECT {columns} FROM metrics WHERE id > ? GROUP BY arm, step, key ORDER BY 1"
-        rows = self.rows(sql, (after,))
-        found = [_scalar(*row[1:]) for row in rows if row[5] is not None]
-        return (rows[-1][0] if rows else after), found
-
     def _open(self, patience: float) -> sqlite3.Connection:
         if self._opened is not None and self._opened.stale():
             self._close()
@@ -172,17 +162,6 @@ class Database:
         if self._opened is not None:
             self._opened.close()
             self._opened = None
-
-
-def _scalar(arm: object, step: object, seconds: object, key: object, value: object) -> Scalar:
-    number = checked.measured(value, "value")
-    return Scalar(
-        arm=checked.whole(arm, "arm"),
-        step=checked.whole(step, "step"),
-        seconds=checked.real(seconds, "seconds"),
-        key=checked.text(key, "key"),
-        value=float("nan") if number is None else number,
-    )
 
 
 _COLUMNS = """
