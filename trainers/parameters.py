@@ -108,13 +108,13 @@ class Spec:
 def specs(parameters: type) -> tuple[Spec, ...]:
     """The fields of a parameter dataclass in order."""
     hints = typing.get_type_hints(parameters)
-    found = []
+    resolved = []
     for field in dataclasses.fields(parameters):
         base, item, optional = _resolve(hints[field.name])
         rule = field.metadata.get("rule", Rule(help=""))
         default = field.default if field.default_factory is dataclasses.MISSING else field.default_factory()
-        found.append(Spec(name=field.name, type=base, item=item, optional=optional, default=default, rule=rule))
-    return tuple(found)
+        resolved.append(Spec(name=field.name, type=base, item=item, optional=optional, default=default, rule=rule))
+    return tuple(resolved)
 
 
 def check_all(parameters: Any, owner: str) -> None:

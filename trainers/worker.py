@@ -126,15 +126,12 @@ class Worker:
         trainer = kind_of(config).loop()(self.folder, self._setting_up)
         more = True
         while more:
-            self._listen()
-            if self._leave:
+            try:
+                self._obey()
+            except StopTraining:
                 trainer.checkpoint()
                 self._show(trainer, force=True)
-                raise StopTraining(self._leave)
-            if self._paused:
-                self._tell(phase="paused", message="paused", force=self._state.phase != "paused")
-                time.sleep(0.05)
-                continue
+                raise
             more = trainer.advance(SLICE_SECONDS)
             self._show(trainer)
         self._tell(message="scoring the whole test set", force=True)
@@ -150,6 +147,11 @@ class Worker:
 
     def _scoring(self, text: str, _fraction: float) -> None:
         """Report the scoring of the whole test set. The checkpoint is written: stopping here loses no training."""
+        self._obey()
+        self._tell(phase="running", message=text, force=self._state.phase != "running")
+
+    def _obey(self) -> None:
+        """Read the commands; wait while the run is paused, and raise StopTraining if it is to end."""
         self._listen()
         while self._paused and not self._leave:
             self._tell(phase="paused", message="paused", force=self._state.phase != "paused")
@@ -157,7 +159,6 @@ class Worker:
             self._listen()
         if self._leave:
             raise StopTraining(self._leave)
-        self._tell(phase="running", message=text, force=self._state.phase != "running")
 
     def _listen(self) -> None:
         if self._lock.lost():
@@ -193,12 +194,9 @@ class Worker:
             self._watcher(self._state)
 
     def _end(self, phase: str) -> None:
-        words = {
-            "finished": "finished",
-            "stopped": "stopped; it can be resumed",
-            "interrupted": "interrupted; it can be resumed",
-        }
-        self._tell(phase=phase, message=words[phase], force=True)
+        self._tell(
+            phase=phase, message="finished" if phase == "finished" else f"{phase}; it can be resumed", force=True
+        )
         self.folder.log(f"{phase} at step {self._state.step}")
 
     def _fail(self, error: str, trace: bool = False) -> None:

@@ -39,13 +39,6 @@ class LayoutSupervisor:
         self._lock = threading.Lock()
         self._watched: dict[str, float] = {}
         self._told: dict[str, float] = {}
-        self.restarts = 0
-
-    @property
-    def pid(self) -> int | None:
-        """The process id, or None while it is not running."""
-        process = self._process
-        return process.pid if process is not None and process.poll() is None else None
 
     def start(self) -> None:
         """Start the process and the thread that supervises it; nothing happens if it was started before."""
@@ -88,7 +81,6 @@ class LayoutSupervisor:
             _log.warning("the layout process ended (%s); it starts again in %.1f s", code, pause)
             self._ending.wait(pause)
             pause = min(pause * 2, LONGEST_PAUSE)
-            self.restarts += 1
         self._end()
 
     def _spawn(self) -> subprocess.Popen[bytes]:

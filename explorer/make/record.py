@@ -20,8 +20,8 @@ from tqdm import tqdm
 from explorer.layout.frames import Layouter
 from explorer.layout.plan import thin
 from explorer.layout.umap_step import warm_up
-from trainers.cli.progress import train_to_end
 from trainers.cli.start import add_kind_flags, configuration
+from trainers.cli.work import train_to_end
 from trainers.config import RunConfig
 from trainers.errors import UserError
 from trainers.kinds import KINDS, check

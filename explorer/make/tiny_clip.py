@@ -8,8 +8,7 @@ import tempfile
 from pathlib import Path
 
 from explorer.make._scenes import fewer_scenes
-from trainers.cli.progress import train_to_end
-from trainers.cli.work import result
+from trainers.cli.work import result, train_to_end
 from trainers.config import RunConfig
 from trainers.errors import UserError
 from trainers.image_text.models import MODELS

@@ -88,10 +88,13 @@ def inside(runs: Path, code: str) -> str:
 
 
 WEIGHTS = """
+import trainers.kinds
 from trainers.runs import list_runs
 import hashlib
 for folder in sorted(list_runs(runs), key=lambda one: one.id):
     tensors, about = folder.read_checkpoint()
+    assert tensors["arm0/state/queue"].abs().sum()
+    assert sorted(folder.newest("stage/encoder and head", "stage/head alone").values()) == [0, 0, 1, 1]
     mark = hashlib.sha256(b"".join(name.encode() + t.numpy().tobytes() for name, t in sorted(tensors.items())))
     print(folder.id, folder.state().phase, about["step"], about["stage"][0], mark.hexdigest())
 """

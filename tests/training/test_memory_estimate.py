@@ -15,6 +15,7 @@ from trainers.data import access
 from trainers.errors import UserError
 from trainers.kinds import kind_of
 from trainers.kinds.finetuning.config import FinetuningConfig
+from trainers.kinds.metric_learning import memory
 from trainers.kinds.metric_learning.config import MetricLearningConfig
 from trainers.parameters import Choice
 from trainers.runs import RunFolder
@@ -36,7 +37,7 @@ def config(*losses: str, **changes: object) -> RunConfig:
 
 
 def footprint(config: RunConfig, shape: Shape | None = None) -> Footprint:
-    return kind_of(config).memory(config, shape)
+    return kind_of(config).memory(config) if shape is None else memory.footprint(config, shape)
 
 
 MEASURE = """

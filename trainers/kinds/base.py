@@ -14,7 +14,7 @@ from trainers.config import BUDGET, RunConfig
 if TYPE_CHECKING:
     from trainers.metrics.measures import Measures
     from trainers.training.loop import Loop
-    from trainers.training.memory_estimate import Footprint, Shape
+    from trainers.training.memory_estimate import Footprint
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -79,8 +79,8 @@ class Kind(ABC):
             UserError: the first thing that is wrong, with what is accepted and what it got.
         """
 
-    def memory(self, config: Any, shape: Shape | None = None) -> Footprint:
-        """Memory that a run will take, estimated; ``shape`` of its images where that is known."""
+    def memory(self, config: Any) -> Footprint:
+        """Memory that a run will take, estimated."""
         from trainers.training.memory_estimate import Footprint
 
         return Footprint()

@@ -29,6 +29,8 @@ from torch import Tensor
 
 from trainers.config import RunConfig
 from trainers.errors import DiskFullError, RunError
+from trainers.runs import checked
+from trainers.runs.damage import reading
 from trainers.runs.files import as_tensor, is_full, sync, write_bytes, write_tensors
 from trainers.runs.maps import packed_frame
 from trainers.runs.probe import packed
@@ -154,7 +156,7 @@ class RunFolder(RunReader):
     def add_snapshot(self, snapshot: Snapshot) -> None:
         """Store embeddings, then add them to the database."""
         tensors = {f"arm{i}": as_tensor(one, np.float16) for i, one in enumerate(snapshot.embeddings)}
-        write_tensors(self._at("emb", snapshot.k), tensors, home=self.path, durable=True)
+        write_tensors(self.embeddings_path(snapshot.k), tensors, home=self.path, durable=True)
         row = (snapshot.k, snapshot.step, snapshot.seconds)
         self.db.write("INSERT OR REPLACE INTO snapshots VALUES (?, ?, ?)", [row])
 
@@ -162,7 +164,7 @@ class RunFolder(RunReader):
 
     def add_frame(self, frame: Frame) -> None:
         """Store a layout, then add it to the database."""
-        write_tensors(self._at("layout", frame.k), packed_frame(frame), home=self.path)
+        write_tensors(self.frame_path(frame.k), packed_frame(frame), home=self.path)
         rows = [(frame.k, i, frame.limit, a.quality, a.drift, a.method) for i, a in enumerate(frame.arms)]
         self.db.write("INSERT OR REPLACE INTO frames VALUES (?, ?, ?, ?, ?, ?)", rows)
 
@@ -189,12 +191,18 @@ class RunFolder(RunReader):
     def read_checkpoint(self) -> tuple[dict[str, Tensor], dict[str, object]] | None:
         """The newest readable checkpoint, or None."""
         for name in ("last", "previous"):
-            if is_there(self.path / "ckpt" / f"{name}.safetensors"):
-                try:
-                    return self._checkpoint(name)
-                except RunError:
-                    with contextlib.suppress(OSError):
-                        self.log(f"checkpoint {name} cannot be read; trying the one before it")
+            path = self.path / "ckpt" / f"{name}.safetensors"
+            if not is_there(path):
+                continue
+            try:
+                with reading(self.id):
+                    tensors, metadata = self._read(path)
+                    about = checked.json_object(metadata["about"], "checkpoint")
+                    checked.whole(about["step"], "step")
+                    return tensors, about
+            except RunError:
+                with contextlib.suppress(OSError):
+                    self.log(f"checkpoint {name} cannot be read; trying the one before it")
         return None
 
     def rewind(self, step: int) -> None:

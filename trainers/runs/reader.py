@@ -190,11 +190,11 @@ class RunReader:
 
     def frame_path(self, k: int) -> Path:
         """Path of the maps of snapshot ``k``."""
-        return self._at("layout", k)
+        return self.path / "layout" / f"{k:06d}.safetensors"
 
     def embeddings_path(self, k: int) -> Path:
         """Path of the embeddings of snapshot ``k``; recordings keep only a few."""
-        return self._at("emb", k)
+        return self.path / "emb" / f"{k:06d}.safetensors"
 
     @reads
     def snapshots(self) -> list[tuple[int, int, float]]:
@@ -211,7 +211,7 @@ class RunReader:
     @reads
     def embeddings(self, k: int) -> tuple[np.ndarray, ...]:
         """Float16 ``[P, D]`` of every arm at snapshot ``k``."""
-        tensors, _ = self._read(self._at("emb", k))
+        tensors, _ = self._read(self.embeddings_path(k))
         return unpacked_embeddings(k, tensors)
 
     # ---------------------------------------------------------------- frames
@@ -258,22 +258,8 @@ class RunReader:
     def frame(self, k: int) -> Frame:
         """The frame of snapshot ``k``."""
         rows = self.frame_rows(k)
-        tensors, _ = self._read(self._at("layout", k))
+        tensors, _ = self._read(self.frame_path(k))
         return unpacked_frame(k, rows, tensors)
-
-    # ------------------------------------------------------------ checkpoint
-
-    def _checkpoint(self, name: str) -> tuple[dict[str, Tensor], dict[str, object]]:
-        """The checkpoint ``last`` or ``previous``.
-
-        Raises:
-            RunError: it is missing or damaged.
-        """
-        with reading(self.id):
-            tensors, metadata = self._read(self.path / "ckpt" / f"{name}.safetensors")
-            about = checked.json_object(metadata["about"], "checkpoint")
-            checked.whole(about["step"], "step")
-            return tensors, about
 
     # ---------------------------------------------------------------- details
 
@@ -287,9 +273,6 @@ class RunReader:
         if index >= self._arm_count():
             raise ValueError(f"a number is of arm {arm}; the run has {self._arm_count()}, counted from 0")
         return index
-
-    def _at(self, kind: str, k: int) -> Path:
-        return self.path / kind / f"{k:06d}.safetensors"
 
     def _own(self, path: Path) -> None:
         """A regular file of this folder: neither it nor the folder it lies in is a link."""

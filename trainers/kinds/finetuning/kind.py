@@ -14,7 +14,7 @@ from trainers.parameters import Choice, entry
 if TYPE_CHECKING:
     from trainers.metrics.measures import Measures
     from trainers.training.loop import Loop
-    from trainers.training.memory_estimate import Footprint, Shape
+    from trainers.training.memory_estimate import Footprint
 
 _OLD_PRESETS = {"mend": "default"}
 
@@ -49,7 +49,7 @@ class Finetuning(Kind):
 
         check(config)
 
-    def memory(self, config: FinetuningConfig, shape: Shape | None = None) -> Footprint:
+    def memory(self, config: FinetuningConfig) -> Footprint:
         """A model, its copies and its batch, from the size that its descriptor states."""
         from trainers.kinds.finetuning.memory import footprint
 

@@ -10,12 +10,12 @@ from trainers.config import MAX_ARMS, RunConfig
 from trainers.errors import ParameterError
 from trainers.kinds.base import ArmView, Kind, check_source, numbered
 from trainers.kinds.metric_learning.config import MetricLearningConfig
-from trainers.parameters import Choice
+from trainers.parameters import Choice, make
 
 if TYPE_CHECKING:
     from trainers.metrics.measures import Measures
     from trainers.training.loop import Loop
-    from trainers.training.memory_estimate import Footprint, Shape
+    from trainers.training.memory_estimate import Footprint
 
 
 class MetricLearning(Kind):
@@ -42,14 +42,12 @@ class MetricLearning(Kind):
     )
 
     def loop(self) -> type[Loop]:
-        """The loop over losses."""
         from trainers.kinds.metric_learning.loop import MetricLearningLoop
 
         return MetricLearningLoop
 
     @property
     def measures(self) -> Measures:
-        """See :mod:`trainers.kinds.metric_learning.measures`."""
         from trainers.kinds.metric_learning.measures import MEASURES
 
         return MEASURES
@@ -60,11 +58,11 @@ class MetricLearning(Kind):
             raise ParameterError(f"A run compares one to {MAX_ARMS} losses; got {len(config.losses)}.")
         check_source(config.data.source)
 
-    def memory(self, config: MetricLearningConfig, shape: Shape | None = None) -> Footprint:
+    def memory(self, config: MetricLearningConfig) -> Footprint:
         """Encoders, activations, cross-batch memories and pairs."""
         from trainers.kinds.metric_learning.memory import footprint
 
-        return footprint(config, shape)
+        return footprint(config)
 
     def sizes(self, config: MetricLearningConfig) -> Mapping[str, int]:
         """Batch, embedding, cross-batch memory and probe."""
@@ -73,8 +71,6 @@ class MetricLearning(Kind):
 
     def advice(self, config: MetricLearningConfig) -> list[str]:
         """Losses that the run's batches do not suit."""
-        from trainers.kinds.metric_learning.advice import advice
-
         return advice(config)
 
     def arms(self, config: MetricLearningConfig) -> list[ArmView]:
@@ -108,6 +104,25 @@ class MetricLearning(Kind):
         name = config.encoder.name
         encoder = ENCODERS[name].title if name in ENCODERS else name
         return [encoder, f"{config.classes_per_batch} classes x {config.images_per_class} images"]
+
+
+def advice(config: MetricLearningConfig, classes_per_batch: int | None = None) -> list[str]:
+    """Sentences, each once, about losses that the run's batches do not suit: they would differ from their papers.
+
+    Args:
+        config: checked.
+        classes_per_batch: as they turned out, where the images have fewer classes than were asked for.
+    """
+    from trainers.losses import LOSSES
+
+    classes = config.classes_per_batch if classes_per_batch is None else classes_per_batch
+    sentences = []
+    for choice in config.losses:
+        loss = LOSSES.get(choice.name)  # a run of another version may have a loss that this one lacks
+        if loss is not None and loss.advice is not None:
+            parameters = make(loss.parameters, dict(choice.parameters), loss.title)
+            sentences.append(loss.advice(parameters, config.images_per_class, classes))
+    return list(dict.fromkeys(filter(None, sentences)))
 
 
 def _label(choice: Choice) -> str:
