@@ -10,7 +10,7 @@ from trainers.config import MAX_ARMS, RunConfig
 from trainers.errors import ParameterError
 from trainers.kinds.base import ArmView, Kind, check_source, numbered
 from trainers.kinds.metric_learning.config import MetricLearningConfig
-from trainers.parameters import Choice, make
+from trainers.parameters import Choice
 
 if TYPE_CHECKING:
     from trainers.metrics.measures import Measures
@@ -71,6 +71,8 @@ class MetricLearning(Kind):
 
     def advice(self, config: MetricLearningConfig) -> list[str]:
         """Losses that the run's batches do not suit."""
+        from trainers.kinds.metric_learning.advice import advice
+
         return advice(config)
 
     def arms(self, config: MetricLearningConfig) -> list[ArmView]:
@@ -104,25 +106,6 @@ class MetricLearning(Kind):
         name = config.encoder.name
         encoder = ENCODERS[name].title if name in ENCODERS else name
         return [encoder, f"{config.classes_per_batch} classes x {config.images_per_class} images"]
-
-
-def advice(config: MetricLearningConfig, classes_per_batch: int | None = None) -> list[str]:
-    """Sentences, each once, about losses that the run's batches do not suit: they would differ from their papers.
-
-    Args:
-        config: checked.
-        classes_per_batch: as they turned out, where the images have fewer classes than were asked for.
-    """
-    from trainers.losses import LOSSES
-
-    classes = config.classes_per_batch if classes_per_batch is None else classes_per_batch
-    sentences = []
-    for choice in config.losses:
-        loss = LOSSES.get(choice.name)  # a run of another version may have a loss that this one lacks
-        if loss is not None and loss.advice is not None:
-            parameters = make(loss.parameters, dict(choice.parameters), loss.title)
-            sentences.append(loss.advice(parameters, config.images_per_class, classes))
-    return list(dict.fromkeys(filter(None, sentences)))
 
 
 def _label(choice: Choice) -> str:

@@ -13,12 +13,12 @@ from trainers.data import load_data
 from trainers.data.base import LoadedData, Progress
 from trainers.data.probe import choose_probe
 from trainers.encoders import ENCODERS, Encoder
+from trainers.kinds.metric_learning.advice import advice
 from trainers.kinds.metric_learning.arm import LossArm
 from trainers.kinds.metric_learning.batches import Batch, Batches
 from trainers.kinds.metric_learning.config import MetricLearningConfig
 from trainers.kinds.metric_learning.evaluation import LEFT_OUT, Evaluator, left_out
 from trainers.kinds.metric_learning.frozen_features import frozen_features
-from trainers.kinds.metric_learning.kind import advice
 from trainers.kinds.metric_learning.memory import footprint
 from trainers.losses import LOSSES, forms, kernel
 from trainers.losses._memory import give_memory
