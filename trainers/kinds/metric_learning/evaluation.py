@@ -72,7 +72,7 @@ class Evaluator:
         return self._train_numbers(embed(encoder, self._train, self._device))
 
     def _scored(self, probe: Tensor, train: Tensor | None) -> ProbeResult:
-        names = ["R_at_1", "AP_at_R", "HAP", "NDCG", "ASI", *_per_level(self._probe_labels)]
+        names = _names(self._probe_labels)
         numbers = _means(evaluate(probe, self._probe_labels, metrics=names), names)
         if train is not None:
             numbers |= self._train_numbers(train)
@@ -90,7 +90,7 @@ class Evaluator:
             progress: called with the progress; it may raise to give up.
         """
         labels, count = self._test_labels, len(self._test)
-        names = ["R_at_1", "AP_at_R", "HAP", "NDCG", "ASI", *_per_level(labels)]
+        names = _names(labels)
 
         def tell(doing: str, done: int) -> None:
             progress(f"{doing} the whole test set: {done:,} of {count:,}", done / count)
@@ -157,8 +157,8 @@ def _joined(parts: Sequence[HostCopy]) -> Tensor:
     return torch.cat([part.get() for part in parts])
 
 
-def _per_level(labels: Tensor) -> list[str]:
-    return [f"AP_level{level}" for level in range(labels.shape[1])]
+def _names(labels: Tensor) -> list[str]:
+    return ["R_at_1", "AP_at_R", "HAP", "NDCG", "ASI", *(f"AP_level{level}" for level in range(labels.shape[1]))]
 
 
 def _means(result: dict[str, object], names: list[str]) -> dict[str, float]:

@@ -41,9 +41,9 @@ class ToyArm(Arm):
         embeddings = functional.normalize(self.encoder(points), dim=1)
         loss = functional.cross_entropy(self.head(embeddings), labels)
         loss = loss + 0.01 * (embeddings @ self.state["queue"].T).square().mean()
+        self.descend(loss, factor, number, rows)
         self.state["queue"][int(self.state["place"])] = embeddings[0].detach()
         self.state["place"].add_(1).remainder_(POINTS)
-        self.descend(loss, factor, number, rows)
         return {"loss": loss.detach(), "examples": float(len(labels))}
 
     @torch.no_grad()
