@@ -48,8 +48,9 @@ class FinetuningLoop(Loop):
         return self.step
 
     def _evaluate(self, arm: RecipeArm) -> Finish:
-        result = self._live.evaluate(arm.model)
-        return lambda: ProbeResult(embeddings=result.embeddings, numbers=numbers(result))
+        evaluated = self._live.evaluate(arm.model)
+        result = ProbeResult(embeddings=evaluated.embeddings, numbers=numbers(evaluated))
+        return lambda: result
 
     def _last_numbers(self, tell: Progress) -> None:
         whole = Evaluator(self.benchmark, self.arms[0].model)
