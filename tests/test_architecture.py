@@ -51,7 +51,7 @@ def test_explorer_does_not_import_the_app_or_another_tab(path: Path) -> None:
         assert not names & (tabs - {"explorer.page.tabs.base"})
 
 
-LAYERS = ("config", "runs", "training", "kinds", "worker", "cli")
+LAYERS = ("runs", "training", "kinds", "worker", "cli")
 
 
 @pytest.mark.parametrize("path", sources("trainers"), ids=lambda p: str(p.relative_to(ROOT)))

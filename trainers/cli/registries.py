@@ -1,4 +1,4 @@
-"""The verbs that list the registries: losses, metrics, image-text models, encoders."""
+"""The verbs that list the registries: losses, metrics, image-text models, encoders, augmentations."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ def add(verbs: Any) -> None:
         ("metrics", _metrics, "the numbers a run can be scored by"),
         ("models", _models, "the image-text models and their parameters"),
         ("encoders", _encoders, "the encoders and their parameters"),
+        ("augmentations", _augmentations, "the augmentations and their parameters"),
     ):
         parser = verbs.add_parser(verb, help=what)
         parser.set_defaults(run=_print, show=show, verb=verb, markdown=False)
@@ -42,9 +43,9 @@ def _losses() -> None:
 
 
 def _metrics() -> None:
-    from trainers.metrics import IMAGE_TEXT_METRICS, METRICS
+    from trainers.metrics import PUBLISHED
 
-    for metric in (*METRICS.values(), *IMAGE_TEXT_METRICS.values()):
+    for metric in PUBLISHED.values():
         print(f"{metric.name}: {metric.title}. {metric.paper}\n  {metric.sentence}")
 
 
@@ -61,6 +62,13 @@ def _encoders() -> None:
 
     for descriptor in ENCODERS.values():
         _describe(descriptor, descriptor.title)
+
+
+def _augmentations() -> None:
+    from trainers.training.augmentations import AUGMENTATIONS
+
+    for descriptor in AUGMENTATIONS.values():
+        _describe(descriptor, f"{descriptor.title}. {descriptor.paper}")
 
 
 def _describe(descriptor: Any, heading: str) -> None:

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 from trainers.config import DataChoice, RunConfig
 from trainers.kinds._version1 import shared
-from trainers.parameters import Choice, parameter
+from trainers.parameters import Choice, default_of, parameter
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,6 +64,8 @@ class MetricLearningConfig(RunConfig):
         title="Images on the maps",
         help="Test images shown on the maps.",
     )
+
+    augmentation: Choice = default_of(RunConfig, "augmentation", Choice(name="light"))
 
     @property
     def arms(self) -> int:
