@@ -69,12 +69,19 @@ export class Curves {
 
   draw() {
     const last = Math.max(this.series.lastStep(), 1);
-    say(this.key, `steps 0 to ${grouped(last)} · ${this.run.measures.legend}`);
+    say(this.key, `steps 0 to ${grouped(last)} · ${this.run.measures.legend}${this.stages()}`);
     for (const panel of this.panels.values()) {
       if (panel.node.parentNode === this.later && !this.rest.open) continue;
       panel.draw(this.series, last);
       panel.cursor(this.series, this.hovered ?? this.step, last);
     }
+  }
+
+  /** Where each stage begins; empty in a run of one stage. */
+  stages() {
+    const { stage } = this.run.measures;
+    const begun = this.series.keys.filter((key) => key.startsWith(stage)).map((key) => [this.series.arms(key)[0][0][0], key.slice(stage.length)]);
+    return begun.map(([step, title]) => ` · ${title} from step ${grouped(step)}`).join("");
   }
 
   hover(step) {

@@ -40,12 +40,6 @@ class LayoutSupervisor:
         self._watched: dict[str, float] = {}
         self._told: dict[str, float] = {}
 
-    @property
-    def pid(self) -> int | None:
-        """The process id, or None while it is not running."""
-        process = self._process
-        return process.pid if process is not None and process.poll() is None else None
-
     def start(self) -> None:
         """Start the process and the thread that supervises it; nothing happens if it was started before."""
         if self._thread is not None:

@@ -20,13 +20,12 @@ from explorer.layout.frames import Layouter
 from explorer.layout.plan import thin
 from explorer.layout.umap_step import warm_up
 from explorer.make._command import command, parser
-from trainers.cli.progress import train_to_end
 from trainers.cli.start import add_kind_flags, configuration
+from trainers.cli.work import train_to_end
 from trainers.config import RunConfig
-from trainers.kinds import KINDS
+from trainers.kinds import KINDS, check
 from trainers.runs import RunFolder
 from trainers.runs.records import Frame, Snapshot
-from trainers.training.validation import check
 
 KEPT_NEIGHBOURS = 10  # as many as the page shows; they are most of a recording's bytes
 

@@ -8,8 +8,7 @@ import tempfile
 from pathlib import Path
 
 from explorer.make._command import add_scene_flags, command, fewer_scenes, parser
-from trainers.cli.progress import train_to_end
-from trainers.cli.work import result
+from trainers.cli.work import result, train_to_end
 from trainers.config import RunConfig
 from trainers.image_text.models import MODELS
 from trainers.image_text.models.tiny_clip import ASSETS, TinyClip, save_folder

@@ -17,8 +17,9 @@ from explorer.page.run_buttons import run_buttons
 from explorer.server.runs import Runs
 from explorer.server.visitors import caller
 from explorer.titles import waiting
-from trainers.errors import ParameterError, UserError
+from trainers.errors import UserError
 from trainers.kinds import KINDS, kind_of
+from trainers.parameters import entry
 
 if TYPE_CHECKING:
     from explorer.page.tabs.base import TabDescriptor
@@ -160,11 +161,10 @@ def _start_event(
     def start(request: gr.Request, *values: object) -> tuple[str, str]:
         name, secret = str(values[-2]), str(values[-1] or "")
         try:
-            if name not in forms:
-                raise ParameterError(f"There is no kind of run {name!r:.60}; choose from {', '.join(forms)}.")
+            form = entry(forms, name, "kind of run")
             given = iter(values)
             held = {of: {field: next(given) for field in form.fields} for of, form in forms.items()}
-            config = forms[name].config(held[name])
+            config = form.config(held[name])
             started = runs.start(config, secret, caller(request))
             lines = [waiting(runs.place(started)), *kind_of(config).advice(config)]
             return started, "".join(paragraph(line) for line in lines if line)

@@ -12,10 +12,9 @@ from explorer.server.runs import Runs
 from explorer.server.visitors import caller
 from trainers.config import RunConfig
 from trainers.errors import ParameterError, RunError
-from trainers.kinds import KINDS
+from trainers.kinds import KINDS, check
 from trainers.kinds.base import Kind
-from trainers.parameters import describe, specs
-from trainers.training.validation import check
+from trainers.parameters import describe, entry, specs
 from trainers.typed import check_types, values_of
 
 
@@ -87,9 +86,7 @@ def configured(name: str, settings: dict[str, Any]) -> RunConfig:
     Raises:
         UserError: there is no such kind, or a setting is unknown or wrong.
     """
-    if name not in KINDS:
-        raise ParameterError(f"There is no kind of run {name!r:.60}; choose from {', '.join(KINDS)}.")
-    kind = KINDS[name]
+    kind = entry(KINDS, name, "kind of run")
     known = [spec.name for spec in specs(kind.config) if spec.name not in _MACHINE]
     unknown = sorted(set(settings) - set(known))
     if unknown:

@@ -24,7 +24,7 @@ def program_environment() -> dict[str, str]:
 
 def worker_command(folder: Path) -> list[str]:
     """The trainer of one run folder."""
-    return [sys.executable, "-m", "trainers.training.worker", str(folder)]
+    return [sys.executable, "-m", "trainers.worker", str(folder)]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -19,7 +19,7 @@ from tests.browser.conftest import Site
 from tests.browser.image_folder import HOSTILE, jpeg, write_dataset
 from tests.browser.pages import PHONE, WIDE, visit
 from tests.browser.test_access import _findings, darken
-from trainers.kinds import read_config
+from trainers.config import read_config
 
 FIRST = 60_000  # ms; the models are loaded and read the first captions
 

@@ -22,9 +22,9 @@ from explorer.settings import Settings
 from tests.explorer.small_world import DOG, Tab, descriptor, load, paint_png
 from tests.synthetic import make_run
 from tests.tiny import tiny_config, write_images
+from trainers.config import read_config
 from trainers.data import access, load_data
 from trainers.image_text.models import MODELS
-from trainers.kinds import read_config
 from trainers.kinds.finetuning.config import FinetuningConfig
 from trainers.kinds.finetuning.kind import training_of
 from trainers.kinds.finetuning.recipes import PRESETS

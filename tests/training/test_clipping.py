@@ -14,12 +14,12 @@ from explorer.page.kinds.metric_learning import Form
 from tests.tiny import tiny_config, version_1, write_images
 from trainers.cli.main import main
 from trainers.errors import ParameterError
+from trainers.kinds import check
 from trainers.kinds._version1 import CLIPPED_BEFORE
 from trainers.kinds.metric_learning.config import MetricLearningConfig
 from trainers.kinds.metric_learning.loop import MetricLearningLoop
 from trainers.runs import RunFolder, list_runs
 from trainers.training.optimizer import NonFiniteLossError, Stepper
-from trainers.training.validation import check
 
 
 @pytest.fixture(scope="module")

@@ -14,9 +14,9 @@ from explorer.page.inspection import paragraph
 from explorer.server.runs import Runs
 from trainers.cli.flags import SPELLING, given_text, shown
 from trainers.config import RunConfig
+from trainers.kinds import check
 from trainers.kinds.base import Kind
 from trainers.parameters import Spec, specs
-from trainers.training.validation import check
 
 Values = dict[str, Any]
 

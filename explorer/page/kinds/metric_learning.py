@@ -21,11 +21,11 @@ from explorer.server.visitors import caller
 from trainers.config import DataChoice
 from trainers.encoders import ENCODERS
 from trainers.errors import ParameterError
+from trainers.kinds import check
 from trainers.kinds.metric_learning import DESCRIPTOR as KIND
 from trainers.kinds.metric_learning.config import MetricLearningConfig
 from trainers.losses import LOSSES
-from trainers.parameters import Choice, specs
-from trainers.training.validation import check
+from trainers.parameters import Choice, entry, specs
 
 _FIRST = MetricLearningConfig()
 _LOSSES = [loss.name for loss in _FIRST.losses]
@@ -155,9 +155,8 @@ def _pick_training(encoder: gr.HTML) -> dict[str, Component]:
 
 
 def _choice(what: str, entries: Mapping[str, Any], name: str, values: Mapping[str, Any]) -> Choice:
-    if name not in entries:
-        raise ParameterError(f"There is no {what} {name!r:.60}; choose from {', '.join(entries)}.")
-    return Choice(name=name, parameters=read(entries[name].parameters, values, entries[name].title))
+    descriptor = entry(entries, name, what)
+    return Choice(name=name, parameters=read(descriptor.parameters, values, descriptor.title))
 
 
 def endpoints(runs: Runs) -> list[Callable[..., Any]]:

@@ -27,13 +27,12 @@ from trainers.object_removal.square_images import read_photos
 from trainers.object_removal.vocabulary import WordTable, load_words
 from trainers.parameters import Choice
 from trainers.runs import RunFolder
-from trainers.runs.records import Probe
 from trainers.training.augmentations import AUGMENTATIONS
-from trainers.training.looking import Finish, Seen
+from trainers.training.evaluation import Finish, ProbeResult
 from trainers.training.loop import Loop
 from trainers.training.optimizer import under
 from trainers.training.progress import Stages
-from trainers.training.thumbnails import COLUMNS, sheets, tile_size
+from trainers.training.thumbnails import write_probe
 
 
 class FinetuningLoop(Loop):
@@ -49,11 +48,10 @@ class FinetuningLoop(Loop):
     def _batch(self) -> int:
         return self.step
 
-    def _look(self) -> Finish:
-        evaluated = self.arms if self.step else self.arms[:1]  # equal weights at first: one evaluation serves all
-        results = [self._live.evaluate(arm.model) for arm in evaluated]
-        seen = [Seen(embeddings=one.embeddings, numbers=numbers(one)) for one in results]
-        return lambda: seen * (len(self.arms) // len(evaluated))
+    def _evaluate(self, arm: RecipeArm) -> Finish:
+        evaluated = self._live.evaluate(arm.model)
+        result = ProbeResult(embeddings=evaluated.embeddings, numbers=numbers(evaluated))
+        return lambda: result
 
     def _last_numbers(self, tell: Progress) -> None:
         whole = Evaluator(self.benchmark, self.arms[0].model)
@@ -127,7 +125,9 @@ class FinetuningLoop(Loop):
             return
         images = torch.cat([benchmark.images, benchmark.queries])
         labels, tree = probe_labels(benchmark, scenes)
-        probe = Probe(
+        write_probe(
+            self.folder,
+            images,
             labels=labels,
             rows=np.arange(len(images), dtype=np.int64),
             hierarchy=tree,
@@ -137,10 +137,7 @@ class FinetuningLoop(Loop):
                 *(f"{arm.title}: {arm.examples.told()}" for arm in self.arms),
                 "Each image is there twice: as it is, and with an object painted over.",
             ),
-            tile=tile_size(images.shape[-1]),
-            columns=COLUMNS,
         )
-        self.folder.write_probe(probe, sheets(images))
 
 
 def numbers(result: Result) -> dict[str, float]:

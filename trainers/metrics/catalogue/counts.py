@@ -1,8 +1,9 @@
-"""How many images a run's numbers are about."""
+"""How many images a run's numbers are about, and where its stages begin."""
 
 from __future__ import annotations
 
 from trainers.metrics.measure import Measure
+from trainers.runs.records import STAGE
 
 PROBE = "probe_images"
 TRAIN = "train_images"
@@ -26,5 +27,6 @@ DESCRIPTORS = (
     _count(QUERIES, "removals", "Images without an object that the numbers are about."),
     _count(SENTENCES, "captions", "Captions that the images without an object are scored against."),
     _count(PHOTO_CAP, "images of each split at most", "Cap on the images of each split, where it was reached."),
+    _count(f"{STAGE}*", "Stage: *", "Number of the stage, counted from 0, that begins at this step."),
     _count(LEFT_OUT, "queries without a positive", "Images with no second image of their class to find."),
 )
