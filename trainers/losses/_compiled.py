@@ -79,8 +79,12 @@ class Careful:
 
 
 def inner(**options: Any) -> Callable[[Callable], Callable]:
-    """The same for a function that only compiled ones call: it takes half the time to compile."""
-    return compiled(no_cpython_wrapper=True, no_cfunc_wrapper=True, **options)
+    """As :func:`compiled`, for a function that only compiled ones call.
+
+    It is inlined: called by name, a process that compiles it and one that loads its callers from the cache would run
+    differently optimised copies of it, with sums that differ in their last bits.
+    """
+    return compiled(no_cpython_wrapper=True, no_cfunc_wrapper=True, forceinline=True, **options)
 
 
 def is_private(folder: Path) -> bool:
