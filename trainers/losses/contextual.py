@@ -12,9 +12,9 @@ import torch
 from torch import Tensor
 
 from trainers.errors import UserError
-from trainers.losses._inputs import count_positives, one_view, refuse_gallery
+from trainers.losses._inputs import BatchLoss, count_positives
 from trainers.losses._pairings import active_mean
-from trainers.losses.base import LossDescriptor, LossModule
+from trainers.losses.base import LossDescriptor
 from trainers.parameters import parameter
 from trainers.training.host import equal, host
 
@@ -89,7 +89,7 @@ def contextual_similarity(similarity: Tensor, k: int, eps: float, alpha: float) 
     return (expanded + expanded.T) / 2
 
 
-class Contextual(LossModule):
+class Contextual(BatchLoss):
     """Three terms: contextual similarity against the labels, margin contrastive, mean cosine held at a target.
 
     Liao et al. 2023, Eq. 1-7. k is the number of images of each class in the batch (section 3, remarks): with k exactly
@@ -97,37 +97,36 @@ class Contextual(LossModule):
     (proposition 4.1). Where classes are not equal, k is what most images have: the median over images.
     """
 
-    def parts(self, embeddings: Tensor, labels: Tensor) -> dict[str, Tensor]:
-        """The unweighted terms: ``context``, ``contrast`` and ``regulariser``, each a scalar.
+    title = TITLE
+
+    def unweighted(self, rows: Tensor, labels: Tensor) -> dict[str, Tensor]:
+        """The terms without their weights: ``context``, ``contrast`` and ``regulariser``, each a scalar.
 
         Raises:
             UserError: the batch is not larger than a neighbourhood.
         """
         p = self.settings
-        rows, row_labels = one_view(embeddings, labels)
-        k = _images_per_class(row_labels) if p.k is None else p.k
+        k = _images_per_class(labels) if p.k is None else p.k
         if len(rows) <= k:
             raise UserError(
                 f"{TITLE} needs more images in a batch than a neighbourhood holds, k = {k}; got {len(rows)}. "
                 f"Use more classes in a batch or a smaller k."
             )
         similarity = rows @ rows.T
-        plan = listed(similarity, row_labels, k, p)
-        context, contrast, mean = plan.terms(similarity) if plan else whole(similarity, row_labels, k, p)
+        plan = listed(similarity, labels, k, p)
+        context, contrast, mean = plan.terms(similarity) if plan else whole(similarity, labels, k, p)
         return {"context": context, "contrast": contrast, "regulariser": (mean - p.similarity_target).square()}
 
-    def terms(
-        self, embeddings: Tensor, labels: Tensor, gallery: Tensor | None = None, gallery_labels: Tensor | None = None
-    ) -> dict[str, Tensor]:
-        refuse_gallery(TITLE, gallery)
-        p, parts = self.settings, self.parts(embeddings, labels)
+    def parts(self, rows: Tensor, labels: Tensor) -> dict[str, Tensor]:
+        """The same with their weights."""
+        p = self.settings
         context, contrast = {
             "paper": (p.lam, 1 - p.lam),
             "official_256": (p.lam, 1 - p.lam - p.gamma),
             "official_224": (1 - p.lam, p.lam),
         }[p.total]
         weights = {"context": context, "contrast": contrast, "regulariser": p.gamma}
-        return {name: weights[name] * value for name, value in parts.items()}
+        return {name: weights[name] * value for name, value in self.unweighted(rows, labels).items()}
 
 
 def listed(
