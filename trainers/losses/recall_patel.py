@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import torch
@@ -48,9 +49,7 @@ class PatelRecall(SimilarityLoss):
 
     leaves_self_out = True
 
-    def __init__(
-        self, parameters: PatelRecallParameters, *, num_classes: int, dim: int, class_labels: Tensor | None = None
-    ) -> None:
+    def __init__(self, parameters: PatelRecallParameters, **_classes: Any) -> None:
         super().__init__(parameters)
         temps = parameters.tau_k if len(parameters.tau_k) > 1 else parameters.tau_k * len(parameters.k)
         if len(temps) != len(parameters.k):
