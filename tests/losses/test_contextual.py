@@ -12,7 +12,7 @@ from tests.losses.slow_contrastive import contextual_parts, contextual_similarit
 from tests.oracle_cases import assert_loss, cases, load
 from trainers.errors import UserError
 from trainers.losses import LOSSES
-from trainers.losses import _overlap as lists
+from trainers.losses import _contextual_lists as lists
 from trainers.losses import contextual as module
 from trainers.losses._inputs import one_view
 
@@ -312,8 +312,8 @@ def test_without_numba_whole_matrices_give_the_same(monkeypatch):
     module._lists.cache_clear()
     try:
         with monkeypatch.context() as patch:
-            patch.setitem(sys.modules, "trainers.losses._overlap", None)
-            patch.delattr("trainers.losses._overlap", raising=False)
+            patch.setitem(sys.modules, "trainers.losses._contextual_lists", None)
+            patch.delattr("trainers.losses._contextual_lists", raising=False)
             assert module.listed(similarity, labels, 4, module.ContextualParameters()) is None
             torch.testing.assert_close(build()(emb, labels), by_lists)
     finally:

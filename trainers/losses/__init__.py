@@ -7,7 +7,7 @@ loss = module(embeddings, labels)
 
 import sys
 
-from trainers.losses._fused import forms, kernel
+from trainers.losses._compiled_ranks import forms, kernel
 from trainers.losses.base import LossDescriptor, LossModule
 from trainers.registry import load
 

@@ -10,10 +10,10 @@ from torch import Tensor
 
 from trainers.losses._batch import PairBatch, SimilarityLoss
 from trainers.losses._bound import BoundParameters
-from trainers.losses._hinge import MEAN_OVER, MEAN_OVER_HELP, calibration
 from trainers.losses._proxies import draw_proxies, proxy_softmax
-from trainers.losses._rank import SupRank
-from trainers.losses._smooth import SmoothRank
+from trainers.losses._smooth_rank import SmoothRank
+from trainers.losses._sup_rank import SupRank
+from trainers.losses.calibration import MEAN_OVER, MEAN_OVER_HELP, calibration
 from trainers.parameters import parameter
 
 

@@ -19,7 +19,7 @@ from trainers.parameters import parameter
 from trainers.training.host import equal, host
 
 if TYPE_CHECKING:
-    from trainers.losses import _overlap
+    from trainers.losses import _contextual_lists
 
 TITLE = "Contextual"
 
@@ -131,7 +131,7 @@ class Contextual(BatchLoss):
 
 def listed(
     similarity: Tensor, labels: Tensor, k: int, parameters: ContextualParameters
-) -> _overlap.Neighbourhoods | None:
+) -> _contextual_lists.Neighbourhoods | None:
     """The neighbours of a batch as lists; None where whole matrices are quicker, on a GPU and in small or dense
     batches, and where numba cannot be used.
 
@@ -149,12 +149,12 @@ def listed(
 def _lists(dtype: torch.dtype) -> ModuleType | None:
     """What works with lists of neighbours, tried on three images; None where its compiler does not work."""
     try:
-        from trainers.losses import _overlap  # its compiler is slow to import
+        from trainers.losses import _contextual_lists  # its compiler is slow to import
 
-        _overlap.survey(torch.eye(3, dtype=dtype).numpy(), np.arange(3), k=2, eps=0.0, margins=(0.0, 0.0))
+        _contextual_lists.survey(torch.eye(3, dtype=dtype).numpy(), np.arange(3), k=2, eps=0.0, margins=(0.0, 0.0))
     except Exception:  # whatever is wrong with a compiler must cost speed only
         return None
-    return _overlap
+    return _contextual_lists
 
 
 def whole(

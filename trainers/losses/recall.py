@@ -6,11 +6,11 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from trainers.losses._bound import DIFFERS, BoundParameters, SigmoidParameters, resolve
-from trainers.losses._measures import Recall
 from trainers.losses._proxies import PROXY_LEARNING_RATE
-from trainers.losses._rank import SupRank
 from trainers.losses._rank_loss import DecomposableParameters, RankLoss, Weights, described, weigh
-from trainers.losses._smooth import SmoothRank
+from trainers.losses._rank_measures import Recall
+from trainers.losses._smooth_rank import SmoothRank
+from trainers.losses._sup_rank import SupRank
 from trainers.losses.base import LossDescriptor
 from trainers.parameters import parameter
 

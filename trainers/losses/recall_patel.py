@@ -12,8 +12,8 @@ from torch import Tensor
 from trainers.errors import ParameterError
 from trainers.losses._batch import PairBatch, SimilarityLoss
 from trainers.losses._inputs import count_positives
-from trainers.losses._measures import Recall
-from trainers.losses._smooth import SmoothRank
+from trainers.losses._rank_measures import Recall
+from trainers.losses._smooth_rank import SmoothRank
 from trainers.losses.base import LossDescriptor
 from trainers.parameters import parameter
 from trainers.training.host import equal, finest, host, send, tensor

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from trainers.losses._bound import DIFFERS, resolve
-from trainers.losses._measures import AveragePrecision
 from trainers.losses._proxies import PROXY_LEARNING_RATE
-from trainers.losses._rank import SupRank
 from trainers.losses._rank_loss import DecomposableParameters, RankLoss, Weights, described, weigh
+from trainers.losses._rank_measures import AveragePrecision
+from trainers.losses._sup_rank import SupRank
 from trainers.losses.base import LossDescriptor
 from trainers.parameters import parameter
 

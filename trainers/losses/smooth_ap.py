@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from trainers.losses._bound import SigmoidParameters
-from trainers.losses._measures import AveragePrecision
 from trainers.losses._rank_loss import RankLoss
-from trainers.losses._smooth import SmoothRank
+from trainers.losses._rank_measures import AveragePrecision
+from trainers.losses._smooth_rank import SmoothRank
 from trainers.losses.base import LossDescriptor
 
 

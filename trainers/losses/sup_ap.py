@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from trainers.losses._bound import DIFFERS, BoundParameters, resolve
-from trainers.losses._measures import AveragePrecision
-from trainers.losses._rank import SupRank
 from trainers.losses._rank_loss import RankLoss
+from trainers.losses._rank_measures import AveragePrecision
+from trainers.losses._sup_rank import SupRank
 from trainers.losses.base import LossDescriptor
 
 

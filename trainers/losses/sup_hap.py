@@ -6,10 +6,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from trainers.losses._bound import DIFFERS, BoundParameters, SigmoidParameters, SmoothLift, resolve
-from trainers.losses._measures import AveragePrecision, WeightedAveragePrecision
-from trainers.losses._rank import SupRank
 from trainers.losses._rank_loss import RankLoss
-from trainers.losses._smooth import SmoothRank
+from trainers.losses._rank_measures import AveragePrecision, WeightedAveragePrecision
+from trainers.losses._smooth_rank import SmoothRank
+from trainers.losses._sup_rank import SupRank
 from trainers.losses.base import LossDescriptor
 from trainers.parameters import parameter
 

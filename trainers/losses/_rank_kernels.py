@@ -15,7 +15,7 @@ import math
 
 import numpy as np
 
-from trainers.losses._compiled import compiled, inner
+from trainers.losses._numba import compiled, inner
 
 REACH = 20.0
 """Half the distance of two centres, in tau: the largest exponent of E."""

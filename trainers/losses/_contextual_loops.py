@@ -1,4 +1,4 @@
-"""Compiled loops of the contextual loss over small neighbourhoods; the sums are derived in ``_overlap``.
+"""Compiled loops of the contextual loss over small neighbourhoods; the sums are derived in ``_contextual_lists``.
 
 Every loop takes rows ``first`` to ``last`` and writes what belongs to them alone, so that rows may be shared between
 threads and the result depends on no number of them. ``near``, ``mutual`` and ``closer`` are lists of lists
@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 from numpy import ndarray
 
-from trainers.losses._compiled import compiled
+from trainers.losses._numba import compiled
 
 Lists = tuple[ndarray, ndarray]
 Backward = tuple[ndarray, ndarray, ndarray]

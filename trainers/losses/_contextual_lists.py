@@ -34,7 +34,7 @@ from scipy import sparse
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-from trainers.losses import _neighbours as loops
+from trainers.losses import _contextual_loops as loops
 
 SMALL = 96  # images up to which whole matrices are quicker anyway
 FULL = 1 / 8  # share of all pairs that are neighbours, from which lists are not even made
@@ -111,7 +111,7 @@ def neighbourhoods(
 def survey(
     s: ndarray, labels: ndarray, *, k: int, eps: float, margins: tuple[float, float]
 ) -> tuple[ndarray, ndarray, ndarray]:
-    """Radii ``[2, n]``, sizes ``[2, n]`` and sums ``[n, 5]`` of :func:`trainers.losses._neighbours.survey`."""
+    """Radii ``[2, n]``, sizes ``[2, n]`` and sums ``[n, 5]`` of :func:`trainers.losses._contextual_loops.survey`."""
     n, number = len(s), s.dtype.type
     radii, sizes, sums = np.empty((2, n), s.dtype), np.empty((2, n), np.int64), np.empty((n, 5))
     numbers = number(eps), number(margins[0]), number(margins[1])

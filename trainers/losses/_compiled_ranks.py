@@ -1,7 +1,7 @@
 """The rank losses on a processor, compiled: no pair is ever stored, so memory holds a few ``[B, G]`` matrices.
 
 Two passes over the queries, which the threads share: the ranks, then, once the measure has said what each rank is
-worth, the slopes. Equal to the walks in chunks (:mod:`trainers.losses._rank`, :mod:`trainers.losses._smooth`), which
+worth, the slopes. Equal to the walks in chunks (:mod:`trainers.losses._sup_rank`, :mod:`trainers.losses._smooth_rank`), which
 serve GPUs and machines without numba.
 """
 
@@ -17,8 +17,8 @@ import torch
 from torch import Tensor, nn
 
 from trainers.losses._bound import Bound, SmoothLift
-from trainers.losses._levels import Layout
-from trainers.losses._measures import Measure
+from trainers.losses._layout import Layout
+from trainers.losses._rank_measures import Measure
 
 _ALONE = 1 << 20  # pairs up to which one thread is faster than several
 _MEASURED = 1 << 20  # ranks that the measure is asked for at once
@@ -60,7 +60,7 @@ def kernel(device: str | torch.device = "cpu", which: Collection[str] = ("sup", 
 def _kernels(dtype: torch.dtype, form: str) -> ModuleType | Exception:
     """The compiled functions, tried on two queries; what went wrong where they do not work."""
     try:
-        from trainers.losses import _kernels as kernels
+        from trainers.losses import _rank_kernels as kernels
 
         plan = Layout(order=np.array([[0, 1]], dtype=np.int32), counts=np.array([[1, 1]]), row=np.array([0, 0]))
         bound = Bound(tau=1.0, rho=1.0, delta=1.0, start=0.0, offset=1.0)
@@ -75,7 +75,7 @@ def _kernels(dtype: torch.dtype, form: str) -> ModuleType | Exception:
 def sup(
     similarity: Tensor, plan: Layout, bound: Bound, measure: Measure, lift: SmoothLift | None
 ) -> tuple[Tensor, Tensor]:
-    """The loss of :class:`trainers.losses._rank.SupRank` and d loss / d similarity.
+    """The loss of :class:`trainers.losses._sup_rank.SupRank` and d loss / d similarity.
 
     Args:
         similarity: ``[B, G]``, float32 or float64.
@@ -97,7 +97,7 @@ def smooth(
     own: np.ndarray | None,
     absent: np.ndarray | None,
 ) -> tuple[Tensor, Tensor]:
-    """The same for :class:`trainers.losses._smooth.SmoothRank`.
+    """The same for :class:`trainers.losses._smooth_rank.SmoothRank`.
 
     Args:
         similarity, plan, measure: as for :func:`sup`.
@@ -142,7 +142,7 @@ class _Work:
     """The arrays that a kernel reads, and the threads it runs in.
 
     Args:
-        kernels: :mod:`trainers.losses._kernels`.
+        kernels: :mod:`trainers.losses._rank_kernels`.
         form: which of its functions.
         similarity: ``[B, G]``.
         plan: the layout of all queries.
