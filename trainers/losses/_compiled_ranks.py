@@ -1,8 +1,8 @@
-"""The rank losses on a processor, compiled: no pair is ever stored, so memory holds a few ``[B, G]`` matrices.
+"""The rank losses compiled for the CPU: no pair is ever stored, so memory holds a few ``[B, G]`` matrices.
 
-Two passes over the queries, which the threads share: the ranks, then, once the measure has said what each rank is
-worth, the slopes. Equal to the walks in chunks (:mod:`trainers.losses._sup_rank`, :mod:`trainers.losses._smooth_rank`), which
-serve GPUs and machines without numba.
+Two passes over the queries, shared between threads: the ranks; then, from the measure's derivative by each rank, the
+slopes. The results equal those of the passes in chunks (:mod:`trainers.losses._sup_rank` and
+:mod:`trainers.losses._smooth_rank`), which serve GPUs and machines without numba.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from trainers.losses._layout import Layout
 from trainers.losses._rank_measures import Measure
 
 _ALONE = 1 << 20  # pairs up to which one thread is faster than several
-_MEASURED = 1 << 20  # ranks that the measure is asked for at once
-_BLOCKS = 8  # of queries for each thread, so that none waits long for another
+_MEASURED = 1 << 20  # ranks that are passed to the measure at once
+_BLOCKS = 8  # blocks of queries for each thread, so that none idles at the end
 
 
 def serves(similarity: Tensor, form: str) -> bool:
-    """Whether the compiled form can be used: on a CPU, where numba works; not on stand-ins for tensors.
+    """Whether the compiled form can be used: on a CPU where numba works, and not for subclasses of Tensor.
 
     Args:
         similarity: of any device and type.

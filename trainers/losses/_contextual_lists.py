@@ -1,7 +1,7 @@
-"""The contextual loss where neighbourhoods are small: lists of neighbours in place of products of whole matrices.
+"""The contextual loss by lists of neighbours, for small neighbourhoods, in place of products of whole matrices.
 
 For a batch of n images, N holds 1 where an item is in an image's neighbourhood, C where it is in the narrow one, c the
-sizes of the rows of N (constants) and r = max(n - c, 1). With * and / by entry, a row's number serving its entries,
+row sums of N (constants) and r = max(n - c, 1). With * and / entry by entry, a vector applied to the rows,
 
     S = N N'        shared neighbours              W = N/2 * (S/c + K/r)
     K_ij = n - sum_l N_il - sum_l N_jl + S_ij      E = M W / m,  m_i = sum_j M_ij
@@ -50,7 +50,7 @@ class Neighbourhoods:
         similarity: ``[n, n]``; labels: int64 ``[n]``.
         near, close: bool ``[n, n]`` in compressed rows, the wide neighbourhood and the narrow one.
         back: int32, ``near`` transposed; its values are the places of the entries in ``near``.
-        sums: float64 ``[5]``: sum and number of the active positive hinges, of the negative ones, sum of all cosines.
+        sums: float64 ``[5]``: sum and number of active positive hinges, the same of negative ones, sum of all cosines.
         margins: positive and negative, of the type of ``similarity``.
         alpha: slope of a step.
     """

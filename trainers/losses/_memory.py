@@ -17,7 +17,7 @@ from trainers.training.host import columns, host, tensor
 class CrossBatchMemory(nn.Module):
     """A ring of the last ``size`` embeddings and labels: first in, first out. It is saved with the module's state.
 
-    Embeddings live where the module is moved to, labels and the count of rows on the CPU: places follow from it alone.
+    Embeddings are on the module's device; labels and the count of rows, which gives every place, stay on the CPU.
 
     Args:
         size: rows K kept.

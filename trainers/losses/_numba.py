@@ -1,4 +1,4 @@
-"""Functions compiled by numba: without the interpreter's lock, and kept between starts where nobody else can write."""
+"""Functions compiled by numba: they release the GIL, and are cached on disk where nobody else can write."""
 
 from __future__ import annotations
 

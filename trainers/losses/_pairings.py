@@ -17,7 +17,7 @@ from trainers.training.host import equal, host, send
 
 @dataclass(frozen=True, kw_only=True)
 class Pairings:
-    """Queries against the batch or a gallery. Every shape follows from labels, which are on the host.
+    """Queries against the batch or a gallery. All shapes follow from the labels, which are on the host.
 
     Attributes:
         rows: ``[Q, D]`` unit; others: ``[G, D]`` unit, of the same type.

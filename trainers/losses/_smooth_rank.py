@@ -30,7 +30,7 @@ class SmoothRank:
         measure: the score of a query's ranks.
         without_self: the query is no positive of itself, though it stays among the items that push positives down
             (the code of Patel et al.).
-        self_in_rank: it does stay there; without it is out of the list altogether.
+        self_in_rank: whether it stays among them; off: it is left out of the list.
         budget: as in :class:`trainers.losses._sup_rank.SupRank`.
     """
 

@@ -1,8 +1,8 @@
-"""The rank losses' shared engine: mean over queries of 1 - score, with the gradient formed in the forward pass.
+"""Rank losses with a bounded rank: mean over queries of 1 - score, with the gradient formed in the forward pass.
 
 Ramzi et al. 2023, Eq. 3-5: rank(i) = rank+(i) + sum over less relevant j of H-(s_j - s_i), where rank+ counts items at
-least as relevant with the true step (no gradient). Only a query's positives are ranked, queries are walked in chunks,
-and d loss / d similarity is kept as one ``[B, G]`` matrix, so memory never holds a cube.
+least as relevant with the true step (no gradient). Only a query's positives are ranked, queries are computed in chunks,
+and d loss / d similarity is one ``[B, G]`` matrix, so no ``[B, G, G]`` tensor is stored.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from trainers.losses._bound_sums import bound_pull
 from trainers.losses._layout import FAR, Layout, chunks, layout, segment, send_plan
 from trainers.losses._rank_measures import Measure
 
-# Pairs held at once: on a CPU what fits the caches, on a GPU enough to hide the launches.
+# Pairs held at once: on a CPU what fits the caches, on a GPU enough that launching kernels takes little of the time.
 CPU_PAIRS, GPU_PAIRS = 1 << 20, 1 << 25
 
 
@@ -166,7 +166,7 @@ def walk(
         chunk: scores and slopes of some queries, see :meth:`SupRank.chunk`.
         budget: pairs held at once; None: by device.
         every, least: as for :func:`trainers.losses._layout.chunks`.
-        own: ``[B]``, the item that is the query and no positive of itself, -1 where none is; None: none is anywhere.
+        own: ``[B]``, the item that is the query itself and not a positive, -1 for none; None: none for any query.
     """
     budget = budget or (GPU_PAIRS if similarity.is_cuda else CPU_PAIRS)
     queries, parts = chunks(plan, budget, every=every, least=least)

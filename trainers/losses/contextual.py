@@ -1,4 +1,4 @@
-"""The contextual loss: two images belong together when their neighbourhoods overlap."""
+"""The contextual loss: how far the neighbourhoods of two images overlap should equal whether their labels do."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class Step(torch.autograd.Function):
 
 
 def contextual_similarity(similarity: Tensor, k: int, eps: float, alpha: float) -> Tensor:
-    """How far the neighbourhoods of two images agree: w of the paper, symmetric, in [0, 1].
+    """Overlap of the neighbourhoods of each two images: w of the paper, symmetric, in [0, 1].
 
     Args:
         similarity: ``[n, n]`` cosines of a batch with itself, float32 or float64; n > k.
@@ -147,7 +147,7 @@ def listed(
 
 @lru_cache(maxsize=2)
 def _lists(dtype: torch.dtype) -> ModuleType | None:
-    """What works with lists of neighbours, tried on three images; None where its compiler does not work."""
+    """The module that works on lists of neighbours, tried on three images; None where its compiler does not work."""
     try:
         from trainers.losses import _contextual_lists  # its compiler is slow to import
 
@@ -186,7 +186,7 @@ def _images_per_class(labels: Tensor) -> int:
 
 
 def advice(parameters: ContextualParameters, images_per_class: int, classes_per_batch: int) -> str:
-    """What is wrong between k and a run's batches, in a sentence; empty if nothing is."""
+    """A sentence on why a run's batches do not suit k; empty if they do."""
     k = images_per_class if parameters.k is None else parameters.k
     if k == images_per_class and k >= 4 and k % 2 == 0 and classes_per_batch > 2:
         return ""
