@@ -149,7 +149,7 @@ def gather(
     first: int,
     last: int,
 ) -> None:
-    """Add the derivatives through the shared counts, the sizes and M; times ``scale``, they are those by the cosines."""
+    """Add the derivatives through the counts, the sizes and M; times ``scale`` they are those by the cosines."""
     start, index = near
     n = len(start) - 1
     for i in range(first, last):

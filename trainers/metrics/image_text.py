@@ -76,7 +76,7 @@ def _recalls(
     kind: np.ndarray,
     ks: Sequence[int],
 ) -> dict[int, np.ndarray]:
-    """Recall@k of each query. An item of kind ``b`` is right for asker ``a`` if some ``(left, right)`` is ``(a, b)``."""
+    """Recall@k of each query. An item of kind b is right for asker a if some ``(left, right)`` is ``(a, b)``."""
     dtype, device, kinds = precision(queries, gallery), queries.device, int(max(kind.max(), right.max())) + 1
     asking, length = norms(queries, dtype, "queries"), norms(gallery, dtype, "gallery")
     most, sent, hits = min(max(ks), len(gallery)), send(kind, device), []
