@@ -25,7 +25,6 @@ from explorer.object_removal.score import MOST_JOBS, ScoreJob, Scorer
 from explorer.server.cache import Bound
 from explorer.server.library import Library
 from explorer.settings import Settings
-from trainers.config import OPTIMISERS
 from trainers.data.captioned.loader import load_captioned
 from trainers.errors import RunError
 from trainers.kinds.finetuning.config import FinetuningConfig
@@ -33,6 +32,7 @@ from trainers.kinds.finetuning.kind import training_of
 from trainers.kinds.finetuning.recipes import PRESETS, Recipe, title
 from trainers.kinds.finetuning.recipes import recipe as read_recipe
 from trainers.object_removal.fills import FILLS
+from trainers.training.optimizers import OPTIMISERS
 
 TEXTS = (
     {
@@ -120,7 +120,7 @@ class Objects:
             "recorded": self._recorded(),
             "recipes": list(TEXTS),
             "recipe": asdict(Recipe()),
-            "optimisers": list(OPTIMISERS),
+            "optimisers": [{"name": one.name, "title": one.title} for one in OPTIMISERS.values()],
             "presets": [
                 {
                     "name": preset.name,

@@ -114,6 +114,7 @@ DESCRIPTORS = (
         parameters=FrozenParameters,
         make=FrozenTimm,
         learning_rate=1e-3,
+        frozen=True,
         missing=_missing,
         order=2,
     ),
