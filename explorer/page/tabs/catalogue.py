@@ -78,7 +78,6 @@ def _needs(loss: LossDescriptor) -> list[str]:
         (loss.proxies, "learns class proxies"),
         (loss.views > 1, f"sees {loss.views} views of each image"),
         (loss.gallery, memory),
-        (loss.equal_classes, "needs classes of equal size in a batch"),
     )
     return [words for holds, words in facts if holds]
 

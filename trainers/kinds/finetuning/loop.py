@@ -147,13 +147,13 @@ def numbers(result: Result) -> dict[str, float]:
 
 def sizes(benchmark: Benchmark) -> dict[str, float]:
     """The number of queries (removals) and of captions in the gallery."""
-    return {counts.QUERIES: float(len(benchmark.queries)), counts.SENTENCES: float(len(benchmark.gallery))}
+    return {counts.QUERIES: float(len(benchmark.queries)), counts.CAPTIONS: float(len(benchmark.gallery))}
 
 
 def photo_cap(data: CaptionedDataset, limit: int | None) -> dict[str, float]:
     """The cap on the images of a split if a split reaches it, and so may have lost some; otherwise nothing."""
     reached = limit is not None and any(len(scenes) == limit for scenes in data.splits.values())
-    return {counts.PHOTO_CAP: float(limit)} if limit is not None and reached else {}
+    return {counts.IMAGE_CAP: float(limit)} if limit is not None and reached else {}
 
 
 def load_model(choice: Choice) -> CrossModal:

@@ -10,8 +10,8 @@ TRAIN = "train_images"
 IMAGES = "images"
 BEFORE_CAP = "images_before_cap"
 QUERIES = "queries"
-SENTENCES = "sentences"
-PHOTO_CAP = "photos_of_each_split"
+CAPTIONS = "sentences"
+IMAGE_CAP = "photos_of_each_split"
 LEFT_OUT = "queries_without_positive"
 
 
@@ -25,8 +25,8 @@ DESCRIPTORS = (
     _count(IMAGES, "images", "Images that the final numbers are about."),
     _count(BEFORE_CAP, "images before the cap", "Test images of the dataset, where a cap on images left some out."),
     _count(QUERIES, "removals", "Images without an object that the numbers are about."),
-    _count(SENTENCES, "captions", "Captions that the images without an object are scored against."),
-    _count(PHOTO_CAP, "images of each split at most", "Cap on the images of each split, where it was reached."),
+    _count(CAPTIONS, "captions", "Captions that the images without an object are scored against."),
+    _count(IMAGE_CAP, "images of each split at most", "Cap on the images of each split, where it was reached."),
     _count(f"{STAGE}*", "Stage: *", "Number of the stage, counted from 0, that begins at this step."),
     _count(LEFT_OUT, "queries without a positive", "Images with no second image of their class to find."),
 )
