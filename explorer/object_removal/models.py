@@ -22,7 +22,7 @@ from explorer.titles import arm_titles
 from trainers.data import access
 from trainers.errors import DataError, RunError, UserError
 from trainers.hf_transformers import is_folder
-from trainers.image_text.base import CrossModal, ModelDescriptor
+from trainers.image_text.base import ImageTextModel, ModelDescriptor
 from trainers.image_text.encoding import encode_images, encode_texts, squash
 from trainers.image_text.models import MODELS
 from trainers.kinds.finetuning.config import FinetuningConfig
@@ -70,7 +70,7 @@ class Known:
 class Loaded:
     """A model in memory; one thread at a time uses it."""
 
-    def __init__(self, known: Known, model: CrossModal) -> None:
+    def __init__(self, known: Known, model: ImageTextModel) -> None:
         self.known = known
         self._model = model.eval().requires_grad_(False)
         self._lock = threading.Lock()
@@ -105,7 +105,7 @@ class Loaded:
         with self._lock:
             return encode_texts(self._model, texts)
 
-    def with_model(self, work: Callable[[CrossModal], T]) -> T:
+    def with_model(self, work: Callable[[ImageTextModel], T]) -> T:
         """Do something else with the model while nobody else uses it."""
         with self._lock:
             return work(self._model)
@@ -176,7 +176,7 @@ class Models:
         with self._loading:  # memory: never two at once
             return self._loaded.get((name, self.version(name)), lambda: Loaded(known, self._made(name)))
 
-    def _made(self, name: str) -> CrossModal:
+    def _made(self, name: str) -> ImageTextModel:
         match = _RUN.fullmatch(name)
         if match is None:
             descriptor, parameters = self._parsed(name)
@@ -254,7 +254,7 @@ class Models:
         ]
 
 
-def weights_digest(model: CrossModal) -> str:
+def weights_digest(model: ImageTextModel) -> str:
     """Hexadecimal; equal for equal weights."""
     mark = hashlib.blake2b(digest_size=16)
     for name, value in sorted(model.state_dict().items()):

@@ -23,7 +23,7 @@ from explorer.server.library import Library
 from explorer.server.routes import PREFIX, routes
 from explorer.settings import Settings
 from trainers.data.captioned.scenes import Box, Scene, SceneSet
-from trainers.image_text.base import CrossModal, ModelDescriptor
+from trainers.image_text.base import ImageTextModel, ModelDescriptor
 from trainers.parameters import parameter
 
 COLOURS = {"dog": (160, 100, 40), "frisbee": (220, 30, 40), "person": (40, 60, 200), "cat": (20, 20, 20)}
@@ -36,7 +36,7 @@ class Seed:
     seed: int = parameter(0, low=0, high=9, help="Of the weights.", main=True)
 
 
-class Words(CrossModal):
+class Words(ImageTextModel):
     """A convolution over pixels and a bag of hashed words; random weights, real shapes."""
 
     def __init__(self, seed: int) -> None:

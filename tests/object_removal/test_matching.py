@@ -88,7 +88,7 @@ def test_which_photos_ask(found):
     tally = Tally()
     asked = list(removals(found.splits["test"], FILLS["zero"], every=True, tally=tally))
     assert [one.scene.image_id for one in asked] == ["2000", "2000", "2001", "2001", "2002", "2002", "2003", "2003"]
-    assert tally.one_class == 5 and tally.photos == 9 and tally.unreadable == 0
+    assert tally.one_class == 5 and tally.images == 9 and tally.unreadable == 0
     assert {name for one in asked for name in (*one.judgement.kept, *one.judgement.removed)} <= FOUR
 
 
@@ -98,7 +98,7 @@ def test_pairs_to_train_on_lack_the_annotated_words(found, prepared):
     words = matcher_of(found, WORDS) if prepared else WORDS
     tally = Tally()
     pairs = list(build_pairs(scenes, words, FILLS["zero"], captions_each=5, tally=tally))
-    assert len(pairs) == tally.pairs == len(scenes) and tally.sentences_dropped
+    assert len(pairs) == tally.pairs == len(scenes) and tally.captions_dropped
     phrases = {text: found for scene in scenes for text, found in zip(scene.captions, scene.phrases, strict=True)}
     for pair, scene in zip(pairs, scenes, strict=True):
         (gone,), (kept,) = pair.judgement.removed, pair.judgement.kept

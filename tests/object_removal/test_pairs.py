@@ -59,8 +59,8 @@ def test_what_is_made_and_what_is_dropped():
     tally = Tally()
     pairs = list(build_pairs(scenes, WORDS, FILLS["zero"], captions_each=5, tally=tally))
     assert [pair.image_id for pair in pairs] == ["good", "odd"]
-    assert (tally.photos, tally.pairs, tally.one_class, tally.unreadable) == (7, 2, 2, 1)
-    assert (tally.no_allowed_class, tally.no_sentence, tally.boxes_dropped) == (1, 1, 1)
+    assert (tally.images, tally.pairs, tally.one_class, tally.unreadable) == (7, 2, 2, 1)
+    assert (tally.no_allowed_class, tally.no_caption, tally.boxes_dropped) == (1, 1, 1)
     for pair in pairs:
         (x0, y0, x1, y1) = dict(PLAIN)[pair.judgement.chosen]
         assert (pair.pixels[y0:y1, x0:x1] == 0).all() and (pair.pixels[80:, 80:] > 0).all()
@@ -87,7 +87,7 @@ def test_edited_sentences_come_first_and_may_be_the_only_ones():
     assert texts["dog"] == (("a frisbee", "one frisbee", "a frisbee"), (True, True, False))
     tally = Tally()
     strict = list(build_pairs(scenes, WORDS, FILLS["zero"], captions_each=5, only_edited=True, tally=tally))
-    assert all(pair.edited == (True, True) for pair in strict) and tally.sentences_dropped == 8 * 2
+    assert all(pair.edited == (True, True) for pair in strict) and tally.captions_dropped == 8 * 2
     assert all(pair.edited == (True,) for pair in build_pairs(scenes, WORDS, FILLS["zero"]))
     never = [scene("1", PLAIN, ["something green", "a dog and a frisbee", "a dog"][:1])]
     assert not list(build_pairs(never, WORDS, FILLS["zero"], only_edited=True))

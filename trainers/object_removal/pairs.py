@@ -58,14 +58,14 @@ class Removal:
 class Tally:
     """How many images and captions went where; filled while pairs are made. ``pairs`` are images with a caption."""
 
-    photos: int = 0
+    images: int = 0
     pairs: int = 0
     unreadable: int = 0
     one_class: int = 0
     no_allowed_class: int = 0
-    no_sentence: int = 0
+    no_caption: int = 0
     boxes_dropped: int = 0
-    sentences_dropped: int = 0
+    captions_dropped: int = 0
 
     def left_out(self) -> dict[str, int]:
         """Why images gave no query, and how many; reasons without any are left out."""
@@ -117,7 +117,7 @@ def removals(
     """
     count = tally if tally is not None else Tally()
     for scene in scenes:
-        count.photos += 1
+        count.images += 1
         try:
             picture = read_picture(scene.load() or b"", longest)
         except DataError:
@@ -188,7 +188,7 @@ def build_pairs(
                 judgement=found.judgement,
             )
         else:
-            count.no_sentence += 1
+            count.no_caption += 1
 
 
 def class_tables(judgements: Sequence[Judgement], classes: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
@@ -231,5 +231,5 @@ def _deleted(found: Removal, words: Matcher, only_edited: bool, count: Tally) ->
     read = [remove_phrases(caption, judgement.removed, words) for caption in found.scene.captions]
     left = [(one.text, bool(one.deleted)) for one in read if one.text and one.kept & kept]
     left = [one for one in left if one[1] or not only_edited]
-    count.sentences_dropped += len(read) - len(left)
+    count.captions_dropped += len(read) - len(left)
     return sorted(left, key=lambda one: not one[1])

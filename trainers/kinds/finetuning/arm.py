@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from trainers.image_text.base import CrossModal
+from trainers.image_text.base import ImageTextModel
 from trainers.kinds.finetuning.training_pairs import Examples
 from trainers.training.arm import Arm
 from trainers.training.host import send
@@ -20,7 +20,7 @@ class RecipeArm(Arm):
 
     what = "pairs"
 
-    def __init__(self, index: int, title: str, model: CrossModal, examples: Examples, device: torch.device) -> None:
+    def __init__(self, index: int, title: str, model: ImageTextModel, examples: Examples, device: torch.device) -> None:
         self.model = model.to(device)
         self.examples = examples
         super().__init__(index, title, {"model": self.model}, device)

@@ -15,7 +15,7 @@ from trainers.data.captioned.loader import open_scenes
 from trainers.data.captioned.scenes import Scene, SceneSet
 from trainers.errors import RunError
 from trainers.hierarchy import Hierarchy
-from trainers.image_text.models import MODELS, CrossModal
+from trainers.image_text.models import MODELS, ImageTextModel
 from trainers.kinds.finetuning.arm import RecipeArm
 from trainers.kinds.finetuning.config import FinetuningConfig
 from trainers.kinds.finetuning.images import removed_pairs
@@ -23,7 +23,7 @@ from trainers.kinds.finetuning.recipes import Recipe, recipe, titles
 from trainers.kinds.finetuning.training_pairs import Examples, Pool
 from trainers.metrics import counts
 from trainers.object_removal.benchmark import Benchmark, Evaluator, Result, make_benchmark
-from trainers.object_removal.square_images import read_photos
+from trainers.object_removal.square_images import read_images
 from trainers.object_removal.vocabulary import WordTable, load_words
 from trainers.parameters import Choice
 from trainers.runs import RunFolder
@@ -75,7 +75,7 @@ class FinetuningLoop(Loop):
         scenes = open_scenes(config.scenes, stages.next())
         for note in scenes.notes:
             self.folder.log(f"images: {note}")
-        self._cap = photo_cap(scenes, config.scenes.limit)
+        self._cap = image_cap(scenes, config.scenes.limit)
         words = load_words().with_classes(scenes.classes)
         recipes = [recipe(values) for values in config.recipes]
         self._make_arms(model, recipes, scenes.splits[scenes.train_split], words, stages.next())
@@ -84,7 +84,7 @@ class FinetuningLoop(Loop):
         self.folder.log(f"benchmark: {len(self.benchmark.queries)} removals, {len(self.benchmark.gallery)} captions")
         tally = self.benchmark.tally
         self.folder.log(
-            f"benchmark: of {tally.photos} test images {tally.unreadable} cannot be read, {tally.one_class} have fewer "
+            f"benchmark: of {tally.images} test images {tally.unreadable} cannot be read, {tally.one_class} have fewer "
             f"than two classes, {tally.no_allowed_class} no class that the overlap rules allow"
         )
         part = self.benchmark.part(config.queries, config.gallery)
@@ -94,7 +94,12 @@ class FinetuningLoop(Loop):
         self._write_probe(part, scenes)
 
     def _make_arms(
-        self, model: CrossModal, recipes: Sequence[Recipe], scenes: Sequence[Scene], words: WordTable, tell: Progress
+        self,
+        model: ImageTextModel,
+        recipes: Sequence[Recipe],
+        scenes: Sequence[Scene],
+        words: WordTable,
+        tell: Progress,
     ) -> None:
         stages = Stages(tell, (1.0, *(2.0 for _ in {key for key in map(_pool_key, recipes) if key})))
         originals, left_out = _originals(model, scenes, stages.next())
@@ -144,13 +149,13 @@ def sizes(benchmark: Benchmark) -> dict[str, float]:
     return {counts.QUERIES: float(len(benchmark.queries)), counts.SENTENCES: float(len(benchmark.gallery))}
 
 
-def photo_cap(data: SceneSet, limit: int | None) -> dict[str, float]:
+def image_cap(data: SceneSet, limit: int | None) -> dict[str, float]:
     """The cap on the images of a split if a split reaches it, and so may have lost some; otherwise nothing."""
     reached = limit is not None and any(len(scenes) == limit for scenes in data.splits.values())
     return {counts.PHOTO_CAP: float(limit)} if limit is not None and reached else {}
 
 
-def load_model(choice: Choice) -> CrossModal:
+def load_model(choice: Choice) -> ImageTextModel:
     """Build the registered model that was chosen.
 
     Raises:
@@ -160,7 +165,7 @@ def load_model(choice: Choice) -> CrossModal:
     return MODELS[choice.name].build(choice.parameters)
 
 
-def arm_model(folder: RunFolder, arm: int) -> CrossModal:
+def arm_model(folder: RunFolder, arm: int) -> ImageTextModel:
     """The model of one arm of a fine-tuning run, with the weights of its last checkpoint.
 
     Raises:
@@ -200,15 +205,15 @@ def _pool_key(own: Recipe) -> tuple[object, ...] | None:
     return (own.text, own.fill, own.captions_each, own.only_edited, own.captioner)
 
 
-def _originals(model: CrossModal, scenes: Sequence[Scene], tell: Progress) -> tuple[Pool, int]:
+def _originals(model: ImageTextModel, scenes: Sequence[Scene], tell: Progress) -> tuple[Pool, int]:
     """The original images with their captions, and how many scenes were left out."""
     spoken = [scene for scene in scenes if scene.captions]
-    images, kept = read_photos(spoken, model.side, tell)
-    return _pool(model, images, [spoken[place].captions for place in kept]), len(scenes) - len(kept)
+    images, kept = read_images(spoken, [model.side], tell)
+    return _pool(model, images[model.side], [spoken[place].captions for place in kept]), len(scenes) - len(kept)
 
 
 def _pool(
-    model: CrossModal,
+    model: ImageTextModel,
     images: Tensor,
     texts: Sequence[Sequence[str]],
     edited: Sequence[Sequence[bool]] | None = None,
