@@ -28,7 +28,7 @@ def record() -> dict[str, Any]:
             query = Query.of(
                 {"image": ref, "remove": {"classes": [taken]}, "fill": FILL, "models": list(CHOSEN), "k": K}
             )
-            reply = objects.answers.answer(query, patience=600.0, hurry=600.0)
+            reply = objects.answers.answer(query, wait=600.0)
             filled = objects.fills.remove(objects.images.get(ref), query.remove, FILL)
             told = {name: reply[name] for name in TOLD}
             made_of, pixels = ingredients(objects.models), pixels_digest(filled)

@@ -53,7 +53,7 @@ def _remove_object(objects: Objects) -> Any:
         ref = _reference(objects, image, dataset)
         asked = {"image": ref, "fill": fill, "models": models or _ready(objects), "k": k, "dataset": dataset}
         query = Query.of({**asked, "remove": _remove(objects, ref, object_class, box)})
-        return objects.answers.answer(query, patience=_LONGEST, hurry=_LONGEST)
+        return objects.answers.answer(query, wait=_LONGEST)
 
     return remove_object
 

@@ -81,9 +81,9 @@ class Detection:
         loaded = self._models.get(known.name)
         own = image.dataset.matcher.classes if image.dataset is not None else ()
         classes = tuple(dict.fromkeys((*own, *load_words().classes)))
-        key = (loaded.digest, classes)
-        prompts = self._prompts.get(key, lambda: loaded.with_model(lambda model: class_embeddings(model, classes)))
-        found = loaded.with_model(lambda model: name_box(model, picture.pixels, box, classes, prompts, top=NAMES))
+        with loaded.use() as model:
+            prompts = self._prompts.get((loaded.digest, classes), lambda: class_embeddings(model, classes))
+            found = name_box(model, picture.pixels, box, classes, prompts, top=NAMES)
         names = [{"class": name, "score": round(float(score), 4)} for name, score in found]
         stranger = not known.natural_images and image.source != "drawn"
         return {"names": names, "notes": [STRANGER] if stranger else []}

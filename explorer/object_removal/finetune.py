@@ -58,17 +58,17 @@ class Finetuning:
         Raises:
             UserError: something in it is wrong; the message says what.
         """
-        dataset = self._datasets.get(asked.dataset or asked.source)
+        dataset = self._datasets.get(asked.dataset)
         name, parameters = self._models.choice(asked.model)
         given = {
             "scenes": SceneChoice(source=dataset.source, captions_from=dataset.captions_from, limit=dataset.limit),
             "model": Choice(name=name, parameters=parameters),
             "recipes": tuple(self._recipe(each) for each in asked.recipes),
         }
+        own = asked.model_extra or {}
         for spec in specs(FinetuningConfig):
-            value = getattr(asked, spec.name, None) if spec.name in _SETTINGS else None
-            if value is not None:
-                given[spec.name] = check_value(spec, value, "A fine-tuning")
+            if spec.name in _SETTINGS and spec.name in own:
+                given[spec.name] = check_value(spec, own[spec.name], "A fine-tuning")
         config = KIND.configured(given)
         check(config)
         return config

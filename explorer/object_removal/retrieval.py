@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from typing import Any
 
 import torch
@@ -45,7 +44,7 @@ def ranked(
                     "similarity": round(float(near), 4),
                     "verdict": verdict(int(code), original=row == 0),
                     "move": None,
-                    "parts": [asdict(part) for part in parts(gallery.texts[place], gallery.matcher, there, away)],
+                    "parts": parts(gallery.texts[place], gallery.matcher, there, away),
                 }
                 for place, near, code in zip(found.top[row], similarity, found.verdicts[row], strict=True)
             ]

@@ -9,7 +9,7 @@ from typing import Any
 
 from explorer.object_removal.bodies import FILL, Encode
 from explorer.object_removal.caption_index import CaptionIndex
-from explorer.object_removal.datasets import DRAWN, Datasets, Galleries, Load
+from explorer.object_removal.datasets import DRAWN, Datasets, Load
 from explorer.object_removal.detecting import Detection
 from explorer.object_removal.first import CHOSEN, instructive
 from explorer.object_removal.images import KEPT, InputImages
@@ -83,12 +83,10 @@ class Objects:
         self.images = InputImages(self.datasets, library.room, kept)
         self.fills = FilledImages(self.images, kept)
         self.models = models or Models(library, public=public)
-        self.galleries = Galleries(self.datasets)
-        self.index = CaptionIndex(self.models, self.galleries)
-        recorded = Recorded(self.models, record)
-        self.answers = Answers(self.images, self.fills, self.models, self.index, recorded)
+        self.index = CaptionIndex(self.models, self.datasets)
+        self.answers = Answers(self.images, self.fills, self.models, self.index, Recorded(self.models, record))
         self.detection = Detection(self.images, self.models)
-        self.scorer = Scorer(self.datasets, self.galleries, self.models, self.index, public=public)
+        self.scorer = Scorer(self.datasets, self.models, self.index, public=public)
         self.scores: Jobs[ScoreJob] = Jobs(
             self.scorer.score, noun="scores", most=MOST_JOBS, each=limits.scores if public else None
         )

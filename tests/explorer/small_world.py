@@ -176,7 +176,9 @@ class Tab:
         self.library = Library(settings.runs, settings.recorded)
         models = Models(self.library, public=public, menu=MENU)
         self.objects = Objects(settings, self.library, load=loading, models=models)
-        self.client = TestClient(Starlette(routes=routes(self.library, None, None, more=objects_routes(self.objects))))
+        app = Starlette(routes=routes(self.library, None, None, more=objects_routes(self.objects)))
+        self.client = TestClient(app)
+        self.client.__enter__()  # one event loop for all requests, as the server has
 
     def get(self, path: str) -> httpx.Response:
         return self.client.get(f"{PREFIX}/objects/{path}")
@@ -206,4 +208,5 @@ class Tab:
 
     def close(self) -> None:
         self.objects.close()
+        self.client.__exit__()
         self.library.close()
