@@ -24,7 +24,7 @@ def record() -> dict[str, Any]:
         settings = Settings(runs=Path(folder), recorded=Path(folder))
         objects = Objects(settings, Library(settings.runs, settings.recorded), record=None)
         try:
-            ref, taken = objects.first()
+            ref, taken = objects.first
             query = Query.of(
                 {"image": ref, "remove": {"classes": [taken]}, "fill": FILL, "models": list(CHOSEN), "k": K}
             )

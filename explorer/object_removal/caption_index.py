@@ -143,12 +143,6 @@ class CaptionIndex:
             for key in [key for key, one in self._known.items() if key[1] == dataset and one.done.is_set()]:
                 del self._known[key]
 
-    @property
-    def bytes(self) -> int:
-        """Memory of all vectors kept."""
-        with self._lock:
-            return sum(one.bytes for one in self._known.values())
-
     def close(self) -> None:
         """Stop after the batch that is being encoded."""
         self._jobs.close()

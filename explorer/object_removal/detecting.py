@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from torch import Tensor
@@ -56,7 +57,7 @@ class Detection:
         with self._lock:  # a network serves one thread at a time
             found = self._loaded.get(name, lambda: known[name].build({}))(picture.pixels)
         boxes = [tuple(value / picture.scale for value in box) for box in found.boxes]
-        marked = image.with_objects(boxes, found.names)
+        marked = replace(image, boxes=tuple(boxes), classes=found.names)
         notes = [] if found.names else ["Nothing was found. Draw a box around what is to go, and say what it is."]
         scores: dict[str, list[float]] = {}
         for label, score in zip(found.names, found.scores, strict=True):

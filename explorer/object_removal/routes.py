@@ -11,7 +11,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from explorer.object_removal import bodies
-from explorer.object_removal.images import SHOWN, UPLOAD, about, jpeg, png
+from explorer.object_removal.images import SHOWN, UPLOAD, about, encoded
 from explorer.object_removal.openings import MOST
 from explorer.object_removal.score import ScoreJob, csv_table
 from explorer.object_removal.service import Objects
@@ -78,9 +78,8 @@ class ObjectEndpoints:
     def pixels(self, request: Request) -> Response:
         """The pixels of an image."""
         image = self._objects.images.get(request.path_params["ref"])
-        pixels = self._objects.images.shown(image, _side(request)).pixels
-        drawn = image.source == "drawn"  # flat colours: as PNG smaller and exact
-        return _image(png(pixels), "png") if drawn else _image(jpeg(pixels), "jpeg")
+        kind = "png" if image.source == "drawn" else "jpeg"  # flat colours: as PNG smaller and exact
+        return _image(encoded(self._objects.images.shown(image, _side(request)).pixels, kind), kind)
 
     def score_job(self, request: Request) -> ScoreJob:
         """The score that an address names."""
@@ -94,9 +93,8 @@ class ObjectEndpoints:
     def run_image(self, request: Request) -> Response:
         """A test image of a run."""
         index = _number(request.path_params["index"], "A point", 10**8)
-        return _image(
-            jpeg(self._objects.neighbour_shift.image(request.path_params["run"], index, _side(request))), "jpeg"
-        )
+        pixels = self._objects.neighbour_shift.image(request.path_params["run"], index, _side(request))
+        return _image(encoded(pixels, "jpeg"), "jpeg")
 
     def open(self, request: Request, body: bytes) -> Response:
         """Open a dataset."""

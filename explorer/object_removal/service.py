@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import threading
+from contextlib import suppress
 from dataclasses import asdict
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -28,11 +29,12 @@ from explorer.settings import Settings
 from trainers.config import OPTIMISERS
 from trainers.data.captioned.loader import load_captioned
 from trainers.errors import RunError
+from trainers.kinds.base import Preset
 from trainers.kinds.finetuning.config import FinetuningConfig
 from trainers.kinds.finetuning.kind import training_of
 from trainers.kinds.finetuning.recipes import PRESETS, Recipe, title
 from trainers.kinds.finetuning.recipes import recipe as read_recipe
-from trainers.object_removal.fills import FILLS
+from trainers.object_removal.fills import FILLS, FillDescriptor
 
 TEXTS = (
     {
@@ -91,8 +93,6 @@ class Objects:
             self.scorer.score, noun="scores", most=MOST_JOBS, each=limits.scores if public else None
         )
         self.neighbour_shift = NeighbourShift(library, self.fills)
-        self._first: tuple[str, str | None] | None = None
-        self._lock = threading.Lock()
 
     def start(self) -> dict[str, Any]:
         """What the page needs before anything is chosen; nothing is read for it.
@@ -103,13 +103,13 @@ class Objects:
         models = self.models.listed()
         ready = {known.name for known in models if known.missing is None}
         chosen = [name for name in CHOSEN if name in ready] or [name for name in (models[0].name,) if models]
-        first, taken = self.first()
+        first, taken = self.first
         return {
             "datasets": [dataset.about() for dataset in self.datasets.listed()],
             "dataset": DRAWN,
             "models": [known.json() for known in models],
             "chosen": chosen,
-            "fills": self._fills(),
+            "fills": [_fill(one) for one in FILLS.values()],
             "fill": FILL,
             "first": first,
             "taken": taken,
@@ -119,17 +119,7 @@ class Objects:
             "recipes": list(TEXTS),
             "recipe": asdict(Recipe()),
             "optimisers": list(OPTIMISERS),
-            "presets": [
-                {
-                    "name": preset.name,
-                    "title": preset.title,
-                    "sentence": preset.sentence,
-                    "values": {"recipes": [dict(values) for values in preset.settings["recipes"]]},
-                    "training": training_of(preset),
-                    "arms": [title(read_recipe(values)) for values in preset.settings["recipes"]],
-                }
-                for preset in PRESETS
-            ],
+            "presets": [_preset(one) for one in PRESETS],
         }
 
     def encode(self, asked: Encode) -> list[dict[str, Any]]:
@@ -154,12 +144,10 @@ class Objects:
             for one in self.index.going()
         ]
 
+    @cached_property
     def first(self) -> tuple[str, str | None]:
-        """The image to open with and what is removed from it, found once."""
-        with self._lock:
-            if self._first is None:
-                self._first = instructive(self.datasets.drawn(), self.images)
-            return self._first
+        """The image to open with and what is removed from it."""
+        return instructive(self.datasets.drawn(), self.images)
 
     def close(self) -> None:
         """Stop what runs in the background."""
@@ -167,21 +155,25 @@ class Objects:
         self.scores.close()
         self.index.close()
 
-    def _fills(self) -> list[dict[str, Any]]:
-        return [
-            {
-                **{"name": one.name, "title": one.title, "sentence": one.sentence, "missing": one.lacking()},
-                "redraws": one.redraw is not None,
-            }
-            for one in FILLS.values()
-        ]
-
     def _recorded(self) -> str | None:
         """A fine-tuning run that ships with the program, to be watched before one of your own."""
         for folder in self._library.folders():
-            try:
+            with suppress(RunError):
                 if folder.read_only and isinstance(folder.config, FinetuningConfig):
                     return folder.id
-            except RunError:
-                continue
         return None
+
+
+def _fill(fill: FillDescriptor) -> dict[str, Any]:
+    told = {"name": fill.name, "title": fill.title, "sentence": fill.sentence, "missing": fill.lacking()}
+    return {**told, "redraws": fill.redraw is not None}
+
+
+def _preset(preset: Preset) -> dict[str, Any]:
+    recipes = preset.settings["recipes"]
+    return {
+        **{"name": preset.name, "title": preset.title, "sentence": preset.sentence},
+        "values": {"recipes": [dict(values) for values in recipes]},
+        "training": training_of(preset),
+        "arms": [title(read_recipe(values)) for values in recipes],
+    }

@@ -59,11 +59,15 @@ def read_boxes(corners: Sequence[Sequence[float]]) -> tuple[tuple[Box, ...], tup
         corners: x0, y0, x1, y1 as fractions; NaN for what is no number.
     """
     clean = clean_boxes(corners, 1, 1)
-    notes = ()
-    if clean.dropped:
-        what = "1 box has" if clean.dropped == 1 else f"{clean.dropped} boxes have"
-        notes = (f"{what} no area inside the image and was left out.",)
-    return clean.boxes, notes
+    return clean.boxes, dropped_note(clean.dropped)
+
+
+def dropped_note(boxes: int) -> tuple[str, ...]:
+    """Tells how many boxes were left out; empty if none was."""
+    if not boxes:
+        return ()
+    what, was = ("1 box has", "was") if boxes == 1 else (f"{boxes} boxes have", "were")
+    return (f"{what} no area inside the image and {was} left out.",)
 
 
 def _read_strokes(asked: Sequence[bodies.Stroke]) -> tuple[tuple[bodies.Stroke, ...], tuple[str, ...]]:

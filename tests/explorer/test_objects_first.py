@@ -141,7 +141,7 @@ def test_other_weights_words_or_scenes_are_other_ingredients(
 
 
 def test_one_grey_level_is_another_picture(objects: Idle) -> None:
-    query = Query.of({"image": objects.first()[0], **ASKED})
+    query = Query.of({"image": objects.first[0], **ASKED})
     filled = objects.fills.remove(objects.images.get(query.image), query.remove, query.fill)
 
     def told(filled: FilledImage) -> object:
@@ -165,7 +165,7 @@ def test_models_of_others_are_asked_even_under_the_same_names(tab: Tab) -> None:
 
 def test_sentences_are_read_when_asked_for(tab: Tab) -> None:
     tab.json("start")
-    assert tab.json("encoding")["encoding"] == [] and tab.objects.index.bytes == 0
+    assert tab.json("encoding")["encoding"] == [] and not tab.objects.index._known
     names = ["tiny_clip", "tiny_clip_mended"]
     assert {one["model"] for one in tab.json("encode", {"models": names})["encoding"]} <= set(names)
     for name in names:

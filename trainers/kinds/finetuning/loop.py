@@ -25,7 +25,6 @@ from trainers.metrics import counts
 from trainers.object_removal.benchmark import Benchmark, Evaluator, Result, make_benchmark
 from trainers.object_removal.square_images import read_images
 from trainers.object_removal.vocabulary import WordTable, load_words
-from trainers.parameters import Choice
 from trainers.runs import RunFolder
 from trainers.runs.records import Probe
 from trainers.training.looking import Finish, Seen
@@ -70,7 +69,7 @@ class FinetuningLoop(Loop):
         config = self.config
         torch.manual_seed(config.seed)
         tell("loading the model", 0.0)
-        model = load_model(config.model)
+        model = MODELS[config.model.name].build(config.model.parameters)
         stages = Stages(tell, (1.0, 6.0, 3.0))  # about what opening, training images and benchmark take
         scenes = open_scenes(config.scenes, stages.next())
         for note in scenes.notes:
@@ -155,16 +154,6 @@ def image_cap(data: SceneSet, limit: int | None) -> dict[str, float]:
     return {counts.PHOTO_CAP: float(limit)} if limit is not None and reached else {}
 
 
-def load_model(choice: Choice) -> ImageTextModel:
-    """Build the registered model that was chosen.
-
-    Raises:
-        ParameterError: unknown name or parameters.
-        UserError: it is not available here.
-    """
-    return MODELS[choice.name].build(choice.parameters)
-
-
 def arm_model(folder: RunFolder, arm: int) -> ImageTextModel:
     """The model of one arm of a fine-tuning run, with the weights of its last checkpoint.
 
@@ -177,7 +166,7 @@ def arm_model(folder: RunFolder, arm: int) -> ImageTextModel:
     checkpoint = folder.read_checkpoint()
     if checkpoint is None:
         raise RunError(f"The run {folder.id} has no checkpoint yet; let it train for some seconds.")
-    model = load_model(config.model)
+    model = MODELS[config.model.name].build(config.model.parameters)
     try:
         model.load_state_dict(under(checkpoint[0], f"arm{arm}/model/"))
     except RuntimeError as error:
