@@ -11,7 +11,7 @@ from torch import Tensor
 
 from explorer.object_removal import bodies
 from explorer.object_removal.images import SHOWN, InputImages, judged
-from explorer.object_removal.models import STRANGER, Models
+from explorer.object_removal.models import Models
 from explorer.object_removal.strokes import read_boxes
 from explorer.server.cache import Cache
 from explorer.server.http import RequestError
@@ -86,8 +86,7 @@ class Detection:
             prompts = self._prompts.get((loaded.digest, classes), lambda: class_embeddings(model, classes))
             found = name_box(model, picture.pixels, box, classes, prompts, top=NAMES)
         names = [{"class": name, "score": round(float(score), 4)} for name, score in found]
-        stranger = not known.natural_images and image.source != "drawn"
-        return {"names": names, "notes": [STRANGER] if stranger else []}
+        return {"names": names, "notes": known.notes(image.source == "drawn")}
 
 
 def detectors() -> Mapping[str, DetectorDescriptor]:

@@ -76,6 +76,10 @@ class Known:
             learning_rate=descriptor.learning_rate if descriptor.trainable else None,
         )
 
+    def notes(self, drawn: bool) -> list[str]:
+        """What to know of its answers about a drawn scene, or about another image."""
+        return [] if drawn or self.natural_images else [STRANGER]
+
     def json(self) -> dict[str, Any]:
         """As plain values."""
         return {**asdict(self), "ready": self.missing is None}

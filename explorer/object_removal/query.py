@@ -10,7 +10,7 @@ import torch
 from explorer.object_removal import bodies
 from explorer.object_removal.caption_index import HURRY, CaptionEncoding, CaptionIndex
 from explorer.object_removal.images import InputImage, InputImages
-from explorer.object_removal.models import STRANGER, UNTRAINED, Known, Models
+from explorer.object_removal.models import UNTRAINED, Known, Models
 from explorer.object_removal.recorded import Recorded
 from explorer.object_removal.removal import FilledImage, FilledImages
 from explorer.object_removal.retrieval import compared
@@ -85,9 +85,7 @@ class Answers:
         k = min(k, MOST_K, total)
         partial = _partial(encoding, total)
         notes = [] if known.trained else [UNTRAINED]
-        if not known.natural_images and image.source != "drawn":
-            notes.append(STRANGER)
-        notes += _cut(encoding, loaded.context)
+        notes += [*known.notes(image.source == "drawn"), *_cut(encoding, loaded.context)]
         if partial is not None:
             notes.append(f"It {partial['message']}.")
         lists = compared(gallery, encoding.first(total), loaded.images(torch.stack(pair)), filled.judgement, k)

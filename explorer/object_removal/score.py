@@ -16,7 +16,7 @@ from explorer.object_removal.bodies import Score
 from explorer.object_removal.caption_index import CaptionIndex
 from explorer.object_removal.datasets import Datasets, OpenDataset
 from explorer.object_removal.jobs import Job
-from explorer.object_removal.models import BATCH, PIECE, STRANGER, Known, Loaded, Models
+from explorer.object_removal.models import BATCH, PIECE, Known, Loaded, Models
 from explorer.object_removal.parts import parts, verdict
 from explorer.server.http import GoneError
 from trainers.data.base import Progress
@@ -145,7 +145,7 @@ class Scorer:
         return {
             "name": name,
             "title": known.title,
-            "notes": [STRANGER] if not known.natural_images and not dataset.drawn else [],
+            "notes": known.notes(dataset.drawn),
             "values": {key: _plain(interval) for key, interval in result.intervals().items()},
             "distinct_top1": result.filled.counts["distinct_top1"],
             "skipped": _reasons(result.left_out()),

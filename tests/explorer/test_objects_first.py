@@ -42,7 +42,7 @@ class Idle(Objects):
         raise DataError("asked live")
 
     def ask(self, **changes: object) -> dict[str, Any]:
-        asked = {"image": self.first()[0], **ASKED} | changes
+        asked = {"image": self.first[0], **ASKED} | changes
         return self.answers.answer(Query.of(asked))
 
 

@@ -93,7 +93,7 @@ def _made(
         longest=longest,
         tally=tally,
     )
-    yield from ((pair.pixels, pair.texts, pair.edited) for pair in pairs)
+    yield from ((pair.removal.pixels, pair.texts, pair.edited) for pair in pairs)
 
 
 def _key(scenes: Sequence[Scene], words: Matcher, recipe: Recipe, side: int, seed: int) -> str:
