@@ -134,10 +134,6 @@ class InputImages:
             found.append({"ref": f"{dataset.name}.{place}", "alt": _alt(dataset, place), "classes": classes})
         return {"total": len(dataset.scenes), "images": found}
 
-    def allowed(self, ref: str) -> list[str]:
-        """Classes of an image that may be removed by the overlap rules."""
-        return [found["class"] for found in judged(self.get(ref)) if found["allowed"]]
-
     def add(self, data: bytes, name: str = "") -> InputImage:
         """Keep an image that a visitor uploads; its reference cannot be guessed.
 

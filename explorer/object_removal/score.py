@@ -39,6 +39,9 @@ COLUMNS = (
     *("model", "image", "image_id", "removed", "kept", "verdict_at_1", "caption_at_1"),
     *(f"{name}_at_{k}" for name in ("ODmAP", "hallucination", "present") for k in KS),
 )
+"""The columns of the CSV file, a line per model and query: the model's name, the image's address on the page and its id
+in the dataset, the classes removed and kept, the verdict on the nearest caption and its text, and the metrics of the
+query at 1, 5 and 10 (empty where a query does not count)."""
 _FILLING, _EVALUATING = 0.3, 0.7  # shares of the work
 
 

@@ -108,10 +108,8 @@ def test_the_real_set_gives_pairs_from_about_as_many_photos_as_the_paper():
 def test_prompts_name_what_is_left():
     pairs = list(build_pairs([scene("1", PLAIN, [])], WORDS, FILLS["mean"], text="prompts", captions_each=3))
     assert len(pairs[0].texts) == 3
-    assert all(
-        pairs[0].removal.judgement.kept[0] in text and pairs[0].removal.judgement.chosen not in text
-        for text in pairs[0].texts
-    )
+    judgement = pairs[0].removal.judgement
+    assert all(judgement.kept[0] in text and judgement.chosen not in text for text in pairs[0].texts)
 
 
 def test_boxes_follow_a_shrunk_photo():
