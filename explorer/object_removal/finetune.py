@@ -11,17 +11,18 @@ from explorer.server.http import RequestError
 from explorer.server.runs import Runs
 from explorer.server.visitors import NOBODY, Caller
 from explorer.titles import waiting
-from trainers.config import BUDGET, RunConfig, SceneChoice
+from trainers.config import RunConfig, SceneChoice
 from trainers.errors import UserError
 from trainers.kinds.finetuning import DESCRIPTOR as KIND
 from trainers.kinds.finetuning.config import FinetuningConfig
+from trainers.kinds.finetuning.kind import TRAINING
 from trainers.kinds.finetuning.recipes import Recipe
 from trainers.parameters import Choice, specs
 from trainers.parameters import check as check_value
 from trainers.training.validation import check
 
 _ACTS = ("pause", "resume", "stop")
-_SETTINGS = (*BUDGET, "batch", "seed", "optimiser", "halve_every", "learning_rate", "weight_decay", "clip_norm")
+_SETTINGS = (*TRAINING, "learning_rate", "seed")
 _RECIPE = tuple(spec.name for spec in specs(Recipe))
 
 
