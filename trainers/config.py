@@ -7,10 +7,11 @@ import json
 from dataclasses import dataclass
 from typing import ClassVar
 
-from trainers.parameters import parameter
+from trainers.parameters import Choice, parameter
+from trainers.training.optimizers import OPTIMISERS
+from trainers.training.schedule import DROPS, SCHEDULES, WARM_UP_STEPS
 
 MAX_ARMS = 4
-OPTIMISERS = ("adamw", "adam")
 VERSION = 2
 BUDGET = ("minutes", "steps", "epochs")
 
@@ -89,7 +90,15 @@ class RunConfig:
         high=100_000,
         help="Passes over the training images, or over the pairs of the largest recipe.",
     )
-    optimiser: str = parameter("adamw", choices=OPTIMISERS, help="adam adds the weight decay to the gradient.")
+    augmentation: Choice = parameter(
+        Choice(name="none"),
+        registry="trainers.training.augmentations:AUGMENTATIONS",
+        help="How training images are changed before the encoder sees them.",
+    )
+    optimiser: str = parameter("adamw", choices=tuple(OPTIMISERS), help="adam adds the weight decay to the gradient.")
+    momentum: float = parameter(
+        0.9, low=0.0, high=0.9999, help="Of sgd, lars and rmsprop: share of the last step that goes into the next."
+    )
     learning_rate: float = parameter(
         4e-3,
         low=1e-7,
@@ -98,8 +107,27 @@ class RunConfig:
         slider=(1e-6, 1.0),
         help="Size of the steps at its highest; lower it if the loss jumps.",
     )
+    schedule: str = parameter(
+        "cosine",
+        choices=tuple(SCHEDULES),
+        help="The learning rate over the budget: a half cosine, a tenth after each of the drops, or constant.",
+    )
+    drops: tuple[float, ...] = parameter(
+        DROPS, low=0.0, high=1.0, help="Shares of the budget after which the schedule step takes a tenth of the rate."
+    )
+    warm_up: int = parameter(
+        WARM_UP_STEPS,
+        low=0,
+        high=1_000_000,
+        title="Warm-up steps",
+        help="First steps, in which the learning rate rises from zero; 0 for none.",
+    )
     halve_every: float | None = parameter(
-        None, low=0, above=True, high=100_000, help="Epochs between halvings of the learning rate; else a half cosine."
+        None,
+        low=0,
+        above=True,
+        high=100_000,
+        help="Epochs between halvings of the learning rate, without a warm-up, in place of the schedule.",
     )
     weight_decay: float = parameter(
         1e-4, low=0.0, high=1.0, log=True, help="Pull of the weights towards zero; 0 for none."

@@ -8,7 +8,6 @@ import { toLive } from "../live/debug_api.js";
 
 const MOST = 4;
 const MINUTES = 5;
-const OPTIMISERS = { adamw: "AdamW", adam: "Adam" };
 const WAIT = 20000;
 const WHAT = "Goes on training the model on images together with the same images without an object, whose captions do not name it. The recipes share weights, batches and budget; only what they are trained on differs.";
 
@@ -51,7 +50,7 @@ export class Finetune {
     this.offer = start;
     const able = start.models.filter((model) => model.trainable);
     choose(this.model, able.map((model) => ({ ...model, disabled: !model.ready })), start.chosen.find((name) => able.some((model) => model.name === name)));
-    choose(this.optimiser, start.optimisers.map((name) => ({ name, title: OPTIMISERS[name] ?? name })));
+    choose(this.optimiser, start.optimisers);
     choose(this.presets, start.presets, start.presets[0]?.name);
     this.preset(this.presets.value);
     this.suits();

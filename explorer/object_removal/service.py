@@ -26,7 +26,6 @@ from explorer.object_removal.score import MOST_JOBS, ScoreJob, Scorer
 from explorer.server.cache import Bound
 from explorer.server.library import Library
 from explorer.settings import Settings
-from trainers.config import OPTIMISERS
 from trainers.data.captioned.loader import load_captioned
 from trainers.errors import RunError
 from trainers.kinds.base import Preset
@@ -35,6 +34,7 @@ from trainers.kinds.finetuning.kind import training_of
 from trainers.kinds.finetuning.recipes import PRESETS, Recipe, title
 from trainers.kinds.finetuning.recipes import recipe as read_recipe
 from trainers.object_removal.fills import FILLS, FillDescriptor
+from trainers.training.optimizers import OPTIMISERS
 
 TEXTS = (
     {
@@ -118,7 +118,7 @@ class Objects:
             "recorded": self._recorded(),
             "recipes": list(TEXTS),
             "recipe": asdict(Recipe()),
-            "optimisers": list(OPTIMISERS),
+            "optimisers": [{"name": one.name, "title": one.title} for one in OPTIMISERS.values()],
             "presets": [_preset(one) for one in PRESETS],
         }
 

@@ -9,14 +9,14 @@ from tests.browser.conftest import Site
 from tests.browser.pages import PHONE, WIDE, visit
 from trainers.image_text.models import MODELS
 from trainers.losses import FAMILIES
-from trainers.metrics import IMAGE_TEXT_METRICS, METRICS
+from trainers.metrics import IMAGE_TEXT_METRICS, METRICS, PUBLISHED, REPRESENTATION_METRICS
 
 SHOWN = [loss for losses in FAMILIES.values() for loss in losses]
 
 
 def open_catalogue(page: Page) -> None:
     page.get_by_role("tab", name="Catalogue").first.click()
-    formulas = len(SHOWN) + len(METRICS) + len(IMAGE_TEXT_METRICS)
+    formulas = len(SHOWN) + len(PUBLISHED)
     expect(page.locator("#rs-catalogue .katex-display")).to_have_count(formulas)
 
 
@@ -35,6 +35,7 @@ def test_entries_stand_under_their_families(browser: Browser, site: Site):
         shown = page.locator("#rs-catalogue :is(h2, h3)").all_inner_texts()
         wanted = [text for family, losses in FAMILIES.items() for text in (family, *(loss.title for loss in losses))]
         wanted += ["Metrics", *(metric.title for metric in METRICS.values())]
+        wanted += ["Frozen features", *(metric.title for metric in REPRESENTATION_METRICS.values())]
         between = (*IMAGE_TEXT_METRICS.values(), *MODELS.values())
         assert shown == [*wanted, "Images and captions", *(entry.title for entry in between)]
         page.locator(".rs-jumps").get_by_role("link", name="Proxy", exact=True).click()

@@ -1,4 +1,4 @@
-"""Every family of descriptors: adding a loss, encoder, sampler, image-text model, fill or detector is adding a file."""
+"""Every family of descriptors: adding a loss, encoder, sampler, corruption, model, fill, detector is adding a file."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.tiny import write_images
+from trainers.data.corruptions import CORRUPTIONS
 from trainers.encoders import ENCODERS
 from trainers.errors import ParameterError
 from trainers.image_text.models import MODELS
@@ -18,17 +19,22 @@ from trainers.object_removal.fills import FILLS
 from trainers.parameters import specs
 from trainers.registry import Descriptor
 from trainers.samplers import SAMPLERS
+from trainers.training.augmentations import AUGMENTATIONS
+from trainers.training.optimizers import OPTIMISERS
 
 FAMILIES = {
     "losses": LOSSES,
     "encoders": ENCODERS,
     "samplers": SAMPLERS,
+    "data.corruptions": CORRUPTIONS,
     "image_text.models": MODELS,
     "object_removal.fills": FILLS,
     "object_removal.detectors": DETECTORS,
+    "training.augmentations": AUGMENTATIONS,
 }
+TABLES = {**FAMILIES, "training.optimizers": OPTIMISERS}
 ENTRIES = [
-    pytest.param(entry, id=f"{family}-{name}") for family, all_ in FAMILIES.items() for name, entry in all_.items()
+    pytest.param(entry, id=f"{family}-{name}") for family, all_ in TABLES.items() for name, entry in all_.items()
 ]
 
 FILES = {
@@ -49,6 +55,13 @@ DESCRIPTOR = EncoderDescriptor(
 from trainers.samplers.base import SamplerDescriptor
 from trainers.samplers.m_per_class import build
 DESCRIPTOR = SamplerDescriptor(name="extra_sampler", title="Extra sampler", sentence="Another one.", build=build)
+""",
+    "data.corruptions": """
+from trainers.data.corruptions.base import CorruptionDescriptor
+DESCRIPTOR = CorruptionDescriptor(
+    name="extra_corruption", title="Extra corruption", sentence="Another one.", group="noise",
+    change=lambda images, severity, draws: images + severity / 255,
+)
 """,
     "image_text.models": """
 from trainers.image_text.base import ModelDescriptor
@@ -76,6 +89,13 @@ DESCRIPTOR = DetectorDescriptor(
     make=lambda chosen: lambda image: Raw(boxes=np.array([[1.0, 1, 5, 5]]), names=["dog"], scores=np.array([0.9])),
 )
 """,
+    "training.augmentations": """
+from trainers.training.augmentations.base import AugmentationDescriptor, unit
+DESCRIPTOR = AugmentationDescriptor(
+    name="extra_augmentation", title="Extra augmentation", sentence="Another one.", paper="None",
+    make=lambda parameters, channels: lambda images, draws: unit(images).flip(-2),
+)
+""",
 }
 USE = """
 import importlib.util, sys
@@ -89,22 +109,28 @@ for folder in extra.iterdir():
     spec.loader.exec_module(package)
 
 import numpy as np
+import torch
 from tests.tiny import tiny_config
 from trainers.cli.main import main
+from trainers.data.corruptions import CORRUPTIONS, corrupt
 from trainers.kinds.metric_learning.loop import MetricLearningLoop
 from trainers.object_removal.detectors import DETECTORS
 from trainers.object_removal.fills import FILLS, paint
+from trainers.parameters import Choice
 from trainers.runs import RunFolder
 
-for verb in ("losses", "encoders", "models"):
+for verb in ("losses", "encoders", "models", "augmentations"):
     assert main([verb]) == 0
-config = tiny_config(images, "extra_loss", steps=2, encoder="extra_encoder", sampler="extra_sampler")
+own = {"encoder": "extra_encoder", "sampler": "extra_sampler", "augmentation": Choice(name="extra_augmentation")}
+config = tiny_config(images, "extra_loss", steps=2, **own)
 run = MetricLearningLoop(RunFolder.create(runs, config))
 run.advance(60)
 run.finish()
 assert run.step == 2
 scenes, model = "drawn_scenes:train=50,val=20,test=20", "extra_model:width=8"
 assert main(["score", "--data", scenes, "--model", model, "--fill", "extra_fill", "--queries", "3"]) == 0
+grey = torch.full((1, 1, 2, 2), 7, dtype=torch.uint8)
+assert corrupt(CORRUPTIONS["extra_corruption"], grey, severity=3, seed=0).unique().tolist() == [10]
 assert DETECTORS["extra_detector"].build({})(np.zeros((8, 8, 3), np.uint8)).names == ("dog",)
 """
 
@@ -133,5 +159,5 @@ def test_one_file_adds_an_entry_to_each_family(tmp_path: Path) -> None:
     command = [sys.executable, "-c", USE, str(tmp_path / "extra"), str(images), str(runs)]
     done = subprocess.run(command, cwd=Path(__file__).parents[2], capture_output=True, text=True, timeout=240)
     assert done.returncode == 0, done.stderr
-    for title in ("Extra loss", "Extra encoder", "Extra model", "ODmAP_at_1"):
+    for title in ("Extra loss", "Extra encoder", "Extra model", "Extra augmentation", "ODmAP_at_1"):
         assert title in done.stdout

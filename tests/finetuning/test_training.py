@@ -19,6 +19,7 @@ from trainers.kinds.finetuning.loop import FinetuningLoop
 from trainers.kinds.metric_learning.loop import MetricLearningLoop
 from trainers.runs import RunFolder
 from trainers.training import schedule
+from trainers.training.augmentations import AUGMENTATIONS
 from trainers.training.validation import check
 
 
@@ -105,10 +106,30 @@ def test_metric_learning_counts_epochs_too(tmp_path):
     [
         ({"epochs": -1.0}, "epochs needs a number above 0"),
         ({"halve_every": 0.0}, "halve_every needs a number above 0"),
-        ({"optimiser": "magic"}, "optimiser needs one of adamw, adam; got 'magic'"),
+        ({"optimiser": "magic"}, "optimiser needs one of adamw, adam, sgd, lars, rmsprop; got 'magic'"),
         ({"steps": None}, "steps, minutes or epochs; got none"),
     ],
 )
 def test_what_is_refused(photos, changes, words):
     with pytest.raises(ParameterError, match=words):
         check(mend_config(photos, **changes))
+
+
+def test_images_are_augmented_before_the_model_if_the_run_asks(photos, tmp_path):
+    plain = FinetuningLoop(RunFolder.create(tmp_path, mend_config(photos, {"removed": False}, {})))
+    assert plain.config.augmentation.name == "none"
+    config = asked("--augmentation", "moco_v2:strength=0.5,blur=0", "--data", str(photos), "--model", "tiny_clip")
+    own = mend_config(photos, {"removed": False}, {}, augmentation=config.augmentation, seed=3)
+    changed = FinetuningLoop(RunFolder.create(tmp_path, own))
+    seen: list[torch.Tensor] = []
+    for run in (plain, changed):
+        for arm in run.arms:
+            model, features = arm.model, arm.model.image_features
+            model.image_features = lambda images, features=features: features(seen.append(images.clone()) or images)
+        run._one_step()
+    given = [arm.examples.at(0)[0] for run in (plain, changed) for arm in run.arms]
+    assert all(torch.equal(seen[n], given[n].float() / 255) for n in (0, 1))
+    augment = AUGMENTATIONS["moco_v2"].build({"strength": 0.5, "blur": 0.0}, channels=3)
+    for number in (2, 3):
+        assert torch.equal(seen[number], augment(given[number], seed=3, step=0, view=0))
+        assert not torch.equal(seen[number], given[number].float() / 255)

@@ -13,7 +13,17 @@ import torch
 from tests.metrics import slow
 from tests.metrics.worlds import tree
 from trainers.errors import ParameterError
-from trainers.metrics import IMAGE_TEXT_METRICS, METRICS, Measure, catalogue, describe, evaluate, names, ranked_metrics
+from trainers.metrics import (
+    IMAGE_TEXT_METRICS,
+    METRICS,
+    PUBLISHED,
+    Measure,
+    catalogue,
+    describe,
+    evaluate,
+    names,
+    ranked_metrics,
+)
 from trainers.metrics.judged import Judged
 from trainers.metrics.names import describe_any
 from trainers.registry import load
@@ -34,7 +44,7 @@ def test_every_number_is_described(name):
     assert measure.sentence.endswith(".") and measure.sentence[0].isupper()
     assert measure.unit in ("share", "number", "count") and measure.better in ("up", "down", "")
     assert (measure.unit == "count") == (measure.family == "count")
-    formula = measure.family in ("ranking", "image_text")
+    formula = name in PUBLISHED
     assert all(map(bool, (measure.paper, measure.url, measure.equation))) == formula
     assert measure.equation.count("{") == measure.equation.count("}")
     assert (measure.score is not None) == (measure.family == "ranking")

@@ -6,7 +6,9 @@ from collections.abc import Sequence
 
 from trainers.image_text.models import MODELS
 from trainers.losses import FAMILIES, LOSSES
-from trainers.metrics import IMAGE_TEXT_METRICS, METRICS
+from trainers.metrics import PUBLISHED
+from trainers.parameters import specs
+from trainers.training.augmentations import AUGMENTATIONS
 
 
 def losses_table() -> str:
@@ -24,7 +26,7 @@ def metrics_table() -> str:
     """One row per metric; ``k`` stands for any number and ``l`` for a level of the label tree."""
     rows = [
         (f"`{metric.name}`", metric.title, f"[{metric.paper}]({metric.url})", metric.sentence)
-        for metric in (*METRICS.values(), *IMAGE_TEXT_METRICS.values())
+        for metric in PUBLISHED.values()
     ]
     return _table(("name", "title", "paper", "what it says"), rows)
 
@@ -36,6 +38,21 @@ def models_table() -> str:
         for model in MODELS.values()
     ]
     return _table(("name", "title", "paper", "can be fine-tuned", "what it is"), rows)
+
+
+def augmentations_table() -> str:
+    """One row per registered augmentation, with its parameters and their defaults."""
+    rows = [
+        (
+            f"`{one.name}`",
+            one.title,
+            one.paper,
+            one.sentence,
+            ", ".join(f"`{spec.name}={spec.default}`" for spec in specs(one.parameters)),
+        )
+        for one in AUGMENTATIONS.values()
+    ]
+    return _table(("name", "title", "paper", "what it does", "parameters"), rows)
 
 
 def _table(head: Sequence[str], rows: Sequence[Sequence[object]]) -> str:

@@ -1,4 +1,4 @@
-"""The verbs that list the registries: losses, metrics, image-text models, encoders."""
+"""The verbs that list the registries: losses, metrics, image-text models, encoders, augmentations."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ def add(verbs: Any) -> None:
         ("metrics", _metrics, "the numbers a run can be scored by"),
         ("models", _models, "the image-text models and their parameters"),
         ("encoders", _encoders, "the encoders and their parameters"),
+        ("augmentations", _augmentations, "the augmentations and their parameters"),
     ):
         parser = verbs.add_parser(verb, help=what)
         parser.set_defaults(run=show)
@@ -38,12 +39,12 @@ def _losses(arguments: argparse.Namespace) -> int:
 
 def _metrics(arguments: argparse.Namespace) -> int:
     from trainers.cli.readme_tables import metrics_table
-    from trainers.metrics import IMAGE_TEXT_METRICS, METRICS
+    from trainers.metrics import PUBLISHED
 
     if arguments.markdown:
         print(metrics_table())
         return 0
-    for metric in (*METRICS.values(), *IMAGE_TEXT_METRICS.values()):
+    for metric in PUBLISHED.values():
         print(f"{metric.name}: {metric.title}. {metric.paper}\n  {metric.sentence}")
     return 0
 
@@ -66,6 +67,18 @@ def _encoders(_arguments: argparse.Namespace) -> int:
 
     for descriptor in ENCODERS.values():
         _describe(descriptor, descriptor.title)
+    return 0
+
+
+def _augmentations(arguments: argparse.Namespace) -> int:
+    from trainers.cli.readme_tables import augmentations_table
+    from trainers.training.augmentations import AUGMENTATIONS
+
+    if arguments.markdown:
+        print(augmentations_table())
+        return 0
+    for descriptor in AUGMENTATIONS.values():
+        _describe(descriptor, f"{descriptor.title}. {descriptor.paper}")
     return 0
 
 

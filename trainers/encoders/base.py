@@ -55,10 +55,12 @@ class EncoderDescriptor(Descriptor):
     Attributes:
         make: called as ``make(parameters, channels=, side=, dim=)``; draws its weights from torch's global generator.
         learning_rate: a default that works with it.
+        frozen: it is trained on features that are computed once, from unaugmented images.
     """
 
     make: Callable[..., Encoder]
     learning_rate: float
+    frozen: bool = False
 
     def build(self, *, channels: int, side: int, dim: int, parameters: Mapping[str, Any]) -> Encoder:
         """Make the encoder.

@@ -111,6 +111,7 @@ DESCRIPTORS = (
         parameters=FrozenParameters,
         make=lambda parameters, *, channels, side, dim: FrozenTimm(parameters, dim),
         learning_rate=1e-3,
+        frozen=True,
         missing=_missing,
         order=2,
     ),

@@ -13,10 +13,15 @@ from trainers.metrics.scores import default_metrics, evaluate, ranked_metrics
 
 METRICS = family("ranking")
 IMAGE_TEXT_METRICS = family("image_text")
+REPRESENTATION_METRICS = family("representation")
+PUBLISHED = {**METRICS, **IMAGE_TEXT_METRICS, **REPRESENTATION_METRICS}
+"""Every number that has a paper and a formula, by name."""
 
 __all__ = [
     "IMAGE_TEXT_METRICS",
     "METRICS",
+    "PUBLISHED",
+    "REPRESENTATION_METRICS",
     "Measure",
     "counts",
     "decomposability_gap",

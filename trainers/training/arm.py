@@ -41,7 +41,11 @@ class Arm(ABC):
         trained = {name: net for name, net in self.networks.items() if stage.networks is None or name in stage.networks}
         groups = [group for group in self.groups(trained, stage) if group["params"]]
         self._stepper = Stepper(
-            groups, optimiser=stage.optimiser, clip_norm=stage.clip_norm, depth=depth_for(self._device)
+            groups,
+            optimiser=stage.optimiser,
+            momentum=stage.momentum,
+            clip_norm=stage.clip_norm,
+            depth=depth_for(self._device),
         )
 
     @abstractmethod

@@ -12,6 +12,7 @@ from torch import Tensor, nn
 from trainers.errors import UserError
 from trainers.training.clipping import Clipping
 from trainers.training.deferred import Late
+from trainers.training.optimizers import OPTIMISERS
 
 
 class NonFiniteLossError(UserError):
@@ -19,14 +20,16 @@ class NonFiniteLossError(UserError):
 
 
 class Stepper:
-    """AdamW or Adam with a scheduled factor and, if asked for, clipped gradients.
+    """An optimizer with a scheduled factor and, if asked for, clipped gradients.
 
     Args:
         groups: parameter groups, each with ``params``, ``lr`` and ``weight_decay``.
-        optimiser: one of :data:`trainers.config.OPTIMISERS`.
+        optimiser: one of :data:`trainers.training.optimizers.OPTIMISERS`.
+        momentum: of those that have one, 0..1.
         clip_norm: largest L2 norm of the gradient; None: no clipping.
         depth: how many steps late a bad one is detected, see :class:`trainers.training.deferred.Late`. Above 0 the
-            device itself leaves the weights and the optimizer's state as they are in a bad step.
+            device itself leaves the weights and the optimizer's state as they are in a bad step; an optimizer without
+            a fused form cannot, and every step of it is read at once.
     """
 
     def __init__(
@@ -34,16 +37,17 @@ class Stepper:
         groups: Sequence[Mapping[str, Any]],
         *,
         optimiser: str = "adamw",
+        momentum: float = 0.9,
         clip_norm: float | None = None,
         depth: int = 0,
     ) -> None:
         self.clipping = Clipping(clip_norm)
-        self._late = Late(depth)
-        kind = {"adamw": torch.optim.AdamW, "adam": torch.optim.Adam}[optimiser]
+        entry = OPTIMISERS[optimiser]
+        self._late = Late(depth if entry.fused else 0)
         # the fused form alone takes `found_inf`, a number on the device that tells it to change nothing
-        self._optimiser = kind([dict(group) for group in groups], fused=True if depth else None)
-        self._rates = [group["lr"] for group in groups]
-        self._trained = [weight for group in groups for weight in group["params"]]
+        self._optimiser = entry.make(groups, momentum, self._late.depth > 0)
+        self._rates = [group["lr"] for group in self._optimiser.param_groups]
+        self._trained = [weight for group in self._optimiser.param_groups for weight in group["params"]]
 
     def step(self, loss: Tensor, factor: float, blame: Callable[[float, float], str]) -> None:
         """Take one step.
@@ -89,7 +93,10 @@ class Stepper:
         """The optimiser's state by name, for a checkpoint; the steps must be settled."""
         states = self._optimiser.state_dict()["state"]
         tensors = {
-            f"{prefix}{number}/{name}": value for number, state in states.items() for name, value in state.items()
+            f"{prefix}{number}/{name}": value
+            for number, state in states.items()
+            for name, value in state.items()
+            if value is not None
         }
         return tensors | {f"{prefix}{name}": value for name, value in self.clipping.tensors().items()}
 

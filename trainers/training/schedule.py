@@ -4,11 +4,43 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
+from typing import TYPE_CHECKING
 
-from trainers.training.stage import Stage
+if TYPE_CHECKING:
+    from trainers.training.stage import Stage
 
 WARM_UP_STEPS = 30  # Adam's second moments are noise before about this many steps
 FLOOR = 0.02  # a run that takes longer than estimated still trains
+DROP = 0.1  # MoCo's, and that of most who train by steps
+DROPS = (0.6, 0.8)  # of the budget: epochs 120 and 160 of MoCo's 200
+
+
+def cosine(progress: float, drops: Sequence[float] = ()) -> float:
+    """A half cosine from 1 to :data:`FLOOR`."""
+    return max(FLOOR, 0.5 * (1 + math.cos(math.pi * min(1.0, progress))))
+
+
+def dropped(progress: float, drops: Sequence[float]) -> float:
+    """1, and a tenth of what it was from each of the shares ``drops`` of the budget on."""
+    return DROP ** sum(progress >= share for share in drops)
+
+
+def constant(progress: float, drops: Sequence[float] = ()) -> float:
+    """Always 1."""
+    return 1.0
+
+
+SCHEDULES: Mapping[str, Callable[[float, Sequence[float]], float]] = MappingProxyType(
+    {"cosine": cosine, "step": dropped, "constant": constant}
+)
+"""The factor on the learning rates by the share of the budget used, 0..1, after the warm-up."""
+
+
+def warm(step: int, warm_up: int) -> float:
+    """From 1 / ``warm_up`` at step 0 to 1, in equal parts; 1 without a warm-up."""
+    return min(1.0, (step + 1) / warm_up) if warm_up else 1.0
 
 
 def factor(step: int, progress: float, warm_up: int = WARM_UP_STEPS) -> float:
@@ -19,8 +51,7 @@ def factor(step: int, progress: float, warm_up: int = WARM_UP_STEPS) -> float:
         progress: share of the budget used, 0..1; by steps when the run has a number of them, else by time.
         warm_up: how many the first steps are.
     """
-    warm = min(1.0, (step + 1) / warm_up)
-    return warm * max(FLOOR, 0.5 * (1 + math.cos(math.pi * min(1.0, progress))))
+    return warm(step, warm_up) * cosine(progress)
 
 
 def halved(epochs: float, every: float) -> float:
@@ -30,7 +61,9 @@ def halved(epochs: float, every: float) -> float:
 
 def factor_of(stage: Stage, step: int, progress: float, epoch: int) -> float:
     """The factor on the learning rates that a stage asks for at its own ``step``; ``epoch``: steps in one."""
-    return factor(step, progress) if stage.halve_every is None else halved(step / epoch, stage.halve_every)
+    if stage.halve_every is not None:
+        return halved(step / epoch, stage.halve_every)
+    return warm(step, stage.warm_up) * SCHEDULES[stage.schedule](progress, stage.drops)
 
 
 def in_steps(stage: Stage, epoch: int) -> Stage:

@@ -24,7 +24,11 @@ class Stage:
     steps: int | None
     epochs: float | None
     optimiser: str
+    momentum: float
     learning_rate: float
+    schedule: str
+    drops: tuple[float, ...]
+    warm_up: int
     halve_every: float | None
     weight_decay: float
     clip_norm: float | None

@@ -25,6 +25,7 @@ from trainers.kinds.metric_learning.config import MetricLearningConfig
 from trainers.losses import LOSSES
 from trainers.parameters import Choice, specs
 from trainers.samplers import SAMPLERS
+from trainers.training.augmentations import AUGMENTATIONS
 from trainers.training.validation import check
 
 _FIRST = MetricLearningConfig()
@@ -48,6 +49,7 @@ class Form:
     encoder: str = _FIRST.encoder.name
     encoder_parameters: Mapping[str, Any] = field(default_factory=dict)
     sampler: str = _FIRST.sampler
+    augmentation: str = _FIRST.augmentation.name
     training: Mapping[str, Any] = field(default_factory=dict)
 
     def config(self) -> MetricLearningConfig:
@@ -68,6 +70,7 @@ class Form:
             ),
             encoder=_choice("encoder", ENCODERS, self.encoder, self.encoder_parameters),
             sampler=self.sampler,
+            augmentation=Choice(name=self.augmentation),
             **read(MetricLearningConfig, self.training, "Training"),
         )
         check(config)
@@ -82,6 +85,7 @@ def defaults() -> Values:
         "encoder": _FIRST.encoder.name,
         "encoder_parameters": "{}",
         "sampler": _FIRST.sampler,
+        "augmentation": _FIRST.augmentation.name,
         **{name: raw(spec, spec.default) for name, spec in SETTINGS.items()},
     }
 
@@ -99,6 +103,7 @@ def restored(kept: Mapping[str, Any]) -> Values:
         **remembered.choice(kept, "encoder", there),
         "encoder_parameters": remembered.parameters_text(kept.get("encoder_parameters"), ENCODERS),
         **remembered.choice(kept, "sampler", SAMPLERS),
+        **remembered.choice(kept, "augmentation", AUGMENTATIONS),
         **settings,
     }
 
@@ -113,6 +118,7 @@ def config_of(values: Mapping[str, Any]) -> MetricLearningConfig:
         encoder=encoder,
         encoder_parameters=stored_values(str(values["encoder_parameters"]), encoder),
         sampler=str(values["sampler"]),
+        augmentation=str(values["augmentation"]),
         training={name: values[name] for name in SETTINGS},
     ).config()
 
@@ -156,14 +162,20 @@ def _pick_training(encoder: gr.HTML) -> dict[str, Component]:
     """The budget, and the fold with the sampler and the other settings."""
     made = {name: control(_SPECS[name], raw(_SPECS[name], _SPECS[name].default)) for name in KIND.main}
     with fold("Batch, learning rate and more"):
-        sampler = gr.Dropdown(
-            [(descriptor.title, name) for name, descriptor in SAMPLERS.items()],
-            value=_FIRST.sampler,
-            label=_SPECS["sampler"].label,
-            info=_SPECS["sampler"].rule.help,
-            filterable=False,
-            min_width=80,
-        )
+        named = {
+            name: gr.Dropdown(
+                [(descriptor.title, entry) for entry, descriptor in entries.items()],
+                value=first,
+                label=_SPECS[name].label,
+                info=_SPECS[name].rule.help,
+                filterable=False,
+                min_width=80,
+            )
+            for name, entries, first in (
+                ("sampler", SAMPLERS, _FIRST.sampler),
+                ("augmentation", AUGMENTATIONS, _FIRST.augmentation.name),
+            )
+        }
         made |= {name: control(_SPECS[name], raw(_SPECS[name], _SPECS[name].default)) for name in KIND.more}
     encoder.picked(
         lambda name: ENCODERS[name].learning_rate if name in ENCODERS else gr.skip(),
@@ -173,7 +185,7 @@ def _pick_training(encoder: gr.HTML) -> dict[str, Component]:
         show_progress="hidden",
         api_visibility="private",
     )
-    return {"sampler": sampler, **made}
+    return {**named, **made}
 
 
 def _choice(what: str, entries: Mapping[str, Any], name: str, values: Mapping[str, Any]) -> Choice:

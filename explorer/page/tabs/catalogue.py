@@ -7,11 +7,12 @@ import gradio as gr
 from explorer.page.tabs.base import TabContext, TabDescriptor
 from trainers.image_text.models import MODELS, ModelDescriptor
 from trainers.losses import FAMILIES, LOSSES, LossDescriptor
-from trainers.metrics import IMAGE_TEXT_METRICS, METRICS, Measure
+from trainers.metrics import IMAGE_TEXT_METRICS, METRICS, REPRESENTATION_METRICS, Measure
 from trainers.parameters import Spec, describe, specs
 
 _LATEX = [{"left": "$$", "right": "$$", "display": True}]
 _BETWEEN = "Images and captions"
+_FEATURES = "Frozen features"
 _INTRO = (
     "Each loss is written from its paper's formula and shares everything else with the others: encoder, sampler, "
     "optimiser and batches."
@@ -21,18 +22,17 @@ _INTRO = (
 def build(_context: TabContext) -> None:
     """Add the catalogue to the tab."""
     with gr.Column(elem_id="rs-catalogue"):
-        jumps = _jumps([*FAMILIES, "Metrics", _BETWEEN])
+        jumps = _jumps([*FAMILIES, "Metrics", _FEATURES, _BETWEEN])
         gr.HTML(f'<p class="rs-sentence">{_INTRO}</p>{jumps}', apply_default_css=False)
         for family, losses in FAMILIES.items():
             gr.HTML(_heading(family), apply_default_css=False)
             for loss in losses:
                 gr.Markdown(loss_text(loss), latex_delimiters=_LATEX, elem_classes=["rs-entry"])
-        gr.HTML(_heading("Metrics"), apply_default_css=False)
-        for metric in METRICS.values():
-            gr.Markdown(metric_text(metric), latex_delimiters=_LATEX, elem_classes=["rs-entry"])
-        gr.HTML(_heading(_BETWEEN), apply_default_css=False)
-        for metric in IMAGE_TEXT_METRICS.values():
-            gr.Markdown(metric_text(metric), latex_delimiters=_LATEX, elem_classes=["rs-entry"])
+        sections = {"Metrics": METRICS, _FEATURES: REPRESENTATION_METRICS, _BETWEEN: IMAGE_TEXT_METRICS}
+        for heading, metrics in sections.items():
+            gr.HTML(_heading(heading), apply_default_css=False)
+            for metric in metrics.values():
+                gr.Markdown(metric_text(metric), latex_delimiters=_LATEX, elem_classes=["rs-entry"])
         for model in MODELS.values():
             gr.Markdown(model_text(model), elem_classes=["rs-entry"])
 

@@ -11,18 +11,36 @@ from torch import Tensor, nn
 from trainers.image_text.base import ImageTextModel
 from trainers.kinds.finetuning.training_pairs import Examples
 from trainers.training.arm import Arm
+from trainers.training.augmentations import Augment
 from trainers.training.host import send
 from trainers.training.stage import Stage
 
 
 class RecipeArm(Arm):
-    """Steps its own copy of a model on the pairs of one recipe."""
+    """Steps its own copy of a model on the pairs of one recipe.
+
+    Args:
+        augment: changes the images of a batch before the model's own preprocessing.
+        seed: of the augmentation.
+    """
 
     what = "pairs"
 
-    def __init__(self, index: int, title: str, model: ImageTextModel, examples: Examples, device: torch.device) -> None:
+    def __init__(
+        self,
+        index: int,
+        title: str,
+        model: ImageTextModel,
+        examples: Examples,
+        device: torch.device,
+        *,
+        augment: Augment,
+        seed: int,
+    ) -> None:
         self.model = model.to(device)
         self.examples = examples
+        self._augment = augment
+        self._seed = seed
         super().__init__(index, title, {"model": self.model}, device)
 
     def groups(self, networks: Mapping[str, nn.Module], stage: Stage) -> list[dict[str, Any]]:
@@ -42,7 +60,7 @@ class RecipeArm(Arm):
         """One optimizer step on the pairs of step number ``batch``."""
         self.model.train()
         pixels, tokens, rows = self.examples.at(batch)
-        images = send(pixels, self._device).float() / 255
+        images = self._augment(send(pixels, self._device), seed=self._seed, step=batch, view=0)
         with torch.autocast("cuda", torch.bfloat16, enabled=self._device.type == "cuda"):
             seen, read = self.model.image_features(images), self.model.text_features(send(tokens, self._device))
         terms = self.model.terms(seen.float(), read.float())

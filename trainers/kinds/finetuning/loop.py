@@ -27,6 +27,7 @@ from trainers.object_removal.square_images import read_images
 from trainers.object_removal.vocabulary import WordTable, load_words
 from trainers.runs import RunFolder
 from trainers.runs.records import Probe
+from trainers.training.augmentations import AUGMENTATIONS
 from trainers.training.looking import Finish, Seen
 from trainers.training.loop import Loop
 from trainers.training.optimizer import under
@@ -104,6 +105,8 @@ class FinetuningLoop(Loop):
         originals, left_out = _originals(model, scenes, stages.next())
         if left_out:
             self.folder.log(f"images: {left_out} of {len(scenes)} to train on have no caption or cannot be read")
+        chosen = self.config.augmentation
+        augment = AUGMENTATIONS[chosen.name].build(chosen.parameters, channels=3)
         pools: dict[tuple[object, ...], Pool] = {}
         self.arms = []
         for index, (own, name) in enumerate(zip(recipes, titles(recipes), strict=True)):
@@ -115,7 +118,8 @@ class FinetuningLoop(Loop):
                 removed = pools[key]
             examples = Examples(originals, removed, own, batch=self.config.batch, seed=self.config.seed)
             self.folder.log(f"{name}: {examples.told()}")
-            self.arms.append(RecipeArm(index, name, copy.deepcopy(model), examples, self._device))
+            own_model, seed = copy.deepcopy(model), self.config.seed
+            self.arms.append(RecipeArm(index, name, own_model, examples, self._device, augment=augment, seed=seed))
 
     def _write_probe(self, benchmark: Benchmark, scenes: SceneSet) -> None:
         if self.folder.probe() is not None:

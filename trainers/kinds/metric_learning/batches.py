@@ -8,8 +8,10 @@ import torch
 from torch import Tensor
 
 from trainers.data.base import ImageSet
+from trainers.kinds.metric_learning.config import MetricLearningConfig
+from trainers.parameters import Choice
 from trainers.samplers import Sampler
-from trainers.training.augmentation import augment, for_channels
+from trainers.training.augmentations import AUGMENTATIONS
 from trainers.training.host import send
 
 
@@ -37,6 +39,7 @@ class Batches:
         data: training images, uint8 ``[N, C, H, W]``, resident or memory-mapped.
         features: float ``[N, F]`` in place of the images, for a frozen encoder; they are not augmented.
         sampler: rows for a step.
+        augmentation: how they are changed.
         views: how many augmented views of each image.
         seed: of the augmentation.
         device: where the batch is made; images move there whole if they fit.
@@ -48,6 +51,7 @@ class Batches:
         sampler: Sampler,
         *,
         features: Tensor | None,
+        augmentation: Choice = MetricLearningConfig.augmentation,
         views: int,
         seed: int,
         device: torch.device,
@@ -57,8 +61,9 @@ class Batches:
         self._views = views
         self._seed = seed
         self._device = device
-        self._how = for_channels(data.images.shape[1])
         self._augmented = features is None
+        entry = AUGMENTATIONS[augmentation.name]
+        self._augment = entry.build(augmentation.parameters, channels=data.images.shape[1])
         source = data.images if features is None else features
         self._source = source.to(device) if _fits(source, device) else source
 
@@ -68,7 +73,7 @@ class Batches:
         picked = self._pick(rows)
         if self._augmented:
             every = range(self._views)
-            views = tuple(augment(picked, self._how, seed=self._seed, step=step, view=view) for view in every)
+            views = tuple(self._augment(picked, seed=self._seed, step=step, view=view) for view in every)
         else:
             views = (picked.float(),) * self._views
         return Batch(views=views, labels=self._labels[rows], rows=rows, step=step)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from trainers.config import DataChoice, RunConfig
-from trainers.parameters import Choice, parameter
+from trainers.parameters import Choice, default_of, parameter
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,6 +63,8 @@ class MetricLearningConfig(RunConfig):
         title="Images on the maps",
         help="Test images shown on the maps.",
     )
+
+    augmentation: Choice = default_of(RunConfig, "augmentation", Choice(name="light"))
 
     @property
     def arms(self) -> int:

@@ -56,11 +56,18 @@ class MetricLearning(Kind):
         return MEASURES
 
     def check(self, config: MetricLearningConfig) -> None:
-        """Check the number of losses, and that the images may be opened here."""
+        """Check the number of losses, that images can be augmented, and that they may be opened here."""
+        from trainers.encoders import ENCODERS
         from trainers.training.validation import check_source
 
         if not 1 <= len(config.losses) <= MAX_ARMS:
             raise ParameterError(f"A run compares one to {MAX_ARMS} losses; got {len(config.losses)}.")
+        encoder, augmentation = ENCODERS[config.encoder.name], config.augmentation
+        if encoder.frozen and augmentation not in (MetricLearningConfig.augmentation, Choice(name="none")):
+            raise ParameterError(
+                f"{encoder.title} sees each image once, before training, so images cannot be augmented; "
+                f"got the augmentation {augmentation.name}. Choose none, or another encoder."
+            )
         check_source(config.data.source)
 
     def memory(self, config: MetricLearningConfig, shape: Shape | None = None) -> Footprint:

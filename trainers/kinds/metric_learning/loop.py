@@ -102,6 +102,7 @@ class MetricLearningLoop(Loop):
             dataclasses.replace(data.train, labels=labels),
             sampler,
             features=train if encoder.frozen else None,
+            augmentation=config.augmentation,
             views=views,
             seed=config.seed,
             device=self._device,

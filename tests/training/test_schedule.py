@@ -1,0 +1,107 @@
+"""Schedules by hand, what a stage overrides, and configurations from before there was a choice."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import pytest
+
+from trainers.errors import ParameterError
+from trainers.kinds import KINDS, read_config
+from trainers.kinds.finetuning.config import FinetuningConfig
+from trainers.kinds.metric_learning.config import MetricLearningConfig
+from trainers.training.schedule import FLOOR, SCHEDULES, factor, factor_of
+from trainers.training.stage import Stage
+from trainers.training.validation import check
+
+NEW = ("augmentation", "momentum", "schedule", "drops", "warm_up")
+
+
+def factors(progress: list[float], step: int = 1000, **settings: object) -> list[float]:
+    stage = Stage.of(MetricLearningConfig(), **settings)
+    return [factor_of(stage, step, share, 10) for share in progress]
+
+
+def test_the_default_is_a_warm_up_of_thirty_steps_and_a_half_cosine() -> None:
+    stage = Stage.of(MetricLearningConfig())
+    for step, progress in ((0, 0.0), (14, 0.1), (29, 0.3), (100, 0.5), (100, 1.0), (100, 1.7)):
+        warm = min(1.0, (step + 1) / 30)
+        by_hand = warm * max(0.02, 0.5 * (1 + math.cos(math.pi * min(1.0, progress))))
+        assert factor_of(stage, step, progress, 10) == by_hand == factor(step, progress)
+    assert factors([0.0, 1 / 3, 0.5, 2 / 3, 1.0]) == pytest.approx([1, 0.75, 0.5, 0.25, FLOOR])
+
+
+def test_steps_are_those_of_moco() -> None:
+    epochs = [0, 119, 120, 159, 160, 199]
+    found = factors([epoch / 200 for epoch in epochs], schedule="step")
+    assert found == pytest.approx([1, 1, 0.1, 0.1, 0.01, 0.01])
+    assert factors([0.2, 0.3, 0.95], schedule="step", drops=(0.9, 0.25, 0.9)) == pytest.approx([1, 0.1, 0.001])
+    assert factors([0.2, 0.95], schedule="step", drops=()) == [1, 1]
+
+
+def test_constant_is_one() -> None:
+    assert factors([0.0, 0.5, 1.0], schedule="constant") == [1, 1, 1]
+
+
+@pytest.mark.parametrize("schedule", SCHEDULES)
+def test_a_warm_up_comes_before_each(schedule: str) -> None:
+    stage = Stage.of(MetricLearningConfig(), schedule=schedule, warm_up=4)
+    assert [factor_of(stage, step, 0.0, 10) for step in range(6)] == [0.25, 0.5, 0.75, 1, 1, 1]
+    assert factor_of(Stage.of(MetricLearningConfig(), schedule=schedule, warm_up=0), 0, 0.0, 10) == 1
+
+
+@pytest.mark.parametrize("schedule", SCHEDULES)
+def test_halving_replaces_schedule_and_warm_up(schedule: str) -> None:
+    stage = Stage.of(MetricLearningConfig(halve_every=2.0), schedule=schedule)
+    assert [factor_of(stage, step, 0.9, 10) for step in (0, 19, 20, 39, 40)] == [1, 1, 0.5, 0.5, 0.25]
+
+
+def test_a_stage_overrides_what_the_run_has() -> None:
+    config = MetricLearningConfig(optimiser="sgd", momentum=0.5, schedule="step", drops=(0.1,), warm_up=7)
+    same = Stage.of(config)
+    assert (same.optimiser, same.momentum, same.schedule, same.drops, same.warm_up) == ("sgd", 0.5, "step", (0.1,), 7)
+    own = Stage.of(config, optimiser="lars", momentum=0.8, schedule="constant", drops=(), warm_up=0)
+    assert (own.optimiser, own.momentum, own.schedule, own.drops, own.warm_up) == ("lars", 0.8, "constant", (), 0)
+
+
+@pytest.mark.parametrize("config", [MetricLearningConfig(), FinetuningConfig()], ids=lambda config: config.kind)
+def test_a_configuration_of_before_is_read_as_it_was_meant(config: MetricLearningConfig) -> None:
+    values = json.loads(config.to_json())
+    for name in NEW:
+        del values[name]
+    read = read_config(json.dumps(values))
+    assert read == config
+    assert read.augmentation.name == {"metric_learning": "light", "finetuning": "none"}[config.kind]
+    assert (read.optimiser, read.schedule, read.warm_up) == ("adamw", "cosine", 30)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_setting_survives_its_file(kind: str) -> None:
+    given = {
+        "augmentation": {"name": "moco_v2", "parameters": {"strength": 0.5}},
+        "optimiser": "lars",
+        "momentum": 0.95,
+        "schedule": "step",
+        "drops": [0.5, 0.75],
+        "warm_up": 0,
+    }
+    values = json.loads(KINDS[kind].config().to_json()) | given
+    config = read_config(json.dumps(values))
+    assert {name: json.loads(config.to_json())[name] for name in given} == given
+    check(config)
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"optimiser": "magic"}, "optimiser needs one of adamw, adam, sgd, lars, rmsprop"),
+        ({"schedule": "magic"}, "schedule needs one of cosine, step, constant"),
+        ({"momentum": 1.0}, "momentum needs a number from 0 to 0.9999"),
+        ({"drops": (0.5, 1.5)}, "drops needs numbers from 0 to 1"),
+        ({"warm_up": -1}, "warm_up needs a whole number from 0"),
+    ],
+)
+def test_what_is_refused(changes: dict[str, object], words: str) -> None:
+    with pytest.raises(ParameterError, match=words):
+        check(MetricLearningConfig(**changes))  # type: ignore[arg-type]

@@ -1,0 +1,98 @@
+"""Numbers of frozen features and embeddings; computed by :mod:`trainers.metrics.representation`."""
+
+from __future__ import annotations
+
+from trainers.metrics.measure import Measure
+
+_KNN = {
+    "paper": "Unsupervised Feature Learning via Non-Parametric Instance Discrimination, Wu et al., CVPR 2018",
+    "url": "https://arxiv.org/abs/1805.01978",
+}
+_SPHERE = {
+    "paper": "Understanding Contrastive Representation Learning through Alignment and Uniformity on the Hypersphere, "
+    "Wang and Isola, ICML 2020",
+    "url": "https://arxiv.org/abs/2005.10242",
+}
+DESCRIPTORS = (
+    Measure(
+        name="knn_accuracy",
+        title="k-NN accuracy",
+        short="k-NN",
+        sentence="Share of test images whose class gets the most votes of the nearest training images, weighted by "
+        "similarity.",
+        family="representation",
+        equation=r"\arg\max_c\sum_{i\in N_k(x)}e^{s_i/T}\,\mathbf 1[y_i=c]",
+        order=160,
+        **_KNN,
+    ),
+    Measure(
+        name="knn_top5",
+        title="k-NN accuracy, top 5",
+        short="k-NN top 5",
+        sentence="The same, counting test images whose class is among the five with the most votes.",
+        family="representation",
+        equation=r"\operatorname{top5}_c\sum_{i\in N_k(x)}e^{s_i/T}\,\mathbf 1[y_i=c]",
+        order=161,
+        **_KNN,
+    ),
+    Measure(
+        name="probe_accuracy",
+        title="Linear probe accuracy",
+        short="probe",
+        sentence="Share of test images that a linear classifier of the frozen features gets right, at the learning "
+        "rate that is best on held-out training images.",
+        family="representation",
+        paper="Momentum Contrast for Unsupervised Visual Representation Learning, He et al., CVPR 2020",
+        url="https://arxiv.org/abs/1911.05722",
+        equation=r"\min_{W,b}\ -\tfrac1N\sum_i\log\operatorname{softmax}(W^{\top}f(x_i)+b)_{y_i}",
+        order=162,
+    ),
+    Measure(
+        name="alignment",
+        title="Alignment",
+        sentence="Mean squared distance between the embeddings of two views of an image.",
+        family="representation",
+        unit="number",
+        better="down",
+        equation=r"\mathbb E_{(x,y)\sim p_{\mathrm{pos}}}\,\lVert f(x)-f(y)\rVert_2^{2}",
+        order=170,
+        **_SPHERE,
+    ),
+    Measure(
+        name="uniformity",
+        title="Uniformity",
+        sentence="How evenly embeddings cover the sphere: 0 where all are the same, lower is more even.",
+        family="representation",
+        unit="number",
+        better="down",
+        equation=r"\log\mathbb E_{x,y}\,e^{-2\lVert f(x)-f(y)\rVert_2^{2}}",
+        order=171,
+        **_SPHERE,
+    ),
+    Measure(
+        name="effective_rank",
+        title="Effective rank",
+        sentence="How many dimensions the embeddings use, by the entropy of their singular values.",
+        family="representation",
+        unit="number",
+        paper="RankMe: Assessing the Downstream Performance of Pretrained Self-Supervised Representations by Their "
+        "Rank, Garrido et al., ICML 2023",
+        url="https://arxiv.org/abs/2210.02885",
+        equation=r"\exp\Big(-\sum_k p_k\log p_k\Big),\quad p_k=\frac{\sigma_k}{\sum_j\sigma_j}+\varepsilon",
+        order=172,
+    ),
+    Measure(
+        name="class_collapse",
+        title="Class collapse",
+        sentence="Variance within classes divided by the variance between their means: 0 where each class is one "
+        "point. Good for telling these classes apart, bad for transfer to others.",
+        family="representation",
+        unit="number",
+        better="",
+        paper="Prevalence of Neural Collapse during the Terminal Phase of Deep Learning Training, Papyan et al., "
+        "PNAS 2020",
+        url="https://arxiv.org/abs/2008.08186",
+        equation=r"\frac{\operatorname{tr}\Sigma_W}{\operatorname{tr}\Sigma_B}",
+        order=173,
+    ),
+)

@@ -1,0 +1,117 @@
+"""Accuracy of a classifier on corrupted images."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from trainers.data.corruptions import CORRUPTIONS, SEVERITIES, corrupt
+from trainers.errors import UserError
+from trainers.training.host import finest, host
+
+BATCH = 256
+
+
+@dataclass(frozen=True, kw_only=True)
+class CorruptedAccuracy:
+    """Shares of images that are classified correctly.
+
+    Attributes:
+        clean: on the images as they are.
+        accuracy: corruption to severity to share.
+    """
+
+    clean: float
+    accuracy: Mapping[str, Mapping[int, float]]
+
+    @property
+    def means(self) -> dict[str, float]:
+        """Corruption to its mean over severities."""
+        return {name: float(np.mean(list(shares.values()))) for name, shares in self.accuracy.items()}
+
+    @property
+    def mean(self) -> float:
+        """Over all corruptions and severities."""
+        return float(np.mean(list(self.means.values())))
+
+    def mean_corruption_error(self, reference: Mapping[str, Mapping[int, float]]) -> float:
+        """Mean over corruptions of the errors' sum over severities, divided by that of a reference classifier.
+
+        Hendrycks and Dietterich, ICLR 2019, section 4.2 (mCE); 1 is as good as the reference, lower is better.
+
+        Args:
+            reference: corruption to severity to the error of the reference, 1 minus its accuracy.
+
+        Raises:
+            UserError: the reference lacks an error, or makes none at all on a corruption.
+        """
+        ratios = []
+        for name, shares in self.accuracy.items():
+            known = reference.get(name, {})
+            lacking = [severity for severity in shares if severity not in known]
+            if lacking:
+                raise UserError(f"The reference has no error for {name} at severity {lacking[0]}. Measure it.")
+            total = sum(known[severity] for severity in shares)
+            if not total > 0:
+                raise UserError(f"The reference makes no error under {name}, so there is no ratio. Choose another.")
+            ratios.append(sum(1 - share for share in shares.values()) / total)
+        return float(np.mean(ratios))
+
+
+def corrupted_accuracy(
+    predict: Callable[[Tensor], Tensor],
+    images: Tensor,
+    labels: Tensor,
+    severities: Sequence[int] = SEVERITIES,
+    progress: Callable[[int, int], None] | None = None,
+    *,
+    names: Sequence[str] | None = None,
+    seed: int = 0,
+    batch: int = BATCH,
+    device: torch.device | None = None,
+) -> CorruptedAccuracy:
+    """Classify the images under every corruption at every severity, and as they are.
+
+    Args:
+        predict: uint8 ``[b, C, H, W]`` on the device to class ids, integers ``[b]`` on any device.
+        images: uint8 ``[N, C, H, W]``.
+        labels: class ids ``[N]`` or ``[N, L]``, of which the finest are used.
+        severities: some of 1 to 5.
+        progress: called after each batch with the images classified so far and in all; it may raise to stop.
+        names: corruptions; None: all.
+        seed: of the draws.
+        batch: images at a time, drawn together: another number draws otherwise.
+        device: where to corrupt; None: where the images are.
+
+    Raises:
+        UserError: there is no image, no severity or no such corruption, or the numbers of labels do not fit.
+    """
+    chosen = tuple(CORRUPTIONS if names is None else names)
+    unknown = [name for name in chosen if name not in CORRUPTIONS]
+    if unknown:
+        raise UserError(f"There is no corruption {unknown[0][:40]!r}; choose from {', '.join(CORRUPTIONS)}.")
+    classes = host(finest(torch.as_tensor(labels)))
+    if not chosen or not severities or len(images) == 0 or len(classes) != len(images):
+        raise UserError(
+            f"Accuracy on corrupted images needs a corruption, a severity, and images with a label each; got "
+            f"{len(chosen)}, {len(severities)}, {len(images)} images and {len(classes)} labels."
+        )
+    device = images.device if device is None else device
+    wanted = [("", 0), *((name, severity) for name in chosen for severity in severities)]
+    right = dict.fromkeys(wanted, 0)
+    done, total = 0, len(images) * len(wanted)
+    for first in range(0, len(images), batch):
+        some = images[first : first + batch].to(device)
+        for name, severity in wanted:
+            given = corrupt(CORRUPTIONS[name], some, severity=severity, seed=seed, first=first) if name else some
+            right[name, severity] += int((host(predict(given)) == classes[first : first + batch]).sum())
+            done += len(some)
+            if progress is not None:
+                progress(done, total)
+    shares = {key: count / len(images) for key, count in right.items()}
+    accuracy = {name: {severity: shares[name, severity] for severity in severities} for name in chosen}
+    return CorruptedAccuracy(clean=shares["", 0], accuracy=accuracy)
