@@ -11,7 +11,7 @@ import gradio as gr
 from explorer.object_removal.bodies import Query, Score
 from explorer.object_removal.datasets import DRAWN
 from explorer.object_removal.first import CHOSEN
-from explorer.object_removal.images import UPLOAD
+from explorer.object_removal.images import UPLOAD, judged
 from explorer.object_removal.score import ScoreJob
 from explorer.object_removal.service import Objects
 from explorer.server.http import RequestError
@@ -53,7 +53,7 @@ def _remove_object(objects: Objects) -> Any:
         ref = _reference(objects, image, dataset)
         asked = {"image": ref, "fill": fill, "models": models or _ready(objects), "k": k, "dataset": dataset}
         query = Query.of({**asked, "remove": _remove(objects, ref, object_class, box)})
-        return objects.answers.answer(query, patience=_LONGEST, hurry=_LONGEST)
+        return objects.answers.answer(query, wait=_LONGEST)
 
     return remove_object
 
@@ -116,7 +116,7 @@ def _remove(objects: Objects, ref: str, name: str, box: list[float] | None) -> d
         return {"class": name, "boxes": [box]}
     if name:
         return {"classes": [name]}
-    allowed = objects.images.allowed(ref)
-    if not allowed:
-        raise RequestError("No object of this image may be removed by the overlap rules. Name one, or give a box.")
-    return {"classes": [allowed[0]]}
+    for judgement in judged(objects.images.get(ref)):
+        if judgement["allowed"]:
+            return {"classes": [judgement["class"]]}
+    raise RequestError("No object of this image may be removed by the overlap rules. Name one, or give a box.")

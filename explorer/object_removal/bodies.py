@@ -42,7 +42,6 @@ LONGEST_NAME = 60
 PATIENCE = 20
 """Seconds that a request waits for captions to be encoded, unless it says how many."""
 B = TypeVar("B", bound="Body")
-_LARGEST = 10_000_000
 
 
 def _needs(what: str) -> WrapValidator:
@@ -222,7 +221,7 @@ class Open(Body):
 
     source: Text = REQUIRED
     captions_from: Optional = ""
-    limit: _whole(1, _LARGEST) | None = None
+    limit: _whole(1, 10**7) | None = None
     ticket: Optional = ""
 
 
@@ -260,24 +259,15 @@ class Action(Body):
 
 
 class Finetune(Body):
-    """The run that fine-tunes a model; what is not given takes the default of the run's configuration.
+    """The run that fine-tunes a model. Its settings are those of the run's configuration, and checked there.
 
     Attributes:
-        dataset, source: an open dataset by name.
+        dataset: an open dataset by name.
         recipes: values of each recipe; null is a value there.
     """
 
-    dataset: Optional = ""
-    source: Optional = ""
+    model_config = ConfigDict(extra="allow")
+
+    dataset: Text = REQUIRED
     model: Text = REQUIRED
     recipes: _list(Annotated[dict[str, Any], _needs("a list of objects")], MAX_ARMS) = REQUIRED
-    batch: _whole(1, _LARGEST) | None = None
-    steps: _whole(1, _LARGEST) | None = None
-    minutes: Number | None = None
-    epochs: Number | None = None
-    seed: _whole(0, 2**31 - 1) = 0
-    optimiser: Text | None = None
-    halve_every: Number | None = None
-    learning_rate: Number | None = None
-    weight_decay: Number | None = None
-    clip_norm: Number | None = None

@@ -80,7 +80,7 @@ def _wanted(objects: Objects, ref: str) -> dict[str, dict[str, Any]]:
 
 def _ask(objects: Objects, given: argparse.Namespace, ref: str, remove: dict[str, Any]) -> dict[str, Any]:
     body = json.dumps({"image": ref, "remove": remove, "fill": given.fill, "models": [given.model], "k": 5}).encode()
-    return objects.answers.answer(Query.parse(body), 600.0, 600.0)
+    return objects.answers.answer(Query.parse(body), wait=600.0)
 
 
 if __name__ == "__main__":

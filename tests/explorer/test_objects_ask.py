@@ -321,7 +321,7 @@ def test_nothing_read_yet_is_told_and_not_an_error(tmp_path: Path, monkeypatch: 
     monkeypatch.setattr(Words, "lengths", stuck)
     tab = Tab(tmp_path)
     objects = tab.objects
-    reply = objects.answers.answer(Query.of(tab.asked()), patience=0.0)
+    reply = objects.answers.answer(Query.of(tab.asked()), wait=0.0)
     go.set()
     tab.close()
     assert all(

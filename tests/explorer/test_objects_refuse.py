@@ -379,11 +379,11 @@ def test_a_photo_that_cannot_be_read_is_a_sentence(tmp_path: Path) -> None:
 
 
 def test_vectors_are_bounded_by_bytes(tab: Tab) -> None:
-    index = CaptionIndex(tab.objects.models, tab.objects.galleries, limit=GALLERY * 24 * 4 * 2)
+    index = CaptionIndex(tab.objects.models, tab.objects.datasets, limit=GALLERY * 24 * 4 * 2)
     for name in ("tiny_clip", "tiny_clip_mended", "large"):
         assert index.ask(name, "drawn_scenes").done.wait(10)
     first = index.ask("large", "drawn_scenes")
-    assert first.done.wait(10) and index.bytes <= GALLERY * 24 * 4 * 2
+    assert first.done.wait(10) and sum(one.bytes for one in index._known.values()) <= GALLERY * 24 * 4 * 2
     index.close()
 
 
@@ -400,7 +400,7 @@ def test_a_cut_cache_file_is_made_again(tab: Tab, tmp_path: Path, monkeypatch: p
 
 def test_too_many_readings_are_refused(tab: Tab, monkeypatch: pytest.MonkeyPatch) -> None:
     go = threading.Event()
-    monkeypatch.setattr(type(tab.objects.galleries), "get", lambda self, name: go.wait(10) and None)
+    monkeypatch.setattr(type(tab.objects.datasets), "get", lambda self, name: go.wait(10) and None)
     refused = []
     for number in range(12):
         try:

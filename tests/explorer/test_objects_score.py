@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 import torch
 
-from explorer.object_removal.datasets import gallery_of
 from explorer.object_removal.models import Loaded
 from explorer.object_removal.parts import parts, verdict
 from explorer.object_removal.retrieval import ranked
@@ -202,7 +201,7 @@ def test_scores_wait_for_each_other_and_can_be_stopped(tab: Tab, monkeypatch: py
 def test_verdicts_of_the_page_are_the_metrics(tab: Tab) -> None:
     """Every removal of the dataset: what the page says of a caption is what ODmAP counts, and the parts agree."""
     group = tab.objects.datasets.drawn()
-    gallery, rng = gallery_of(group), np.random.default_rng(0)
+    gallery, rng = group.gallery, np.random.default_rng(0)
     vectors = torch.from_numpy(rng.normal(size=(len(gallery.texts), 12)).astype(np.float32))
     vectors /= vectors.norm(dim=1, keepdim=True)
     checked = 0
@@ -228,7 +227,7 @@ def test_verdicts_of_the_page_are_the_metrics(tab: Tab) -> None:
 def test_parts_are_cut_inside_noun_phrases_alone() -> None:
     words = load_words()
     found = parts("A man riding a hot dog, near two dogs!", words, {"person", "dog"}, {"hot dog"})
-    assert [(part.text, part.kind) for part in found] == [
+    assert [(part["text"], part["kind"]) for part in found] == [
         ("A ", None),
         ("man", "present"),
         (" riding a ", None),
@@ -237,11 +236,11 @@ def test_parts_are_cut_inside_noun_phrases_alone() -> None:
         ("dogs", "present"),
         ("!", None),
     ]
-    assert [part.text for part in parts("", words, {"dog"}, set())] == [""]
+    assert [part["text"] for part in parts("", words, {"dog"}, set())] == [""]
 
 
 def test_a_further_class_is_read_as_if_it_had_been_there(tab: Tab) -> None:
-    gallery = gallery_of(tab.objects.datasets.drawn())
+    gallery = tab.objects.datasets.drawn().gallery
     for name, further in (("brown dog", ()), ("grass", ()), ("dog", ("field",)), ("Blue", ("air", "red frisbee"))):
         quick = gallery.naming(name, further)
         assert np.array_equal(quick.mentions, mention_table(gallery.texts, quick.matcher)), name
@@ -256,8 +255,9 @@ def test_a_gallery_is_read_piece_by_piece() -> None:
         assert np.array_equal(gallery.first(count).mentions, whole[:count])
 
 
-def test_a_long_gallery_is_cut_and_told(tab: Tab) -> None:
-    gallery = gallery_of(tab.objects.datasets.drawn(), most=30)
+def test_a_long_gallery_is_cut_and_told(tab: Tab, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("explorer.object_removal.datasets.MOST_CAPTIONS", 30)
+    gallery = tab.objects.datasets.drawn().gallery
     assert len(gallery.texts) == 30 and any(f"30 of its {GALLERY} captions" in note for note in gallery.notes)
     own = {text for scene in small_set().splits["test"] for text in scene.captions}
     assert set(gallery.texts) <= own, "those of the shown split come first"

@@ -67,7 +67,7 @@ def score(arguments: argparse.Namespace) -> int:
         result = Evaluator(benchmark, model).evaluate(model, tell)
     if not descriptor.natural_images and not are_drawn(benchmark.scenes):
         print("This model was trained on the drawn scenes only: it does not know photographs.")
-    print(f"{len(benchmark.queries)} removals of {benchmark.tally.photos} images, {len(benchmark.gallery)} captions")
+    print(f"{len(benchmark.queries)} removals of {benchmark.tally.images} images, {len(benchmark.gallery)} captions")
     for reason, count in benchmark.tally.left_out().items():
         print(f"  left out, {reason}: {count}")
     for name, count in result.filled.counts.items():

@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from trainers.registry import Descriptor
 
 
-class CrossModal(nn.Module):
+class ImageTextModel(nn.Module):
     """Maps images and captions to raw embeddings; losses and metrics normalise them to unit length.
 
     Images are resized to a square: a crop could cut off the removed object.
@@ -93,7 +93,7 @@ class ModelDescriptor(Descriptor):
     """
 
     paper: str
-    make: Callable[[Any], CrossModal]
+    make: Callable[[Any], ImageTextModel]
     trainable: bool = True
     natural_images: bool = True
     trained: bool = True
@@ -101,7 +101,7 @@ class ModelDescriptor(Descriptor):
     size: ModelSize = field(default_factory=ModelSize)
     shipped: Path | None = None
 
-    def build(self, parameters: Mapping[str, Any]) -> CrossModal:
+    def build(self, parameters: Mapping[str, Any]) -> ImageTextModel:
         """Load or make the model, on the CPU.
 
         Raises:

@@ -126,13 +126,14 @@ class Finetuning(Kind):
         return entry(presets, name, "preset")
 
 
-_TRAINING = (*BUDGET, "batch", "optimiser", "halve_every", "weight_decay", "clip_norm")
+TRAINING = (*BUDGET, "batch", "optimiser", "halve_every", "weight_decay", "clip_norm")
+"""The settings of its training that a preset decides; the learning rate is the model's."""
 
 
 def training_of(preset: Preset) -> dict[str, Any]:
     """The training that a preset stands for, without its learning rate, which is the model's."""
     config = Finetuning().configured({}, {"preset": preset.name})
-    return {name: getattr(config, name) for name in _TRAINING}
+    return {name: getattr(config, name) for name in TRAINING}
 
 
 def learning_rate_of(model: Choice) -> float:
