@@ -59,7 +59,7 @@ class OpenDataset:
         return named(self.source) is not None
 
     @cached_property
-    def scenes(self) -> Sequence[Scene]:
+    def scenes(self) -> Sequence[CaptionedImage]:
         """The images that are shown and scored: the test split if there is one."""
         return self.data.splits.get(self.data.test_split, ())
 
@@ -181,7 +181,9 @@ class Datasets:
         return made
 
 
-def _opened(name: str, source: str, captions_from: str | None, limit: int | None, data: SceneSet) -> OpenDataset:
+def _opened(
+    name: str, source: str, captions_from: str | None, limit: int | None, data: CaptionedDataset
+) -> OpenDataset:
     return OpenDataset(name=name, source=source, captions_from=captions_from, limit=limit, data=data, notes=data.notes)
 
 

@@ -22,7 +22,8 @@ from explorer.object_removal.service import Objects
 from explorer.server.library import Library
 from explorer.server.routes import PREFIX, routes
 from explorer.settings import Settings
-from trainers.data.captioned.scenes import Box, Scene, SceneSet
+from tests.explorer.page import Line, Watched
+from trainers.data.captioned.images import Box, CaptionedDataset, CaptionedImage
 from trainers.image_text.base import ImageTextModel, ModelDescriptor
 from trainers.parameters import parameter
 
@@ -178,7 +179,7 @@ class Tab:
         self.library = Library(settings.runs, settings.recorded)
         models = Models(self.library, public=public, menu=MENU)
         self.objects = Objects(settings, self.library, load=loading, models=models)
-        app = Starlette(routes=routes(self.library, None, None, more=objects_routes(self.objects)))
+        app = Starlette(routes=routes(self.library, Watched(), Line(), more=objects_routes(self.objects)))
         self.client = TestClient(app)
         self.client.__enter__()  # one event loop for all requests, as the server has
 

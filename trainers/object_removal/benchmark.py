@@ -286,7 +286,7 @@ def _squared(
     return done, {side: torch.stack(squares) for side, squares in images.items() if squares}
 
 
-def _shared(done: Sequence[Removal], whole: Sequence[Scene], gallery: Gallery) -> dict[str, Any]:
+def _shared(done: Sequence[Removal], whole: Sequence[CaptionedImage], gallery: Gallery) -> dict[str, Any]:
     """What the benchmarks of all sizes have in common."""
     present, removed = class_tables([removal.judgement for removal in done], gallery.matcher.classes)
     place = {id(scene): row for row, scene in enumerate(whole)}

@@ -71,7 +71,7 @@ def removed_pairs(
 
 
 def _made(
-    scenes: Sequence[Scene], words: Matcher, recipe: Recipe, side: int, seed: int, tally: Tally
+    scenes: Sequence[CaptionedImage], words: Matcher, recipe: Recipe, side: int, seed: int, tally: Tally
 ) -> Iterator[tuple[np.ndarray, tuple[str, ...], tuple[bool, ...]]]:
     """Pixels without an object uint8 ``[H, W, 3]``, captions, and which of these were edited."""
     fill, longest = FILLS[recipe.fill], longest_side(scenes, side)

@@ -95,7 +95,7 @@ class FinetuningLoop(Loop):
         self,
         model: ImageTextModel,
         recipes: Sequence[Recipe],
-        scenes: Sequence[Scene],
+        scenes: Sequence[CaptionedImage],
         words: WordTable,
         tell: Progress,
     ) -> None:
@@ -149,7 +149,7 @@ def sizes(benchmark: Benchmark) -> dict[str, float]:
     return {counts.QUERIES: float(len(benchmark.queries)), counts.CAPTIONS: float(len(benchmark.gallery))}
 
 
-def image_cap(data: SceneSet, limit: int | None) -> dict[str, float]:
+def image_cap(data: CaptionedDataset, limit: int | None) -> dict[str, float]:
     """The cap on the images of a split if a split reaches it, and so may have lost some; otherwise nothing."""
     reached = limit is not None and any(len(scenes) == limit for scenes in data.splits.values())
     return {counts.IMAGE_CAP: float(limit)} if limit is not None and reached else {}
@@ -195,7 +195,7 @@ def _pool_key(own: Recipe) -> tuple[object, ...] | None:
     return (own.text, own.fill, own.captions_each, own.only_edited, own.captioner)
 
 
-def _originals(model: ImageTextModel, scenes: Sequence[Scene], tell: Progress) -> tuple[Pool, int]:
+def _originals(model: ImageTextModel, scenes: Sequence[CaptionedImage], tell: Progress) -> tuple[Pool, int]:
     """The original images with their captions, and how many scenes were left out."""
     spoken = [scene for scene in scenes if scene.captions]
     images, kept = read_images(spoken, [model.side], tell)
