@@ -6,7 +6,7 @@ import argparse
 import os
 from pathlib import Path
 
-from explorer import Settings, build
+from explorer import Explorer, Settings
 from explorer.server.allocator import give_back_early
 
 ON_SPACE = os.environ.get("SYSTEM") == "spaces"
@@ -42,7 +42,7 @@ def main() -> None:
         detach=flags.detach,
         max_parallel=flags.max_parallel,
     )
-    explorer = build(settings)
+    explorer = Explorer(settings)
     explorer.start()
     explorer.blocks.queue(default_concurrency_limit=8, max_size=64)
     try:

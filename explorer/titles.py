@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 
-from explorer.server.library import Run
 from explorer.server.queue import Place
+from explorer.server.run import Run
 from trainers.config import RunConfig
 from trainers.hierarchy import Hierarchy
 from trainers.kinds import kind_of

@@ -51,6 +51,16 @@ def test_explorer_does_not_import_the_app_or_another_tab(path: Path) -> None:
         assert not names & (tabs - {"explorer.page.tabs.base"})
 
 
+LAYERS = ("runs", "training", "kinds", "worker", "cli")
+
+
+@pytest.mark.parametrize("path", sources("trainers"), ids=lambda p: str(p.relative_to(ROOT)))
+def test_packages_of_the_trainers_import_one_way(path: Path) -> None:
+    layer = path.relative_to(ROOT / "trainers").parts[0].removesuffix(".py")
+    above = LAYERS[LAYERS.index(layer) + 1 :] if layer in LAYERS else ()
+    assert not {name for name in imported(path) if name.startswith(tuple(f"trainers.{package}" for package in above))}
+
+
 def test_no_machine_paths_in_the_repository() -> None:
     kinds = {".py", ".js", ".css", ".md", ".toml", ".yml", ".txt"}
     roots = ("trainers", "explorer", "assets", "tests", "docs")

@@ -17,7 +17,7 @@ from trainers.encoders import ENCODERS
 from trainers.kinds.metric_learning.evaluation import embed
 from trainers.losses import LOSSES, LossDescriptor, LossModule
 from trainers.losses._memory import give_memory
-from trainers.metrics import METRICS, checks, evaluate
+from trainers.metrics import METRICS, blocks, checks, evaluate
 from trainers.metrics.counterfactual import counterfactual
 from trainers.metrics.gap import decomposability_gap
 from trainers.metrics.image_text import recall_both_ways
@@ -112,13 +112,14 @@ CROSSED = torch.stack([torch.arange(16) % 4, torch.arange(16) // 4], 1)  # no tr
 
 @pytest.mark.parametrize("labels", [TREE[ANY_SIZES], CROSSED, ANY_SIZES], ids=["tree", "no tree", "one level"])
 @pytest.mark.parametrize("gallery", [False, True])
-def test_metrics_are_read_once(labels, gallery, reads):
+def test_metrics_are_read_once(labels, gallery, reads, monkeypatch):
     names = asked(labels.shape[1] if labels.ndim == 2 else 1)
     assert len(names) >= 9
+    monkeypatch.setattr(blocks, "BLOCK", 5 * 16)  # several blocks of queries
     with FakeTensorMode(allow_non_fake_inputs=True):
         given = torch.empty(16, DIM, device="cuda")
         other = (torch.empty(16, DIM, device="cuda"), labels) if gallery else ()
-        found = evaluate(given, labels, *other, metrics=names, per_query=True, rows=5)
+        found = evaluate(given, labels, *other, metrics=names, per_query=True)
     assert len(reads) == 1 and set(found) == set(names)
 
 

@@ -66,7 +66,7 @@ def test_every_default_that_is_not_the_papers_is_named() -> None:
     said = LOSSES_PAGE[LOSSES_PAGE.index("five exceptions") : LOSSES_PAGE.index("`python -m trainers losses` lists")]
     named = {LOSSES[name].alias_of or name for name in re.findall(r"`([a-z_]+)`", said)}
     assert {name for name, loss in LOSSES.items() if loss.follows_code and loss.alias_of is None} <= named
-    pairs = {name for name, loss in LOSSES.items() if "mean_over" in loss.defaults()}
+    pairs = {name for name, loss in LOSSES.items() if hasattr(loss.parameters, "mean_over")}
     assert {name for name in named if not LOSSES[name].follows_code} == pairs - {"calibration"}
 
 

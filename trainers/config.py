@@ -5,15 +5,19 @@ from __future__ import annotations
 import dataclasses
 import json
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
+from trainers.errors import ParameterError
 from trainers.parameters import Choice, parameter
 from trainers.training.optimizers import OPTIMISERS
 from trainers.training.schedule import DROPS, SCHEDULES, WARM_UP_STEPS
+from trainers.typed import build, check_types
 
 MAX_ARMS = 4
 VERSION = 2
 BUDGET = ("minutes", "steps", "epochs")
+CONFIGS: dict[str, type[RunConfig]] = {}
+"""The class of a run's settings by its kind; :mod:`trainers.kinds` adds all kinds when it is imported."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -151,6 +155,9 @@ class RunConfig:
     device: str = parameter("auto", help="auto, cpu, cuda or cuda:N.")
     threads: int | None = parameter(None, low=1, help="CPU threads of torch; torch's choice if not given.")
 
+    def __init_subclass__(cls) -> None:
+        CONFIGS[cls.kind] = cls
+
     @property
     def arms(self) -> int:
         """How many models train in lockstep."""
@@ -159,3 +166,38 @@ class RunConfig:
     def to_json(self) -> str:
         """Canonical JSON text, the content of ``config.json``."""
         return json.dumps({"kind": self.kind, "version": VERSION} | dataclasses.asdict(self), indent=2, sort_keys=True)
+
+    @classmethod
+    def migrated(cls, values: dict[str, Any]) -> dict[str, Any] | None:
+        """Settings of an earlier version in today's form, or None if they are not of this kind."""
+        return None
+
+
+def read_config(text: str) -> RunConfig:
+    """Read the text of :meth:`RunConfig.to_json`, of this version or an earlier one.
+
+    Raises:
+        ParameterError: it cannot be read.
+    """
+    try:
+        values = json.loads(text)
+        if values.get("version", 1) < VERSION:
+            values = _migrated(values)
+        if values.pop("version") != VERSION:
+            raise ValueError("it was written by a newer version")
+        kind = values.pop("kind")
+        if kind not in CONFIGS:
+            raise ValueError(f"there is no kind of run {kind!r:.40}")
+        config: RunConfig = build(CONFIGS[kind], values)
+        check_types(config)
+        return config
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        raise ParameterError(f"A run configuration was needed; this one cannot be read: {error}.") from error
+
+
+def _migrated(values: dict[str, Any]) -> dict[str, Any]:
+    for config in CONFIGS.values():
+        migrated = config.migrated(dict(values))
+        if migrated is not None:
+            return migrated
+    raise ValueError("it belongs to no kind of run")

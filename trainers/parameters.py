@@ -20,9 +20,11 @@ import typing
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any, TypeGuard
+from typing import Any, TypeGuard, TypeVar
 
 from trainers.errors import ParameterError
+
+Entry = TypeVar("Entry")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -106,13 +108,13 @@ class Spec:
 def specs(parameters: type) -> tuple[Spec, ...]:
     """The fields of a parameter dataclass in order."""
     hints = typing.get_type_hints(parameters)
-    found = []
+    resolved = []
     for field in dataclasses.fields(parameters):
         base, item, optional = _resolve(hints[field.name])
         rule = field.metadata.get("rule", Rule(help=""))
         default = field.default if field.default_factory is dataclasses.MISSING else field.default_factory()
-        found.append(Spec(name=field.name, type=base, item=item, optional=optional, default=default, rule=rule))
-    return tuple(found)
+        resolved.append(Spec(name=field.name, type=base, item=item, optional=optional, default=default, rule=rule))
+    return tuple(resolved)
 
 
 def check_all(parameters: Any, owner: str) -> None:
@@ -142,6 +144,17 @@ def make(parameters: type, values: Mapping[str, Any], owner: str) -> Any:
         raise ParameterError(f"{owner} has no parameter {unknown[0]!r}; it has {', '.join(known) or 'none'}.")
     checked = {name: check(known[name], value, owner) for name, value in values.items()}
     return parameters(**checked)
+
+
+def entry(entries: Mapping[str, Entry], name: str, what: str) -> Entry:
+    """An entry of a registry by name; ``what`` it is, is for the message.
+
+    Raises:
+        ParameterError: there is none of that name.
+    """
+    if name not in entries:
+        raise ParameterError(f"There is no {what} {name!r:.60}; choose from {', '.join(entries)}.")
+    return entries[name]
 
 
 def check(spec: Spec, value: Any, owner: str) -> Any:
@@ -249,12 +262,10 @@ def _scalar(spec: Spec, value: Any, kind: type, owner: str) -> Any:
 
 
 def _check_entry(spec: Spec, choice: Choice | str) -> None:
-    entries, name = spec.rule.entries(), choice if isinstance(choice, str) else choice.name
-    if name not in entries:
-        what = spec.name.removesuffix("es" if spec.name.endswith("sses") else "s").replace("_", " ")
-        raise ParameterError(f"There is no {what} {name!r:.60}; choose from {', '.join(entries)}.")
+    what = spec.name.removesuffix("es" if spec.name.endswith("sses") else "s").replace("_", " ")
+    descriptor = entry(spec.rule.entries(), choice if isinstance(choice, str) else choice.name, what)
     if isinstance(choice, Choice):
-        make(entries[name].parameters, dict(choice.parameters), entries[name].title)
+        make(descriptor.parameters, dict(choice.parameters), descriptor.title)
 
 
 def _read(text: str, spec: Spec | None) -> Any:

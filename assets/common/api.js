@@ -4,7 +4,7 @@ const root = () => (window.gradio_config?.root ?? location.origin).replace(/\/$/
 
 export const base = () => `${root()}/gradio_api/rankscope`;
 
-/** A sentence from the server, fit to be shown. */
+/** A failed request; its message is a sentence that can be shown. */
 export class ServerError extends Error {
   constructor(message, status) {
     super(message);
@@ -12,7 +12,7 @@ export class ServerError extends Error {
   }
 }
 
-/** The server's reply to `path`; a failure is a ServerError whose sentence can be shown, with status 0 where none came. */
+/** The server's reply to `path`; a failure is a ServerError, with status 0 where there was no reply. */
 export async function request(path, options = {}) {
   let reply;
   try {
@@ -31,9 +31,10 @@ export async function request(path, options = {}) {
   throw new ServerError(sentence, reply.status);
 }
 
-const get = (path, signal) => request(path, { signal });
+/** The content of a reply in JSON. */
+export const json = async (path, options) => (await request(path, options)).json();
 
-/** Least recently used entries leave when the sum of their sizes passes `limit`. */
+/** A bounded cache: the least recently used entries are dropped when the sum of sizes exceeds `limit`. */
 export class Cache {
   constructor(limit) {
     this.limit = limit;
@@ -71,16 +72,11 @@ const FRAME_BYTES = 24 * 1024 * 1024;
 const frames = new Cache(FRAME_BYTES);
 const lists = new Cache(300);
 const pending = new Map();
-export const traffic = { frames: 0, frameBytes: 0, polls: 0 };
 
-export const runs = async () => (await get("runs")).json();
-export const start = async () => (await (await get("start")).json()).id;
-export const run = async (id, signal) => (await get(`run/${id}`, signal)).json();
-
-export async function poll(id, after, row, signal) {
-  traffic.polls += 1;
-  return (await get(`run/${id}/poll?after=${after}&row=${row}`, signal)).json();
-}
+export const runs = () => json("runs", { headers: { "x-rankscope-token": token() } });
+export const start = async () => (await json("start")).id;
+export const run = (id) => json(`run/${id}`);
+export const poll = (id, after, row) => json(`run/${id}/poll?after=${after}&row=${row}`);
 
 /** Frame k: {k, step, limit, arms: [{quality, drift, method}], coords: [Uint16Array per arm]}. */
 export function frame(id, k, info = null) {
@@ -95,16 +91,14 @@ export function frame(id, k, info = null) {
 
 async function fetchFrame(id, k, info) {
   const [about, buffer] = await Promise.all([
-    info ?? get(`run/${id}/frameinfo/${k}`).then((reply) => reply.json()),
-    get(`run/${id}/frame/${k}`).then((reply) => reply.arrayBuffer()),
+    info ?? json(`run/${id}/frameinfo/${k}`),
+    request(`run/${id}/frame/${k}`).then((reply) => reply.arrayBuffer()),
   ]);
   const arms = about.arms.length;
   const each = buffer.byteLength / 2 / arms;
   const coords = about.arms.map((_, arm) => new Uint16Array(buffer, arm * each * 2, each));
   const whole = { ...about, coords };
   frames.set(`${id}/${k}`, whole, buffer.byteLength);
-  traffic.frames += 1;
-  traffic.frameBytes += buffer.byteLength;
   return whole;
 }
 
@@ -112,7 +106,7 @@ export async function neighbours(id, k, index, signal) {
   const key = `${id}/${k}/${index}`;
   const known = lists.get(key);
   if (known) return known;
-  const reply = await (await get(`run/${id}/neighbours/${k}/${index}`, signal)).json();
+  const reply = await json(`run/${id}/neighbours/${k}/${index}`, { signal });
   lists.set(key, reply, 1);
   return reply;
 }
@@ -125,7 +119,7 @@ export const randomHex = () => Array.from(crypto.getRandomValues(new Uint8Array(
 
 const TOKEN = "rankscope-token";
 
-/** The visitor's own token: it proves which runs are theirs, and never leaves this browser except to this server. */
+/** The visitor's own token, which proves which runs are theirs; it is sent to this server alone. */
 export function token() {
   try {
     let value = localStorage.getItem(TOKEN);
@@ -135,6 +129,6 @@ export function token() {
     }
     return value;
   } catch {
-    return ""; // storage is switched off: runs then belong to nobody
+    return ""; // storage is switched off: runs then have no owner
   }
 }

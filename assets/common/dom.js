@@ -24,7 +24,7 @@ export function say(node, text) {
   if (node.textContent !== text) node.textContent = text;
 }
 
-/** Tell `changed(pointed)` when the pointer or the focus comes to a node, and when it leaves. */
+/** Call `changed(pointed)` when the pointer or the focus enters a node, and when it leaves. */
 export function onPoint(node, changed) {
   for (const name of ["pointerenter", "focus"]) node.addEventListener(name, () => changed(true));
   for (const name of ["pointerleave", "blur"]) node.addEventListener(name, () => changed(false));
@@ -35,7 +35,7 @@ export const swatch = (arm) => el("span", { class: `rs-swatch rs-${ARM_NAMES[arm
 
 /** Which colour stands for which arm. */
 export function armKey(titles) {
-  return el("ul", { class: "rs-armkey" }, ...titles.map((text, arm) => el("li", {}, swatch(arm), el("span", { text }))));
+  return el("ul", { class: "rs-flow rs-armkey" }, ...titles.map((text, arm) => el("li", { class: "rs-flow" }, swatch(arm), el("span", { text }))));
 }
 
 /** An icon drawn from one path on a 24 unit square. */
@@ -77,7 +77,7 @@ export const clamp = (value, low, high) => Math.min(high, Math.max(low, value));
 
 export const reducedMotion = () => matchMedia("(prefers-reduced-motion: reduce)").matches;
 
-/** A number as it stands in a card: three digits that do not jump, or a dash. */
+/** A number with three decimals, or a dash. */
 export function figure(value) {
   if (value === null || value === undefined || Number.isNaN(value)) return "–";
   return value.toFixed(3);

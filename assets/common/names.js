@@ -9,7 +9,7 @@ const DIRECTIONS = /[\u200e\u200f\u061c\u202a-\u202e\u2066-\u2069]/gu; // they w
 const MARKS = /(\p{M}{3})\p{M}+/gu; // more than three on a letter reach into the lines above and below
 const RIGHT_TO_LEFT = /[\p{Script=Hebrew}\p{Script=Arabic}\p{Script=Syriac}\p{Script=Thaana}\p{Script=Nko}\p{Script=Adlam}]/u;
 
-/** One line of at most `most` letters that leaves the text around it alone. */
+/** One line of at most `most` letters that does not change the text around it. */
 export function brief(text, most = SHOWN) {
   // cut before looking closer: a name may be of any length
   const start = String(text ?? "").slice(0, most * 8);

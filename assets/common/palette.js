@@ -2,9 +2,6 @@
 
 export const ARM_NAMES = ["blue", "vermillion", "green", "purple"];
 
-/** The colour of an arm on the page as it is, light or dark: from tokens.css. */
-export const armColour = (arm) => getComputedStyle(document.body).getPropertyValue(`--rs-${ARM_NAMES[arm % 4]}`);
-
 const MAX_HUES = 12;
 
 /** OKLCH to sRGB bytes; chroma is reduced until the colour exists on a screen. */
@@ -87,7 +84,7 @@ function paint(colours, members, hue, sector, dark) {
 
 export const GREY = { light: [150, 154, 166], dark: [104, 110, 124] };
 
-/** A colour for a class that had none, once somebody asked for it. */
+/** A colour for a class without one, once it is chosen. */
 export function chosenColour(id, dark) {
   return oklch(dark ? 0.78 : 0.55, 0.15, (id * 137.5) % 360);
 }

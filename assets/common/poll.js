@@ -1,10 +1,10 @@
-// Asks the server what is new: every second while a run moves, every five when it rests, not at all when nobody looks.
+// Polls the server: every second while a run is active, every five seconds otherwise, never while the page is hidden.
 
 const BUSY = 1000;
 const QUIET = 5000;
 const WAITS = [1, 2, 4];
 
-/** `ask()` returns true while the run is moving. `trouble(error | null)` tells of lost and found connections. */
+/** `ask()` returns true while the run is active. `trouble(error)` reports a failed request, `trouble(null)` the next success. */
 export class Poll {
   constructor(ask, trouble, watched) {
     this.ask = ask;
@@ -33,7 +33,7 @@ export class Poll {
     this.timer = null;
   }
 
-  /** Somebody looks again: ask at once. */
+  /** The page is visible again: ask at once. */
   wake() {
     if (this.running && this.seen && this.timer === null && !this.asking) this.again(0);
   }

@@ -1,5 +1,8 @@
 // The same maps on a plain 2-D canvas, for machines without WebGL2. Same interface as webgl_renderer.js.
 
+/** Opacity of dots, and size relative to the others of those outside the filter or the lasso. */
+export const DOT = { opacity: 0.86, faint: { opacity: 0.28, size: 0.8 } };
+
 export class CanvasMaps {
   static create(canvas) {
     const context = canvas.getContext("2d");
@@ -9,8 +12,6 @@ export class CanvasMaps {
   constructor(canvas, context) {
     this.canvas = canvas;
     this.context = context;
-    this.kind = "2d";
-    this.lost = false;
     this.onRestored = () => {};
     this.data = null;
   }
@@ -63,8 +64,8 @@ export class CanvasMaps {
     const { context } = this;
     for (const [key, members] of this.groups) {
       const faint = key >> 24 === 1;
-      const radius = (faint ? size * 0.8 : size) / 2;
-      context.globalAlpha = faint ? 0.28 : 0.86;
+      const radius = (faint ? size * DOT.faint.size : size) / 2;
+      context.globalAlpha = faint ? DOT.faint.opacity : DOT.opacity;
       context.fillStyle = `rgb(${(key >> 16) & 255} ${(key >> 8) & 255} ${key & 255})`;
       context.beginPath();
       for (const i of members) {
@@ -84,7 +85,7 @@ function drawMark(context, mark, place) {
   const [x, y] = place(mark.x, mark.y);
   const half = mark.size / 2;
   const width = Math.min(mark.width, half);
-  context.globalAlpha = mark.alpha ?? 1;
+  context.globalAlpha = mark.alpha;
   context.strokeStyle = `rgb(${mark.colour.join(" ")})`;
   context.lineWidth = width;
   context.beginPath();

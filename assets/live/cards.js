@@ -1,9 +1,8 @@
 // One card per loss: title, how faithful the map is, the map itself, four numbers.
 
-import { el, figure, say } from "../common/dom.js";
+import { el, figure, say, swatch } from "../common/dom.js";
 import { filled } from "../common/measures.js";
 import { brief, inFull } from "../common/names.js";
-import { ARM_NAMES } from "../common/palette.js";
 
 const tips = { count: 0 };
 
@@ -11,7 +10,7 @@ const tips = { count: 0 };
 const percent = (share) => `${share === 1 ? 100 : Math.min(99, Math.max(1, Math.round(100 * share)))} %`;
 
 /** A word that explains itself on hover and on focus. */
-export function explained(text, sentence) {
+function explained(text, sentence) {
   tips.count += 1;
   const id = `rs-tip-${tips.count}`;
   const tip = el("span", { class: "rs-tip", role: "tooltip", id, text: sentence });
@@ -25,20 +24,18 @@ export class Card {
   constructor(arm, title, about) {
     this.arm = arm;
     this.about = about;
-    this.colour = ARM_NAMES[arm];
-    this.title = el("h3", { text: brief(title, 120), title: inFull(title) });
-    this.fidelity = el("p", { class: "rs-fidelity" });
+    this.title = el("h3", { class: "rs-clamp", text: brief(title, 120), title: inFull(title) });
+    this.fidelity = el("p", { class: "rs-ellipsis rs-note rs-fidelity" });
     this.plot = el("div", { class: "rs-plot", tabindex: "0", role: "application" });
-    this.waiting = el("p", { class: "rs-waiting" });
+    this.waiting = el("p", { class: "rs-layer rs-waiting" });
     this.plot.append(this.waiting);
     this.values = new Map();
-    this.whole = el("p", { class: "rs-whole" });
-    this.clipped = el("p", { class: "rs-whole rs-clipped" });
-    const square = el("span", { class: `rs-swatch rs-${this.colour}`, "aria-hidden": "true" });
+    this.whole = el("p", { class: "rs-note rs-whole" });
+    this.clipped = el("p", { class: "rs-note rs-whole rs-clipped" });
     this.node = el(
       "article",
       { class: "rs-card" },
-      el("header", {}, square, this.title, this.fidelity),
+      el("header", { class: "rs-flow" }, swatch(arm), this.title, this.fidelity),
       this.plot,
       el("footer", {}, ...about.numbers.map((number) => this.number(number)), this.whole, this.clipped),
     );

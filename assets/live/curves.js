@@ -1,8 +1,10 @@
 // Small multiples: one panel per number, one colour per run, one cursor for all of them and the scrubber.
 
 import { el, grouped, say } from "../common/dom.js";
+import { fold } from "../common/fields.js";
 import { brief } from "../common/names.js";
 import { ARM_NAMES } from "../common/palette.js";
+import { table, tableBox } from "../common/table.js";
 
 const WIDTH = 300;
 const HEIGHT = 110;
@@ -13,14 +15,14 @@ export class Curves {
   constructor(on) {
     this.on = on;
     this.panels = new Map();
-    this.first = el("div", { class: "rs-panels" });
-    this.later = el("div", { class: "rs-panels" });
+    this.first = el("div", { class: "rs-columns rs-panels" });
+    this.later = el("div", { class: "rs-columns rs-panels" });
     this.rest = fold("More curves: loss terms, levels, speed", this.later);
-    this.table = el("table", { class: "rs-table" });
-    this.numbers = fold("Numbers as a table", el("div", { class: "rs-tablebox", tabindex: "0", role: "region", "aria-label": "Numbers as a table" }, this.table));
+    this.table = tableBox();
+    this.numbers = fold("Numbers as a table", this.table);
     this.numbers.addEventListener("toggle", () => this.tabulate());
     this.rest.addEventListener("toggle", () => this.draw());
-    this.key = el("p", { class: "rs-key" });
+    this.key = el("p", { class: "rs-note rs-key" });
     this.node = el("section", { class: "rs-curves", "aria-label": "Curves" }, this.first, this.key, this.rest, this.numbers);
   }
 
@@ -67,12 +69,19 @@ export class Curves {
 
   draw() {
     const last = Math.max(this.series.lastStep(), 1);
-    say(this.key, `steps 0 to ${grouped(last)} · ${this.run.measures.legend}`);
+    say(this.key, `steps 0 to ${grouped(last)} · ${this.run.measures.legend}${this.stages()}`);
     for (const panel of this.panels.values()) {
       if (panel.node.parentNode === this.later && !this.rest.open) continue;
       panel.draw(this.series, last);
       panel.cursor(this.series, this.hovered ?? this.step, last);
     }
+  }
+
+  /** Where each stage begins; empty in a run of one stage. */
+  stages() {
+    const { stage } = this.run.measures;
+    const begun = this.series.keys.filter((key) => key.startsWith(stage)).map((key) => [this.series.arms(key)[0][0][0], key.slice(stage.length)]);
+    return begun.map(([step, title]) => ` · ${title} from step ${grouped(step)}`).join("");
   }
 
   hover(step) {
@@ -83,12 +92,9 @@ export class Curves {
 
   tabulate() {
     if (!this.numbers.open) return;
-    const titles = this.run.arms.map((arm) => arm.title);
-    const head = el("tr", {}, el("th", { scope: "col", text: `At step ${grouped(this.step)}` }), ...titles.map((text) => el("th", { scope: "col", text })));
-    const rows = this.series.keys.map((key) =>
-      el("tr", {}, el("th", { scope: "row", text: brief(this.series.named[key].title) }), ...titles.map((_, arm) => el("td", { text: short(this.series.at(key, arm, this.step)) }))),
-    );
-    this.table.replaceChildren(el("thead", {}, head), el("tbody", {}, ...rows));
+    const { arms } = this.run;
+    const row = (key) => [brief(this.series.named[key].title), ...arms.map((_, arm) => short(this.series.at(key, arm, this.step)))];
+    this.table.replaceChildren(table([`At step ${grouped(this.step)}`, ...arms.map((arm) => arm.title)], this.series.keys.map(row)));
   }
 }
 
@@ -100,11 +106,11 @@ export class Panel {
     this.lines = el("g", {});
     this.rule = el("line", { class: "rs-cursor", y1: 0, y2: HEIGHT });
     this.svg = el("svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, preserveAspectRatio: "none", role: "img", "aria-label": name }, this.lines, this.rule);
-    this.readings = run.arms.map((_, arm) => el("span", { class: `rs-reading rs-ink-${ARM_NAMES[arm]}` }));
-    this.high = el("span", { class: "rs-tick rs-high" });
-    this.low = el("span", { class: "rs-tick rs-low" });
+    this.readings = run.arms.map((_, arm) => el("span", { class: `rs-${ARM_NAMES[arm]}` }));
+    this.high = el("span", { class: "rs-note rs-tick rs-high" });
+    this.low = el("span", { class: "rs-note rs-tick rs-low" });
     const box = el("div", { class: "rs-plotbox" }, this.svg, this.high, this.low);
-    this.node = el("figure", { class: "rs-curve" }, el("figcaption", {}, el("span", { text: name }), ...this.readings), box);
+    this.node = el("figure", { class: "rs-curve" }, el("figcaption", { class: "rs-flow" }, el("span", { text: name }), ...this.readings), box);
     const step = (event) => {
       const area = this.svg.getBoundingClientRect();
       return ((event.clientX - area.left) / area.width) * this.last;
@@ -127,7 +133,7 @@ export class Panel {
 
   path(line, arm, dash) {
     const d = sparse(line).map(([step, value], i) => `${i ? "L" : "M"}${this.x(step).toFixed(2)} ${this.y(value).toFixed(2)}`);
-    return el("path", { d: d.join(""), class: `rs-line rs-stroke-${ARM_NAMES[arm]}${dash ? " rs-dashed" : ""}` });
+    return el("path", { d: d.join(""), class: `rs-line rs-${ARM_NAMES[arm]}${dash ? " rs-dashed" : ""}` });
   }
 
   x(step) {
@@ -186,7 +192,3 @@ function short(value) {
 }
 
 const tick = (value) => (Math.abs(value) >= 100 ? grouped(value) : String(Number(value.toFixed(2))));
-
-function fold(title, body) {
-  return el("details", { class: "rs-unfold" }, el("summary", { text: title }), body);
-}

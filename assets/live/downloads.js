@@ -1,25 +1,16 @@
 // The menu of what can be downloaded of the viewed run.
 
-import * as api from "../common/api.js";
 import { el, icon } from "../common/dom.js";
+import { downloads } from "../common/downloads.js";
 import { save } from "../common/files.js";
 
-const KINDS = [
-  ["run.zip", "Whole run (zip)"],
-  ["metrics.csv", "Numbers (CSV)"],
-  ["coordinates.parquet", "Map coordinates (Parquet)"],
-  ["embeddings.parquet", "Embeddings (Parquet)"],
-  ["replay.html", "Replay as one page (HTML)"],
-  ["curves.html", "Curves as one page (HTML)"],
-];
-
-/** `on`: {picture(): a promise of a canvas, link(): text of a link to what is shown}. */
+/** `on`: {picture(): a canvas, link(): text of a link to what is shown}. */
 export class Downloads {
   constructor(on) {
     this.on = on;
     this.list = el("ul", {});
-    this.menu = el("div", { class: "rs-menu", hidden: true }, this.list);
-    this.button = el("button", { type: "button", class: "rs-quiet rs-download", "aria-label": "Download", "aria-expanded": "false", onclick: () => this.toggle() }, icon("down"), el("span", { text: "Download" }));
+    this.menu = el("div", { class: "rs-popup rs-menu", hidden: true }, this.list);
+    this.button = el("button", { type: "button", class: "rs-act rs-download", "aria-label": "Download", "aria-expanded": "false", onclick: () => this.toggle() }, icon("down"), el("span", { text: "Download" }));
     this.node = el("div", { class: "rs-downloads" }, this.button, this.menu);
     this.node.addEventListener("keydown", (event) => {
       if (event.key !== "Escape") return;
@@ -35,14 +26,9 @@ export class Downloads {
   }
 
   load(run) {
-    const links = KINDS.map(([kind, text]) => el("li", {}, el("a", { href: api.downloadUrl(run.id, kind), download: "", text })));
-    const picture = el("button", { type: "button", text: "Maps as a picture (PNG)", onclick: () => this.picture(run) });
+    const picture = el("button", { type: "button", text: "Maps as a picture (PNG)", onclick: () => this.on.picture().toBlob((blob) => save(blob, `rankscope-${run.id}.png`), "image/png") });
     const link = el("button", { type: "button", text: "Copy a link to this view", onclick: (event) => this.copy(event.target) });
-    this.list.replaceChildren(...links, el("li", {}, picture), el("li", {}, link));
-  }
-
-  picture(run) {
-    this.on.picture().toBlob((blob) => save(blob, `rankscope-${run.id}.png`), "image/png");
+    this.list.replaceChildren(...downloads(run.id), el("li", {}, picture), el("li", {}, link));
   }
 
   async copy(button) {

@@ -16,7 +16,7 @@ export class Gestures {
     this.down = new Map();
     this.lassoing = false;
     this.outline = el("polygon");
-    this.sheet = el("svg", { class: "rs-lasso", "aria-hidden": "true" }, this.outline);
+    this.sheet = el("svg", { class: "rs-layer rs-lasso", "aria-hidden": "true" }, this.outline);
     plot.append(this.sheet);
     plot.addEventListener("wheel", (event) => this.wheel(event), { passive: false });
     plot.addEventListener("pointerdown", (event) => this.press(event));

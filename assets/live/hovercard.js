@@ -6,9 +6,9 @@ import { pathOf, thumbnail, shownNames } from "../common/thumbnails.js";
 export class HoverCard {
   constructor() {
     this.image = el("span", { class: "rs-picture" });
-    this.name = el("strong", {});
-    this.path = el("span", {});
-    this.node = el("div", { class: "rs-hover", "aria-hidden": "true", hidden: true }, this.image, el("div", {}, this.name, this.path));
+    this.name = el("strong", { class: "rs-clamp" });
+    this.path = el("span", { class: "rs-clamp rs-note" });
+    this.node = el("div", { class: "rs-popup rs-hover", "aria-hidden": "true", hidden: true }, this.image, el("div", {}, this.name, this.path));
   }
 
   /** Show image `i` beside `[x, y]`, in CSS pixels of a host `width` wide; stays inside it. */

@@ -1,4 +1,4 @@
-// Images instead of dots, where a zoomed map has room for them: each hangs from its dot, which keeps its class colour.
+// Thumbnails beside the dots of a zoomed map, where there is room for them.
 
 import { el } from "../common/dom.js";
 import { thumbnail } from "../common/thumbnails.js";
@@ -9,7 +9,7 @@ const ROOMY = 14;
 
 export class Sprites {
   constructor(plot) {
-    this.node = el("div", { class: "rs-sprites", "aria-hidden": "true" });
+    this.node = el("div", { class: "rs-layer rs-sprites", "aria-hidden": "true" });
     this.pool = [];
     this.used = 0;
     plot.prepend(this.node);

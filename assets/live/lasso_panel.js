@@ -13,11 +13,11 @@ export class LassoPanel {
     this.on = on;
     this.ids = [];
     this.title = el("h3", {});
-    this.counts = el("p", { class: "rs-path" });
+    this.counts = el("p", { class: "rs-note rs-path" });
     this.strip = el("ol", { class: "rs-strip rs-small", tabindex: "0", "aria-label": "Images in the lasso" });
-    const csv = el("button", { type: "button", class: "rs-quiet", text: "Download ids (CSV)", onclick: () => this.download() });
-    const clear = el("button", { type: "button", class: "rs-quiet", text: "Clear", onclick: () => on.clear() });
-    const head = el("div", { class: "rs-lassohead" }, this.title, csv, clear);
+    const csv = el("button", { type: "button", class: "rs-act", text: "Download ids (CSV)", onclick: () => this.download() });
+    const clear = el("button", { type: "button", class: "rs-act", text: "Clear", onclick: () => on.clear() });
+    const head = el("div", { class: "rs-flow rs-lassohead" }, this.title, csv, clear);
     this.node = el("section", { class: "rs-panel", "aria-label": "Images in the lasso", hidden: true }, head, this.counts, this.strip);
   }
 
@@ -32,7 +32,7 @@ export class LassoPanel {
     say(this.title, `${grouped(ids.length)} ${ids.length === 1 ? "image" : "images"} in the lasso`);
     say(this.counts, this.tally(level));
     const shown = ids.slice(0, MOST).map((i) => this.tile(i));
-    if (ids.length > MOST) shown.push(el("li", { class: "rs-rest", text: `and ${grouped(ids.length - MOST)} more` }));
+    if (ids.length > MOST) shown.push(el("li", { class: "rs-note rs-rest", text: `and ${grouped(ids.length - MOST)} more` }));
     this.strip.replaceChildren(...shown);
   }
 

@@ -14,13 +14,13 @@ export class Legend {
     this.only = new Set();
     this.open = false;
     this.levels = el("div", { class: "rs-segments", role: "group", "aria-label": "Colour by" });
-    this.list = el("ul", { class: "rs-classes", "aria-label": "Classes; choose one to see only it" });
+    this.list = el("ul", { class: "rs-flow rs-classes", "aria-label": "Classes; choose one to see only it" });
     this.more = el("button", { type: "button", class: "rs-more", "aria-expanded": "false", onclick: () => this.toggle() });
-    this.fewer = el("button", { type: "button", class: "rs-quiet", text: "Fewer", hidden: true, onclick: () => this.toggle() });
-    this.search = el("input", { type: "search", class: "rs-search", placeholder: "Find a class", "aria-label": "Find a class", hidden: true });
+    this.fewer = el("button", { type: "button", class: "rs-act", text: "Fewer", hidden: true, onclick: () => this.toggle() });
+    this.search = el("input", { type: "search", class: "rs-input rs-search", placeholder: "Find a class", "aria-label": "Find a class", hidden: true });
     this.search.addEventListener("input", () => this.list.replaceChildren(...this.items()));
-    this.all = el("button", { type: "button", class: "rs-quiet", text: "Show all", hidden: true, onclick: () => this.clear() });
-    this.node = el("div", { class: "rs-legend" }, this.search, this.fewer, this.all, this.list);
+    this.all = el("button", { type: "button", class: "rs-act", text: "Show all", hidden: true, onclick: () => this.clear() });
+    this.node = el("div", { class: "rs-flow rs-legend" }, this.search, this.fewer, this.all, this.list);
   }
 
   /** No run, or one whose images are not read yet. */
@@ -47,7 +47,7 @@ export class Legend {
   }
 
   segment(name, level) {
-    return el("button", { type: "button", class: "rs-level", text: brief(name, 40), title: name.length > 40 ? inFull(name) : null, "aria-pressed": "false", onclick: () => this.choose(level) });
+    return el("button", { type: "button", class: "rs-ellipsis rs-level", text: brief(name, 40), title: name.length > 40 ? inFull(name) : null, "aria-pressed": "false", onclick: () => this.choose(level) });
   }
 
   choose(level) {
@@ -92,13 +92,13 @@ export class Legend {
     const shown = this.order.filter((id, place) =>
       word ? names[id].toLowerCase().includes(word) : this.open || place < SHOWN || this.only.has(id),
     );
-    if (!shown.length) return [el("li", { class: "rs-nothing", text: "No class has such a name." })];
+    if (!shown.length) return [el("li", { class: "rs-note", text: "No class has such a name." })];
     const items = shown.map((id) => this.item(id, names[id]));
     return this.open || this.order.length <= SHOWN ? items : [...items, el("li", {}, this.more)];
   }
 
   item(id, name) {
-    const dot = el("span", { class: "rs-dot", "aria-hidden": "true" });
+    const dot = el("span", { class: "rs-swatch rs-dot", "aria-hidden": "true" });
     dot.style.background = css(this.colourOf(id));
     const count = el("span", { class: "rs-count", text: grouped(this.counts[id]) });
     const chosen = this.only.has(id);
@@ -106,7 +106,7 @@ export class Legend {
       "button",
       { type: "button", "aria-pressed": String(chosen), "data-class": id, title: path(this.run, this.level, id).map(inFull).join(" › "), onclick: () => this.toggleClass(id) },
       dot,
-      el("span", { class: "rs-name", text: brief(name) }),
+      el("span", { class: "rs-ellipsis rs-name", text: brief(name) }),
       count,
     );
     return el("li", { class: this.only.size && !chosen ? "rs-off" : null }, press);
@@ -121,13 +121,9 @@ export class Legend {
 
   toggleClass(id) {
     if (!this.only.delete(id)) this.only.add(id);
-    this.refocus(id);
-    this.on.changed();
-  }
-
-  refocus(id) {
     this.render();
     this.list.querySelector(`[data-class="${id}"]`)?.focus();
+    this.on.changed();
   }
 
   clear() {

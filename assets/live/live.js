@@ -19,7 +19,7 @@ import { Series } from "../common/series.js";
 import { Status } from "./status.js";
 import { NeighbourRows } from "./neighbour_rows.js";
 import { isDark, onTheme } from "../page/theme.js";
-import { expose } from "./debug_api.js";
+import { expose } from "./page_api.js";
 
 const NEIGHBOUR_PAUSE = 900; // ms between refreshes of the neighbours while frames run by
 
@@ -48,8 +48,8 @@ class Live {
     const choose = (i) => this.choose(i);
     const hover = (i) => this.hover(i);
     this.title = el("h2", {});
-    this.badge = el("span", { class: "rs-badge", text: "recorded run", hidden: true });
-    this.summary = el("p", { class: "rs-runsummary" });
+    this.badge = el("span", { class: "rs-note rs-badge", text: "recorded run", hidden: true });
+    this.summary = el("p", { class: "rs-note rs-runsummary" });
     this.status = new Status();
     this.maps = new MapGrid({
       hover: (i, arm, aloud) => this.hover(i, arm, aloud),
@@ -66,24 +66,24 @@ class Live {
     this.neighbours = new NeighbourRows({ hover, choose });
     this.lassoPanel = new LassoPanel({ hover, choose, clear: () => this.lasso([]) });
     this.curves = new Curves({ seek: (step) => this.player.seekStep(step) });
-    this.downloads = new Downloads({ picture: () => this.poster(), link: () => this.link() });
+    this.downloads = new Downloads({ picture: () => this.poster(), link: () => this.address(this.player.k, this.chosen) });
     this.card = new HoverCard();
     this.aloud = el("p", { class: "rs-unseen", "aria-live": "polite" });
     this.layout();
   }
 
   layout() {
-    const lasso = el("button", { type: "button", class: "rs-quiet rs-tool", "aria-pressed": "false", onclick: () => this.lassoMode() }, icon("lasso"), el("span", { text: "Lasso" }));
-    const whole = el("button", { type: "button", class: "rs-quiet rs-tool rs-wholebutton", onclick: () => this.maps.reset() }, icon("reset"), el("span", { text: "Show everything" }));
+    const lasso = el("button", { type: "button", class: "rs-act rs-tool", "aria-pressed": "false", onclick: () => this.lassoMode() }, icon("lasso"), el("span", { text: "Lasso" }));
+    const whole = el("button", { type: "button", class: "rs-act rs-tool rs-wholebutton", onclick: () => this.maps.reset() }, icon("reset"), el("span", { text: "Show everything" }));
     this.lassoButton = lasso;
-    const naming = el("div", { class: "rs-titleline" }, this.title, this.badge, this.status.line, this.summary);
+    const naming = el("div", { class: "rs-flow rs-titleline" }, this.title, this.badge, this.status.line, this.summary);
     const head = el("header", { class: "rs-head" }, naming, this.downloads.node);
     this.maps.node.append(this.card.node);
     this.track = el("div", { class: "rs-track" });
-    const honest = el("p", { class: "rs-caveat", text: "2-D maps lose most neighbours; the numbers come from the full space." });
-    const tools = el("div", { class: "rs-tools" }, whole, lasso);
-    const under = el("div", { class: "rs-under" }, this.legend.levels, honest, tools);
-    this.host.replaceChildren(head, this.status.problem, this.maps.node, this.track, under, this.legend.node, this.lassoPanel.node, this.neighbours.node, this.curves.node, this.aloud);
+    const honest = el("p", { class: "rs-note rs-caveat", text: "2-D maps lose most neighbours; the numbers come from the full space." });
+    const tools = el("div", { class: "rs-flow rs-tools" }, whole, lasso);
+    const under = el("div", { class: "rs-flow rs-under" }, this.legend.levels, honest, tools);
+    this.host.replaceChildren(head, this.status.problem.node, this.maps.node, this.track, under, this.legend.node, this.lassoPanel.node, this.neighbours.node, this.curves.node, this.aloud);
   }
 
   // ------------------------------------------------------------------- run
@@ -96,13 +96,13 @@ class Live {
       this.host.classList.add("rs-norun");
       this.maps.grid.replaceChildren(el("p", { class: "rs-vacant", text: "No run yet. Choose images and losses, then press Train." }));
     } catch (error) {
-      this.status.fail(error.message);
+      this.status.problem.say(error.message);
       if (asked.has("run") && error.status) return this.fallBack();
     }
-    setTimeout(() => this.run || this.begin(), 4000); // somebody may start one in another tab
+    setTimeout(() => this.run || this.begin(), 4000); // one may be started in another tab
   }
 
-  /** The address names a run that is gone: say so, and show the usual first one. */
+  /** The address names a run that does not exist: say so, and show the usual first one. */
   async fallBack() {
     const id = await api.start().catch(() => null);
     if (id) await this.open(id, new URLSearchParams(), true);
@@ -116,10 +116,10 @@ class Live {
     this.host.classList.remove("rs-norun");
     this.poll.stop();
     this.player.stop();
-    if (!keepProblem) this.status.fail(null);
+    if (!keepProblem) this.status.problem.say(null);
     this.forget();
     Object.assign(this, { run, row: 0, series: new Series() });
-    this.address();
+    history.replaceState(history.state, "", this.address());
     this.maps.arrange(run.arms.map((arm) => arm.title), run.measures);
     this.maps.reset();
     this.curves.load(run, this.series);
@@ -160,18 +160,10 @@ class Live {
     this.paint();
   }
 
-  address() {
+  /** Address of the run; `k` and `i` add the frame and the chosen image. */
+  address(k = null, i = null) {
     const url = new URL(location.href);
-    url.searchParams.set("run", this.run.id);
-    for (const key of ["k", "i"]) url.searchParams.delete(key);
-    history.replaceState(history.state, "", url);
-  }
-
-  link() {
-    const url = new URL(location.href);
-    url.searchParams.set("run", this.run.id);
-    if (this.player.k !== null) url.searchParams.set("k", this.player.k);
-    if (this.chosen !== null) url.searchParams.set("i", this.chosen);
+    for (const [key, value] of Object.entries({ run: this.run.id, k, i })) value === null ? url.searchParams.delete(key) : url.searchParams.set(key, value);
     return url.href;
   }
 
@@ -270,7 +262,6 @@ class Live {
   choose(i, byHand = true) {
     if (i === null) return;
     this.chosen = i;
-    this.chosenByHand = byHand;
     if (byHand) say(this.aloud, `Chosen: ${spoken(this.run, i)}`);
     this.maps.changed();
     if (this.player.k === null) return;

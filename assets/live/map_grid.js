@@ -22,9 +22,8 @@ export class MapGrid {
     this.marks = () => [];
     this.cards = [];
     this.gestures = [];
-    this.drawn = 0;
-    this.canvas = el("canvas", { class: "rs-canvas", "aria-hidden": "true" });
-    this.grid = el("div", { class: "rs-grid" });
+    this.canvas = el("canvas", { class: "rs-layer rs-canvas", "aria-hidden": "true" });
+    this.grid = el("div", { class: "rs-columns rs-grid" });
     this.node = el("div", { class: "rs-maps" }, this.grid, this.canvas);
     const wanted = new URLSearchParams(location.search).get("renderer");
     this.renderer = (wanted !== "2d" && this.webgl()) || CanvasMaps.create(this.canvas);
@@ -115,7 +114,6 @@ export class MapGrid {
     });
     const width = views[0]?.w ?? 0;
     this.renderer.draw(live ? views : [], this.scene.part(now), this.dot(width), ratio);
-    this.drawn += 1;
     if (this.scene.moving(now)) this.changed();
   }
 

@@ -1,10 +1,11 @@
 // The chosen image, and under each loss its ten nearest neighbours: mark, word, colour. Same rank, same column.
 
 import * as api from "../common/api.js";
-import { el, figure, onPoint, say, swatch } from "../common/dom.js";
+import { el, onPoint, say } from "../common/dom.js";
 import { brief } from "../common/names.js";
 import { severity } from "../common/palette.js";
 import { pathOf, thumbnail, shownNames, spoken, tooltipOf } from "../common/thumbnails.js";
+import { armHeading, similarity, strip, Tile } from "../common/tiles.js";
 
 const RANKS = 10;
 const CANDIDATES = 8;
@@ -15,9 +16,9 @@ export class NeighbourRows {
   constructor(on) {
     this.on = on;
     this.query = el("span", { class: "rs-picture rs-query", role: "img" });
-    this.name = el("h3", {});
-    this.path = el("p", { class: "rs-path" });
-    this.rows = el("div", { class: "rs-rows" });
+    this.name = el("h3", { class: "rs-clamp" });
+    this.path = el("p", { class: "rs-clamp rs-note rs-path" });
+    this.rows = el("div", { class: "rs-stack rs-rows" });
     const about = el("div", { class: "rs-about" }, this.query, el("div", {}, this.name, this.path));
     this.note = el("p", { class: "rs-note", text: EMPTY });
     this.body = el("div", { class: "rs-neighbours", hidden: true }, about, this.rows);
@@ -34,30 +35,19 @@ export class NeighbourRows {
     this.body.hidden = true;
     this.note.hidden = false;
     say(this.note, EMPTY);
-    say(this.name, "");
-    say(this.path, "");
-    this.name.removeAttribute("title");
-    this.query.removeAttribute("aria-label");
-    this.query.style.backgroundImage = "";
   }
 
   row(title, arm) {
-    const summary = el("span", { class: "rs-summary" });
-    const heading = el("h4", {}, swatch(arm), el("span", { text: title }), summary);
+    const summary = el("span", { class: "rs-note rs-summary" });
     const tiles = Array.from({ length: RANKS }, () => this.tile());
-    const list = el("ol", { class: "rs-strip", tabindex: "0", "aria-label": `Ten nearest under ${title}` }, ...tiles.map((tile) => tile.node));
-    return { node: el("div", { class: "rs-row" }, heading, list), summary, tiles };
+    const list = strip(`Ten nearest under ${title}`, ...tiles.map((tile) => tile.node));
+    return { node: el("div", { class: "rs-row" }, armHeading(arm, title, summary), list), summary, tiles };
   }
 
-  /** Tiles stay and change their content, so that nothing blinks when a frame arrives. */
   tile() {
-    const mark = el("span", { class: "rs-mark", "aria-hidden": "true" });
-    const word = el("span", { class: "rs-severity" });
-    const image = el("span", { class: "rs-picture" }, mark);
-    const press = el("button", { type: "button", class: "rs-tile" }, image, word);
-    const tile = { node: el("li", {}, press), press, image, mark, word, id: null };
-    press.addEventListener("click", () => tile.id !== null && this.on.choose(tile.id));
-    onPoint(press, (pointed) => this.on.hover(pointed ? tile.id : null));
+    const tile = new Tile("button", { type: "button" });
+    tile.press.addEventListener("click", () => tile.id !== null && this.on.choose(tile.id));
+    onPoint(tile.press, (pointed) => this.on.hover(pointed ? tile.id : null));
     return tile;
   }
 
@@ -66,15 +56,7 @@ export class NeighbourRows {
     this.asked?.abort();
     this.asked = new AbortController();
     const { run } = this;
-    const about = () => {
-      thumbnail(this.query, run, index).setAttribute("aria-label", spoken(run, index));
-      say(this.name, shownNames(run, index)[0]);
-      say(this.path, pathOf(run, index));
-      this.name.title = tooltipOf(run, index);
-      this.note.hidden = true;
-      this.body.hidden = false;
-    };
-    if (this.shown !== index) about();
+    if (this.shown !== index) this.about(index);
     this.shown = index;
     try {
       const reply = await api.neighbours(run.id, k, index, this.asked.signal);
@@ -84,6 +66,16 @@ export class NeighbourRows {
     } catch (error) {
       if (error.name !== "AbortError") this.fail(error.message);
     }
+  }
+
+  about(index) {
+    const { run } = this;
+    thumbnail(this.query, run, index).setAttribute("aria-label", spoken(run, index));
+    say(this.name, shownNames(run, index)[0]);
+    say(this.path, pathOf(run, index));
+    this.name.title = tooltipOf(run, index);
+    this.note.hidden = true;
+    this.body.hidden = false;
   }
 
   fail(sentence) {
@@ -100,15 +92,9 @@ export class NeighbourRows {
       const id = arm.ids[rank];
       tile.node.hidden = id === undefined;
       if (id === undefined) return;
-      const judged = severity(run, arm.shared[rank]);
-      if (tile.id !== id) thumbnail(tile.image, run, id);
-      tile.id = id;
-      tile.press.dataset.severity = judged.kind;
-      say(tile.mark, judged.mark);
-      say(tile.word, brief(judged.word));
-      const near = arm.similarity?.[rank];
-      const close = Number.isFinite(near) ? `, similarity ${figure(near)}` : "";
-      tile.press.setAttribute("aria-label", `Rank ${rank + 1}, ${brief(judged.word)}: ${shownNames(run, id).join(", ")}${close}`);
+      const word = tile.show(run, id, arm.shared[rank]);
+      const close = similarity(arm.similarity?.[rank]);
+      tile.press.setAttribute("aria-label", `Rank ${rank + 1}, ${word}: ${shownNames(run, id).join(", ")}${close}`);
       tile.press.title = `${tooltipOf(run, id)}${close && `\n${close.slice(2)}`}`;
     });
   }

@@ -1,6 +1,7 @@
 // Rings and trails on the maps: what is hovered, what is chosen, and where it came from.
 
 import { isDark, ink } from "../page/theme.js";
+import { unpacked } from "./scene.js";
 
 const TRAIL = 5; // frames
 const BEADS = 9; // dots between two frames
@@ -13,8 +14,7 @@ const SEVERITY = {
 /** Where point i stood in the last frames of an arm, as [x, y] pairs, oldest first. */
 export function trailOf(frames, arm, i) {
   return frames.slice(-TRAIL).map(({ coords, limit }) => {
-    const packed = coords[arm];
-    return [((packed[i * 2] / 65535) * 2 - 1) * limit, ((packed[i * 2 + 1] / 65535) * 2 - 1) * limit];
+    return [unpacked(coords[arm][i * 2], limit), unpacked(coords[arm][i * 2 + 1], limit)];
   });
 }
 
@@ -26,22 +26,16 @@ export function marksOf({ at, chosen, hovered, trail, results }) {
   const marks = [];
   const line = ink();
   const shades = SEVERITY[isDark() ? "dark" : "light"];
-  for (const [id, kind] of results) {
-    const [x, y] = at(id);
-    marks.push({ x, y, size: 13, width: 2, colour: shades[kind], alpha: 0.9 });
-  }
+  const ring = (i, size, width, colour = line, alpha = 1) => {
+    const [x, y] = at(i);
+    marks.push({ x, y, size, width, colour, alpha });
+  };
+  for (const [id, kind] of results) ring(id, 13, 2, shades[kind], 0.9);
   if (chosen !== null) {
-    const end = at(chosen);
-    beads(marks, [...trail, end], line);
-    marks.push({ x: end[0], y: end[1], size: 20, width: 2.5, colour: line });
+    beads(marks, [...trail, at(chosen)], line);
+    ring(chosen, 20, 2.5);
   }
-  if (hovered !== null && hovered !== chosen) {
-    const [x, y] = at(hovered);
-    marks.push({ x, y, size: 17, width: 2, colour: line });
-  } else if (hovered !== null) {
-    const [x, y] = at(hovered);
-    marks.push({ x, y, size: 27, width: 1.5, colour: line, alpha: 0.7 });
-  }
+  if (hovered !== null) hovered === chosen ? ring(hovered, 27, 1.5, line, 0.7) : ring(hovered, 17, 2);
   return marks;
 }
 

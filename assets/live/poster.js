@@ -2,7 +2,6 @@
 
 import { el, grouped } from "../common/dom.js";
 import { brief } from "../common/names.js";
-import { armColour } from "../common/palette.js";
 
 const HEAD = 44;
 const FOOT = 34;
@@ -19,10 +18,10 @@ export function picturePage(maps, run, step, dark) {
   pen.fillRect(0, 0, box.width, box.height + HEAD + FOOT);
   const [strong, soft] = dark ? ["#eceef4", "#a3a9b8"] : ["#14161d", "#565c6b"];
   write(pen, `${brief(run.title, 90)}${Number.isFinite(step) ? ` · step ${grouped(step)}` : ""}`, 16, 28, strong, 600, 16);
-  maps.cards.forEach((card, arm) => {
+  maps.cards.forEach((card) => {
     const area = card.plot.getBoundingClientRect();
     const [x, y] = [area.left - box.left, area.top - box.top + HEAD];
-    pen.fillStyle = armColour(arm);
+    pen.fillStyle = getComputedStyle(card.node.querySelector(".rs-swatch")).color;
     pen.fillRect(x + 12, y - 22, 10, 10);
     write(pen, card.title.textContent, x + 30, y - 13, strong, 600, 14);
   });

@@ -32,7 +32,7 @@ export class Scene {
     const extent = this.extent(now);
     const same = this.arms.length === coords.length && this.count === coords[0].length / 2;
     this.arms = coords.map((packed, arm) => {
-      const after = unpack(packed, limit);
+      const after = Float32Array.from(packed, (u) => unpacked(u, limit));
       const before = same && animate ? blend(this.arms[arm], part) : after;
       return { before, after };
     });
@@ -180,13 +180,10 @@ export class Scene {
   }
 }
 
-function unpack(packed, limit) {
-  const out = new Float32Array(packed.length);
-  for (let i = 0; i < packed.length; i += 1) out[i] = ((packed[i] / 65535) * 2 - 1) * limit;
-  return out;
-}
+/** A coordinate as it was before it was packed into 16 bits. */
+export const unpacked = (u, limit) => ((u / 65535) * 2 - 1) * limit;
 
-/** Half-width and half-height that hold all maps. A side grows with room to spare and shrinks late: it changes seldom. */
+/** Half-width and half-height that hold all maps. A side grows by more than needed and shrinks late, so that it changes seldom. */
 function fitted(arms, before) {
   return before.map((size, axis) => {
     let reach = 1e-6;
@@ -197,9 +194,7 @@ function fitted(arms, before) {
 
 function blend({ before, after }, part) {
   if (part === 1) return after;
-  const out = new Float32Array(after.length);
-  for (let i = 0; i < out.length; i += 1) out[i] = before[i] + (after[i] - before[i]) * part;
-  return out;
+  return after.map((to, i) => before[i] + (to - before[i]) * part);
 }
 
 function contains(corners, [x, y]) {

@@ -1,6 +1,7 @@
 // Play, step and drag through the frames of a run.
 
-import { el, grouped, icon, say, setIcon } from "../common/dom.js";
+import { clamp, el, grouped, say, setIcon } from "../common/dom.js";
+import { iconButton } from "../common/fields.js";
 
 const WHOLE_REPLAY_MS = 16000;
 const SLOWEST = 800;
@@ -13,16 +14,16 @@ export class Scrubber {
     this.frames = [];
     this.place = 0;
     this.timer = null;
-    this.play = button("play", "Play", () => this.toggle());
-    this.back = button("back", "One frame back", () => this.nudge(-1));
-    this.ahead = button("forward", "One frame on", () => this.nudge(1));
+    this.play = iconButton("play", "Play", () => this.toggle());
+    this.back = iconButton("back", "One frame back", () => this.nudge(-1));
+    this.ahead = iconButton("forward", "One frame on", () => this.nudge(1));
     this.range = el("input", { type: "range", min: 0, max: 0, value: 0, step: 1, "aria-label": "Frame", class: "rs-range" });
     this.range.addEventListener("input", () => {
       this.stop();
       this.on.seek(Number(this.range.value));
     });
-    this.text = el("span", { class: "rs-steptext" });
-    this.node = el("div", { class: "rs-scrubber" }, this.play, this.back, this.ahead, this.range, this.text);
+    this.text = el("span", { class: "rs-note rs-steptext" });
+    this.node = el("div", { class: "rs-flow rs-scrubber" }, this.play, this.back, this.ahead, this.range, this.text);
     this.update([], 0);
   }
 
@@ -54,7 +55,7 @@ export class Scrubber {
   }
 
   get interval() {
-    return Math.min(SLOWEST, Math.max(FASTEST, WHOLE_REPLAY_MS / Math.max(this.frames.length, 1)));
+    return clamp(WHOLE_REPLAY_MS / Math.max(this.frames.length, 1), FASTEST, SLOWEST);
   }
 
   toggle() {
@@ -89,11 +90,6 @@ export class Scrubber {
 
   nudge(by) {
     this.stop();
-    const place = Math.min(Math.max(this.place + by, 0), this.frames.length - 1);
-    this.on.seek(place);
+    this.on.seek(clamp(this.place + by, 0, this.frames.length - 1));
   }
-}
-
-export function button(name, label, press, extra = {}) {
-  return el("button", { type: "button", class: "rs-iconbutton", "aria-label": label, title: label, onclick: press, ...extra }, icon(name));
 }

@@ -1,27 +1,23 @@
-// One line that says where the run stands, and one that says what is wrong.
+// The state of the run in one line, and in another what is wrong.
 
 import { el, grouped, say } from "../common/dom.js";
+import { Problem } from "../common/fields.js";
 
 export class Status {
   constructor() {
     this.line = el("p", { class: "rs-status", role: "status" });
-    this.problem = el("p", { class: "rs-problem", role: "alert", hidden: true });
+    this.problem = new Problem();
   }
 
   show(state) {
     say(this.line, sentence(state));
-    if (state.failed) this.fail(state.error ?? "Training failed without a message.");
-    else if (this.failed) this.fail(null); // other sentences stay until another run is opened
+    if (state.failed) this.problem.say(state.error ?? "Training failed without a message.");
+    else if (this.failed) this.problem.say(null); // other sentences stay until another run is opened
     this.failed = state.failed;
   }
 
   say(text) {
     say(this.line, text);
-  }
-
-  fail(text) {
-    this.problem.hidden = !text;
-    say(this.problem, text ?? "");
   }
 }
 
@@ -29,7 +25,7 @@ export class Status {
 export function sentence({ phase, label, begun, finished, acts, message, step, planned_steps: planned, seconds, queue_position: place, recorded }) {
   const more = message === phase ? "" : (message ?? "").replace(`${phase}; `, ""); // the phase has its own word
   const extra = more ? ` · ${more}` : "";
-  if (Number.isFinite(place)) return `${queue(place)}${extra}`;
+  if (Number.isFinite(place)) return `${place <= 1 ? "Next in the queue" : `Number ${place} in the queue`}${extra}`;
   if (!begun) return `Getting ready${extra}`;
   const of = planned ? `step ${grouped(step)} of ${grouped(planned)}` : `step ${grouped(step)}`;
   if (acts.includes("pause")) {
@@ -41,16 +37,12 @@ export function sentence({ phase, label, begun, finished, acts, message, step, p
   return `${capital(label)} ${finished ? "· " : ""}${end}${finished || recorded ? "" : extra}`;
 }
 
-function queue(place) {
-  return place <= 1 ? "Next in the queue" : `Number ${place} in the queue`;
-}
-
 function left(step, planned, seconds) {
   if (!planned || step < 5 || step >= planned || !seconds) return "";
   return ` · ${duration(((planned - step) * seconds) / step)} left`;
 }
 
-export function duration(seconds) {
+function duration(seconds) {
   const whole = Math.max(0, Math.round(seconds));
   const [minutes, rest] = [Math.floor(whole / 60), whole % 60];
   if (minutes >= 60) return `${Math.floor(minutes / 60)} h ${minutes % 60} min`;

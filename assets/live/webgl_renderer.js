@@ -1,5 +1,7 @@
 // WebGL2 renderer: every map on one canvas, one scissored viewport each. Points morph in the vertex shader.
 
+import { DOT } from "./canvas_renderer.js";
+
 const POINTS = `#version 300 es
 layout(location=0) in vec2 before;
 layout(location=1) in vec2 after;
@@ -11,7 +13,7 @@ void main() {
   vec2 at = (mix(before, after, part) - centre) * scale;
   gl_Position = vec4(at, 0.0, 1.0);
   if (quiet != (faint == 1)) gl_Position = vec4(2.0, 2.0, 0.0, 1.0);
-  float across = quiet ? size * 0.8 : size;
+  float across = quiet ? size * ${DOT.faint.size} : size;
   gl_PointSize = across + 2.0;
   radius = across * 0.5 / gl_PointSize;
   tint = colour;
@@ -71,7 +73,6 @@ export class WebGlMaps {
   constructor(canvas, gl) {
     this.canvas = canvas;
     this.gl = gl;
-    this.kind = "webgl2";
     this.lost = false;
     this.onRestored = () => {};
     canvas.addEventListener("webglcontextlost", (event) => {
@@ -166,7 +167,7 @@ export class WebGlMaps {
     gl.uniform1f(dots.size, size);
     for (const faint of [1, 0]) {
       gl.uniform1i(dots.faint, faint);
-      gl.uniform1f(dots.opacity, faint ? 0.28 : 0.86);
+      gl.uniform1f(dots.opacity, faint ? DOT.faint.opacity : DOT.opacity);
       gl.drawArrays(gl.POINTS, 0, this.count);
     }
   }
@@ -176,7 +177,7 @@ export class WebGlMaps {
     const flat = new Float32Array(marks.length * 8);
     marks.forEach((mark, i) => {
       const [r, g, b] = mark.colour;
-      flat.set([mark.x, mark.y, mark.size, mark.width, r / 255, g / 255, b / 255, mark.alpha ?? 1], i * 8);
+      flat.set([mark.x, mark.y, mark.size, mark.width, r / 255, g / 255, b / 255, mark.alpha], i * 8);
     });
     gl.useProgram(rings.program);
     gl.bindVertexArray(this.markArray);

@@ -1,24 +1,24 @@
 // What the tab "Remove an object" requests from the server; every failure is a ServerError with a sentence.
 
-import { base, request } from "../common/api.js";
+import { base, json } from "../common/api.js";
 
-const ask = async (path, options) => (await request(`objects/${path}`, options)).json();
+const ask = (path, options) => json(`objects/${path}`, options);
 const post = (path, content) => ask(path, { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(content) });
 const part = encodeURIComponent;
 
 export const start = () => ask("start");
-/** `ticket`: hexadecimal digits of one's own, under which `opening` tells how far it is and `leave` gives it up. */
+/** `ticket`: hexadecimal digits of one's own, under which `opening` reports the progress and `leave` cancels it. */
 export const open = (source, captionsFrom, ticket) => post("open", { source, ticket, ...(captionsFrom && { captions_from: captionsFrom }) });
 export const opening = (ticket) => ask(`open/${ticket}`);
 export const leave = (ticket) => post(`open/${ticket}/leave`, {});
-export const images = (set, offset, count) => ask(`photos/${part(set)}?offset=${offset}&count=${count}`);
-export const image = (ref) => ask(`photo/${part(ref)}`);
+export const images = (dataset, offset, count) => ask(`images/${part(dataset)}?offset=${offset}&count=${count}`);
+export const image = (ref) => ask(`image/${part(ref)}`);
 export const detectors = () => ask("detectors");
-export const detect = (ref, detector) => post("detect", { photo: ref, detector });
-export const nameIt = (ref, box, model) => post("name", { photo: ref, box, model });
-export const query = (asked) => post("ask", asked);
-export const read = (set, models) => post("read", { set, models });
-export const reading = () => ask("reading");
+export const detect = (ref, detector) => post("detect", { image: ref, detector });
+export const nameIt = (ref, box, model) => post("name", { image: ref, box, model });
+export const query = (asked) => post("query", asked);
+export const encode = (dataset, models) => post("encode", { dataset, models });
+export const encoding = () => ask("encoding");
 export const benchmark = (asked) => post("score", asked);
 export const job = (id) => ask(`score/${part(id)}`);
 export const stopJob = (id) => post(`score/${part(id)}/stop`, {});
@@ -32,10 +32,10 @@ export function upload(file) {
   return ask("upload", { method: "POST", headers, body: file });
 }
 
-export const imageUrl = (ref, side) => `${base()}/objects/photo/${part(ref)}/image?side=${side}`;
+export const imageUrl = (ref, side) => `${base()}/objects/image/${part(ref)}/pixels?side=${side}`;
 export const filledUrl = (key) => `${base()}/objects/filled/${part(key)}`;
 export const csvUrl = (id) => `${base()}/objects/score/${part(id)}/csv`;
-export const runImageUrl = (run, index, side) => `${base()}/objects/runphoto/${part(run)}/${index}?side=${side}`;
+export const runImageUrl = (run, index, side) => `${base()}/objects/runimage/${part(run)}/${index}?side=${side}`;
 
 const PAUSE = 60; // ms: several changes of one gesture make one query
 

@@ -2,8 +2,8 @@
 
 import { armKey, el, grouped, say, swatch } from "../common/dom.js";
 import * as api from "./api.js";
-import { Bars } from "./bars.js";
-import { button, field, fold, number, Problem, segments } from "./fields.js";
+import { bars } from "./bars.js";
+import { button, field, fold, number, Problem, segments } from "../common/fields.js";
 import { Poll } from "../common/poll.js";
 import { captionNodes } from "./caption_words.js";
 
@@ -19,14 +19,14 @@ export class Benchmark {
     this.stop = button("Stop", () => this.halt());
     this.bar = el("progress", { class: "rs-progress", max: 1, value: 0, "aria-label": "Measured so far" });
     this.said = el("p", { class: "rs-note", role: "status" });
-    this.moving = el("div", { class: "rs-moving" }, this.bar, this.stop);
+    this.moving = el("div", { class: "rs-flow rs-moving" }, this.bar, this.stop);
     this.problem = new Problem();
-    this.skipped = el("p", { class: "rs-sideabout" });
-    this.result = el("div", { class: "rs-result", hidden: true });
+    this.skipped = el("p", { class: "rs-note rs-sideabout" });
+    this.result = el("div", { class: "rs-stack rs-result", hidden: true });
     const about = el("p", { class: "rs-note", text: "Takes an object out of many images and asks each model for its nearest captions. What counts is the share of captions that name something still there and nothing that was removed." });
-    const head = el("header", { class: "rs-sectionhead" }, el("h2", { text: "Over a whole dataset" }), this.skipped);
-    const form = el("div", { class: "rs-form" }, field("Removals at most", this.queries, { class: "rs-field rs-short" }), this.every, this.go, this.moving);
-    this.readings = el("ul", { class: "rs-readings" });
+    const head = el("header", { class: "rs-flow rs-sectionhead" }, el("h2", { text: "Over a whole dataset" }), this.skipped);
+    const form = el("div", { class: "rs-flow rs-form" }, field("Removals at most", this.queries, { class: "rs-field rs-short" }), this.every, this.go, this.moving);
+    this.readings = el("ul", { class: "rs-note rs-readings" });
     const ours = fold("How it is counted, and what the paper leaves open", this.readings);
     this.node = el("section", { class: "rs-panel rs-stack", "aria-label": "Over a whole dataset" }, head, about, form, this.said, this.problem.node, this.result, ours);
     this.poll = new Poll(() => this.look(), (error) => this.lost(error), this.node);
@@ -34,7 +34,7 @@ export class Benchmark {
   }
 
   load(start) {
-    this.readings.replaceChildren(...start.readings.map((text) => el("li", { text })));
+    this.readings.replaceChildren(...start.interpretation.map((text) => el("li", { text })));
   }
 
   move(on) {
@@ -49,7 +49,7 @@ export class Benchmark {
     this.move(true);
     say(this.said, "Getting ready …");
     try {
-      const asked = { set: settings.datasets.value, models: settings.chosen, fill: settings.fill, queries: Number(this.queries.value), every: this.every.value === "every", seed: 0 };
+      const asked = { dataset: settings.datasets.value, models: settings.chosen, fill: settings.fill, queries: Number(this.queries.value), every: this.every.value === "every", seed: 0 };
       this.id = (await api.benchmark(asked)).job;
       this.poll.start();
     } catch (error) {
@@ -100,10 +100,9 @@ export class Benchmark {
     say(this.said, [`${grouped(result.queries)} removals against ${grouped(result.gallery)} captions.`, ...result.notes, ...new Set(models.flatMap((model) => model.notes ?? []))].join(" "));
     say(this.skipped, [...result.skipped, ...(models[0]?.skipped ?? [])].map(({ reason, count }) => `${grouped(count)} skipped: ${reason}`).join(" · "));
     const figures = result.measures.headline.filter(({ key: name }) => models.some((model) => name in model || model.values[name]));
-    const numbers = el("dl", { class: "rs-figures" }, ...figures.map((number) => this.figure(models, number)));
+    const numbers = el("dl", { class: "rs-flow rs-figures" }, ...figures.map((number) => this.figure(models, number)));
     const csv = el("a", { class: "rs-act", href: api.csvUrl(this.id), download: "", text: "Every query (CSV)" });
-    const bars = new Bars(models, result.measures);
-    this.result.replaceChildren(armKey(models.map((model) => model.title)), numbers, bars.node, ...models.map((model, arm) => this.failing(model, arm)), csv);
+    this.result.replaceChildren(armKey(models.map((model) => model.title)), numbers, bars(models, result.measures), ...models.map((model, arm) => this.failing(model, arm)), csv);
     this.result.hidden = false;
   }
 
@@ -117,12 +116,12 @@ export class Benchmark {
   failing(model, arm) {
     if (!model.failing.length) return el("p", { class: "rs-note" }, swatch(arm), ` ${model.title}: no first caption names what was removed.`);
     const failure = (one) => {
-      const image = el("img", { src: api.imageUrl(one.photo, 160), alt: "", loading: "lazy" });
-      const words = el("span", { class: "rs-failurecaption" }, ...captionNodes(one));
-      return el("li", {}, el("button", { type: "button", class: "rs-failure", onclick: () => this.on.open(one.photo, one.removed) }, image, el("span", { class: "rs-unseen", text: `Without ${one.removed.join(", ")}: ` }), words));
+      const image = el("img", { src: api.imageUrl(one.image, 160), alt: "", loading: "lazy" });
+      const words = el("span", { class: "rs-clamp rs-failurecaption" }, ...captionNodes(one));
+      return el("li", {}, el("button", { type: "button", class: "rs-failure", onclick: () => this.on.open(one.image, one.removed) }, image, el("span", { class: "rs-unseen", text: `Without ${one.removed.join(", ")}: ` }), words));
     };
-    const title = el("h3", { class: "rs-striphead" }, swatch(arm), el("span", { text: model.title }), el("span", { class: "rs-sideabout", text: "first caption names what was removed; press an image to open it above" }));
-    const list = el("ul", { class: "rs-failures", tabindex: "0", "aria-label": `Images that ${model.title} gets wrong` }, ...model.failing.map(failure));
+    const title = el("h3", { class: "rs-flow rs-striphead" }, swatch(arm), el("span", { text: model.title }), el("span", { class: "rs-note rs-sideabout", text: "first caption names what was removed; press an image to open it above" }));
+    const list = el("ul", { class: "rs-strip rs-failures", tabindex: "0", "aria-label": `Images that ${model.title} gets wrong` }, ...model.failing.map(failure));
     return el("div", {}, title, list);
   }
 }

@@ -32,19 +32,18 @@ export const captionNodes = ({ text, parts }) => (parts?.length ? parts.map(word
 
 /** What the marks mean, in one line. */
 export function key() {
-  const item = (...children) => el("span", { class: "rs-keyitem" }, ...children);
+  const item = (...children) => el("span", {}, ...children);
+  const marked = (name, words) => {
+    const [mark, kind] = VERDICTS[name];
+    return item(el("span", { class: "rs-verdict", "data-severity": kind, "aria-hidden": "true", text: mark }), ` ${words}`);
+  };
   return el(
     "p",
-    { class: "rs-wordkey" },
+    { class: "rs-flow rs-note rs-wordkey" },
     item(el("span", { class: "rs-present", text: "in the image" })),
     item(el("span", { class: "rs-removed" }, struck(), "removed from it")),
-    item(verdictMark("correct"), " fits"),
-    item(verdictMark("names removed"), " names what was removed"),
-    item(verdictMark("names nothing present"), " names nothing that is there"),
+    marked("correct", "fits"),
+    marked("names removed", "names what was removed"),
+    marked("names nothing present", "names nothing that is there"),
   );
-}
-
-function verdictMark(name) {
-  const [mark, kind] = VERDICTS[name];
-  return el("span", { class: "rs-verdict", "data-severity": kind, "aria-hidden": "true", text: mark });
 }

@@ -1,7 +1,8 @@
 // The nearest captions: one card per model, the same rank in the same row, for the filled image or the original.
 
 import { el, say, swatch } from "../common/dom.js";
-import { button, moved, number, segments } from "./fields.js";
+import { button, number, segments } from "../common/fields.js";
+import { moved } from "../common/measures.js";
 import { captionNodes, key, verdict } from "./caption_words.js";
 
 const SIDES = [["removed", "for the image without it"], ["original", "for the original"]];
@@ -13,11 +14,11 @@ export class Captions {
     this.csv = button("Captions CSV", on.csv);
     this.csv.disabled = true;
     this.count = number(5, 1, 20, 1, on.count);
-    const count = el("label", { class: "rs-howmany" }, this.count, el("span", { class: "rs-fieldname", text: "per model" }));
-    this.grid = el("div", { class: "rs-captions" });
+    const count = el("label", { class: "rs-flow rs-tight rs-howmany" }, this.count, el("span", { class: "rs-note rs-fieldname", text: "per model" }));
+    this.grid = el("div", { class: "rs-columns rs-captions" });
     this.notes = el("p", { class: "rs-note" });
-    const head = el("header", { class: "rs-sectionhead" }, el("h2", { text: "Nearest captions" }), count, this.switcher, this.csv);
-    this.node = el("section", { class: "rs-captionsection", "aria-label": "Nearest captions" }, head, this.grid, key(), this.notes);
+    const head = el("header", { class: "rs-flow rs-sectionhead" }, el("h2", { text: "Nearest captions" }), count, this.switcher, this.csv);
+    this.node = el("section", { class: "rs-stack rs-captionsection", "aria-label": "Nearest captions" }, head, this.grid, key(), this.notes);
     this.cards = [];
   }
 
@@ -34,7 +35,7 @@ export class Captions {
     this.cards.forEach((card) => card.placeholders(k));
   }
 
-  /** Nothing was taken out of the image yet. */
+  /** Nothing has been removed from the image yet. */
   rest() {
     this.reply = null;
     this.csv.disabled = true;
@@ -46,7 +47,7 @@ export class Captions {
     return Number(this.count.value);
   }
 
-  /** An answer is on its way; what stands there stays until it comes. */
+  /** An answer is awaited; the current one stays until then. */
   busy(on) {
     this.grid.setAttribute("aria-busy", String(on));
   }
@@ -69,13 +70,13 @@ export class Captions {
 class Card {
   constructor(title, arm) {
     this.title = el("h3", { text: title });
-    this.about = el("p", { class: "rs-sideabout" });
+    this.about = el("p", { class: "rs-note rs-sideabout" });
     this.note = el("p", { class: "rs-modelnote" });
     this.rows = el("ol", { class: "rs-captionlist" });
     this.left = el("ol", { class: "rs-captionlist rs-before-removal" });
     this.change = el("summary", {});
     this.fold = el("details", { class: "rs-unfold rs-changes" }, this.change, this.left);
-    this.node = el("article", { class: "rs-captioncard" }, el("header", {}, swatch(arm), this.title, this.about), this.note, this.rows, this.fold);
+    this.node = el("article", { class: "rs-captioncard" }, el("header", { class: "rs-flow" }, swatch(arm), this.title, this.about), this.note, this.rows, this.fold);
   }
 
   /** The model still encodes the captions that it chooses from. */
@@ -115,7 +116,7 @@ function line(caption, move) {
     { class: "rs-caption" },
     verdict(caption.verdict),
     el("span", { class: "rs-words" }, ...captionNodes(caption)),
-    el("span", { class: "rs-move", text: moved(move) }),
-    el("span", { class: "rs-similarity", title: "similarity of image and caption" }, el("span", { class: "rs-unseen", text: "similarity " }), near),
+    el("span", { class: "rs-note rs-move", text: moved(move) }),
+    el("span", { class: "rs-note rs-similarity", title: "similarity of image and caption" }, el("span", { class: "rs-unseen", text: "similarity " }), near),
   );
 }

@@ -17,7 +17,7 @@ export class Draw {
   constructor(on) {
     this.on = on;
     this.radius = 0.03;
-    this.canvas = el("canvas", { class: "rs-draw", tabindex: "0", role: "application", hidden: true });
+    this.canvas = el("canvas", { class: "rs-layer rs-draw", tabindex: "0", role: "application", hidden: true });
     this.draw = perFrame(() => this.paint());
     this.clear();
     const { canvas } = this;
@@ -147,15 +147,12 @@ export class Draw {
 const far = ([ax, ay], [bx, by]) => Math.hypot(ax - bx, ay - by) > 0.004;
 
 function rectangle(pen, [x0, y0], [x1, y1], ink) {
+  pen.beginPath();
+  pen.rect(x0, y0, x1 - x0, y1 - y0);
   pen.globalAlpha = 0.28;
   pen.fillStyle = ink;
-  pen.fillRect(x0, y0, x1 - x0, y1 - y0);
-  pen.globalAlpha = 1;
-  for (const [colour, wide] of [["rgb(0 0 0 / 0.7)", 4], [ink, 2]]) {
-    pen.strokeStyle = colour;
-    pen.lineWidth = wide;
-    pen.strokeRect(x0, y0, x1 - x0, y1 - y0);
-  }
+  pen.fill();
+  outline(pen, ["rgb(0 0 0 / 0.7)", 4], [ink, 2]);
 }
 
 function trace(pen, points, wide) {
@@ -167,12 +164,16 @@ function trace(pen, points, wide) {
 }
 
 function ring(pen, [x, y], radius) {
+  pen.beginPath();
+  pen.arc(x, y, radius, 0, 7);
+  outline(pen, ["rgb(0 0 0 / 0.8)", 3], ["white", 1.5]);
+}
+
+/** Draw the path in each colour and width, one over the other. */
+function outline(pen, ...lines) {
   pen.globalAlpha = 1;
-  for (const [colour, wide] of [["rgb(0 0 0 / 0.8)", 3], ["white", 1.5]]) {
-    pen.strokeStyle = colour;
-    pen.lineWidth = wide;
-    pen.beginPath();
-    pen.arc(x, y, radius, 0, 7);
+  for (const [colour, wide] of lines) {
+    Object.assign(pen, { strokeStyle: colour, lineWidth: wide });
     pen.stroke();
   }
 }

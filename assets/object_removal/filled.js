@@ -2,16 +2,17 @@
 
 import { el, say } from "../common/dom.js";
 import { save } from "../common/files.js";
-import { button, listed, percent } from "./fields.js";
+import { button } from "../common/fields.js";
+import { listed, percent } from "../common/measures.js";
 import { fraction, Stage } from "./stage.js";
 
 export class Filled {
   constructor() {
     this.title = el("h3", { text: "Without it" });
-    this.about = el("p", { class: "rs-sideabout" });
-    this.top = el("img", { class: "rs-image rs-before", alt: "", draggable: "false", "aria-hidden": "true" });
+    this.about = el("p", { class: "rs-note rs-sideabout" });
+    this.top = el("img", { class: "rs-layer rs-image rs-before", alt: "", draggable: "false", "aria-hidden": "true" });
     this.divider = [el("span", { class: "rs-divider", "aria-hidden": "true" }), el("span", { class: "rs-grip", "aria-hidden": "true" })];
-    this.range = el("input", { type: "range", class: "rs-compare", min: 0, max: 100, step: 1, value: 0, "aria-label": "How much of the original shows, from the left" });
+    this.range = el("input", { type: "range", class: "rs-layer rs-compare", min: 0, max: 100, step: 1, value: 0, "aria-label": "How much of the original shows, from the left" });
     this.range.addEventListener("input", () => this.reveal(this.range.valueAsNumber));
     this.stage = new Stage(this.top, this.range, ...this.divider);
     this.stage.node.classList.add("rs-comparing");
@@ -20,9 +21,9 @@ export class Filled {
     this.whole.setAttribute("aria-pressed", "false");
     this.save = button("Image", () => this.download());
     this.save.setAttribute("aria-label", "Download the filled image");
-    this.hint = el("p", { class: "rs-hint" });
-    const head = el("header", {}, this.title, this.about);
-    const foot = el("div", { class: "rs-foot" }, this.hint, el("div", { class: "rs-drawing" }, this.whole, this.save));
+    this.hint = el("p", { class: "rs-note rs-hint" });
+    const head = el("header", { class: "rs-flow" }, this.title, this.about);
+    const foot = el("div", { class: "rs-stack rs-tight rs-foot" }, this.hint, el("div", { class: "rs-flow rs-tight rs-drawing" }, this.whole, this.save));
     this.node = el("section", { class: "rs-side", "aria-label": "Image without the object" }, head, this.stage.node, foot);
     this.reveal(0);
   }
@@ -64,7 +65,7 @@ export class Filled {
     say(this.hint, "");
   }
 
-  /** Nothing was marked yet. */
+  /** Nothing has been marked yet. */
   rest(on) {
     this.stage.note.hidden = !on;
     say(this.stage.note, on ? "Mark what is to go, and it is filled here." : "");

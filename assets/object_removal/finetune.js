@@ -1,14 +1,15 @@
 // Fine-tuning: up to four recipes trained side by side from the same weights, and the run that follows.
 
 import { el, say } from "../common/dom.js";
-import { button, choose, field, fold, number, Problem, select } from "./fields.js";
+import { button, choose, field, fields, fold, number, Problem, select, valuesOf } from "../common/fields.js";
 import { Follow } from "./follow.js";
-import { Recipe, recipesOf, tellApart } from "./recipe.js";
-import { toLive } from "../live/debug_api.js";
+import { Recipe, tellApart } from "./recipe.js";
+import { toLive } from "../live/page_api.js";
 
 const MOST = 4;
 const MINUTES = 5;
 const WAIT = 20000;
+const OWN = new Set(["learning_rate", "seed"]); // no preset changes them
 const WHAT = "Goes on training the model on images together with the same images without an object, whose captions do not name it. The recipes share weights, batches and budget; only what they are trained on differs.";
 
 /** `on`: {act(action, payload), settings, use(name)}. */
@@ -19,29 +20,31 @@ export class Finetune {
     this.model = select(() => this.suits());
     this.presets = select((name) => this.preset(name));
     this.presetAbout = el("p", { class: "rs-note" });
-    this.cards = el("div", { class: "rs-recipes" });
+    this.cards = el("div", { class: "rs-columns" });
     this.more = button("Compare with another recipe", () => this.add({ removed: false }));
-    this.steps = number("", 1, 10000000, 10);
-    this.minutes = number("", 0.5, 1440, 0.5);
-    this.epochs = number("", 0.1, 100000, "any");
-    this.batch = number(128, 8, 4096, 8);
-    this.optimiser = select(() => {});
-    this.halving = number("", 0.1, 100000, "any");
-    this.decay = number(0.01, 0, 1, "any");
-    this.seed = number(0, 0, 2 ** 31 - 1);
-    this.rate = number(0.0002, 0, 1, "any");
+    const training = {
+      steps: ["Steps", number("", 1, 10000000, 10)],
+      minutes: ["Minutes at most", number("", 0.5, 1440, 0.5)],
+      epochs: ["Epochs", number("", 0.1, 100000, "any")],
+      batch: ["Batch", number(128, 8, 4096, 8)],
+      optimiser: ["Optimiser", select(() => {})],
+      learning_rate: ["Learning rate", number(0.0002, 0, 1, "any")],
+      halve_every: ["Halved every … epochs", number("", 0.1, 100000, "any")],
+      weight_decay: ["Weight decay", number(0.01, 0, 1, "any")],
+      seed: ["Seed", number(0, 0, 2 ** 31 - 1)],
+    };
+    const { controls, labels } = fields(training, { class: "rs-field rs-short" });
+    this.controls = controls;
     this.go = button("Fine-tune this model", () => this.start(), "rs-primary rs-fullrow");
     this.said = el("p", { class: "rs-note", role: "status" });
     this.recorded = button("Watch a recorded one", () => toLive(this.offer.recorded));
     this.problem = new Problem();
     this.follow = new Follow(on);
-    const first = el("div", { class: "rs-form" }, field("Model", this.model), field("Recipes", this.presets));
-    const short = (name, control) => field(name, control, { class: "rs-field rs-short" });
-    const budget = el("div", { class: "rs-form" }, short("Steps", this.steps), short("Minutes at most", this.minutes), this.go, this.recorded);
-    const more = [short("Epochs", this.epochs), short("Batch", this.batch), short("Optimiser", this.optimiser), short("Learning rate", this.rate), short("Halved every … epochs", this.halving), short("Weight decay", this.decay), short("Seed", this.seed)];
-    const rest = (this.rest = fold("Epochs, batch, optimiser, learning rate, seed", el("div", { class: "rs-form" }, ...more)));
-    const head = el("header", { class: "rs-sectionhead" }, el("h2", { text: "Fine-tune on object-removed images" }));
-    const body = [head, el("p", { class: "rs-note", text: WHAT }), first, this.presetAbout, this.cards, this.more, budget, rest, this.said, this.problem.node, this.follow.node];
+    const first = el("div", { class: "rs-flow rs-form" }, field("Model", this.model), field("Recipes", this.presets));
+    const budget = el("div", { class: "rs-flow rs-form" }, ...labels.slice(0, 2), this.go, this.recorded);
+    this.rest = fold("Epochs, batch, optimiser, learning rate, seed", el("div", { class: "rs-flow rs-form" }, ...labels.slice(2)));
+    const head = el("header", { class: "rs-flow rs-sectionhead" }, el("h2", { text: "Fine-tune on object-removed images" }));
+    const body = [head, el("p", { class: "rs-note", text: WHAT }), first, this.presetAbout, this.cards, this.more, budget, this.rest, this.said, this.problem.node, this.follow.node];
     this.node = el("section", { class: "rs-panel rs-stack", "aria-label": "Fine-tune on object-removed images" }, ...body);
     window.addEventListener("rankscope:started", (event) => this.replied(event.detail ?? {}));
   }
@@ -50,7 +53,7 @@ export class Finetune {
     this.offer = start;
     const able = start.models.filter((model) => model.trainable);
     choose(this.model, able.map((model) => ({ ...model, disabled: !model.ready })), start.chosen.find((name) => able.some((model) => model.name === name)));
-    choose(this.optimiser, start.optimisers);
+    choose(this.controls.optimiser, start.optimisers);
     choose(this.presets, start.presets, start.presets[0]?.name);
     this.preset(this.presets.value);
     this.suits();
@@ -60,7 +63,7 @@ export class Finetune {
   /** The learning rate that suits the chosen model: the rate of a small one damages a published one. */
   suits() {
     const rate = this.offer.models.find((model) => model.name === this.model.value)?.learning_rate;
-    if (rate) this.rate.value = rate;
+    if (rate) this.controls.learning_rate.value = rate;
   }
 
   preset(name) {
@@ -69,20 +72,15 @@ export class Finetune {
     this.train(preset?.training);
     this.recipes = [];
     this.cards.replaceChildren();
-    for (const values of recipesOf(preset).slice(0, MOST)) this.add(values);
+    for (const values of (preset?.values.recipes ?? [{}]).slice(0, MOST)) this.add(values);
   }
 
   /** How a preset trains; a budget that it leaves open is not limited. The learning rate is the model's. */
   train(training) {
     if (!training) return;
-    for (const [name, control] of Object.entries(this.controls)) control.value = training[name] ?? "";
+    for (const [name, control] of Object.entries(this.controls)) if (!OWN.has(name)) control.value = training[name] ?? "";
     if (training.epochs) this.rest.open = true; // else no budget is visible
-    if (training.steps) this.minutes.value = training.minutes ?? MINUTES;
-  }
-
-  get controls() {
-    const { steps, minutes, epochs, batch, optimiser, halving, decay } = this;
-    return { steps, minutes, epochs, batch, optimiser, halve_every: halving, weight_decay: decay };
+    if (training.steps) this.controls.minutes.value = training.minutes ?? MINUTES;
   }
 
   add(values) {
@@ -111,17 +109,15 @@ export class Finetune {
     const { settings } = this.on;
     const asked = {
       model: this.model.value,
-      set: settings.datasets.value,
+      dataset: settings.datasets.value,
       recipes: this.recipes.map((recipe) => recipe.values),
-      ...Object.fromEntries(Object.entries(this.controls).map(([name, control]) => [name, valueOf(control)])),
-      seed: Number(this.seed.value),
-      learning_rate: Number(this.rate.value),
+      ...valuesOf(this.controls),
     };
     this.go.disabled = true;
     say(this.said, "Starting …");
     clearTimeout(this.silent);
     this.silent = setTimeout(() => this.replied({ error: "The server has not answered yet. The Runs tab shows whether the run is there." }), WAIT);
-    this.on.act("mend", asked);
+    this.on.act("finetune", asked);
   }
 
   /** The server's reply: a run, or why there is none. */
@@ -132,10 +128,4 @@ export class Finetune {
     this.problem.say(error ?? null);
     if (id && id !== this.follow.id) this.follow.open(id);
   }
-}
-
-/** What a field holds: null if it is empty, a number where it is one. */
-function valueOf(control) {
-  if (control.value === "") return null;
-  return control.type === "number" ? Number(control.value) : control.value;
 }

@@ -3,11 +3,11 @@
 import * as api from "../common/api.js";
 import { Panel } from "../live/curves.js";
 import { armKey, el, say } from "../common/dom.js";
-import { button, fold, Problem } from "./fields.js";
+import { button, fold, Problem } from "../common/fields.js";
 import { Poll } from "../common/poll.js";
 import { Series } from "../common/series.js";
 import { sentence } from "../live/status.js";
-import { toLive } from "../live/debug_api.js";
+import { toLive } from "../live/page_api.js";
 
 /** `on`: {act(action, payload), use(name of a model)}. */
 export class Follow {
@@ -19,10 +19,10 @@ export class Follow {
     const control = (name, action) => button(name, () => this.control(action));
     this.buttons = { pause: control("Pause", "pause"), resume: control("Resume", "resume"), stop: control("Stop", "stop") };
     this.live = button("Watch its maps in Live", () => toLive(this.id));
-    this.uses = el("div", { class: "rs-uses" });
-    const acts = el("div", { class: "rs-drawing" }, ...Object.values(this.buttons), this.live);
+    this.uses = el("div", { class: "rs-flow" });
+    const acts = el("div", { class: "rs-flow rs-tight rs-drawing" }, ...Object.values(this.buttons), this.live);
     this.known = el("div", {});
-    this.node = el("div", { class: "rs-follow", hidden: true }, this.line, this.problem.node, this.plots, acts, this.known, this.uses);
+    this.node = el("div", { class: "rs-stack rs-follow", hidden: true }, this.line, this.problem.node, this.plots, acts, this.known, this.uses);
     this.poll = new Poll(() => this.ask(), (error) => this.trouble(error), this.node);
   }
 

@@ -1,8 +1,8 @@
-// The images of a dataset as a strip, read in pages as one scrolls, and the visitor's own image by button, drop or paste.
+// The images of a dataset as a strip that loads as it is scrolled; the visitor's own image by button, drop or paste.
 
-import { el, icon, reducedMotion, say } from "../common/dom.js";
+import { el, grouped, reducedMotion, say } from "../common/dom.js";
 import * as api from "./api.js";
-import { button } from "./fields.js";
+import { button, iconButton } from "../common/fields.js";
 
 const PAGE = 24;
 const SIDE = 128;
@@ -14,14 +14,14 @@ export class ImageStrip {
   constructor(on) {
     this.on = on;
     this.list = el("ul", { class: "rs-thumbs", "aria-label": "Images" });
-    this.place = el("p", { class: "rs-place" });
-    this.back = step("back", "Previous image", () => this.step(-1));
-    this.forward = step("forward", "Next image", () => this.step(1));
+    this.place = el("p", { class: "rs-note rs-place" });
+    this.back = iconButton("back", "Previous image", () => this.step(-1), "rs-act rs-step");
+    this.forward = iconButton("forward", "Next image", () => this.step(1), "rs-act rs-step");
     this.file = el("input", { type: "file", accept: "image/*", class: "rs-unseen", tabindex: "-1", "aria-hidden": "true", onchange: () => this.picked() });
     const own = button("Your image", () => this.file.click());
     own.title = "Choose a file, drop one on the image, or paste one";
     const end = el("div", { class: "rs-upload" }, own, this.file);
-    this.node = el("div", { class: "rs-images" }, this.back, this.list, this.forward, end, this.place);
+    this.node = el("div", { class: "rs-images" }, this.back, this.list, this.forward, this.place, end);
     this.list.addEventListener("scroll", () => this.near() && this.more());
     this.items = [];
     this.total = 0;
@@ -73,8 +73,8 @@ export class ImageStrip {
       const reply = await api.images(this.dataset, this.items.length, count);
       if (turn !== this.turn) return;
       if (!this.items.length) this.list.replaceChildren();
-      this.total = reply.photos.length ? reply.total : this.items.length;
-      for (const image of reply.photos) this.add(image);
+      this.total = reply.images.length ? reply.total : this.items.length;
+      for (const image of reply.images) this.add(image);
       this.mark(this.chosen);
       read = true;
     } catch (error) {
@@ -107,7 +107,7 @@ export class ImageStrip {
     this.back.disabled = at === 0;
     this.forward.disabled = at === this.total - 1;
     const number = this.number + 1;
-    say(this.place, Number.isFinite(this.total) ? `${number ? number.toLocaleString("en-GB") : "–"} of ${this.total.toLocaleString("en-GB")}` : "");
+    say(this.place, Number.isFinite(this.total) ? `${number ? grouped(number) : "–"} of ${grouped(this.total)}` : "");
     if (at >= 0) this.reveal(this.items[at].press);
     else this.reach();
   }
@@ -136,8 +136,4 @@ export class ImageStrip {
     const item = this.items[Math.max(0, next)];
     if (item) this.on.choose(item.ref);
   }
-}
-
-function step(name, words, pressed) {
-  return el("button", { type: "button", class: "rs-act rs-step", "aria-label": words, title: words, onclick: pressed }, icon(name));
 }

@@ -1,7 +1,8 @@
 // What stands under the image while something is drawn: its name, a guess at it, the brush, and finding objects.
 
 import { el, say } from "../common/dom.js";
-import { button, choose, percent, select, slider, text } from "./fields.js";
+import { button, choose, select, slider, text } from "../common/fields.js";
+import { percent } from "../common/measures.js";
 
 let count = 0;
 
@@ -16,12 +17,12 @@ export class Naming {
     this.guessButton = button("Name it", () => this.again());
     this.brush = slider("Brush", { value: 0.03, low: 0.01, high: 0.12, step: 0.005, words: (value) => percent(value), changed: on.radius });
     this.guesses = el("div", { class: "rs-guesses", hidden: true, role: "group", "aria-label": "It may be" });
-    this.row = el("div", { class: "rs-drawing", hidden: true }, this.text, this.known, this.guessButton, button("Clear", on.clear), this.brush.node);
+    this.row = el("div", { class: "rs-flow rs-tight rs-drawing", hidden: true }, this.text, this.known, this.guessButton, button("Clear", on.clear), this.brush.node);
     this.detector = select(() => {});
     this.detector.setAttribute("aria-label", "Detector");
     this.find = button("Find objects", () => on.detect(this.detector.value));
-    this.finding = el("div", { class: "rs-drawing", hidden: true }, this.find, this.detector);
-    this.node = el("div", { class: "rs-underdrawing" }, this.finding, this.row, this.guesses);
+    this.finding = el("div", { class: "rs-flow rs-tight rs-drawing", hidden: true }, this.find, this.detector);
+    this.node = el("div", { class: "rs-stack" }, this.finding, this.row, this.guesses);
   }
 
   get name() {
@@ -86,6 +87,6 @@ export class Naming {
       this.text.value = guess.class;
       this.on.drawn();
     };
-    return el("button", { type: "button", class: "rs-guess", onclick: take }, el("span", { text: guess.class }), el("span", { class: "rs-score", text: percent(guess.score) }));
+    return el("button", { type: "button", class: "rs-act rs-guess", onclick: take }, el("span", { text: guess.class }), el("span", { class: "rs-score", text: percent(guess.score) }));
   }
 }

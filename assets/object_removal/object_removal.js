@@ -4,7 +4,7 @@ import { token } from "../common/api.js";
 import { el } from "../common/dom.js";
 import { saveCsv } from "../common/files.js";
 import * as api from "./api.js";
-import { Problem } from "./fields.js";
+import { Problem } from "../common/fields.js";
 import { Filled } from "./filled.js";
 import { Benchmark } from "./benchmark.js";
 import { Finetune } from "./finetune.js";
@@ -33,7 +33,7 @@ class RemoveAnObject {
     Object.assign(this, { host, image: null, remove: null });
     this.build((action, payload) => act(action, { token: token(), ...payload }));
     this.asking = new api.Newest(api.query, (reply, asked) => this.answered(reply, asked), (error) => this.failed(error));
-    // the models are loaded only for somebody who looks
+    // the models are loaded when the tab is first visible
     const seen = new IntersectionObserver((entries) => {
       if (!entries.some((entry) => entry.isIntersecting)) return;
       seen.disconnect();
@@ -62,7 +62,7 @@ class RemoveAnObject {
     this.neighbourShift = new NeighbourShift(this.settings);
     this.pair = el("div", { class: "rs-pair" }, this.original.node, this.filled.node);
     this.strip.welcome(this.pair);
-    const picking = el("div", { class: "rs-picking" }, this.settings.node, this.strip.node);
+    const picking = el("div", { class: "rs-stack rs-tight" }, this.settings.node, this.strip.node);
     this.host.replaceChildren(picking, this.problem.node, this.pair, this.captions.node, this.benchmark.node, this.finetune.node, this.neighbourShift.node);
     this.original.stage.shape(1, 1);
     this.filled.stage.shape(1, 1);
@@ -73,13 +73,13 @@ class RemoveAnObject {
     try {
       const start = await api.start();
       this.problem.say(null);
-      this.dataset = start.sets.find(({ name }) => name === start.set);
+      this.dataset = start.datasets.find(({ name }) => name === start.dataset);
       this.settings.load(start);
       this.original.know(this.dataset?.classes ?? []);
       this.finetune.load(start);
       this.benchmark.load(start);
       this.captions.wait(this.settings.titles);
-      this.strip.load(start.set);
+      this.strip.load(start.dataset);
       await this.open(start.first, start.taken ? [start.taken] : null);
     } catch (error) {
       this.problem.say(`${error.message} It is tried again.`);
@@ -175,7 +175,7 @@ class RemoveAnObject {
     this.filled.rest(false);
     this.filled.wait(this.remove.classes ?? [this.remove.class]);
     this.captions.busy(true);
-    this.asking.ask({ photo: this.image.ref, remove: this.remove, ...beside(this.image, this.dataset?.name), fill: this.settings.fill, models: this.settings.chosen, k: this.captions.k, patience: PATIENCE });
+    this.asking.ask({ image: this.image.ref, remove: this.remove, ...beside(this.image, this.dataset?.name), fill: this.settings.fill, models: this.settings.chosen, k: this.captions.k, patience: PATIENCE });
   }
 
   answered(reply, asked) {
@@ -188,9 +188,9 @@ class RemoveAnObject {
     shown.then(() => this.afterwards(reply, asked)); // what takes long begins when the image is there
   }
 
-  /** What nobody waits for at a first visit. */
+  /** What can wait until the first answer is shown. */
   afterwards(reply, asked) {
-    if (reply.recorded && reply === this.reply) this.reading.begin(reply.set, asked.models);
+    if (reply.recorded && reply === this.reply) this.reading.begin(reply.dataset, asked.models);
     if (this.detectorsAsked) return;
     this.detectorsAsked = true;
     api.detectors().then(({ detectors }) => {

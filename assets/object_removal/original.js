@@ -2,7 +2,8 @@
 
 import { el, onPoint, say } from "../common/dom.js";
 import { Draw } from "./draw.js";
-import { listed, percent, segments } from "./fields.js";
+import { segments } from "../common/fields.js";
+import { listed, percent } from "../common/measures.js";
 import { Naming } from "./naming.js";
 import { over, Stage } from "./stage.js";
 
@@ -19,14 +20,14 @@ const HINTS = {
 export class Original {
   constructor(on) {
     this.on = on;
-    this.layer = el("div", { class: "rs-boxes" });
+    this.layer = el("div", { class: "rs-layer rs-boxes" });
     this.pen = new Draw({ drawn: () => this.drawn(), clear: () => this.clear() });
     this.stage = new Stage(this.layer, this.pen.canvas);
-    this.hint = el("p", { class: "rs-hint" });
+    this.hint = el("p", { class: "rs-note rs-hint" });
     this.tools = segments("What pressing the image does", WAYS, "objects", (tool) => this.use(tool));
     this.naming = new Naming({ ...on, around: () => this.pen.around, drawn: () => this.send(), clear: () => this.clear(), radius: (value) => { this.pen.radius = value; } });
-    const head = el("header", {}, el("h3", { text: "Original" }), this.tools);
-    const foot = el("div", { class: "rs-foot" }, this.hint, this.naming.node);
+    const head = el("header", { class: "rs-flow" }, el("h3", { text: "Original" }), this.tools);
+    const foot = el("div", { class: "rs-stack rs-tight rs-foot" }, this.hint, this.naming.node);
     this.node = el("section", { class: "rs-side", "aria-label": "Original image" }, head, this.stage.node, foot);
   }
 

@@ -1,4 +1,4 @@
-// Progress of what models do in the background so that later queries are answered at once: encoding a dataset's captions.
+// Progress of models that encode a dataset's captions in the background, so that later queries are answered at once.
 
 import { el, say } from "../common/dom.js";
 import * as api from "./api.js";
@@ -7,13 +7,13 @@ import { Poll } from "../common/poll.js";
 const BEFORE = "This answer came with the program.";
 const DONE = "All captions are read: further queries are answered at once.";
 
-/** `titles`: a function from names of models to what they are called. The work goes on when nobody looks. */
+/** `titles(names)`: titles of models. The work goes on while the page is hidden. */
 export class Reading {
   constructor(titles) {
     this.titles = titles;
     this.said = el("p", { class: "rs-note", role: "status" });
     this.bar = el("progress", { class: "rs-progress", max: 1, value: 0, "aria-label": "Captions read so far" });
-    this.node = el("div", { class: "rs-background", hidden: true }, this.said, this.bar);
+    this.node = el("div", { class: "rs-stack rs-background", hidden: true }, this.said, this.bar);
     this.poll = new Poll(() => this.ask(), (error) => error && say(this.said, error.message), this.node);
   }
 
@@ -28,16 +28,16 @@ export class Reading {
     this.poll.start();
   }
 
-  /** Another query shows itself how far its models are. */
+  /** Another query shows the progress of its own models. */
   rest() {
     this.poll.stop();
     this.node.hidden = true;
   }
 
   async ask() {
-    const all = this.begun ? await api.reading() : await api.read(this.dataset, this.models);
+    const all = this.begun ? await api.encoding() : await api.encode(this.dataset, this.models);
     this.begun = true;
-    const going = all.reading.filter((one) => one.set === this.dataset && this.models.includes(one.model));
+    const going = all.encoding.filter((one) => one.dataset === this.dataset && this.models.includes(one.model));
     if (!going.length) this.end();
     else this.show(going);
     return true;

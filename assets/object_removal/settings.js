@@ -1,32 +1,34 @@
-// The row on top: which dataset, which models, which fill.
+// The settings at the top: dataset, models and fill.
 
-import { el, grouped, say } from "../common/dom.js";
+import { el, grouped, say, swatch } from "../common/dom.js";
 import * as api from "./api.js";
-import { biasForm } from "./bias.js";
-import { choose, field, fold, Problem, rowForm, select, text } from "./fields.js";
+import { choose, field, fold, Problem, rowForm, select, slider, text } from "../common/fields.js";
+import { percent } from "../common/measures.js";
 import { Waiting } from "./waiting.js";
-import { ARM_NAMES } from "../common/palette.js";
+
+const USUAL_BIAS = 0.92; // of the scenes that are drawn at first
 
 /** `on`: {dataset(dataset), models([name, ...]), fill(name)}. */
 export class Settings {
   constructor(on) {
     this.on = on;
-    this.datasets = select((name) => on.dataset(this.start.sets.find((dataset) => dataset.name === name)));
+    this.datasets = select((name) => on.dataset(this.start.datasets.find((dataset) => dataset.name === name)));
     this.models = [0, 1].map(() => select(() => this.chose()));
     this.fills = select((name) => { this.wanted = name; on.fill(name); this.explain(); });
-    this.about = el("p", { class: "rs-note" });
-    const models = this.models.map((node, arm) => field(arm ? "Compared with" : "Model", node, { class: `rs-field rs-armfield rs-${ARM_NAMES[arm]}` }));
+    this.about = el("p", { class: "rs-ellipsis rs-note" });
+    const models = this.models.map((node, arm) => field(arm ? "Compared with" : "Model", node, { class: "rs-field rs-armfield" }));
+    models.forEach((node, arm) => node.append(swatch(arm)));
     const row = el("div", { class: "rs-choices" }, field("Images", this.datasets), ...models, field("Fill", this.fills));
-    this.missing = el("ul", { class: "rs-missing" });
-    this.more = fold("Open another dataset, add a model", el("div", { class: "rs-folds" }, ...this.opening(), this.adding()));
+    this.missing = el("ul", { class: "rs-stack rs-tight rs-note rs-missing" });
+    this.more = fold("Open another dataset, add a model", el("div", { class: "rs-stack rs-tight rs-folds" }, ...this.opening(), this.adding()));
     this.lacking = el("div", { class: "rs-lacking" }, fold("How to get what is grey", this.missing));
-    this.node = el("section", { class: "rs-settings", "aria-label": "Images, models and fill" }, row, el("div", { class: "rs-underchoices" }, this.about, this.lacking, this.more));
+    this.node = el("section", { class: "rs-stack rs-tight rs-settings", "aria-label": "Images, models and fill" }, row, el("div", { class: "rs-flow rs-underchoices" }, this.about, this.lacking, this.more));
   }
 
   load(start) {
     this.start = start;
     this.wanted = start.fill;
-    choose(this.datasets, start.sets, start.set);
+    choose(this.datasets, start.datasets, start.dataset);
     const chosen = this.models[0].value ? this.chosen : start.chosen;
     this.offer(chosen);
     this.listMissing();
@@ -78,7 +80,7 @@ export class Settings {
   }
 
   explain() {
-    const dataset = this.start.sets.find((one) => one.name === this.datasets.value);
+    const dataset = this.start.datasets.find((one) => one.name === this.datasets.value);
     const fill = this.start.fills.find((one) => one.name === this.fill)?.sentence;
     this.fills.title = fill ?? "";
     for (const node of this.models) node.title = this.start.models.find((model) => model.name === node.value)?.sentence ?? "";
@@ -114,7 +116,9 @@ export class Settings {
     this.waiting = new Waiting();
     const form = rowForm([field("Hugging Face id or folder", this.source), field("Captions from", this.captions)], "Open", () => this.openDataset());
     this.openButton = form.querySelector("button");
-    return [form, biasForm((source) => this.openDataset(source, "")), this.trouble.node, this.waiting.node, this.opened];
+    const bias = slider("Scenes drawn anew; pairs such as dog and frisbee together in", { value: USUAL_BIAS, low: 0.5, high: 1, step: 0.01, words: percent });
+    const drawn = rowForm([bias.node], "Draw such scenes", () => this.openDataset(`drawn_scenes:bias=${bias.value}`, ""));
+    return [form, drawn, this.trouble.node, this.waiting.node, this.opened];
   }
 
   async openDataset(source = this.source.value.trim(), captions = this.captions.value.trim()) {
@@ -123,10 +127,10 @@ export class Settings {
     this.openButton.disabled = true;
     say(this.opened, "");
     try {
-      const { set: dataset } = await this.waiting.open(source, captions);
-      this.start.sets = [...this.start.sets.filter((one) => one.name !== dataset.name), dataset];
-      choose(this.datasets, this.start.sets, dataset.name);
-      say(this.opened, [`${dataset.title}: ${grouped(dataset.photos)} images.`, ...(dataset.notes ?? [])].join(" "));
+      const { dataset } = await this.waiting.open(source, captions);
+      this.start.datasets = [...this.start.datasets.filter((one) => one.name !== dataset.name), dataset];
+      choose(this.datasets, this.start.datasets, dataset.name);
+      say(this.opened, [`${dataset.title}: ${grouped(dataset.images)} images.`, ...(dataset.notes ?? [])].join(" "));
       this.explain();
       this.on.dataset(dataset);
     } catch (error) {

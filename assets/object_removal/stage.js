@@ -1,10 +1,10 @@
 // An image on a stage of fixed height. What lies over the image is placed in percent of it, so it needs no redraw.
 
-import { el } from "../common/dom.js";
+import { clamp, el } from "../common/dom.js";
 
 export class Stage {
   constructor(...layers) {
-    this.image = el("img", { class: "rs-image", alt: "", draggable: "false" });
+    this.image = el("img", { class: "rs-layer rs-image", alt: "", draggable: "false" });
     this.frame = el("div", { class: "rs-frame" }, this.image, ...layers);
     this.note = el("p", { class: "rs-stagenote", hidden: true });
     this.node = el("div", { class: "rs-stage" }, this.frame, this.note);
@@ -37,6 +37,5 @@ export function over(node, [x0, y0, x1, y1]) {
 /** Where the pointer is on a node, in fractions of it. */
 export function fraction(event, node) {
   const area = node.getBoundingClientRect();
-  const within = (value) => Math.min(1, Math.max(0, value));
-  return [within((event.clientX - area.left) / area.width), within((event.clientY - area.top) / area.height)];
+  return [clamp((event.clientX - area.left) / area.width, 0, 1), clamp((event.clientY - area.top) / area.height, 0, 1)];
 }

@@ -11,5 +11,5 @@ export function captionRows(reply) {
 function row(reply, model, side, caption, rank) {
   const change = side === "original" ? (model.left.includes(rank) ? "left" : "stayed") : (caption.move ?? 0);
   const about = side === "original" ? "original image" : "filled image";
-  return [reply.photo, reply.removed.join("; "), reply.fill_title, model.title, about, rank + 1, caption.similarity, caption.verdict, change, caption.text];
+  return [reply.image, reply.removed.join("; "), reply.fill_title, model.title, about, rank + 1, caption.similarity, caption.verdict, change, caption.text];
 }

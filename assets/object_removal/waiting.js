@@ -3,7 +3,7 @@
 import { randomHex } from "../common/api.js";
 import { el, say } from "../common/dom.js";
 import * as api from "./api.js";
-import { button } from "./fields.js";
+import { button } from "../common/fields.js";
 
 const EVERY = 500;
 
@@ -11,8 +11,8 @@ export class Waiting {
   constructor() {
     this.said = el("p", { class: "rs-note" });
     this.bar = el("progress", { class: "rs-progress", max: 1, value: 0, "aria-label": "Read so far" });
-    this.stop = button("Leave it", () => this.leave());
-    this.node = el("div", { class: "rs-moving", hidden: true }, this.said, this.bar, this.stop);
+    this.stop = button("Cancel", () => this.leave());
+    this.node = el("div", { class: "rs-flow rs-moving", hidden: true }, this.said, this.bar, this.stop);
   }
 
   /** The server's reply once the dataset is read. */
@@ -32,7 +32,7 @@ export class Waiting {
   }
 
   async look() {
-    if (this.stop.disabled) return this.give(); // what had not begun when it was left may have by now
+    if (this.stop.disabled) return this.give(); // what had not begun when it was cancelled may have by now
     const { message, fraction } = await api.opening(this.ticket).catch(() => ({}));
     if (!message || this.stop.disabled) return undefined;
     say(this.said, `${message[0].toUpperCase()}${message.slice(1)} …`);
@@ -42,7 +42,7 @@ export class Waiting {
 
   leave() {
     this.stop.disabled = true;
-    say(this.said, "Leaving it …");
+    say(this.said, "Cancelling …");
     this.give();
   }
 

@@ -14,34 +14,24 @@ function follow(state) {
   const note = find("rs-note");
   if (note && last && last.id !== state.id) note.classList.toggle("rs-away", note.dataset.run !== state.id);
   last = state;
-  const { recorded } = state;
-  const may = (act) => !recorded && state.acts.includes(act);
-  for (const act of ["pause", "resume", "stop"]) enable(`rs-${act}`, may(act));
-  for (const [id, shown] of [["rs-pause", !may("resume")], ["rs-resume", may("resume")]]) {
-    find(id)?.classList.toggle("rs-away", !shown);
-  }
-  const line = find("rs-status");
-  if (line) say(line, recorded ? "A recorded run is open. It can be watched, not changed; Train starts your own." : why(state));
+  offer(state.recorded ? [] : state.acts, why(state));
 }
 
 function why(state) {
+  if (state.recorded) return "A recorded run is open. It can be watched, not changed; Train starts your own.";
   const words = sentence(state);
-  if (state.finished) return `${words}. It has used its budget, so it cannot be paused or stopped.`;
-  return words;
+  return state.finished ? `${words}. It has used its budget, so it cannot be paused or stopped.` : words;
 }
 
-function enable(id, on) {
-  const button = find(id);
-  if (button) button.disabled = !on;
-}
-
-function rest() {
-  enable("rs-pause", false);
-  enable("rs-resume", false);
-  enable("rs-stop", false);
-  find("rs-resume")?.classList.add("rs-away");
+function offer(acts, words) {
+  for (const act of ["pause", "resume", "stop"]) {
+    const button = find(`rs-${act}`);
+    if (button) button.disabled = !acts.includes(act);
+  }
+  find("rs-pause")?.classList.toggle("rs-away", acts.includes("resume"));
+  find("rs-resume")?.classList.toggle("rs-away", !acts.includes("resume"));
   const line = find("rs-status");
-  if (line) say(line, "Nothing trains yet, so there is nothing to pause or stop.");
+  if (line) say(line, words);
 }
 
 window.addEventListener("rankscope:state", (event) => follow(event.detail));
@@ -99,5 +89,5 @@ new MutationObserver(() => {
   if (parts.includes(null) || parts.every((part) => part.dataset.followed)) return;
   for (const part of parts) part.dataset.followed = "yes";
   if (last) follow(last);
-  else rest();
+  else offer([], "Nothing trains yet, so there is nothing to pause or stop.");
 }).observe(document.documentElement, { childList: true, subtree: true });

@@ -1,15 +1,12 @@
-// The Runs tab: a list that is read again while somebody looks at it, each card changed in place.
+// The Runs tab: a list that is refreshed while it is visible; each card is updated in place.
 
 import * as api from "../common/api.js";
-import { el, figure, grouped, icon, say } from "../common/dom.js";
+import { el, figure, grouped, icon, say, swatch } from "../common/dom.js";
+import { downloads } from "../common/downloads.js";
+import { button, Problem } from "../common/fields.js";
 import { brief, inFull } from "../common/names.js";
-import { toLive } from "../live/debug_api.js";
-
-const EVERY = 4000;
-const KINDS = [
-  ["run.zip", "Whole run"], ["metrics.csv", "Numbers"], ["coordinates.parquet", "Coordinates"],
-  ["embeddings.parquet", "Embeddings"], ["replay.html", "Replay"], ["curves.html", "Curves"],
-];
+import { Poll } from "../common/poll.js";
+import { toLive } from "../live/page_api.js";
 
 /** `act(action, id, token)` asks the server; `public`: only a run's owner may change it. */
 export function mount(element, options) {
@@ -19,36 +16,19 @@ export function mount(element, options) {
 
 class Runs {
   constructor(host, { act, public: shared }) {
-    Object.assign(this, { host, act, shared, cards: new Map() });
+    Object.assign(this, { act, shared, cards: new Map() });
     this.empty = el("p", { class: "rs-empty", hidden: true, text: "No run yet. Choose images and losses in the sidebar, then press Train: the run appears here and stays until you delete it." });
-    this.problem = el("p", { class: "rs-alert", role: "alert", hidden: true });
+    this.problem = new Problem();
     this.list = el("ul", { class: "rs-runlist" });
-    host.replaceChildren(this.problem, this.empty, this.list);
-    const wake = () => this.seen && this.read();
-    document.addEventListener("visibilitychange", wake);
-    window.addEventListener("rankscope:changed", wake);
-    new IntersectionObserver(wake).observe(host);
-    setInterval(wake, EVERY);
-    this.read();
-  }
-
-  get seen() {
-    return document.visibilityState === "visible" && this.host.offsetParent !== null;
+    host.replaceChildren(this.problem.node, this.empty, this.list);
+    const trouble = (error) => this.problem.say(error && `The list could not be read: ${error.message} It is tried again.`);
+    this.poll = new Poll(() => this.read(), trouble, host);
+    window.addEventListener("rankscope:changed", () => this.poll.again(0));
+    this.poll.start();
   }
 
   async read() {
-    if (this.reading) return;
-    this.reading = true;
-    try {
-      const reply = await fetch(`${api.base()}/runs`, { headers: { "x-rankscope-token": api.token() } });
-      if (!reply.ok) throw new Error(`the server answered ${reply.status}.`);
-      this.show((await reply.json()).runs);
-      this.problem.hidden = true;
-    } catch (error) {
-      say(this.problem, `The list could not be read: ${error.message} It is tried again.`);
-      this.problem.hidden = false;
-    }
-    this.reading = false;
+    this.show((await api.runs()).runs);
   }
 
   show(runs) {
@@ -72,28 +52,22 @@ class Card {
   constructor(run, list) {
     this.list = list;
     this.id = run.id;
-    const button = (text, action, kind = "") => el("button", { type: "button", class: `rs-act ${kind}`, text, onclick: action });
-    this.title = el("button", { type: "button", class: "rs-runtitle", onclick: () => this.open() });
-    this.phase = el("span", { class: "rs-phase" });
-    this.about = el("p", { class: "rs-runabout" });
-    this.trouble = el("p", { class: "rs-runtrouble" });
+    this.title = el("button", { type: "button", class: "rs-runtitle", onclick: () => toLive(this.id) });
+    this.phase = el("span", { class: "rs-note rs-phase" });
+    this.about = el("p", { class: "rs-note rs-runabout" });
+    this.trouble = el("p", { class: "rs-note rs-runtrouble" });
     this.arms = el("ul", { class: "rs-runarms" });
-    this.openButton = button("Open", () => this.open());
+    this.openButton = button("Open", () => toLive(this.id));
     this.resume = button("Resume", () => this.ask("resume"));
     this.stop = button("Stop", () => this.ask("stop"));
     this.remove = button("Delete", () => this.confirm(true));
     this.sure = button("Delete for good", () => this.ask("delete"), "rs-danger");
     this.keep = button("Keep", () => this.confirm(false));
-    this.downloads = el("details", { class: "rs-takehome" }, el("summary", { class: "rs-act" }, icon("down"), el("span", { text: "Download" })), this.links());
-    this.acts = el("div", { class: "rs-runacts" }, this.openButton, this.resume, this.stop, this.downloads, this.remove, this.sure, this.keep);
-    const head = el("div", { class: "rs-runhead" }, el("h3", {}, this.title), this.phase);
+    this.downloads = el("details", { class: "rs-takehome" }, el("summary", { class: "rs-act" }, icon("down"), el("span", { text: "Download" })), el("ul", {}, ...downloads(this.id)));
+    this.acts = el("div", { class: "rs-flow rs-runacts" }, this.openButton, this.resume, this.stop, this.downloads, this.remove, this.sure, this.keep);
+    const head = el("div", { class: "rs-flow rs-runhead" }, el("h3", {}, this.title), this.phase);
     this.node = el("li", { class: "rs-runcard" }, head, this.about, this.trouble, this.arms, this.acts);
     this.confirm(false);
-  }
-
-  links() {
-    const link = ([kind, words]) => el("li", {}, el("a", { href: api.downloadUrl(this.id, kind), download: "", text: words }));
-    return el("ul", {}, ...KINDS.map(link));
   }
 
   show(run) {
@@ -139,16 +113,11 @@ class Card {
   ask(action) {
     this.asking = false;
     this.list.act(action, this.id, api.token());
-  }
-
-  open() {
-    toLive(this.id);
-  }
-}
+  }}
 
 function row(loss, arm, run) {
-  const numbers = run.headline.map(({ title, values }) => el("span", { class: "rs-number" }, el("b", { text: figure(values[arm]) }), ` ${title}`));
-  return el("li", {}, el("span", { class: `rs-square rs-arm-${arm}`, "aria-hidden": "true" }), el("span", { class: "rs-armname", text: loss }), ...numbers);
+  const numbers = run.headline.map(({ title, values }) => el("span", { class: "rs-note rs-number" }, el("b", { text: figure(values[arm]) }), ` ${title}`));
+  return el("li", { class: "rs-flow" }, swatch(arm), el("span", { class: "rs-armname", text: loss }), ...numbers);
 }
 
 const steps = (run) => (run.step ? `${grouped(run.step)} steps` : null);

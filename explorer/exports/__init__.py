@@ -2,68 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable
 from pathlib import Path
-from types import MappingProxyType
+from typing import NamedTuple
 
 from explorer.exports.archive import write_zip
 from explorer.exports.pages import write_curves, write_replay
 from explorer.exports.tables import write_coordinates, write_embeddings, write_metrics
-from explorer.server.library import Library, Run
+from explorer.server.library import Library
+from explorer.server.run import Run
 
 
-@dataclass(frozen=True, kw_only=True)
-class Export:
-    """One kind of download.
-
-    Attributes:
-        media_type: as sent.
-        sentence: what is in it.
-        write: called with the library, the run, the file to write and whether weights were asked for.
-    """
+class Export(NamedTuple):
+    """One kind of download: its media type, and what writes it to a path; the last argument asks for weights."""
 
     media_type: str
-    sentence: str
     write: Callable[[Library, Run, Path, bool], None]
 
 
-EXPORTS: Mapping[str, Export] = MappingProxyType(
-    {
-        "run.zip": Export(
-            media_type="application/zip",
-            sentence="Everything but the weights; unpack it into a runs folder to open it again.",
-            write=lambda _library, run, path, weights: write_zip(run, path, weights=weights),
-        ),
-        "metrics.csv": Export(
-            media_type="text/csv; charset=utf-8",
-            sentence="Every number over the steps.",
-            write=lambda _library, run, path, _weights: write_metrics(run, path),
-        ),
-        "coordinates.parquet": Export(
-            media_type="application/vnd.apache.parquet",
-            sentence="Every map of every loss with the labels, for data tools such as Embedding Atlas.",
-            write=lambda library, run, path, _weights: write_coordinates(library, run, path),
-        ),
-        "embeddings.parquet": Export(
-            media_type="application/vnd.apache.parquet",
-            sentence="The last embeddings of the images on the maps, with their labels.",
-            write=lambda library, run, path, _weights: write_embeddings(library, run, path),
-        ),
-        "replay.html": Export(
-            media_type="text/html; charset=utf-8",
-            sentence="The moving maps as one file that opens in any browser, offline.",
-            write=lambda library, run, path, _weights: write_replay(library, run, path),
-        ),
-        "curves.html": Export(
-            media_type="text/html; charset=utf-8",
-            sentence="The curves as one file that opens in any browser, offline.",
-            write=lambda _library, run, path, _weights: write_curves(run, path),
-        ),
-    }
-)
-
-
-def filename(run: Run, kind: str) -> str:
-    """Name of the saved file: safe ASCII, and it says which run it is."""
-    return f"rankscope-{run.id}-{kind}"
+_CSV, _HTML, _PARQUET = "text/csv; charset=utf-8", "text/html; charset=utf-8", "application/vnd.apache.parquet"
+EXPORTS = {
+    "run.zip": Export("application/zip", lambda _library, run, path, weights: write_zip(run, path, weights=weights)),
+    "metrics.csv": Export(_CSV, lambda _library, run, path, _weights: write_metrics(run, path)),
+    "coordinates.parquet": Export(_PARQUET, lambda library, run, path, _weights: write_coordinates(library, run, path)),
+    "embeddings.parquet": Export(_PARQUET, lambda library, run, path, _weights: write_embeddings(library, run, path)),
+    "replay.html": Export(_HTML, lambda library, run, path, _weights: write_replay(library, run, path)),
+    "curves.html": Export(_HTML, lambda _library, run, path, _weights: write_curves(run, path)),
+}

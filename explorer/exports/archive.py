@@ -9,7 +9,7 @@ import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from explorer.server.library import Run
+from explorer.server.run import Run
 from trainers.errors import RunError
 from trainers.runs.regular import is_regular
 

@@ -13,9 +13,11 @@ import plotly.graph_objects as go
 
 from explorer.exports import figures
 from explorer.exports.palette import palette
-from explorer.exports.tables import decoded, stored_frames
+from explorer.exports.tables import stored_frames
+from explorer.layout.align import unpack
 from explorer.layout.plan import thin
-from explorer.server.library import Library, Run
+from explorer.server.library import Library
+from explorer.server.run import Run
 from explorer.titles import arm_titles, run_title, summary
 from trainers.errors import RunError
 from trainers.kinds import kind_of
@@ -73,11 +75,10 @@ def curve_panels(
 
 
 def _series(run: Run, probe: Probe, frames: Sequence[Frame]) -> figures.MapSeries:
-    arms = range(len(frames[0].arms))
     return figures.MapSeries(
         titles=arm_titles(run.config),
         steps=[frame.step for frame in frames],
-        xy=np.stack([np.stack([decoded(frame, arm) for arm in arms]) for frame in frames]),
+        xy=np.stack([[unpack(arm.xy, frame.limit) for arm in frame.arms] for frame in frames]),
         labels=probe.labels,
         names=probe.hierarchy.names,
     )

@@ -10,8 +10,8 @@ import numpy as np
 
 from explorer.settings import ASSETS
 
-_LIGHT, _, _ = (ASSETS / "common" / "tokens.css").read_text(encoding="utf-8").partition(".dark")
-_TOKENS = dict(re.findall(r"--rs-([a-z-]+): (#[0-9a-f]{6});", _LIGHT))
+_SHEET = (ASSETS / "common" / "tokens.css").read_text(encoding="utf-8")
+_TOKENS = dict(re.findall(r"--rs-([a-z-]+): light-dark\((#[0-9a-f]{6})", _SHEET))
 # one per arm (Okabe-Ito family, readable on white)
 ARM_COLOURS = tuple(_TOKENS[name] for name in ("blue", "vermillion", "green", "purple"))
 MAX_HUES = 12

@@ -10,7 +10,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from explorer.server.library import Library, Run
+from explorer.layout.align import unpack
+from explorer.server.library import Library
+from explorer.server.run import Run
 from explorer.titles import arm_titles
 from trainers.errors import RunError
 from trainers.runs.records import Frame, Probe
@@ -46,7 +48,7 @@ def write_coordinates(library: Library, run: Run, path: Path) -> None:
     try:
         for frame in stored_frames(library, run, run.folder.frames()):
             for arm in range(len(frame.arms)):
-                table = _points(run, probe, frame, arm)
+                table = pa.table(_identity(run, probe, frame.k, frame.step, arm) | _xy(frame, arm))
                 writer = writer or pq.ParquetWriter(path, table.schema, compression="zstd")
                 writer.write_table(table)
     finally:
@@ -85,11 +87,6 @@ def stored_frames(library: Library, run: Run, ks: Sequence[int]) -> Iterator[Fra
             yield library.frame(run, k)
 
 
-def decoded(frame: Frame, arm: int) -> np.ndarray:
-    """Map coordinates, float32 ``[P, 2]``, in -limit to limit."""
-    return ((frame.arms[arm].xy.astype(np.float64) / 65535 * 2 - 1) * frame.limit).astype(np.float32)
-
-
 def _probe(run: Run) -> Probe:
     if run.probe is None:
         raise RunError(f"The run {run.id} has not read its images yet; try again when its maps move.")
@@ -104,12 +101,8 @@ def _last_embeddings(library: Library, run: Run) -> tuple[int, int, tuple[np.nda
     raise RunError(f"The run {run.id} keeps no embeddings; its maps can be downloaded instead.")
 
 
-def _points(run: Run, probe: Probe, frame: Frame, arm: int) -> pa.Table:
-    return pa.table(_identity(run, probe, frame.k, frame.step, arm) | _xy(frame, arm))
-
-
 def _xy(frame: Frame, arm: int) -> dict[str, pa.Array]:
-    xy = decoded(frame, arm)
+    xy = unpack(frame.arms[arm].xy, frame.limit)
     return {"x": pa.array(xy[:, 0]), "y": pa.array(xy[:, 1])}
 
 

@@ -53,17 +53,12 @@ class Layouter:
 
     Args:
         seed: of the UMAP steps. All arms of a frame share their random numbers, so equal embeddings give equal maps.
-        previous: the newest stored frame of the run; None before the first.
+        previous: the newest stored frame of the run, later the last one made; None before the first.
     """
 
     def __init__(self, *, seed: int = 0, previous: Frame | None = None) -> None:
         self._seed = seed
-        self._previous = previous
-
-    @property
-    def previous(self) -> Frame | None:
-        """The last frame made or restored."""
-        return self._previous
+        self.previous = previous
 
     def next(self, snapshot: Snapshot, method: str = "umap") -> Frame:
         """The frame of ``snapshot``.
@@ -82,7 +77,7 @@ class Layouter:
         limit = grow(self._limit(past), tuple(each.xy for each in maps))
         arms = tuple(_arm(each, before, limit) for each, before in zip(maps, past, strict=True))
         frame = Frame(k=snapshot.k, step=snapshot.step, seconds=snapshot.seconds, limit=limit, arms=arms)
-        self._previous = frame
+        self.previous = frame
         return frame
 
     def between(self, before: Frame, after: Frame, snapshot: Snapshot, method: str = "umap") -> Frame:
@@ -102,14 +97,14 @@ class Layouter:
 
     def _past(self, snapshot: Snapshot) -> list[_Map | None]:
         """The maps to start from, as they were stored, so that a restored process continues exactly like this one."""
-        frame = self._previous
+        frame = self.previous
         shape = [len(embeddings) for embeddings in snapshot.embeddings]
         if frame is None or [len(arm.xy) for arm in frame.arms] != shape:
             return [None] * len(shape)
         return [_Map(xy=unpack(arm.xy, frame.limit), ids=arm.neighbours, method=arm.method) for arm in frame.arms]
 
     def _limit(self, past: Sequence[_Map | None]) -> float:
-        return self._previous.limit if self._previous is not None and past[0] is not None else SMALLEST_LIMIT
+        return self.previous.limit if self.previous is not None and past[0] is not None else SMALLEST_LIMIT
 
 
 def _mixed(before: Frame, after: Frame, share: float, limit: float) -> Frame:

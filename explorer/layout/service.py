@@ -9,6 +9,7 @@ from pathlib import Path
 
 from explorer.layout.session import Session
 from explorer.layout.warm import Warmth
+from explorer.server.run import written
 from trainers.errors import RunError
 from trainers.runs import RunFolder, list_runs
 
@@ -91,12 +92,5 @@ class LayoutService:
 
 def _fresh(path: Path) -> bool:
     """Whether the run's database was written to lately; a cheap check before it is opened."""
-    newest = 0.0
-    for name in ("run.db", "run.db-wal"):
-        try:
-            about = (path / name).stat()
-        except OSError:
-            continue
-        if about.st_size:  # an empty journal is made by whoever reads
-            newest = max(newest, about.st_mtime)
-    return time.time() - newest < ACTIVE_SECONDS
+    newest = max((nanoseconds for _, nanoseconds, _ in written(path)), default=0)
+    return time.time() - newest / 1e9 < ACTIVE_SECONDS

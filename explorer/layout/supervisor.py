@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import logging
-import os
 import subprocess
 import sys
 import threading
@@ -12,6 +11,7 @@ import time
 from pathlib import Path
 
 from explorer.layout.environment import environment
+from explorer.server.executor import end, program_environment
 
 _log = logging.getLogger(__name__)
 
@@ -39,13 +39,6 @@ class LayoutSupervisor:
         self._lock = threading.Lock()
         self._watched: dict[str, float] = {}
         self._told: dict[str, float] = {}
-        self.restarts = 0
-
-    @property
-    def pid(self) -> int | None:
-        """The process id, or None while it is not running."""
-        process = self._process
-        return process.pid if process is not None and process.poll() is None else None
 
     def start(self) -> None:
         """Start the process and the thread that supervises it; nothing happens if it was started before."""
@@ -88,19 +81,16 @@ class LayoutSupervisor:
             _log.warning("the layout process ended (%s); it starts again in %.1f s", code, pause)
             self._ending.wait(pause)
             pause = min(pause * 2, LONGEST_PAUSE)
-            self.restarts += 1
         self._end()
 
     def _spawn(self) -> subprocess.Popen[bytes]:
-        source = str(Path(__file__).resolve().parents[2])
-        paths = [source, *filter(None, [os.environ.get("PYTHONPATH")])]
         self._told = {}
         # when this process dies, however it dies, the other one reads the end of this pipe and ends too
         return subprocess.Popen(
             [sys.executable, "-m", "explorer.layout.process", str(self._root.resolve())],
             stdin=subprocess.PIPE,
             bufsize=0,
-            env={**os.environ, **environment(), "PYTHONPATH": os.pathsep.join(paths)},
+            env=program_environment() | environment(),
             start_new_session=True,
         )
 
@@ -126,11 +116,5 @@ class LayoutSupervisor:
         return due
 
     def _end(self) -> None:
-        process = self._process
-        if process is None:
-            return
-        try:
-            process.wait(timeout=2)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
+        if self._process is not None:
+            end(self._process, 2)

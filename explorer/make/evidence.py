@@ -14,54 +14,46 @@ import os
 import sys
 import tempfile
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from explorer.make._scenes import fewer_scenes
+from explorer.make._command import add_scene_flags, command, fewer_scenes, parser
 from trainers.config import RunConfig
-from trainers.errors import UserError
 from trainers.kinds.finetuning.config import FinetuningConfig
 from trainers.metrics import describe
 from trainers.metrics.bootstrap import bootstrap
 
 
-@dataclass(frozen=True, kw_only=True)
-class Row:
-    """One row of the table.
+class Row(NamedTuple):
+    """One row of the table: the name of its files, its title, and what is trained on.
 
-    Attributes:
-        name: of its files.
-        title: as printed.
-        recipe: what is trained on, as :func:`trainers.kinds.finetuning.recipes.recipe` reads it; None: nothing is
-        trained.
+    ``recipe`` is read by :func:`trainers.kinds.finetuning.recipes.recipe`; None: nothing is trained.
     """
 
     name: str
     title: str
-    recipe: Mapping[str, Any] | None = field(default_factory=dict)
+    recipe: Mapping[str, Any] | None
 
 
 def _ratio(ratio: float) -> Row:
     """A point of the paper's figure 4: so many pairs from up to five captions of an image."""
-    recipe = {"ratio": ratio, "captions_each": 5}
-    return Row(name=f"ratio_{ratio:g}", title=f"D + D′, {ratio:g}", recipe=recipe)
+    return Row(f"ratio_{ratio:g}", f"D + D′, {ratio:g}", {"ratio": ratio, "captions_each": 5})
 
 
 LEAD, PLAIN = "mended", "originals"
 ROWS = {
     row.name: row
     for row in (
-        Row(name="base", title="nothing (base)", recipe=None),
-        Row(name=PLAIN, title="D", recipe={"removed": False}),
+        Row("base", "nothing (base)", None),
+        Row(PLAIN, "D", {"removed": False}),
         *(_ratio(ratio) for ratio in (0.02, 0.04)),
-        Row(name=LEAD, title="**D + D′, 0.08 as published**"),
+        Row(LEAD, "**D + D′, 0.08 as published**", {}),
         *(_ratio(ratio) for ratio in (0.2, 0.5)),
-        Row(name="removed_only", title="D′ only, 0.08", recipe={"originals": "none"}),
-        Row(name="prompts", title="D + D′, 0.08, prompts", recipe={"text": "prompts"}),
-        Row(name="zero", title="D + D′, 0.08, zero fill", recipe={"fill": "zero"}),
+        Row("removed_only", "D′ only, 0.08", {"originals": "none"}),
+        Row("prompts", "D + D′, 0.08, prompts", {"text": "prompts"}),
+        Row("zero", "D + D′, 0.08, zero fill", {"fill": "zero"}),
     )
 }
 COLUMNS = (
@@ -70,32 +62,23 @@ COLUMNS = (
 )
 
 
-def main(argv: list[str]) -> int:
+@command
+def main(argv: list[str]) -> None:
     """Train and score the rows that are missing, and print the table."""
     from trainers.image_text.models import MODELS
 
-    parser = argparse.ArgumentParser(
-        prog="python -m explorer.make.evidence",
-        description=__doc__,
-        formatter_class=argparse.ArgumentDefaultsHelpFormatter,
-    )
-    parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2])
-    parser.add_argument("--steps", type=int, default=FinetuningConfig().steps)
-    parser.add_argument("--learning-rate", type=float, default=MODELS[FinetuningConfig().model.name].learning_rate)
-    parser.add_argument("--kept", type=Path, default=Path("runs") / "evidence", help="where the values are kept")
-    parser.add_argument("--rows", nargs="+", choices=list(ROWS), default=list(ROWS), help="rows of the table")
-    parser.add_argument("--scenes", type=int, default=None, help="train scenes; the drawn scenes' default if not given")
-    parser.add_argument("--threads", type=int, default=None)
-    arguments = parser.parse_args(argv)
-    try:
-        for seed in arguments.seeds:
-            for row in (ROWS[name] for name in arguments.rows):
-                _have(row, seed, arguments)
-    except UserError as error:
-        print(f"rankscope: {error}", file=sys.stderr)
-        return 1
+    flags = parser("evidence", __doc__)
+    flags.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2])
+    flags.add_argument("--steps", type=int, default=FinetuningConfig().steps)
+    flags.add_argument("--learning-rate", type=float, default=MODELS[FinetuningConfig().model.name].learning_rate)
+    flags.add_argument("--kept", type=Path, default=Path("runs") / "evidence", help="where the values are kept")
+    flags.add_argument("--rows", nargs="+", choices=list(ROWS), default=list(ROWS), help="rows of the table")
+    add_scene_flags(flags)
+    arguments = flags.parse_args(argv)
+    for seed in arguments.seeds:
+        for name in arguments.rows:
+            _have(ROWS[name], seed, arguments)
     print(table(read(arguments.kept, arguments.rows, arguments.seeds)))
-    return 0
 
 
 def _have(row: Row, seed: int, arguments: argparse.Namespace) -> None:

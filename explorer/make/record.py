@@ -6,7 +6,6 @@ The recordings in ``assets/recorded`` are made by this command and nothing else.
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import dataclasses
 import shutil
@@ -20,40 +19,31 @@ from tqdm import tqdm
 from explorer.layout.frames import Layouter
 from explorer.layout.plan import thin
 from explorer.layout.umap_step import warm_up
-from trainers.cli.progress import train_to_end
+from explorer.make._command import command, parser
 from trainers.cli.start import add_kind_flags, configuration
+from trainers.cli.work import train_to_end
 from trainers.config import RunConfig
-from trainers.errors import UserError
-from trainers.kinds import KINDS
+from trainers.kinds import KINDS, check
 from trainers.runs import RunFolder
 from trainers.runs.records import Frame, Snapshot
-from trainers.training.validation import check
 
 KEPT_NEIGHBOURS = 10  # as many as the page shows; they are most of a recording's bytes
 
 
-def main(argv: list[str]) -> int:
-    """Record one comparison; exit status 0 unless it failed."""
-    parser = argparse.ArgumentParser(
-        prog="python -m explorer.make.record",
-        description=__doc__,
-        formatter_class=argparse.ArgumentDefaultsHelpFormatter,
-    )
+@command
+def main(argv: list[str]) -> None:
+    """Record one comparison."""
+    flags = parser("record", __doc__)
     kinds = {verb: kind for kind in KINDS.values() for verb in (kind.verb, *kind.old_verbs)}
     kind = kinds.get(argv[0] if argv else "") or next(iter(KINDS.values()))
-    add_kind_flags(parser, kind)
-    parser.add_argument("--out", type=Path, default=Path("assets") / "recorded", help="folder of the recordings")
-    parser.add_argument("--frames", type=int, default=48, help="frames to keep, evenly spaced")
-    arguments = parser.parse_args(argv[1:] if argv[:1] and argv[0] in kinds else argv)
-    try:
-        config = configuration(arguments, kind)
-        check(config)
-        path = record(config, arguments.out, frames=arguments.frames)
-    except UserError as error:
-        print(f"rankscope: {error}", file=sys.stderr)
-        return 1
+    add_kind_flags(flags, kind)
+    flags.add_argument("--out", type=Path, default=Path("assets") / "recorded", help="folder of the recordings")
+    flags.add_argument("--frames", type=int, default=48, help="frames to keep, evenly spaced")
+    arguments = flags.parse_args(argv[1:] if argv[:1] and argv[0] in kinds else argv)
+    config = configuration(arguments, kind)
+    check(config)
+    path = record(config, arguments.out, frames=arguments.frames)
     print(f"recorded {path} ({RunFolder(path).size() / 1e6:.1f} MB)")
-    return 0
 
 
 def record(config: RunConfig, out: Path, *, frames: int) -> Path:

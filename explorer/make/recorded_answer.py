@@ -24,11 +24,11 @@ def record() -> dict[str, Any]:
         settings = Settings(runs=Path(folder), recorded=Path(folder))
         objects = Objects(settings, Library(settings.runs, settings.recorded), record=None)
         try:
-            ref, taken = objects.first()
+            ref, taken = objects.first
             query = Query.of(
-                {"photo": ref, "remove": {"classes": [taken]}, "fill": FILL, "models": list(CHOSEN), "k": K}
+                {"image": ref, "remove": {"classes": [taken]}, "fill": FILL, "models": list(CHOSEN), "k": K}
             )
-            reply = objects.answers.answer(query, patience=600.0, hurry=600.0)
+            reply = objects.answers.answer(query, wait=600.0)
             filled = objects.fills.remove(objects.images.get(ref), query.remove, FILL)
             told = {name: reply[name] for name in TOLD}
             made_of, pixels = ingredients(objects.models), pixels_digest(filled)

@@ -7,11 +7,9 @@ import sys
 import tempfile
 from pathlib import Path
 
-from explorer.make._scenes import fewer_scenes
-from trainers.cli.progress import train_to_end
-from trainers.cli.work import result
+from explorer.make._command import add_scene_flags, command, fewer_scenes, parser
+from trainers.cli.work import result, train_to_end
 from trainers.config import RunConfig
-from trainers.errors import UserError
 from trainers.image_text.models import MODELS
 from trainers.image_text.models.tiny_clip import ASSETS, TinyClip, save_folder
 from trainers.kinds.finetuning.config import FinetuningConfig
@@ -40,33 +38,28 @@ open_clip reads the folder (`create_model_from_pretrained("local-dir:...")`); ca
 """
 
 
-def main(argv: list[str]) -> int:
-    """Train, fine-tune, write; exit status 0 unless something failed."""
-    parser = argparse.ArgumentParser(prog=COMMAND, description=__doc__)
-    parser.add_argument("--out", type=Path, default=ASSETS, help="folder for tiny_clip and tiny_clip_mended")
-    parser.add_argument("--steps", type=int, default=900, help="of the first training")
-    parser.add_argument(
+@command
+def main(argv: list[str]) -> None:
+    """Train, fine-tune, write."""
+    flags = parser("tiny_clip", __doc__)
+    flags.add_argument("--out", type=Path, default=ASSETS, help="folder for tiny_clip and tiny_clip_mended")
+    flags.add_argument("--steps", type=int, default=900, help="of the first training")
+    flags.add_argument(
         "--finetune-steps", type=int, default=FinetuningConfig().steps, help="of the fine-tuning; 0 leaves it out"
     )
-    parser.add_argument("--keep-base", action="store_true", help="fine-tune the tiny_clip that is there")
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--scenes", type=int, default=None, help="train scenes; the drawn scenes' default if not given")
-    parser.add_argument("--threads", type=int, default=None)
-    arguments = parser.parse_args(argv)
-    try:
-        base, finetuned = arguments.out / "tiny_clip", arguments.out / "tiny_clip_mended"
+    flags.add_argument("--keep-base", action="store_true", help="fine-tune the tiny_clip that is there")
+    flags.add_argument("--seed", type=int, default=0, help="of weights and batches")
+    add_scene_flags(flags)
+    arguments = flags.parse_args(argv)
+    base, finetuned = arguments.out / "tiny_clip", arguments.out / "tiny_clip_mended"
+    if not arguments.keep_base:
         fresh = Choice(name="tiny_clip", parameters={"fresh": True})
-        if not arguments.keep_base:
-            config = _config(arguments, fresh, {"removed": False}, arguments.steps, 1e-3)
-            train(config, base, "Tiny CLIP", COMMAND)
-        if arguments.finetune_steps:
-            again = Choice(name="tiny_clip", parameters={"weights": str(base)})
-            config = _config(arguments, again, {}, arguments.finetune_steps, MODELS["tiny_clip"].learning_rate)
-            train(config, finetuned, "Tiny CLIP, fine-tuned", f"{COMMAND} --keep-base")
-    except UserError as error:
-        print(f"rankscope: {error}", file=sys.stderr)
-        return 1
-    return 0
+        config = _config(arguments, fresh, {"removed": False}, arguments.steps, 1e-3)
+        train(config, base, "Tiny CLIP", COMMAND)
+    if arguments.finetune_steps:
+        again = Choice(name="tiny_clip", parameters={"weights": str(base)})
+        config = _config(arguments, again, {}, arguments.finetune_steps, MODELS["tiny_clip"].learning_rate)
+        train(config, finetuned, "Tiny CLIP, fine-tuned", f"{COMMAND} --keep-base")
 
 
 def train(config: RunConfig, target: Path, title: str, command: str) -> None:

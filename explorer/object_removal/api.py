@@ -11,7 +11,7 @@ import gradio as gr
 from explorer.object_removal.bodies import Query, Score
 from explorer.object_removal.datasets import DRAWN
 from explorer.object_removal.first import CHOSEN
-from explorer.object_removal.images import UPLOAD
+from explorer.object_removal.images import UPLOAD, judged
 from explorer.object_removal.score import ScoreJob
 from explorer.object_removal.service import Objects
 from explorer.server.http import RequestError
@@ -31,29 +31,29 @@ def add_object_api(objects: Objects) -> None:
 
 def _remove_object(objects: Objects) -> Any:
     def remove_object(
-        photo: str = "0",
+        image: str = "0",
         object_class: str = "",
         box: list[float] | None = None,
         fill: str = "telea",
         models: list[str] | None = None,
         k: int = 5,
-        photos: str = DRAWN,
+        dataset: str = DRAWN,
     ) -> dict[str, Any]:
         """Remove an object from an image, and see which captions each model retrieves before and after.
 
         Args:
-            photo: the number of an image of the dataset, a reference as the page has it, or an image file in base64.
+            image: the number of an image of the dataset, a reference as the page has it, or an image file in base64.
             object_class: one of the image's classes; with a box any name. Empty: the first that may be removed.
             box: x0, y0, x1, y1 as fractions of the image, for an object that is not marked.
             fill: a fill by name; rerender is for the drawn scenes alone.
             models: one or two image-text models by name; the small one and its fine-tuned twin if left out.
             k: captions per list.
-            photos: the dataset whose images are numbered, and whose captions answer an image file.
+            dataset: the dataset whose images are numbered, and whose captions answer an image file.
         """
-        ref = _reference(objects, photo, photos)
-        asked = {"photo": ref, "fill": fill, "models": models or _ready(objects), "k": k, "set": photos}
+        ref = _reference(objects, image, dataset)
+        asked = {"image": ref, "fill": fill, "models": models or _ready(objects), "k": k, "dataset": dataset}
         query = Query.of({**asked, "remove": _remove(objects, ref, object_class, box)})
-        return objects.answers.answer(query, patience=_LONGEST, hurry=_LONGEST)
+        return objects.answers.answer(query, wait=_LONGEST)
 
     return remove_object
 
@@ -61,7 +61,7 @@ def _remove_object(objects: Objects) -> Any:
 def _score_objects(objects: Objects) -> Any:
     def score_objects(
         models: list[str] | None = None,
-        photos: str = DRAWN,
+        dataset: str = DRAWN,
         fill: str = "telea",
         queries: int = 200,
         every: bool = False,
@@ -72,13 +72,13 @@ def _score_objects(objects: Objects) -> Any:
 
         Args:
             models: image-text models by name; the small one and its fine-tuned twin if left out.
-            photos: drawn_scenes, or a dataset that is open on the page, by name.
+            dataset: drawn_scenes, or a dataset that is open on the page, by name.
             fill: a fill by name; rerender is for the drawn scenes alone.
             queries: removals at most.
             every: each allowed class of an image in turn instead of one.
             seed: of the choice of images and classes.
         """
-        asked = {"set": photos, "models": models or _ready(objects), "fill": fill, "queries": queries}
+        asked = {"dataset": dataset, "models": models or _ready(objects), "fill": fill, "queries": queries}
         score = objects.scorer.check(Score.of({**asked, "every": every, "seed": seed}))
         job = objects.scores.add(ScoreJob(asked=score, caller=caller(request)))
         if not job.done.wait(_LONGEST):
@@ -94,9 +94,9 @@ def _ready(objects: Objects) -> list[str]:
     return [name for name in CHOSEN if objects.models.known(name).missing is None]
 
 
-def _reference(objects: Objects, photo: str, dataset: str) -> str:
+def _reference(objects: Objects, image: str, dataset: str) -> str:
     """Reference of the image that is meant; an image file becomes an upload."""
-    text = str(photo).strip()
+    text = str(image).strip()
     if text.isascii() and text.isdigit() and len(text) < 8:
         return f"{dataset}.{int(text)}"
     if len(text) <= 200 and "." in text:
@@ -116,7 +116,7 @@ def _remove(objects: Objects, ref: str, name: str, box: list[float] | None) -> d
         return {"class": name, "boxes": [box]}
     if name:
         return {"classes": [name]}
-    allowed = objects.images.allowed(ref)
-    if not allowed:
-        raise RequestError("No object of this image may be removed by the overlap rules. Name one, or give a box.")
-    return {"classes": [allowed[0]]}
+    for judgement in judged(objects.images.get(ref)):
+        if judgement["allowed"]:
+            return {"classes": [judgement["class"]]}
+    raise RequestError("No object of this image may be removed by the overlap rules. Name one, or give a box.")

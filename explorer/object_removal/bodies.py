@@ -42,7 +42,6 @@ LONGEST_NAME = 60
 PATIENCE = 20
 """Seconds that a request waits for captions to be encoded, unless it says how many."""
 B = TypeVar("B", bound="Body")
-_LARGEST = 10_000_000
 
 
 def _needs(what: str) -> WrapValidator:
@@ -163,7 +162,7 @@ class FoundObject(Body):
 
 
 class Query(Body):
-    """``ask``: remove something from an image and retrieve captions before and after.
+    """``query``: remove something from an image and retrieve captions before and after.
 
     Attributes:
         image: reference of the image.
@@ -176,20 +175,20 @@ class Query(Body):
         patience: seconds to wait for captions to be encoded.
     """
 
-    image: Text = Field(default=None, validate_default=True, alias="photo")
+    image: Text = REQUIRED
     remove: Annotated[Removal, _needs("an object")] = REQUIRED
     objects: _list(FoundObject, MOST_OBJECTS) | None = None
     fill: Text = FILL
     models: _list(Text, MOST_MODELS) = REQUIRED
     k: _whole(1, 10**9) = K
-    dataset: Text = Field(DRAWN, alias="set")
+    dataset: Text = DRAWN
     patience: _whole(0, PATIENCE) = PATIENCE
 
 
 class Encode(Body):
-    """``read``: encode the captions of a dataset in the background."""
+    """``encode``: encode the captions of a dataset in the background."""
 
-    dataset: Text = Field(DRAWN, alias="set")
+    dataset: Text = DRAWN
     models: _list(Text, MOST_MODELS) = REQUIRED
 
 
@@ -203,7 +202,7 @@ class Score(Body):
         seed: of the choice of images and classes.
     """
 
-    dataset: Text = Field(default=None, validate_default=True, alias="set")
+    dataset: Text = REQUIRED
     models: _list(Text, MOST_SCORED) = REQUIRED
     fill: Text = FILL
     queries: _whole(1, 10**6) = 200
@@ -222,21 +221,21 @@ class Open(Body):
 
     source: Text = REQUIRED
     captions_from: Optional = ""
-    limit: _whole(1, _LARGEST) | None = None
+    limit: _whole(1, 10**7) | None = None
     ticket: Optional = ""
 
 
 class Detect(Body):
     """``detect``: find the objects of an image."""
 
-    image: Text = Field(default=None, validate_default=True, alias="photo")
+    image: Text = REQUIRED
     detector: Text = REQUIRED
 
 
 class NameBox(Body):
     """``name``: classes that a model sees in a box."""
 
-    image: Text = Field(default=None, validate_default=True, alias="photo")
+    image: Text = REQUIRED
     box: Box = REQUIRED
     model: Text = REQUIRED
 
@@ -260,24 +259,15 @@ class Action(Body):
 
 
 class Finetune(Body):
-    """The run that fine-tunes a model; what is not given takes the default of the run's configuration.
+    """The run that fine-tunes a model. Its settings are those of the run's configuration, and checked there.
 
     Attributes:
-        dataset, source: an open dataset by name.
+        dataset: an open dataset by name.
         recipes: values of each recipe; null is a value there.
     """
 
-    dataset: Optional = Field("", alias="set")
-    source: Optional = ""
+    model_config = ConfigDict(extra="allow")
+
+    dataset: Text = REQUIRED
     model: Text = REQUIRED
     recipes: _list(Annotated[dict[str, Any], _needs("a list of objects")], MAX_ARMS) = REQUIRED
-    batch: _whole(1, _LARGEST) | None = None
-    steps: _whole(1, _LARGEST) | None = None
-    minutes: Number | None = None
-    epochs: Number | None = None
-    seed: _whole(0, 2**31 - 1) = 0
-    optimiser: Text | None = None
-    halve_every: Number | None = None
-    learning_rate: Number | None = None
-    weight_decay: Number | None = None
-    clip_norm: Number | None = None

@@ -17,7 +17,7 @@ import torch
 from threadpoolctl import threadpool_limits
 from torch import Tensor
 
-from explorer.object_removal.datasets import Galleries
+from explorer.object_removal.datasets import Datasets
 from explorer.object_removal.jobs import Job, Jobs
 from explorer.object_removal.models import PIECE, Loaded, Models
 from explorer.server.library import MEGABYTE
@@ -66,20 +66,20 @@ class CaptionEncoding(Job):
     @property
     def bytes(self) -> int:
         """Memory it takes."""
-        return sum(piece.numel() * piece.element_size() for piece in tuple(self.pieces))
+        return sum(piece.nbytes for piece in tuple(self.pieces))
 
 
 class CaptionIndex:
     """Encodes the captions of datasets in the background.
 
     Args:
-        models, galleries: what encodes, and what is encoded.
+        models, datasets: what encodes, and what is encoded.
         limit: bytes of vectors kept in memory; those used longest ago are dropped first.
     """
 
-    def __init__(self, models: Models, galleries: Galleries, limit: int = KEPT_BYTES) -> None:
+    def __init__(self, models: Models, datasets: Datasets, limit: int = KEPT_BYTES) -> None:
         self._models = models
-        self._galleries = galleries
+        self._datasets = datasets
         self._limit = limit
         self._known: OrderedDict[tuple[str, str, int], CaptionEncoding] = OrderedDict()
         self._lock = threading.Lock()
@@ -143,12 +143,6 @@ class CaptionIndex:
             for key in [key for key, one in self._known.items() if key[1] == dataset and one.done.is_set()]:
                 del self._known[key]
 
-    @property
-    def bytes(self) -> int:
-        """Memory of all vectors kept."""
-        with self._lock:
-            return sum(one.bytes for one in self._known.values())
-
     def close(self) -> None:
         """Stop after the batch that is being encoded."""
         self._jobs.close()
@@ -159,7 +153,7 @@ class CaptionIndex:
     def _encode(self, job: CaptionEncoding) -> Iterator[None]:
         """Encode the captions, one batch per step."""
         job.message = "gathering captions"
-        gallery = job.gallery = self._galleries.get(job.dataset)
+        gallery = job.gallery = self._datasets.get(job.dataset).gallery
         job.message = "loading the model"
         loaded = self._models.get(job.model)
         key, total = _key(loaded, gallery), len(gallery.texts)
@@ -191,7 +185,8 @@ class CaptionIndex:
 
 def _encode_more(job: CaptionEncoding, loaded: Loaded, texts: Sequence[str]) -> None:
     """Add the next captions."""
-    lengths = loaded.lengths(texts)
+    with loaded.use() as model:
+        lengths = model.lengths(texts)
     over, longest = job.cut
     job.cut = (over + sum(length > loaded.context for length in lengths), max(longest, *lengths))
     # a small model's products are so short that a second core waits more than it works; the other job can use it

@@ -1,4 +1,4 @@
-"""The datasets that are open: the drawn scenes always, and the last few that somebody opened; and their galleries."""
+"""The datasets that are open: the drawn scenes always, and the last few that somebody opened; each with its gallery."""
 
 from __future__ import annotations
 
@@ -7,11 +7,10 @@ import re
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
-from explorer.server.cache import Cache
 from explorer.server.http import GoneError
 from trainers.data.base import Progress, silent
 from trainers.data.captioned.images import CaptionedDataset, CaptionedImage
@@ -31,7 +30,6 @@ PUBLIC_IMAGES = 1000
 """Images of each split that are read, on one's own machine and on a public page."""
 MOST_CAPTIONS = 20_000
 """Captions of one gallery: every model has to encode all of them."""
-_GALLERIES = 4
 _ODD = re.compile(r"[^A-Za-z0-9]+")
 Load = Callable[..., CaptionedDataset]
 
@@ -53,6 +51,7 @@ class OpenDataset:
     limit: int | None
     data: CaptionedDataset
     notes: tuple[str, ...]
+    _gathering: threading.Lock = field(default_factory=threading.Lock, repr=False, compare=False)
 
     @property
     def drawn(self) -> bool:
@@ -60,19 +59,28 @@ class OpenDataset:
         return named(self.source) is not None
 
     @cached_property
-    def split(self) -> str:
-        """The split whose images are shown and scored: the test split if there is one."""
-        return self.data.test_split
-
-    @cached_property
     def scenes(self) -> Sequence[CaptionedImage]:
-        """Its images."""
-        return self.data.splits.get(self.split, ())
+        """The images that are shown and scored: the test split if there is one."""
+        return self.data.splits.get(self.data.test_split, ())
 
     @cached_property
     def matcher(self) -> Matcher:
         """Says which classes its captions name: by annotation, or by the word table with the dataset's classes."""
         return matcher_of(self.data, load_words())
+
+    @property
+    def gallery(self) -> Gallery:
+        """The captions that may be retrieved, those of the shown split first; gathered on first use.
+
+        Raises:
+            DataError: it has no captions.
+        """
+        with self._gathering:  # two models often want it at once
+            return self._gallery
+
+    @cached_property
+    def _gallery(self) -> Gallery:
+        return gather(self.data, self.matcher, first=self.data.test_split, most=MOST_CAPTIONS)
 
     def about(self) -> dict[str, Any]:
         """What the page is told."""
@@ -81,8 +89,8 @@ class OpenDataset:
         return {
             "name": self.name,
             "title": self.data.title,
-            "note": f"{len(self.scenes):,} images of the {self.split} split.{told}",
-            "photos": len(self.scenes),
+            "note": f"{len(self.scenes):,} images of the {self.data.test_split} split.{told}",
+            "images": len(self.scenes),
             "classes": list(self.data.classes),
             "notes": list(self.notes),
         }
@@ -135,18 +143,11 @@ class Datasets:
         """The drawn scenes, made on first use."""
         with self._drawing:
             if self._drawn is None:
-                data = self._load(DRAWN)
-                self._drawn = OpenDataset(
-                    name=DRAWN, source=DRAWN, captions_from=None, limit=None, data=data, notes=data.notes
-                )
+                self._drawn = _opened(DRAWN, DRAWN, None, None, self._load(DRAWN))
             return self._drawn
 
     def open(
-        self,
-        source: str,
-        captions_from: str | None = None,
-        limit: int | None = None,
-        progress: Progress = silent,
+        self, source: str, captions_from: str | None = None, limit: int | None = None, progress: Progress = silent
     ) -> OpenDataset:
         """Open a dataset of the Hub or of a folder; slow. The same one twice is read once.
 
@@ -171,53 +172,19 @@ class Datasets:
             progress("opening the dataset", 0.0)
             data = self._load(source, captions_from=captions_from, limit=limit, progress=progress)
             progress("checking the captions", 1.0)
-            made = OpenDataset(
-                name=name, source=source, captions_from=captions_from, limit=limit, data=data, notes=data.notes
-            )
-            made = _with_notes(made, limit)
-        self._keep(made)
+            made = _with_notes(_opened(name, source, captions_from, limit, data), limit)
+            with self._lock:
+                self._open[name] = made
+                gone = self._open.popitem(last=False)[0] if len(self._open) > KEPT else None
+        if gone is not None and self._dropped is not None:
+            self._dropped(gone)
         return made
 
-    def _keep(self, made: OpenDataset) -> None:
-        gone = []
-        with self._lock:
-            self._open[made.name] = made
-            self._open.move_to_end(made.name)
-            while len(self._open) > KEPT:
-                gone.append(self._open.popitem(last=False)[0])
-        for name in gone:
-            if self._dropped is not None:
-                self._dropped(name)
 
-
-class Galleries:
-    """Makes each dataset's gallery once and keeps the last few."""
-
-    def __init__(self, datasets: Datasets) -> None:
-        self._datasets = datasets
-        self._kept: Cache[Gallery] = Cache(limit=_GALLERIES)
-        self._making = threading.Lock()  # two visitors often want the same one
-
-    def get(self, name: str) -> Gallery:
-        """The gallery of an open dataset.
-
-        Raises:
-            GoneError: the dataset is not open.
-            DataError: it has no captions.
-        """
-        dataset = self._datasets.get(name)
-        key = (dataset.name, id(dataset))
-        with self._making:
-            return self._kept.get(key, lambda: gallery_of(dataset))
-
-
-def gallery_of(dataset: OpenDataset, most: int = MOST_CAPTIONS) -> Gallery:
-    """The gallery of a dataset: the captions of the shown split first, ``most`` at most.
-
-    Raises:
-        DataError: the dataset has no captions.
-    """
-    return gather(dataset.data, dataset.matcher, first=dataset.split, most=most)
+def _opened(
+    name: str, source: str, captions_from: str | None, limit: int | None, data: CaptionedDataset
+) -> OpenDataset:
+    return OpenDataset(name=name, source=source, captions_from=captions_from, limit=limit, data=data, notes=data.notes)
 
 
 def _with_notes(made: OpenDataset, limit: int) -> OpenDataset:
@@ -235,6 +202,6 @@ def _with_notes(made: OpenDataset, limit: int) -> OpenDataset:
 def _name(source: str, captions_from: str | None, limit: int) -> str:
     """The last part of the source and a digest of all of it: visitors are told no path of this machine."""
     last = source.strip().rstrip("/\\").replace("\\", "/").rsplit("/", 1)[-1]
-    plain = _ODD.sub("-", last).strip("-")[:40] or "set"
+    plain = _ODD.sub("-", last).strip("-")[:40] or "dataset"
     mark = hashlib.sha256(f"{source.strip()}\n{captions_from}\n{limit}".encode()).hexdigest()[:10]
     return f"{plain}-{mark}"

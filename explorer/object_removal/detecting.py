@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from torch import Tensor
 
 from explorer.object_removal import bodies
 from explorer.object_removal.images import SHOWN, InputImages, judged
-from explorer.object_removal.models import STRANGER, Models
+from explorer.object_removal.models import Models
 from explorer.object_removal.strokes import read_boxes
 from explorer.server.cache import Cache
 from explorer.server.http import RequestError
@@ -56,7 +57,7 @@ class Detection:
         with self._lock:  # a network serves one thread at a time
             found = self._loaded.get(name, lambda: known[name].build({}))(picture.pixels)
         boxes = [tuple(value / picture.scale for value in box) for box in found.boxes]
-        marked = image.with_objects(boxes, found.names)
+        marked = replace(image, boxes=tuple(boxes), classes=found.names)
         notes = [] if found.names else ["Nothing was found. Draw a box around what is to go, and say what it is."]
         scores: dict[str, list[float]] = {}
         for label, score in zip(found.names, found.scores, strict=True):
@@ -81,12 +82,11 @@ class Detection:
         loaded = self._models.get(known.name)
         own = image.dataset.matcher.classes if image.dataset is not None else ()
         classes = tuple(dict.fromkeys((*own, *load_words().classes)))
-        key = (loaded.digest, classes)
-        prompts = self._prompts.get(key, lambda: loaded.with_model(lambda model: class_embeddings(model, classes)))
-        found = loaded.with_model(lambda model: name_box(model, picture.pixels, box, classes, prompts, top=NAMES))
+        with loaded.use() as model:
+            prompts = self._prompts.get((loaded.digest, classes), lambda: class_embeddings(model, classes))
+            found = name_box(model, picture.pixels, box, classes, prompts, top=NAMES)
         names = [{"class": name, "score": round(float(score), 4)} for name, score in found]
-        stranger = not known.photos and image.source != "drawn"
-        return {"names": names, "notes": [STRANGER] if stranger else []}
+        return {"names": names, "notes": known.notes(image.source == "drawn")}
 
 
 def detectors() -> Mapping[str, DetectorDescriptor]:

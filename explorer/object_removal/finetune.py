@@ -11,17 +11,18 @@ from explorer.server.http import RequestError
 from explorer.server.runs import Runs
 from explorer.server.visitors import NOBODY, Caller
 from explorer.titles import waiting
-from trainers.config import BUDGET, RunConfig, SceneChoice
+from trainers.config import RunConfig, SceneChoice
 from trainers.errors import UserError
+from trainers.kinds import check
 from trainers.kinds.finetuning import DESCRIPTOR as KIND
 from trainers.kinds.finetuning.config import FinetuningConfig
+from trainers.kinds.finetuning.kind import TRAINING
 from trainers.kinds.finetuning.recipes import Recipe
 from trainers.parameters import Choice, specs
 from trainers.parameters import check as check_value
-from trainers.training.validation import check
 
 _ACTS = ("pause", "resume", "stop")
-_SETTINGS = (*BUDGET, "batch", "seed", "optimiser", "halve_every", "learning_rate", "weight_decay", "clip_norm")
+_SETTINGS = (*TRAINING, "learning_rate", "seed")
 _RECIPE = tuple(spec.name for spec in specs(Recipe))
 
 
@@ -41,7 +42,7 @@ class Finetuning:
         try:
             values = data if isinstance(data, dict) else {}
             asked = Action.of(values)
-            if asked.action == "mend":
+            if asked.action == "finetune":
                 started = self._runs.start(self.config(Finetune.of(values)), asked.token, caller)
                 return {"id": started, "said": waiting(self._runs.place(started)) or "It starts now."}
             if asked.action not in _ACTS:
@@ -58,17 +59,17 @@ class Finetuning:
         Raises:
             UserError: something in it is wrong; the message says what.
         """
-        dataset = self._datasets.get(asked.dataset or asked.source)
+        dataset = self._datasets.get(asked.dataset)
         name, parameters = self._models.choice(asked.model)
         given = {
             "scenes": SceneChoice(source=dataset.source, captions_from=dataset.captions_from, limit=dataset.limit),
             "model": Choice(name=name, parameters=parameters),
             "recipes": tuple(self._recipe(each) for each in asked.recipes),
         }
+        own = asked.model_extra or {}
         for spec in specs(FinetuningConfig):
-            value = getattr(asked, spec.name, None) if spec.name in _SETTINGS else None
-            if value is not None:
-                given[spec.name] = check_value(spec, value, "A fine-tuning")
+            if spec.name in _SETTINGS and spec.name in own:
+                given[spec.name] = check_value(spec, own[spec.name], "A fine-tuning")
         config = KIND.configured(given)
         check(config)
         return config

@@ -14,7 +14,7 @@ from PIL import Image
 
 from explorer.object_removal import bodies
 from explorer.object_removal.datasets import Datasets, OpenDataset
-from explorer.object_removal.strokes import read_boxes
+from explorer.object_removal.strokes import dropped_note, read_boxes
 from explorer.server.cache import Bound, Cache
 from explorer.server.http import GoneError
 from explorer.server.library import MEGABYTE
@@ -45,7 +45,7 @@ class InputImage:
     """One image.
 
     Attributes:
-        ref: its address below ``objects/photo/``.
+        ref: its address below ``objects/image/``.
         alt: what it shows, in words.
         captions: captions that its dataset has about it.
         boxes, classes: its objects in pixels of the upright original, cleaned.
@@ -68,15 +68,11 @@ class InputImage:
     upload: Picture | None = None
 
     @property
-    def source(self) -> Literal["set", "upload", "drawn"]:
+    def source(self) -> Literal["dataset", "upload", "drawn"]:
         """Where it comes from, in one word."""
         if self.dataset is None:
             return "upload"
-        return "drawn" if self.dataset.drawn else "set"
-
-    def with_objects(self, boxes: Sequence[Box], classes: Sequence[str]) -> InputImage:
-        """The same image with other objects."""
-        return replace(self, boxes=tuple(boxes), classes=tuple(classes))
+        return "drawn" if self.dataset.drawn else "dataset"
 
     def regions(self) -> Regions:
         """Where its objects are."""
@@ -126,25 +122,17 @@ class InputImages:
             width, height = image.width, image.height
             boxes += [(x0 * width, y0 * height, x1 * width, y1 * height) for x0, y0, x1, y1 in found]
             classes += [each.name] * len(found)
-        return image.with_objects(boxes, classes)
+        return replace(image, boxes=tuple(boxes), classes=tuple(classes))
 
     def listing(self, name: str, offset: int, count: int) -> dict[str, Any]:
         """A page of a dataset's images."""
         dataset = self._datasets.get(name)
         places = range(offset, min(offset + count, len(dataset.scenes)))
-        found = [
-            {
-                "ref": f"{dataset.name}.{place}",
-                "alt": _alt(dataset, place),
-                "classes": list(dict.fromkeys(dataset.scenes[place].classes)),
-            }
-            for place in places
-        ]
-        return {"total": len(dataset.scenes), "photos": found}
-
-    def allowed(self, ref: str) -> list[str]:
-        """Classes of an image that may be removed by the overlap rules."""
-        return [found["class"] for found in judged(self.get(ref)) if found["allowed"]]
+        found = []
+        for place in places:
+            classes = list(dict.fromkeys(dataset.scenes[place].classes))
+            found.append({"ref": f"{dataset.name}.{place}", "alt": _alt(dataset, place), "classes": classes})
+        return {"total": len(dataset.scenes), "images": found}
 
     def add(self, data: bytes, name: str = "") -> InputImage:
         """Keep an image that a visitor uploads; its reference cannot be guessed.
@@ -199,24 +187,14 @@ class InputImages:
                 f"The dataset {dataset.data.title} has {len(dataset.scenes)} images; there is no number {key[:9]}."
             )
         scene = dataset.scenes[place]
-        bare = InputImage(
-            ref=f"{dataset.name}.{place}",
-            alt=_alt(dataset, place),
-            width=scene.width,
-            height=scene.height,
-            captions=scene.captions,
-            scene=scene,
-            dataset=dataset,
-        )
+        about = {"ref": f"{dataset.name}.{place}", "alt": _alt(dataset, place), "captions": scene.captions}
+        bare = InputImage(**about, width=scene.width, height=scene.height, scene=scene, dataset=dataset)
         notes: tuple[str, ...] = ()
         if not (scene.width and scene.height):
             picture = self.picture(bare)
             bare, notes = replace(bare, width=picture.width, height=picture.height), picture.notes
         boxes, classes, dropped = objects(scene, bare.width, bare.height)
-        if dropped:
-            what = "1 box has" if dropped == 1 else f"{dropped} boxes have"
-            notes = (*notes, f"{what} no area inside the image and was left out.")
-        return replace(bare, boxes=boxes, classes=classes, notes=notes)
+        return replace(bare, boxes=boxes, classes=classes, notes=(*notes, *dropped_note(dropped)))
 
 
 def about(image: InputImage) -> dict[str, Any]:
@@ -233,7 +211,7 @@ def about(image: InputImage) -> dict[str, Any]:
         "notes": notes,
         "source": image.source,
         "rerender": all(fill.unfit(image.scene) is None for fill in FILLS.values()),
-        "set": None if image.dataset is None else image.dataset.name,
+        "dataset": None if image.dataset is None else image.dataset.name,
         "objects": judged(image),
     }
 
@@ -242,13 +220,14 @@ def judged(image: InputImage) -> list[dict[str, Any]]:
     """Its classes with their boxes as fractions, and what removing each of them would mean."""
     if not image.classes:
         return []
-    found = []
+    found, size = [], np.array([image.width, image.height] * 2)
+    fractions = np.round(np.array(image.boxes) / size, 5).tolist()
     for judgement in judge_all(image.regions()):
-        boxes = [box for box, name in zip(image.boxes, image.classes, strict=True) if name == judgement.chosen]
+        boxes = [box for box, name in zip(fractions, image.classes, strict=True) if name == judgement.chosen]
         found.append(
             {
                 "class": judgement.chosen,
-                "boxes": [fractions(box, image.width, image.height) for box in boxes],
+                "boxes": boxes,
                 "allowed": judgement.allowed,
                 "removes": list(judgement.removed),
                 "keeps": list(judgement.kept),
@@ -257,12 +236,6 @@ def judged(image: InputImage) -> list[dict[str, Any]]:
             }
         )
     return found
-
-
-def fractions(box: Box, width: int, height: int) -> list[float]:
-    """A box in pixels as fractions of the image."""
-    x0, y0, x1, y1 = box
-    return [round(x0 / width, 5), round(y0 / height, 5), round(x1 / width, 5), round(y1 / height, 5)]
 
 
 def shrunk(picture: Picture, longest: int) -> Picture:
@@ -276,31 +249,21 @@ def shrunk(picture: Picture, longest: int) -> Picture:
     return replace(picture, pixels=pixels, scale=pixels.shape[1] / picture.width)
 
 
-def png(pixels: np.ndarray) -> bytes:
-    """uint8 ``[H, W, 3]`` as a PNG file."""
-    return _encoded(pixels, "PNG", compress_level=3)
-
-
-def jpeg(pixels: np.ndarray) -> bytes:
-    """uint8 ``[H, W, 3]`` as a JPEG file."""
-    return _encoded(pixels, "JPEG", quality=90)
-
-
-def _encoded(pixels: np.ndarray, kind: str, **options: int) -> bytes:
+def encoded(pixels: np.ndarray, kind: Literal["png", "jpeg"]) -> bytes:
+    """uint8 ``[H, W, 3]`` as a file."""
     out = io.BytesIO()
-    Image.fromarray(pixels).save(out, kind, **options)
+    Image.fromarray(pixels).save(out, kind, **({"compress_level": 3} if kind == "png" else {"quality": 90}))
     return out.getvalue()
 
 
 def _alt(dataset: OpenDataset, place: int) -> str:
     captions = dataset.scenes[place].captions
-    return captions[0][:300] if captions else f"InputImage {place + 1} of {dataset.data.title}"
+    return captions[0][:300] if captions else f"Image {place + 1} of {dataset.data.title}"
 
 
 def _drawn(drawing: Drawing, side: int, image: InputImage) -> Picture:
-    return Picture(
-        pixels=drawing.pixels(side), scale=side / image.width, width=image.width, height=image.height, notes=()
-    )
+    size = {"width": image.width, "height": image.height, "scale": side / image.width}
+    return Picture(pixels=drawing.pixels(side), **size, notes=())
 
 
 def _gone(ref: str) -> InputImage:

@@ -53,14 +53,8 @@ class Job:
     def json(self) -> dict[str, Any]:
         """As plain values."""
         error = str(self.error) if self.phase == "failed" else None
-        fraction = round(self.fraction, 3)
-        return {
-            "phase": self.phase,
-            "message": self.message,
-            "fraction": fraction,
-            "error": error,
-            "result": self.result,
-        }
+        values = {"phase": self.phase, "message": self.message, "fraction": round(self.fraction, 3)}
+        return {**values, "error": error, "result": self.result}
 
     def tell(self, message: str, fraction: float) -> None:
         """Report progress.
@@ -119,7 +113,7 @@ class Jobs(Generic[J]):
         self._together = together
         self._kept = kept
         self._jobs: OrderedDict[str, J] = OrderedDict()
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
         self._turns = ThreadPoolExecutor(1, thread_name_prefix=f"{noun} turns")
         self._pool = ThreadPoolExecutor(threads, thread_name_prefix=noun)
         self._turn: Future[None] | None = None
@@ -178,16 +172,15 @@ class Jobs(Generic[J]):
             pool.shutdown(wait=False, cancel_futures=True)
 
     def _check(self, job: J) -> None:
-        going = [one for one in self._jobs.values() if one.phase in _GOING]
+        going = self.going()
         if self._closed or job.id in self._jobs or len(going) >= self._most:
             raise DataError(f"Too many {self._noun} wait already; try again when some of them are done.")
         if self._each is None:
             return
         for identity in job.caller.identities():
             if sum(identity in one.caller.identities() for one in going) >= self._each:
-                raise DataError(
-                    f"{self._each} of your {self._noun} wait or are worked on already; stop one of them, or wait."
-                )
+                said = f"{self._each} of your {self._noun} wait or are worked on already; stop one of them, or wait."
+                raise DataError(said)
 
     def _drop_old(self) -> None:
         for key in list(self._jobs):
@@ -199,7 +192,7 @@ class Jobs(Generic[J]):
     def _take_turns(self) -> None:
         while True:
             with self._lock:
-                going = [job for job in self._jobs.values() if job.phase in _GOING][: self._together]
+                going = self.going()[: self._together]
                 for job in going:
                     job.phase = "running"
                 if not going:
@@ -218,22 +211,19 @@ class Jobs(Generic[J]):
             next(job.steps)
         except StopIteration as end:
             job.result, job.message, job.fraction = end.value, "", 1.0
-            self._ended(job, "done")
+            self._end(job, "done")
         except StoppedError:
-            self._ended(job, "stopped", DataError("It was stopped before it was done."))
+            self._end(job, "stopped", DataError("It was stopped before it was done."))
         except UserError as error:
-            self._ended(job, "failed", error)
+            self._end(job, "failed", error)
         except Exception as error:
             _log.exception("a job of the %s failed", self._noun)
-            self._ended(job, "failed", DataError(f"This could not be done ({type(error).__name__}: {error})."))
-
-    def _ended(self, job: J, phase: str, error: UserError | None = None) -> None:
-        with self._lock:
-            self._end(job, phase, error)
+            self._end(job, "failed", DataError(f"This could not be done ({type(error).__name__}: {error})."))
 
     def _end(self, job: J, phase: str, error: UserError | None = None) -> None:
-        job.phase, job.error, job.steps = phase, error, None
-        if phase == "stopped":
-            job.message = "stopped"
-        self._drop_old()
-        job.done.set()
+        with self._lock:
+            job.phase, job.error, job.steps = phase, error, None
+            if phase == "stopped":
+                job.message = "stopped"
+            self._drop_old()
+            job.done.set()

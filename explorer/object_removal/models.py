@@ -5,25 +5,27 @@ from __future__ import annotations
 import hashlib
 import re
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar
+from types import MappingProxyType
+from typing import Any
 
-import numpy as np
 import torch
 from torch import Tensor
 
 from explorer.server.cache import Cache
 from explorer.server.http import GoneError
-from explorer.server.library import Library, Run
+from explorer.server.library import Library
+from explorer.server.run import Run
 from explorer.titles import arm_titles
 from trainers.data import access
 from trainers.errors import DataError, RunError, UserError
 from trainers.hf_transformers import is_folder
-from trainers.image_text.base import CrossModal, ModelDescriptor
-from trainers.image_text.encoding import encode_images, encode_texts, squash
+from trainers.image_text.base import ImageTextModel, ModelDescriptor
+from trainers.image_text.encoding import encode_images, encode_texts
 from trainers.image_text.models import MODELS
 from trainers.kinds.finetuning.config import FinetuningConfig
 from trainers.parameters import parse_choice
@@ -38,7 +40,6 @@ UNTRAINED = "This model is not trained yet: train it first, under Fine-tune this
 STRANGER = "This small model knows the drawn scenes only; it does not know photographs."
 _RUN = re.compile(r"run:([0-9A-HJKMNP-TV-Z]{26}):([0-9])")
 _LISTED = 24
-T = TypeVar("T")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,7 +49,7 @@ class Known:
     Attributes:
         name: as requests name it.
         missing: None, or what to install or point to.
-        photos: it was trained on photographs.
+        natural_images: it was trained on photographs.
         trained: false: it has random weights before it is trained here.
         learning_rate: what suits its fine-tuning; None if it cannot be fine-tuned.
     """
@@ -57,10 +58,28 @@ class Known:
     title: str
     sentence: str
     missing: str | None = None
-    photos: bool = True
+    natural_images: bool = True
     trainable: bool = False
     trained: bool = True
     learning_rate: float | None = None
+
+    @classmethod
+    def of(cls, descriptor: ModelDescriptor, name: str, values: Mapping[str, Any] = MappingProxyType({})) -> Known:
+        """A model of the registry with these parameters."""
+        return cls(
+            name=name,
+            title=f"{descriptor.title} {name.partition(':')[2]}" if values else descriptor.title,
+            sentence=descriptor.sentence,
+            missing=descriptor.lacking(values),
+            natural_images=descriptor.natural_images,
+            trainable=descriptor.trainable,
+            trained=descriptor.trained,
+            learning_rate=descriptor.learning_rate if descriptor.trainable else None,
+        )
+
+    def notes(self, drawn: bool) -> list[str]:
+        """What to know of its answers about a drawn scene, or about another image."""
+        return [] if drawn or self.natural_images else [STRANGER]
 
     def json(self) -> dict[str, Any]:
         """As plain values."""
@@ -68,52 +87,36 @@ class Known:
 
 
 class Loaded:
-    """A model in memory; one thread at a time uses it."""
+    """A model in memory; one thread at a time uses it.
 
-    def __init__(self, known: Known, model: CrossModal) -> None:
-        self.known = known
+    Attributes:
+        side: of the square images it takes, pixels; context: most tokens of a caption.
+        weights: how many it has.
+        digest: equal for equal weights.
+    """
+
+    def __init__(self, known: Known, model: ImageTextModel) -> None:
+        self.known, self.side, self.context = known, model.side, model.context
+        self.weights = sum(weight.numel() for weight in model.parameters())
+        self.digest = weights_digest(model)
         self._model = model.eval().requires_grad_(False)
         self._lock = threading.Lock()
-        self.digest = weights_digest(model)
 
-    @property
-    def side(self) -> int:
-        """Side of the square images it takes, pixels."""
-        return self._model.side
-
-    @property
-    def weights(self) -> int:
-        """How many it has."""
-        return sum(weight.numel() for weight in self._model.parameters())
-
-    @property
-    def context(self) -> int:
-        """Most tokens of a caption."""
-        return self._model.context
-
-    def pictures(self, pictures: Sequence[np.ndarray]) -> Tensor:
-        """Unit embeddings float32 ``[N, D]`` of images uint8 ``[H, W, 3]`` of any size."""
-        return self.images(torch.stack([squash(picture, self.side) for picture in pictures]))
+    @contextmanager
+    def use(self) -> Iterator[ImageTextModel]:
+        """The model, while nobody else uses it."""
+        with self._lock:
+            yield self._model
 
     def images(self, images: Tensor) -> Tensor:
         """Unit embeddings float32 ``[N, D]`` of images uint8 ``[N, 3, side, side]``."""
-        with self._lock:
-            return encode_images(self._model, images)
+        with self.use() as model:
+            return encode_images(model, images)
 
     def texts(self, texts: Sequence[str]) -> Tensor:
         """Unit embeddings float32 ``[N, D]`` of captions."""
-        with self._lock:
-            return encode_texts(self._model, texts)
-
-    def with_model(self, work: Callable[[CrossModal], T]) -> T:
-        """Do something else with the model while nobody else uses it."""
-        with self._lock:
-            return work(self._model)
-
-    def lengths(self, texts: Sequence[str]) -> list[int]:
-        """Tokens that each caption needs."""
-        with self._lock:
-            return self._model.lengths(texts)
+        with self.use() as model:
+            return encode_texts(model, texts)
 
 
 class Models:
@@ -134,16 +137,13 @@ class Models:
 
     def listed(self) -> list[Known]:
         """Models of the menu, then the newest fine-tuned ones."""
-        own = [_known(descriptor, descriptor.name) for descriptor in self._menu.values()]
+        own = [Known.of(descriptor, descriptor.name) for descriptor in self._menu.values()]
         found: list[Known] = []
         for folder in self._library.folders():
             if len(found) >= _LISTED:
                 break
-            try:
-                with reading(folder.id):
-                    found += self._arms(self._library.get(folder.id))
-            except RunError:
-                continue  # a damaged run hides no other
+            with suppress(RunError), reading(folder.id):  # a damaged run hides no other
+                found += self._arms(self._library.get(folder.id))
         return own + found
 
     def known(self, name: str) -> Known:
@@ -152,16 +152,15 @@ class Models:
         Raises:
             GoneError: there is no such model or run.
         """
-        match = _RUN.fullmatch(name)
-        if match is not None:
-            with reading(match.group(1), passed=UserError):
-                arms = self._arms(self._library.get(match.group(1)))
-            found = next((arm for arm in arms if arm.name == name), None)
-            if found is None:
-                raise GoneError("This run has no model that can be asked: it has no such arm or no checkpoint yet.")
-            return found
-        descriptor, parameters = self._parsed(name)
-        return _known(descriptor, name, parameters)
+        arm = _arm_of_run(name)
+        if arm is None:
+            return Known.of(*self._parsed(name))
+        with reading(arm[0], passed=UserError):
+            arms = self._arms(self._library.get(arm[0]))
+        found = next((one for one in arms if one.name == name), None)
+        if found is None:
+            raise GoneError("This run has no model that can be asked: it has no such arm or no checkpoint yet.")
+        return found
 
     def get(self, name: str) -> Loaded:
         """The model, loaded now if need be; that may take minutes where weights are downloaded.
@@ -176,15 +175,15 @@ class Models:
         with self._loading:  # memory: never two at once
             return self._loaded.get((name, self.version(name)), lambda: Loaded(known, self._made(name)))
 
-    def _made(self, name: str) -> CrossModal:
-        match = _RUN.fullmatch(name)
-        if match is None:
-            descriptor, parameters = self._parsed(name)
+    def _made(self, name: str) -> ImageTextModel:
+        arm = _arm_of_run(name)
+        if arm is None:
+            descriptor, _, parameters = self._parsed(name)
             build = partial(descriptor.build, parameters)
         else:
             from trainers.kinds.finetuning.loop import arm_model
 
-            build = partial(arm_model, self._library.get(match.group(1)).folder, int(match.group(2)))
+            build = partial(arm_model, self._library.get(arm[0]).folder, arm[1])
         try:
             return build()
         except UserError:
@@ -199,9 +198,9 @@ class Models:
             GoneError: there is no such model.
             DataError: it is an arm of a run, which cannot be trained on.
         """
-        if _RUN.fullmatch(name):
+        if _arm_of_run(name):
             raise DataError("A fine-tuned model cannot be fine-tuned again here. Choose the model that it came from.")
-        descriptor, parameters = self._parsed(name)
+        descriptor, _, parameters = self._parsed(name)
         return descriptor.name, parameters
 
     def shipped(self, name: str) -> Path | None:
@@ -211,11 +210,11 @@ class Models:
 
     def version(self, name: str) -> int:
         """A run that trains on writes other weights under the same name."""
-        match = _RUN.fullmatch(name)
-        return 0 if match is None else _checkpoint_time(self._library.get(match.group(1)))
+        arm = _arm_of_run(name)
+        return 0 if arm is None else _checkpoint_time(self._library.get(arm[0]))
 
-    def _parsed(self, text: str) -> tuple[ModelDescriptor, dict[str, Any]]:
-        """A model of the registry as :func:`trainers.parameters.parse_choice` reads it."""
+    def _parsed(self, text: str) -> tuple[ModelDescriptor, str, dict[str, Any]]:
+        """A model of the registry as :func:`trainers.parameters.parse_choice` reads it: descriptor, text, values."""
         descriptor = self._menu.get(text.partition(":")[0])
         if descriptor is None:
             raise GoneError(f"There is no model {text[:80]!r}; there are {', '.join(self._menu)}.")
@@ -224,7 +223,7 @@ class Models:
         _, values = parse_choice(text, self._menu)
         for value in values.values():
             self.check_place(str(value))
-        return descriptor, values
+        return descriptor, text, values
 
     def check_place(self, text: str) -> None:
         """Weights from a folder only where folders may be opened.
@@ -248,13 +247,19 @@ class Models:
                 name=f"run:{run.id}:{arm}",
                 title=f"{title}, {said}",
                 sentence=f"Fine-tuned on {said} in the run {run.id}.",
-                photos=source is None or source.photos,
+                natural_images=source is None or source.natural_images,
             )
             for arm, said in enumerate(arm_titles(run.config))
         ]
 
 
-def weights_digest(model: CrossModal) -> str:
+def _arm_of_run(name: str) -> tuple[str, int] | None:
+    """Run and arm of a fine-tuned model's name; None for a model of the registry."""
+    match = _RUN.fullmatch(name)
+    return None if match is None else (match.group(1), int(match.group(2)))
+
+
+def weights_digest(model: ImageTextModel) -> str:
     """Hexadecimal; equal for equal weights."""
     mark = hashlib.blake2b(digest_size=16)
     for name, value in sorted(model.state_dict().items()):
@@ -263,26 +268,9 @@ def weights_digest(model: CrossModal) -> str:
     return mark.hexdigest()
 
 
-def _known(descriptor: ModelDescriptor, name: str, parameters: Mapping[str, Any] | None = None) -> Known:
-    values = parameters or {}
-    missing = descriptor.lacking(values)
-    return Known(
-        name=name,
-        title=descriptor.title if not values else f"{descriptor.title} {name.partition(':')[2]}",
-        sentence=descriptor.sentence,
-        missing=missing,
-        photos=descriptor.photos,
-        trainable=descriptor.trainable,
-        trained=descriptor.trained,
-        learning_rate=descriptor.learning_rate if descriptor.trainable else None,
-    )
-
-
 def _checkpoint_time(run: Run) -> int:
     """When its weights were written, nanoseconds; 0: never."""
     for name in ("last", "previous"):
-        try:
+        with suppress(OSError):
             return (run.folder.path / "ckpt" / f"{name}.safetensors").stat().st_mtime_ns
-        except OSError:
-            continue
     return 0

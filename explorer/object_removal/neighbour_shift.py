@@ -16,8 +16,9 @@ from explorer.object_removal import bodies
 from explorer.object_removal.removal import FilledImages
 from explorer.object_removal.strokes import read_drawing
 from explorer.server.cache import Cache
-from explorer.server.library import MEGABYTE, Library, Run
+from explorer.server.library import MEGABYTE, Library
 from explorer.server.retrieve import shared_levels
+from explorer.server.run import Run
 from explorer.titles import arm_titles, data_title, run_title
 from trainers.data import load_data
 from trainers.encoders import ENCODERS, Encoder
@@ -31,7 +32,6 @@ from trainers.training.optimizer import under
 MOST_K = 20
 _IMAGES = 256 * MEGABYTE  # of test images kept; those used last are kept however many they are
 _RUNS = 2
-_BEYOND = 256  # results looked through for the old place of a new neighbour
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -99,16 +99,12 @@ class NeighbourShift:
         if gallery is None:
             raise DataError("This run kept no embeddings of its last picture; train it again to use it here.")
         count = min(asked.k, MOST_K, len(gallery[0]) - 1)
-        titles = arm_titles(run.config)
-        found = [
-            _compared(run, index, gallery[arm], vectors[arm], count) | {"title": titles[arm]}
-            for arm in range(len(titles))
-        ]
+        arms_told = zip(gallery, vectors, arm_titles(run.config), strict=True)
         return {
             "filled": self._fills.keep(filled),
             "share": round(float(mask.mean()), 4),
             "notes": [*drawing.notes, *_notes(asked.k, count, last, arms.step)],
-            "arms": found,
+            "arms": [_compared(run, index, *of, count) | {"title": title} for *of, title in arms_told],
         }
 
     def _usable(self, run_id: str, *, weights: bool) -> Run:
@@ -187,28 +183,14 @@ def _compared(run: Run, index: int, gallery: np.ndarray, vectors: np.ndarray, co
     for vector in vectors:
         similarity = points @ vector
         similarity[index] = -np.inf
-        order = np.argsort(-similarity, kind="stable")[: max(count, _BEYOND)]
-        lists.append((order[order != index], similarity))
-    (first, near_first), (second, near_second) = lists
-    place = {int(point): rank for rank, point in enumerate(first)}
-    shown = [(first[:count], near_first, {}), (second[:count], near_second, place)]
-    before, after = (
-        [
-            {
-                "index": int(point),
-                "shared": int(shared),
-                "similarity": round(float(near[point]), 4),
-                "move": None if not old else _move(old.get(int(point)), rank, count),
-            }
-            for rank, (point, shared) in enumerate(zip(ids, shared_levels(probe, index, ids), strict=True))
-        ]
-        for ids, near, old in shown
-    )
+        ids = np.argsort(-similarity, kind="stable")[:count]
+        near = zip(ids.tolist(), shared_levels(probe, index, ids).tolist(), similarity[ids].tolist(), strict=True)
+        lists.append([{"index": i, "shared": n, "similarity": round(value, 4), "move": None} for i, n, value in near])
+    before, after = lists
+    ranks = {one["index"]: rank for rank, one in enumerate(before)}
+    for rank, one in enumerate(after):
+        one["move"] = ranks[one["index"]] - rank if one["index"] in ranks else "new"
     return {"before": before, "after": after}
-
-
-def _move(before: int | None, rank: int, count: int) -> int | str:
-    return "new" if before is None or before >= count else before - rank
 
 
 def _last_snapshot(run: Run) -> tuple[int, int]:

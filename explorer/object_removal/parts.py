@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from dataclasses import dataclass
+from collections.abc import Collection, Sequence
+from typing import Any
 
+from trainers.data.captioned.images import NamedPhrase
 from trainers.metrics.bitmasks import CORRECT
 from trainers.object_removal.matching import Matcher
 
@@ -12,36 +13,28 @@ VERDICTS = ("names removed", "names removed", "names nothing present", "correct"
 """Words for the codes of :mod:`trainers.metrics.bitmasks`, 0 to 3."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Part:
-    """``text`` names ``classes``; ``kind`` is ``removed`` if one of them was removed, ``present`` if one is there."""
+def parts(text: str, matcher: Matcher, present: Collection[str], removed: Collection[str]) -> list[dict[str, Any]]:
+    """The caption cut around everything that names a class; together the texts of the parts are the caption.
 
-    text: str
-    kind: str | None = None
-    classes: tuple[str, ...] = ()
-
-
-def parts(text: str, matcher: Matcher, present: Collection[str], removed: Collection[str]) -> list[Part]:
-    """The caption cut around everything that names a class; together the parts are the caption.
-
-    Where two overlap, what names a removed class is shown.
+    ``kind`` is ``removed`` if one of a part's ``classes`` was removed, ``present`` if one is there, else None. Where
+    two overlap, what names a removed class is shown.
     """
     marks = [(_kind(phrase.classes, present, removed), phrase) for phrase in matcher.shown(text)]
-    taken: list[Part] = []
-    places: list[tuple[int, int]] = []
+    taken: list[tuple[str, NamedPhrase]] = []
     for kind, phrase in sorted(marks, key=lambda mark: (mark[0] != "removed", mark[1].start)):
-        if kind is not None and all(phrase.end <= start or end <= phrase.start for start, end in places):
-            places.append((phrase.start, phrase.end))
-            taken.append(Part(text=text[phrase.start : phrase.end], kind=kind, classes=tuple(sorted(phrase.classes))))
+        if kind is not None and all(phrase.end <= other.start or other.end <= phrase.start for _, other in taken):
+            taken.append((kind, phrase))
     found, last = [], 0
-    for (start, end), part in sorted(zip(places, taken, strict=True), key=lambda mark: mark[0]):
-        if start > last:
-            found.append(Part(text=text[last:start]))
-        found.append(part)
-        last = end
-    if last < len(text) or not found:
-        found.append(Part(text=text[last:]))
-    return found
+    for kind, phrase in sorted(taken, key=lambda mark: mark[1].start):
+        found.append(_part(text[last : phrase.start]))
+        found.append(_part(text[phrase.start : phrase.end], kind, sorted(phrase.classes)))
+        last = phrase.end
+    found.append(_part(text[last:]))
+    return [part for part in found if part["text"]] or [_part("")]
+
+
+def _part(text: str, kind: str | None = None, classes: Sequence[str] = ()) -> dict[str, Any]:
+    return {"text": text, "kind": kind, "classes": list(classes)}
 
 
 def verdict(code: int, original: bool = False) -> str:

@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import torch
+
 from explorer.object_removal import bodies
 from explorer.object_removal.caption_index import HURRY, CaptionEncoding, CaptionIndex
 from explorer.object_removal.images import InputImage, InputImages
-from explorer.object_removal.models import STRANGER, UNTRAINED, Known, Models
+from explorer.object_removal.models import UNTRAINED, Known, Models
 from explorer.object_removal.recorded import Recorded
 from explorer.object_removal.removal import FilledImage, FilledImages
 from explorer.object_removal.retrieval import compared
+from trainers.image_text.encoding import squash
 from trainers.object_removal.gallery import Gallery
 
 MOST_K = 50
@@ -29,13 +32,12 @@ class Answers:
         self._index = index
         self._recorded = recorded
 
-    def answer(self, query: bodies.Query, patience: float | None = None, hurry: float | None = None) -> dict[str, Any]:
+    def answer(self, query: bodies.Query, wait: float | None = None) -> dict[str, Any]:
         """The reply, as plain values.
 
         Args:
             query: what the page asks.
-            patience: seconds to wait for captions to be encoded; None: as the query says.
-            hurry: seconds after which enough of them will do; None: the page's own.
+            wait: seconds to wait until all captions are encoded; None: as the query says, and less if enough are.
 
         Raises:
             UserError: it cannot be done; the message says why.
@@ -48,13 +50,11 @@ class Answers:
         told = None if known else self._recorded.told(dataset, filled, models, query.k)
         recorded = told is not None
         if told is None:
-            encodings, count = self._index.enough(
-                models, dataset, query.patience if patience is None else patience, HURRY if hurry is None else hurry
-            )
-            told = self._told(query.k, image, filled, encodings, count)
+            times = (query.patience, HURRY) if wait is None else (wait, wait)
+            told = self._told(query.k, image, filled, *self._index.enough(models, dataset, *times))
         reply = filled.json()
         notes = [*reply["notes"], *told["notes"]]
-        return {"photo": image.ref, "set": dataset, **reply, **told, "notes": notes, "recorded": recorded}
+        return {"image": image.ref, "dataset": dataset, **reply, **told, "notes": notes, "recorded": recorded}
 
     def _told(
         self, k: int, image: InputImage, filled: FilledImage, encodings: Sequence[CaptionEncoding], count: int
@@ -81,16 +81,14 @@ class Answers:
         filled: FilledImage,
     ) -> dict[str, Any]:
         loaded, total = self._models.get(known.name), len(gallery.texts)
-        queries = loaded.pictures([filled.original, filled.pixels])
+        pair = [squash(pixels, loaded.side) for pixels in (filled.original, filled.pixels)]
         k = min(k, MOST_K, total)
         partial = _partial(encoding, total)
         notes = [] if known.trained else [UNTRAINED]
-        if not known.photos and image.source != "drawn":
-            notes.append(STRANGER)
-        notes += _cut(encoding, loaded.context)
+        notes += [*known.notes(image.source == "drawn"), *_cut(encoding, loaded.context)]
         if partial is not None:
             notes.append(f"It {partial['message']}.")
-        lists = compared(gallery, encoding.first(total), queries, filled.judgement, k)
+        lists = compared(gallery, encoding.first(total), loaded.images(torch.stack(pair)), filled.judgement, k)
         return {"name": known.name, "title": known.title, "notes": notes, **lists, "partial": partial}
 
 
@@ -100,7 +98,7 @@ def _partial(encoding: CaptionEncoding, count: int) -> dict[str, Any] | None:
     if count >= total:
         return None
     message = f"answers from the first {count:,} of {total:,} captions; the others are being encoded"
-    return {"read": count, "total": total, "message": message, "fraction": round(count / total, 3)}
+    return {"encoded": count, "total": total, "message": message, "fraction": round(count / total, 3)}
 
 
 def _cut(encoding: CaptionEncoding, context: int) -> list[str]:

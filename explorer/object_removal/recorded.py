@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-import threading
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -40,29 +40,27 @@ class Recorded:
     def __init__(self, models: Models, path: Path | None = RECORD) -> None:
         self._models = models
         self._path = path
-        self._read = False
-        self._record: dict[str, Any] | None = None
-        self._lock = threading.Lock()
 
     def told(self, dataset: str, filled: FilledImage, models: Sequence[str], k: int) -> dict[str, Any] | None:
         """What the models retrieve before and after; None unless exactly this was recorded: the page's first query, its
         pixels, models and words."""
-        if self._path is None or (dataset, filled.target) != (DRAWN, Target(classes=(TAKEN,))):
+        if (dataset, filled.target) != (DRAWN, Target(classes=(TAKEN,))):
             return None
         if (tuple(models), k) != (CHOSEN, K):
             return None
-        with self._lock:
-            if not self._read:
-                self._record, self._read = self._open(self._path), True
         record = self._record
         if record is None or record["pixels"] != pixels_digest(filled):
             return None
         return {name: record[name] for name in TOLD}
 
-    def _open(self, path: Path) -> dict[str, Any] | None:
+    @cached_property
+    def _record(self) -> dict[str, Any] | None:
+        """What the file holds; None if there is none, or it was made of something else."""
+        if self._path is None:
+            return None
         made_of = ingredients(self._models)
         try:
-            record = json.loads(path.read_text(encoding="utf-8"))
+            record = json.loads(self._path.read_text(encoding="utf-8"))
         except (OSError, ValueError, RecursionError):
             return None
         whole = isinstance(record, dict) and {"made_of", "pixels", "digest", *TOLD} <= record.keys()

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from explorer.object_removal import bodies
-from explorer.object_removal.images import InputImage, InputImages, png
+from explorer.object_removal.images import InputImage, InputImages, encoded
 from explorer.object_removal.strokes import Drawing, read_drawing
 from explorer.server.cache import Bound, Cache
 from explorer.server.http import GoneError, RequestError
@@ -125,7 +125,7 @@ class FilledImages:
     def keep(self, pixels: np.ndarray) -> str:
         """Keep a filled image; returns its key, the same for the same pixels."""
         key = hashlib.blake2b(pixels.tobytes() + repr(pixels.shape).encode(), digest_size=16).hexdigest()
-        self._kept.get(key, lambda: png(pixels))
+        self._kept.get(key, lambda: encoded(pixels, "png"))
         return key
 
     def remove(self, image: InputImage, asked: bodies.Removal, fill: str) -> FilledImage:
@@ -139,12 +139,9 @@ class FilledImages:
         judgement, mask = judged_mask(image, picture, target)
         large = self._images.enlarged(image)
         started = time.perf_counter()
-        pixels = _filled(image, picture, target, judgement, mask, descriptor)
-        shown = pixels
+        shown = pixels = _filled(image, picture, target, judgement, mask, descriptor)
         if large is not None:
-            mask = judged_mask(image, large, target)[1]
-            shown = _filled(image, large, target, judgement, mask, descriptor)
-        spent = 1000 * (time.perf_counter() - started)
+            shown = _filled(image, large, target, judgement, judged_mask(image, large, target)[1], descriptor)
         return FilledImage(
             key=self.keep(shown),
             original=picture.pixels,
@@ -152,7 +149,7 @@ class FilledImages:
             target=target,
             judgement=judgement,
             title=descriptor.title,
-            milliseconds=spent,
+            milliseconds=1000 * (time.perf_counter() - started),
         )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import replace
 from typing import Any
 
 import torch
@@ -12,6 +12,7 @@ from explorer.object_removal.parts import parts, verdict
 from trainers.metrics.counterfactual import counterfactual
 from trainers.object_removal.gallery import Gallery
 from trainers.object_removal.overlap import Judgement
+from trainers.object_removal.pairs import class_tables
 
 
 def ranked(
@@ -26,16 +27,11 @@ def ranked(
         judgement: what was removed and what stays.
         k: at most G.
     """
-    kept, gone = judgement.kept, judgement.removed
-    columns = {name: column for column, name in enumerate(gallery.matcher.classes)}
-    present = torch.zeros(2, len(columns), dtype=torch.bool)
-    removed = torch.zeros_like(present)
-    present[0, [columns[name] for name in (*kept, *gone)]] = True
-    present[1, [columns[name] for name in kept]] = True
-    removed[1, [columns[name] for name in gone]] = True
+    whole = replace(judgement, kept=(*judgement.kept, *judgement.removed), removed=())
+    present, removed = map(torch.from_numpy, class_tables([whole, judgement], gallery.matcher.classes))
     found = counterfactual(queries, vectors, torch.from_numpy(gallery.mentions), present, removed, ks=(k,))
     both = []
-    for row, (there, away) in enumerate((((*kept, *gone), ()), (kept, gone))):
+    for row, of in enumerate((whole, judgement)):
         similarity = (vectors[found.top[row]] @ queries[row]).tolist()
         both.append(
             [
@@ -45,7 +41,7 @@ def ranked(
                     "similarity": round(float(near), 4),
                     "verdict": verdict(int(code), original=row == 0),
                     "move": None,
-                    "parts": [asdict(part) for part in parts(gallery.texts[place], gallery.matcher, there, away)],
+                    "parts": parts(gallery.texts[place], gallery.matcher, of.kept, of.removed),
                 }
                 for place, near, code in zip(found.top[row], similarity, found.verdicts[row], strict=True)
             ]

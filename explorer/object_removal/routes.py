@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
-from typing import Any
 from urllib.parse import unquote
 
+from anyio import CapacityLimiter, to_thread
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
 from explorer.object_removal import bodies
-from explorer.object_removal.images import SHOWN, UPLOAD, about, jpeg, png
+from explorer.object_removal.images import SHOWN, UPLOAD, about, encoded
 from explorer.object_removal.openings import MOST
 from explorer.object_removal.score import ScoreJob, csv_table
 from explorer.object_removal.service import Objects
@@ -26,8 +24,7 @@ SMALLEST = 16
 _AT_ONCE = 4
 """Requests to one address that are worked on at the same time; the others wait."""
 _OPENINGS = MOST + _AT_ONCE
-"""The same of requests to open a dataset: they wait where they can be followed and left."""
-_KEEP = {"Cache-Control": "private, max-age=3600"}
+"""The same of requests to open a dataset: they wait in a queue where they can be followed and left."""
 Post = Callable[[Request, bytes], Response]
 
 
@@ -35,18 +32,18 @@ def objects_routes(objects: Objects) -> list[Route]:
     """All of them, for the mount of :func:`explorer.server.routes.routes`."""
     ends = ObjectEndpoints(objects)
     reads: dict[str, Endpoint] = {
-        "start": ends.start,
-        "reading": lambda _: json_reply({"reading": objects.encoding()}),
+        "start": lambda _: json_reply(objects.start()),
+        "encoding": lambda _: json_reply({"encoding": objects.encoding()}),
         "detectors": lambda _: json_reply({"detectors": objects.detection.listed()}),
         "open/{ticket}": ends.opening,
-        "photos/{set}": ends.images,
-        "photo/{ref}": lambda request: json_reply(about(objects.images.get(request.path_params["ref"]))),
-        "photo/{ref}/image": ends.pixels,
-        "filled/{key}": ends.filled,
+        "images/{dataset}": ends.images,
+        "image/{ref}": lambda request: json_reply(about(objects.images.get(request.path_params["ref"]))),
+        "image/{ref}/pixels": ends.pixels,
+        "filled/{key}": lambda request: _image(objects.fills.png(request.path_params["key"]), "png"),
         "score/{job}": lambda request: json_reply(ends.score_job(request).json()),
         "score/{job}/csv": ends.csv,
         "runs": lambda _: json_reply({"runs": objects.neighbour_shift.runs()}),
-        "runphoto/{run}/{index}": ends.run_image,
+        "runimage/{run}/{index}": ends.run_image,
     }
     posts: dict[str, Post] = {
         "open": ends.open,
@@ -54,24 +51,17 @@ def objects_routes(objects: Objects) -> list[Route]:
         "upload": ends.upload,
         "detect": lambda _, body: json_reply(objects.detection.detect(bodies.Detect.parse(body))),
         "name": lambda _, body: json_reply(objects.detection.name(bodies.NameBox.parse(body))),
-        "ask": lambda _, body: json_reply(objects.answers.answer(bodies.Query.parse(body))),
-        "read": lambda _, body: json_reply({"reading": objects.encode(bodies.Encode.parse(body))}),
+        "query": lambda _, body: json_reply(objects.answers.answer(bodies.Query.parse(body))),
+        "encode": lambda _, body: json_reply({"encoding": objects.encode(bodies.Encode.parse(body))}),
         "score": ends.score,
         "score/{job}/stop": ends.stop,
         "neighbours": lambda _, body: json_reply(objects.neighbour_shift.neighbours(bodies.Neighbours.parse(body))),
     }
-    largest, at_once = {"upload": UPLOAD}, {"open": _OPENINGS}
-    return [
-        *(Route(f"/objects/{path}", answering(end, 400), methods=["GET"]) for path, end in reads.items()),
-        *(
-            Route(
-                f"/objects/{path}",
-                answering(_posted(path, work, largest.get(path, BODY), at_once.get(path, _AT_ONCE)), 400),
-                methods=["POST"],
-            )
-            for path, work in posts.items()
-        ),
-    ]
+    found = [Route(f"/objects/{path}", answering(end, 400), methods=["GET"]) for path, end in reads.items()]
+    for path, work in posts.items():
+        end = _posted(work, UPLOAD if path == "upload" else BODY, _OPENINGS if path == "open" else _AT_ONCE)
+        found.append(Route(f"/objects/{path}", answering(end, 400), methods=["POST"]))
+    return found
 
 
 class ObjectEndpoints:
@@ -80,27 +70,16 @@ class ObjectEndpoints:
     def __init__(self, objects: Objects) -> None:
         self._objects = objects
 
-    def start(self, _request: Request) -> Response:
-        """Datasets, models, fills and the first image."""
-        return json_reply(self._objects.start())
-
     def images(self, request: Request) -> Response:
         """A page of a dataset's images."""
-        offset, count = _number(request, "offset", 0, 10**7), _number(request, "count", 24, 200)
-        return json_reply(self._objects.images.listing(request.path_params["set"], offset, count))
+        offset, count = _query_number(request, "offset", 0, 10**7), _query_number(request, "count", 24, 200)
+        return json_reply(self._objects.images.listing(request.path_params["dataset"], offset, count))
 
     def pixels(self, request: Request) -> Response:
         """The pixels of an image."""
         image = self._objects.images.get(request.path_params["ref"])
-        pixels = self._objects.images.shown(image, _side(request)).pixels
-        if image.source == "drawn":  # flat colours: smaller and exact
-            return Response(png(pixels), media_type="image/png", headers=_KEEP)
-        return Response(jpeg(pixels), media_type="image/jpeg", headers=_KEEP)
-
-    def filled(self, request: Request) -> Response:
-        """A filled image."""
-        content = self._objects.fills.png(request.path_params["key"])
-        return Response(content, media_type="image/png", headers=_KEEP)
+        kind = "png" if image.source == "drawn" else "jpeg"  # flat colours: as PNG smaller and exact
+        return _image(encoded(self._objects.images.shown(image, _side(request)).pixels, kind), kind)
 
     def score_job(self, request: Request) -> ScoreJob:
         """The score that an address names."""
@@ -113,15 +92,13 @@ class ObjectEndpoints:
 
     def run_image(self, request: Request) -> Response:
         """A test image of a run."""
-        index = request.path_params["index"]
-        if not (index.isascii() and index.isdigit() and len(index) < 8):
-            raise RequestError(f"A point is a number, 0 or more; got {index[:40]!r}.")
-        pixels = self._objects.neighbour_shift.image(request.path_params["run"], int(index), _side(request))
-        return Response(jpeg(pixels), media_type="image/jpeg", headers=_KEEP)
+        index = _number(request.path_params["index"], "A point", 10**8)
+        pixels = self._objects.neighbour_shift.image(request.path_params["run"], index, _side(request))
+        return _image(encoded(pixels, "jpeg"), "jpeg")
 
     def open(self, request: Request, body: bytes) -> Response:
         """Open a dataset."""
-        return json_reply({"set": self._objects.openings.open(bodies.Open.parse(body), caller(request)).about()})
+        return json_reply({"dataset": self._objects.openings.open(bodies.Open.parse(body), caller(request)).about()})
 
     def opening(self, request: Request) -> Response:
         """The progress of opening a dataset; nothing where none is opened, since the page may ask before it begins."""
@@ -152,14 +129,13 @@ class ObjectEndpoints:
         return json_reply({})
 
 
-def _posted(name: str, work: Post, most: int, at_once: int) -> Endpoint:
-    """An endpoint that reads at most ``most`` bytes and then works in one of ``at_once`` threads."""
-    # a pool of its own: what takes minutes (opening a dataset) delays no queries, and readers' threads stay free
-    pool = ThreadPoolExecutor(at_once, thread_name_prefix=name)
+def _posted(work: Post, most: int, at_once: int) -> Endpoint:
+    """An endpoint that reads at most ``most`` bytes and then works in a thread, ``at_once`` of them together."""
+    # a limit of its own: what takes minutes (opening a dataset) delays no queries, and readers' threads stay free
+    limiter = CapacityLimiter(at_once)
 
-    async def end(request: Request) -> Any:
-        body = await _body(request, most)
-        return await asyncio.get_running_loop().run_in_executor(pool, work, request, body)
+    async def end(request: Request) -> Response:
+        return await to_thread.run_sync(work, request, await _body(request, most), limiter=limiter)
 
     return end
 
@@ -182,12 +158,19 @@ def _size(count: int) -> str:
     return f"{count // 2**20} MB" if count >= 2**20 else f"{count // 2**10} KB"
 
 
+def _image(content: bytes, kind: str) -> Response:
+    return Response(content, media_type=f"image/{kind}", headers={"Cache-Control": "private, max-age=3600"})
+
+
 def _side(request: Request) -> int:
-    return min(max(_number(request, "side", 512, 10**6), SMALLEST), SHOWN)
+    return min(max(_query_number(request, "side", 512, 10**6), SMALLEST), SHOWN)
 
 
-def _number(request: Request, name: str, default: int, most: int) -> int:
-    text = request.query_params.get(name, str(default))
+def _query_number(request: Request, name: str, default: int, most: int) -> int:
+    return _number(request.query_params.get(name, str(default)), name, most)
+
+
+def _number(text: str, name: str, most: int) -> int:
     if not (text.isascii() and text.isdigit() and len(text) < 10):
         raise RequestError(f"{name} is a number, 0 or more; got {text[:40]!r}.")
     return min(int(text), most)

@@ -14,9 +14,9 @@ from torch import Tensor
 
 from explorer.object_removal.bodies import Score
 from explorer.object_removal.caption_index import CaptionIndex
-from explorer.object_removal.datasets import Datasets, Galleries, OpenDataset
+from explorer.object_removal.datasets import Datasets, OpenDataset
 from explorer.object_removal.jobs import Job
-from explorer.object_removal.models import BATCH, PIECE, STRANGER, Known, Loaded, Models
+from explorer.object_removal.models import BATCH, PIECE, Known, Loaded, Models
 from explorer.object_removal.parts import parts, verdict
 from explorer.server.http import GoneError
 from trainers.data.base import Progress
@@ -36,9 +36,12 @@ RECALL_IMAGES = 1000
 """Images that recall is measured over."""
 FAILING = 48
 COLUMNS = (
-    *("model", "photo", "image_id", "removed", "kept", "verdict_at_1", "sentence_at_1"),
+    *("model", "image", "image_id", "removed", "kept", "verdict_at_1", "caption_at_1"),
     *(f"{name}_at_{k}" for name in ("ODmAP", "hallucination", "present") for k in KS),
 )
+"""The columns of the CSV file, a line per model and query: the model's name, the image's address on the page and its id
+in the dataset, the classes removed and kept, the verdict on the nearest caption and its text, and the metrics of the
+query at 1, 5 and 10 (empty where a query does not count)."""
 _FILLING, _EVALUATING = 0.3, 0.7  # shares of the work
 
 
@@ -57,11 +60,8 @@ class Scorer:
         public: fewer queries are allowed.
     """
 
-    def __init__(
-        self, datasets: Datasets, galleries: Galleries, models: Models, index: CaptionIndex, *, public: bool = False
-    ) -> None:
+    def __init__(self, datasets: Datasets, models: Models, index: CaptionIndex, *, public: bool = False) -> None:
         self._datasets = datasets
-        self._galleries = galleries
         self._models = models
         self._index = index
         self._most = PUBLIC_QUERIES if public else MOST_QUERIES
@@ -90,7 +90,7 @@ class Scorer:
         asked = job.asked
         dataset = self._datasets.get(asked.dataset)
         job.tell("gathering captions", 0.0)
-        gallery = self._galleries.get(asked.dataset)
+        gallery = dataset.gallery
         sides = {}
         for name in asked.models:
             job.tell(f"loading {self._models.known(name).title}", 0.0)
@@ -109,19 +109,16 @@ class Scorer:
             rerender=False,
             progress=stages.next(),
         )
-        models = [
-            self._evaluated(job, name, dataset, gallery, benchmarks[side], stages.next())
-            for name, side in sides.items()
-        ]
+        models = [self._evaluated(job, name, dataset, benchmarks[side], stages.next()) for name, side in sides.items()]
         benchmark = next(iter(benchmarks.values()))
         return {
-            "set": dataset.name,
+            "dataset": dataset.name,
             "fill": asked.fill,
             "fill_title": fill_named(asked.fill).title,
             "gallery": len(gallery.texts),
             "queries": len(benchmark.removals),
-            "photos": len(benchmark.scenes),
-            "sentences": len(benchmark.captions),
+            "images": len(benchmark.scenes),
+            "captions": len(benchmark.captions),
             "skipped": _reasons(benchmark.tally.left_out()),
             "notes": [*gallery.notes, *_notes(benchmark, asked.queries)],
             "models": models,
@@ -129,15 +126,9 @@ class Scorer:
         }
 
     def _evaluated(
-        self,
-        job: ScoreJob,
-        name: str,
-        dataset: OpenDataset,
-        gallery: Gallery,
-        benchmark: Benchmark,
-        progress: Progress,
+        self, job: ScoreJob, name: str, dataset: OpenDataset, benchmark: Benchmark, progress: Progress
     ) -> dict[str, Any]:
-        known = self._models.known(name)
+        known, gallery = self._models.known(name), dataset.gallery
         stages = Stages(progress, (0.5, 0.1, 0.1, 0.3))
         encoding = self._index.ask(name, dataset.name)
         tell = stages.next()
@@ -157,7 +148,7 @@ class Scorer:
         return {
             "name": name,
             "title": known.title,
-            "notes": [STRANGER] if not known.photos and not dataset.drawn else [],
+            "notes": known.notes(dataset.drawn),
             "values": {key: _plain(interval) for key, interval in result.intervals().items()},
             "distinct_top1": result.filled.counts["distinct_top1"],
             "skipped": _reasons(result.left_out()),
@@ -193,42 +184,38 @@ class _Table:
 
     def __init__(self, dataset: OpenDataset, gallery: Gallery, benchmark: Benchmark, result: Result) -> None:
         places = {id(scene): place for place, scene in enumerate(dataset.scenes)}
-        self._removals = benchmark.removals
         self._refs = [f"{dataset.name}.{places[id(removal.scene)]}" for removal in benchmark.removals]
-        self._gallery = gallery
-        self._found = result.filled
+        self._judgements = [removal.judgement for removal in benchmark.removals]
+        self._image_ids = [removal.scene.image_id for removal in benchmark.removals]
+        self._matcher, self._values = gallery.matcher, result.filled.values
+        self._first = [gallery.texts[place] for place in result.filled.top[:, 0]]
+        self._codes = result.filled.verdicts[:, 0].tolist()
 
     def failing(self) -> list[dict[str, Any]]:
         """The first queries whose nearest caption names what was removed."""
-        wrong = [row for row in range(len(self._refs)) if self._found.verdicts[row, 0] < 2][:FAILING]
-        return [self._answer(row) for row in wrong]
+        return [self._answer(row) for row, code in enumerate(self._codes) if code < 2][:FAILING]
 
     def rows(self, known: Known) -> list[list[Any]]:
         """One line per query, as :data:`COLUMNS` says."""
         lines = []
-        for row, removal in enumerate(self._removals):
-            judgement = removal.judgement
-            about = [known.name, self._refs[row], removal.scene.image_id, "; ".join(judgement.removed)]
-            about += ["; ".join(judgement.kept), verdict(int(self._found.verdicts[row, 0])), self._first(row)]
+        for row, judgement in enumerate(self._judgements):
+            about = [known.name, self._refs[row], self._image_ids[row], "; ".join(judgement.removed)]
+            about += ["; ".join(judgement.kept), verdict(self._codes[row]), self._first[row]]
             lines.append([*about, *(self._cell(name, row) for name in COLUMNS[len(about) :])])
         return lines
 
-    def _first(self, row: int) -> str:
-        return self._gallery.texts[self._found.top[row, 0]]
-
     def _answer(self, row: int) -> dict[str, Any]:
-        judgement, text = self._removals[row].judgement, self._first(row)
-        named = parts(text, self._gallery.matcher, judgement.kept, judgement.removed)
+        judgement, text = self._judgements[row], self._first[row]
         return {
-            "photo": self._refs[row],
+            "image": self._refs[row],
             "removed": list(judgement.removed),
             "text": text,
-            "verdict": verdict(int(self._found.verdicts[row, 0])),
-            "parts": [asdict(part) for part in named],
+            "verdict": verdict(self._codes[row]),
+            "parts": parts(text, self._matcher, judgement.kept, judgement.removed),
         }
 
     def _cell(self, name: str, row: int) -> float | str:
-        values = self._found.values.get(name)
+        values = self._values.get(name)
         return "" if values is None or math.isnan(values[row]) else round(float(values[row]), 6)
 
 

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import threading
+from contextlib import suppress
 from dataclasses import asdict
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from explorer.object_removal.bodies import FILL, Encode
 from explorer.object_removal.caption_index import CaptionIndex
-from explorer.object_removal.datasets import DRAWN, Datasets, Galleries, Load
+from explorer.object_removal.datasets import DRAWN, Datasets, Load
 from explorer.object_removal.detecting import Detection
 from explorer.object_removal.first import CHOSEN, instructive
 from explorer.object_removal.images import KEPT, InputImages
@@ -27,11 +28,12 @@ from explorer.server.library import Library
 from explorer.settings import Settings
 from trainers.data.captioned.loader import load_captioned
 from trainers.errors import RunError
+from trainers.kinds.base import Preset
 from trainers.kinds.finetuning.config import FinetuningConfig
 from trainers.kinds.finetuning.kind import training_of
 from trainers.kinds.finetuning.recipes import PRESETS, Recipe, title
 from trainers.kinds.finetuning.recipes import recipe as read_recipe
-from trainers.object_removal.fills import FILLS
+from trainers.object_removal.fills import FILLS, FillDescriptor
 from trainers.training.optimizers import OPTIMISERS
 
 TEXTS = (
@@ -83,18 +85,14 @@ class Objects:
         self.images = InputImages(self.datasets, library.room, kept)
         self.fills = FilledImages(self.images, kept)
         self.models = models or Models(library, public=public)
-        self.galleries = Galleries(self.datasets)
-        self.index = CaptionIndex(self.models, self.galleries)
-        recorded = Recorded(self.models, record)
-        self.answers = Answers(self.images, self.fills, self.models, self.index, recorded)
+        self.index = CaptionIndex(self.models, self.datasets)
+        self.answers = Answers(self.images, self.fills, self.models, self.index, Recorded(self.models, record))
         self.detection = Detection(self.images, self.models)
-        self.scorer = Scorer(self.datasets, self.galleries, self.models, self.index, public=public)
+        self.scorer = Scorer(self.datasets, self.models, self.index, public=public)
         self.scores: Jobs[ScoreJob] = Jobs(
             self.scorer.score, noun="scores", most=MOST_JOBS, each=limits.scores if public else None
         )
         self.neighbour_shift = NeighbourShift(library, self.fills)
-        self._first: tuple[str, str | None] | None = None
-        self._lock = threading.Lock()
 
     def start(self) -> dict[str, Any]:
         """What the page needs before anything is chosen; nothing is read for it.
@@ -105,33 +103,23 @@ class Objects:
         models = self.models.listed()
         ready = {known.name for known in models if known.missing is None}
         chosen = [name for name in CHOSEN if name in ready] or [name for name in (models[0].name,) if models]
-        first, taken = self.first()
+        first, taken = self.first
         return {
-            "sets": [dataset.about() for dataset in self.datasets.listed()],
-            "set": DRAWN,
+            "datasets": [dataset.about() for dataset in self.datasets.listed()],
+            "dataset": DRAWN,
             "models": [known.json() for known in models],
             "chosen": chosen,
-            "fills": self._fills(),
+            "fills": [_fill(one) for one in FILLS.values()],
             "fill": FILL,
             "first": first,
             "taken": taken,
-            "reading": self.encoding(),
-            "readings": list(READINGS),
+            "encoding": self.encoding(),
+            "interpretation": list(READINGS),
             "recorded": self._recorded(),
             "recipes": list(TEXTS),
             "recipe": asdict(Recipe()),
             "optimisers": [{"name": one.name, "title": one.title} for one in OPTIMISERS.values()],
-            "presets": [
-                {
-                    "name": preset.name,
-                    "title": preset.title,
-                    "sentence": preset.sentence,
-                    "values": {"recipes": [dict(values) for values in preset.settings["recipes"]]},
-                    "training": training_of(preset),
-                    "arms": [title(read_recipe(values)) for values in preset.settings["recipes"]],
-                }
-                for preset in PRESETS
-            ],
+            "presets": [_preset(one) for one in PRESETS],
         }
 
     def encode(self, asked: Encode) -> list[dict[str, Any]]:
@@ -152,16 +140,14 @@ class Objects:
     def encoding(self) -> list[dict[str, Any]]:
         """Captions that are being encoded."""
         return [
-            {"model": one.model, "set": one.dataset, "message": one.message, "fraction": round(one.fraction, 3)}
+            {"model": one.model, "dataset": one.dataset, "message": one.message, "fraction": round(one.fraction, 3)}
             for one in self.index.going()
         ]
 
+    @cached_property
     def first(self) -> tuple[str, str | None]:
-        """The image to open with and what is removed from it, found once."""
-        with self._lock:
-            if self._first is None:
-                self._first = instructive(self.datasets.drawn(), self.images)
-            return self._first
+        """The image to open with and what is removed from it."""
+        return instructive(self.datasets.drawn(), self.images)
 
     def close(self) -> None:
         """Stop what runs in the background."""
@@ -169,21 +155,25 @@ class Objects:
         self.scores.close()
         self.index.close()
 
-    def _fills(self) -> list[dict[str, Any]]:
-        return [
-            {
-                **{"name": one.name, "title": one.title, "sentence": one.sentence, "missing": one.lacking()},
-                "redraws": one.redraw is not None,
-            }
-            for one in FILLS.values()
-        ]
-
     def _recorded(self) -> str | None:
         """A fine-tuning run that ships with the program, to be watched before one of your own."""
         for folder in self._library.folders():
-            try:
+            with suppress(RunError):
                 if folder.read_only and isinstance(folder.config, FinetuningConfig):
                     return folder.id
-            except RunError:
-                continue
         return None
+
+
+def _fill(fill: FillDescriptor) -> dict[str, Any]:
+    told = {"name": fill.name, "title": fill.title, "sentence": fill.sentence, "missing": fill.lacking()}
+    return {**told, "redraws": fill.redraw is not None}
+
+
+def _preset(preset: Preset) -> dict[str, Any]:
+    recipes = preset.settings["recipes"]
+    return {
+        **{"name": preset.name, "title": preset.title, "sentence": preset.sentence},
+        "values": {"recipes": [dict(values) for values in recipes]},
+        "training": training_of(preset),
+        "arms": [title(read_recipe(values)) for values in recipes],
+    }

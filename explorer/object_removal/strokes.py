@@ -19,24 +19,11 @@ MOST_POINTS = 4000
 
 
 @dataclass(frozen=True, kw_only=True)
-class Stroke:
-    """One line of a round brush.
-
-    Attributes:
-        radius: as a fraction of the image's longer side.
-        points: fractions of width and height.
-    """
-
-    radius: float
-    points: tuple[tuple[float, float], ...]
-
-
-@dataclass(frozen=True, kw_only=True)
 class Drawing:
     """Boxes (x0, y0, x1, y1) and strokes that can be used, and notes about those that cannot."""
 
     boxes: tuple[Box, ...] = ()
-    strokes: tuple[Stroke, ...] = ()
+    strokes: tuple[bodies.Stroke, ...] = ()
     notes: tuple[str, ...] = ()
 
     def mask(self, width: int, height: int) -> np.ndarray:
@@ -72,26 +59,30 @@ def read_boxes(corners: Sequence[Sequence[float]]) -> tuple[tuple[Box, ...], tup
         corners: x0, y0, x1, y1 as fractions; NaN for what is no number.
     """
     clean = clean_boxes(corners, 1, 1)
-    notes = ()
-    if clean.dropped:
-        what = "1 box has" if clean.dropped == 1 else f"{clean.dropped} boxes have"
-        notes = (f"{what} no area inside the image and was left out.",)
-    return clean.boxes, notes
+    return clean.boxes, dropped_note(clean.dropped)
 
 
-def _read_strokes(asked: Sequence[bodies.Stroke]) -> tuple[tuple[Stroke, ...], tuple[str, ...]]:
+def dropped_note(boxes: int) -> tuple[str, ...]:
+    """Tells how many boxes were left out; empty if none was."""
+    if not boxes:
+        return ()
+    what, was = ("1 box has", "was") if boxes == 1 else (f"{boxes} boxes have", "were")
+    return (f"{what} no area inside the image and {was} left out.",)
+
+
+def _read_strokes(asked: Sequence[bodies.Stroke]) -> tuple[tuple[bodies.Stroke, ...], tuple[str, ...]]:
     found, dropped, notes = [], 0, []
     for each in asked:
         points = _points(each.points)
         dropped += len(each.points) - len(points)
         if points and math.isfinite(each.radius) and each.radius > 0:
-            found.append(Stroke(radius=min(each.radius, 0.5), points=points))
+            found.append(each.model_copy(update={"radius": min(each.radius, 0.5), "points": points}))
         else:
             dropped += len(points)
     total = sum(len(stroke.points) for stroke in found)
     if total > MOST_POINTS:
         step = math.ceil(total / MOST_POINTS)
-        found = [Stroke(radius=one.radius, points=(*one.points[::step], one.points[-1])) for one in found]
+        found = [one.model_copy(update={"points": [*one.points[::step], one.points[-1]]}) for one in found]
         notes.append(f"{total:,} points were drawn; 1 in {step} is used.")
     if dropped:
         what = "1 point of a stroke" if dropped == 1 else f"{dropped:,} points of strokes"
@@ -99,13 +90,13 @@ def _read_strokes(asked: Sequence[bodies.Stroke]) -> tuple[tuple[Stroke, ...], t
     return tuple(found), tuple(notes)
 
 
-def _points(values: Sequence[object]) -> tuple[tuple[float, float], ...]:
+def _points(values: Sequence[object]) -> list[tuple[float, float]]:
     """Points [x, y] with finite coordinates, brought near the image."""
     pairs = [value for value in values if isinstance(value, list) and len(value) == 2 and all(map(is_number, value))]
-    return tuple((min(max(float(x), -1.0), 2.0), min(max(float(y), -1.0), 2.0)) for x, y in pairs)
+    return [(min(max(float(x), -1.0), 2.0), min(max(float(y), -1.0), 2.0)) for x, y in pairs]
 
 
-def _brushed(strokes: Sequence[Stroke], width: int, height: int) -> np.ndarray:
+def _brushed(strokes: Sequence[bodies.Stroke], width: int, height: int) -> np.ndarray:
     """Discs at every point, joined by bands of the same width."""
     canvas = Image.new("1", (width, height))
     draw = ImageDraw.Draw(canvas)

@@ -12,6 +12,8 @@ from explorer.server.http import RequestError, in_a_line
 from explorer.server.visitors import ADDRESS
 from trainers.errors import UserError
 
+QUIET: dict[str, Any] = {"show_progress": "hidden", "api_visibility": "private"}
+"""Options of an event that shows no progress and is no public function."""
 _FAILED = "The server could not do this; its log says why. Check what was sent, or reload the page."
 _log = logging.getLogger(__name__)
 

@@ -11,7 +11,7 @@ from gradio.components import Component
 
 from explorer.page.logslider import log_slider
 from trainers.errors import ParameterError
-from trainers.parameters import Spec, describe, make, specs
+from trainers.parameters import Choice, Spec, describe, make, specs
 
 SLIDER_STEPS = 100  # a linear slider moves in about this many steps, so that its values read as round numbers
 WIDEST_WHOLE = 300  # a slider over more whole numbers than this cannot be set with a mouse
@@ -24,6 +24,9 @@ def control(spec: Spec, value: Any, key: tuple[str, ...] | None = None) -> Compo
     lowest, highest = rule.slider or (rule.low, rule.high)
     # explicit: inside gr.render Gradio takes a slider for an output and greys it out
     common: dict[str, Any] = {"label": label, "info": rule.help, "key": key, "interactive": True}
+    if rule.registry:
+        entries = [(entry.title, name) for name, entry in rule.entries().items()]
+        return gr.Dropdown(entries, value=value, filterable=False, min_width=80, **common)
     if rule.choices is not None:
         # not the numbers themselves: a drop-down matches its value against text
         choices = [(str(choice), json.dumps(choice)) for choice in rule.choices]
@@ -32,7 +35,7 @@ def control(spec: Spec, value: Any, key: tuple[str, ...] | None = None) -> Compo
         return gr.Checkbox(value, **common)
     # an optional number is text too: Gradio's number field turns an empty value into 0 when it is first shown
     if spec.type in (str, tuple) or spec.optional:
-        return gr.Textbox(value, placeholder=_blank(spec), max_lines=1, **common)
+        return gr.Textbox(value, placeholder="none" if spec.optional else "", max_lines=1, **common)
     whole = spec.type is int
     if lowest is not None and highest is not None:
         if rule.log and lowest >= 0:
@@ -44,11 +47,13 @@ def control(spec: Spec, value: Any, key: tuple[str, ...] | None = None) -> Compo
             step = 1 if whole else _step(lowest, highest, spec.default)
             return gr.Slider(lowest, highest, value, step=step, buttons=[], min_width=80, **common)
     # Gradio would clip a number to its bounds silently, so the bounds are checked at the start instead
-    return gr.Number(value, placeholder=_blank(spec), min_width=80, **common)
+    return gr.Number(value, min_width=80, **common)
 
 
 def raw(spec: Spec, value: Any) -> Any:
-    """A parameter as its control holds it."""
+    """A parameter as its control holds it; of a choice its name."""
+    if isinstance(value, Choice):
+        return value.name
     if spec.rule.choices is not None:
         return json.dumps(value)
     if spec.type is tuple:
@@ -67,15 +72,17 @@ def read(parameters: type, values: Mapping[str, Any], owner: str) -> dict[str, A
     known = {spec.name: spec for spec in specs(parameters)}
     parsed = {name: _parse(known[name], value, owner) if name in known else value for name, value in values.items()}
     checked = make(parameters, parsed, owner)
-    found = {name: getattr(checked, name) for name in parsed}
+    settings = {name: getattr(checked, name) for name in parsed}
     return {
         name: list(value) if isinstance(value, tuple) else value
-        for name, value in found.items()
+        for name, value in settings.items()
         if value != known[name].default
     }
 
 
 def _parse(spec: Spec, value: Any, owner: str) -> Any:
+    if spec.type is Choice and isinstance(value, str):
+        return Choice(name=value)
     if spec.rule.choices is not None and isinstance(value, str):
         try:
             return json.loads(value)
@@ -113,10 +120,6 @@ def _numbers(spec: Spec, text: str, owner: str) -> Any:
         raise ParameterError(
             f"{owner}: {spec.name} needs {describe(spec)} with commas between them; got {text!r}."
         ) from None
-
-
-def _blank(spec: Spec) -> str:
-    return "none" if spec.optional else ""
 
 
 def _step(low: float, high: float, default: Any) -> float:

@@ -3,137 +3,108 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import gradio as gr
 from gradio.components import Component
 
 from explorer.page import inspection
+from explorer.page.blocks import QUIET
 from explorer.page.parameter_panel import fold
 from explorer.page.remembered import accepted, is_text
 from trainers.config import DataChoice
 from trainers.data import SOURCES, access, inspect_data
 from trainers.data.sources import check_reference, resolve
 from trainers.errors import ParameterError, UserError
+from trainers.parameters import specs
 
+_FIRST = DataChoice()
+_SPECS = {spec.name: spec for spec in specs(DataChoice)}
+_FEWEST_IMAGES = 100
 _COLUMNS = 8
 _CORRECTIONS = ("image_column", "train_split", "test_split")
+FIELDS = ("source", "subset", "image_column", "label_columns", "train_split", "test_split", "max_images")
+"""Settings of :class:`DataChoice` that are fields of the form."""
 LOOKS_AT_ONCE = 4  # each may stream the first rows of a Hub dataset; more at once would only wait for the network
 
 
-@dataclass(frozen=True, kw_only=True)
-class Images:
-    """Which images, as typed; empty texts are detected.
+def data_choice(
+    source: str | None, *, label_columns: str | Sequence[str] = (), max_images: float | None = None, **texts: str | None
+) -> DataChoice:
+    """The images as typed; what is empty is detected.
 
-    Attributes:
+    Args:
         source: catalogue name, Hub id or folder.
         label_columns: names, finest first; a text has commas between them.
+        texts: the other :data:`FIELDS`.
+
+    Raises:
+        ParameterError: there is no source, or too few or too many images are asked for.
     """
-
-    source: str
-    subset: str = ""
-    image_column: str = ""
-    label_columns: str | Sequence[str] = ()
-    train_split: str = ""
-    test_split: str = ""
-    max_images: float | None = None
-
-    def choice(self) -> DataChoice:
-        """As the loader takes it."""
-        words = self.label_columns.split(",") if isinstance(self.label_columns, str) else self.label_columns or ()
-        labels = tuple(word.strip() for word in words if word.strip())
-        source = (self.source or "").strip()
-        if not source:
-            raise ParameterError("A run needs images: choose a dataset, or type a Hub id or a folder.")
-        limit = DataChoice().max_images if self.max_images is None else self.max_images
-        if not 100 <= limit <= 1_000_000:
-            raise ParameterError(f"Most images read per split needs 100 to 1000000; got {limit:g}.")
-        return DataChoice(
-            source=source,
-            subset=_text(self.subset),
-            image_column=_text(self.image_column),
-            label_columns=labels or None,
-            train_split=_text(self.train_split),
-            test_split=_text(self.test_split),
-            max_images=int(limit),
-        )
+    words = label_columns.split(",") if isinstance(label_columns, str) else label_columns or ()
+    source = (source or "").strip()
+    if not source:
+        raise ParameterError("A run needs images: choose a dataset, or type a Hub id or a folder.")
+    limit, spec = _FIRST.max_images if max_images is None else max_images, _SPECS["max_images"]
+    if not _FEWEST_IMAGES <= limit <= spec.rule.high:
+        raise ParameterError(f"{spec.label} needs {_FEWEST_IMAGES} to {spec.rule.high}; got {limit:g}.")
+    return DataChoice(
+        source=source,
+        label_columns=tuple(word.strip() for word in words if word.strip()) or None,
+        max_images=int(limit),
+        **{name: (text or "").strip() or None for name, text in texts.items()},
+    )
 
 
-@dataclass(frozen=True, kw_only=True)
-class ImageFields:
-    """The components whose values are the fields of :class:`Images`, and those that describe them.
-
-    Attributes:
-        fields: by name, in the order of the fields.
-        looked: what :func:`look_again` updates.
-    """
-
-    fields: dict[str, Component]
-    looked: list[Component]
-
-
-def pick_images(note: gr.HTML) -> ImageFields:
+def pick_images(note: gr.HTML) -> tuple[dict[str, Component], list[Component]]:
     """Build the choice, the description of what was detected, and the panel that corrects it.
 
     Args:
         note: what was said at the last start; it is about other images once these change.
+
+    Returns:
+        The components by name, in the order of :data:`FIELDS`, and those that :func:`look_again` updates.
     """
     source = gr.Dropdown(
         [(descriptor.title, name) for name, descriptor in SOURCES.items()],
-        value=DataChoice().source,
+        value=_FIRST.source,
         allow_custom_value=True,
-        label="Images",
+        label=_SPECS["source"].label,
         elem_id="rs-source",
         min_width=80,
     )
     gr.HTML(_invitation(), apply_default_css=False, elem_classes=["rs-nothing"])
-    found = gr.HTML(inspection.about(DataChoice().source), apply_default_css=False, elem_id="rs-found")
+    description = gr.HTML(inspection.about(_FIRST.source), apply_default_css=False, elem_id="rs-found")
     with fold("How they are read"):
-        gr.HTML(inspection.paragraph("Empty fields are detected."), apply_default_css=False)
-        image = _column("Image column")
-        labels = gr.Dropdown(
-            [],
-            value=[],
-            multiselect=True,
-            allow_custom_value=True,
-            label="Label columns",
-            info="Finest first.",
-            min_width=80,
-        )
-        train, test = _column("Training split"), _column("Test split")
-        subset = gr.Textbox(label="Subset", info="Of a Hub dataset that has several.", max_lines=1)
-        most = gr.Number(
-            DataChoice().max_images, label="Most images per split", info="A larger split is thinned.", precision=0
-        )
-    fields: dict[str, Component] = {
-        "source": source,
-        "subset": subset,
-        "image_column": image,
-        "label_columns": labels,
-        "train_split": train,
-        "test_split": test,
-        "max_images": most,
-    }
-    made = ImageFields(fields=fields, looked=[found, image, labels, train, test])
-    _look_events(made, [subset, image, labels, train, test], note)
-    return made
+        lists = {name: _list(name) for name in ("image_column", "label_columns", "train_split", "test_split")}
+        subset = gr.Textbox(max_lines=1, **_words("subset"))
+        most = gr.Number(_FIRST.max_images, precision=0, **_words("max_images"))
+    fields: dict[str, Component] = {"source": source, "subset": subset, **lists, "max_images": most}
+    described = [description, *lists.values()]
+    look: dict[str, Any] = {"outputs": described, "concurrency_limit": LOOKS_AT_ONCE, "trigger_mode": "always_last"}
+    source.input(
+        fn=None,
+        outputs=[description, subset, *lists.values(), note],
+        js="() => ['Looking …', '', null, [], null, null, '']",
+    ).then(_look_at_others, list(fields.values()), **look, **QUIET)
+    corrected = [field.input for field in (subset, *lists.values())]
+    gr.on(corrected, _look, list(fields.values()), **look, **QUIET)
+    return fields, described
 
 
 def defaults() -> dict[str, Any]:
     """The fields as they are at first."""
-    data = DataChoice()
-    empty = dict.fromkeys(Images.__dataclass_fields__, "") | dict.fromkeys(_CORRECTIONS)
-    return {**empty, "source": data.source, "label_columns": [], "max_images": data.max_images}
+    empty = dict.fromkeys(FIELDS, "") | dict.fromkeys(_CORRECTIONS)
+    return {**empty, "source": _FIRST.source, "label_columns": [], "max_images": _FIRST.max_images}
 
 
 def restored(kept: Mapping[str, Any]) -> dict[str, Any]:
     """The fields as they were left: the dataset, and how it is read, which belongs to it and goes with it."""
     values: dict[str, Any] = {}
     most = kept.get("max_images")
-    if accepted(lambda: Images(source=DataChoice().source, max_images=most).choice()):
-        values["max_images"] = most if most is not None else DataChoice().max_images
-    source = kept.get("source", DataChoice().source)
+    if accepted(lambda: data_choice(_FIRST.source, max_images=most)):
+        values["max_images"] = most if most is not None else _FIRST.max_images
+    source = kept.get("source", _FIRST.source)
     if not is_text(source) or not (source in SOURCES or accepted(lambda: resolve(source))):
         return values
     subset = kept.get("subset", "")
@@ -145,11 +116,6 @@ def restored(kept: Mapping[str, Any]) -> dict[str, Any]:
     return values | {"source": source} | {name: kept[name] for name in _CORRECTIONS if is_text(kept.get(name))}
 
 
-def typed_words() -> str:
-    """What may be typed into the box: a folder only where one may be opened."""
-    return "or type a Hub id, or a folder" if access.opens_folders() else "or type a Hub id"
-
-
 def look_again(*values: object) -> list[object]:
     """What :func:`pick_images` shows of images that come back from an earlier visit."""
     source, *corrections = values[:-1]
@@ -158,47 +124,39 @@ def look_again(*values: object) -> list[object]:
     return [inspection.about(str(source)), *(gr.update(choices=[]) for _ in range(4))]
 
 
-def _look_events(made: ImageFields, corrected: list[Component], note: gr.HTML) -> None:
-    found, fields = made.looked[0], list(made.fields.values())
-    look: dict[str, Any] = {
-        "outputs": made.looked,
-        "show_progress": "hidden",
-        "api_visibility": "private",
-        "concurrency_limit": LOOKS_AT_ONCE,
-        "trigger_mode": "always_last",
-    }
-    made.fields["source"].input(
-        fn=None, outputs=[found, *corrected, note], js="() => ['Looking …', '', null, [], null, null, '']"
-    ).then(_look_at_others, fields, **look)
-    gr.on([field.input for field in corrected], _look, fields, **look)
-
-
 def _invitation() -> str:
     """A style that writes into the box what may be typed there, and the words for the box when it is empty.
 
     Gradio's drop-down has neither; ``shell.js`` hands the words to the field itself.
     """
-    words = typed_words()
+    words = "or type a Hub id, or a folder" if access.opens_folders() else "or type a Hub id"
     return (
         f'<style>#rs-source .container > .wrap::after {{ content: "{words}"; }}</style>'
         f'<span id="rs-source-words" hidden>{words.removeprefix("or ").replace("type", "Type")}</span>'
     )
 
 
-def _column(label: str) -> gr.Dropdown:
-    return gr.Dropdown([], value=None, allow_custom_value=True, label=label, min_width=80)
+def _words(name: str) -> dict[str, str]:
+    return {"label": _SPECS[name].label, "info": _SPECS[name].rule.help}
+
+
+def _list(name: str) -> gr.Dropdown:
+    """What was detected of a dataset, to choose from; its value is a list where the setting is one."""
+    several = _SPECS[name].type is tuple
+    value: list[str] | None = [] if several else None
+    return gr.Dropdown([], value=value, multiselect=several, allow_custom_value=True, min_width=80, **_words(name))
 
 
 def _look_at_others(*values: object) -> list[object]:
     """The same for images that were just chosen: if they cannot be read, the lists are emptied."""
-    found, *lists = _look(*values)
-    return [found, *({"choices": []} | one for one in lists)]  # type: ignore[operator]
+    description, *lists = _look(*values)
+    return [description, *({"choices": []} | one for one in lists)]  # type: ignore[operator]
 
 
 def _look(*values: object) -> list[object]:
     """What is detected in the chosen images, and the choices for their columns and splits."""
     try:
-        choice = Images(**dict(zip(Images.__dataclass_fields__, values, strict=True))).choice()
+        choice = data_choice(**dict(zip(FIELDS, values, strict=True)))  # type: ignore[arg-type]
         report = inspect_data(choice)
     except UserError as error:
         return [inspection.failed(str(error)), *(gr.update() for _ in range(4))]
@@ -206,13 +164,9 @@ def _look(*values: object) -> list[object]:
     usable = [(f"{column.name} ({column.classes:,})", column.name) for column in report.labels if column.usable]
     splits = list(report.splits)
     return [
-        inspection.found(report, choice.source),
+        inspection.reported(report, choice.source),
         gr.update(choices=list(report.image_columns), value=used.image_column),
         gr.update(choices=usable, value=list(used.label_columns or ())),
         gr.update(choices=splits, value=used.train_split),
         gr.update(choices=splits, value=used.test_split),
     ]
-
-
-def _text(value: str | None) -> str | None:
-    return (value or "").strip() or None

@@ -16,19 +16,19 @@ def about(source: str) -> str:
     return paragraph(f"{descriptor.sentence}{_licence(descriptor.licence)}")
 
 
-def found(report: DataReport, source: str) -> str:
+def reported(report: DataReport, source: str) -> str:
     """HTML for a report: the label tree, the columns and splits that would be used, or the problems."""
     if report.problems:
         return "".join(paragraph(problem, "rs-alert", "alert") for problem in report.problems)
     lines = [SOURCES[source].sentence if source in SOURCES else f"{report.title}."]
     if report.proposal is not None and report.proposal.label_columns:
-        lines.append(tree(report))
+        lines.append(_tree(report))
         lines.append(_reading(report, report.proposal))
     lines += [note for note in report.notes if note not in lines]
     return "".join(paragraph(line) for line in lines if line)
 
 
-def tree(report: DataReport) -> str:
+def _tree(report: DataReport) -> str:
     """Levels with their numbers of classes, finest first: ``81 › 43 › 3, product › kind › aisle``."""
     assert report.proposal is not None
     chosen = report.proposal.label_columns or ()

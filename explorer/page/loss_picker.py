@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import gradio as gr
 from gradio.components import Component
 
+from explorer.page.blocks import QUIET
 from explorer.page.inspection import paragraph
 from explorer.page.parameter_panel import fold, parameter_fold, stored_values
 from explorer.page.remembered import parameters_text
 from trainers.config import MAX_ARMS
 from trainers.losses import FAMILIES, LOSSES
-from trainers.parameters import Choice
 
 _SAME = "They share weights, batches and augmentation; only the loss differs."
 _ORDINALS = ("First loss", "Second loss", "Third loss", "Fourth loss")
@@ -22,6 +22,13 @@ ADDED = ("supcon", "proxy_anchor", "roadmap", "smooth_ap")
 """What "Add a loss" proposes: the first of these, then of all, that is not chosen yet."""
 ANEW = "(...values) => [...values.slice(0, -1), String(performance.now())]"
 """JavaScript for events that change a panel's text: a new value for the last input, see ``drawn`` of the panels."""
+NAMES = [f"loss_{slot}" for slot in range(MAX_ARMS)]
+"""Names of the fields that hold the losses; :data:`TEXTS`: of those that hold their parameters."""
+TEXTS = [f"{name}_parameters" for name in NAMES]
+_OFFERED = {loss.name: (loss.title, family) for family, losses in FAMILIES.items() for loss in losses}
+
+Slots = list[tuple[str, str]]
+"""Filled slots: name of the loss, and the text that holds its parameters."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,16 +36,15 @@ class LossSlots:
     """The components whose values make up the choice, and those that follow from it.
 
     Attributes:
-        names, texts: menus of the losses, and hidden texts with their parameters.
+        fields: menus of the losses, and hidden texts with their parameters, by name.
         shown: what :func:`visibility` updates.
     """
 
-    names: list[gr.Dropdown]
-    texts: list[gr.Textbox]
+    fields: dict[str, Component]
     shown: list[Component]
 
 
-def pick_losses(drawn: gr.Textbox, first: Sequence[Choice]) -> LossSlots:
+def pick_losses(drawn: gr.Textbox, first: Sequence[str]) -> LossSlots:
     """Build the slots; empty slots are hidden, filled ones come first.
 
     Args:
@@ -46,59 +52,47 @@ def pick_losses(drawn: gr.Textbox, first: Sequence[Choice]) -> LossSlots:
         first: the losses that they hold at first.
     """
     groups, names, texts, removers = [], [], [], []
-    starting = [loss.name for loss in first]
-    choices = [(loss.title, loss.name) for losses in FAMILIES.values() for loss in losses]
+    choices = [(title, name) for name, (title, _) in _OFFERED.items()]
     gr.HTML(f"<h2>Losses</h2>{_families()}", apply_default_css=False, elem_classes=["rs-heading"])
-    for index in range(MAX_ARMS):
-        value = starting[index] if index < len(starting) else None
+    for index, (label, value) in enumerate(zip(_ORDINALS, defaults(first).values(), strict=False)):
         classes = ["rs-slot", f"rs-slot-{index}"]
         with gr.Column(visible=value is not None, elem_classes=classes, min_width=80) as group:
             name = gr.Dropdown(
-                choices, value=value, label=_ORDINALS[index], show_label=False, elem_classes=["rs-loss"], min_width=80
+                choices, value=value, label=label, show_label=False, elem_classes=["rs-loss"], min_width=80
             )
-            text = gr.Textbox("{}", visible=False, label=f"{_ORDINALS[index]}, parameters")
+            text = gr.Textbox("{}", visible=False, label=f"{label}, parameters")
             with fold("Parameters"):
                 parameter_fold(name, text, drawn, LOSSES)
-                remover = gr.Button("Remove this loss", size="sm", visible=len(starting) > 1)
+                remover = gr.Button("Remove this loss", size="sm", visible=len(first) > 1)
         groups.append(group)
         names.append(name)
         texts.append(text)
         removers.append(remover)
     add = gr.Button("Add a loss", size="sm")
     gr.HTML(paragraph(_SAME), apply_default_css=False)
-    made = LossSlots(names=names, texts=texts, shown=[*groups, *removers, add])
+    fields: dict[str, Component] = dict(zip([*NAMES, *TEXTS], [*names, *texts], strict=True))
+    made = LossSlots(fields=fields, shown=[*groups, *removers, add])
     _slot_events(made, drawn, add, removers)
     return made
 
 
 def _slot_events(made: LossSlots, drawn: gr.Textbox, add: gr.Button, removers: list[gr.Button]) -> None:
-    asked = [*made.names, *made.texts, drawn]
-    changed = [*asked, *made.shown]
-    quiet = {"show_progress": "hidden", "queue": False, "api_visibility": "private", "js": ANEW}
-    add.click(lambda *values: _show(_added(_pairs(values)), values[-1]), asked, changed, **quiet)
+    asked = [*made.fields.values(), drawn]
+    options: dict[str, Any] = {"inputs": asked, "outputs": [*asked, *made.shown], "queue": False, "js": ANEW} | QUIET
+    add.click(lambda *values: _show(_added(_filled(made.fields, values)), values[-1]), **options)
     for index, remover in enumerate(removers):
         remover.click(
-            lambda *values, at=index: _show(_removed(_pairs(values), at), values[-1]), asked, changed, **quiet
+            lambda *values, at=index: _show(_removed(_filled(made.fields, values), at), values[-1]), **options
         )
 
 
 def _families() -> str:
     """A style that writes its family beside each loss of the open list; Gradio's drop-down knows no groups."""
     rules = "".join(
-        f'.rs-loss [role=option][aria-label="{loss.title}"]::after {{ content: "{family}"; }}'
-        for family, losses in FAMILIES.items()
-        for loss in losses
+        f'.rs-loss [role=option][aria-label="{title}"]::after {{ content: "{family}"; }}'
+        for title, family in _OFFERED.values()
     )
     return f"<style>{rules}</style>"
-
-
-Slots = list[tuple[str, str]]
-
-
-def _pairs(values: Sequence[str | None]) -> Slots:
-    """Filled slots as ``(name, parameters text)``."""
-    pairs = zip(values[:MAX_ARMS], values[MAX_ARMS : 2 * MAX_ARMS], strict=True)
-    return [(name, text or "{}") for name, text in pairs if name]
 
 
 def _added(slots: Slots) -> Slots:
@@ -113,24 +107,24 @@ def _removed(slots: Slots, at: int) -> Slots:
 
 def _show(slots: Slots, turn: object) -> list[object]:
     """Updates that put ``slots`` into the first places and hide the rest."""
-    padded = [*slots, *((None, "{}") for _ in range(MAX_ARMS - len(slots)))]
-    return [*(name for name, _ in padded), *(text for _, text in padded), turn, *visibility(len(slots))]
+    return [*_held(slots).values(), turn, *visibility(len(slots))]
 
 
-def loss_names() -> list[str]:
-    """Names of the fields that hold the losses."""
-    return [f"loss_{slot}" for slot in range(MAX_ARMS)]
+def _filled(names: Iterable[str], values: Iterable[object]) -> Slots:
+    """The filled slots among values of fields."""
+    held = dict(zip(names, values, strict=False))
+    return [(str(held[name]), str(held[text] or "{}")) for name, text in zip(NAMES, TEXTS, strict=True) if held[name]]
 
 
-def loss_texts() -> list[str]:
-    """Names of the fields that hold their parameters."""
-    return [f"{name}_parameters" for name in loss_names()]
+def _held(slots: Slots) -> dict[str, Any]:
+    """The values of the fields that hold ``slots``, by name."""
+    padded = [*slots, *[(None, "{}")] * (MAX_ARMS - len(slots))]
+    return dict(zip([*NAMES, *TEXTS], [*(name for name, _ in padded), *(text for _, text in padded)], strict=True))
 
 
-def defaults(first: Sequence[Choice]) -> dict[str, Any]:
+def defaults(first: Sequence[str]) -> dict[str, Any]:
     """The fields as they are at first."""
-    slots = [first[slot].name if slot < len(first) else None for slot in range(MAX_ARMS)]
-    return dict(zip(loss_names(), slots, strict=True)) | dict.fromkeys(loss_texts(), "{}")
+    return _held([(name, "{}") for name in first])
 
 
 def restored(kept: Mapping[str, Any], first: Mapping[str, Any]) -> dict[str, Any]:
@@ -140,24 +134,19 @@ def restored(kept: Mapping[str, Any], first: Mapping[str, Any]) -> dict[str, Any
         kept: values by name, checked here.
         first: as :func:`defaults` gives them.
     """
-    shown = {loss.name for losses in FAMILIES.values() for loss in losses}
     slots = []
-    for field, text in zip(loss_names(), loss_texts(), strict=True):
+    for field, text in zip(NAMES, TEXTS, strict=True):
         name = kept.get(field, first[field])
-        if name is not None and not (isinstance(name, str) and name in shown):
+        if name is not None and not (isinstance(name, str) and name in _OFFERED):
             name = first[field]
         if name is not None:
             slots.append((name, parameters_text(kept.get(text), LOSSES)))
-    if not slots:
-        return {}
-    slots += [(None, "{}")] * (MAX_ARMS - len(slots))
-    return dict(zip([*loss_names(), *loss_texts()], [*(n for n, _ in slots), *(t for _, t in slots)], strict=True))
+    return _held(slots) if slots else {}
 
 
 def chosen(values: Mapping[str, Any]) -> list[tuple[str, dict[str, Any]]]:
     """The losses of the filled slots with what their panels hold."""
-    slots = zip(loss_names(), loss_texts(), strict=True)
-    return [(values[name], stored_values(values[text], values[name])) for name, text in slots if values[name]]
+    return [(name, stored_values(text, name)) for name, text in _filled(values, values.values())]
 
 
 def visibility(filled: int) -> list[object]:

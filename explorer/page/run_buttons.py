@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import gradio as gr
 
+from explorer.page.blocks import QUIET
 from explorer.page.inspection import failed, paragraph
 from explorer.server.runs import Act, Runs
 from explorer.server.visitors import caller
@@ -17,19 +18,11 @@ _VIEWED = "() => [window.rankscope?.current?.() ?? '', window.rankscope?.token?.
 def run_buttons(runs: Runs, run_id: gr.Textbox, token: gr.Textbox) -> None:
     """Add the buttons; ``shell.js`` enables what the run's phase allows."""
     with gr.Row(elem_id="rs-controls"):
-        pause = gr.Button("Pause", elem_id="rs-pause", min_width=60)
-        resume = gr.Button("Resume", elem_id="rs-resume", min_width=60)
-        stop = gr.Button("Stop", elem_id="rs-stop", min_width=60)
+        acts = ("pause", "resume", "stop")
+        buttons = {act: gr.Button(act.capitalize(), elem_id=f"rs-{act}", min_width=60) for act in acts}
     said = gr.HTML("", apply_default_css=False, elem_id="rs-said")
-    for button, act in ((pause, "pause"), (resume, "resume"), (stop, "stop")):
-        button.click(
-            _pressed(runs, act),
-            [run_id, token],
-            [said],
-            js=_VIEWED,
-            api_visibility="private",
-            show_progress="hidden",
-        )
+    for act, button in buttons.items():
+        button.click(_pressed(runs, act), [run_id, token], [said], js=_VIEWED, **QUIET)
 
 
 def _pressed(runs: Runs, act: str) -> Callable[..., str]:

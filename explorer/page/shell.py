@@ -12,7 +12,6 @@ from explorer.page.tabs import TABS, TabContext
 from explorer.page.theme import stylesheets
 from explorer.server.api import add_api
 from explorer.server.runs import Runs
-from explorer.settings import Settings
 
 HEAD = f"""
 <meta name="viewport" content="width=device-width, initial-scale=1">
@@ -27,14 +26,14 @@ _NARROW = """() => {
 }"""
 
 
-def page(settings: Settings, runs: Runs, objects: Objects) -> Page:
+def page(runs: Runs, objects: Objects) -> Page:
     """Build the page."""
     with Page(title="Rankscope", fill_width=True, analytics_enabled=False, delete_cache=(3600, 3600)) as blocks:
         sidebar(blocks, runs, TABS.values())
         with gr.Tabs(elem_id="rs-tabs"):
             for descriptor in TABS.values():
                 with gr.Tab(descriptor.title, id=descriptor.name) as tab:
-                    descriptor.build(TabContext(page=blocks, settings=settings, runs=runs, objects=objects))
+                    descriptor.build(TabContext(runs=runs, objects=objects))
                 tab.select(fn=None, js=opened(descriptor))
         add_api(runs)
         add_object_api(objects)

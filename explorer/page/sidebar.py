@@ -9,16 +9,17 @@ from typing import TYPE_CHECKING, Any
 
 import gradio as gr
 
+from explorer.page.blocks import QUIET
 from explorer.page.inspection import failed, paragraph
 from explorer.page.kinds import PAGES, FormContext, KindForm, form_of
-from explorer.page.kinds.base import Values
 from explorer.page.remembered import KEY, LONGEST, keeping, kept
 from explorer.page.run_buttons import run_buttons
 from explorer.server.runs import Runs
 from explorer.server.visitors import caller
 from explorer.titles import waiting
-from trainers.errors import ParameterError, UserError
+from trainers.errors import UserError
 from trainers.kinds import KINDS, kind_of
+from trainers.parameters import entry
 
 if TYPE_CHECKING:
     from explorer.page.tabs.base import TabDescriptor
@@ -60,7 +61,7 @@ def sidebar(page: gr.Blocks, runs: Runs, tabs: Iterable[TabDescriptor]) -> None:
         run_id = gr.Textbox(visible=False, label="Run")
         token = gr.Textbox(visible=False, label="Visitor's token")
         note = gr.HTML("", apply_default_css=False, elem_id="rs-note", render=False)
-        context = FormContext(page=page, drawn=drawn, note=note)
+        context = FormContext(drawn=drawn, note=note)
         with gr.Column(elem_id="rs-setup", min_width=80):
             kind, forms = _forms(context)
             reset = gr.Button("Reset to defaults", size="sm", elem_id="rs-reset")
@@ -95,8 +96,7 @@ def _forms(context: FormContext) -> tuple[gr.Dropdown, dict[str, KindForm]]:
             chosen,
             groups,
             queue=False,
-            show_progress="hidden",
-            api_visibility="private",
+            **QUIET,
         )
     return chosen, forms
 
@@ -114,33 +114,25 @@ def _remember(page: gr.Blocks, reset: gr.Button, form: KindForm, drawn: gr.Textb
     """The visitor's browser keeps what they choose; it comes back with the page, or goes with the button."""
     kept_text = gr.Textbox(visible=False, label="Kept settings")
     fields = list(form.fields.values())
-    changed = [*fields, *form.shown, drawn]
     looked: dict[str, Any] = {"inputs": [form.fields[name] for name in form.looks_at], "outputs": list(form.looked)}
-    quiet: dict[str, Any] = {"show_progress": "hidden", "api_visibility": "private"}
-    page.load(_restored(form, _differing), [kept_text, drawn], changed, js=_KEPT, queue=False, **quiet).then(
-        fn=None, js=_RESTORED
-    ).then(_look_if_kept(form), **looked, **quiet)
-    reset.click(_restored(form, _everything), [kept_text, drawn], changed, js=_FORGOTTEN, queue=False, **quiet).then(
-        form.look, **looked, **quiet
+    back: dict[str, Any] = {"inputs": [kept_text, drawn], "outputs": [*fields, *form.shown, drawn], "queue": False}
+    page.load(_restoring(form, every=False), js=_KEPT, **back, **QUIET).then(fn=None, js=_RESTORED).then(
+        _look_if_kept(form), **looked, **QUIET
     )
+    reset.click(_restoring(form, every=True), js=_FORGOTTEN, **back, **QUIET).then(form.look, **looked, **QUIET)
     gr.on([field.change for field in fields], fn=None, inputs=fields, js=keeping(form.defaults))
 
 
-def _restored(form: KindForm, updates: Callable[[KindForm, Values], list[object]]) -> Callable[..., list[object]]:
+def _restoring(form: KindForm, *, every: bool) -> Callable[..., list[object]]:
+    """Updates of the fields from a kept text: of every one, or of those that are not as the page shows them at first,
+    since somebody may be typing into the others."""
+
     def restore(text: str, turn: str) -> list[object]:
         values = form.restored(kept(text))
-        return [*updates(form, values), *form.following(values), turn]
+        shown = [value if every or value != form.defaults[name] else gr.skip() for name, value in values.items()]
+        return [*shown, *form.following(values), turn]
 
     return restore
-
-
-def _differing(form: KindForm, values: Values) -> list[object]:
-    """Updates of the fields that are not as the page shows them at first; somebody may be typing into the others."""
-    return [gr.skip() if value == form.defaults[name] else value for name, value in values.items()]
-
-
-def _everything(_form: KindForm, values: Values) -> list[object]:
-    return list(values.values())
 
 
 def _look_if_kept(form: KindForm) -> Callable[..., list[object]]:
@@ -169,20 +161,19 @@ def _start_event(
     def start(request: gr.Request, *values: object) -> tuple[str, str]:
         name, secret = str(values[-2]), str(values[-1] or "")
         try:
-            if name not in forms:
-                raise ParameterError(f"There is no kind of run {name!r:.60}; choose from {', '.join(forms)}.")
+            form = entry(forms, name, "kind of run")
             given = iter(values)
             held = {of: {field: next(given) for field in form.fields} for of, form in forms.items()}
-            config = forms[name].config(held[name])
+            config = form.config(held[name])
             started = runs.start(config, secret, caller(request))
             lines = [waiting(runs.place(started)), *kind_of(config).advice(config)]
             return started, "".join(paragraph(line) for line in lines if line)
         except (UserError, OSError) as error:
             return "", failed(str(error))
 
-    train.click(
-        start, [*asked, kind, token], [run_id, note], js=_WITH_TOKEN, api_visibility="private", show_progress="hidden"
-    ).then(fn=None, inputs=[run_id], outputs=None, js=_OPEN)
+    train.click(start, [*asked, kind, token], [run_id, note], js=_WITH_TOKEN, **QUIET).then(
+        fn=None, inputs=[run_id], outputs=None, js=_OPEN
+    )
 
 
 def opened(tab: TabDescriptor) -> str:

@@ -8,14 +8,13 @@ import gradio as gr
 
 from explorer.page.kinds import PAGES
 from explorer.server.plain import typed
-from explorer.server.runs import Runs, status_json
+from explorer.server.runs import Runs
 from explorer.server.visitors import caller
 from trainers.config import RunConfig
 from trainers.errors import ParameterError, RunError
-from trainers.kinds import KINDS
+from trainers.kinds import KINDS, check
 from trainers.kinds.base import Kind
-from trainers.parameters import describe, specs
-from trainers.training.validation import check
+from trainers.parameters import describe, entry, specs
 from trainers.typed import check_types, values_of
 
 
@@ -44,12 +43,20 @@ def add_api(runs: Runs) -> None:
         return [about(kind) for kind in KINDS.values()]
 
     def run_status(run_id: str) -> dict[str, Any]:
-        """Phase, progress, position in the queue, the newest numbers of a run, and what its batches do not suit.
+        """Phase, progress, position in the queue and newest numbers of a run.
 
         Args:
             run_id: 26 letters and digits, as start_run returned it.
+
+        Returns:
+            phase: queued, starting, running, paused, stopped, finished, failed or interrupted.
+            queue_position, wait_minutes: 1 is next; null when it does not wait, or the wait is unknown.
+            losses: names of the losses (of a fine-tuning run: its recipes), in the order of metrics.
+            metrics: for each loss the newest value of every number.
+            measures: title, unit and better direction (up, down or empty) of each number.
+            advice: sentences about losses that the run's batches do not suit.
         """
-        return status_json(runs.status(run_id))
+        return runs.status(run_id)
 
     def stop_run(run_id: str, token: str = "") -> str:
         """Stop a run, keeping its checkpoint, or take it out of the queue.
@@ -79,9 +86,7 @@ def configured(name: str, settings: dict[str, Any]) -> RunConfig:
     Raises:
         UserError: there is no such kind, or a setting is unknown or wrong.
     """
-    if name not in KINDS:
-        raise ParameterError(f"There is no kind of run {name!r:.60}; choose from {', '.join(KINDS)}.")
-    kind = KINDS[name]
+    kind = entry(KINDS, name, "kind of run")
     known = [spec.name for spec in specs(kind.config) if spec.name not in _MACHINE]
     unknown = sorted(set(settings) - set(known))
     if unknown:

@@ -25,9 +25,11 @@ class Bound:
         self.caches: list[Cache[Any]] = []
         self.uses = itertools.count()
 
-    def oldest(self) -> Cache[Any]:
-        """The cache that holds the least recently used value; at least one cache must hold something."""
-        return min((cache for cache in self.caches if cache.values), key=lambda cache: cache.last_use)
+    def oldest(self) -> tuple[Cache[Any], Hashable]:
+        """The cache that holds the least recently used value, and its key; at least one cache must hold something."""
+        firsts = [(cache, next(iter(cache.values.items()))) for cache in self.caches if cache.values]
+        cache, (key, _) = min(firsts, key=lambda first: first[1][1][2])
+        return cache, key
 
 
 class Cache(Generic[V]):
@@ -36,7 +38,7 @@ class Cache(Generic[V]):
     Args:
         limit: total cost kept, or the bound that is shared with other caches. A value that alone costs more is
             returned but not kept.
-        cost: cost of a value; None: every value costs 1.
+        cost: cost of a value.
         dropped: called with a value that leaves the cache.
         large: keep the value used last even if it alone costs more than the limit.
     """
@@ -45,8 +47,8 @@ class Cache(Generic[V]):
         self,
         *,
         limit: int | Bound,
-        cost: Callable[[V], int] | None = None,
-        dropped: Callable[[V], None] | None = None,
+        cost: Callable[[V], int] = lambda _value: 1,
+        dropped: Callable[[V], object] = lambda _value: None,
         large: bool = False,
     ) -> None:
         self._bound = Bound(limit) if isinstance(limit, int) else limit
@@ -54,7 +56,6 @@ class Cache(Generic[V]):
         self._cost = cost
         self._dropped = dropped
         self._large = large
-        self._total = 0
         self.values: OrderedDict[Hashable, tuple[V, int, int]] = OrderedDict()  # value, cost, number of its last use
 
     def get(self, key: Hashable, make: Callable[[], V]) -> V:
@@ -71,9 +72,10 @@ class Cache(Generic[V]):
     def drop(self, key: Hashable) -> None:
         """Drop the value of ``key``."""
         with self._bound.lock:
-            gone = self._taken(key) if key in self.values else None
-        if gone is not None and self._dropped is not None:
-            self._dropped(gone[0])
+            if key not in self.values:
+                return
+            value = self._taken(key)
+        self._dropped(value)
 
     def clear(self) -> None:
         """Drop all values."""
@@ -87,38 +89,24 @@ class Cache(Generic[V]):
         with self._bound.lock:
             return [value for value, _, _ in self.values.values()]
 
-    @property
-    def total(self) -> int:
-        """Cost of what is kept here."""
-        return self._total
-
-    @property
-    def last_use(self) -> int:
-        """Number of the last use of the least recently used value."""
-        return next(iter(self.values.values()))[2]
-
     def _keep(self, key: Hashable, value: V) -> None:
-        cost = 1 if self._cost is None else self._cost(value)
+        cost = self._cost(value)
         bound = self._bound
         left: list[tuple[Cache[Any], Any]] = []
         with bound.lock:
             if key in self.values or (cost > bound.limit and not self._large):
                 return
             self.values[key] = (value, cost, next(bound.uses))
-            self._total += cost
             bound.total += cost
             while bound.total > bound.limit:
-                cache = bound.oldest()
-                oldest = next(iter(cache.values))
+                cache, oldest = bound.oldest()
                 if cache is self and oldest == key:
                     break  # it alone is larger than the limit
-                left.append((cache, cache._taken(oldest)[0]))
+                left.append((cache, cache._taken(oldest)))
         for cache, old in left:
-            if cache._dropped is not None:
-                cache._dropped(old)
+            cache._dropped(old)
 
-    def _taken(self, key: Hashable) -> tuple[V, int, int]:
-        gone = self.values.pop(key)
-        self._total -= gone[1]
-        self._bound.total -= gone[1]
-        return gone
+    def _taken(self, key: Hashable) -> V:
+        value, cost, _ = self.values.pop(key)
+        self._bound.total -= cost
+        return value

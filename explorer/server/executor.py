@@ -6,7 +6,7 @@ import os
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,12 +15,16 @@ from trainers.runs.regular import open_regular
 OUTPUT = "output.txt"
 """Name of the file in the run folder that catches what a trainer prints."""
 
-_REPOSITORY = Path(__file__).resolve().parents[2]
+
+def program_environment() -> dict[str, str]:
+    """The environment in which a child process finds this program, wherever it was started."""
+    paths = [str(Path(__file__).resolve().parents[2]), os.environ.get("PYTHONPATH", "")]
+    return {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, paths))}
 
 
 def worker_command(folder: Path) -> list[str]:
     """The trainer of one run folder."""
-    return [sys.executable, "-m", "trainers.training.worker", str(folder)]
+    return [sys.executable, "-m", "trainers.worker", str(folder)]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,19 +46,17 @@ class ProcessExecutor:
     def __init__(self, *, detach: bool = False, command: Callable[[Path], list[str]] = worker_command) -> None:
         self._detach = detach
         self._command = command
-        self._processes: dict[str, subprocess.Popen[bytes]] = {}
-        self._folders: dict[str, Path] = {}
+        self._processes: dict[Path, subprocess.Popen[bytes]] = {}
         self._lock = threading.Lock()
 
-    def launch(self, folder: Path, environment: Mapping[str, str]) -> None:
+    def launch(self, folder: Path, environment: dict[str, str]) -> None:
         """Start the trainer of ``folder``, with ``environment`` added to this program's.
 
         Raises:
             OSError: the process cannot be started.
         """
         # a busy-waiting OpenMP thread takes a core from the layout and the page
-        env = {**os.environ, "OMP_WAIT_POLICY": "PASSIVE", **environment}
-        env["PYTHONPATH"] = os.pathsep.join(filter(None, [str(_REPOSITORY), env.get("PYTHONPATH", "")]))
+        env = program_environment() | {"OMP_WAIT_POLICY": "PASSIVE"} | environment
         with open_regular(folder / OUTPUT) as output:
             process = subprocess.Popen(
                 self._command(folder.resolve()),
@@ -65,25 +67,24 @@ class ProcessExecutor:
                 start_new_session=True,  # Ctrl-C in the terminal reaches the page alone; the pipe tells the trainer
             )
         with self._lock:
-            self._processes[folder.name] = process
-            self._folders[folder.name] = folder
+            self._processes[folder] = process
 
     def reap(self) -> list[Ended]:
         """The trainers that ended since the last call."""
         ended = []
         with self._lock:
-            for run_id, process in list(self._processes.items()):
+            for folder, process in list(self._processes.items()):
                 code = process.poll()
                 if code is not None:
-                    self._forget(run_id)
-                    ended.append(Ended(id=run_id, code=code, last_line=last_line(self._folders.pop(run_id) / OUTPUT)))
+                    self._forget(folder)
+                    ended.append(Ended(id=folder.name, code=code, last_line=last_line(folder / OUTPUT)))
         return ended
 
     def kill(self, run_id: str) -> None:
         """End a trainer that has not begun yet; nothing happens if it is not ours."""
         with self._lock:
-            process = self._processes.get(run_id)
-        if process is not None:
+            processes = [process for folder, process in self._processes.items() if folder.name == run_id]
+        for process in processes:
             process.kill()
             process.wait()
 
@@ -91,22 +92,27 @@ class ProcessExecutor:
         """Let every trainer save and end; those that take longer are killed. Detached ones train on."""
         with self._lock:
             processes = dict(self._processes)
-            for run_id, process in processes.items():
-                self._forget(run_id)
+            for folder, process in processes.items():
+                self._forget(folder)
                 if self._detach:
                     process.returncode = 0  # detached: this process no longer waits for it
         for process in processes.values():
             if not self._detach:
-                try:
-                    process.wait(seconds)
-                except subprocess.TimeoutExpired:
-                    process.kill()
-                    process.wait()
+                end(process, seconds)
 
-    def _forget(self, run_id: str) -> None:
-        process = self._processes.pop(run_id)
+    def _forget(self, folder: Path) -> None:
+        process = self._processes.pop(folder)
         if process.stdin is not None:
             process.stdin.close()
+
+
+def end(process: subprocess.Popen[bytes], seconds: float) -> None:
+    """Wait for a process that was told to end; it is killed if it takes longer than ``seconds``."""
+    try:
+        process.wait(seconds)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
 
 
 def last_line(path: Path) -> str:

@@ -6,13 +6,9 @@ expect with a traceback. None of this can be switched off, so this middleware st
 
 from __future__ import annotations
 
-import ipaddress
 import logging
 import re
-import socket
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from urllib.parse import urlsplit
+from collections.abc import Callable
 
 from anyio import to_thread
 from starlette.datastructures import Headers, MutableHeaders
@@ -20,8 +16,10 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from explorer.server import plain
+from explorer.server.hosts import from_another_site, is_own
 from explorer.server.http import RequestError, in_a_line, json_reply
 from explorer.server.visitors import ADDRESS, address_of
+from explorer.settings import Settings
 
 API = "/gradio_api"
 LARGEST = 42 * 1024 * 1024
@@ -42,45 +40,17 @@ _TOO_LARGE = f"At most {LARGEST // 2**20} MB can be sent here. Send less."
 _log = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, kw_only=True)
-class Rules:
-    """How strict the guard is.
+class Guard:
+    """The middleware, for ``launch(app_kwargs={"middleware": [Middleware(Guard, ...)]})``.
 
-    Attributes:
-        public: visitors may come under any name of this server; their events are counted.
-        on_space: the page is shown in a frame of the Hub, and a proxy tells the visitors' addresses.
-        host: the address that the server listens at.
-        hosts: further names that it is reached by.
-        pending: number of events of an address that Gradio's queue holds; None: not counted.
+    Args:
+        pending: number of events of an address that Gradio's queue holds; on a public page they are bounded.
     """
 
-    public: bool = False
-    on_space: bool = False
-    host: str = "127.0.0.1"
-    hosts: tuple[str, ...] = ()
-    pending: Callable[[str], int] | None = None
-
-    def knows(self, host: str) -> bool:
-        """Whether a local page answers under this ``Host``: a name that another site could point here is refused."""
-        name = _name(host)
-        if name in {"localhost", "127.0.0.1", "::1", self.host.lower(), *(one.lower() for one in self.hosts)}:
-            return True
-        if _is_loopback(self.host):
-            return False
-        own = socket.gethostname().lower()
-        return name in {own, f"{own}.local"} or _is_address(name)
-
-    def frames(self) -> str:
-        """Who may show the page in a frame."""
-        return "'self' https://huggingface.co https://*.hf.space" if self.on_space else "'self'"
-
-
-class Guard:
-    """The middleware, for ``launch(app_kwargs={"middleware": [Middleware(Guard, rules=...)]})``."""
-
-    def __init__(self, app: ASGIApp, rules: Rules) -> None:
+    def __init__(self, app: ASGIApp, settings: Settings, pending: Callable[[str], int]) -> None:
         self._app = app
-        self._rules = rules
+        self._settings = settings
+        self._pending = pending
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Refuse, or pass on."""
@@ -90,8 +60,8 @@ class Guard:
             return
         headers = Headers(scope=scope)
         client = (scope.get("client") or ("",))[0]
-        scope[ADDRESS] = address_of(client, headers, self._rules.on_space)
-        sent = _Sent(send, scope["path"], self._rules)
+        scope[ADDRESS] = address_of(client, headers, self._settings.on_space)
+        sent = _Sent(send, scope["path"], self._settings.on_space)
         refusal = self._refusal(scope, headers)
         if refusal is not None:
             await refusal(scope, receive, sent)
@@ -113,8 +83,8 @@ class Guard:
                 )
 
     def _refusal(self, scope: Scope, headers: Headers) -> Response | None:
-        path, rules = scope["path"], self._rules
-        if not rules.public and not rules.knows(headers.get("host", "")):
+        path, local = scope["path"], not self._settings.public
+        if local and not is_own(headers.get("host", ""), self._settings):
             return _refused(
                 403, "This page is served to this machine alone. Open it by the address that was printed at its start."
             )
@@ -122,7 +92,7 @@ class Guard:
             return _refused(404, "There is nothing at this address.")
         if scope["method"] in _SAFE:
             return None
-        if not rules.public and _foreign(headers):
+        if local and from_another_site(headers):
             return _refused(403, "Another site's page sent this. Use the page itself.")
         kind = headers.get("content-type", "").partition(";")[0].strip().lower()
         if path == BYTES_ADDRESS:
@@ -133,7 +103,7 @@ class Guard:
         said = headers.get("content-length", "0")
         if not (said.isascii() and said.isdigit()) or len(said) > 12 or int(said) > LARGEST:
             return _refused(413, _TOO_LARGE)
-        if rules.pending is not None and _EVENTS.match(path) and rules.pending(scope[ADDRESS]) >= PENDING:
+        if not local and _EVENTS.match(path) and self._pending(scope[ADDRESS]) >= PENDING:
             return _refused(429, f"{PENDING} of your requests are being processed; wait until some of them are done.")
         return None
 
@@ -186,10 +156,10 @@ async def _readable(receive: Receive) -> Receive:
 class _Sent:
     """Adds headers to every reply, and records whether the reply has begun."""
 
-    def __init__(self, send: Send, path: str, rules: Rules) -> None:
+    def __init__(self, send: Send, path: str, on_space: bool) -> None:
         self._send = send
         self._path = path
-        self._rules = rules
+        self._on_space = on_space
         self.begun = False
 
     async def __call__(self, message: Message) -> None:
@@ -199,45 +169,14 @@ class _Sent:
             if message["status"] == 500 and _ANSWERED.match(self._path):
                 message["status"] = 400
             headers = MutableHeaders(scope=message)
-            headers["Content-Security-Policy"] = f"frame-ancestors {self._rules.frames()}"
+            hub = " https://huggingface.co https://*.hf.space" if self._on_space else ""  # shows the page in a frame
+            headers["Content-Security-Policy"] = f"frame-ancestors 'self'{hub}"
             headers["X-Content-Type-Options"] = "nosniff"
             headers["Referrer-Policy"] = "same-origin"
-            if not self._rules.on_space:
+            if not self._on_space:
                 headers["X-Frame-Options"] = "SAMEORIGIN"
         await self._send(message)
 
 
 def _refused(status: int, sentence: str) -> Response:
     return json_reply({"error": sentence, "detail": sentence}, status)  # Gradio's clients read ``detail``
-
-
-def _foreign(headers: Mapping[str, str]) -> bool:
-    """Whether a page of another origin sent this; programs send no origin."""
-    if headers.get("sec-fetch-site", "").lower() in ("cross-site", "same-site"):
-        return True
-    origin = headers.get("origin")
-    if origin is None:
-        return False
-    try:
-        return urlsplit(origin).netloc.lower() != headers.get("host", "").lower()
-    except ValueError:  # no address at all, say an open bracket
-        return True
-
-
-def _name(host: str) -> str:
-    """The name in a ``Host`` header, without port and brackets."""
-    if host.startswith("["):
-        return host[1:].partition("]")[0].lower()
-    return host.partition(":")[0].lower()
-
-
-def _is_address(name: str) -> bool:
-    try:
-        ipaddress.ip_address(name)
-    except ValueError:
-        return False
-    return True
-
-
-def _is_loopback(host: str) -> bool:
-    return host.lower() == "localhost" or (_is_address(host) and ipaddress.ip_address(host).is_loopback)

@@ -9,6 +9,7 @@ import traceback
 from collections.abc import Callable
 from typing import Any
 
+from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -34,19 +35,18 @@ def answering(endpoint: Endpoint, refused: int = 404) -> Endpoint:
         refused: status of user errors that are neither a wrong form nor a missing thing.
     """
 
-    def answer(request: Request) -> Response:
+    async def answer(request: Request) -> Response:
         try:
-            return _safe(endpoint(request))
+            if inspect.iscoroutinefunction(endpoint):
+                response = await endpoint(request)
+            else:
+                response = await run_in_threadpool(endpoint, request)
         except Exception as error:
-            return _safe(_worded(error, request, refused))
+            response = _worded(error, request, refused)
+        response.headers["X-Content-Type-Options"] = "nosniff"
+        return response
 
-    async def answer_later(request: Request) -> Response:
-        try:
-            return _safe(await endpoint(request))
-        except Exception as error:
-            return _safe(_worded(error, request, refused))
-
-    return answer_later if inspect.iscoroutinefunction(endpoint) else answer
+    return answer
 
 
 def json_reply(content: dict[str, Any], status: int = 200) -> Response:
@@ -64,18 +64,11 @@ def in_a_line(error: Exception) -> str:
     return f"{type(error).__name__}: {said} ({place.filename}:{place.lineno})"
 
 
-def _safe(response: Response) -> Response:
-    response.headers["X-Content-Type-Options"] = "nosniff"
-    return response
-
-
 def _worded(error: Exception, request: Request, refused: int) -> Response:
-    if isinstance(error, RequestError):
-        return json_reply({"error": str(error)}, status=400)
-    if isinstance(error, (GoneError, RunError)):
-        return json_reply({"error": str(error)}, status=404)
     if isinstance(error, UserError):
-        return json_reply({"error": str(error)}, status=refused)
+        status = (
+            400 if isinstance(error, RequestError) else 404 if isinstance(error, (GoneError, RunError)) else refused
+        )
+        return json_reply({"error": str(error)}, status)
     _log.error("answering %s failed", request.url.path, exc_info=error)
-    text = "The server could not do this; its log says why. Reload the page and try again."
-    return json_reply({"error": text}, status=500)
+    return json_reply({"error": "The server could not do this; its log says why. Reload the page and try again."}, 500)

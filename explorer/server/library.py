@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import contextlib
 import threading
 import time
-from collections.abc import Callable
 from pathlib import Path
-from typing import TypeVar
 
 import numpy as np
 
 from explorer.server.cache import Bound, Cache
-from trainers.config import RunConfig
+from explorer.server.run import Run
 from trainers.errors import RunError
 from trainers.runs import RunFolder, is_id, list_runs
 from trainers.runs.damage import damaged, reading
-from trainers.runs.records import ACTIVE, Frame, Probe
+from trainers.runs.records import Frame
 from trainers.runs.regular import is_regular
 
 OPEN_RUNS = 64
@@ -25,71 +22,27 @@ SWEEP_SECONDS = 2.0
 MEGABYTE = 2**20
 READ_AGAIN = 64 * MEGABYTE
 """Most bytes kept of what could be read again: maps, coordinates, embeddings, images of datasets."""
-MOVING = frozenset({"queued", *ACTIVE})
-Stamp = tuple[tuple[str, int, int], ...]
-T = TypeVar("T")
 
 
-class Run:
-    """One run folder, open for reading; keeps what never changes.
+def open_folder(root: Path, recorded: Path, run_id: str) -> RunFolder:
+    """The folder of a run in ``root``, or of a recording; an own one wins over a recording of the same id.
 
-    Its database is held open for as long as somebody watches: see :meth:`Library.close_unwatched`.
+    Raises:
+        RunError: no such run, half-deleted, damaged or of another version.
     """
+    try:
+        return RunFolder.open(root, run_id)
+    except RunError:
+        if not is_id(run_id) or not is_regular(recorded / run_id / "config.json"):
+            raise
+    return RunFolder.open(recorded, run_id, read_only=True)
 
-    def __init__(self, folder: RunFolder) -> None:
-        self.folder = folder
-        self.watched = float("-inf")  # monotonic seconds
-        self.id = folder.id
-        self.recorded = folder.read_only
-        self._config: RunConfig | None = None
-        self._probe: Probe | None = None
-        self._size: tuple[float, int] | None = None
-        self._resting: dict[str, tuple[Stamp, object]] = {}
 
-    @property
-    def config(self) -> RunConfig:
-        """What was asked for."""
-        if self._config is None:
-            self._config = self.folder.config
-        return self._config
-
-    @property
-    def probe(self) -> Probe | None:
-        """The points of the maps; None until the data is read."""
-        if self._probe is None:
-            self._probe = self.folder.probe()
-        return self._probe
-
-    def size(self, updated: float) -> int:
-        """Bytes on disk, counted again only when ``updated`` (of the run's state) has changed."""
-        if self._size is None or self._size[0] != updated:
-            self._size = (updated, self.folder.size())
-        return self._size[1]
-
-    def at_rest(self, name: str, make: Callable[[], T]) -> T:
-        """What ``make`` reads of the database; not read again before the run moves or something is written to it.
-
-        Args:
-            name: of what is read.
-        """
-        stamp = self._stamp()
-        known = self._resting.get(name)
-        if known is not None and known[0] == stamp:
-            return known[1]  # type: ignore[return-value]
-        value = make()
-        if self.folder.state().phase not in MOVING:
-            self._resting[name] = (stamp, value)
-        return value
-
-    def _stamp(self) -> Stamp:
-        """Differs after every write: times and sizes of the database and of its journal, where that holds anything."""
-        stamps = []
-        for name in ("run.db", "run.db-wal"):
-            with contextlib.suppress(OSError):
-                about = (self.folder.path / name).stat()
-                if about.st_size:  # reading alone makes an empty journal
-                    stamps.append((name, about.st_mtime_ns, about.st_size))
-        return tuple(stamps)
+def folders(root: Path, recorded: Path) -> list[RunFolder]:
+    """Own runs, newest first, then recordings, newest first. They may be damaged."""
+    own = list_runs(root)
+    taken = {folder.id for folder in own}
+    return own + [folder for folder in list_runs(recorded, read_only=True) if folder.id not in taken]
 
 
 class Library:
@@ -125,23 +78,21 @@ class Library:
         return run
 
     def get(self, run_id: str) -> Run:
-        """Open a run for a moment; an own one wins over a recording of the same id.
+        """Open a run for a moment.
 
         Raises:
-            RunError: no such run, half-deleted, damaged or of another version.
+            RunError: as :func:`open_folder`.
         """
         self._sweep_later()
-        run = self._runs.get(run_id, lambda: self._open(run_id))
+        run = self._runs.get(run_id, lambda: Run(open_folder(self.root, self.recorded, run_id)))
         if not run.folder.present:
             self._runs.drop(run_id)
             run.folder.check()
         return run
 
     def folders(self) -> list[RunFolder]:
-        """Own runs, newest first, then recordings, newest first. They may be damaged."""
-        own = list_runs(self.root)
-        taken = {folder.id for folder in own}
-        return own + [folder for folder in list_runs(self.recorded, read_only=True) if folder.id not in taken]
+        """As :func:`folders` of these places."""
+        return folders(self.root, self.recorded)
 
     def frame(self, run: Run, k: int) -> Frame:
         """The maps of snapshot ``k``.
@@ -206,14 +157,6 @@ class Library:
             self._sweep = None
         if self.close_unwatched():
             self._sweep_later()
-
-    def _open(self, run_id: str) -> Run:
-        try:
-            return Run(RunFolder.open(self.root, run_id))
-        except RunError:
-            if not is_id(run_id) or not is_regular(self.recorded / run_id / "config.json"):
-                raise
-        return Run(RunFolder.open(self.recorded, run_id, read_only=True))
 
     def _key(self, run: Run, k: int) -> tuple[str, int, int]:
         # the time of writing is in the key because a resumed run may write a frame of the same number again

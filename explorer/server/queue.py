@@ -6,6 +6,9 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from trainers.config import RunConfig
+from trainers.runs.records import RunState
+
 
 @dataclass(frozen=True, kw_only=True)
 class Job:
@@ -75,3 +78,13 @@ def place(waiting: Sequence[Job], training: Sequence[Job], slots: int, run_id: s
     known = [minutes for minutes in work if minutes is not None]
     total = None if len(known) < len(work) else sum(known) / max(slots, 1)
     return Place(position=len(ahead) + 1, minutes=0.0 if free else total)
+
+
+def minutes_left(config: RunConfig, state: RunState) -> float | None:
+    """Training that a run still wants, in minutes; None if it counts in steps and none is done yet."""
+    by_time = None if config.minutes is None else max(0.0, config.minutes - state.seconds / 60)
+    steps = config.steps if config.epochs is None else state.planned_steps  # a trainer knows how long its epochs are
+    if steps is None or state.step == 0:
+        return by_time
+    by_steps = max(0, steps - state.step) * state.seconds / state.step / 60
+    return by_steps if by_time is None else min(by_time, by_steps)

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 import torch
 
-from explorer.server.library import Library, Run
+from explorer.server.library import Library
+from explorer.server.run import Run
 from trainers.errors import RunError
 from trainers.metrics import describe, evaluate
 from trainers.runs.records import Probe
@@ -34,8 +35,10 @@ def neighbours(library: Library, run: Run, k: int, index: int) -> dict[str, Any]
     arms = []
     for i, arm in enumerate(frame.arms):
         ids = arm.neighbours[index][:RESULTS]
-        scored = _unknown(len(ids)) if embeddings is None else _scored(probe, embeddings[i], index, ids)
-        arms.append({"ids": ids.tolist(), "shared": shared_levels(probe, index, ids).tolist()} | scored)
+        arms.append(
+            {"ids": ids.tolist(), "shared": shared_levels(probe, index, ids).tolist()}
+            | _scored(probe, None if embeddings is None else embeddings[i], index, ids)
+        )
     return {"k": k, "index": index, "arms": arms}
 
 
@@ -62,14 +65,10 @@ def query_scores(embeddings: np.ndarray, labels: np.ndarray, index: int) -> list
     ]
 
 
-def _scored(probe: Probe, embeddings: np.ndarray, index: int, ids: np.ndarray) -> dict[str, Any]:
+def _scored(probe: Probe, embeddings: np.ndarray | None, index: int, ids: np.ndarray) -> dict[str, Any]:
+    """Nothing is known without embeddings, or where training diverged and left numbers that mean nothing."""
+    if embeddings is None or not np.isfinite(embeddings).all():
+        return {"similarity": [None] * len(ids), "scores": []}
     vectors = embeddings.astype(np.float32)
-    if not np.isfinite(vectors).all():  # training diverged: the numbers mean nothing
-        return _unknown(len(ids))
-    similarity = vectors[ids] @ vectors[index]
-    scores = query_scores(vectors, probe.labels, index)
-    return {"similarity": [round(float(s), 4) for s in similarity], "scores": scores}
-
-
-def _unknown(results: int) -> dict[str, Any]:
-    return {"similarity": [None] * results, "scores": []}
+    similarity = [round(float(s), 4) for s in vectors[ids] @ vectors[index]]
+    return {"similarity": similarity, "scores": query_scores(vectors, probe.labels, index)}

@@ -11,7 +11,7 @@ import re
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Any
 
 from anyio import CapacityLimiter, to_thread
 from starlette.background import BackgroundTask
@@ -19,14 +19,18 @@ from starlette.requests import Request
 from starlette.responses import FileResponse, Response
 from starlette.routing import Mount, Route
 
-from explorer.exports import EXPORTS, filename
-from explorer.server import retrieve, view
+from explorer.exports import EXPORTS
+from explorer.server import retrieve, run_list, view
 from explorer.server.http import Endpoint, RequestError, answering, json_reply
-from explorer.server.library import Library, Run
-from explorer.server.view import Queue
+from explorer.server.library import Library
+from explorer.server.run import Run
 from explorer.settings import ASSETS
 from trainers.errors import RunError, UserError
 from trainers.runs.damage import reading
+
+if TYPE_CHECKING:
+    from explorer.layout.supervisor import LayoutSupervisor
+    from explorer.server.runs import Runs
 
 PREFIX = "/gradio_api/rankscope"
 FOREVER = "public, max-age=31536000, immutable"
@@ -37,37 +41,40 @@ _BINARY = "application/octet-stream"
 _NUMBER = re.compile(r"[0-9]{1,9}")
 
 
-class Layout(Protocol):
-    """The process that turns snapshots into maps."""
-
-    def watch(self, run_id: str) -> None:
-        """This run is being viewed: keep its maps up to date."""
-
-
 def routes(
-    library: Library, layout: Layout | None, queue: Queue | None, assets: Path = ASSETS, more: Sequence[Route] = ()
+    library: Library, layout: LayoutSupervisor, queue: Runs, assets: Path = ASSETS, more: Sequence[Route] = ()
 ) -> list[Route | Mount]:
     """All routes, under ``/gradio_api/rankscope``.
 
     Args:
-        layout: told which runs are being viewed; None: no maps are drawn.
-        queue: knows each run's position in the queue; None: there is no queue.
+        layout: told which runs are being viewed.
+        queue: knows each run's position in the queue.
         assets: folder of the page's own modules and styles.
         more: further routes under the same prefix; they come first.
     """
     ends = Endpoints(library, layout, queue, assets)
+
+    def runs(request: Request) -> Response:
+        return json_reply({"runs": run_list.runs(library, queue, request.headers.get(TOKEN_HEADER) or None)})
+
     table: Mapping[str, Endpoint] = {
         "/assets/{name:path}": ends.asset,
-        "/runs": ends.runs,
-        "/start": ends.start,
-        "/run/{id}": _of_one_run(ends.about),
-        "/run/{id}/poll": _of_one_run(ends.poll),
-        "/run/{id}/frame/{k}": _of_one_run(ends.frame),
-        "/run/{id}/frameinfo/{k}": _of_one_run(ends.frame_info),
-        "/run/{id}/sheet/{name}": _of_one_run(ends.sheet),
-        "/run/{id}/neighbours/{k}/{index}": _of_one_run(ends.neighbours),
+        "/runs": runs,
+        "/start": lambda _request: json_reply({"id": run_list.start(library)}),
+        "/run/{id}": ends.of_one_run(lambda run, _request: json_reply(view.about(run))),
+        "/run/{id}/poll": ends.of_one_run(ends.poll),
+        "/run/{id}/frame/{k}": ends.of_one_run(ends.frame),
+        "/run/{id}/frameinfo/{k}": ends.of_one_run(
+            lambda run, request: json_reply(view.frame_info(run, _path(request, "k")))
+        ),
+        "/run/{id}/sheet/{name}": ends.of_one_run(_sheet),
+        "/run/{id}/neighbours/{k}/{index}": ends.of_one_run(
+            lambda run, request: json_reply(
+                retrieve.neighbours(library, run, _path(request, "k"), _path(request, "index"))
+            )
+        ),
         "/run/{id}/download/{kind}": ends.download,
-        "/{rest:path}": ends.missing,
+        "/{rest:path}": _missing,
     }
     own = [Route(path, answering(end), methods=["GET"]) for path, end in table.items()]
     return [Mount(PREFIX, routes=[*more, *own])]
@@ -76,7 +83,7 @@ def routes(
 class Endpoints:
     """One method per route; user errors are raised, and become replies outside."""
 
-    def __init__(self, library: Library, layout: Layout | None, queue: Queue | None, assets: Path) -> None:
+    def __init__(self, library: Library, layout: LayoutSupervisor, queue: Runs, assets: Path) -> None:
         self._library = library
         self._layout = layout
         self._queue = queue
@@ -90,70 +97,33 @@ class Endpoints:
         if not _ASSET.fullmatch(name) or not path.is_file():
             raise RunError(f"There is no asset {name[:80]!r}.")
         about = path.stat()
-        tag = f'"{about.st_mtime_ns:x}-{about.st_size:x}"'
-        headers = {"Cache-Control": "no-cache", "ETag": tag}
-        if _knows(request, tag):
-            return Response(status_code=304, headers=headers)
-        return FileResponse(path, media_type=_TYPES[path.suffix], headers=headers)
+        version = f"{about.st_mtime_ns:x}-{about.st_size:x}"
+        return _unless_known(request, version, FileResponse, path, media_type=_TYPES[path.suffix])
 
-    def runs(self, request: Request) -> Response:
-        """The list of runs."""
-        token = request.headers.get(TOKEN_HEADER) or None
-        return json_reply({"runs": view.runs(self._library, self._queue, token)})
-
-    def start(self, _request: Request) -> Response:
-        """Which run to show first."""
-        return json_reply({"id": view.start(self._library)})
-
-    def about(self, request: Request) -> Response:
-        """One run, without its frames."""
-        return json_reply(view.about(self._run(request)))
-
-    def poll(self, request: Request) -> Response:
+    def poll(self, run: Run, request: Request) -> Response:
         """What is new."""
-        run = self._run(request)
         after, row = _query(request, "after", -1), _query(request, "row", 0)
-        if self._layout is not None and not run.recorded:
+        if not run.recorded:
             self._layout.watch(run.id)
         return json_reply(view.poll(run, self._queue, after, row))
 
-    def frame(self, request: Request) -> Response:
+    def frame(self, run: Run, request: Request) -> Response:
         """The maps of all arms, as binary coordinates."""
-        run, k = self._run(request), _path(request, "k")
+        k = _path(request, "k")
         content = self._library.coordinates(run, k)
         if run.recorded or run.folder.state().phase == "finished":
             return Response(content, media_type=_BINARY, headers={"Cache-Control": FOREVER})
         # a run that can be resumed may write a frame of the same number again
-        return _unless_known(request, self._library.version(run, k), content)
-
-    def frame_info(self, request: Request) -> Response:
-        """Step, quality and drift of one frame."""
-        return json_reply(view.frame_info(self._run(request), _path(request, "k")))
-
-    def sheet(self, request: Request) -> Response:
-        """One sheet of thumbnails."""
-        run = self._run(request)
-        name = request.path_params["name"]
-        number, _, suffix = name.partition(".")
-        if suffix != "webp" or not _NUMBER.fullmatch(number):
-            raise RequestError(f"A thumbnail sheet is called 0.webp, 1.webp and so on; {name[:40]!r} was asked for.")
-        content = run.folder.sheet(int(number))
-        return Response(content, media_type="image/webp", headers={"Cache-Control": FOREVER})
-
-    def neighbours(self, request: Request) -> Response:
-        """The results of one query."""
-        results = retrieve.neighbours(self._library, self._run(request), _path(request, "k"), _path(request, "index"))
-        return json_reply(results)
+        return _unless_known(request, self._library.version(run, k), Response, content, media_type=_BINARY)
 
     async def download(self, request: Request) -> Response:
         """The run as a file to keep; ``?weights=1`` puts checkpoints into the zip."""
         # writing takes seconds: two at a time, and those that wait hold no thread that viewers need
         if self._writing is None:
             self._writing = CapacityLimiter(2)
-        return await to_thread.run_sync(_of_one_run(self._written), request, limiter=self._writing)
+        return await to_thread.run_sync(self.of_one_run(self._written), request, limiter=self._writing)
 
-    def _written(self, request: Request) -> Response:
-        run = self._run(request)
+    def _written(self, run: Run, request: Request) -> Response:
         kind = request.path_params["kind"]
         if kind not in EXPORTS:
             raise RunError(f"There is no download {kind[:40]!r}; there are {', '.join(EXPORTS)}.")
@@ -168,39 +138,40 @@ class Endpoints:
         return FileResponse(
             path,
             media_type=EXPORTS[kind].media_type,
-            filename=filename(run, kind),
+            filename=f"rankscope-{run.id}-{kind}",
             headers={"Cache-Control": "no-store"},
             background=BackgroundTask(path.unlink, missing_ok=True),
         )
 
-    def missing(self, _request: Request) -> Response:
-        """Any other address below ours."""
-        raise RunError("There is nothing at this address.")
+    def of_one_run(self, endpoint: Callable[[Run, Request], Response]) -> Callable[[Request], Response]:
+        """Wrap an endpoint about one run: errors from a damaged run become one sentence about that run."""
 
-    def _run(self, request: Request) -> Run:
-        return self._library.watch(request.path_params["id"])
+        def answer(request: Request) -> Response:
+            with reading(request.path_params["id"][:40], passed=UserError):
+                return endpoint(self._library.watch(request.path_params["id"]), request)
 
-
-def _of_one_run(endpoint: Callable[[Request], Response]) -> Callable[[Request], Response]:
-    """Wrap an endpoint: errors from a damaged run become one sentence about that run."""
-
-    def answer(request: Request) -> Response:
-        with reading(request.path_params["id"][:40], passed=UserError):
-            return endpoint(request)
-
-    return answer
+        return answer
 
 
-def _knows(request: Request, tag: str) -> bool:
-    return tag in request.headers.get("if-none-match", "")
+def _sheet(run: Run, request: Request) -> Response:
+    """One sheet of thumbnails."""
+    name = request.path_params["name"]
+    number, _, suffix = name.partition(".")
+    if suffix != "webp" or not _NUMBER.fullmatch(number):
+        raise RequestError(f"A thumbnail sheet is called 0.webp, 1.webp and so on; {name[:40]!r} was asked for.")
+    return Response(run.folder.sheet(int(number)), media_type="image/webp", headers={"Cache-Control": FOREVER})
 
 
-def _unless_known(request: Request, version: str, content: bytes) -> Response:
-    """The content, or status 304 if the browser's copy is current."""
+def _missing(_request: Request) -> Response:
+    raise RunError("There is nothing at this address.")
+
+
+def _unless_known(request: Request, version: str, reply: type[Response], content: Any, *, media_type: str) -> Response:
+    """The content as a reply, or status 304 if the browser's copy is current."""
     headers = {"Cache-Control": "no-cache", "ETag": f'"{version}"'}
-    if _knows(request, headers["ETag"]):
+    if headers["ETag"] in request.headers.get("if-none-match", ""):
         return Response(status_code=304, headers=headers)
-    return Response(content, media_type=_BINARY, headers=headers)
+    return reply(content, media_type=media_type, headers=headers)
 
 
 def _path(request: Request, name: str) -> int:

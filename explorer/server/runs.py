@@ -3,58 +3,32 @@
 from __future__ import annotations
 
 import functools
-import json
 import secrets
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
+from typing import Any
 
-from explorer.server.ownership import digest
+from explorer.server.library import folders, open_folder
 from explorer.server.queue import Place
 from explorer.server.scheduler import Scheduler
 from explorer.server.shares import Shares, check_size
-from explorer.server.visitors import NOBODY, Caller
+from explorer.server.visitors import NOBODY, Caller, digest
 from explorer.settings import Settings
 from trainers.config import RunConfig
 from trainers.errors import ParameterError, RunError
 from trainers.kinds import kind_of
-from trainers.runs import RunFolder, is_id, list_runs
+from trainers.metrics.names import Described
+from trainers.runs import RunFolder, is_id
 from trainers.runs.damage import reading
-from trainers.runs.records import ACTIVE, RESUMABLE
+from trainers.runs.records import PHASES, RunState
 from trainers.runs.regular import is_there
 
 FIRST_WORD_SECONDS = 5.0  # most time that a trainer takes from locking a run to writing its first state
 
 Act = Callable[[str, str], str]
 """An action on a run by the holder of a token: takes id and token, returns a sentence."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class RunStatus:
-    """The state of a run, for programs.
-
-    Attributes:
-        phase: queued, starting, running, paused, stopped, finished, failed or interrupted.
-        queue_position: 1 is next; None when it does not wait.
-        wait_minutes: estimated wait; None when it does not wait or the wait is unknown.
-        losses: names of the losses (of a fine-tuning run: its recipes), in the order of ``metrics``.
-        metrics: for each loss the newest value of every number.
-        advice: sentences about losses that the run's batches do not suit.
-    """
-
-    id: str
-    phase: str
-    message: str
-    error: str | None
-    step: int
-    planned_steps: int | None
-    seconds: float
-    queue_position: int | None
-    wait_minutes: float | None
-    losses: list[str]
-    metrics: list[dict[str, float]]
-    advice: tuple[str, ...]
 
 
 class Runs:
@@ -84,7 +58,7 @@ class Runs:
         """Ask the trainer to pause; returns a sentence."""
         folder = self._controlled(run_id, token)
         phase = folder.state().phase
-        if phase not in ("starting", "running"):
+        if not PHASES[phase].active or "resume" in PHASES[phase].acts:
             raise RunError(f"Only a run that trains can be paused; this one is {phase}.")
         folder.send("pause")
         return "It pauses after this step."
@@ -93,11 +67,11 @@ class Runs:
         """Let a paused run go on, or queue a stopped, interrupted or failed one again; returns a sentence."""
         folder = self._controlled(run_id, token)
         phase = folder.state().phase
-        if phase == "paused":
+        if "resume" not in PHASES[phase].acts:
+            raise RunError(f"Only a paused, stopped, interrupted or failed run can go on; this one is {phase}.")
+        if PHASES[phase].active:
             folder.send("resume")
             return "It goes on."
-        if phase not in RESUMABLE:
-            raise RunError(f"Only a paused, stopped, interrupted or failed run can go on; this one is {phase}.")
         with self._starting:
             self._check_limits(folder.config, folder.owner, caller)
             self._scheduler.add(folder)
@@ -110,7 +84,7 @@ class Runs:
         if self._scheduler.take_out(run_id):
             return "It left the queue."
         phase = _phase_once_begun(folder)
-        if phase not in ACTIVE:
+        if not PHASES[phase].active:
             raise RunError(f"Only a run that waits or trains can be stopped; this one is {phase}.")
         folder.send("stop")
         return "It saves a checkpoint and stops."
@@ -137,59 +111,48 @@ class Runs:
         place = self._scheduler.place(run_id)
         return place.position if place else None
 
-    def status(self, run_id: str) -> RunStatus:
-        """Where a run stands and its newest numbers; recorded runs included."""
+    def status(self, run_id: str) -> dict[str, Any]:
+        """The state of a run and its newest numbers; recorded runs included. The fields are those of ``run_status``."""
         folder = self.find(run_id)
-        state = folder.state()
-        place = self._scheduler.place(run_id)
+        state, place = folder.state(), self._scheduler.place(run_id)
         with reading(run_id):
-            names, advised = _names(folder.config), _advice(folder.config)
-            latest: list[dict[str, float]] = [{} for _ in names]
+            config, probe = folder.config, folder.probe()
+            newest: list[dict[str, float]] = [{} for _ in _names(config)]
             for scalar in folder.scalars():
-                latest[scalar.arm][scalar.key] = scalar.value
+                newest[scalar.arm][scalar.key] = scalar.value
         folder.db.close()
-        return RunStatus(
-            id=run_id,
-            phase=state.phase,
-            message=state.message,
-            error=state.error,
-            step=state.step,
-            planned_steps=state.planned_steps,
-            seconds=state.seconds,
-            queue_position=place.position if place else None,
-            wait_minutes=place.minutes if place else None,
-            losses=names,
-            metrics=latest,
-            advice=advised,
-        )
+        measures, levels = kind_of(config).measures, () if probe is None else tuple(probe.hierarchy.levels)
+        keys = sorted({key for numbers in newest for key in numbers}, key=measures.order)
+        return {
+            **_about(folder, config, state),
+            "queue_position": place.position if place else None,
+            "wait_minutes": place.minutes if place else None,
+            "metrics": newest,
+            "measures": {key: _measure(measures.describe(key, levels)) for key in keys},
+            "advice": _advice(config),
+        }
 
-    def listing(self) -> list[dict[str, object]]:
-        """Id, phase, losses and progress of every run, newest first, recorded ones last.
+    def listing(self) -> list[dict[str, Any]]:
+        """Id, state, losses and images of every run, newest first, recorded ones last.
 
         A damaged one has the phase ``failed``, what is wrong as its error, and nothing else.
         """
-        entries: list[dict[str, object]] = []
-        for recorded, root in ((False, self._settings.runs), (True, self._settings.recorded)):
-            for folder in list_runs(root, read_only=recorded):
-                known: dict[str, object] = {"id": folder.id, "recorded": recorded}
-                try:
-                    with reading(folder.id):
-                        entries.append(known | _entry(folder))
-                except RunError as error:
-                    entries.append(known | {"phase": "failed", "error": str(error)})
-                finally:
-                    folder.db.close()
+        entries: list[dict[str, Any]] = []
+        for folder in folders(self._settings.runs, self._settings.recorded):
+            try:
+                with reading(folder.id):
+                    folder.check()
+                    entries.append(_about(folder, folder.config, folder.state()))
+            except RunError as error:
+                failed = {"id": folder.id, "recorded": folder.read_only, "phase": "failed", "error": str(error)}
+                entries.append(failed)
+            finally:
+                folder.db.close()
         return entries
 
     def find(self, run_id: str) -> RunFolder:
         """The folder of a run or of a recorded run."""
-        try:
-            return RunFolder.open(self._settings.runs, run_id)
-        except RunError as error:
-            try:
-                return RunFolder.open(self._settings.recorded, run_id, read_only=True)
-            except RunError:
-                raise error from None
+        return open_folder(self._settings.runs, self._settings.recorded, run_id)
 
     def _controlled(self, run_id: str, token: str) -> RunFolder:
         """The folder, if the holder of ``token`` may control it."""
@@ -238,29 +201,31 @@ class Runs:
 def _phase_once_begun(folder: RunFolder) -> str:
     """The phase, once a trainer that has just taken the run has written it; before that it obeys no command."""
     end = time.monotonic() + FIRST_WORD_SECONDS
-    while (phase := folder.state().phase) == "queued" and folder.is_alive() and time.monotonic() < end:
+    while True:
+        phase = folder.state().phase
+        waits = PHASES[phase].moving and not PHASES[phase].active
+        if not waits or not folder.is_alive() or time.monotonic() > end:
+            return phase
         time.sleep(0.02)
-    return phase
 
 
-def _entry(folder: RunFolder) -> dict[str, object]:
-    folder.check()
-    config = folder.config
-    return {**asdict(folder.state()), "data": kind_of(config).source(config), "losses": _names(config)}
+def _about(folder: RunFolder, config: RunConfig, state: RunState) -> dict[str, Any]:
+    """What is listed of a run."""
+    about = {"id": folder.id, "recorded": folder.read_only, "data": kind_of(config).source(config)}
+    return {**about, **asdict(state), "losses": _names(config)}
+
+
+def _measure(described: Described) -> dict[str, str]:
+    return {"title": described.title, "unit": described.measure.unit, "better": described.measure.better}
 
 
 def _names(config: RunConfig) -> list[str]:
     return [arm.name for arm in kind_of(config).arms(config)]
 
 
-def _advice(config: RunConfig) -> tuple[str, ...]:
+def _advice(config: RunConfig) -> list[str]:
     """The advice on a run; none if this version does not know its parameters, so that it can still be viewed."""
     try:
-        return tuple(kind_of(config).advice(config))
+        return list(kind_of(config).advice(config))
     except ParameterError:
-        return ()
-
-
-def status_json(status: RunStatus) -> dict[str, object]:
-    """The status as plain JSON values."""
-    return json.loads(json.dumps(asdict(status)))
+        return []

@@ -8,31 +8,19 @@ import logging
 import threading
 import time
 from collections.abc import Callable
-from pathlib import Path
-from typing import Protocol
 
 from explorer.server import queue
-from explorer.server.executor import Ended
-from explorer.server.queue import Job, Place
+from explorer.server.executor import Ended, ProcessExecutor
+from explorer.server.queue import Job, Place, minutes_left
 from explorer.settings import Settings
 from trainers.errors import RunError
 from trainers.runs import RunFolder, list_runs
 from trainers.runs.damage import BusyError, reading
-from trainers.runs.records import ACTIVE, RunState
+from trainers.runs.records import PHASES, RunState
 
 _log = logging.getLogger(__name__)
 WAITING = "waiting for its turn"
 STARTING = "its trainer is starting"
-_BEFORE = frozenset({"queued", "starting"})
-
-
-class Executor(Protocol):
-    """What the scheduler needs from whatever runs the trainers: processes here, slices of a shared GPU elsewhere."""
-
-    def launch(self, folder: Path, environment: dict[str, str]) -> None: ...
-    def reap(self) -> list[Ended]: ...
-    def kill(self, run_id: str) -> None: ...
-    def close(self) -> None: ...
 
 
 @dataclasses.dataclass(kw_only=True)
@@ -49,7 +37,7 @@ class _Training:
 class Scheduler:
     """The queue and the slots. :meth:`tick` does the work; :meth:`begin` calls it twice a second."""
 
-    def __init__(self, settings: Settings, executor: Executor, devices: tuple[str, ...] = ()) -> None:
+    def __init__(self, settings: Settings, executor: ProcessExecutor, devices: tuple[str, ...] = ()) -> None:
         self._settings = settings
         self._executor = executor
         self._devices = devices
@@ -62,8 +50,6 @@ class Scheduler:
         self._closed = False
         self._thread: threading.Thread | None = None
         self._pick_up()
-
-    # ------------------------------------------------------------------- life
 
     def begin(self) -> None:
         """Start the thread that calls :meth:`tick`."""
@@ -83,8 +69,7 @@ class Scheduler:
     def tick(self) -> None:
         """Record the trainers that ended, stop those past their time limit, start the runs whose turn it is."""
         with self._lock:
-            for ended in self._executor.reap():
-                self._guarded(ended.id, lambda ended=ended: self._note_end(ended))
+            self._note_ends()
             for run_id, entry in list(self._training.items()):
                 if entry.ours or entry.folder.is_alive():
                     self._guarded(run_id, lambda entry=entry: self._watch_clock(entry))
@@ -97,8 +82,6 @@ class Scheduler:
                 ready = [job for job in waiting if job.id not in self._training]  # not while its old trainer leaves
                 for job in queue.next_up(ready, training, self._slots, cap):
                     self._launch(job.id)
-
-    # ------------------------------------------------------------------ queue
 
     def add(self, folder: RunFolder) -> None:
         """Put a run at the end of the queue; its state becomes ``queued``, its checkpoint is kept."""
@@ -119,11 +102,9 @@ class Scheduler:
                     return False
                 self._executor.kill(run_id)
                 folder = self._training.pop(run_id).folder
-                for ended in self._executor.reap():
-                    if ended.id != run_id:
-                        self._guarded(ended.id, lambda ended=ended: self._note_end(ended))
+                self._note_ends()  # its own end is no news: it is no longer among those that train
             state = folder.db.state()
-            if state.phase not in _BEFORE:  # it ended between the two readings: that stands
+            if PHASES[state.phase].begun:  # it ended between the two readings: that stands
                 return False
             folder.db.set_state(dataclasses.replace(state, phase="stopped", message="taken out of the queue"))
             return True
@@ -145,8 +126,6 @@ class Scheduler:
         """Number of runs that wait, of one owner or of all."""
         with self._lock:
             return sum(1 for folder in self._waiting.values() if owner is None or folder.owner == owner)
-
-    # ---------------------------------------------------------------- details
 
     def _loop(self) -> None:
         while not self._closed:
@@ -170,10 +149,11 @@ class Scheduler:
                 phase = folder.db.state().phase
                 if phase == "queued" and folder.writable:
                     self._waiting[folder.id] = folder
+                trains = PHASES[phase].active and folder.is_alive()
             except RunError as error:
                 _log.warning("passed over: %s", error)
-                phase = ""
-            if phase in ACTIVE and folder.is_alive():
+                trains = False
+            if trains:
                 self._training[folder.id] = _Training(folder=folder, device=None, ours=False, since=time.monotonic())
             elif folder.id not in self._waiting:
                 folder.db.close()
@@ -194,6 +174,10 @@ class Scheduler:
             return
         self._training[run_id] = _Training(folder=folder, device=device, ours=True, since=time.monotonic())
 
+    def _note_ends(self) -> None:
+        for ended in self._executor.reap():
+            self._guarded(ended.id, lambda ended=ended: self._note_end(ended))
+
     def _note_end(self, ended: Ended) -> None:
         """Record that a trainer ended; if it wrote no reason, its last line of output becomes the run's error."""
         entry = self._training.pop(ended.id, None)
@@ -204,7 +188,7 @@ class Scheduler:
             return
         folder = entry.folder
         phase = folder.db.state().phase
-        if phase == "queued" or (phase == "starting" and ended.code != 0):
+        if not PHASES[phase].begun and (not PHASES[phase].active or ended.code != 0):
             why = ended.last_line or "it printed nothing"
             self._fail(folder, f"Its trainer ended before it began (exit status {ended.code}): {why}")
         folder.db.close()
@@ -286,13 +270,14 @@ class Scheduler:
 
 def _job(folder: RunFolder) -> Job:
     with reading(folder.id):
-        minutes = minutes_left(folder, state := folder.db.state())
+        state = folder.db.state()
+        minutes = minutes_left(folder.config, state)
         return Job(id=folder.id, owner=folder.owner, since=state.updated, minutes=minutes)
 
 
 def _before_its_first_word(folder: RunFolder) -> bool:
     """Whether its trainer has begun nothing yet. One that has finished and is about to be gone holds no lock either."""
-    return not folder.is_alive() and folder.db.state().phase in _BEFORE
+    return not folder.is_alive() and not PHASES[folder.db.state().phase].begun
 
 
 def _known(folder: RunFolder) -> RunState:
@@ -301,14 +286,3 @@ def _known(folder: RunFolder) -> RunState:
         return folder.db.state()
     except RunError:
         return RunState(phase="failed")
-
-
-def minutes_left(folder: RunFolder, state: RunState) -> float | None:
-    """Training that a run still wants, in minutes; None if it counts in steps and none is done yet."""
-    config = folder.config
-    by_time = None if config.minutes is None else max(0.0, config.minutes - state.seconds / 60)
-    steps = config.steps if config.epochs is None else state.planned_steps  # a trainer knows how long its epochs are
-    if steps is None or state.step == 0:
-        return by_time
-    by_steps = max(0, steps - state.step) * state.seconds / state.step / 60
-    return by_steps if by_time is None else min(by_time, by_steps)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections import deque
 from collections.abc import Callable
 
 from explorer.server.visitors import Caller
@@ -31,13 +30,13 @@ class Shares:
         self._limits = limits
         self._busy = busy
         self._runs: dict[str, tuple[str, ...]] = {}
-        self._starts: dict[str, deque[float]] = {}
+        self._starts: dict[str, list[float]] = {}
 
     def started(self, run_id: str, caller: Caller) -> None:
         """Count a run."""
         self._runs[run_id] = caller.identities()
         for identity in caller.identities():
-            self._starts.setdefault(identity, deque()).append(time.monotonic())
+            self._starts.setdefault(identity, []).append(time.monotonic())
 
     def check(self, caller: Caller) -> None:
         """Whether this caller may start one more.
@@ -59,13 +58,10 @@ class Shares:
                 )
 
     def _forget(self) -> None:
-        self._runs = {run_id: marks for run_id, marks in self._runs.items() if self._busy(run_id)}
         begin = time.monotonic() - _HOUR
-        for mark, starts in list(self._starts.items()):
-            while starts and starts[0] < begin:
-                starts.popleft()
-            if not starts:
-                del self._starts[mark]
+        self._runs = {run_id: identities for run_id, identities in self._runs.items() if self._busy(run_id)}
+        recent = {identity: [at for at in starts if at >= begin] for identity, starts in self._starts.items()}
+        self._starts = {identity: starts for identity, starts in recent.items() if starts}
 
 
 def check_size(config: RunConfig, limits: Limits) -> None:
@@ -85,8 +81,7 @@ def check_size(config: RunConfig, limits: Limits) -> None:
         most = getattr(limits, name)
         if number > most:
             raise RunError(f"On this page a run may have {most:,} {words[name]} at most; got {number:,}.")
-    room = _OF_FREE * free_memory()
-    needed = kind.memory(config)
-    room = min(run_bytes() or room, room)
-    if needed.total > room:
-        raise RunError(too_large(needed, room))
+    free, needed = _OF_FREE * free_memory(), kind.memory(config)
+    most_bytes = min(run_bytes() or free, free)
+    if needed.total > most_bytes:
+        raise RunError(too_large(needed, most_bytes))

@@ -5,57 +5,55 @@ from __future__ import annotations
 import json
 import math
 from dataclasses import asdict
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from explorer.server.library import Library, Run
-from explorer.server.ownership import digest
-from explorer.titles import arm_titles, data_title, run_title, severity_words, summary
+from explorer.server.run import Run
+from explorer.titles import run_title, severity_words, summary
 from trainers.config import RunConfig
-from trainers.errors import RunError
-from trainers.kinds import KINDS, kind_of
-from trainers.runs import RunFolder
-from trainers.runs.damage import reading
-from trainers.runs.records import ACTIVE, PHASES, Phase, Probe, RunState
+from trainers.hierarchy import Hierarchy
+from trainers.kinds import kind_of
+from trainers.runs.records import PHASES, Phase, Probe, RunState
+
+if TYPE_CHECKING:
+    from explorer.server.runs import Runs
 
 METRIC_ROWS = 2000
 DAMAGED = Phase(label="damaged")
+"""Of a run folder that cannot be read."""
+_NO_PROBE = Probe(
+    labels=np.zeros((0, 0), np.int32),
+    rows=(),
+    hierarchy=Hierarchy(levels=(), names=()),
+    data_title="",
+    tile=0,
+    columns=0,
+)
 Json = dict[str, Any]
 
 
-class Queue(Protocol):
-    """The queue of runs."""
-
-    def position(self, run_id: str) -> int | None:
-        """1 is next; None when the run does not wait."""
-
-
-# ------------------------------------------------------------------ all runs
-
-
-def runs(library: Library, queue: Queue | None, token: str | None) -> list[Json]:
-    """Every run for the list, newest first, recordings last; a damaged one says so and hides no other."""
-    return [_card(library, folder, queue, token) for folder in library.folders()]
+def state_json(state: RunState) -> Json:
+    """The state of a run."""
+    return {
+        **phase_json(state.phase, PHASES[state.phase]),
+        "message": state.message,
+        "error": state.error,
+        "step": state.step,
+        "planned_steps": state.planned_steps,
+        "seconds": state.seconds,
+    }
 
 
-def start(library: Library) -> str | None:
-    """The run that a new visitor sees first: one that trains, the last finished one, or a recording."""
-    active, finished, recordings = ([] for _ in range(3))  # type: ignore[var-annotated]
-    for folder in library.folders():
-        try:
-            run = library.get(folder.id)
-            phase = run.at_rest("phase", lambda run=run: run.folder.state().phase)
-        except RunError:
-            continue  # a damaged run is shown in the list, never first
-        if run.recorded:
-            recordings.append((list(KINDS).index(run.config.kind), folder.id))
-        elif phase in ACTIVE:
-            active.append(folder.id)
-        elif phase == "finished":
-            finished.append(folder.id)
-    first = sorted(recordings, key=lambda one: one[0])  # of equal ones the newest stays first
-    return next(iter((*active, *finished, *(run_id for _, run_id in first))), None)
+def phase_json(name: str, phase: Phase) -> Json:
+    """What the page needs to know about a phase."""
+    return {
+        "phase": name,
+        **asdict(phase),
+        "finished": name == "finished",
+        "failed": name == "failed",
+        "damaged": phase is DAMAGED,
+    }
 
 
 def created(run_id: str) -> float:
@@ -67,91 +65,9 @@ def created(run_id: str) -> float:
     return milliseconds / 1000
 
 
-def _card(library: Library, folder: RunFolder, queue: Queue | None, token: str | None) -> Json:
-    card: Json = {
-        "id": folder.id,
-        "title": f"Run {folder.id}",
-        "data": "",
-        "summary": "",
-        "losses": [],
-        "phase": "damaged",
-        **_phase_json("damaged", DAMAGED),
-        "recorded": folder.read_only,
-        "read_only": not folder.writable,
-        "step": 0,
-        "planned_steps": None,
-        "seconds": 0.0,
-        "bytes": 0,
-        "created": created(folder.id),
-        "message": "",
-        "error": None,
-        "kind": "",
-        "headline": [],
-        "queue_position": None,
-        "mine": None if token is None else _is_mine(folder, token),
-    }
-    try:
-        with reading(folder.id):
-            run = library.get(folder.id)
-            return card | run.at_rest("card", lambda: _card_of(run, queue))
-    except RunError as error:
-        return card | {"error": str(error), "bytes": folder.size()}
-
-
-def _card_of(run: Run, queue: Queue | None) -> Json:
-    state = run.folder.state()
-    return {
-        "title": run_title(run),
-        "data": data_title(run),
-        "summary": summary(run),
-        "losses": arm_titles(run.config),
-        "kind": run.config.kind,
-        **_state(state),
-        "bytes": run.size(state.updated),
-        "headline": _headline(run),
-        "queue_position": _position(run, queue, state.phase),
-    }
-
-
-def _is_mine(folder: RunFolder, token: str) -> bool:
-    return not folder.read_only and folder.owner in ("", digest(token))
-
-
-def _headline(run: Run) -> list[Json]:
-    measures = kind_of(run.config).measures
-    newest = run.folder.newest(*measures.headline)
-    return [
-        {
-            "key": key,
-            "title": measures.describe(key).short,
-            "values": [_number(newest.get((arm, key))) for arm in range(run.config.arms)],
-        }
-        for key in measures.headline
-    ]
-
-
-def _state(state: RunState) -> Json:
-    """The state of a run, with what the page needs to know about its phase."""
-    return {
-        "phase": state.phase,
-        **_phase_json(state.phase, PHASES[state.phase]),
-        "message": state.message,
-        "error": state.error,
-        "step": state.step,
-        "planned_steps": state.planned_steps,
-        "seconds": state.seconds,
-    }
-
-
-def _phase_json(name: str, phase: Phase) -> Json:
-    return {**asdict(phase), "finished": name == "finished", "failed": name == "failed", "damaged": phase is DAMAGED}
-
-
-def _position(run: Run, queue: Queue | None, phase: str) -> int | None:
-    return queue.position(run.id) if queue is not None and phase == "queued" else None
-
-
-# ------------------------------------------------------------------- one run
+def position(queue: Runs, run: Run, phase: str) -> int | None:
+    """Position in the queue, 1 is next; None when the run does not wait."""
+    return queue.position(run.id) if phase == "queued" else None
 
 
 def about(run: Run) -> Json:
@@ -160,7 +76,7 @@ def about(run: Run) -> Json:
     return {
         "id": run.id,
         "title": run_title(run),
-        **_state(state),
+        **state_json(state),
         "recorded": run.recorded,
         "read_only": not run.folder.writable,
         "created": created(run.id),
@@ -170,7 +86,7 @@ def about(run: Run) -> Json:
         "arms": _arms(run.config),
         "frames": [list(pair) for pair in run.folder.frame_steps()],
         "measures": kind_of(run.config).measures.json(),
-    } | _points(run.probe)
+    } | _points(run.probe or _NO_PROBE)
 
 
 def _arms(config: RunConfig) -> list[Json]:
@@ -180,16 +96,13 @@ def _arms(config: RunConfig) -> list[Json]:
     ]
 
 
-def _points(probe: Probe | None) -> Json:
-    if probe is None:
-        empty: Json = {"levels": [], "names": [], "parents": [], "words": [], "points": 0, "labels": [], "notes": []}
-        return empty | {"tile": 0, "columns": 0, "sheets": 0}
+def _points(probe: Probe) -> Json:
     tree = probe.hierarchy
     return {
         "levels": list(tree.levels),
         "names": [list(level) for level in tree.names],
         "parents": parents(probe),
-        "words": severity_words(tree),
+        "words": severity_words(tree) if tree.levels else [],
         "points": len(probe.labels),
         "labels": probe.labels.T.tolist(),
         "notes": list(probe.notes),
@@ -209,10 +122,7 @@ def parents(probe: Probe) -> list[list[int]]:
     return parents
 
 
-# ---------------------------------------------------------------- live parts
-
-
-def poll(run: Run, queue: Queue | None, after: int, row: int) -> Json:
+def poll(run: Run, queue: Runs, after: int, row: int) -> Json:
     """What is new beyond frame ``after`` and metrics row ``row``.
 
     Training that is resumed drops what was written after its checkpoint. Where that leaves ``after`` beyond the newest
@@ -227,8 +137,8 @@ def poll(run: Run, queue: Queue | None, after: int, row: int) -> Json:
     beyond = -1 if rewound else after
     row, metrics = _metrics(run, row)
     return {
-        **_state(state),
-        "queue_position": _position(run, queue, state.phase),
+        **state_json(state),
+        "queue_position": position(queue, run, state.phase),
         "rewound": rewound,
         "frame": frame_info(run, newest) if newest is not None and newest > beyond else None,
         "frames": [list(pair) for pair in listed],
@@ -245,14 +155,14 @@ def frame_info(run: Run, k: int) -> Json:
         RunError: there is no frame ``k``.
     """
     rows = run.folder.frame_rows(k)
-    arms = [{"quality": _number(row[3]), "drift": _number(row[4]), "method": row[5]} for row in rows]
+    arms = [{"quality": number(row[3]), "drift": number(row[4]), "method": row[5]} for row in rows]
     return {"k": k, "step": rows[0][0], "seconds": rows[0][1], "limit": rows[0][2], "arms": arms}
 
 
 def _metrics(run: Run, after: int) -> tuple[int, list[list[Any]]]:
     rows = run.folder.metric_rows(after, METRIC_ROWS)
     # JSON has no infinity; a loss that diverged is reported by the run's error, not by the curve
-    values = [[arm, step, key, value] for _, arm, step, key, value in rows if _number(value) is not None]
+    values = [[arm, step, key, value] for _, arm, step, key, value in rows if number(value) is not None]
     return (rows[-1][0] if rows else after), values
 
 
@@ -263,5 +173,6 @@ def _keys(run: Run, keys: set[str]) -> dict[str, Json]:
     return {key: measures.key_json(key, levels) for key in sorted(keys)}
 
 
-def _number(value: float | None) -> float | None:
+def number(value: float | None) -> float | None:
+    """The value, or None: JSON has no infinity and no NaN."""
     return value if value is not None and math.isfinite(value) else None

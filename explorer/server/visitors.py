@@ -1,7 +1,8 @@
-"""The address and the login behind a request. A token shows which runs are one's own, but anyone can make up many."""
+"""The address, the login and the token behind a request. A token shows whose a run is; anyone can make up many."""
 
 from __future__ import annotations
 
+import hashlib
 import ipaddress
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -41,6 +42,11 @@ def caller(request: Any) -> Caller:
     return Caller(address=scope.get(ADDRESS, ""), login=str(getattr(request, "username", None) or ""))
 
 
+def digest(token: str) -> str:
+    """32 hexadecimal digits, all that a run folder keeps of its owner's token; empty for an empty token."""
+    return hashlib.sha256(token.encode()).hexdigest()[:32] if token else ""
+
+
 def address_of(client: str, headers: Mapping[str, str], behind_proxy: bool) -> str:
     """The address that limits are counted by.
 
@@ -53,14 +59,15 @@ def address_of(client: str, headers: Mapping[str, str], behind_proxy: bool) -> s
     if behind_proxy:
         # proxies add at the end, so the last address of the open network is the one that the outermost of them saw
         for part in reversed(headers.get(FORWARDED, "").split(",")):
-            address = _parsed(part.strip())
+            address = parsed(part.strip())
             if address is not None and address.is_global:
                 return _home(address)
-    address = _parsed(client)
+    address = parsed(client)
     return client if address is None else _home(address)
 
 
-def _parsed(text: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
+def parsed(text: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
+    """A network address; None of anything else."""
     try:
         return ipaddress.ip_address(text)
     except ValueError:

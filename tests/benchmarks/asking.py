@@ -1,4 +1,4 @@
-"""Every photo of a set through the page's own question: an object by its boxes, and the same by brush; with timings.
+"""Every image of a dataset through the page's own query: an object by its boxes, and the same by brush; with timings.
 
 python -m tests.benchmarks.asking path/or/hub-id --model tiny_clip
 """
@@ -35,17 +35,17 @@ def main() -> None:
         objects = Objects(Settings(runs=Path(runs)), Library(Path(runs), Path(runs)), load=_in_one)
         group = objects.datasets.open(given.source)
         whole = objects.images.listing(group.name, 0, 10**6)
-        while len(whole["photos"]) < whole["total"]:
-            whole["photos"] += objects.images.listing(group.name, len(whole["photos"]), 10**6)["photos"]
-        print(f"{whole['total']} photos of {group.data.title}")
+        while len(whole["images"]) < whole["total"]:
+            whole["images"] += objects.images.listing(group.name, len(whole["images"]), 10**6)["images"]
+        print(f"{whole['total']} images of {group.data.title}")
         taken: dict[str, list[float]] = {"boxes": [], "brush": [], "box by hand": []}
         refused: dict[str, int] = {}
         first: set[str] = set()
-        for photo in whole["photos"]:
-            for kind, remove in _wanted(objects, photo["ref"]).items():
+        for image in whole["images"]:
+            for kind, remove in _wanted(objects, image["ref"]).items():
                 start = time.perf_counter()
                 try:
-                    reply = _ask(objects, given, photo["ref"], remove)
+                    reply = _ask(objects, given, image["ref"], remove)
                 except UserError as error:
                     refused[str(error)] = refused.get(str(error), 0) + 1
                     continue
@@ -62,13 +62,13 @@ def main() -> None:
 
 
 def _in_one(source: str, **options: Any) -> CaptionedDataset:
-    """All splits as one: the page shows the test split, and here every photo counts."""
+    """All splits as one: the page shows the test split, and here every image counts."""
     found = load_captioned(source, **options)
     return dataclasses.replace(found, splits={"test": tuple(s for part in found.splits.values() for s in part)})
 
 
 def _wanted(objects: Objects, ref: str) -> dict[str, dict[str, Any]]:
-    """The first object of a photo by its boxes, by brush and by a box drawn by hand; the middle where it has none."""
+    """The first object of an image by its boxes, by brush and by a box drawn by hand; the middle where it has none."""
     found = about(objects.images.get(ref))["objects"]
     name, box = ("something", [0.4, 0.4, 0.6, 0.6]) if not found else (found[0]["class"], found[0]["boxes"][0])
     x0, y0, x1, y1 = box
@@ -79,8 +79,8 @@ def _wanted(objects: Objects, ref: str) -> dict[str, dict[str, Any]]:
 
 
 def _ask(objects: Objects, given: argparse.Namespace, ref: str, remove: dict[str, Any]) -> dict[str, Any]:
-    body = json.dumps({"photo": ref, "remove": remove, "fill": given.fill, "models": [given.model], "k": 5}).encode()
-    return objects.answers.answer(Query.parse(body), 600.0, 600.0)
+    body = json.dumps({"image": ref, "remove": remove, "fill": given.fill, "models": [given.model], "k": 5}).encode()
+    return objects.answers.answer(Query.parse(body), wait=600.0)
 
 
 if __name__ == "__main__":

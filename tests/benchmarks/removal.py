@@ -1,4 +1,4 @@
-"""How long removal takes per photo: reading, rules, fill, sentences; over every photo of a set with boxes.
+"""How long removal takes per image: reading, overlap, fill, captions; over every image of a dataset with boxes.
 
 python -m tests.benchmarks.removal path/or/hub-id --fill telea
 """
@@ -25,13 +25,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("source")
     parser.add_argument("--fill", default="telea", choices=list(FILLS))
-    parser.add_argument("--limit", type=int, help="photos of each split")
+    parser.add_argument("--limit", type=int, help="images of each split")
     given = parser.parse_args()
     found = load_captioned(given.source, limit=given.limit)
     words, scenes = load_words(), [scene for part in found.splits.values() for scene in part]
     print(*found.notes, sep="\n")
-    steps: dict[str, list[float]] = {"read": [], "rules": [], "fill": [], "sentences": []}
-    photos = allowed = removals = 0
+    steps: dict[str, list[float]] = {"read": [], "overlap": [], "fill": [], "captions": []}
+    images = allowed = removals = 0
     for scene in scenes:
         try:
             start = time.perf_counter()
@@ -40,11 +40,11 @@ def main() -> None:
         except DataError as error:
             print(f"{scene.image_id}: {error}")
             continue
-        photos += 1
+        images += 1
         boxes, classes, _ = objects(scene, picture.width, picture.height)
         start = time.perf_counter()
         verdicts = judge_all(Regions.of_boxes(boxes, classes, picture.width, picture.height))
-        steps["rules"].append(time.perf_counter() - start)
+        steps["overlap"].append(time.perf_counter() - start)
         allowed += any(verdict.allowed for verdict in verdicts)
         for verdict in verdicts:
             mask = scaled_mask(picture, boxes, classes, verdict.removed)
@@ -57,8 +57,8 @@ def main() -> None:
             start = time.perf_counter()
             for caption in scene.captions:
                 remove_phrases(caption, verdict.removed, words)
-            steps["sentences"].append(time.perf_counter() - start)
-    print(f"{photos} of {len(scenes)} photos; {removals} removals of one class; {allowed} photos with an allowed one")
+            steps["captions"].append(time.perf_counter() - start)
+    print(f"{images} of {len(scenes)} images; {removals} removals of one class; {allowed} images with an allowed one")
     for name, values in steps.items():
         each = 1e3 * np.array(values)
         print(

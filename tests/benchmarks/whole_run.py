@@ -28,7 +28,7 @@ from trainers.kinds.metric_learning.loop import MetricLearningLoop
 from trainers.parameters import Choice
 from trainers.runs import RunFolder
 from trainers.training import schedule
-from trainers.training.worker import SLICE_SECONDS, Worker
+from trainers.worker import SLICE_SECONDS, Worker
 
 TURN, BARE_TURN = 4.0, 1.0  # seconds of the run, then of the bare loop
 WARM_UP = 10  # steps of either that are not counted: the first ones allocate and choose kernels

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -13,8 +14,16 @@ from tests.browser.conftest import PATIENCE, Site
 
 WIDE = (1280, 900)
 PHONE = (390, 844)
+READINGS = Path(__file__).with_name("readings.js")
 _EVENTS: WeakKeyDictionary[Page, set[Request]] = WeakKeyDictionary()  # Gradio's, under way
-_READY = "() => window.rankscope?.debug.state().k !== null && window.rankscope?.debug.state().k !== undefined"
+_READY = "() => window.debug?.state().k !== null && window.debug?.state().k !== undefined"
+
+
+def profile(browser: Browser, **settings: Any) -> BrowserContext:
+    """A fresh profile, in whose pages ``window.debug`` reads the Live view."""
+    context = browser.new_context(**settings)
+    context.add_init_script(path=READINGS)
+    return context
 
 
 @contextlib.contextmanager
@@ -29,7 +38,8 @@ def visit(
     ready: bool = True,
 ) -> Iterator[Page]:
     """A page in a fresh profile; fails at the end if it logged an error or called another host."""
-    context = browser.new_context(
+    context = profile(
+        browser,
         viewport={"width": size[0], "height": size[1]},
         color_scheme=scheme,
         reduced_motion=motion,
@@ -81,12 +91,12 @@ def _local(url: str, site: Site) -> bool:
 
 def state(page: Page) -> dict[str, Any]:
     """What the Live view says about itself."""
-    return page.evaluate("() => window.rankscope.debug.state()")
+    return page.evaluate("() => window.debug.state()")
 
 
 def until(page: Page, condition: str, argument: object = None, timeout: float = PATIENCE) -> None:
     """Wait until ``condition``, an expression over ``s`` (the state) and ``a`` (the argument), holds."""
-    script = f"(a) => {{ const s = window.rankscope?.debug.state(); return s && ({condition}); }}"
+    script = f"(a) => {{ const s = window.debug?.state(); return s && ({condition}); }}"
     page.wait_for_function(script, arg=argument, timeout=timeout)
 
 
@@ -99,7 +109,7 @@ def rest(page: Page) -> None:
 
 def place(page: Page, arm: int, point: int) -> tuple[float, float]:
     """Where a point is on a map, in pixels of the window."""
-    x, y = page.evaluate("([arm, i]) => window.rankscope.debug.place(arm, i)", [arm, point])
+    x, y = page.evaluate("([arm, i]) => window.debug.place(arm, i)", [arm, point])
     return x, y
 
 

@@ -8,9 +8,10 @@ from pathlib import Path
 
 from playwright.sync_api import Page, sync_playwright
 
-from explorer import Settings, build
+from explorer import Explorer, Settings
 from explorer.settings import ASSETS
 from tests.browser.conftest import FLAGS, chromium
+from tests.browser.pages import profile
 
 SHOTS = {
     "live_light": ((1280, 1000), "light", "Live"),
@@ -37,12 +38,13 @@ def main() -> None:
     out = flags.out
     out.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as runs, sync_playwright() as playwright:
-        explorer = build(Settings(runs=Path(runs)))
+        explorer = Explorer(Settings(runs=Path(runs)))
         launched = explorer.blocks.queue().launch(prevent_thread_lock=True, quiet=True, **explorer.launch_options)
         browser = playwright.chromium.launch(executable_path=chromium(), args=FLAGS)
         for name in flags.only:
             size, scheme, tab = SHOTS[name]
-            context = browser.new_context(
+            context = profile(
+                browser,
                 viewport={"width": size[0], "height": size[1]},
                 color_scheme=scheme,  # type: ignore[arg-type]
                 reduced_motion="reduce",
@@ -61,7 +63,7 @@ def main() -> None:
 
 def _settle(page: Page) -> None:
     """Wait for the last frame, its neighbours and their images."""
-    ready = "() => { const s = window.rankscope?.debug.state(); return s?.k && s.neighbours !== null && !s.moving; }"
+    ready = "() => { const s = window.debug?.state(); return s?.k && s.neighbours !== null && !s.moving; }"
     page.wait_for_function(ready, timeout=60_000)
     page.wait_for_load_state("networkidle")
     page.wait_for_timeout(800)  # fonts and the last thumbnails

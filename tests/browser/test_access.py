@@ -45,7 +45,7 @@ def test_no_serious_finding(browser: Browser, site: Site, size: tuple[int, int])
 def test_the_page_follows_a_change_of_theme(browser: Browser, site: Site) -> None:
     with visit(browser, site, f"{site.at(site.finished)}&__theme=light") as page:
         rest(page)
-        middle = "() => window.rankscope.debug.pixel(...window.rankscope.debug.place(0, 3))"
+        middle = "() => window.debug.pixel(...window.debug.place(0, 3))"
         light = page.evaluate(middle)
         page.evaluate("() => document.body.classList.add('dark')")
         page.wait_for_function(f"(light) => String(({middle})()) !== String(light)", arg=light)

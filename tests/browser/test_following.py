@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Browser
 
 from tests.browser.conftest import Site
-from tests.browser.pages import open_page, rest, state, until, visit
+from tests.browser.pages import open_page, profile, rest, state, until, visit
 from tests.synthetic import add_snapshot, alive, make_run
 from trainers.runs import RunFolder
 
@@ -35,7 +35,7 @@ def test_zoom_and_choice_survive_five_updates(browser: Browser, site: Site, grow
         before = state(page)
         assert before["chosen"] is not None
         assert before["zoom"] > 1.5
-        sent = page.evaluate("() => window.rankscope.debug.traffic()")
+        sent = page.evaluate("() => window.debug.traffic()")
         for k in range(3, 8):
             add_snapshot(growing, k, of=12)
             until(page, "s.k === a", k)
@@ -43,7 +43,7 @@ def test_zoom_and_choice_survive_five_updates(browser: Browser, site: Site, grow
             assert (now["chosen"], now["zoom"], now["centre"]) == (before["chosen"], before["zoom"], before["centre"])
         until(page, "!s.moving")
         assert page.evaluate("() => window.kept === document.querySelector('canvas') && window.kept.isConnected")
-        after = page.evaluate("() => window.rankscope.debug.traffic()")
+        after = page.evaluate("() => window.debug.traffic()")
         frames = after["frames"] - sent["frames"]
         assert frames == 5
         # two arms of 4 bytes a point each, so 8 a point; one arm stays within 6 a point and a kilobyte
@@ -73,11 +73,11 @@ def test_switching_runs_keeps_the_canvas(browser: Browser, site: Site, growing: 
             assert page.locator(".rs-card").count() == arms
             assert page.evaluate("() => window.kept === document.querySelector('canvas')")
             assert f"run={folder.id}" in page.url
-            assert page.evaluate("() => window.rankscope.debug.painted(0) > 0.003")
+            assert page.evaluate("() => window.debug.painted(0) > 0.003")
 
 
 def test_reload_and_second_tab_find_the_run(browser: Browser, site: Site) -> None:
-    context = browser.new_context()
+    context = profile(browser)
     with open_page(context, site, site.at(site.finished)) as page, open_page(context, site, page.url) as second:
         token = page.evaluate("() => window.rankscope.token()")
         assert second.evaluate("() => [window.rankscope.current(), window.rankscope.token()]") == [
@@ -103,21 +103,21 @@ def test_states_without_a_map_are_told_in_words(browser: Browser, site: Site) ->
 
 
 def test_a_run_that_is_gone_is_named_and_another_is_shown(browser: Browser, site: Site) -> None:
-    context = browser.new_context()
+    context = profile(browser)
     page = context.new_page()  # the missing run is a 404, which the browser logs: no check of its console here
     page.goto(f"{site.url}/?run=01ARZ3NDEKTSV4RRFFQ69G5FAV")
     page.get_by_text("There is no run 01ARZ3NDEKTSV4RRFFQ69G5FAV").first.wait_for()
-    page.wait_for_function("() => window.rankscope.debug.state().run !== null")
+    page.wait_for_function("() => window.debug.state().run !== null")
     page.wait_for_timeout(1500)
-    assert page.locator(".rs-problem").is_visible()
+    assert page.locator(".rs-live .rs-alert").is_visible()
     context.close()
 
 
 def test_a_silent_server_is_announced_and_found_again(browser: Browser, site: Site, growing: RunFolder) -> None:
-    context = browser.new_context()
+    context = profile(browser)
     page = context.new_page()
     page.goto(site.at(growing))
-    page.wait_for_function("() => window.rankscope?.debug.state().k === 2")
+    page.wait_for_function("() => window.debug?.state().k === 2")
     page.route("**/poll**", lambda route: route.abort())
     page.get_by_text("Reconnecting").first.wait_for()
     page.unroute("**/poll**")
@@ -132,9 +132,9 @@ def test_nothing_is_asked_while_nobody_looks(browser: Browser, site: Site, growi
         until(page, "s.k === 2")
         page.get_by_role("tab", name="Runs").click()
         page.wait_for_timeout(300)
-        polls = page.evaluate("() => window.rankscope.debug.traffic().polls")
+        polls = page.evaluate("() => window.debug.traffic().polls")
         page.wait_for_timeout(2500)
-        assert page.evaluate("() => window.rankscope.debug.traffic().polls") <= polls + 1
+        assert page.evaluate("() => window.debug.traffic().polls") <= polls + 1
         add_snapshot(growing, 3, of=12)
         page.get_by_role("tab", name="Live").click()
         until(page, "s.k === 3")
@@ -149,7 +149,7 @@ def test_the_heap_stays_flat(browser: Browser, site: Site) -> None:
         first = page.evaluate(heap)
         page.evaluate(
             """() => { window.again = setInterval(() => {
-              const s = window.rankscope.debug.state();
+              const s = window.debug.state();
               if (!s.playing) document.querySelector('.rs-scrubber button').click();
             }, 200); }"""
         )

@@ -34,7 +34,7 @@ def _lonely(page: Page) -> int:
     """A point that no other covers on the first map, so that a click there means it."""
     return page.evaluate(
         """() => {
-          const d = window.rankscope.debug, at = [...Array(600).keys()].map((i) => d.place(0, i));
+          const d = window.debug, at = [...Array(600).keys()].map((i) => d.place(0, i));
           const far = (p, q) => Math.hypot(p[0] - q[0], p[1] - q[1]);
           const gap = (i) => Math.min(...at.map((p, j) => (j === i ? 1e9 : far(p, at[i]))));
           return at.map((_, i) => i).reduce((best, i) => gap(i) > gap(best) ? i : best, 0);
@@ -48,7 +48,7 @@ def test_the_first_frame_is_drawn(browser: Browser, site: Site, query: str, rend
     with visit(browser, site, site.at(site.finished, query)) as page:
         assert time.perf_counter() - begin < 15  # about 2 s on an idle machine
         assert state(page)["renderer"] == renderer
-        until(page, "window.rankscope.debug.painted(0) > 0.005 && window.rankscope.debug.painted(1) > 0.005")
+        until(page, "window.debug.painted(0) > 0.005 && window.debug.painted(1) > 0.005")
         assert page.locator("canvas").count() == 1
         assert page.locator(".rs-value").first.text_content() != ""
 
@@ -92,7 +92,7 @@ def _ring(page: Page, arm: int, point: int) -> int:
     """Number of dark pixels around a point's place: the ring that marks a chosen image."""
     return page.evaluate(
         """([arm, i]) => {
-          const d = window.rankscope.debug, [x, y] = d.place(arm, i);
+          const d = window.debug, [x, y] = d.place(arm, i);
           const round = [...Array(24).keys()].map((n) => n * Math.PI / 12);
           return round.filter((a) => { const p = d.pixel(x + 9 * Math.cos(a), y + 9 * Math.sin(a));
             return p[3] > 150 && p[0] + p[1] + p[2] < 150; }).length;
@@ -194,16 +194,16 @@ def test_levels_colour_and_classes_filter(page: Page) -> None:
 
 def _loud(page: Page) -> float:
     """Share of strongly painted pixels on the first map."""
-    return page.evaluate("() => window.rankscope.debug.painted(0, 200)")
+    return page.evaluate("() => window.debug.painted(0, 200)")
 
 
 def test_a_lost_context_comes_back(browser: Browser, site: Site) -> None:
     with visit(browser, site, site.at(site.finished)) as page:
         rest(page)
-        page.evaluate("() => { window.gone = window.rankscope.debug.lose(); window.gone.loseContext(); }")
-        page.wait_for_function("() => window.rankscope.debug.painted(0) === 0")
+        page.evaluate("() => { window.gone = window.debug.lose(); window.gone.loseContext(); }")
+        page.wait_for_function("() => window.debug.painted(0) === 0")
         page.evaluate("() => window.gone.restoreContext()")
-        page.wait_for_function("() => window.rankscope.debug.painted(0) > 0.005")
+        page.wait_for_function("() => window.debug.painted(0) > 0.005")
 
 
 def test_on_a_phone_the_maps_stack_and_nothing_overflows(browser: Browser, site: Site) -> None:

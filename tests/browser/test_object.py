@@ -19,7 +19,7 @@ from tests.browser.conftest import Site
 from tests.browser.image_folder import HOSTILE, jpeg, write_dataset
 from tests.browser.pages import PHONE, WIDE, visit
 from tests.browser.test_access import _findings, darken
-from trainers.kinds import read_config
+from trainers.config import read_config
 
 FIRST = 60_000  # ms; the models are loaded and read the first captions
 
@@ -126,12 +126,12 @@ def test_the_recorded_answer_is_what_the_models_say(browser: Browser, site: Site
     with tab(browser, site) as page:
         place = f"{site.url}/gradio_api/rankscope/objects"
         first = page.request.get(f"{place}/start").json()["first"]
-        page.request.post(f"{place}/read", data={"models": list(CHOSEN)})
+        page.request.post(f"{place}/encode", data={"models": list(CHOSEN)})
         end = time.monotonic() + 2 * FIRST / 1000
-        while page.request.get(f"{place}/reading").json()["reading"] and time.monotonic() < end:
+        while page.request.get(f"{place}/encoding").json()["encoding"] and time.monotonic() < end:
             page.wait_for_timeout(200)
-        asked = {"photo": first, "remove": {"classes": [TAKEN]}, "fill": FILL, "models": list(CHOSEN), "k": K}
-        reply = page.request.post(f"{place}/ask", data=asked).json()
+        asked = {"image": first, "remove": {"classes": [TAKEN]}, "fill": FILL, "models": list(CHOSEN), "k": K}
+        reply = page.request.post(f"{place}/query", data=asked).json()
         record = json.loads(RECORD.read_text(encoding="utf-8"))
         assert reply["recorded"] is False and set(record["notes"]) <= set(reply["notes"])
         for live, kept in zip(reply["models"], record["models"], strict=True):
@@ -142,11 +142,16 @@ def test_the_recorded_answer_is_what_the_models_say(browser: Browser, site: Site
 
 
 def test_the_first_answer_says_what_goes_on_behind_it(browser: Browser, site: Site) -> None:
-    going = {"model": CHOSEN[0], "set": "drawn_scenes", "message": "reading sentences: 512 of 20,000", "fraction": 0.25}
+    going = {
+        "model": CHOSEN[0],
+        "dataset": "drawn_scenes",
+        "message": "encoding captions: 512 of 20,000",
+        "fraction": 0.25,
+    }
     lists = [[going, going | {"model": CHOSEN[1]}], [going | {"fraction": 0.5}], []]
 
     def told(route: Route) -> None:
-        route.fulfill(json={"reading": lists.pop(0) if len(lists) > 1 else lists[0]})
+        route.fulfill(json={"encoding": lists.pop(0) if len(lists) > 1 else lists[0]})
 
     recorded = json.loads(RECORD.read_text(encoding="utf-8"))
 
@@ -155,23 +160,23 @@ def test_the_first_answer_says_what_goes_on_behind_it(browser: Browser, site: Si
         route.fulfill(json=reply.json() | {name: recorded[name] for name in ("models", "words")} | {"recorded": True})
 
     with visit(browser, site, site.at(site.finished, "&__theme=light")) as page:
-        page.route("**/objects/read", told)
-        page.route("**/objects/reading", told)
-        page.route("**/objects/ask", answered)
+        page.route("**/objects/encode", told)
+        page.route("**/objects/encoding", told)
+        page.route("**/objects/query", answered)
         page.get_by_role("tab", name="Remove an object").click()
         line, bar = page.locator(".rs-background [role=status]"), page.locator(".rs-background progress")
         expect(line).to_contain_text(
-            "Tiny CLIP and Tiny CLIP, fine-tuned: reading sentences: 512 of 20,000", timeout=FIRST
+            "Tiny CLIP and Tiny CLIP, fine-tuned: encoding captions: 512 of 20,000", timeout=FIRST
         )
         expect(bar).to_have_js_property("value", 0.25)
-        expect(line).to_contain_text("background: Tiny CLIP: reading sentences", timeout=FIRST)
+        expect(line).to_contain_text("background: Tiny CLIP: encoding captions", timeout=FIRST)
         expect(bar).to_have_js_property("value", 0.75)
         expect(line).to_contain_text("All captions are read")
         expect(bar).to_be_hidden()
         assert _findings(page, "#object-view") == []
 
 
-def test_a_set_that_takes_long_says_so_and_can_be_left(browser: Browser, site: Site) -> None:
+def test_a_dataset_that_takes_long_says_so_and_can_be_left(browser: Browser, site: Site) -> None:
     held: list[Route] = []
     state = {"phase": "running", "message": "reading the captions of train2017", "fraction": 0.25}
     left = False
@@ -186,9 +191,9 @@ def test_a_set_that_takes_long_says_so_and_can_be_left(browser: Browser, site: S
         expect(line).to_contain_text("Reading the captions of train2017")
         expect(line.locator("progress")).to_have_js_property("value", 0.25)
         assert _findings(page, "#object-view") == []
-        line.get_by_role("button", name="Leave it").click()
-        expect(line).to_contain_text("Leaving it")
-        held[0].fulfill(status=400, json={"error": "The set was left before it was read; nothing was opened."})
+        line.get_by_role("button", name="Cancel").click()
+        expect(line).to_contain_text("Cancelling")
+        held[0].fulfill(status=400, json={"error": "The dataset was left before it was read; nothing was opened."})
         expect(line).to_be_hidden()
         expect(page.locator(".rs-folds .rs-alert").first).to_contain_text("nothing was opened")
         expect(page.get_by_role("button", name="Open", exact=True)).to_be_enabled()
@@ -235,7 +240,7 @@ def test_the_image_does_not_wait_for_captions_that_are_still_read(browser: Brows
         route.fulfill(json=reply | {"models": models})
 
     with tab(browser, site) as page:
-        page.route("**/objects/ask", told)
+        page.route("**/objects/query", told)
         before = filled(page).locator(".rs-image").first.get_attribute("src")
         original(page).locator(".rs-box:not([aria-pressed=true])").first.click()
         page.wait_for_function("() => document.querySelectorAll('.rs-captioncard .rs-placeholderline').length === 10")
@@ -362,7 +367,7 @@ def test_the_benchmark_over_a_dataset_and_a_failing_image(browser: Browser, site
         section.get_by_text("Numbers as a table").click()
         expect(section.locator("tbody tr").first).to_contain_text("to")
         reply = page.request.get(section.get_by_role("link", name="Every query").get_attribute("href") or "")
-        assert reply.ok and reply.text().startswith("model,photo,")
+        assert reply.ok and reply.text().startswith("model,image,")
         assert _findings(page, "#object-view") == []
         failing = section.locator(".rs-failure").first
         words = failing.locator(".rs-unseen").first.text_content() or ""

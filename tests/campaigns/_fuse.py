@@ -23,7 +23,7 @@ _processes = multiprocessing.get_context("forkserver")
 # torch._dynamo: torch imports it at an optimiser's first step, which takes longer than the whole run
 _processes.set_forkserver_preload(
     [
-        "trainers.training.worker",
+        "trainers.worker",
         "trainers.kinds.metric_learning.loop",
         "trainers.losses",
         "trainers.data",

@@ -66,30 +66,30 @@ BROKEN = (
 )
 METHODS = ("POST", "PUT", "DELETE", "PATCH", "OPTIONS", "HEAD", "TRACE", "PROPFIND", "get", "G" * 300, "CONNECT")
 RUN_PATHS = ("", "/poll", "/frame/{}", "/frameinfo/{}", "/sheet/{}.webp", "/neighbours/{}/{}", "/download/{}", "/{}")
-TOP_PATHS = ("/runs", "/start", "/assets/{}", "/{}", "/run/{}", "/objects/start", "/objects/reading", "/objects/runs")
-OBJECT_PATHS = ("/objects/photos/{}", "/objects/photo/{}", "/objects/photo/{}/image", "/objects/filled/{}")
-MORE_PATHS = ("/objects/score/{}", "/objects/score/{}/csv", "/objects/runphoto/{}/{}", "/objects/open/{}")
+TOP_PATHS = ("/runs", "/start", "/assets/{}", "/{}", "/run/{}", "/objects/start", "/objects/encoding", "/objects/runs")
+OBJECT_PATHS = ("/objects/images/{}", "/objects/image/{}", "/objects/image/{}/pixels", "/objects/filled/{}")
+MORE_PATHS = ("/objects/score/{}", "/objects/score/{}/csv", "/objects/runimage/{}/{}", "/objects/open/{}")
 LAST_PATHS = ("/objects/detectors", "/objects/open/{}/leave")
 PATHS = (*TOP_PATHS, *OBJECT_PATHS, *MORE_PATHS, *LAST_PATHS)
 QUERIES = ("after", "row", "offset", "count", "side", "weights")
 REMOVE = {"class": "dog", "boxes": [[0.2, 0.2, 0.6, 0.6]], "strokes": [{"radius": 0.1, "points": [[0.5, 0.5]]}]}
-ASK = {
-    "photo": "drawn_scenes.0",
+QUERY = {
+    "image": "drawn_scenes.0",
     "remove": REMOVE,
     "fill": "telea",
     "models": ["tiny_clip"],
     "k": 5,
-    "set": "drawn_scenes",
+    "dataset": "drawn_scenes",
     "patience": 1,
 }
 BODIES: dict[str, dict[str, Any]] = {
     "open": {"source": "no_such_set", "captions_from": "", "limit": 5, "ticket": "0123456789abcdef"},
     "open/0123456789abcdef/leave": {},
-    "read": {"models": ["tiny_clip"], "set": "drawn_scenes"},
-    "detect": {"photo": "drawn_scenes.0", "detector": "none"},
-    "name": {"photo": "drawn_scenes.0", "box": [0.1, 0.1, 0.5, 0.5], "model": "tiny_clip"},
-    "ask": ASK,
-    "score": {"set": "drawn_scenes", "models": ["tiny_clip"], "fill": "telea", "k": 5, "queries": 2, "run": "no"},
+    "encode": {"models": ["tiny_clip"], "dataset": "drawn_scenes"},
+    "detect": {"image": "drawn_scenes.0", "detector": "none"},
+    "name": {"image": "drawn_scenes.0", "box": [0.1, 0.1, 0.5, 0.5], "model": "tiny_clip"},
+    "query": QUERY,
+    "score": {"dataset": "drawn_scenes", "models": ["tiny_clip"], "fill": "telea", "k": 5, "queries": 2, "run": "no"},
     "score/none/stop": {},
     "neighbours": {"run": "no", "index": 0, "remove": REMOVE, "fill": "telea", "k": 3},
 }
@@ -166,7 +166,7 @@ class Malformed:
 
     def query(self) -> Asked:
         """A good path with odd values in its query."""
-        places = (f"/run/{self._run}/poll", "/objects/photos/drawn_scenes", "/objects/photo/drawn_scenes.0/image")
+        places = (f"/run/{self._run}/poll", "/objects/images/drawn_scenes", "/objects/image/drawn_scenes.0/pixels")
         downloads = tuple(f"/run/{self._run}/download/{kind}" for kind in EXPORTS)
         names = self._draws.sample(QUERIES, self._draws.randrange(1, 4)) + [self._word()] * (self._draws.random() < 0.2)
         query = "&".join(f"{name}={self._word()}" for name in names)
@@ -211,7 +211,9 @@ class Malformed:
         places = ("/runs", "/start", f"/run/{self._run}/frame/0", "/assets/live/live.js", "/objects/start")
         if self._draws.random() < 0.3:
             found += [("Content-Type", "application/json")] * (self._draws.random() < 0.5)
-            return Asked(kind="headers", method="POST", path=f"{PREFIX}/objects/ask", headers=tuple(found), body=b"{}")
+            return Asked(
+                kind="headers", method="POST", path=f"{PREFIX}/objects/query", headers=tuple(found), body=b"{}"
+            )
         return Asked(kind="headers", method="GET", path=PREFIX + self._draws.choice(places), headers=tuple(found))
 
     def broken(self) -> Asked:
@@ -232,7 +234,7 @@ class Malformed:
         )
 
     def upload(self) -> Asked:
-        """Files that are no photos."""
+        """Files that are no images."""
         starts = (
             b"",
             b"\xff\xd8\xff\xe0",

@@ -65,7 +65,7 @@ class Viewer(threading.Thread):
             self._download: 2,
             self._remove_an_object: 4,
             self._ask_for_neighbours: 2,
-            self._browse_photos: 4,
+            self._browse_images: 4,
             self._upload: 1,
             self._reload: 1,
             self._ask_the_api: 1,
@@ -153,31 +153,31 @@ class Viewer(threading.Thread):
 
     # ------------------------------------------------- the tab Remove an object
 
-    def _browse_photos(self) -> None:
-        self._json("photos", f"{OBJECTS}/start")
+    def _browse_images(self) -> None:
+        self._json("images", f"{OBJECTS}/start")
         offset = self._draws.randrange(0, 96, 24)
-        found = self._json("photos", f"{OBJECTS}/photos/drawn_scenes?offset={offset}&count=24")
-        for photo in (found or {"photos": []})["photos"][:24]:
-            self._get("photos", f"{OBJECTS}/photo/{photo['ref']}/image?side=160")
+        found = self._json("images", f"{OBJECTS}/images/drawn_scenes?offset={offset}&count=24")
+        for image in (found or {"images": []})["images"][:24]:
+            self._get("images", f"{OBJECTS}/image/{image['ref']}/pixels?side=160")
 
     def _remove_an_object(self) -> None:
-        photo = self._json("photos", f"{OBJECTS}/photo/drawn_scenes.{self._draws.randrange(200)}")
-        allowed = [one["class"] for one in (photo or {"objects": []})["objects"] if one["allowed"]]
-        if photo is None or not allowed:
+        image = self._json("images", f"{OBJECTS}/image/drawn_scenes.{self._draws.randrange(200)}")
+        allowed = [one["class"] for one in (image or {"objects": []})["objects"] if one["allowed"]]
+        if image is None or not allowed:
             return
         asked = {
-            "photo": photo["ref"],
+            "image": image["ref"],
             "remove": {"classes": [self._draws.choice(allowed)]},
             "fill": self._draws.choice(["telea", "mean"]),
             "models": ["tiny_clip", "tiny_clip_mended"],
             "k": 5,
         }
-        reply = self._json("ask", f"{OBJECTS}/ask", asked)
+        reply = self._json("query", f"{OBJECTS}/query", asked)
         filled = (reply or {}).get("filled")
         if isinstance(filled, dict) and "key" in filled:
             filled = filled["key"]
         if isinstance(filled, str):
-            self._get("photos", f"{OBJECTS}/filled/{filled}")
+            self._get("images", f"{OBJECTS}/filled/{filled}")
 
     def _ask_for_neighbours(self) -> None:
         usable = [
@@ -186,17 +186,17 @@ class Viewer(threading.Thread):
         if usable:
             run = self._draws.choice(usable)
             index = self._draws.randrange(run["points"])
-            self._get("photos", f"{OBJECTS}/runphoto/{run['id']}/{index}?side=256")
+            self._get("images", f"{OBJECTS}/runimage/{run['id']}/{index}?side=256")
             drawn = {"class": "it", "boxes": [[0.3, 0.3, 0.6, 0.6]]}
-            self._json("ask", f"{OBJECTS}/neighbours", {"run": run["id"], "index": index, "remove": drawn})
+            self._json("query", f"{OBJECTS}/neighbours", {"run": run["id"], "index": index, "remove": drawn})
 
     def _upload(self) -> None:
         draws = np.random.default_rng(self._draws.randrange(2**31))
         small = draws.integers(0, 256, (12, 16, 3), dtype=np.uint8)
-        photo, kind = encoded(small.repeat(60, 0).repeat(60, 1)), {"content-type": "image/png"}
-        reply = self._send("upload", "POST", f"{OBJECTS}/upload", content=photo, headers=kind)
+        content, kind = encoded(small.repeat(60, 0).repeat(60, 1)), {"content-type": "image/png"}
+        reply = self._send("upload", "POST", f"{OBJECTS}/upload", content=content, headers=kind)
         if reply is not None:
-            self._get("photos", f"{OBJECTS}/photo/{reply.json()['ref']}/image?side=512")
+            self._get("images", f"{OBJECTS}/image/{reply.json()['ref']}/pixels?side=512")
 
     # ------------------------------------------------------------------ requests
 

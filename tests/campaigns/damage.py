@@ -34,6 +34,7 @@ from explorer.settings import Settings
 from tests.campaigns._more_damages import MORE, queued
 from tests.campaigns._table import Tally, arguments, say
 from tests.damages import DAMAGES, Damage
+from tests.explorer.page import Watched
 from tests.synthetic import make_run
 from trainers.cli import main as command_line
 from trainers.errors import UserError
@@ -81,7 +82,7 @@ class Readers:
     def _served(self, settings: Settings, scheduler: Scheduler) -> None:
         runs = Runs(settings, scheduler)
         library = Library(settings.runs, settings.recorded)
-        client = TestClient(Starlette(routes=routes(library, None, runs)), raise_server_exceptions=False)
+        client = TestClient(Starlette(routes=routes(library, Watched(), runs)), raise_server_exceptions=False)
         scheduler.begin()
         try:
             for run_id in (self._bad, self._good):

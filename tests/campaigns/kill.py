@@ -30,7 +30,7 @@ from explorer.layout.supervisor import LayoutSupervisor
 from tests.campaigns._fuse import trainer
 from tests.campaigns._page import LivePage, call, wait
 from tests.campaigns._table import Tally, arguments, say
-from tests.layout.worlds import make_run, set_phase
+from tests.layout.worlds import make_run, pid_of, set_phase
 from tests.synthetic import alive
 from tests.tiny import tiny_config, write_images
 from trainers.config import RunConfig
@@ -184,9 +184,9 @@ def kill_pages(tally: Tally, place: Path, times: int, port: int, draws: random.R
         ):
             training = {"minutes": 3.0, "steps": 40 if number % 2 else 100_000}
             call(client, "start_run", ["smooth_ap"], "drawn", None, "small_conv", None, "m_per_class", training, "")
-            wait(lambda page=page: bool(page.children("trainers.training.worker")), 20, "the trainer starts")
+            wait(lambda page=page: bool(page.children("trainers.worker")), 20, "the trainer starts")
             time.sleep(delay)
-            below = page.children("trainers.training.worker") + page.children("explorer.layout.process")
+            below = page.children("trainers.worker") + page.children("explorer.layout.process")
             page.process.kill()
             page.process.wait()
             begun = time.monotonic()
@@ -225,7 +225,7 @@ def _interrupted(supervisor: LayoutSupervisor, folder: RunFolder, draws: random.
         target = _drawn(folder, supervisor) + draws.randrange(1, 5)
         with contextlib.suppress(TimeoutError):
             wait(lambda target=target: _drawn(folder, supervisor) >= target, 10, "some maps are drawn")
-        pid = supervisor.pid
+        pid = pid_of(supervisor)
         if pid is not None:
             os.kill(pid, signal.SIGKILL)
 

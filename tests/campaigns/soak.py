@@ -152,7 +152,7 @@ class Soak:
 
     def _quiet(self) -> bool:
         layouts = self._page.children("explorer.layout.process")
-        busy = self._page.children("trainers.training.worker")
+        busy = self._page.children("trainers.worker")
         names = [name for pid in (self._page.pid, *layouts) for name in descriptors(pid)]
         return not busy and not any(name.startswith(f"{self._runs}/") for name in names)
 

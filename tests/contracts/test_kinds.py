@@ -15,11 +15,11 @@ from pathlib import Path
 import pytest
 
 from trainers.cli.flags import given_text
+from trainers.config import read_config
 from trainers.errors import ParameterError
-from trainers.kinds import KINDS, read_config
+from trainers.kinds import KINDS, check
 from trainers.metrics.names import describe_any
 from trainers.parameters import specs
-from trainers.training.validation import check
 
 ROOT = Path(__file__).resolve().parents[2]
 FOLDER = Path(__file__).with_name("kind")
@@ -75,7 +75,7 @@ def command(*words: str, **options: object) -> subprocess.CompletedProcess[str]:
 
 
 def trainer(folder: Path) -> subprocess.Popen[bytes]:
-    line = [sys.executable, "-m", "trainers.training.worker", str(folder)]
+    line = [sys.executable, "-m", "trainers.worker", str(folder)]
     return subprocess.Popen(line, env=ENV, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL)
 
 
@@ -88,20 +88,23 @@ def inside(runs: Path, code: str) -> str:
 
 
 WEIGHTS = """
+import trainers.kinds
 from trainers.runs import list_runs
 import hashlib
 for folder in sorted(list_runs(runs), key=lambda one: one.id):
     tensors, about = folder.read_checkpoint()
+    assert tensors["arm0/state/queue"].abs().sum()
+    assert sorted(folder.newest("stage/encoder and head", "stage/head alone").values()) == [0, 0, 1, 1]
     mark = hashlib.sha256(b"".join(name.encode() + t.numpy().tobytes() for name, t in sorted(tensors.items())))
     print(folder.id, folder.state().phase, about["step"], about["stage"][0], mark.hexdigest())
 """
 SHOWN = """
 import json
 from explorer.exports import EXPORTS
-from explorer.server import view
+from explorer.server import run_list, view
 from explorer.server.library import Library
 library = Library(runs, runs / "none")
-(card,) = view.runs(library, None, None)
+(card,) = run_list.runs(library, None, None)
 run = library.get(card["id"])
 about = view.about(run)
 for name in ("run.zip", "metrics.csv", "curves.html", "embeddings.parquet"):

@@ -48,7 +48,7 @@ from trainers.encoders.base import EncoderDescriptor
 from trainers.encoders.conv4 import Conv4, Conv4Parameters
 DESCRIPTOR = EncoderDescriptor(
     name="extra_encoder", title="Extra encoder", sentence="Another one.", parameters=Conv4Parameters,
-    learning_rate=1e-3, make=lambda parameters, *, channels, side, dim: Conv4(channels, side, dim, parameters.width),
+    learning_rate=1e-3, make=Conv4,
 )
 """,
     "samplers": """

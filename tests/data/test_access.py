@@ -21,11 +21,11 @@ from trainers.data import access, inspect_data, load_data
 from trainers.data.captioned.loader import load_captioned
 from trainers.data.sources import resolve
 from trainers.errors import DataError, UserError
+from trainers.kinds import check
 from trainers.kinds.finetuning.config import FinetuningConfig
 from trainers.kinds.metric_learning.config import MetricLearningConfig
 from trainers.parameters import Choice
 from trainers.runs import RunFolder
-from trainers.training.validation import check
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -155,9 +155,7 @@ def test_a_trainer_refuses_what_its_page_would(tmp_path: Path) -> None:
     )
     folder = RunFolder.create(tmp_path / "runs", config)
     env = {**os.environ, access.PUBLIC: "1", "PYTHONPATH": str(ROOT)}
-    subprocess.run(
-        [sys.executable, "-m", "trainers.training.worker", str(folder.path)], env=env, cwd=tmp_path, timeout=120
-    )
+    subprocess.run([sys.executable, "-m", "trainers.worker", str(folder.path)], env=env, cwd=tmp_path, timeout=120)
     assert folder.state().error == access.REFUSAL
     folder.db.close()
 

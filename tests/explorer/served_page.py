@@ -13,7 +13,7 @@ from typing import Any
 import httpx
 import pytest
 
-from explorer import Explorer, Settings, build
+from explorer import Explorer, Settings
 from explorer.server.executor import ProcessExecutor
 
 PREFIX = "/gradio_api/rankscope"
@@ -37,7 +37,7 @@ def error(reply: httpx.Response) -> str:
 def served(root: Path, **settings: Any) -> Iterator[Served]:
     """A launched page whose trainers are stand-ins that train for a minute."""
     executor = ProcessExecutor(command=lambda path: [sys.executable, str(STAND_IN), str(path), "60"])
-    made = build(Settings(runs=root / "runs", recorded=root / "recorded", **settings), executor)
+    made = Explorer(Settings(runs=root / "runs", recorded=root / "recorded", **settings), executor)
     made.scheduler.begin()
     made.blocks.queue(default_concurrency_limit=8, max_size=64)
     made.blocks.launch(prevent_thread_lock=True, quiet=True, server_name="127.0.0.1", **made.launch_options)

@@ -22,8 +22,9 @@ from explorer.object_removal.service import Objects
 from explorer.server.library import Library
 from explorer.server.routes import PREFIX, routes
 from explorer.settings import Settings
+from tests.explorer.page import Line, Watched
 from trainers.data.captioned.images import Box, CaptionedDataset, CaptionedImage
-from trainers.image_text.base import CrossModal, ModelDescriptor
+from trainers.image_text.base import ImageTextModel, ModelDescriptor
 from trainers.parameters import parameter
 
 COLOURS = {"dog": (160, 100, 40), "frisbee": (220, 30, 40), "person": (40, 60, 200), "cat": (20, 20, 20)}
@@ -36,7 +37,7 @@ class Seed:
     seed: int = parameter(0, low=0, high=9, help="Of the weights.", main=True)
 
 
-class Words(CrossModal):
+class Words(ImageTextModel):
     """A convolution over pixels and a bag of hashed words; random weights, real shapes."""
 
     def __init__(self, seed: int) -> None:
@@ -77,8 +78,8 @@ def descriptor(name: str, seed: int, **changes: object) -> ModelDescriptor:
 
 
 MENU: Mapping[str, ModelDescriptor] = {
-    "tiny_clip": descriptor("tiny_clip", 1, photos=False),
-    "tiny_clip_mended": descriptor("tiny_clip_mended", 2, photos=False),
+    "tiny_clip": descriptor("tiny_clip", 1, natural_images=False),
+    "tiny_clip_mended": descriptor("tiny_clip_mended", 2, natural_images=False),
     "large": descriptor("large", 3),
     "absent": descriptor("absent", 4, missing=lambda _: "The absent model needs: pip install absent"),
 }
@@ -178,7 +179,9 @@ class Tab:
         self.library = Library(settings.runs, settings.recorded)
         models = Models(self.library, public=public, menu=MENU)
         self.objects = Objects(settings, self.library, load=loading, models=models)
-        self.client = TestClient(Starlette(routes=routes(self.library, None, None, more=objects_routes(self.objects))))
+        app = Starlette(routes=routes(self.library, Watched(), Line(), more=objects_routes(self.objects)))
+        self.client = TestClient(app)
+        self.client.__enter__()  # one event loop for all requests, as the server has
 
     def get(self, path: str) -> httpx.Response:
         return self.client.get(f"{PREFIX}/objects/{path}")
@@ -194,11 +197,11 @@ class Tab:
         return reply.json()
 
     def ask(self, photo: str = "drawn_scenes.0", **changes: object) -> dict:
-        return self.json("ask", self.asked(photo, **changes))
+        return self.json("query", self.asked(photo, **changes))
 
     def asked(self, photo: str = "drawn_scenes.0", **changes: object) -> dict:
         values: dict[str, object] = {
-            "photo": photo,
+            "image": photo,
             "remove": {"classes": ["frisbee"]},
             "fill": "telea",
             "models": ["tiny_clip", "tiny_clip_mended"],
@@ -208,4 +211,5 @@ class Tab:
 
     def close(self) -> None:
         self.objects.close()
+        self.client.__exit__()
         self.library.close()

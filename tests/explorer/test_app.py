@@ -17,7 +17,7 @@ import pytest
 from gradio_client import Client
 from gradio_client.exceptions import AppError
 
-from explorer import Explorer, Settings, build
+from explorer import Explorer, Settings
 from explorer.server.executor import ProcessExecutor
 from tests.explorer.served_page import GRADIO_WARNINGS
 
@@ -41,7 +41,7 @@ def explorer(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Explorer]:
     """A launched page whose trainers are stand-ins that train for a minute."""
     root = tmp_path_factory.mktemp("explorer")
     executor = ProcessExecutor(command=lambda path: [sys.executable, str(STAND_IN), str(path), "60"])
-    made = build(Settings(runs=root / "runs", recorded=root / "recorded"), executor)
+    made = Explorer(Settings(runs=root / "runs", recorded=root / "recorded"), executor)
     made.scheduler.begin()
     made.blocks.queue(default_concurrency_limit=8, max_size=64)
     made.blocks.launch(prevent_thread_lock=True, quiet=True, server_port=None, **made.launch_options)
@@ -123,10 +123,10 @@ def test_an_unknown_run_is_a_sentence(client: Client):
 @pytest.mark.parametrize(
     ("name", "arguments", "sentence"),
     [
-        ("/remove_object", {"photo": "0", "models": ["nobody"]}, "There is no model 'nobody'"),
-        ("/remove_object", {"photo": "9999999", "models": ["tiny_clip"]}, "there is no number 9999999"),
-        ("/remove_object", {"photo": "no picture", "models": ["tiny_clip"]}, "an image file in base64"),
-        ("/score_objects", {"photos": "elsewhere", "models": ["tiny_clip"]}, "is not open"),
+        ("/remove_object", {"image": "0", "models": ["nobody"]}, "There is no model 'nobody'"),
+        ("/remove_object", {"image": "9999999", "models": ["tiny_clip"]}, "there is no number 9999999"),
+        ("/remove_object", {"image": "no picture", "models": ["tiny_clip"]}, "an image file in base64"),
+        ("/score_objects", {"dataset": "elsewhere", "models": ["tiny_clip"]}, "is not open"),
         ("/score_objects", {"fill": "magic", "models": ["tiny_clip"]}, "There is no fill 'magic'"),
     ],
 )

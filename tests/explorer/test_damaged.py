@@ -202,7 +202,7 @@ def test_each_can_be_deleted_and_nothing_else_is(tmp_path: Path) -> None:
 
 
 def test_only_its_owner_deletes_a_damaged_run_on_a_public_page(tmp_path: Path) -> None:
-    from explorer.server.ownership import digest
+    from explorer.server.visitors import digest
 
     settings = Settings(runs=tmp_path / "runs", recorded=tmp_path / "recorded", public=True)
     runs = Runs(settings, Scheduler(settings, ProcessExecutor()))

@@ -7,6 +7,7 @@ import dataclasses
 import io
 import re
 import zipfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -21,6 +22,7 @@ from explorer.exports.tables import plain_cell
 from explorer.layout.plan import thin
 from explorer.server.library import Library
 from explorer.server.routes import PREFIX, routes
+from tests.explorer.page import Line, Watched
 from tests.synthetic import alive, hierarchy, labels_of, make_run
 from trainers.hierarchy import Hierarchy
 from trainers.kinds.metric_learning.measures import MEASURES
@@ -38,8 +40,10 @@ def root(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def client(root: Path, tmp_path: Path) -> TestClient:
-    return TestClient(Starlette(routes=routes(Library(root, tmp_path / "recorded"), None, None)))
+def client(root: Path, tmp_path: Path) -> Iterator[TestClient]:
+    library = Library(root, tmp_path / "recorded")
+    yield TestClient(Starlette(routes=routes(library, Watched(), Line())))
+    library.close()
 
 
 def _download(client: TestClient, folder: RunFolder, kind: str, query: str = "") -> bytes:

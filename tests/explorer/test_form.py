@@ -4,36 +4,31 @@ from __future__ import annotations
 
 import pytest
 
-from explorer.page.dataset_picker import Images
-from explorer.page.kinds.metric_learning import Form
-from explorer.page.loss_picker import chosen, loss_names, loss_texts
+from explorer.page.dataset_picker import data_choice
+from explorer.page.kinds.metric_learning import configuration
+from explorer.page.loss_picker import NAMES, TEXTS, chosen
 from explorer.page.parameter_panel import stored_values
 from trainers.errors import ParameterError
 from trainers.kinds.metric_learning.config import MetricLearningConfig
 from trainers.parameters import Choice
 
-DRAWN = Images(source="drawn")
+DRAWN = data_choice("drawn")
 
 
 def test_the_untouched_page_asks_for_the_default_run():
     config = MetricLearningConfig()
-    form = Form(images=DRAWN, losses=[loss.name for loss in config.losses])
-    assert form.config() == config
+    assert configuration(DRAWN, [loss.name for loss in config.losses]) == config
 
 
 def test_losses_keep_their_order_and_their_own_parameters():
-    form = Form(
-        images=DRAWN,
-        losses=["supcon", "smooth_ap", "supcon"],
-        loss_parameters=[{"temperature": 0.2}, {}, {"temperature": 0.1}],
-    )
-    first, second, third = form.config().losses
+    parameters = [{"temperature": 0.2}, {}, {"temperature": 0.1}]
+    first, second, third = configuration(DRAWN, ["supcon", "smooth_ap", "supcon"], parameters).losses
     assert (first.name, second, third.name) == ("supcon", Choice(name="smooth_ap"), "supcon")
     assert first.parameters != third.parameters
 
 
 def test_empty_slots_are_left_out():
-    values = dict(zip(loss_names(), ["supcon", None, "", None], strict=True)) | dict.fromkeys(loss_texts(), "{}")
+    values = dict(zip(NAMES, ["supcon", None, "", None], strict=True)) | dict.fromkeys(TEXTS, "{}")
     values["loss_0_parameters"] = '{"supcon": {"temperature": 0.2}}'
     assert chosen(values) == [("supcon", {"temperature": 0.2})]
 
@@ -44,9 +39,9 @@ def test_a_text_that_is_not_ours_holds_nothing(text):
 
 
 def test_label_columns_as_typed_and_as_chosen():
-    assert Images(source="x", label_columns="fine, coarse,").choice().label_columns == ("fine", "coarse")
-    assert Images(source="x", label_columns=["fine"]).choice().label_columns == ("fine",)
-    assert Images(source=" x ", label_columns=[], train_split=None).choice().label_columns is None
+    assert data_choice("x", label_columns="fine, coarse,").label_columns == ("fine", "coarse")
+    assert data_choice("x", label_columns=["fine"]).label_columns == ("fine",)
+    assert data_choice(" x ", label_columns=[], train_split=None).label_columns is None
 
 
 @pytest.mark.parametrize(
@@ -59,23 +54,27 @@ def test_label_columns_as_typed_and_as_chosen():
         ({"loss_parameters": [{"temperature": 50}]}, "temperature needs"),
         ({"loss_parameters": [{"heat": 1}]}, "has no parameter 'heat'"),
         ({"encoder": "huge"}, "There is no encoder 'huge'"),
-        ({"sampler": "fair"}, "There is no sampler 'fair'"),
+        ({"training": {"sampler": "fair"}}, "There is no sampler 'fair'"),
         ({"training": {"minutes": None}}, "needs a budget"),
         ({"training": {"minutes": -1}}, "minutes needs a number above 0"),
         ({"training": {"learning_rate": "fast"}}, "learning_rate needs"),
         ({"training": {"classes_per_batch": 1}}, "classes_per_batch needs a whole number from 2"),
-        ({"images": Images(source="  ")}, "A run needs images"),
-        ({"images": Images(source="drawn", max_images=3)}, "Most images read per split"),
     ],
 )
 def test_what_is_wrong_is_named(changes: dict, sentence: str):
-    form = Form(**{"images": DRAWN, "losses": ["supcon"], **changes})
     with pytest.raises(ParameterError, match=sentence):
-        form.config()
+        configuration(**{"data": DRAWN, "losses": ["supcon"], **changes})
+
+
+def test_what_is_wrong_with_the_images_is_named():
+    with pytest.raises(ParameterError, match="A run needs images"):
+        data_choice("  ")
+    with pytest.raises(ParameterError, match="Most images read per split needs 100 to 1000000; got 3"):
+        data_choice("drawn", max_images=3)
 
 
 def test_the_memory_reaches_the_configuration():
-    config = Form(images=DRAWN, losses=["supcon"], training={"memory": 512, "memory_after": 20}).config()
+    config = configuration(DRAWN, ["supcon"], training={"memory": 512, "memory_after": 20})
     assert (config.memory, config.memory_after) == (512, 20)
     with pytest.raises(ParameterError, match="memory needs a whole number from 0 to 262144; got 300000"):
-        Form(images=DRAWN, losses=["supcon"], training={"memory": 300_000}).config()
+        configuration(DRAWN, ["supcon"], training={"memory": 300_000})

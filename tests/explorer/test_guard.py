@@ -9,7 +9,9 @@ from pathlib import Path
 import httpx
 import pytest
 
-from explorer.server.guard import LARGEST, Rules
+from explorer.server.guard import LARGEST
+from explorer.server.hosts import is_own
+from explorer.settings import Settings
 from tests.explorer.served_page import GRADIO_WARNINGS, PREFIX, Served, error, served
 
 pytestmark = GRADIO_WARNINGS
@@ -46,7 +48,7 @@ def test_a_request_has_an_end(local: Served) -> None:
 
 def test_a_request_of_many_small_values_is_not_read(local: Served) -> None:
     many = '{"data": [' + "[]," * 100_000 + "0]}"
-    for path in ("/gradio_api/run/list_runs", "/nowhere", f"{PREFIX}/objects/ask"):
+    for path in ("/gradio_api/run/list_runs", "/nowhere", f"{PREFIX}/objects/query"):
         assert "commas and brackets" in error(local.post(path, many))
     long = {"data": ["," * 1000 + "x" * 2**20]}
     assert local.post("/nowhere", long).status_code == 404
@@ -67,9 +69,9 @@ def test_a_local_page_answers_under_its_own_names_only(local: Served, path: str)
 
 
 def test_other_names_are_known_where_they_are_given() -> None:
-    assert Rules(hosts=("lab.example",)).knows("lab.example:80")
-    wide = Rules(host="0.0.0.0")
-    assert wide.knows("192.168.1.9:7860") and not wide.knows("evil.example")
+    assert is_own("lab.example:80", Settings(runs=Path("runs"), hosts=("lab.example",)))
+    wide = Settings(runs=Path("runs"), host="0.0.0.0")
+    assert is_own("192.168.1.9:7860", wide) and not is_own("evil.example", wide)
 
 
 def test_another_sites_page_changes_nothing(local: Served) -> None:
@@ -115,7 +117,7 @@ ODD = (
     '[1, "\\u0000"]',
 )
 
-USUAL = {"losses": '["nope"]', "models": '["nope"]', "photo": '"9999999"', "photos": '"elsewhere"'}
+USUAL = {"losses": '["nope"]', "models": '["nope"]', "image": '"9999999"', "dataset": '"elsewhere"'}
 """What the other arguments hold: nothing that begins any work."""
 
 
@@ -149,11 +151,23 @@ def test_nothing_malformed_is_an_error_of_the_server(
             values = ", ".join([odd] * len(dependency["inputs"]))
             rest = f'"fn_index": {dependency["id"]}, "session_hash": "f", "event_data": {odd}'
             send("/gradio_api/run/event", f'{{"data": [{values}], {rest}}}')
-    for route in ("open", "detect", "name", "ask", "score", "score/x/stop", "neighbours"):
+    for route in ("open", "detect", "name", "query", "score", "score/x/stop", "neighbours"):
         for odd in ODD:
             send(f"{PREFIX}/objects/{route}", odd)
-            for field in ("source", "photo", "box", "model", "models", "set", "k", "remove", "fill", "limit", "run"):
-                send(f"{PREFIX}/objects/{route}", f'{{"photo": "drawn_scenes.0", "{field}": {odd}}}')
+            for field in (
+                "source",
+                "image",
+                "box",
+                "model",
+                "models",
+                "dataset",
+                "k",
+                "remove",
+                "fill",
+                "limit",
+                "run",
+            ):
+                send(f"{PREFIX}/objects/{route}", f'{{"image": "drawn_scenes.0", "{field}": {odd}}}')
     assert asked > 1500 and statuses <= {200, 400, 404, 413, 422}
     told = capfd.readouterr()
     assert "Traceback" not in told.err + told.out

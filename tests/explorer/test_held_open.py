@@ -15,7 +15,7 @@ import httpx
 import pytest
 
 import explorer
-from explorer import Settings, build
+from explorer import Explorer, Settings
 from explorer.server import library
 from tests.campaigns._page import call, descriptors, wait
 from tests.explorer.page import Page
@@ -118,7 +118,7 @@ print(text.count("<heap nr="), resident // 2**20)
 def url(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[str, explorer.Explorer]]:
     """A launched page that remembers three visits."""
     monkeypatch.setattr(explorer, "SESSIONS", 3)
-    made = build(Settings(runs=tmp_path / "runs", recorded=tmp_path / "recorded"))
+    made = Explorer(Settings(runs=tmp_path / "runs", recorded=tmp_path / "recorded"))
     made.blocks.queue()
     _, address, _ = made.blocks.launch(prevent_thread_lock=True, quiet=True, **made.launch_options)
     yield address, made

@@ -51,9 +51,9 @@ def upload(tab: Tab) -> str:
 
 def test_the_start_says_what_there_is(tab: Tab) -> None:
     start = tab.json("start")
-    assert [one["name"] for one in start["sets"]] == ["drawn_scenes"] == [start["set"]]
+    assert [one["name"] for one in start["datasets"]] == ["drawn_scenes"] == [start["dataset"]]
     assert start["chosen"] == ["tiny_clip", "tiny_clip_mended"] and start["fill"] in [f["name"] for f in start["fills"]]
-    assert set(start["models"][0]) >= {"name", "title", "sentence", "ready", "missing", "photos", "trainable"}
+    assert set(start["models"][0]) >= {"name", "title", "sentence", "ready", "missing", "natural_images", "trainable"}
     absent = next(one for one in start["models"] if one["name"] == "absent")
     assert absent["ready"] is False and "pip install" in absent["missing"]
     finders = tab.json("detectors")["detectors"]
@@ -62,7 +62,7 @@ def test_the_start_says_what_there_is(tab: Tab) -> None:
     assert [one["name"] for one in start["fills"] if one["redraws"]] == ["rerender"]
     assert [one["name"] for one in start["recipes"]] == ["phrases", "prompts", "captioner"]
     assert all(isinstance(one["values"]["recipes"], list) for one in start["presets"])
-    ours = " ".join(start["readings"])
+    ours = " ".join(start["interpretation"])
     for reading in (
         "longest entry",
         "Equal captions",
@@ -73,20 +73,20 @@ def test_the_start_says_what_there_is(tab: Tab) -> None:
         "LaMa",
     ):
         assert reading in ours, reading
-    first = tab.json(f"photo/{start['first']}")
+    first = tab.json(f"image/{start['first']}")
     assert start["taken"] in [one["class"] for one in first["objects"] if one["allowed"]]
 
 
 def test_photos_come_in_pages(tab: Tab) -> None:
-    page = tab.json("photos/drawn_scenes?offset=2&count=3")
-    assert page["total"] == 28 and [one["ref"] for one in page["photos"]] == [f"drawn_scenes.{i}" for i in (2, 3, 4)]
-    assert page["photos"][0]["classes"] == ["cat", "person", "frisbee"]
-    assert tab.json("photos/drawn_scenes?offset=27&count=9")["photos"][0]["ref"] == "drawn_scenes.27"
-    assert tab.json("photos/drawn_scenes?offset=99")["photos"] == []
+    page = tab.json("images/drawn_scenes?offset=2&count=3")
+    assert page["total"] == 28 and [one["ref"] for one in page["images"]] == [f"drawn_scenes.{i}" for i in (2, 3, 4)]
+    assert page["images"][0]["classes"] == ["cat", "person", "frisbee"]
+    assert tab.json("images/drawn_scenes?offset=27&count=9")["images"][0]["ref"] == "drawn_scenes.27"
+    assert tab.json("images/drawn_scenes?offset=99")["images"] == []
 
 
 def test_a_photo_tells_its_objects(tab: Tab) -> None:
-    photo = tab.json("photo/drawn_scenes.0")
+    photo = tab.json("image/drawn_scenes.0")
     assert photo["source"] == "drawn" and photo["rerender"] is True and (photo["width"], photo["height"]) == PHOTO
     dog, frisbee = photo["objects"]
     assert dog["boxes"] == [[round(10 / 120, 5), 0.5, round(40 / 120, 5), 0.875]]
@@ -99,7 +99,7 @@ def test_a_photo_tells_its_objects(tab: Tab) -> None:
         "share": round(15 * 10 / 9600, 4),
         "problems": [],
     }
-    assert picture(tab.get("photo/drawn_scenes.0/image?side=60").content).shape == (40, 60, 3)
+    assert picture(tab.get("image/drawn_scenes.0/pixels?side=60").content).shape == (40, 60, 3)
 
 
 def test_the_reply_is_what_the_pieces_give(tab: Tab) -> None:
@@ -215,11 +215,11 @@ def test_a_brush_paints_round_and_joined(tab: Tab) -> None:
 
 def test_an_upload_is_asked_among_a_sets_sentences(tab: Tab) -> None:
     ref = upload(tab)
-    photo = tab.json(f"photo/{ref}")
+    photo = tab.json(f"image/{ref}")
     assert photo["source"] == "upload" and photo["objects"] == [] and photo["rerender"] is False
     assert any("draw over one" in note for note in photo["notes"])
     reply = tab.ask(ref, remove={"class": "dog", "boxes": [[0.1, 0.5, 0.3, 0.9]]}, models=["large"])
-    assert reply["set"] == "drawn_scenes" and reply["removed"] == ["dog"]
+    assert reply["dataset"] == "drawn_scenes" and reply["removed"] == ["dog"]
     assert not any("does not know images" in note for note in reply["models"][0]["notes"])
 
 
@@ -296,16 +296,16 @@ def test_what_is_read_so_far_answers_first(tmp_path: Path, monkeypatch: pytest.M
     tab = Tab(tmp_path, loading=load)
     part = tab.ask()
     both = [model["partial"] for model in part["models"]]
-    assert both[0] == both[1] and both[0]["read"] in (8, 16) and both[0]["total"] == GALLERY
+    assert both[0] == both[1] and both[0]["encoded"] in (8, 16) and both[0]["total"] == GALLERY
     shown = {one["text"] for model in part["models"] for one in model["removed"]}
     first = list(dict.fromkeys(text for scene in small_set().splits["test"] for text in scene.captions))[
-        : both[0]["read"]
+        : both[0]["encoded"]
     ]
     assert shown <= set(first)
-    assert tab.json("reading")["reading"]
+    assert tab.json("encoding")["encoding"]
     go.set()
     end = time.monotonic() + 10
-    while tab.json("reading")["reading"] and time.monotonic() < end:
+    while tab.json("encoding")["encoding"] and time.monotonic() < end:
         time.sleep(0.02)
     assert [model["partial"] for model in tab.ask()["models"]] == [None, None]
     tab.close()
@@ -321,7 +321,7 @@ def test_nothing_read_yet_is_told_and_not_an_error(tmp_path: Path, monkeypatch: 
     monkeypatch.setattr(Words, "lengths", stuck)
     tab = Tab(tmp_path)
     objects = tab.objects
-    reply = objects.answers.answer(Query.of(tab.asked()), patience=0.0)
+    reply = objects.answers.answer(Query.of(tab.asked()), wait=0.0)
     go.set()
     tab.close()
     assert all(
@@ -361,7 +361,7 @@ def test_what_was_too_long_is_kept_with_the_vectors(tmp_path: Path, monkeypatch:
 def test_a_large_upload_is_shrunk(tab: Tab) -> None:
     photo = tab.post("upload", encoded(np.zeros((1500, 2000, 3), np.uint8), "JPEG")).json()
     assert (photo["width"], photo["height"]) == (2000, 1500)
-    assert picture(tab.get(f"photo/{photo['ref']}/image?side=5000").content).shape == (768, 1024, 3)
+    assert picture(tab.get(f"image/{photo['ref']}/pixels?side=5000").content).shape == (768, 1024, 3)
 
 
 def test_the_start_knows_the_recorded_mending(tab: Tab) -> None:

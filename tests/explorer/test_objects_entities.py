@@ -27,11 +27,11 @@ def tab(tmp_path: Path) -> Iterator[Tab]:
 
 
 def test_the_annotation_judges_and_colours(tab: Tab, tmp_path: Path) -> None:
-    group = tab.json("open", {"source": str(tmp_path / "entities")})["set"]
-    assert group["classes"] == ["people", "animals", "vehicles", "instruments"] and group["photos"] == 9
+    group = tab.json("open", {"source": str(tmp_path / "entities")})["dataset"]
+    assert group["classes"] == ["people", "animals", "vehicles", "instruments"] and group["images"] == 9
     assert any("annotated" in note for note in group["notes"]) and not any("English" in note for note in group["notes"])
     photo = f"{group['name']}.0"
-    assert [one["class"] for one in tab.json(f"photo/{photo}")["objects"]] == ["people", "animals"]
+    assert [one["class"] for one in tab.json(f"image/{photo}")["objects"]] == ["people", "animals"]
     reply = tab.ask(photo, remove={"classes": ["people"]}, fill="zero", k=50)
     assert reply["removed"] == ["people"] and reply["kept"] == ["animals"] and reply["words"]["people"] == ["people"]
     shown = {one["text"]: one for one in reply["models"][0]["removed"]}
@@ -50,7 +50,7 @@ def test_the_annotation_judges_and_colours(tab: Tab, tmp_path: Path) -> None:
 
 
 def test_what_is_drawn_over_is_named_by_words(tab: Tab, tmp_path: Path) -> None:
-    group = tab.json("open", {"source": str(tmp_path / "entities")})["set"]
+    group = tab.json("open", {"source": str(tmp_path / "entities")})["dataset"]
     drawn = {"class": "dog", "boxes": [[0.6, 0.5, 0.95, 0.95]]}
     reply = tab.ask(f"{group['name']}.0", remove=drawn, fill="zero", k=50)
     assert reply["removed"] == ["dog", "animals"] and reply["words"]["dog"] == ["dog", "puppy"]
@@ -62,8 +62,8 @@ def test_what_is_drawn_over_is_named_by_words(tab: Tab, tmp_path: Path) -> None:
 
 
 def test_a_whole_set_is_scored(tab: Tab, tmp_path: Path) -> None:
-    group = tab.json("open", {"source": str(tmp_path / "entities")})["set"]
-    order = {"set": group["name"], "models": ["large"], "fill": "zero", "queries": 50, "every": True, "seed": 0}
+    group = tab.json("open", {"source": str(tmp_path / "entities")})["dataset"]
+    order = {"dataset": group["name"], "models": ["large"], "fill": "zero", "queries": 50, "every": True, "seed": 0}
     job, end = tab.json("score", order)["job"], time.monotonic() + 60
     while (state := tab.json(f"score/{job}"))["phase"] in ("waiting", "running") and time.monotonic() < end:
         time.sleep(0.02)

@@ -16,6 +16,7 @@ import pytest
 from explorer.object_removal import recorded
 from explorer.object_removal.bodies import FILL, K, Query
 from explorer.object_removal.first import CHOSEN, OPENING, TAKEN
+from explorer.object_removal.images import judged
 from explorer.object_removal.recorded import RECORD, Recorded, ingredients, pixels_digest
 from explorer.object_removal.removal import FilledImage
 from explorer.object_removal.service import Objects
@@ -42,7 +43,7 @@ class Idle(Objects):
         raise DataError("asked live")
 
     def ask(self, **changes: object) -> dict[str, Any]:
-        asked = {"photo": self.first()[0], **ASKED} | changes
+        asked = {"image": self.first[0], **ASKED} | changes
         return self.answers.answer(Query.of(asked))
 
 
@@ -79,13 +80,14 @@ def test_the_first_answer_comes_from_the_record(objects: Idle) -> None:
         {"models": [CHOSEN[0]]},
         {"models": [*CHOSEN[::-1]]},
         {"k": K + 1},
-        {"photo": "drawn_scenes.0", "remove": {"classes": ["umbrella"]}},
+        {"image": "drawn_scenes.0", "remove": {"classes": ["umbrella"]}},
     ],
     ids=repr,
 )
 def test_any_other_question_is_asked(objects: Idle, other: dict[str, Any]) -> None:
-    if other.get("photo"):
-        other = {**other, "remove": {"classes": [objects.images.allowed(other["photo"])[0]]}}
+    if other.get("image"):
+        allowed = [one["class"] for one in judged(objects.images.get(other["image"])) if one["allowed"]]
+        other = {**other, "remove": {"classes": allowed[:1]}}
     with pytest.raises(DataError, match="asked live"):
         objects.ask(**other)
     assert objects.asked
@@ -141,7 +143,7 @@ def test_other_weights_words_or_scenes_are_other_ingredients(
 
 
 def test_one_grey_level_is_another_picture(objects: Idle) -> None:
-    query = Query.of({"photo": objects.first()[0], **ASKED})
+    query = Query.of({"image": objects.first[0], **ASKED})
     filled = objects.fills.remove(objects.images.get(query.image), query.remove, query.fill)
 
     def told(filled: FilledImage) -> object:
@@ -165,27 +167,27 @@ def test_models_of_others_are_asked_even_under_the_same_names(tab: Tab) -> None:
 
 def test_sentences_are_read_when_asked_for(tab: Tab) -> None:
     tab.json("start")
-    assert tab.json("reading")["reading"] == [] and tab.objects.index.bytes == 0
+    assert tab.json("encoding")["encoding"] == [] and not tab.objects.index._known
     names = ["tiny_clip", "tiny_clip_mended"]
-    assert {one["model"] for one in tab.json("read", {"models": names})["reading"]} <= set(names)
+    assert {one["model"] for one in tab.json("encode", {"models": names})["encoding"]} <= set(names)
     for name in names:
         assert tab.objects.index.ask(name, "drawn_scenes").done.wait(20)
-    assert tab.objects.index.has(names, "drawn_scenes") and tab.json("read", {"models": names})["reading"] == []
+    assert tab.objects.index.has(names, "drawn_scenes") and tab.json("encode", {"models": names})["encoding"] == []
     assert not tab.objects.index.has([*names, "large"], "drawn_scenes")
-    for wrong in ({"models": ["none"]}, {"models": names, "set": "closed"}, {"models": "tiny_clip"}, {}):
-        reply = tab.post("read", wrong)
+    for wrong in ({"models": ["none"]}, {"models": names, "dataset": "closed"}, {"models": "tiny_clip"}, {}):
+        reply = tab.post("encode", wrong)
         assert 400 <= reply.status_code < 500 and reply.json()["error"]
 
 
 VISIT = """
 import sys, tempfile
 from pathlib import Path
-from explorer import Settings, build
+from explorer import Explorer, Settings
 from explorer.object_removal.bodies import Query
-made = build(Settings(runs=Path(tempfile.mkdtemp())))
+made = Explorer(Settings(runs=Path(tempfile.mkdtemp())))
 start = made.objects.start()
-made.objects.images.listing(start["set"], 0, 116)
-asked = {"photo": start["first"], "remove": {"classes": [start["taken"]]}, "models": start["chosen"]}
+made.objects.images.listing(start["dataset"], 0, 116)
+asked = {"image": start["first"], "remove": {"classes": [start["taken"]]}, "models": start["chosen"]}
 reply = made.objects.answers.answer(Query.of(asked))
 made.objects.fills.png(reply["filled"])
 known = sum(len(part._known) for part in made.objects.datasets.drawn().data.splits.values())

@@ -22,9 +22,9 @@ from explorer.settings import Settings
 from tests.explorer.small_world import DOG, Tab, descriptor, load, paint_png
 from tests.synthetic import make_run
 from tests.tiny import tiny_config, write_images
+from trainers.config import read_config
 from trainers.data import access, load_data
 from trainers.image_text.models import MODELS
-from trainers.kinds import read_config
 from trainers.kinds.finetuning.config import FinetuningConfig
 from trainers.kinds.finetuning.kind import training_of
 from trainers.kinds.finetuning.recipes import PRESETS
@@ -96,9 +96,9 @@ def test_neighbours_are_those_of_the_trained_encoders(near: Tab) -> None:
 
 def test_a_photo_of_a_run(near: Tab) -> None:
     (run,) = near.json("runs")["runs"]
-    shown = Image.open(io.BytesIO(near.get(f"runphoto/{run['id']}/3?side=96").content))
+    shown = Image.open(io.BytesIO(near.get(f"runimage/{run['id']}/3?side=96").content))
     assert shown.size == (96, 96)
-    assert near.get(f"runphoto/{run['id']}/99999").status_code == 404
+    assert near.get(f"runimage/{run['id']}/99999").status_code == 404
 
 
 @pytest.mark.parametrize(
@@ -143,7 +143,7 @@ def test_what_a_detector_finds_is_judged(tab: Tab, monkeypatch: pytest.MonkeyPat
     found = Detections(boxes=((0, 0, 512, 300), (600, 300, 700, 400)), names=("dog", "cup"), scores=(0.9, 0.8))
     detector = next(iter(DETECTORS.values()))
     monkeypatch.setattr(type(detector), "build", lambda self, parameters: lambda picture: found)
-    reply = tab.json("detect", {"photo": ref, "detector": detector.name})
+    reply = tab.json("detect", {"image": ref, "detector": detector.name})
     dog, cup = reply["objects"]
     scale = 1024 / 1200  # the detector saw it shrunk
     assert dog["boxes"][0] == pytest.approx([0, 0, 512 / scale / 1200, 300 / scale / 800], abs=1e-4)
@@ -152,14 +152,14 @@ def test_what_a_detector_finds_is_judged(tab: Tab, monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(type(detector), "build", lambda self, p: lambda picture: nothing)
     fresh = Tab(tab.library.root.parent / "fresh")
     ref = fresh.post("upload", paint_png([DOG])).json()["ref"]
-    empty = fresh.json("detect", {"photo": ref, "detector": detector.name})
+    empty = fresh.json("detect", {"image": ref, "detector": detector.name})
     assert empty["objects"] == [] and "Draw a box" in empty["notes"][0]
-    assert fresh.post("detect", {"photo": ref, "detector": "x"}).status_code == 400
+    assert fresh.post("detect", {"image": ref, "detector": "x"}).status_code == 400
     fresh.close()
 
 
 def test_a_box_is_named(tab: Tab) -> None:
-    asked = {"photo": "drawn_scenes.0", "box": [0.08, 0.5, 0.33, 0.87], "model": "tiny_clip"}
+    asked = {"image": "drawn_scenes.0", "box": [0.08, 0.5, 0.33, 0.87], "model": "tiny_clip"}
     names = tab.json("name", asked)["names"]
     assert len(names) == 5 and names[0]["score"] >= names[-1]["score"] > 0
     assert {one["class"] for one in names} <= set(tab.objects.datasets.drawn().matcher.classes)
@@ -197,10 +197,10 @@ def mending(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[F
 
 
 ASKED = {
-    "action": "mend",
+    "action": "finetune",
     "token": "mine",
     "model": "vsepp",
-    "set": "drawn_scenes",
+    "dataset": "drawn_scenes",
     "recipes": [{"removed": False}, {"fill": "mean", "ratio": None, "captions_each": 2}],
     "steps": 40,
     "minutes": 2,
@@ -244,7 +244,7 @@ def test_the_page_trains_as_published_or_at_the_models_own_rate(mending: tuple[F
         ({"action": None}, "action needs"),
         ({"model": "nobody"}, "no model"),
         ({"model": "run:0123456789ABCDEFGHJKMNPQRS:0"}, "cannot be fine-tuned again"),
-        ({"set": "elsewhere"}, "not open"),
+        ({"dataset": "elsewhere"}, "not open"),
         ({"recipes": []}, "1 to 4"),
         ({"recipes": [{}] * 5}, "1 to 4"),
         ({"recipes": [{"wings": 2}]}, "wings"),
@@ -268,7 +268,7 @@ def test_odd_wishes_get_a_sentence(mending: tuple[Finetuning, Path], changes: di
     assert not list(root.glob("*"))
 
 
-@pytest.mark.parametrize("data", [None, [], "mend", 7, {"action": ["mend"]}])
+@pytest.mark.parametrize("data", [None, [], "finetune", 7, {"action": ["finetune"]}])
 def test_anything_may_come_from_a_browser(mending: tuple[Finetuning, Path], data: object) -> None:
     assert set(mending[0].perform(data)) == {"error"}
 
@@ -293,7 +293,7 @@ def test_a_mended_arm_answers_by_name(tmp_path: Path) -> None:
     reply = tab.ask(models=[one["name"] for one in names])
     digests = {tab.objects.models.get(one["name"]).digest for one in names}
     assert len(digests) == 2 and len(reply["models"]) == 2
-    assert tab.post("ask", tab.asked(models=[f"run:{folder.id}:2"])).status_code == 404
+    assert tab.post("query", tab.asked(models=[f"run:{folder.id}:2"])).status_code == 404
     folder.db.close()
     tab.close()
 

@@ -60,7 +60,7 @@ def test_a_set_tells_how_far_it_is_and_opens(tmp_path: Path) -> None:
     assert again.status_code == 400 and "already" in again.json()["error"]
     slow.go.set()
     thread.join(20)
-    assert replies[0].status_code == 200 and replies[0].json()["set"]["photos"]
+    assert replies[0].status_code == 200 and replies[0].json()["dataset"]["images"]
     assert tab.json(f"open/{TICKET}") == {}
     tab.close()
 
@@ -74,7 +74,7 @@ def test_a_set_can_be_left(tmp_path: Path) -> None:
     slow.go.set()
     thread.join(20)
     assert replies[0].status_code == 400 and "left" in replies[0].json()["error"] and slow.told == 1
-    assert [one["name"] for one in tab.json("start")["sets"]] == ["drawn_scenes"]
+    assert [one["name"] for one in tab.json("start")["datasets"]] == ["drawn_scenes"]
     thread, replies = opening(tab)  # the next one may begin
     thread.join(20)
     assert replies[0].status_code == 200

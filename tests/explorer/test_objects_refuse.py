@@ -26,12 +26,12 @@ BOX = {"class": "dog", "boxes": [[0.1, 0.1, 0.4, 0.5]]}
 @pytest.mark.parametrize(
     ("changes", "status", "words"),
     [
-        ({"photo": "drawn_scenes.999"}, 404, "28 images"),
-        ({"photo": "nowhere.1"}, 404, "not open"),
-        ({"photo": "upload." + "0" * 32}, 404, "no longer kept"),
-        ({"photo": "../../etc/passwd"}, 404, "no image"),
-        ({"photo": 7}, 400, "photo needs a text"),
-        ({"photo": None}, 400, "got nothing"),
+        ({"image": "drawn_scenes.999"}, 404, "28 images"),
+        ({"image": "nowhere.1"}, 404, "not open"),
+        ({"image": "upload." + "0" * 32}, 404, "no longer kept"),
+        ({"image": "../../etc/passwd"}, 404, "no image"),
+        ({"image": 7}, 400, "image needs a text"),
+        ({"image": None}, 400, "got nothing"),
         ({"remove": {"classes": ["zebra"]}}, 400, "no 'zebra'"),
         ({"remove": {"classes": []}}, 400, "list of 1 to 20"),
         ({"remove": {"classes": [3]}}, 400, "needs a text"),
@@ -69,23 +69,23 @@ BOX = {"class": "dog", "boxes": [[0.1, 0.1, 0.4, 0.5]]}
     ],
 )
 def test_odd_questions_get_a_sentence(tab: Tab, changes: dict, status: int, words: str) -> None:
-    reply = tab.post("ask", tab.asked(**changes))
+    reply = tab.post("query", tab.asked(**changes))
     assert reply.status_code == status, reply.text
     assert status == 200 or words in reply.json()["error"]
 
 
 @pytest.mark.parametrize(
     ("body", "words"),
-    [(b"{", "JSON"), (b"[1]", "JSON object"), (b"\xff\xfe", "JSON"), (b"[" * 100_000, "JSON"), (b"", "photo needs")],
+    [(b"{", "JSON"), (b"[1]", "JSON object"), (b"\xff\xfe", "JSON"), (b"[" * 100_000, "JSON"), (b"", "image needs")],
 )
 def test_what_is_no_json_object_is_refused(tab: Tab, body: bytes, words: str) -> None:
-    reply = tab.post("ask", body)
+    reply = tab.post("query", body)
     assert reply.status_code == 400 and words in reply.json()["error"]
 
 
 def test_bodies_are_bounded(tab: Tab) -> None:
-    assert "256 KB" in tab.post("ask", b" " * (256 * 1024 + 1)).json()["error"]
-    unsaid = tab.client.post(f"{PREFIX}/objects/ask", content=iter([b" " * 200_000, b" " * 200_000]))
+    assert "256 KB" in tab.post("query", b" " * (256 * 1024 + 1)).json()["error"]
+    unsaid = tab.client.post(f"{PREFIX}/objects/query", content=iter([b" " * 200_000, b" " * 200_000]))
     assert unsaid.status_code == 400 and "256 KB" in unsaid.json()["error"]
     assert "30 MB" in tab.post("upload", bytes(30 * 2**20 + 1)).json()["error"]
 
@@ -100,8 +100,8 @@ def test_boxes_are_sorted_cut_and_counted(boxes: list) -> None:
 
 def test_infinite_numbers_in_json_do_no_harm(tab: Tab) -> None:
     boxes = "[[NaN,0,1,1],[0.1,0.1,Infinity,0.5],[0.1,0.1,0.4,1e999]]"
-    text = f'{{"photo":"drawn_scenes.0","remove":{{"class":"dog","boxes":{boxes}}},"models":["tiny_clip"]}}'
-    reply = tab.post("ask", text.encode())
+    text = f'{{"image":"drawn_scenes.0","remove":{{"class":"dog","boxes":{boxes}}},"models":["tiny_clip"]}}'
+    reply = tab.post("query", text.encode())
     assert reply.status_code == 400 and "A finite number was needed" in reply.json()["error"]
 
 
@@ -158,7 +158,7 @@ def test_odd_pictures_are_told(tab: Tab) -> None:
     assert any("frames" in note for note in tab.post("upload", moving).json()["notes"])
     deep = Image.fromarray(np.linspace(0, 65535, 1600).reshape(40, 40).astype(np.uint16))
     grey = tab.post("upload", saved(deep, "PNG")).json()
-    shown = np.array(Image.open(io.BytesIO(tab.get(f"photo/{grey['ref']}/image?side=40").content)))
+    shown = np.array(Image.open(io.BytesIO(tab.get(f"image/{grey['ref']}/pixels?side=40").content)))
     assert shown.min() < 30 and 100 < shown.mean() < 155, "not clipped"
 
 
@@ -174,27 +174,27 @@ def test_uploads_make_way_for_newer_ones(tab: Tab, monkeypatch: pytest.MonkeyPat
     small = encoded(np.zeros((20, 20, 3), np.uint8))
     refs = [tab.objects.images.add(small).ref for _ in range(images.UPLOADS + 3)]
     assert len(set(refs)) == len(refs)
-    assert [tab.get(f"photo/{ref}").status_code for ref in refs[:4]] == [404, 404, 404, 200]
-    assert tab.get(f"photo/{refs[-1]}").status_code == 200
+    assert [tab.get(f"image/{ref}").status_code for ref in refs[:4]] == [404, 404, 404, 200]
+    assert tab.get(f"image/{refs[-1]}").status_code == 200
 
 
 @pytest.mark.parametrize(
     ("path", "status"),
     [
-        ("photos/nothing", 404),
-        ("photos/drawn_scenes?offset=-1", 400),
-        ("photos/drawn_scenes?count=x", 400),
-        ("photos/drawn_scenes?count=" + "9" * 400, 400),
-        ("photo/x", 404),
-        ("photo/drawn_scenes.0/image?side=-3", 400),
-        ("photo/drawn_scenes.0/image?side=0", 200),
-        ("photo/..%2f..", 404),
+        ("images/nothing", 404),
+        ("images/drawn_scenes?offset=-1", 400),
+        ("images/drawn_scenes?count=x", 400),
+        ("images/drawn_scenes?count=" + "9" * 400, 400),
+        ("image/x", 404),
+        ("image/drawn_scenes.0/pixels?side=-3", 400),
+        ("image/drawn_scenes.0/pixels?side=0", 200),
+        ("image/..%2f..", 404),
         ("filled/abc", 404),
         ("score/abc", 404),
         ("score/abc/csv", 404),
-        ("runphoto/0123456789ABCDEFGHJKMNPQRS/0", 404),
-        ("runphoto/x/-1", 400),
-        ("ask", 404),
+        ("runimage/0123456789ABCDEFGHJKMNPQRS/0", 404),
+        ("runimage/x/-1", 400),
+        ("query", 404),
         ("nothing", 404),
     ],
 )
@@ -204,7 +204,7 @@ def test_odd_addresses(tab: Tab, path: str, status: int) -> None:
 
 
 def test_reading_addresses_cannot_be_posted_to(tab: Tab) -> None:
-    for path in ("start", "photo/drawn_scenes.0", "runs"):
+    for path in ("start", "image/drawn_scenes.0", "runs"):
         assert tab.post(path, {}).status_code == 405
 
 
@@ -219,13 +219,13 @@ def test_a_set_is_opened_by_name_and_read_once(tmp_path: Path) -> None:
         return load(source)
 
     tab = Tab(tmp_path, loading=counting)
-    one = tab.json("open", {"source": "somebody/photos"})["set"]
-    two = tab.json("open", {"source": "somebody/photos"})["set"]
-    assert one == two and counted == ["somebody/photos"] and one["photos"] == 28 and one["name"].startswith("photos-")
-    photo = tab.json(f"photo/{one['name']}.1")
-    assert photo["source"] == "set" and photo["rerender"] is False and photo["set"] == one["name"]
-    assert [each["name"] for each in tab.json("start")["sets"]] == ["drawn_scenes", one["name"]]
-    again = tab.post("ask", tab.asked(f"{one['name']}.0", fill="rerender"))
+    one = tab.json("open", {"source": "somebody/photos"})["dataset"]
+    two = tab.json("open", {"source": "somebody/photos"})["dataset"]
+    assert one == two and counted == ["somebody/photos"] and one["images"] == 28 and one["name"].startswith("photos-")
+    photo = tab.json(f"image/{one['name']}.1")
+    assert photo["source"] == "dataset" and photo["rerender"] is False and photo["dataset"] == one["name"]
+    assert [each["name"] for each in tab.json("start")["datasets"]] == ["drawn_scenes", one["name"]]
+    again = tab.post("query", tab.asked(f"{one['name']}.0", fill="rerender"))
     assert again.status_code == 400 and "Only the drawn scenes" in again.json()["error"]
     assert tab.ask(f"{one['name']}.0", models=["tiny_clip"])["models"][0]["notes"][0].startswith(
         "This small model knows"
@@ -234,11 +234,11 @@ def test_a_set_is_opened_by_name_and_read_once(tmp_path: Path) -> None:
 
 
 def test_only_the_last_sets_stay_open(tab: Tab) -> None:
-    names = [tab.json("open", {"source": f"somebody/set{i}"})["set"]["name"] for i in range(datasets.KEPT + 1)]
+    names = [tab.json("open", {"source": f"somebody/set{i}"})["dataset"]["name"] for i in range(datasets.KEPT + 1)]
     tab.ask(f"{names[-1]}.0")
-    assert tab.get(f"photos/{names[0]}").status_code == 404
-    assert tab.get(f"photos/{names[-1]}").status_code == 200
-    assert len(tab.json("start")["sets"]) == 1 + datasets.KEPT
+    assert tab.get(f"images/{names[0]}").status_code == 404
+    assert tab.get(f"images/{names[-1]}").status_code == 200
+    assert len(tab.json("start")["datasets"]) == 1 + datasets.KEPT
 
 
 def test_a_set_that_takes_long_keeps_nobody_from_the_drawn_scenes(tmp_path: Path) -> None:
@@ -266,7 +266,7 @@ def test_a_set_that_takes_long_keeps_nobody_from_the_drawn_scenes(tmp_path: Path
 
 def test_a_folder_is_told_to_nobody(tmp_path: Path) -> None:
     tab = Tab(tmp_path, loading=lambda source, **_: small_set("plain"))
-    found = tab.json("open", {"source": str(tmp_path)})["set"]
+    found = tab.json("open", {"source": str(tmp_path)})["dataset"]
     assert str(tmp_path.parent) not in tab.get("start").text and "/" not in found["name"]
     tab.close()
 
@@ -280,14 +280,14 @@ def test_a_public_page_opens_no_folders(tmp_path: Path, monkeypatch: pytest.Monk
     joined = tab.post("open", {"source": "somebody/photos", "captions_from": source})
     assert joined.status_code == 400
     for name in (f"large:{source}", f"large:local-dir:{source}", "large:hf-hub:somebody/huge"):
-        reply = tab.post("ask", tab.asked(models=[name]))
+        reply = tab.post("query", tab.asked(models=[name]))
         assert reply.status_code == 400 and "public page" in reply.json()["error"]
     tab.close()
 
 
 def test_folders_with_weights_open_only_where_folders_may(tab: Tab, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("RANKSCOPE_FOLDERS", "off")
-    reply = tab.post("ask", tab.asked(models=["large:local-dir:weights"]))
+    reply = tab.post("query", tab.asked(models=["large:local-dir:weights"]))
     assert reply.status_code == 400 and "folders of this machine cannot be opened" in reply.json()["error"]
     assert tab.objects.models.choice("large:7") == ("large", {"seed": 7})
 
@@ -328,7 +328,7 @@ def strange(source: str, captions: tuple[str, ...], boxes: bool = True) -> Capti
 
 def test_a_set_in_another_language_is_told(tmp_path: Path) -> None:
     tab = Tab(tmp_path, loading=lambda source, **_: strange(source, ("Собака бежит по траве", "Кошка спит")))
-    found = tab.json("open", {"source": "a/b"})["set"]
+    found = tab.json("open", {"source": "a/b"})["dataset"]
     assert any("do not look English" in note for note in found["notes"])
     reply = tab.ask(f"{found['name']}.0", remove={"classes": ["dog"]})
     assert any("do not look English" in note for note in reply["notes"])
@@ -337,7 +337,7 @@ def test_a_set_in_another_language_is_told(tmp_path: Path) -> None:
 
 def test_sentences_without_words_answer_all_the_same(tmp_path: Path) -> None:
     tab = Tab(tmp_path, loading=lambda source, **_: strange(source, ("", "?!", "a dog", "a dog", "🐕")))
-    found = tab.json("open", {"source": "a/b"})["set"]
+    found = tab.json("open", {"source": "a/b"})["dataset"]
     reply = tab.ask(f"{found['name']}.0", remove={"classes": ["dog"]})
     said = {one["text"]: one["verdict"] for one in reply["models"][0]["removed"]}
     assert said == {
@@ -347,7 +347,7 @@ def test_sentences_without_words_answer_all_the_same(tmp_path: Path) -> None:
         "🐕": "names nothing present",
     }
     assert any("5 captions were asked for; 4 are shown" in note for note in reply["notes"])
-    photo = tab.json(f"photo/{found['name']}.0")
+    photo = tab.json(f"image/{found['name']}.0")
     assert [one["class"] for one in photo["objects"]] == ["dog", "cat"]
     assert any("2 boxes have no area" in note for note in photo["notes"])
     tab.close()
@@ -355,12 +355,12 @@ def test_sentences_without_words_answer_all_the_same(tmp_path: Path) -> None:
 
 def test_a_set_without_sentences_or_boxes(tmp_path: Path) -> None:
     tab = Tab(tmp_path, loading=lambda source, **_: strange(source, (), boxes=False))
-    found = tab.json("open", {"source": "a/b"})["set"]
-    photo = tab.json(f"photo/{found['name']}.0")
+    found = tab.json("open", {"source": "a/b"})["dataset"]
+    photo = tab.json(f"image/{found['name']}.0")
     assert photo["objects"] == [] and any("draw over one" in note for note in photo["notes"])
-    asked = tab.post("ask", tab.asked(f"{found['name']}.0"))
+    asked = tab.post("query", tab.asked(f"{found['name']}.0"))
     assert asked.status_code == 400 and "No object is marked" in asked.json()["error"]
-    asked = tab.post("ask", tab.asked(f"{found['name']}.0", remove=BOX))
+    asked = tab.post("query", tab.asked(f"{found['name']}.0", remove=BOX))
     assert asked.status_code == 400 and "no captions" in asked.json()["error"]
     tab.close()
 
@@ -371,7 +371,7 @@ def test_a_photo_that_cannot_be_read_is_a_sentence(tmp_path: Path) -> None:
         return small_set(source, splits={"test": (scene,)})
 
     tab = Tab(tmp_path, loading=broken)
-    assert tab.get("photo/drawn_scenes.0").status_code == 400
+    assert tab.get("image/drawn_scenes.0").status_code == 400
     tab.close()
 
 
@@ -379,11 +379,11 @@ def test_a_photo_that_cannot_be_read_is_a_sentence(tmp_path: Path) -> None:
 
 
 def test_vectors_are_bounded_by_bytes(tab: Tab) -> None:
-    index = CaptionIndex(tab.objects.models, tab.objects.galleries, limit=GALLERY * 24 * 4 * 2)
+    index = CaptionIndex(tab.objects.models, tab.objects.datasets, limit=GALLERY * 24 * 4 * 2)
     for name in ("tiny_clip", "tiny_clip_mended", "large"):
         assert index.ask(name, "drawn_scenes").done.wait(10)
     first = index.ask("large", "drawn_scenes")
-    assert first.done.wait(10) and index.bytes <= GALLERY * 24 * 4 * 2
+    assert first.done.wait(10) and sum(one.bytes for one in index._known.values()) <= GALLERY * 24 * 4 * 2
     index.close()
 
 
@@ -400,7 +400,7 @@ def test_a_cut_cache_file_is_made_again(tab: Tab, tmp_path: Path, monkeypatch: p
 
 def test_too_many_readings_are_refused(tab: Tab, monkeypatch: pytest.MonkeyPatch) -> None:
     go = threading.Event()
-    monkeypatch.setattr(type(tab.objects.galleries), "get", lambda self, name: go.wait(10) and None)
+    monkeypatch.setattr(type(tab.objects.datasets), "get", lambda self, name: go.wait(10) and None)
     refused = []
     for number in range(12):
         try:

@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 import torch
 
-from explorer.object_removal.datasets import gallery_of
 from explorer.object_removal.models import Loaded
 from explorer.object_removal.parts import parts, verdict
 from explorer.object_removal.retrieval import ranked
@@ -35,7 +34,7 @@ from trainers.object_removal.pairs import class_tables, removals
 from trainers.object_removal.regions import Regions
 from trainers.object_removal.vocabulary import load_words
 
-ORDER = {"set": "drawn_scenes", "models": ["tiny_clip"], "fill": "telea", "queries": 500, "every": True, "seed": 3}
+ORDER = {"dataset": "drawn_scenes", "models": ["tiny_clip"], "fill": "telea", "queries": 500, "every": True, "seed": 3}
 
 
 def finished(tab: Tab, job: str, phase: str = "done") -> dict:
@@ -78,7 +77,7 @@ def test_the_numbers_are_the_metrics_own(tab: Tab) -> None:
             shown = model["values"][name]
             assert shown["mean"] == pytest.approx(np.nanmean(each), abs=1e-6), name
             assert shown["low"] <= shown["mean"] <= shown["high"] and shown["queries"] == int((~np.isnan(each)).sum())
-    assert result["gallery"] == GALLERY and result["photos"] == 28
+    assert result["gallery"] == GALLERY and result["images"] == 28
     assert {one["reason"] for one in result["skipped"]} >= {"fewer than two classes"}
 
 
@@ -90,8 +89,8 @@ def test_page_and_command_line_give_the_same_numbers(
     order = {"queries": 500, "every": False, "seed": 4, "fill": "telea"} | changes
     tab = Tab(tmp_path, loading=lambda source, **_: small_set() if source == "drawn_scenes" else load_captioned(source))
     tab.objects.models._menu = MODELS
-    name = tab.json("open", {"source": folder})["set"]["name"]
-    result = scored(tab, set=name, **order)[1]
+    name = tab.json("open", {"source": folder})["dataset"]["name"]
+    result = scored(tab, dataset=name, **order)[1]
     tab.close()
     flags = ["--every"] if order["every"] else []
     flags += ["--queries", str(order["queries"]), "--seed", str(order["seed"]), "--fill", str(order["fill"])]
@@ -111,7 +110,7 @@ def test_failing_queries_name_what_is_gone(tab: Tab) -> None:
     failing = [one for model in result["models"] for one in model["failing"]]
     assert failing
     for one in failing:
-        assert one["photo"].startswith("drawn_scenes.") and one["verdict"] == "names removed"
+        assert one["image"].startswith("drawn_scenes.") and one["verdict"] == "names removed"
         assert "".join(part["text"] for part in one["parts"]) == one["text"]
         red = {name for part in one["parts"] if part["kind"] == "removed" for name in part["classes"]}
         assert red & set(one["removed"])
@@ -146,7 +145,7 @@ def test_fewer_queries_are_other_photos_for_another_seed(tab: Tab) -> None:
 @pytest.mark.parametrize(
     ("changes", "status", "words"),
     [
-        ({"set": "nothing"}, 404, "not open"),
+        ({"dataset": "nothing"}, 404, "not open"),
         ({"models": ["nobody"]}, 404, "no model"),
         ({"models": ["absent"]}, 400, "pip install absent"),
         ({"models": ["tiny_clip"] * 5}, 400, "1 to 3"),
@@ -188,7 +187,7 @@ def test_scores_wait_for_each_other_and_can_be_stopped(tab: Tab, monkeypatch: py
     while "encodes images" not in tab.json(f"score/{jobs[0]}")["message"] and time.monotonic() < end:
         time.sleep(0.01)
     assert [tab.json(f"score/{job}")["phase"] for job in jobs] == ["running", "waiting", "waiting"]
-    assert tab.get("photo/drawn_scenes.0").status_code == 200, "the page goes on"
+    assert tab.get("image/drawn_scenes.0").status_code == 200, "the page goes on"
     assert tab.json(f"score/{jobs[1]}/stop", {}) == {}
     assert tab.json(f"score/{jobs[1]}")["phase"] == "stopped"
     tab.json(f"score/{jobs[0]}/stop", {})
@@ -202,7 +201,7 @@ def test_scores_wait_for_each_other_and_can_be_stopped(tab: Tab, monkeypatch: py
 def test_verdicts_of_the_page_are_the_metrics(tab: Tab) -> None:
     """Every removal of the dataset: what the page says of a caption is what ODmAP counts, and the parts agree."""
     group = tab.objects.datasets.drawn()
-    gallery, rng = gallery_of(group), np.random.default_rng(0)
+    gallery, rng = group.gallery, np.random.default_rng(0)
     vectors = torch.from_numpy(rng.normal(size=(len(gallery.texts), 12)).astype(np.float32))
     vectors /= vectors.norm(dim=1, keepdim=True)
     checked = 0
@@ -228,7 +227,7 @@ def test_verdicts_of_the_page_are_the_metrics(tab: Tab) -> None:
 def test_parts_are_cut_inside_noun_phrases_alone() -> None:
     words = load_words()
     found = parts("A man riding a hot dog, near two dogs!", words, {"person", "dog"}, {"hot dog"})
-    assert [(part.text, part.kind) for part in found] == [
+    assert [(part["text"], part["kind"]) for part in found] == [
         ("A ", None),
         ("man", "present"),
         (" riding a ", None),
@@ -237,11 +236,11 @@ def test_parts_are_cut_inside_noun_phrases_alone() -> None:
         ("dogs", "present"),
         ("!", None),
     ]
-    assert [part.text for part in parts("", words, {"dog"}, set())] == [""]
+    assert [part["text"] for part in parts("", words, {"dog"}, set())] == [""]
 
 
 def test_a_further_class_is_read_as_if_it_had_been_there(tab: Tab) -> None:
-    gallery = gallery_of(tab.objects.datasets.drawn())
+    gallery = tab.objects.datasets.drawn().gallery
     for name, further in (("brown dog", ()), ("grass", ()), ("dog", ("field",)), ("Blue", ("air", "red frisbee"))):
         quick = gallery.naming(name, further)
         assert np.array_equal(quick.mentions, mention_table(gallery.texts, quick.matcher)), name
@@ -256,8 +255,9 @@ def test_a_gallery_is_read_piece_by_piece() -> None:
         assert np.array_equal(gallery.first(count).mentions, whole[:count])
 
 
-def test_a_long_gallery_is_cut_and_told(tab: Tab) -> None:
-    gallery = gallery_of(tab.objects.datasets.drawn(), most=30)
+def test_a_long_gallery_is_cut_and_told(tab: Tab, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("explorer.object_removal.datasets.MOST_CAPTIONS", 30)
+    gallery = tab.objects.datasets.drawn().gallery
     assert len(gallery.texts) == 30 and any(f"30 of its {GALLERY} captions" in note for note in gallery.notes)
     own = {text for scene in small_set().splits["test"] for text in scene.captions}
     assert set(gallery.texts) <= own, "those of the shown split come first"

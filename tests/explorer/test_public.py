@@ -10,7 +10,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from explorer import Settings, build
+from explorer import Explorer, Settings
 from explorer.server.guard import PENDING
 from explorer.server.visitors import Caller, address_of
 from explorer.settings import Limits
@@ -87,7 +87,7 @@ def test_the_gate_ends_with_the_page(tmp_path: Path, monkeypatch: pytest.MonkeyP
     monkeypatch.delenv(access.NO_TOKEN, raising=False)
     names = (access.PUBLIC, access.NO_TOKEN, access.PROXIES)
     before = [os.environ.get(name) for name in names]
-    made = build(Settings(runs=tmp_path / "runs", public=True))
+    made = Explorer(Settings(runs=tmp_path / "runs", public=True))
     assert access.public() and access.token() is False
     made.close()
     assert [os.environ.get(name) for name in names] == before and not access.public()
@@ -112,7 +112,7 @@ def test_tokens_that_are_made_up_bring_no_more_runs(public: Served) -> None:
 
 
 def test_a_visitor_holds_a_share_of_the_scores(public: Served) -> None:
-    order = {"set": "drawn_scenes", "models": ["tiny_clip"], "queries": 500}
+    order = {"dataset": "drawn_scenes", "models": ["tiny_clip"], "queries": 500}
     jobs = [public.post(f"{PREFIX}/objects/score", order) for _ in range(3)]
     assert [reply.status_code for reply in jobs] == [200, 200, 400] and "2 of your scores" in error(jobs[2])
     for reply in jobs[:2]:

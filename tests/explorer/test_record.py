@@ -10,7 +10,7 @@ import pytest
 
 from explorer.make.record import KEPT_NEIGHBOURS, record
 from explorer.server.library import Library
-from explorer.server.view import start
+from explorer.server.run_list import start
 from explorer.settings import ASSETS
 from trainers.config import DataChoice
 from trainers.runs import RunFolder, list_runs

@@ -50,6 +50,7 @@ GOOD = {
     "encoder": "timm_frozen",
     "encoder_parameters": '{"timm_frozen": {"pretrained": false, "hidden": 256}}',
     "sampler": "two_super_classes",
+    "augmentation": "none",
     "minutes": "1.5",
     "steps": "200",
     "weight_decay": 0,

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from explorer.server import view
-from explorer.server.ownership import digest
-from tests.explorer.page import Page
+from explorer.server.visitors import digest
+from tests.explorer.page import Line, Page
 from tests.synthetic import add_snapshot, alive, make_run
 from trainers.runs import RunFolder
 from trainers.runs.files import write_bytes
@@ -206,7 +206,7 @@ def test_poll_is_cheap(page: Page, root: Path) -> None:
     folder.db.set_state(RunState(phase="running", step=1))
     run = page.library.get(folder.id)
     with alive(folder):
-        assert _least(lambda: view.poll(run, None, 1, 50_050)) < 0.005
+        assert _least(lambda: view.poll(run, Line(), 1, 50_050)) < 0.005
 
 
 def _least(work: Callable[[], object]) -> float:

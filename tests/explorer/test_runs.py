@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import sys
 import time
@@ -11,10 +12,11 @@ from pathlib import Path
 import pytest
 
 from explorer.server.executor import ProcessExecutor
-from explorer.server.ownership import digest
-from explorer.server.runs import Runs, status_json
+from explorer.server.runs import Runs
 from explorer.server.scheduler import Scheduler
+from explorer.server.visitors import digest
 from explorer.settings import Limits, Settings
+from tests.synthetic import make_run
 from trainers.errors import RunError
 from trainers.kinds.finetuning.config import FinetuningConfig
 from trainers.kinds.metric_learning.config import MetricLearningConfig
@@ -41,7 +43,7 @@ class Bench:
         self.runs = Runs(self.settings, self.scheduler)
 
     def phase(self, run_id: str) -> str:
-        return self.runs.status(run_id).phase
+        return self.runs.status(run_id)["phase"]
 
     def until(self, run_id: str, *phases: str, ticking: bool = True) -> str:
         return self.wait(lambda: self.phase(run_id) in phases, lambda: f"{run_id} is {self.phase(run_id)}", ticking)
@@ -97,11 +99,11 @@ def test_two_who_mend_at_once_take_turns(bench):
     one = bench("30")
     first, second = one.runs.start(mend, "a"), one.runs.start(mend, "b")
     one.until(first, "running")
-    assert one.phase(second) == "queued" and one.runs.status(second).queue_position == 1
+    assert one.phase(second) == "queued" and one.runs.status(second)["queue_position"] == 1
     one.runs.stop(first, "a")
     one.until(first, "stopped")
     one.until(second, "running")
-    assert one.runs.status(second).losses == ["D + D′ (phrases, telea, 0.08)"]
+    assert one.runs.status(second)["losses"] == ["D + D′ (phrases, telea, 0.08)"]
     assert one.runs.listing()[0]["data"] == "drawn_scenes"
     one.runs.stop(second, "b")
     one.until(second, "stopped")
@@ -117,11 +119,11 @@ def test_pause_resume_stop(bench):
     b.until(run, "running")
     b.runs.stop(run, "")
     b.until(run, "stopped")
-    before = b.runs.status(run).step
+    before = b.runs.status(run)["step"]
     b.wait(lambda: not b.scheduler.is_busy(run))
     b.how = "0.1"
     b.runs.resume(run, "")
-    assert b.runs.status(run).step == before > 0
+    assert b.runs.status(run)["step"] == before > 0
     b.until(run, "finished")
 
 
@@ -189,7 +191,7 @@ def test_a_trainer_that_dies_early_leaves_its_last_words(bench):
     b = bench(how="dies")
     run = b.runs.start(MetricLearningConfig(), "")
     b.until(run, "failed")
-    assert "CUDA driver version is insufficient" in (b.runs.status(run).error or "")
+    assert "CUDA driver version is insufficient" in (b.runs.status(run)["error"] or "")
     b.how = "0.1"
     b.runs.resume(run, "")
     b.until(run, "finished")
@@ -305,7 +307,7 @@ def test_a_recorded_run_is_shown_and_never_changed(bench, tmp_path: Path):
     made.db.set_state(RunState(phase="finished", step=9))
     made.db.close()
     b = bench()
-    assert b.runs.status(made.id).step == 9
+    assert b.runs.status(made.id)["step"] == 9
     assert [(run["id"], run["recorded"]) for run in b.runs.listing()] == [(made.id, True)]
     for act in (b.runs.pause, b.runs.stop, b.runs.delete, b.runs.resume):
         with pytest.raises(RunError, match="recorded run"):
@@ -325,18 +327,29 @@ def test_a_damaged_run_hides_no_other(bench):
 def test_the_status_is_plain_json(bench):
     b = bench()
     run = b.runs.start(MetricLearningConfig(), "")
-    status = status_json(b.runs.status(run))
+    status = b.runs.status(run)
     assert status["queue_position"] == 1
     assert status["losses"] == ["smooth_ap", "happier"]
-    assert status["metrics"] == [{}, {}]
+    assert status["metrics"] == [{}, {}] and status["measures"] == {}
+    assert json.loads(json.dumps(status)) == status
+
+
+def test_the_status_names_its_numbers(bench):
+    b = bench()
+    folder = make_run(b.settings.runs, points=48, frames=2)
+    folder.db.close()
+    status = b.runs.status(folder.id)
+    assert set(status["measures"]) == {key for numbers in status["metrics"] for key in numbers}
+    assert status["measures"]["R_at_1"] == {"title": "R@1", "unit": "share", "better": "up"}
+    assert status["measures"]["loss"]["better"] == "down"
 
 
 def test_the_status_warns_of_batches_that_do_not_suit_a_loss(bench):
     b = bench()
     odd = Choice(name="contextual", parameters={"k": 5})
-    said = status_json(b.runs.status(b.runs.start(MetricLearningConfig(losses=(odd,)), "")))["advice"]
+    said = b.runs.status(b.runs.start(MetricLearningConfig(losses=(odd,)), ""))["advice"]
     assert len(said) == 1 and "k is 5, with 4 images per class" in said[0]
     for other in (Choice(name="of_another_version"), Choice(name="contextual", parameters={"gone": 1})):
         folder = RunFolder.create(b.settings.runs, MetricLearningConfig(losses=(other,)))
         folder.db.close()
-        assert status_json(b.runs.status(folder.id))["advice"] == []
+        assert b.runs.status(folder.id)["advice"] == []

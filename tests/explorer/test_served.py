@@ -14,6 +14,7 @@ import pytest
 
 from explorer.server.library import Library
 from explorer.server.routes import PREFIX, routes
+from tests.explorer.page import Line, Watched
 from tests.synthetic import make_run
 from trainers.runs import RunFolder
 
@@ -31,7 +32,7 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, RunF
     with gr.Blocks() as demo:
         gr.HTML("here")
     _, url, _ = demo.queue().launch(
-        prevent_thread_lock=True, quiet=True, inbrowser=False, app_kwargs={"routes": routes(library, None, None)}
+        prevent_thread_lock=True, quiet=True, inbrowser=False, app_kwargs={"routes": routes(library, Watched(), Line())}
     )
     yield url.rstrip("/"), folder
     demo.close()

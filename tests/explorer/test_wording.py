@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from explorer.server.library import Run
+from explorer.server.run import Run
 from explorer.titles import arm_titles, data_title, severity_words, summary
 from tests.synthetic import hierarchy
 from trainers.config import DataChoice, RunConfig

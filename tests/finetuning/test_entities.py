@@ -14,7 +14,7 @@ from trainers.kinds.finetuning.images import removed_pairs
 from trainers.kinds.finetuning.recipes import recipe
 from trainers.object_removal.vocabulary import load_words
 from trainers.runs import RunFolder
-from trainers.training.worker import Worker
+from trainers.worker import Worker
 
 
 @pytest.fixture(scope="module")

@@ -17,7 +17,7 @@ from trainers.kinds.finetuning.loop import FinetuningLoop, arm_model
 from trainers.parameters import Choice
 from trainers.runs import RunFolder
 from trainers.training.optimizer import NonFiniteLossError
-from trainers.training.worker import Worker
+from trainers.worker import Worker
 
 
 @pytest.fixture(scope="module")

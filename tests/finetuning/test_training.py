@@ -10,17 +10,16 @@ import torch
 from tests.finetuning.world import mend_config, write_coco
 from tests.tiny import tiny_config, write_images
 from trainers.cli.start import add_kind_flags, configuration
-from trainers.config import RunConfig
+from trainers.config import RunConfig, read_config
 from trainers.errors import ParameterError
 from trainers.image_text.models import MODELS
-from trainers.kinds import read_config
+from trainers.kinds import check
 from trainers.kinds.finetuning import DESCRIPTOR as KIND
 from trainers.kinds.finetuning.loop import FinetuningLoop
 from trainers.kinds.metric_learning.loop import MetricLearningLoop
 from trainers.runs import RunFolder
 from trainers.training import schedule
 from trainers.training.augmentations import AUGMENTATIONS
-from trainers.training.validation import check
 
 
 @pytest.fixture(scope="module")

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from trainers.errors import UserError
-from trainers.image_text.base import CrossModal
+from trainers.image_text.base import ImageTextModel
 from trainers.image_text.encoding import encode_texts
 from trainers.image_text.models import MODELS
 from trainers.image_text.zero_shot import class_embeddings, name_box
@@ -19,7 +19,7 @@ from trainers.object_removal.captions import prompt_templates
 COLOURS = ("red", "green", "blue")
 
 
-class Colours(CrossModal):
+class Colours(ImageTextModel):
     """Sees the mean colour and reads colour words: what is right can be told by hand."""
 
     def __init__(self, scale: float | None = None) -> None:

@@ -282,7 +282,7 @@ def test_weighted_negatives_are_drawn_as_often_as_their_weights_say():
     from trainers.losses._pairings import Pairings
 
     emb = world(9)
-    pairs = Pairings.of("x", emb, LABELS, None, None, None)
+    pairs = Pairings.of(emb, LABELS)
     d, dim = distances(emb.detach()), emb.shape[1]
     for i in range(len(emb)):
         want = []

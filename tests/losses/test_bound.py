@@ -8,19 +8,18 @@ import pytest
 
 from trainers.losses import LOSSES
 from trainers.losses._bound import DIFFERS, BoundParameters, resolve
-from trainers.losses.sup_ap import SupAPParameters
 
 BOUNDED = [name for name, loss in LOSSES.items() if issubclass(loss.parameters, BoundParameters)]
 
 
 def test_delta_is_the_printed_one_at_the_printed_tau() -> None:
-    assert resolve(SupAPParameters()).delta == 0.05
-    assert resolve(SupAPParameters(tau=0.01, delta=0.05)) == resolve(SupAPParameters())
+    assert resolve(BoundParameters()).delta == 0.05
+    assert resolve(BoundParameters(tau=0.01, delta=0.05)) == resolve(BoundParameters())
 
 
 @pytest.mark.parametrize("tau", [0.001, 0.01, 0.03, 0.1, 1.0])
 def test_delta_follows_tau_to_where_the_sigmoid_is_flat(tau: float) -> None:
-    bound = resolve(SupAPParameters(tau=tau))
+    bound = resolve(BoundParameters(tau=tau))
     eps = 1.0 - bound.edge
     assert bound.delta == pytest.approx(tau * math.log((1.0 - eps) / eps))
     assert eps == pytest.approx(1 / (1 + math.e**5)) and eps < 0.01
@@ -29,13 +28,13 @@ def test_delta_follows_tau_to_where_the_sigmoid_is_flat(tau: float) -> None:
 
 
 def test_a_delta_that_is_set_stays() -> None:
-    assert resolve(SupAPParameters(tau=0.1, delta=0.05)).delta == 0.05
-    assert resolve(SupAPParameters(tau=0.1, delta=0.0)).delta == 0.0
+    assert resolve(BoundParameters(tau=0.1, delta=0.05)).delta == 0.05
+    assert resolve(BoundParameters(tau=0.1, delta=0.0)).delta == 0.0
 
 
 @pytest.mark.parametrize("name", BOUNDED)
 def test_every_loss_with_the_bound_lets_delta_follow(name: str) -> None:
-    assert LOSSES[name].defaults()["delta"] is None
+    assert LOSSES[name].parameters().delta is None
 
 
 @pytest.mark.parametrize("name", BOUNDED)
@@ -44,6 +43,6 @@ def test_every_loss_with_the_bound_says_where_the_published_bounds_differ(name: 
 
 
 def test_happier_f_changes_alpha_alone() -> None:
-    plain, fine = LOSSES["happier"].defaults(), LOSSES["happier_f"].defaults()
+    plain, fine = (vars(LOSSES[name].parameters()) for name in ("happier", "happier_f"))
     assert {name for name in plain if plain[name] != fine[name]} == {"alpha"}
     assert (plain["alpha"], fine["alpha"]) == (1.0, 5.0)

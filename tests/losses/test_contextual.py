@@ -12,12 +12,17 @@ from tests.losses.slow_contrastive import contextual_parts, contextual_similarit
 from tests.oracle_cases import assert_loss, cases, load
 from trainers.errors import UserError
 from trainers.losses import LOSSES
-from trainers.losses import _overlap as lists
+from trainers.losses import _contextual_lists as lists
 from trainers.losses import contextual as module
+from trainers.losses._inputs import one_view
 
 
 def build(**parameters):
     return LOSSES["contextual"].build(num_classes=0, dim=5, **parameters)
+
+
+def unweighted(loss: module.Contextual, emb: torch.Tensor, labels: torch.Tensor) -> dict[str, torch.Tensor]:
+    return loss.unweighted(*one_view(emb, labels))
 
 
 def world(seed: int, count: int = 15, classes: int = 4) -> tuple[torch.Tensor, torch.Tensor]:
@@ -37,7 +42,7 @@ def test_reference_parts_totals_and_similarity(stem):
         given = json.loads(str(case["hparams"]))
         given.pop("combine")
         emb, labels = torch.tensor(case["emb"]).double().requires_grad_(), torch.tensor(case["labels"])
-        parts = build(**given).parts(emb, labels)
+        parts = unweighted(build(**given), emb, labels)
         names = {"context": "context", "contrast": "contrast", "regulariser": "reg"}
         for ours, theirs in names.items():
             assert parts[ours].item() == pytest.approx(float(case[f"loss_{theirs}"]), abs=1e-12)
@@ -57,7 +62,7 @@ def test_values_as_sets_of_neighbours(k, eps):
         w = contextual_similarity(emb.detach(), k, eps)
         unit = torch.nn.functional.normalize(emb)
         torch.testing.assert_close(module.contextual_similarity(unit @ unit.T, k, eps, 10.0), w, atol=1e-12, rtol=0)
-        got = build(k=k, eps=eps).parts(emb, labels)
+        got = unweighted(build(k=k, eps=eps), emb, labels)
         want = contextual_parts(emb, labels, w, 0.75, 0.6, 0.25)
         for name, value in want.items():
             torch.testing.assert_close(got[name], value, atol=1e-12, rtol=1e-12)
@@ -103,7 +108,7 @@ def test_the_step_passes_a_constant_slope():
 def test_terms_add_up_with_their_weights(total):
     emb, labels = world(4)
     loss = build(lam=0.3, gamma=0.2, total=total)
-    parts, terms = loss.parts(emb, labels), loss.terms(emb, labels)
+    parts, terms = unweighted(loss, emb, labels), loss.terms(emb, labels)
     weights = {"paper": (0.3, 0.7), "official_256": (0.3, 0.5), "official_224": (0.7, 0.3)}[total]
     torch.testing.assert_close(terms["context"], weights[0] * parts["context"])
     torch.testing.assert_close(terms["contrast"], weights[1] * parts["contrast"])
@@ -159,7 +164,7 @@ def test_zero_loss_is_a_correct_ranking_and_the_other_way_round(m, classes):
         spread = 10 ** torch.empty(1).uniform_(-1.5, 0.5).item()
         emb = centres[labels] + spread * torch.randn(len(labels), 5, dtype=torch.float64)
         right = correctly_ranked(emb, labels)
-        loss = build(eps=0.0).parts(emb, labels)["context"].item()
+        loss = unweighted(build(eps=0.0), emb, labels)["context"].item()
         assert (loss == 0.0) == right, (seed, loss)
         assert right or loss > 1e-4
         seen[right] += 1
@@ -175,7 +180,9 @@ def test_one_image_out_of_place_is_enough():
     for share in torch.linspace(0, 1, 201).tolist():
         moved = emb.clone()
         moved[0] = (1 - share) * emb[0] + share * emb[4]
-        found.append((correctly_ranked(moved, labels), build(eps=0.0).parts(moved, labels)["context"].item() == 0.0))
+        found.append(
+            (correctly_ranked(moved, labels), unweighted(build(eps=0.0), moved, labels)["context"].item() == 0.0)
+        )
     assert all(right == zero for right, zero in found)
     assert found[0] == (True, True) and found[-1] == (False, False)
 
@@ -305,8 +312,8 @@ def test_without_numba_whole_matrices_give_the_same(monkeypatch):
     module._lists.cache_clear()
     try:
         with monkeypatch.context() as patch:
-            patch.setitem(sys.modules, "trainers.losses._overlap", None)
-            patch.delattr("trainers.losses._overlap", raising=False)
+            patch.setitem(sys.modules, "trainers.losses._contextual_lists", None)
+            patch.delattr("trainers.losses._contextual_lists", raising=False)
             assert module.listed(similarity, labels, 4, module.ContextualParameters()) is None
             torch.testing.assert_close(build()(emb, labels), by_lists)
     finally:

@@ -9,8 +9,8 @@ from torch._subclasses.fake_tensor import DataDependentOutputException, FakeTens
 from tests.losses.batches import CORNERS, Batch
 from trainers.losses import LOSSES
 from trainers.losses._batch import PairBatch
-from trainers.losses._rank import SupRank
-from trainers.losses._smooth import SmoothRank
+from trainers.losses._smooth_rank import SmoothRank
+from trainers.losses._sup_rank import SupRank
 
 
 def rankers() -> dict[str, SupRank | SmoothRank]:

@@ -81,15 +81,15 @@ def test_the_ring_keeps_levels_views_and_its_state():
 
 def test_a_loss_with_a_memory():
     torch.manual_seed(1)
-    loss = WithMemory(build("supcon"), CrossBatchMemory(size=12, dim=5), batch_factor=1, memory_factor=3, after=1)
+    loss = WithMemory(build("supcon"), CrossBatchMemory(size=12, dim=5), batch_factor=3, after=1)
     labels = torch.tensor([0, 0, 1, 1, 2, 2])
     first, second = torch.randn(6, 5), torch.randn(6, 5, requires_grad=True)
     torch.testing.assert_close(loss(first, labels), build("supcon")(first, labels))
     terms = loss.terms(second, labels)
     both = torch.cat([first, second.detach()])
     outer = build("supcon")(second, labels, both, labels.repeat(2), own=torch.arange(6, 12))
-    torch.testing.assert_close(terms["contrast"], build("supcon")(second, labels) / 4)
-    torch.testing.assert_close(terms["memory_contrast"], outer * 3 / 4)
+    torch.testing.assert_close(terms["contrast"], build("supcon")(second, labels) * 3 / 4)
+    torch.testing.assert_close(terms["memory_contrast"], outer / 4)
     loss.eval()
     before = loss.memory.contents()[0]
     loss(second, labels)
@@ -127,8 +127,6 @@ def test_a_run_gives_memory_to_those_that_take_one():
 def test_errors():
     with pytest.raises(UserError, match="got 0"):
         CrossBatchMemory(size=0, dim=3)
-    with pytest.raises(UserError, match="nor both zero"):
-        WithMemory(build(), CrossBatchMemory(size=2, dim=5), batch_factor=0, memory_factor=0)
     with pytest.raises(UserError, match="levels=2"):
         CrossBatchMemory(size=4, dim=3).push(torch.randn(2, 3), torch.zeros(2, 2))
     loss = WithMemory(build(), CrossBatchMemory(size=2, dim=5))

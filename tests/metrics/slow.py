@@ -40,12 +40,9 @@ def ap(hits: list[bool], cut: int | None = None) -> float:
     return value / (total if cut is None else min(total, cut))
 
 
-def hap(levels: list[int], depth: int, alpha: float = 1.0, count_query: bool = False) -> float:
+def hap(levels: list[int], depth: int) -> float:
     size = {v: levels.count(v) for v in range(1, depth + 1)}
-    rel = []
-    for v in levels:
-        share = size.get(v, 0) + (count_query and v == depth)
-        rel.append((v / depth) ** alpha / share if v else 0.0)
+    rel = [v / depth / size[v] if v else 0.0 for v in levels]
     if sum(rel) == 0:
         return math.nan
     value = 0.0
@@ -73,10 +70,10 @@ def asi(levels: list[int], depth: int) -> float:
     return value / total
 
 
-def score(name: str, levels: list[int], depth: int, alpha: float = 1.0, count_query: bool = False) -> float:
+def score(name: str, levels: list[int], depth: int) -> float:
     """One metric of one list, for labels that form a tree."""
     if name == "HAP":
-        return hap(levels, depth, alpha, count_query)
+        return hap(levels, depth)
     if name in ("NDCG", "ASI"):
         return ndcg(levels) if name == "NDCG" else asi(levels, depth)
     base, _, column = name.partition("_level")

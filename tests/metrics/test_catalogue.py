@@ -11,19 +11,9 @@ import pytest
 import torch
 
 from tests.metrics import slow
-from tests.metrics.worlds import tree
+from tests.metrics.worlds import listed, tree
 from trainers.errors import ParameterError
-from trainers.metrics import (
-    IMAGE_TEXT_METRICS,
-    METRICS,
-    PUBLISHED,
-    Measure,
-    catalogue,
-    describe,
-    evaluate,
-    names,
-    ranked_metrics,
-)
+from trainers.metrics import IMAGE_TEXT_METRICS, METRICS, PUBLISHED, Measure, catalogue, describe, evaluate, names
 from trainers.metrics.judged import Judged
 from trainers.metrics.names import describe_any
 from trainers.registry import load
@@ -61,8 +51,8 @@ def test_a_key_belongs_to_one_number(name):
 
 @pytest.mark.parametrize("name", METRICS)
 def test_a_perfect_ranking_scores_one(name):
-    best = torch.tensor([[2, 2, 1, 1, 1, 1, 0, 0]])
-    assert ranked_metrics(best, 2, [spelled(METRICS[name])])[spelled(METRICS[name])] == pytest.approx(1, abs=1e-15)
+    key = spelled(METRICS[name])
+    assert listed([[2, 2, 1, 1, 1, 1, 0, 0]], 2, [key])[key] == pytest.approx(1, abs=1e-15)
 
 
 @pytest.mark.parametrize("name", METRICS)

@@ -165,7 +165,7 @@ def test_intervals():
     assert got.low == pytest.approx(0.5 - 1.96 * 0.5 / 160**0.5, abs=0.02)
     assert got == bootstrap(values) and bootstrap(np.ones(5)).low == 1.0
     assert np.isnan(bootstrap(np.array([np.nan])).mean)
-    found = [bootstrap(values, resamples=50) for values in scored(*world(0)).values.values()]
+    found = [bootstrap(values) for values in scored(*world(0)).values.values()]
     assert all(one.low <= one.mean <= one.high for one in found if one.queries)
 
 

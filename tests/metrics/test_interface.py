@@ -9,10 +9,10 @@ import pytest
 import torch
 
 from tests.metrics import slow
-from tests.metrics.worlds import tree
+from tests.metrics.worlds import listed, tree
 from tests.oracle_cases import cases, checker, load
 from trainers.errors import UserError
-from trainers.metrics import decomposability_gap, default_metrics, evaluate, ranked_metrics
+from trainers.metrics import decomposability_gap, default_metrics, evaluate
 
 
 @pytest.mark.parametrize("stem", cases("metrics_binary", "metrics_hier"))
@@ -22,24 +22,12 @@ def test_reference_cases(stem):
     assert good, detail
 
 
-@pytest.mark.parametrize("stem", cases("metrics_hier"))
-def test_reference_hap_with_alpha_and_with_the_query_counted(stem):
-    with load(stem) as case:
-        alpha = json.loads(str(case["hparams"]))["alpha"]
-        emb, labels = torch.tensor(case["emb"]), torch.tensor(case["labels"])
-        for count_query, key in ((False, "expected_HAP"), (True, "expected_HAP_counts_include_query")):
-            got = evaluate(emb, labels, metrics=["HAP"], per_query=True, alpha=alpha, count_query=count_query)
-            np.testing.assert_allclose(got["HAP"], case[key], rtol=0, atol=1e-12)
-
-
 @pytest.mark.parametrize("stem", cases("metrics_ranked"))
 def test_reference_ranked_lists(stem):
     with load(stem) as case:
-        given = json.loads(str(case["hparams"]))
+        depth = json.loads(str(case["hparams"]))["levels"]
         wanted = [name[9:] for name in case.files if name.startswith("expected_") and "reference" not in name]
-        got = ranked_metrics(
-            torch.tensor(case["ranked_levels"]), given["levels"], wanted, per_query=True, alpha=given["alpha"]
-        )
+        got = listed(case["ranked_levels"].tolist(), depth, wanted)
         for name in wanted:  # the reference scores a list without a positive as 0, here it has no score
             want = np.where(np.isnan(got[name]) & (case[f"expected_{name}"] == 0), np.nan, case[f"expected_{name}"])
             np.testing.assert_allclose(got[name], want, rtol=0, atol=1e-9, err_msg=name)
@@ -106,8 +94,6 @@ def test_errors_say_what_was_needed(arguments, words):
         evaluate(*arguments)
 
 
-def test_errors_of_ranked_lists_and_gap():
-    with pytest.raises(UserError, match="whole numbers"):
-        ranked_metrics(torch.tensor([[3, 0]]), 2)
+def test_the_gap_needs_a_batch_number_per_embedding():
     with pytest.raises(UserError, match="one batch number"):
         decomposability_gap(torch.eye(4), torch.zeros(4, dtype=torch.long), torch.zeros(3))

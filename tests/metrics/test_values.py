@@ -9,8 +9,8 @@ import pytest
 import torch
 
 from tests.metrics import slow
-from tests.metrics.worlds import tree
-from trainers.metrics import default_metrics, evaluate, ranked_metrics
+from tests.metrics.worlds import listed, tree
+from trainers.metrics import default_metrics, evaluate
 
 BINARY = ("AP", "AP_at_R", "AP_at_3", "AP_at_100", "R_at_1", "R_at_7", "P_at_1", "P_at_5", "P_at_R", "true_R_at_4")
 
@@ -20,20 +20,19 @@ def names(depth: int) -> list[str]:
 
 
 @pytest.mark.parametrize("depth", [1, 2, 3, 7])
-@pytest.mark.parametrize(("alpha", "count_query"), [(1.0, False), (2.0, True)])
-def test_all_metrics_follow_their_definitions(depth, alpha, count_query):
+def test_all_metrics_follow_their_definitions(depth):
     emb, labels = tree(depth, 45, depth)
-    got = evaluate(emb, labels, metrics=names(depth), per_query=True, alpha=alpha, count_query=count_query)
+    got = evaluate(emb, labels, metrics=names(depth), per_query=True)
     lists = slow.ranked_levels(emb, labels)
     for name in names(depth):
-        want = [slow.score(name, levels, depth, alpha, count_query) for levels in lists]
+        want = [slow.score(name, levels, depth) for levels in lists]
         np.testing.assert_allclose(got[name], want, rtol=0, atol=1e-12, err_msg=name)
 
 
 @pytest.mark.parametrize("depth", [1, 3])
 def test_a_separate_gallery(depth):
     emb, labels = tree(5, 60, depth)
-    got = evaluate(emb[:20], labels[:20], emb[20:], labels[20:], metrics=names(depth), per_query=True, count_query=True)
+    got = evaluate(emb[:20], labels[:20], emb[20:], labels[20:], metrics=names(depth), per_query=True)
     lists = slow.ranked_levels(emb[:20], labels[:20], emb[20:], labels[20:])
     for name in names(depth):
         want = [slow.score(name, levels, depth) for levels in lists]
@@ -52,19 +51,9 @@ def test_labels_that_form_no_tree_are_compared_column_by_column():
     np.testing.assert_allclose(got["AP_level1"], [slow.score("AP", levels, 1) for levels in column], atol=1e-12)
 
 
-def test_ranked_lists_give_the_same_numbers():
-    emb, labels = tree(3, 30, 3)
-    lists = torch.tensor(slow.ranked_levels(emb, labels))
-    want = evaluate(emb, labels, metrics=names(3), per_query=True)
-    got = ranked_metrics(lists, 3, names(3), per_query=True)
-    for name in names(3):
-        np.testing.assert_allclose(got[name], want[name], atol=1e-12, err_msg=name)
-
-
 def test_hap_stays_below_one_where_two_levels_have_the_same_relevance():
     """Two items at the fine level, one at the coarse: (2/2)/2 = (1/2)/1."""
-    best = ranked_metrics(torch.tensor([[2, 2, 1, 0, 0]]), 2, ["HAP"])["HAP"]
-    worse = ranked_metrics(torch.tensor([[2, 0, 2, 1, 0]]), 2, ["HAP"])["HAP"]
+    best, worse = listed([[2, 2, 1, 0, 0], [2, 0, 2, 1, 0]], 2, ["HAP"])["HAP"]
     assert best == pytest.approx(1.0, abs=1e-15)
     assert worse == pytest.approx((1 + 2 / 3 + 3 / 4) / 3, abs=1e-15)
 

@@ -99,7 +99,7 @@ def test_lama_says_what_it_needs(monkeypatch, tmp_path):
 
 
 def test_without_opencv_the_line_that_installs_it(monkeypatch):
-    monkeypatch.setattr("trainers.object_removal.fills._opencv.find_spec", lambda _: None)
+    monkeypatch.setattr("trainers.object_removal.fills.opencv.find_spec", lambda _: None)
     assert "pip install" in FILLS["telea"].lacking()
     with pytest.raises(UserError, match="opencv-python-headless"):
         paint(FILLS["telea"], *scene())

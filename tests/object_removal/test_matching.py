@@ -88,7 +88,7 @@ def test_which_photos_ask(found):
     tally = Tally()
     asked = list(removals(found.splits["test"], FILLS["zero"], every=True, tally=tally))
     assert [one.scene.image_id for one in asked] == ["2000", "2000", "2001", "2001", "2002", "2002", "2003", "2003"]
-    assert tally.one_class == 5 and tally.photos == 9 and tally.unreadable == 0
+    assert tally.one_class == 5 and tally.images == 9 and tally.unreadable == 0
     assert {name for one in asked for name in (*one.judgement.kept, *one.judgement.removed)} <= FOUR
 
 
@@ -98,10 +98,10 @@ def test_pairs_to_train_on_lack_the_annotated_words(found, prepared):
     words = matcher_of(found, WORDS) if prepared else WORDS
     tally = Tally()
     pairs = list(build_pairs(scenes, words, FILLS["zero"], captions_each=5, tally=tally))
-    assert len(pairs) == tally.pairs == len(scenes) and tally.sentences_dropped
+    assert len(pairs) == len(scenes)
     phrases = {text: found for scene in scenes for text, found in zip(scene.captions, scene.phrases, strict=True)}
     for pair, scene in zip(pairs, scenes, strict=True):
-        (gone,), (kept,) = pair.judgement.removed, pair.judgement.kept
+        (gone,), (kept,) = pair.removal.judgement.removed, pair.removal.judgement.kept
         expected = []
         for text in scene.captions:
             named = {text[one.start : one.end]: one.classes for one in phrases[text]}

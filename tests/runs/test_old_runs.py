@@ -12,6 +12,7 @@ import tarfile
 import zipfile
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -50,51 +51,33 @@ class Old:
     resumed: str = ""
 
 
-_RECIPES = ("D", "D + D′ (phrases, telea, 0.08)")
 _LOSSES = ("Proxy Anchor", "Contrastive (XBM)")
+_COMPARED = partial(
+    Old, arms=_LOSSES, points=40, end=200, resumed="7243f3497ba2151042b73f0b3dd4c0c02bb770e11eb7b0984022d1fecb8bfc62"
+)
+_TUNED = partial(Old, arms=("D", "D + D′ (phrases, telea, 0.08)"), points=20)
 RUNS = {
-    "metric_learning_stopped": Old(
-        phase="stopped",
-        step=94,
-        arms=_LOSSES,
-        points=40,
-        scalars=86,
-        end=200,
-        resumed="7243f3497ba2151042b73f0b3dd4c0c02bb770e11eb7b0984022d1fecb8bfc62",
-    ),
-    "metric_learning_finished": Old(
-        phase="finished",
-        step=200,
-        arms=_LOSSES,
-        maps=6,
-        points=40,
-        scalars=186,
-        end=200,
-        resumed="7243f3497ba2151042b73f0b3dd4c0c02bb770e11eb7b0984022d1fecb8bfc62",
-    ),
-    "metric_learning_killed_before_clipping": Old(
+    "metric_learning_stopped": _COMPARED(phase="stopped", step=94, scalars=86),
+    "metric_learning_finished": _COMPARED(phase="finished", step=200, maps=6, scalars=186),
+    "metric_learning_killed_before_clipping": _COMPARED(
         phase="interrupted",
         step=0,  # it was killed before it said where it stood; its checkpoint is of step 42
         arms=("Triplet",),
-        points=40,
         scalars=37,
-        end=200,
         resumed="ceda79531fd2ffb322c4180336b488667729e2a593c75fca2d7c63c6c6534a85",
     ),
     "metric_learning_before_memory": Old(
         phase="finished", step=200, arms=("Proxy softmax", "Triplet"), maps=5, points=40, scalars=140
     ),
-    "finetuning_stopped": Old(
+    "finetuning_stopped": _TUNED(
         phase="stopped",
         step=24,
-        arms=_RECIPES,
-        points=20,
         scalars=136,
         end=100,
         resumed="36ab9312953399b13d0d564e966b31effca6607e8fb779d90f0d1a8f428e9d6c",
     ),
-    "finetuning_finished": Old(phase="finished", step=100, arms=_RECIPES, maps=6, points=20, scalars=466),
-    "finetuning_before_clipping": Old(phase="finished", step=120, arms=_RECIPES, maps=5, points=20, scalars=392),
+    "finetuning_finished": _TUNED(phase="finished", step=100, maps=6, scalars=466),
+    "finetuning_before_clipping": _TUNED(phase="finished", step=120, maps=5, scalars=392),
 }
 RESUMABLE = [name for name, old in RUNS.items() if old.resumed]
 

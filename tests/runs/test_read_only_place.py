@@ -51,7 +51,7 @@ def test_a_run_is_watched_there_and_nothing_is_written(place: tuple[Path, Path],
     for act in (runs.delete, runs.stop, runs.pause, runs.resume):
         with pytest.raises(RunError, match="read-only place"):
             act(folder.id, "")
-    assert runs.status(folder.id).phase == "finished"
+    assert runs.status(folder.id)["phase"] == "finished"
     assert {path: path.stat().st_mtime_ns for path in written.rglob("*")} == before
     page.library.close()
 

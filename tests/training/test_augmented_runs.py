@@ -10,11 +10,11 @@ import torch
 from tests.tiny import tiny_config, write_images
 from trainers.cli.main import main
 from trainers.errors import ParameterError
+from trainers.kinds import check
 from trainers.kinds.metric_learning.loop import MetricLearningLoop
 from trainers.parameters import Choice
 from trainers.runs import RunFolder, list_runs
 from trainers.training.augmentations import AUGMENTATIONS
-from trainers.training.validation import check
 
 
 @pytest.fixture(scope="module")

@@ -12,9 +12,10 @@ import torch
 from tests.tiny import tiny_config, write_images
 from tests.training.reopened import reopened
 from trainers.config import RunConfig
+from trainers.kinds.metric_learning.arm import LossArm
 from trainers.kinds.metric_learning.loop import MetricLearningLoop
 from trainers.runs import RunFolder
-from trainers.training.looking import Finish, Looker
+from trainers.training.evaluation import Finish, Finisher, ProbeResult
 from trainers.training.optimizer import NonFiniteLossError
 
 GPU = torch.device("cuda")
@@ -29,7 +30,7 @@ def images(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def late(monkeypatch: pytest.MonkeyPatch) -> None:
     """The CPU is treated as a device that works on while the host does."""
     monkeypatch.setattr("trainers.training.arm.depth_for", lambda _device: 1)
-    monkeypatch.setattr("trainers.training.loop.Looker", lambda _device: Looker(GPU))
+    monkeypatch.setattr("trainers.training.loop.Finisher", lambda _device: Finisher(GPU))
 
 
 def new(root: Path, config: RunConfig) -> MetricLearningLoop:
@@ -59,7 +60,7 @@ def test_its_frames_and_numbers_are_those_of_a_run_that_waits(
     begun = new(tmp_path, config(images, clip_norm=20.0))
     begun.advance(60)
     begun.finish()
-    monkeypatch.setattr("trainers.training.loop.Looker", lambda _device: Looker(torch.device("cpu")))
+    monkeypatch.setattr("trainers.training.loop.Finisher", lambda _device: Finisher(torch.device("cpu")))
     waiting = new(tmp_path, config(images, clip_norm=20.0))
     waiting.advance(60)
     waiting.finish()
@@ -74,12 +75,12 @@ def test_its_frames_and_numbers_are_those_of_a_run_that_waits(
     )
 
 
-def test_training_goes_on_while_a_look_ends(tmp_path: Path, images: Path, late: None) -> None:
+def test_training_goes_on_while_an_evaluation_ends(tmp_path: Path, images: Path, late: None) -> None:
     class Slow(MetricLearningLoop):
-        def _look(self) -> Finish:
-            finish, step = super()._look(), self.step
+        def _evaluate(self, arm: LossArm) -> Finish:
+            finish, step = super()._evaluate(arm), self.step
 
-            def ended() -> list:
+            def ended() -> ProbeResult:
                 time.sleep(0.3 if step else 0.0)
                 during.append(self.step)
                 return finish()
@@ -103,7 +104,7 @@ def test_resuming_is_exact(tmp_path: Path, images: Path, late: None) -> None:
     assert expected.keys() == got.keys() and all(torch.equal(expected[name], got[name]) for name in expected)
 
 
-@pytest.mark.parametrize("found_by", ["the next step", "a look", "a checkpoint"])
+@pytest.mark.parametrize("found_by", ["the next step", "an evaluation", "a checkpoint"])
 def test_a_bad_step_is_found_before_anything_of_it_is_written(
     tmp_path: Path, images: Path, late: None, found_by: str
 ) -> None:
@@ -114,7 +115,7 @@ def test_a_bad_step_is_found_before_anything_of_it_is_written(
     with torch.no_grad():
         run.arms[1].encoder.head.weight.fill_(math.nan)
     run._one_step()  # nobody knows yet
-    find = {"the next step": run._one_step, "a look": run.snapshot, "a checkpoint": run.checkpoint}[found_by]
+    find = {"the next step": run._one_step, "an evaluation": run.snapshot, "a checkpoint": run.checkpoint}[found_by]
     words = r"SupCon.*\(loss nan, gradient nan\) in step 2\. .*training rows"
     with pytest.raises(NonFiniteLossError, match=words):
         find()

@@ -15,7 +15,7 @@ from trainers.encoders import ENCODERS, Encoder
 from trainers.kinds.metric_learning.arm import LossArm
 from trainers.kinds.metric_learning.batches import Batches
 from trainers.kinds.metric_learning.config import MetricLearningConfig
-from trainers.kinds.metric_learning.evaluation import Observer
+from trainers.kinds.metric_learning.evaluation import Evaluator
 from trainers.losses import LOSSES
 from trainers.losses.base import LossModule
 from trainers.samplers import SAMPLERS
@@ -126,7 +126,7 @@ def test_a_look_waits_for_nothing_until_it_is_ended(encoder: str) -> None:
     with fake_device():
         net = there(encoder)
         seen = torch.zeros(len(data), net.backbone.num_features) if net.frozen else data.images
-        observer = Observer(
+        evaluator = Evaluator(
             train=seen,
             train_labels=data.labels,
             test=seen,
@@ -134,6 +134,6 @@ def test_a_look_waits_for_nothing_until_it_is_ended(encoder: str) -> None:
             probe=torch.arange(len(data)),
             device=DEVICE,
         )
-        finish = observer.look(net)
+        finish = evaluator.begin(net)
         with pytest.raises(RuntimeError):
             finish()

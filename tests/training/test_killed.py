@@ -19,7 +19,7 @@ from trainers.cli.main import main
 from trainers.config import RunConfig
 from trainers.kinds.metric_learning.loop import MetricLearningLoop
 from trainers.runs import RunFolder, new_id
-from trainers.training.worker import Worker
+from trainers.worker import Worker
 
 STEPS = 6
 LONG = 100_000  # steps; never reached
@@ -166,7 +166,6 @@ def test_what_a_writer_meets_in_a_deleted_run_is_an_error_and_no_new_folder(tmp_
     for write in (
         lambda: folder.add_frame(frame(0)),
         lambda: folder.write_checkpoint({}, {}),
-        folder.keep_ballast,
         lambda: folder.log("hello"),
         folder.take_over,
         lambda: Worker(folder),

@@ -11,13 +11,13 @@ from tests.tiny import tiny_config, write_images
 from tests.training.reopened import reopened
 from trainers.config import RunConfig
 from trainers.errors import ParameterError
-from trainers.kinds.metric_learning.evaluation import LEFT_OUT, Observer, left_out
+from trainers.kinds import check
+from trainers.kinds.metric_learning.evaluation import LEFT_OUT, Evaluator, left_out
 from trainers.kinds.metric_learning.loop import MetricLearningLoop
 from trainers.parameters import Choice
 from trainers.runs import RunFolder
 from trainers.training.optimizer import NonFiniteLossError
 from trainers.training.stage import Stage
-from trainers.training.validation import check
 
 
 @pytest.fixture(scope="module")
@@ -65,7 +65,7 @@ def test_a_run_writes_frames_scalars_and_a_final_score(tmp_path: Path, images: P
 def test_queries_left_out_are_counted() -> None:
     labels = torch.tensor([[0, 0], [0, 0], [1, 0], [2, 1], [3, 1], [3, 1]])  # classes 1 and 2 have one image
     images = torch.randint(0, 256, (6, 3, 8, 8), dtype=torch.uint8, generator=torch.Generator().manual_seed(0))
-    observer = Observer(
+    evaluator = Evaluator(
         train=images,
         train_labels=labels,
         test=images,
@@ -73,8 +73,8 @@ def test_queries_left_out_are_counted() -> None:
         probe=torch.tensor([0, 1, 2]),
         device=torch.device("cpu"),
     )
-    assert observer.floor()[LEFT_OUT] == 1
-    assert observer.whole_test(torch.nn.Flatten())[f"test/{LEFT_OUT}"] == 2
+    assert evaluator.floor()[LEFT_OUT] == 1
+    assert evaluator.whole_test(torch.nn.Flatten())[f"test/{LEFT_OUT}"] == 2
     assert left_out(2, "of the test set").startswith("queries: 2 images of the test set have no second image")
     assert left_out(0, "of the probe").startswith("queries: every image of the probe has another one")
 

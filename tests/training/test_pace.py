@@ -21,14 +21,14 @@ def turned(angle: float, points: int = 5) -> Tensor:
 def frames(pace: Pace, motions: list[float], *, cost: float = 0.0, first: int = 0, arms: int = 1) -> list[float]:
     """Let a map move by so much a second (mean 1 - cosine) and note when frames come, looking every 0.1 s."""
     times, last, angle, k = [0.0], 0.0, 0.0, first
-    pace.saw(k, 0.0, [turned(0.0)] * arms)
+    pace.add(k, 0.0, [turned(0.0)] * arms)
     for second, motion in enumerate(motions):
         for tenth in range(1, 11):
             now = second + tenth / 10
             angle += math.acos(1 - motion) / 10
             if pace.due(now - last, cost):
                 k += 1
-                pace.saw(k, now, [turned(0.0)] * (arms - 1) + [turned(angle)])
+                pace.add(k, now, [turned(0.0)] * (arms - 1) + [turned(angle)])
                 times.append(now)
                 last = now
     return times

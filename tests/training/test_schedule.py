@@ -7,13 +7,13 @@ import math
 
 import pytest
 
+from trainers.config import read_config
 from trainers.errors import ParameterError
-from trainers.kinds import KINDS, read_config
+from trainers.kinds import KINDS, check
 from trainers.kinds.finetuning.config import FinetuningConfig
 from trainers.kinds.metric_learning.config import MetricLearningConfig
 from trainers.training.schedule import FLOOR, SCHEDULES, factor, factor_of
 from trainers.training.stage import Stage
-from trainers.training.validation import check
 
 NEW = ("augmentation", "momentum", "schedule", "drops", "warm_up")
 

@@ -12,10 +12,9 @@ import numpy as np
 import pytest
 import torch
 
-from trainers.config import DataChoice
+from trainers.config import DataChoice, read_config
 from trainers.errors import ParameterError, RunError
 from trainers.hierarchy import Hierarchy
-from trainers.kinds import read_config
 from trainers.kinds.metric_learning.config import MetricLearningConfig
 from trainers.parameters import Choice
 from trainers.runs import RunFolder, list_runs, new_id

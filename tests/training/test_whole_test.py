@@ -14,11 +14,11 @@ from tests.tiny import tiny_config, write_images
 from trainers.cli.main import main
 from trainers.config import DataChoice
 from trainers.kinds import kind_of
-from trainers.kinds.metric_learning.evaluation import Observer
+from trainers.kinds.metric_learning.evaluation import Evaluator
 from trainers.metrics import describe
 from trainers.runs import RunFolder, list_runs
 from trainers.runs.records import RunState
-from trainers.training.worker import Worker
+from trainers.worker import Worker
 
 
 @pytest.fixture(scope="module")
@@ -30,8 +30,8 @@ class EnoughError(Exception):
     """Raised to stop."""
 
 
-def observer(test: torch.Tensor, labels: torch.Tensor) -> Observer:
-    return Observer(
+def evaluator(test: torch.Tensor, labels: torch.Tensor) -> Evaluator:
+    return Evaluator(
         train=test[:8],
         train_labels=labels[:8],
         test=test,
@@ -53,7 +53,7 @@ def test_a_large_test_set_is_not_cut() -> None:
 
     model = torch.nn.Flatten().train()
     with pytest.raises(EnoughError):
-        observer(test, torch.arange(count)[:, None] // 2).whole_test(model, tell)
+        evaluator(test, torch.arange(count)[:, None] // 2).whole_test(model, tell)
     assert said[0] == "embedding the whole test set: 128 of 20,500"
     assert said[-1] == "embedding the whole test set: 20,500 of 20,500"
     assert model.training
@@ -63,7 +63,7 @@ def test_it_says_how_far_the_scoring_is_and_how_many_images_there_were() -> None
     draws = torch.Generator().manual_seed(0)
     test = torch.randint(0, 256, (60, 3, 4, 4), dtype=torch.uint8, generator=draws)
     said: list[str] = []
-    found = observer(test, torch.arange(60)[:, None] // 3).whole_test(
+    found = evaluator(test, torch.arange(60)[:, None] // 3).whole_test(
         torch.nn.Flatten(), lambda text, _fraction: said.append(text)
     )
     assert said[-1] == "scoring the whole test set: 60 of 60"

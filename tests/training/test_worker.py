@@ -35,7 +35,7 @@ class Trainers:
 
     def start(self, folder: RunFolder, stderr: int | None = None) -> subprocess.Popen[bytes]:
         child = subprocess.Popen(
-            [sys.executable, "-m", "trainers.training.worker", str(folder.path)],
+            [sys.executable, "-m", "trainers.worker", str(folder.path)],
             stdin=subprocess.PIPE,
             stderr=stderr,
             env=os.environ | {"OMP_WAIT_POLICY": "PASSIVE", "HF_HUB_OFFLINE": "1"},
@@ -131,7 +131,7 @@ def test_a_second_trainer_is_refused(tmp_path: Path, images: Path, trainers: Tra
     trainers.start(folder)
     wait(lambda: folder.state().step > 2)
     second = subprocess.run(
-        [sys.executable, "-m", "trainers.training.worker", str(folder.path)], capture_output=True, text=True, timeout=60
+        [sys.executable, "-m", "trainers.worker", str(folder.path)], capture_output=True, text=True, timeout=60
     )
     assert second.returncode == 1 and "another process" in second.stderr
     assert folder.state().phase == "running"

@@ -47,20 +47,10 @@ def runs_flag(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--runs", type=Path, default=Path(place), help="folder that holds the runs")
 
 
-def _parameters(text: str) -> dict[str, Any]:
-    """``alpha=5,preset=sop`` as values by name; ``-``: none."""
-    return parse_choice(f":{'' if text == '-' else text}")[1]
-
-
 def _truth(text: str) -> bool:
     if text.lower() not in ("true", "false"):
         raise ParameterError(f"true or false was needed; got {text!r}")
     return text.lower() == "true"
-
-
-def _choice(text: str, spec: Spec) -> Choice:
-    name, parameters = parse_choice(text, spec.rule.entries())
-    return Choice(name=name, parameters=parameters)
 
 
 _PLAIN: dict[type, Callable[[str], Any]] = {bool: _truth, int: int, float: float, str: str}
@@ -70,8 +60,10 @@ def _read(spec: Spec, written: Any) -> Any:
     """Parse one value that the argument parser left as text; done here for a complete error message."""
     base = spec.item or spec.type
     if base is Choice:
-        return _choice(written, spec)
-    return written if base in _PLAIN else _parameters(written)
+        name, parameters = parse_choice(written, spec.rule.entries())
+        return Choice(name=name, parameters=parameters)
+    # alpha=5,preset=sop are values by name; - stands for none
+    return written if base in _PLAIN else parse_choice(f":{'' if written == '-' else written}")[1]
 
 
 def _add_flag(parser: argparse.ArgumentParser, spec: Spec) -> None:

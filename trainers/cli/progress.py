@@ -1,35 +1,22 @@
-"""Training with a progress bar, for the command line."""
+"""A progress bar in percent."""
 
 from __future__ import annotations
 
-from tqdm import tqdm
+from collections.abc import Iterator
+from contextlib import contextmanager
 
-from trainers.errors import RunError
-from trainers.runs import RunFolder
-from trainers.runs.records import RunState
-from trainers.training.worker import Worker, watch_signals
+from trainers.data.base import Progress
 
 
-def train_with_bar(folder: RunFolder) -> RunState:
-    """Train a run in this process with a progress bar; Ctrl-C writes a checkpoint and ends. Returns the final state."""
+@contextmanager
+def progress_bar() -> Iterator[Progress]:
+    """Show a bar; yields the function that moves it, with what is being done and the fraction done."""
+    from tqdm import tqdm
+
     with tqdm(total=100, unit="%", bar_format="{l_bar}{bar}| {elapsed} {postfix}", disable=None) as bar:
 
-        def show(state: RunState) -> None:
-            if state.planned_steps:
-                bar.n = min(100, round(100 * state.step / state.planned_steps))
-            bar.set_postfix_str(state.message)
+        def tell(text: str, fraction: float) -> None:
+            bar.n = min(100, round(100 * fraction))
+            bar.set_postfix_str(text)
 
-        worker = Worker(folder, show)
-        watch_signals(worker)
-        return worker.run()
-
-
-def train_to_end(folder: RunFolder) -> None:
-    """The same for a run that is useless unless it is finished.
-
-    Raises:
-        RunError: it did not finish.
-    """
-    state = train_with_bar(folder)
-    if state.phase != "finished":
-        raise RunError(f"The training ended as {state.phase}: {state.error or state.message}.")
+        yield tell

@@ -18,68 +18,57 @@ def add(verbs: Any) -> None:
         ("augmentations", _augmentations, "the augmentations and their parameters"),
     ):
         parser = verbs.add_parser(verb, help=what)
-        parser.set_defaults(run=show)
-        if verb != "encoders":
+        parser.set_defaults(run=_print, show=show, verb=verb, markdown=False)
+        if show is not _encoders:
             parser.add_argument("--markdown", action="store_true", help="as the documentation's table")
 
 
-def _losses(arguments: argparse.Namespace) -> int:
-    from trainers.cli.readme_tables import losses_table
+def _print(arguments: argparse.Namespace) -> int:
+    if arguments.markdown:
+        from trainers.cli import readme_tables
+
+        print(getattr(readme_tables, f"{arguments.verb}_table")())
+    else:
+        arguments.show()
+    return 0
+
+
+def _losses() -> None:
     from trainers.losses import FAMILIES
 
-    if arguments.markdown:
-        print(losses_table())
-        return 0
     for family, losses in FAMILIES.items():
         print(f"\n{family}\n{'-' * len(family)}")
         for descriptor in losses:
             _describe(descriptor, f"{descriptor.title}. {descriptor.paper} {descriptor.year}")
-    return 0
 
 
-def _metrics(arguments: argparse.Namespace) -> int:
-    from trainers.cli.readme_tables import metrics_table
+def _metrics() -> None:
     from trainers.metrics import PUBLISHED
 
-    if arguments.markdown:
-        print(metrics_table())
-        return 0
     for metric in PUBLISHED.values():
         print(f"{metric.name}: {metric.title}. {metric.paper}\n  {metric.sentence}")
-    return 0
 
 
-def _models(arguments: argparse.Namespace) -> int:
-    from trainers.cli.readme_tables import models_table
+def _models() -> None:
     from trainers.image_text.models import MODELS
 
-    if arguments.markdown:
-        print(models_table())
-        return 0
     for descriptor in MODELS.values():
         reason = descriptor.lacking()
         _describe(descriptor, f"{descriptor.title}. {descriptor.paper}" + (f"\n  {reason}" if reason else ""))
-    return 0
 
 
-def _encoders(_arguments: argparse.Namespace) -> int:
+def _encoders() -> None:
     from trainers.encoders import ENCODERS
 
     for descriptor in ENCODERS.values():
         _describe(descriptor, descriptor.title)
-    return 0
 
 
-def _augmentations(arguments: argparse.Namespace) -> int:
-    from trainers.cli.readme_tables import augmentations_table
+def _augmentations() -> None:
     from trainers.training.augmentations import AUGMENTATIONS
 
-    if arguments.markdown:
-        print(augmentations_table())
-        return 0
     for descriptor in AUGMENTATIONS.values():
         _describe(descriptor, f"{descriptor.title}. {descriptor.paper}")
-    return 0
 
 
 def _describe(descriptor: Any, heading: str) -> None:

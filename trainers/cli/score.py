@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from trainers.cli.flags import add_flags, given
+from trainers.cli.progress import progress_bar
 from trainers.config import SceneChoice
 from trainers.parameters import Choice, check_all, parameter
 
@@ -41,8 +42,6 @@ def add(verbs: Any) -> None:
 
 def score(arguments: argparse.Namespace) -> int:
     """Evaluate one model and print every mean with its interval."""
-    from tqdm import tqdm
-
     from trainers.data.captioned.loader import load_chosen
     from trainers.data.synthetic.scenes import are_drawn
     from trainers.image_text.models import MODELS
@@ -52,12 +51,7 @@ def score(arguments: argparse.Namespace) -> int:
     settings = ScoreSettings(**given(arguments, ScoreSettings))
     check_all(settings, "A score")
     descriptor = MODELS[settings.model.name]
-    with tqdm(total=100, unit="%", bar_format="{l_bar}{bar}| {elapsed} {postfix}", disable=None) as bar:
-
-        def tell(text: str, fraction: float) -> None:
-            bar.n = round(100 * fraction)
-            bar.set_postfix_str(text)
-
+    with progress_bar() as tell:
         model = descriptor.build(settings.model.parameters).eval()
         benchmark = make_benchmark(
             load_chosen(settings.scenes, tell),
@@ -71,9 +65,9 @@ def score(arguments: argparse.Namespace) -> int:
             progress=tell,
         )
         result = Evaluator(benchmark, model).evaluate(model, tell)
-    if not descriptor.photos and not are_drawn(benchmark.scenes):
+    if not descriptor.natural_images and not are_drawn(benchmark.scenes):
         print("This model was trained on the drawn scenes only: it does not know photographs.")
-    print(f"{len(benchmark.queries)} removals of {benchmark.tally.photos} images, {len(benchmark.gallery)} captions")
+    print(f"{len(benchmark.queries)} removals of {benchmark.tally.images} images, {len(benchmark.gallery)} captions")
     for reason, count in benchmark.tally.left_out().items():
         print(f"  left out, {reason}: {count}")
     for name, count in result.filled.counts.items():

@@ -9,7 +9,7 @@ from typing import Any
 from trainers.cli.flags import add_flags, given, runs_flag
 from trainers.cli.work import work
 from trainers.config import RunConfig
-from trainers.kinds import KINDS
+from trainers.kinds import KINDS, check
 from trainers.kinds.base import Kind
 from trainers.runs import RunFolder
 
@@ -41,8 +41,6 @@ def configuration(arguments: argparse.Namespace, kind: Kind) -> RunConfig:
 
 def start(arguments: argparse.Namespace) -> int:
     """Check, create and train a run."""
-    from trainers.training.validation import check
-
     kind = KINDS[arguments.kind]
     if arguments.verb != kind.verb:
         print(

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import sys
 
-from trainers.cli.progress import train_with_bar
+from trainers.cli.progress import progress_bar
+from trainers.errors import RunError
 from trainers.kinds import kind_of
 from trainers.runs import RunFolder
+from trainers.runs.records import RunState
+from trainers.worker import Worker, watch_signals
 
 
 def work(folder: RunFolder) -> int:
     """Train, and print the final numbers or the error; returns the exit status."""
-    state = train_with_bar(folder)
+    state = _train(folder)
     if state.error:
         print(f"rankscope: {state.error}", file=sys.stderr)
         return 1
@@ -19,8 +22,27 @@ def work(folder: RunFolder) -> int:
     return 0
 
 
+def train_to_end(folder: RunFolder) -> None:
+    """Train a run that is useless unless it is finished.
+
+    Raises:
+        RunError: it did not finish.
+    """
+    state = _train(folder)
+    if state.phase != "finished":
+        raise RunError(f"The training ended as {state.phase}: {state.error or state.message}.")
+
+
 def result(folder: RunFolder) -> str:
     """The numbers over the whole test set, a line per arm."""
     kind = kind_of(folder.config)
     titles = [arm.title for arm in kind.arms(folder.config)]
     return f"finished after {folder.state().seconds:.0f} s; {kind.measures.last_lines(folder.scalars(), titles)}"
+
+
+def _train(folder: RunFolder) -> RunState:
+    """Train in this process; Ctrl-C writes a checkpoint and ends. Returns the final state."""
+    with progress_bar() as tell:
+        worker = Worker(folder, lambda state: tell(state.message, state.step / (state.planned_steps or state.step + 1)))
+        watch_signals(worker)
+        return worker.run()

@@ -1,4 +1,4 @@
-"""What every encoder is."""
+"""The base class and the descriptor of encoders."""
 
 from __future__ import annotations
 

@@ -39,11 +39,11 @@ class Conv4(Encoder):
     of the cost.
     """
 
-    def __init__(self, channels: int, side: int, dim: int, width: int) -> None:
+    def __init__(self, parameters: Conv4Parameters, *, channels: int, side: int, dim: int) -> None:
         super().__init__(mean=(0.5,) * channels, std=(0.25,) * channels)
         stages, inputs = [], channels
         for stage, wider in enumerate(WIDER):
-            outputs = round(wider * width)
+            outputs = round(wider * parameters.width)
             stages.append(_stage(inputs, outputs, stride=max(1, round(side / COARSEST)) if stage == 0 else 1))
             inputs = outputs
         self.body = nn.Sequential(*stages)
@@ -72,17 +72,13 @@ def _stage(inputs: int, outputs: int, stride: int) -> nn.Sequential:
     )
 
 
-def _make(parameters: Conv4Parameters, *, channels: int, side: int, dim: int) -> Conv4:
-    return Conv4(channels, side, dim, parameters.width)
-
-
 DESCRIPTOR = EncoderDescriptor(
     name="conv4",
     title="Conv-4",
     sentence="Four convolutions and normalised embeddings, trained from scratch; two thousand images a second on two "
     "CPU cores.",
     parameters=Conv4Parameters,
-    make=_make,
+    make=Conv4,
     learning_rate=4e-3,
     order=1,
 )

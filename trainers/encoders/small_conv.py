@@ -26,7 +26,8 @@ class SmallConv(Encoder):
     anyway, would otherwise take most of the time. At equal time on two cores this scores better than smaller strides.
     """
 
-    def __init__(self, channels: int, side: int, dim: int, width: int) -> None:
+    def __init__(self, parameters: SmallConvParameters, *, channels: int, side: int, dim: int) -> None:
+        width = parameters.width
         super().__init__(mean=(0.5,) * channels, std=(0.25,) * channels)
         self.body = nn.Sequential(
             _conv(channels, width, stride=max(1, round(side / 16))),
@@ -55,16 +56,12 @@ def _conv(inputs: int, outputs: int, stride: int) -> nn.Sequential:
     return nn.Sequential(strided(inputs, outputs, stride), nn.BatchNorm2d(outputs), nn.ReLU(inplace=True))
 
 
-def _make(parameters: SmallConvParameters, *, channels: int, side: int, dim: int) -> SmallConv:
-    return SmallConv(channels, side, dim, parameters.width)
-
-
 DESCRIPTOR = EncoderDescriptor(
     name="small_conv",
     title="Small conv net",
     sentence="Six convolutions trained from scratch; on it, losses on neighbourhoods or class proxies learn slowly.",
     parameters=SmallConvParameters,
-    make=_make,
+    make=SmallConv,
     learning_rate=4e-3,
     order=4,
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from importlib.util import find_spec
+from typing import Any
 
 import torch.nn.functional as F  # noqa: N812
 from torch import Tensor, nn
@@ -30,15 +31,25 @@ class FrozenParameters:
     hidden: int = parameter(512, low=16, high=4096, help="Width of the head's hidden layer.")
 
 
-class Timm(Encoder):
-    """A timm backbone and a linear layer, all trained."""
+class _Backbone(Encoder):
+    """A timm model without its classifier, ``backbone``."""
 
-    def __init__(self, parameters: TimmParameters, dim: int) -> None:
-        backbone, mean, std, side = _backbone(parameters.model, parameters.pretrained)
+    def __init__(self, parameters: TimmParameters | FrozenParameters) -> None:
+        backbone, mean, std, self._side = _load(parameters.model, parameters.pretrained)
         super().__init__(mean=mean, std=std)
         self.backbone = backbone
-        self.head = nn.Linear(backbone.num_features, dim)
-        self._side = side
+
+    def features(self, images: Tensor) -> Tensor:
+        """See :class:`Encoder`."""
+        return self.backbone(_resized(self.normalise(images), self._side))
+
+
+class Timm(_Backbone):
+    """A timm backbone and a linear layer, all trained."""
+
+    def __init__(self, parameters: TimmParameters, *, dim: int, **_images: Any) -> None:
+        super().__init__(parameters)
+        self.head = nn.Linear(self.backbone.num_features, dim)
 
     def without_head(self) -> int:
         """See :class:`Encoder`."""
@@ -47,33 +58,25 @@ class Timm(Encoder):
 
     def forward(self, images: Tensor) -> Tensor:
         """See :class:`Encoder`."""
-        return self.head(self.backbone(_resized(self.normalise(images), self._side)))
+        return self.head(self.features(images))
 
 
-class FrozenTimm(Encoder):
+class FrozenTimm(_Backbone):
     """A timm backbone that is never trained, and a two-layer head that is."""
 
     frozen = True
 
-    def __init__(self, parameters: FrozenParameters, dim: int) -> None:
-        backbone, mean, std, side = _backbone(parameters.model, parameters.pretrained)
-        super().__init__(mean=mean, std=std)
-        self.backbone = backbone.eval().requires_grad_(False)
-        width = backbone.num_features
-        self.head = nn.Sequential(
-            nn.LayerNorm(width), nn.Linear(width, parameters.hidden), nn.GELU(), nn.Linear(parameters.hidden, dim)
-        )
-        self._side = side
+    def __init__(self, parameters: FrozenParameters, *, dim: int, **_images: Any) -> None:
+        super().__init__(parameters)
+        self.backbone.eval().requires_grad_(False)
+        width, hidden = self.backbone.num_features, parameters.hidden
+        self.head = nn.Sequential(nn.LayerNorm(width), nn.Linear(width, hidden), nn.GELU(), nn.Linear(hidden, dim))
 
     def train(self, mode: bool = True) -> FrozenTimm:
         """Switch the head only: the backbone's batch statistics stay as they are."""
         super().train(mode)
         self.backbone.eval()
         return self
-
-    def features(self, images: Tensor) -> Tensor:
-        """See :class:`Encoder`."""
-        return self.backbone(_resized(self.normalise(images), self._side))
 
     def forward(self, images: Tensor) -> Tensor:
         """See :class:`Encoder`: takes features."""
@@ -84,7 +87,7 @@ def _missing(_parameters: TimmParameters | FrozenParameters) -> str | None:
     return None if find_spec("timm") is not None else "This encoder needs the timm library: pip install timm"
 
 
-def _backbone(name: str, pretrained: bool) -> tuple[nn.Module, tuple[float, ...], tuple[float, ...], int | None]:
+def _load(name: str, pretrained: bool) -> tuple[nn.Module, tuple[float, ...], tuple[float, ...], int | None]:
     """The model without its classifier, its pixels' mean and deviation, and the only side it takes (None: any)."""
     import timm
 
@@ -114,7 +117,7 @@ DESCRIPTORS = (
         title="Frozen features + head",
         sentence="A timm model computes features once; only a small head is trained, thousands of images a second.",
         parameters=FrozenParameters,
-        make=lambda parameters, *, channels, side, dim: FrozenTimm(parameters, dim),
+        make=FrozenTimm,
         learning_rate=1e-3,
         frozen=True,
         missing=_missing,
@@ -125,7 +128,7 @@ DESCRIPTORS = (
         title="timm model",
         sentence="Any timm model, trained whole; wants a GPU beyond the smallest.",
         parameters=TimmParameters,
-        make=lambda parameters, *, channels, side, dim: Timm(parameters, dim),
+        make=Timm,
         learning_rate=1e-4,
         missing=_missing,
         order=3,

@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from trainers.registry import Descriptor
 
 
-class CrossModal(nn.Module):
+class ImageTextModel(nn.Module):
     """Maps images and captions to raw embeddings; losses and metrics normalise them to unit length.
 
     Images are resized to a square: a crop could cut off the removed object.
@@ -85,7 +85,7 @@ class ModelDescriptor(Descriptor):
         paper: where it comes from.
         make: called with checked parameters; may draw weights from torch's global generator.
         trainable: whether it can be fine-tuned here.
-        photos: whether it was trained on photographs; false: it knows the drawn scenes only.
+        natural_images: whether it was trained on photographs; false: it knows the drawn scenes only.
         trained: false: it starts from random weights and must be trained here before it is of use.
         learning_rate: a default for fine-tuning.
         size: the memory of a run is estimated from it; a guess for a model that the user names.
@@ -93,15 +93,15 @@ class ModelDescriptor(Descriptor):
     """
 
     paper: str
-    make: Callable[[Any], CrossModal]
+    make: Callable[[Any], ImageTextModel]
     trainable: bool = True
-    photos: bool = True
+    natural_images: bool = True
     trained: bool = True
     learning_rate: float = 2e-6
     size: ModelSize = field(default_factory=ModelSize)
     shipped: Path | None = None
 
-    def build(self, parameters: Mapping[str, Any]) -> CrossModal:
+    def build(self, parameters: Mapping[str, Any]) -> ImageTextModel:
         """Load or make the model, on the CPU.
 
         Raises:

@@ -11,7 +11,7 @@ from PIL import Image
 from torch import Tensor
 
 from trainers.data.base import Progress, silent
-from trainers.image_text.base import CrossModal
+from trainers.image_text.base import ImageTextModel
 
 BATCH = 256
 
@@ -23,12 +23,12 @@ def squash(pixels: np.ndarray, side: int) -> Tensor:
     return torch.from_numpy(np.ascontiguousarray(pixels.transpose(2, 0, 1)).copy())
 
 
-def device_of(model: CrossModal) -> torch.device:
+def device_of(model: ImageTextModel) -> torch.device:
     """The device that the model is on."""
     return next(model.parameters()).device
 
 
-def encode_images(model: CrossModal, images: Tensor, *, progress: Progress = silent) -> Tensor:
+def encode_images(model: ImageTextModel, images: Tensor, *, progress: Progress = silent) -> Tensor:
     """Unit embeddings float32 ``[N, D]`` on the CPU of images uint8 ``[N, 3, side, side]``; the mode is restored."""
     device = device_of(model)
 
@@ -38,7 +38,7 @@ def encode_images(model: CrossModal, images: Tensor, *, progress: Progress = sil
     return _encode(model, embed, len(images), lambda share: progress("encoding images", share))
 
 
-def encode_texts(model: CrossModal, texts: Sequence[str] | Tensor, *, progress: Progress = silent) -> Tensor:
+def encode_texts(model: ImageTextModel, texts: Sequence[str] | Tensor, *, progress: Progress = silent) -> Tensor:
     """Unit embeddings float32 ``[N, D]`` on the CPU of captions, or of their tokens; the mode is restored."""
     device = device_of(model)
 
@@ -52,7 +52,7 @@ def encode_texts(model: CrossModal, texts: Sequence[str] | Tensor, *, progress: 
 
 @torch.inference_mode()
 def _encode(
-    model: CrossModal, embed: Callable[[slice], Tensor], count: int, progress: Callable[[float], None]
+    model: ImageTextModel, embed: Callable[[slice], Tensor], count: int, progress: Callable[[float], None]
 ) -> Tensor:
     was_training, device = model.training, device_of(model)
     model.eval()

@@ -11,7 +11,7 @@ import torch.nn.functional as F  # noqa: N812
 from torch import Tensor
 
 from trainers.errors import UserError
-from trainers.image_text.base import CrossModal
+from trainers.image_text.base import ImageTextModel
 from trainers.image_text.encoding import encode_images, encode_texts, squash
 from trainers.object_removal.captions import prompt_templates
 from trainers.object_removal.image import check_image
@@ -21,7 +21,7 @@ SMALLEST = 4  # pixels of a side
 _SCALE = 20.0  # for models without a learnt temperature, such as VSE++
 
 
-def class_embeddings(model: CrossModal, classes: Sequence[str]) -> Tensor:
+def class_embeddings(model: ImageTextModel, classes: Sequence[str]) -> Tensor:
     """One unit embedding per class: the normalised mean over the 80 prompt templates.
 
     This encodes 80 texts per class; keep the result while model and classes stay the same.
@@ -45,7 +45,7 @@ def class_embeddings(model: CrossModal, classes: Sequence[str]) -> Tensor:
 
 
 def name_box(
-    model: CrossModal, pixels: np.ndarray, box: Box, classes: Sequence[str], embeddings: Tensor, *, top: int = 5
+    model: ImageTextModel, pixels: np.ndarray, box: Box, classes: Sequence[str], embeddings: Tensor, *, top: int = 5
 ) -> list[tuple[str, float]]:
     """The likeliest classes of the content of a box.
 
@@ -90,7 +90,7 @@ def _crop(pixels: np.ndarray, box: Box) -> np.ndarray:
 
 
 @torch.no_grad()
-def _scale(model: CrossModal) -> float:
+def _scale(model: ImageTextModel) -> float:
     """The factor of the model's cosines before its softmax."""
     learnt = dict(model.named_parameters())
     value = learnt.get("scale", learnt.get("net.logit_scale"))

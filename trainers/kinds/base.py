@@ -14,7 +14,7 @@ from trainers.config import BUDGET, RunConfig
 if TYPE_CHECKING:
     from trainers.metrics.measures import Measures
     from trainers.training.loop import Loop
-    from trainers.training.memory_estimate import Footprint, Shape
+    from trainers.training.memory_estimate import Footprint
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -79,8 +79,8 @@ class Kind(ABC):
             UserError: the first thing that is wrong, with what is accepted and what it got.
         """
 
-    def memory(self, config: Any, shape: Shape | None = None) -> Footprint:
-        """Memory that a run will take, estimated; ``shape`` of its images where that is known."""
+    def memory(self, config: Any) -> Footprint:
+        """Memory that a run will take, estimated."""
         from trainers.training.memory_estimate import Footprint
 
         return Footprint()
@@ -120,10 +120,6 @@ class Kind(ABC):
             given = dict.fromkeys(BUDGET) | given
         return self.config(**given)
 
-    def migrated(self, values: dict[str, Any]) -> dict[str, Any] | None:
-        """A configuration of an earlier version in today's form, or None if it is not of this kind."""
-        return None
-
     # --------------------------------------------------------------- titles
 
     @abstractmethod
@@ -159,6 +155,20 @@ class Kind(ABC):
     def line(self, config: Any) -> str:
         """One line for the command line's list of runs."""
         return f"{' vs '.join(arm.name for arm in self.arms(config))} on {self.source(config)}"
+
+
+def check_source(source: str) -> None:
+    """Refuse a source that may not be opened here, before the run is queued.
+
+    Raises:
+        DataError: it may not be opened.
+    """
+    from trainers.data import SOURCES, access
+    from trainers.data.captioned.loader import named
+    from trainers.data.sources import resolve
+
+    if access.restricted() and source not in SOURCES and named(source) is None:
+        resolve(source)
 
 
 def numbered(titles: Sequence[str]) -> list[str]:

@@ -7,12 +7,15 @@ loss = module(embeddings, labels)
 
 import sys
 
-from trainers.losses._families import by_family
-from trainers.losses._fused import forms, kernel
+from trainers.losses._compiled_ranks import forms, kernel
 from trainers.losses.base import LossDescriptor, LossModule
 from trainers.registry import load
 
 LOSSES = load(sys.modules[__name__])
-FAMILIES = by_family(LOSSES)
+FAMILIES: dict[str, list[LossDescriptor]] = {}
+"""Family to its losses, both in their order; aliases are left out."""
+for _loss in LOSSES.values():
+    if _loss.alias_of is None:
+        FAMILIES.setdefault(_loss.family, []).append(_loss)
 
 __all__ = ["FAMILIES", "LOSSES", "LossDescriptor", "LossModule", "forms", "kernel"]

@@ -34,12 +34,18 @@ DIFFERS = (
 
 
 @dataclass(frozen=True, kw_only=True)
-class BoundParameters:
-    """The bound's shape, shared by every loss that uses it."""
+class SigmoidParameters:
+    """The sigmoid's width: all that a Smooth-* loss has, and the bound too."""
 
     tau: float = parameter(
         0.01, low=0.001, high=1.0, log=True, help="Width of the sigmoid; small is close to true counting."
     )
+
+
+@dataclass(frozen=True, kw_only=True)
+class BoundParameters(SigmoidParameters):
+    """The bound's shape, shared by every loss that uses it."""
+
     rho: float = parameter(
         100.0, low=0.0, high=1000.0, help="Slope beyond delta: the constant pull on badly ranked items."
     )

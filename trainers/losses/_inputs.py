@@ -7,6 +7,7 @@ from torch import Tensor
 
 from trainers.errors import UserError
 from trainers.losses._batch import unit
+from trainers.losses.base import LossModule
 from trainers.training.host import finest, host, tensor
 
 
@@ -71,6 +72,35 @@ def compared(
     if gallery is None:
         return rows, labels, tensor(np.arange(len(rows)))
     return *contrast_set(gallery, gallery_labels), flatten_own(own)
+
+
+class BatchLoss(LossModule):
+    """A loss of the images of one batch at their finest labels, without a gallery. A subclass writes :meth:`parts`.
+
+    Attributes:
+        title: for messages.
+    """
+
+    title: str
+
+    def parts(self, rows: Tensor, labels: Tensor) -> dict[str, Tensor]:
+        """Named, already weighted parts of the loss, each a scalar, as of :func:`one_view`'s rows and labels.
+
+        Raises:
+            UserError: the batch does not suit the loss.
+        """
+        raise NotImplementedError
+
+    def terms(
+        self, embeddings: Tensor, labels: Tensor, gallery: Tensor | None = None, gallery_labels: Tensor | None = None
+    ) -> dict[str, Tensor]:
+        """See :meth:`LossModule.terms`.
+
+        Raises:
+            UserError: there is a gallery, or as :meth:`parts`.
+        """
+        refuse_gallery(self.title, gallery)
+        return self.parts(*one_view(embeddings, labels))
 
 
 def refuse_gallery(title: str, gallery: Tensor | None) -> None:

@@ -17,7 +17,7 @@ from trainers.training.host import columns, host, tensor
 class CrossBatchMemory(nn.Module):
     """A ring of the last ``size`` embeddings and labels: first in, first out. It is saved with the module's state.
 
-    Embeddings live where the module is moved to, labels and the count of rows on the CPU: places follow from it alone.
+    Embeddings are on the module's device; labels and the count of rows, which gives every place, stay on the CPU.
 
     Args:
         size: rows K kept.
@@ -85,7 +85,7 @@ class CrossBatchMemory(nn.Module):
 
 
 class WithMemory(LossModule):
-    """A loss on the batch and the same loss on the batch against a cross-batch memory, averaged with the given factors.
+    """A loss on the batch and the same loss on the batch against a cross-batch memory, averaged.
 
     The current batch is pushed first, so that each query finds a detached copy of itself and its classmates there. A
     loss that leaves a query out of its own candidates (``LossModule.leaves_self_out``) is told which row that copy is:
@@ -96,27 +96,15 @@ class WithMemory(LossModule):
     Args:
         loss: any loss that takes a gallery.
         memory: the ring.
-        batch_factor, memory_factor: weights; the sum is divided by their sum.
+        batch_factor: weight of the batch beside the memory's weight of 1.
         after: batches pushed before the memory counts.
     """
 
     def __init__(
-        self,
-        loss: LossModule,
-        memory: CrossBatchMemory,
-        *,
-        batch_factor: float = 1.0,
-        memory_factor: float = 1.0,
-        after: int = 0,
+        self, loss: LossModule, memory: CrossBatchMemory, *, batch_factor: float = 1.0, after: int = 0
     ) -> None:
         super().__init__()
-        if batch_factor < 0 or memory_factor < 0 or batch_factor + memory_factor == 0:
-            raise UserError(
-                "The weights of batch and memory must not be negative nor both zero; "
-                f"got {batch_factor} and {memory_factor}."
-            )
-        self.loss, self.memory = loss, memory
-        self.batch_factor, self.memory_factor, self.after = batch_factor, memory_factor, after
+        self.loss, self.memory, self.batch_factor, self.after = loss, memory, batch_factor, after
         self.register_buffer("batches", torch.tensor(0))
 
     batches: Tensor
@@ -139,14 +127,14 @@ class WithMemory(LossModule):
         rows, row_labels, own = self._exchange(embeddings, labels)
         if int(host(self.batches)) <= self.after or len(rows) == 0:
             return self.loss.terms(embeddings, labels)
-        total = self.batch_factor + self.memory_factor
+        total = self.batch_factor + 1
         found = {}
         if self.batch_factor:
             inner = self.loss.terms(embeddings, labels)
             found = {name: value * (self.batch_factor / total) for name, value in inner.items()}
         known = {"own": own} if self.loss.leaves_self_out and own is not None else {}
         outer = self.loss.terms(embeddings, labels, rows.to(embeddings.device), row_labels, **known)
-        return found | {f"memory_{name}": value * (self.memory_factor / total) for name, value in outer.items()}
+        return found | {f"memory_{name}": value * (1 / total) for name, value in outer.items()}
 
     def _exchange(self, embeddings: Tensor, labels: Tensor) -> tuple[Tensor, Tensor, Tensor | None]:
         """Push the batch, in training; rows and labels to compare with, and the rows that are the batch's own."""

@@ -10,13 +10,14 @@ import torch
 from torch import Tensor
 
 from trainers.losses._batch import without_self
-from trainers.losses._inputs import compared, need_negatives, need_positives, one_view
+from trainers.losses._inputs import compared, need_negatives, need_positives, one_view, refuse_gallery
+from trainers.losses.base import LossModule
 from trainers.training.host import equal, host, send
 
 
 @dataclass(frozen=True, kw_only=True)
 class Pairings:
-    """Queries against the batch or a gallery. Every shape follows from labels, which are on the host.
+    """Queries against the batch or a gallery. All shapes follow from the labels, which are on the host.
 
     Attributes:
         rows: ``[Q, D]`` unit; others: ``[G, D]`` unit, of the same type.
@@ -36,32 +37,19 @@ class Pairings:
     @classmethod
     def of(
         cls,
-        title: str,
         embeddings: Tensor,
         labels: Tensor,
-        gallery: Tensor | None,
-        gallery_labels: Tensor | None,
-        own: Tensor | None,
-        *,
-        positives: bool = True,
-        negatives: bool = False,
+        gallery: Tensor | None = None,
+        gallery_labels: Tensor | None = None,
+        own: Tensor | None = None,
     ) -> Pairings:
         """From what a loss is given.
 
         Args:
-            title: for messages.
             embeddings, labels, gallery, gallery_labels, own: as for :meth:`trainers.losses.base.LossModule.forward`.
-            positives, negatives: a batch without a pair of the kind is refused.
-
-        Raises:
-            UserError: it is.
         """
         rows, row_labels = one_view(embeddings, labels)
         others, other_labels, itself = compared(rows, row_labels, gallery, gallery_labels, own)
-        if positives:
-            need_positives(title, row_labels, other_labels, itself)
-        if negatives:
-            need_negatives(title, row_labels, other_labels)
         same = equal(row_labels, other_labels, rows.device)
         return cls(
             rows=rows,
@@ -95,6 +83,48 @@ class Pairings:
         width = max(inside.sum(1).max(), 1)
         found = send(np.where(inside, column, 0)[:, :width], self.rows.device)
         return found, send((~inside[:, :width]).astype(np.int64), self.rows.device).bool()
+
+
+class PairLoss(LossModule):
+    """A loss of the pairs of a batch, or of a batch and a gallery. A subclass writes :meth:`parts`.
+
+    Attributes:
+        title: for messages.
+        needs_positives, needs_negatives: a batch without a pair of the kind is refused.
+        takes_gallery: whether a gallery is not refused.
+    """
+
+    leaves_self_out = True
+    title: str
+    needs_positives = True
+    needs_negatives = False
+    takes_gallery = True
+
+    def parts(self, pairs: Pairings) -> dict[str, Tensor]:
+        """Named, already weighted parts of the loss, each a scalar."""
+        raise NotImplementedError
+
+    def terms(
+        self,
+        embeddings: Tensor,
+        labels: Tensor,
+        gallery: Tensor | None = None,
+        gallery_labels: Tensor | None = None,
+        own: Tensor | None = None,
+    ) -> dict[str, Tensor]:
+        """See :meth:`LossModule.terms` and :meth:`LossModule.forward`.
+
+        Raises:
+            UserError: the batch has no pair of a kind that is needed, or there is a gallery and none is taken.
+        """
+        if not self.takes_gallery:
+            refuse_gallery(self.title, gallery)
+        pairs = Pairings.of(embeddings, labels, gallery, gallery_labels, own)
+        if self.needs_positives:
+            need_positives(self.title, pairs.labels, pairs.other_labels, pairs.itself)
+        if self.needs_negatives:
+            need_negatives(self.title, pairs.labels, pairs.other_labels)
+        return self.parts(pairs)
 
 
 def active_mean(hinge: Tensor, pairs: Tensor) -> Tensor:

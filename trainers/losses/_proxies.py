@@ -12,8 +12,8 @@ from trainers.training.host import finest, host, send, tensor
 # Only a proxy's direction counts, so what matters is the angle moved per step. An Adam step of rate r is about
 # r * sqrt(D) long and nearly square to the proxy, whose length starts at 0.58: the angle starts at r * sqrt(D) / 0.58
 # and, as the proxy grows, falls towards 1 / sqrt(steps) whatever r is. The papers' rate of 10 (11 000 classes, long
-# schedules) begins with a throw to an arbitrary direction. 0.01 begins with 8 degrees at D = 64 and 22 at D = 512:
-# proxies settle among their classes within some tens of steps without undoing the first ones.
+# schedules) turns proxies to arbitrary directions at the start. 0.01 begins with 8 degrees at D = 64, 22 at D = 512:
+# proxies reach their classes within some tens of steps, and later steps do not undo earlier ones.
 PROXY_LEARNING_RATE = 0.01
 
 

@@ -1,4 +1,4 @@
-"""Triplet losses over all triplets, or those that a rule picks, with shapes that no distance decides."""
+"""Triplet losses over all triplets, hard, semi-hard or drawn ones, with shapes that depend on labels alone."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def every(pairs: Pairings, margin: float, swap: bool, *, semihard: bool = False)
 
 
 def hardest(pairs: Pairings, margin: float, swap: bool) -> Tensor:
-    """The same of each anchor's farthest positive and nearest negative, where it has both."""
+    """Mean of the positive hinges of each anchor's farthest positive and nearest negative, where it has both."""
     worst = pairs.distance.detach().masked_fill(~pairs.positive, -torch.inf).argmax(1)
     rival = pairs.distance.detach().masked_fill(~pairs.negative, torch.inf).argmin(1)
     there = pairs.positive.any(1) & pairs.negative.any(1)
@@ -50,7 +50,9 @@ def hardest(pairs: Pairings, margin: float, swap: bool) -> Tensor:
 
 
 def distance_weighted(pairs: Pairings, margin: float, swap: bool) -> Tensor:
-    """The same of triplets drawn from torch's global generator: as many for each anchor as its class has images.
+    """Mean of the positive hinges of drawn triplets: as many for each anchor as its class has images.
+
+    Draws from torch's global generator (Wu et al. 2017, "Sampling Matters in Deep Embedding Learning").
 
     A positive is drawn evenly, a negative with weight 1 / q(d), q the density of distances between points spread evenly
     over the sphere, d at least :data:`CLOSEST`; from :data:`FARTHEST` on none is drawn.
@@ -70,7 +72,7 @@ def distance_weighted(pairs: Pairings, margin: float, swap: bool) -> Tensor:
 
 
 def negative_weights(pairs: Pairings) -> Tensor:
-    """``[Q, G]``: how likely each item is drawn as a negative, up to a factor for each row."""
+    """``[Q, G]`` probability that each item is drawn as a negative, up to a factor for each row."""
     dim, distance = pairs.rows.shape[1], pairs.distance.detach()
     spread = distance.clamp(min=CLOSEST)
     log_weight = (2.0 - dim) * spread.log() - ((dim - 3) / 2) * (1.0 - 0.25 * spread.square()).log()
@@ -89,7 +91,7 @@ def _chosen(pairs: Pairings, positive: Tensor, negative: Tensor, there: Tensor, 
 
 
 def _among_others(pairs: Pairings) -> Tensor:
-    """Distances ``[G, G]`` between those that queries are compared with."""
+    """Distances ``[G, G]`` between the items that queries are compared with."""
     return pairs.distance if pairs.others is pairs.rows else torch.cdist(pairs.others, pairs.others)
 
 

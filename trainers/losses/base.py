@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -31,9 +30,7 @@ class LossModule(nn.Module):
     queue = False
     leaves_self_out = False
 
-    def __init__(
-        self, parameters: Any = None, *, num_classes: int = 0, dim: int = 0, class_labels: Tensor | None = None
-    ) -> None:
+    def __init__(self, parameters: Any = None, **_classes: Any) -> None:
         """Keep the parameters as ``self.settings``; the rest is as for :meth:`LossDescriptor.build`."""
         super().__init__()
         self.settings = parameters
@@ -92,7 +89,6 @@ class LossDescriptor(Descriptor):
         views: it uses several augmented views of each image, ``[B, V, D]``; 1 for none.
         gallery: it accepts a separate gallery (cross-batch memory).
         memory: rows of the memory it trains with where a run asks for none; 0: without.
-        equal_classes: the mathematics needs equal class sizes in a batch.
         proxy_learning_rate: learning rate of the proxies' own Adam; None: the encoder's.
         pair_bytes: memory of one pair of a query and an item at the peak, measured, in float32.
         lists_triplets: its mining lists every triplet of the batch and the memory, which is what takes most memory.
@@ -115,7 +111,6 @@ class LossDescriptor(Descriptor):
     views: int = 1
     gallery: bool = False
     memory: int = 0
-    equal_classes: bool = False
     proxy_learning_rate: float | None = None
     pair_bytes: int = 30
     lists_triplets: bool = False
@@ -135,7 +130,3 @@ class LossDescriptor(Descriptor):
             ParameterError: a parameter is unknown, of the wrong type or out of range.
         """
         return self.module(self.checked(parameters), num_classes=num_classes, dim=dim, class_labels=class_labels)
-
-    def defaults(self) -> dict[str, Any]:
-        """Parameter names to defaults."""
-        return {field.name: field.default for field in dataclasses.fields(self.parameters)}

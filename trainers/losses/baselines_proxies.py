@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from dataclasses import dataclass
-from functools import partial
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
@@ -13,33 +11,27 @@ from torch import Tensor
 from torch.nn import functional
 
 from trainers.losses._batch import unit
-from trainers.losses._inputs import count_classes, one_view, refuse_gallery
+from trainers.losses._inputs import BatchLoss, count_classes
 from trainers.losses._proxies import PROXY_LEARNING_RATE, draw_proxies, known_classes
-from trainers.losses.base import LossDescriptor, LossModule
+from trainers.losses.base import LossDescriptor
 from trainers.parameters import parameter
 from trainers.training.host import send
 
 
-class ProxyLoss(LossModule):
-    """A loss of the cosines between a batch and one proxy per class, ``proxies [C, D]``.
+class ProxyLoss(BatchLoss):
+    """A loss of the cosines between a batch and ``proxies [C, D]``, one per class. A subclass writes :meth:`cost`."""
 
-    Args:
-        title: for messages.
-        cost: from the cosines ``[B, C]`` and the classes ``[B]``, int64 on the CPU, to a scalar.
-        num_classes, dim: C and D.
-    """
-
-    def __init__(self, title: str, cost: Callable[[Tensor, Tensor], Tensor], num_classes: int, dim: int) -> None:
-        super().__init__()
-        self.title, self.cost = title, cost
+    def __init__(self, parameters: Any, *, num_classes: int, dim: int, **_classes: Any) -> None:
+        super().__init__(parameters)
         self.proxies = draw_proxies(num_classes, dim)
 
-    def terms(
-        self, embeddings: Tensor, labels: Tensor, gallery: Tensor | None = None, gallery_labels: Tensor | None = None
-    ) -> dict[str, Tensor]:
-        refuse_gallery(self.title, gallery)
-        rows, row_labels = one_view(embeddings, labels)
-        classes = known_classes(self.title, row_labels, len(self.proxies))
+    def cost(self, cosine: Tensor, classes: Tensor) -> Tensor:
+        """The loss, a scalar, of cosines ``[B, C]`` and classes ``[B]``, int64 on the CPU."""
+        raise NotImplementedError
+
+    def parts(self, rows: Tensor, labels: Tensor) -> dict[str, Tensor]:
+        """One part, ``proxy``."""
+        classes = known_classes(self.title, labels, len(self.proxies))
         return {"proxy": self.cost(rows @ unit(self.proxies).to(rows.dtype).T, classes)}
 
     def _load_from_state_dict(self, state_dict: dict[str, Tensor], prefix: str, *rest: Any) -> None:
@@ -54,19 +46,19 @@ class ProxyAnchorParameters:
     alpha: float = parameter(32.0, low=1.0, high=128.0, log=True, help="Sharpness: how much the hardest images count.")
 
 
-def proxy_anchor(cosine: Tensor, classes: Tensor, given: ProxyAnchorParameters) -> Tensor:
+class ProxyAnchor(ProxyLoss):
     """Both terms: the mean over the classes of the batch, and over all classes."""
-    own = send(classes, cosine.device)[:, None] == torch.arange(cosine.shape[1], device=cosine.device)
-    one = cosine.new_zeros(1, cosine.shape[1])  # under the logarithm, beside the sum
-    pull = torch.cat([(-given.alpha * (cosine - given.margin)).masked_fill(~own, -math.inf), one]).logsumexp(0)
-    push = torch.cat([(given.alpha * (cosine + given.margin)).masked_fill(own, -math.inf), one]).logsumexp(0)
-    return pull.sum() / count_classes(classes) + push.mean()
 
+    title = "Proxy Anchor"
 
-def _proxy_anchor(
-    parameters: ProxyAnchorParameters, *, num_classes: int, dim: int, class_labels: Tensor | None = None
-) -> ProxyLoss:
-    return ProxyLoss("Proxy Anchor", partial(proxy_anchor, given=parameters), num_classes, dim)
+    def cost(self, cosine: Tensor, classes: Tensor) -> Tensor:
+        """See :class:`ProxyLoss`."""
+        given = self.settings
+        own = send(classes, cosine.device)[:, None] == torch.arange(cosine.shape[1], device=cosine.device)
+        one = cosine.new_zeros(1, cosine.shape[1])  # under the logarithm, beside the sum
+        pull = torch.cat([(-given.alpha * (cosine - given.margin)).masked_fill(~own, -math.inf), one]).logsumexp(0)
+        push = torch.cat([(given.alpha * (cosine + given.margin)).masked_fill(own, -math.inf), one]).logsumexp(0)
+        return pull.sum() / count_classes(classes) + push.mean()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,15 +68,14 @@ class ProxyNCAParameters:
     )
 
 
-def proxy_nca(cosine: Tensor, classes: Tensor, given: ProxyNCAParameters) -> Tensor:
+class ProxyNCA(ProxyLoss):
     """Cross-entropy over negative squared distances, 2 cosine - 2 of unit rows, by temperature."""
-    return functional.cross_entropy((2 * cosine - 2) / given.temperature, send(classes, cosine.device))
 
+    title = "ProxyNCA++"
 
-def _proxy_nca(
-    parameters: ProxyNCAParameters, *, num_classes: int, dim: int, class_labels: Tensor | None = None
-) -> ProxyLoss:
-    return ProxyLoss("ProxyNCA++", partial(proxy_nca, given=parameters), num_classes, dim)
+    def cost(self, cosine: Tensor, classes: Tensor) -> Tensor:
+        """See :class:`ProxyLoss`."""
+        return functional.cross_entropy((2 * cosine - 2) / self.settings.temperature, send(classes, cosine.device))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -93,64 +84,63 @@ class ArcFaceParameters:
     scale: float = parameter(64.0, low=1.0, high=256.0, log=True, help="Sharpness: multiplies the cosines.")
 
 
-def arcface(cosine: Tensor, classes: Tensor, given: ArcFaceParameters) -> Tensor:
+class ArcFace(ProxyLoss):
     """Softmax over scaled cosines to the proxies, with an angle added to the true class's.
 
     Beyond pi - margin, where cos(theta + margin) would rise again, the target is cos(theta) - margin sin(margin).
     """
-    classes = send(classes, cosine.device)[:, None]
-    own = cosine.gather(1, classes)
-    # The slope of the sine is infinite where image and proxy coincide; below the floor it is cut to 0.
-    sine = (1 - own.square()).clamp(min=1e-7).sqrt()
-    moved = own * math.cos(given.margin) - sine * math.sin(given.margin)
-    moved = torch.where(own >= -math.cos(given.margin), moved, own - given.margin * math.sin(given.margin))
-    return functional.cross_entropy(given.scale * cosine.scatter(1, classes, moved), classes[:, 0])
+
+    title = "ArcFace"
+
+    def cost(self, cosine: Tensor, classes: Tensor) -> Tensor:
+        """See :class:`ProxyLoss`."""
+        given, classes = self.settings, send(classes, cosine.device)[:, None]
+        own = cosine.gather(1, classes)
+        # The slope of the sine is infinite where image and proxy coincide; below the floor it is cut to 0.
+        sine = (1 - own.square()).clamp(min=1e-7).sqrt()
+        moved = own * math.cos(given.margin) - sine * math.sin(given.margin)
+        moved = torch.where(own >= -math.cos(given.margin), moved, own - given.margin * math.sin(given.margin))
+        return functional.cross_entropy(given.scale * cosine.scatter(1, classes, moved), classes[:, 0])
 
 
-def _arcface(
-    parameters: ArcFaceParameters, *, num_classes: int, dim: int, class_labels: Tensor | None = None
-) -> ProxyLoss:
-    return ProxyLoss("ArcFace", partial(arcface, given=parameters), num_classes, dim)
-
+_ANCHOR = LossDescriptor(
+    name="proxy_anchor",
+    title="Proxy Anchor",
+    family="Proxy",
+    paper="Proxy Anchor Loss for Deep Metric Learning, Kim et al., CVPR",
+    year=2020,
+    url="https://arxiv.org/abs/2003.13911",
+    equation=(
+        r"\mathcal{L}=\frac1{|P^+|}\sum_{p\in P^+}\log\Big(1+\sum_{x\in X_p^+}e^{-\alpha(s_{xp}-\delta)}\Big)"
+        r"+\frac1{|P|}\sum_{p\in P}\log\Big(1+\sum_{x\in X_p^-}e^{\alpha(s_{xp}+\delta)}\Big)"
+    ),
+    sentence="Each class's proxy pulls the images of its class and pushes the others, the hardest ones most.",
+    parameters=ProxyAnchorParameters,
+    module=ProxyAnchor,
+    proxies=True,
+    proxy_learning_rate=PROXY_LEARNING_RATE,
+    order=600,
+)
 
 DESCRIPTORS = (
-    LossDescriptor(
-        name="proxy_anchor",
-        title="Proxy Anchor",
-        family="Proxy",
-        paper="Proxy Anchor Loss for Deep Metric Learning, Kim et al., CVPR",
-        year=2020,
-        url="https://arxiv.org/abs/2003.13911",
-        equation=(
-            r"\mathcal{L}=\frac1{|P^+|}\sum_{p\in P^+}\log\Big(1+\sum_{x\in X_p^+}e^{-\alpha(s_{xp}-\delta)}\Big)"
-            r"+\frac1{|P|}\sum_{p\in P}\log\Big(1+\sum_{x\in X_p^-}e^{\alpha(s_{xp}+\delta)}\Big)"
-        ),
-        sentence="Each class's proxy pulls the images of its class and pushes the others, the hardest ones most.",
-        parameters=ProxyAnchorParameters,
-        module=_proxy_anchor,
-        proxies=True,
-        proxy_learning_rate=PROXY_LEARNING_RATE,
-        order=600,
-    ),
-    LossDescriptor(
+    _ANCHOR,
+    replace(
+        _ANCHOR,
         name="proxy_nca_pp",
         title="ProxyNCA++",
-        family="Proxy",
         paper="ProxyNCA++: Revisiting and Revitalizing Proxy Neighborhood Component Analysis, Teh et al., ECCV",
         year=2020,
         url="https://arxiv.org/abs/2004.01113",
         equation=r"\mathcal{L}=\frac1B\sum_i-\log\frac{\exp(-d^2(x_i,p_{y_i})/T)}{\sum_z\exp(-d^2(x_i,p_z)/T)}",
         sentence="Each image picks out its class's proxy by squared distance from those of all classes.",
         parameters=ProxyNCAParameters,
-        module=_proxy_nca,
-        proxies=True,
-        proxy_learning_rate=PROXY_LEARNING_RATE,
+        module=ProxyNCA,
         order=601,
     ),
-    LossDescriptor(
+    replace(
+        _ANCHOR,
         name="arcface",
         title="ArcFace",
-        family="Proxy",
         paper="ArcFace: Additive Angular Margin Loss for Deep Face Recognition, Deng et al., CVPR",
         year=2019,
         url="https://arxiv.org/abs/1801.07698",
@@ -160,9 +150,7 @@ DESCRIPTORS = (
         ),
         sentence="A softmax over class directions that asks for an extra angle between an image and its own class.",
         parameters=ArcFaceParameters,
-        module=_arcface,
-        proxies=True,
-        proxy_learning_rate=PROXY_LEARNING_RATE,
+        module=ArcFace,
         order=602,
     ),
 )

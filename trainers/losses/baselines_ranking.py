@@ -9,52 +9,29 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from trainers.losses._inputs import count_positives, refuse_gallery
-from trainers.losses._pairings import Pairings
-from trainers.losses.base import LossDescriptor, LossModule
+from trainers.losses._inputs import count_positives
+from trainers.losses._pairings import Pairings, PairLoss
+from trainers.losses.base import LossDescriptor
 from trainers.parameters import parameter
 from trainers.training.host import send
 
 
-class OwnRanking(LossModule):
-    """Base: a loss of each query's list of similarities in the batch or a gallery, the query itself left out.
+class ListLoss(PairLoss):
+    """A loss of each query's list of similarities in the batch or a gallery, the query itself left out."""
 
-    Attributes:
-        title: for messages.
-        gallery: whether a gallery is accepted.
-    """
-
-    leaves_self_out = True
-    title: str
-    gallery = True
-
-    def ranking(self, similarity: Tensor, positive: Tensor, candidate: Tensor) -> Tensor:
+    def of_lists(self, similarity: Tensor, positive: Tensor, candidate: Tensor) -> Tensor:
         """The loss, a scalar, of similarities ``[Q, G]``, positives and candidates (bool ``[Q, G]``).
 
         Every query has a positive.
         """
         raise NotImplementedError
 
-    def terms(
-        self,
-        embeddings: Tensor,
-        labels: Tensor,
-        gallery: Tensor | None = None,
-        gallery_labels: Tensor | None = None,
-        own: Tensor | None = None,
-    ) -> dict[str, Tensor]:
-        """One term, ``ranking``.
-
-        Raises:
-            UserError: no query has a positive, or there is a gallery and the loss takes none.
-        """
-        if not self.gallery:
-            refuse_gallery(self.title, gallery)
-        pairs = Pairings.of(self.title, embeddings, labels, gallery, gallery_labels, own)
+    def parts(self, pairs: Pairings) -> dict[str, Tensor]:
+        """One part, ``ranking``; queries without a positive are left out."""
         found = np.flatnonzero(count_positives(pairs.labels, pairs.other_labels, pairs.itself) > 0)
         kept = send(found, pairs.rows.device)
         similarity, positive = pairs.rows[kept] @ pairs.others.T, pairs.positive[kept]
-        return {"ranking": self.ranking(similarity, positive, positive | pairs.negative[kept])}
+        return {"ranking": self.of_lists(similarity, positive, positive | pairs.negative[kept])}
 
 
 def histogram_loss(values: Tensor, positive: Tensor, candidate: Tensor, centres: Tensor, width: float) -> Tensor:
@@ -81,15 +58,14 @@ class FastAPParameters:
     num_bins: int = parameter(10, low=2, high=100, help="Bins of the histogram of squared distances.")
 
 
-class FastAP(OwnRanking):
+class FastAP(ListLoss):
     """1 - AP read off a soft histogram of squared distances."""
 
     title = "FastAP"
-    leaves_self_out = False  # it takes no gallery in which a copy could be
-    gallery = False
+    takes_gallery = leaves_self_out = False
 
-    def ranking(self, similarity: Tensor, positive: Tensor, candidate: Tensor) -> Tensor:
-        """See :class:`OwnRanking`."""
+    def of_lists(self, similarity: Tensor, positive: Tensor, candidate: Tensor) -> Tensor:
+        """See :class:`ListLoss`."""
         bins = self.settings.num_bins
         centres = torch.linspace(0, 4, bins + 1, dtype=similarity.dtype, device=similarity.device)
         return histogram_loss(2 - 2 * similarity, positive, candidate, centres, 4 / bins)
@@ -100,13 +76,13 @@ class SoftBinParameters:
     num_bins: int = parameter(20, low=2, high=100, help="Bins of the histogram of cosines.")
 
 
-class SoftBinAP(OwnRanking):
+class SoftBinAP(ListLoss):
     """1 - AP read off a soft histogram of cosines: precision and recall at the edge of every bin."""
 
     title = "Soft-binned AP"
 
-    def ranking(self, similarity: Tensor, positive: Tensor, candidate: Tensor) -> Tensor:
-        """See :class:`OwnRanking`."""
+    def of_lists(self, similarity: Tensor, positive: Tensor, candidate: Tensor) -> Tensor:
+        """See :class:`ListLoss`."""
         centres = torch.linspace(1, -1, self.settings.num_bins, dtype=similarity.dtype, device=similarity.device)
         width = 2 / (self.settings.num_bins - 1)
         return histogram_loss(similarity.clamp(-1, 1), positive, candidate, centres, width)
@@ -144,13 +120,13 @@ class BlackboxParameters:
     margin: float = parameter(0.02, low=0.0, high=1.0, help="Cosine by which positives must lead negatives.")
 
 
-class BlackboxAP(OwnRanking):
+class BlackboxAP(ListLoss):
     """1 - AP with true ranks; positives start behind by the margin, so that a narrow lead still costs."""
 
     title = "Blackbox AP"
 
-    def ranking(self, similarity: Tensor, positive: Tensor, candidate: Tensor) -> Tensor:
-        """See :class:`OwnRanking`."""
+    def of_lists(self, similarity: Tensor, positive: Tensor, candidate: Tensor) -> Tensor:
+        """See :class:`ListLoss`."""
         half = self.settings.margin / 2
         scores = similarity + torch.where(positive, -half, half)
         floor = -1e6  # what is no candidate goes to the end, far enough for no gradient to bring it back

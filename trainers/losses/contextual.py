@@ -1,4 +1,4 @@
-"""The contextual loss: two images belong together when their neighbourhoods overlap."""
+"""The contextual loss: how far the neighbourhoods of two images overlap should equal whether their labels do."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ import torch
 from torch import Tensor
 
 from trainers.errors import UserError
-from trainers.losses._inputs import count_positives, one_view, refuse_gallery
+from trainers.losses._inputs import BatchLoss, count_positives
 from trainers.losses._pairings import active_mean
-from trainers.losses.base import LossDescriptor, LossModule
+from trainers.losses.base import LossDescriptor
 from trainers.parameters import parameter
 from trainers.training.host import equal, host
 
 if TYPE_CHECKING:
-    from trainers.losses import _overlap
+    from trainers.losses import _contextual_lists
 
 TITLE = "Contextual"
 
@@ -60,7 +60,7 @@ class Step(torch.autograd.Function):
 
 
 def contextual_similarity(similarity: Tensor, k: int, eps: float, alpha: float) -> Tensor:
-    """How far the neighbourhoods of two images agree: w of the paper, symmetric, in [0, 1].
+    """Overlap of the neighbourhoods of each two images: w of the paper, symmetric, in [0, 1].
 
     Args:
         similarity: ``[n, n]`` cosines of a batch with itself, float32 or float64; n > k.
@@ -89,7 +89,7 @@ def contextual_similarity(similarity: Tensor, k: int, eps: float, alpha: float) 
     return (expanded + expanded.T) / 2
 
 
-class Contextual(LossModule):
+class Contextual(BatchLoss):
     """Three terms: contextual similarity against the labels, margin contrastive, mean cosine held at a target.
 
     Liao et al. 2023, Eq. 1-7. k is the number of images of each class in the batch (section 3, remarks): with k exactly
@@ -97,42 +97,41 @@ class Contextual(LossModule):
     (proposition 4.1). Where classes are not equal, k is what most images have: the median over images.
     """
 
-    def parts(self, embeddings: Tensor, labels: Tensor) -> dict[str, Tensor]:
-        """The unweighted terms: ``context``, ``contrast`` and ``regulariser``, each a scalar.
+    title = TITLE
+
+    def unweighted(self, rows: Tensor, labels: Tensor) -> dict[str, Tensor]:
+        """The terms without their weights: ``context``, ``contrast`` and ``regulariser``, each a scalar.
 
         Raises:
             UserError: the batch is not larger than a neighbourhood.
         """
         p = self.settings
-        rows, row_labels = one_view(embeddings, labels)
-        k = _images_per_class(row_labels) if p.k is None else p.k
+        k = _images_per_class(labels) if p.k is None else p.k
         if len(rows) <= k:
             raise UserError(
                 f"{TITLE} needs more images in a batch than a neighbourhood holds, k = {k}; got {len(rows)}. "
                 f"Use more classes in a batch or a smaller k."
             )
         similarity = rows @ rows.T
-        plan = listed(similarity, row_labels, k, p)
-        context, contrast, mean = plan.terms(similarity) if plan else whole(similarity, row_labels, k, p)
+        plan = listed(similarity, labels, k, p)
+        context, contrast, mean = plan.terms(similarity) if plan else whole(similarity, labels, k, p)
         return {"context": context, "contrast": contrast, "regulariser": (mean - p.similarity_target).square()}
 
-    def terms(
-        self, embeddings: Tensor, labels: Tensor, gallery: Tensor | None = None, gallery_labels: Tensor | None = None
-    ) -> dict[str, Tensor]:
-        refuse_gallery(TITLE, gallery)
-        p, parts = self.settings, self.parts(embeddings, labels)
+    def parts(self, rows: Tensor, labels: Tensor) -> dict[str, Tensor]:
+        """The same with their weights."""
+        p = self.settings
         context, contrast = {
             "paper": (p.lam, 1 - p.lam),
             "official_256": (p.lam, 1 - p.lam - p.gamma),
             "official_224": (1 - p.lam, p.lam),
         }[p.total]
         weights = {"context": context, "contrast": contrast, "regulariser": p.gamma}
-        return {name: weights[name] * value for name, value in parts.items()}
+        return {name: weights[name] * value for name, value in self.unweighted(rows, labels).items()}
 
 
 def listed(
     similarity: Tensor, labels: Tensor, k: int, parameters: ContextualParameters
-) -> _overlap.Neighbourhoods | None:
+) -> _contextual_lists.Neighbourhoods | None:
     """The neighbours of a batch as lists; None where whole matrices are quicker, on a GPU and in small or dense
     batches, and where numba cannot be used.
 
@@ -148,14 +147,14 @@ def listed(
 
 @lru_cache(maxsize=2)
 def _lists(dtype: torch.dtype) -> ModuleType | None:
-    """What works with lists of neighbours, tried on three images; None where its compiler does not work."""
+    """The module that works on lists of neighbours, tried on three images; None where its compiler does not work."""
     try:
-        from trainers.losses import _overlap  # its compiler is slow to import
+        from trainers.losses import _contextual_lists  # its compiler is slow to import
 
-        _overlap.survey(torch.eye(3, dtype=dtype).numpy(), np.arange(3), k=2, eps=0.0, margins=(0.0, 0.0))
+        _contextual_lists.survey(torch.eye(3, dtype=dtype).numpy(), np.arange(3), k=2, eps=0.0, margins=(0.0, 0.0))
     except Exception:  # whatever is wrong with a compiler must cost speed only
         return None
-    return _overlap
+    return _contextual_lists
 
 
 def whole(
@@ -187,7 +186,7 @@ def _images_per_class(labels: Tensor) -> int:
 
 
 def advice(parameters: ContextualParameters, images_per_class: int, classes_per_batch: int) -> str:
-    """What is wrong between k and a run's batches, in a sentence; empty if nothing is."""
+    """A sentence on why a run's batches do not suit k; empty if they do."""
     k = images_per_class if parameters.k is None else parameters.k
     if k == images_per_class and k >= 4 and k % 2 == 0 and classes_per_batch > 2:
         return ""

@@ -11,8 +11,8 @@ from torch.nn import functional
 
 from trainers.errors import UserError
 from trainers.losses._batch import unit
-from trainers.losses._inputs import one_view, refuse_gallery
-from trainers.losses.base import LossDescriptor, LossModule
+from trainers.losses._inputs import BatchLoss
+from trainers.losses.base import LossDescriptor
 from trainers.parameters import parameter
 from trainers.training.host import host, send
 
@@ -26,7 +26,7 @@ class CSLParameters:
     reduce_levels: str = parameter("sum", choices=("sum", "mean"), help="How the levels' losses add up.")
 
 
-class CSL(LossModule):
+class CSL(BatchLoss):
     """One proxy per finest class; at every level proxies of other classes stay below the own one by a margin.
 
     L_v = mean_i softplus(LSE_{k: lab_v(k) != lab_v(i)} scale s_ik + LSE_{k: lab_0(k) = lab_0(i)} -scale s_ik
@@ -38,6 +38,7 @@ class CSL(LossModule):
     """
 
     proxy_labels: Tensor
+    title = "CSL"
 
     def __init__(
         self, parameters: CSLParameters, *, num_classes: int, dim: int, class_labels: Tensor | None = None
@@ -56,19 +57,15 @@ class CSL(LossModule):
         self.register_buffer("proxy_labels", class_labels.long())
         self._finest = host(class_labels)[:, 0].copy()  # on the host, where the labels of a batch are
 
-    def terms(
-        self, embeddings: Tensor, labels: Tensor, gallery: Tensor | None = None, gallery_labels: Tensor | None = None
-    ) -> dict[str, Tensor]:
-        """One term for each level, ``level_0`` (finest) on.
+    def parts(self, rows: Tensor, labels: Tensor) -> dict[str, Tensor]:
+        """One part for each level, ``level_0`` (finest) on.
 
         Raises:
-            UserError: a label has no proxy, or there is a gallery.
+            UserError: a label has no proxy.
         """
-        refuse_gallery("CSL", gallery)
-        rows, row_labels = one_view(embeddings, labels)
-        named = host(row_labels)[:, None] == self._finest
+        named = host(labels)[:, None] == self._finest
         if not named.any(1).all():
-            unknown = host(row_labels)[~named.any(1)][0]
+            unknown = host(labels)[~named.any(1)][0]
             raise UserError(f"CSL has no proxy for class {unknown}; it was built for {len(self.proxies)} classes.")
         full = self.proxy_labels[send(named.argmax(1), rows.device)]
         own = full[:, 0, None] == self.proxy_labels[None, :, 0]

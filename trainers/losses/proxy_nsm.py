@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 from torch import Tensor
 
@@ -30,9 +31,7 @@ class ProxyNSM(LossModule):
     number the proxies.
     """
 
-    def __init__(
-        self, parameters: ProxyNSMParameters, *, num_classes: int, dim: int, class_labels: Tensor | None = None
-    ) -> None:
+    def __init__(self, parameters: ProxyNSMParameters, *, num_classes: int, dim: int, **_classes: Any) -> None:
         super().__init__(parameters)
         self.proxies = draw_proxies(num_classes * parameters.num_centers, dim)
 

@@ -2,42 +2,40 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
-from torch import Tensor
-
-from trainers.losses._bound import DIFFERS, BoundParameters, resolve
-from trainers.losses._decomposable import Decomposable, DecomposableParameters, Weights, described, weigh
-from trainers.losses._measures import Recall
+from trainers.losses._bound import DIFFERS, BoundParameters, SigmoidParameters, resolve
 from trainers.losses._proxies import PROXY_LEARNING_RATE
-from trainers.losses._rank import SupRank
-from trainers.losses._rank_loss import RankLoss
-from trainers.losses._smooth import SmoothRank
+from trainers.losses._rank_loss import DecomposableParameters, RankLoss, Weights, described, weigh
+from trainers.losses._rank_measures import Recall
+from trainers.losses._smooth_rank import SmoothRank
+from trainers.losses._sup_rank import SupRank
 from trainers.losses.base import LossDescriptor
 from trainers.parameters import parameter
 
-AT_K = (1, 2, 4, 8, 16)
-K_HELP = "The cut-offs k, averaged."
-TEMP_HELP = "Softness of the cut-off, in ranks."
+
+@dataclass(frozen=True, kw_only=True)
+class CutOffParameters:
+    """The cut-offs and their softness."""
+
+    at_k: tuple[int, ...] = parameter((1, 2, 4, 8, 16), low=1, high=10_000, help="The cut-offs k, averaged.")
+    temp: float = parameter(1.0, low=0.05, high=20.0, log=True, help="Softness of the cut-off, in ranks.")
+
+    @property
+    def measure(self) -> Recall:
+        """Recall at these cut-offs."""
+        return Recall(at_k=self.at_k, temps=(self.temp,) * len(self.at_k))
 
 
 @dataclass(frozen=True, kw_only=True)
-class SmoothRecallParameters:
+class SmoothRecallParameters(CutOffParameters, SigmoidParameters):
     """Parameters of Smooth-R@k."""
 
-    tau: float = parameter(
-        0.01, low=0.001, high=1.0, log=True, help="Width of the sigmoid; small is close to true counting."
-    )
-    at_k: tuple[int, ...] = parameter(AT_K, low=1, high=10_000, help=K_HELP)
-    temp: float = parameter(1.0, low=0.05, high=20.0, log=True, help=TEMP_HELP)
-
 
 @dataclass(frozen=True, kw_only=True)
-class SupRecallParameters(BoundParameters):
-    """Parameters of Sup-R@k: the bound's, the cut-offs and their softness."""
-
-    at_k: tuple[int, ...] = parameter(AT_K, low=1, high=10_000, help=K_HELP)
-    temp: float = parameter(1.0, low=0.05, high=20.0, log=True, help=TEMP_HELP)
+class SupRecallParameters(CutOffParameters, BoundParameters):
+    """Parameters of Sup-R@k."""
 
 
 # Table II has both rows. The code's configurations of this loss name no weights, which makes them equal.
@@ -59,86 +57,68 @@ class RODRecallParameters(SupRecallParameters, DecomposableParameters):
     terms: str = parameter(next(iter(TERMS)), choices=tuple(TERMS), help=described(TERMS))
 
 
-def recall_at_k(
-    parameters: SmoothRecallParameters | SupRecallParameters,
-    *,
-    num_classes: int,
-    dim: int,
-    class_labels: Tensor | None = None,
-) -> RankLoss:
+def smooth_recall(parameters: SmoothRecallParameters, **_classes: Any) -> RankLoss:
     """Mean over queries of 1 - (1/|K|) sum_k (1/min(k, P)) sum_i sig((k - rank_i) / temp) (Ramzi et al. 2023).
 
     The query is its own positive when the batch is its own gallery, so perfect ranks do not give exactly zero. Any
     class sizes: P is each query's own number of positives.
     """
-    return RankLoss(_ranker(parameters), name="recall", finest=True)
+    return RankLoss(SmoothRank(tau=parameters.tau, measure=parameters.measure), name="recall", finest=True)
 
 
-def rod_recall(
-    parameters: RODRecallParameters, *, num_classes: int, dim: int, class_labels: Tensor | None = None
-) -> Decomposable:
+def sup_recall(parameters: SupRecallParameters, **_classes: Any) -> RankLoss:
+    """The same with the bound's ranks."""
+    return RankLoss(SupRank(bound=resolve(parameters), measure=parameters.measure), name="recall", finest=True)
+
+
+def rod_recall(parameters: RODRecallParameters, **classes: Any) -> RankLoss:
     """(1 - lambda) Sup-R@k + lambda times the second term (Ramzi et al. 2023, Eq. 17 with Eq. 8 or Eq. 7)."""
-    return Decomposable(
-        _ranker(parameters),
+    return RankLoss(
+        SupRank(bound=resolve(parameters), measure=parameters.measure),
         name="recall",
         weights=weigh(parameters, parameters.weight_recall, TERMS[parameters.terms][0]),
         parameters=parameters,
-        num_classes=num_classes,
-        dim=dim,
+        finest=True,
+        **classes,
     )
 
 
-def _ranker(parameters: SmoothRecallParameters | SupRecallParameters) -> SmoothRank | SupRank:
-    measure = Recall(at_k=parameters.at_k, temps=(parameters.temp,) * len(parameters.at_k))
-    if isinstance(parameters, BoundParameters):
-        return SupRank(bound=resolve(parameters), measure=measure)
-    return SmoothRank(tau=parameters.tau, measure=measure)
-
-
-PAPER = "Optimization of Rank Losses for Image Retrieval, Ramzi et al."
-URL = "https://arxiv.org/abs/2309.08250"
 SCORE = (
     r"1-\frac{1}{|K|}\sum_{k\in K}\frac{1}{\min(k,|\Omega^+|)}\sum_{i\in\Omega^+}"
     r"\sigma\Big(\frac{k-\mathrm{rank}_i}{T}\Big)"
 )
+_SMOOTH = LossDescriptor(
+    name="smooth_recall",
+    title="Smooth-R@k",
+    family="Ranking",
+    paper="Optimization of Rank Losses for Image Retrieval, Ramzi et al.",
+    year=2023,
+    url="https://arxiv.org/abs/2309.08250",
+    equation=r"\mathcal{L}=" + SCORE + r",\quad \mathrm{rank}_i=1+\sum_{j\neq i}\sigma_\tau(s_j-s_i)",
+    sentence="Asks for the right images among the first k results, with soft ranks and soft cut-offs.",
+    parameters=SmoothRecallParameters,
+    module=smooth_recall,
+    gallery=True,
+    order=106,
+)
 
 DESCRIPTORS = (
-    LossDescriptor(
-        name="smooth_recall",
-        title="Smooth-R@k",
-        family="Ranking",
-        paper=PAPER,
-        year=2023,
-        url=URL,
-        equation=r"\mathcal{L}=" + SCORE + r",\quad \mathrm{rank}_i=1+\sum_{j\neq i}\sigma_\tau(s_j-s_i)",
-        sentence="Asks for the right images among the first k results, with soft ranks and soft cut-offs.",
-        parameters=SmoothRecallParameters,
-        module=recall_at_k,
-        gallery=True,
-        order=106,
-    ),
-    LossDescriptor(
+    _SMOOTH,
+    replace(
+        _SMOOTH,
         name="sup_recall",
         title="Sup-R@k",
-        family="Ranking",
-        paper=PAPER,
-        year=2023,
-        url=URL,
         equation=r"\mathcal{L}=" + SCORE + r",\quad \mathrm{rank}_i=\mathrm{rank}^+_i+\sum_{j\in\Omega^-}H^-(s_j-s_i)",
         sentence="Recall in the first k results, with the rank bound that keeps pulling on images ranked far too low.",
         differs=DIFFERS,
         parameters=SupRecallParameters,
-        module=recall_at_k,
-        gallery=True,
+        module=sup_recall,
         order=105,
     ),
-    LossDescriptor(
+    replace(
+        _SMOOTH,
         name="rod_recall",
         title="ROD-R@k",
-        family="Ranking",
-        paper=PAPER,
-        year=2023,
-        url=URL,
         equation=(
             r"\mathcal{L}=(1-\lambda)\,\mathcal{L}_{\text{Sup-R@}k}"
             r"-\lambda\,\frac{1}{B}\sum_i\log\frac{\exp(x_i^\top p_{y_i}/T)}{\sum_z\exp(x_i^\top p_z/T)}"
@@ -152,7 +132,6 @@ DESCRIPTORS = (
         parameters=RODRecallParameters,
         module=rod_recall,
         proxies=True,
-        gallery=True,
         proxy_learning_rate=PROXY_LEARNING_RATE,
         order=104,
     ),

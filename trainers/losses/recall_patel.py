@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import torch
@@ -11,8 +12,8 @@ from torch import Tensor
 from trainers.errors import ParameterError
 from trainers.losses._batch import PairBatch, SimilarityLoss
 from trainers.losses._inputs import count_positives
-from trainers.losses._measures import Recall
-from trainers.losses._smooth import SmoothRank
+from trainers.losses._rank_measures import Recall
+from trainers.losses._smooth_rank import SmoothRank
 from trainers.losses.base import LossDescriptor
 from trainers.parameters import parameter
 from trainers.training.host import equal, finest, host, send, tensor
@@ -48,9 +49,7 @@ class PatelRecall(SimilarityLoss):
 
     leaves_self_out = True
 
-    def __init__(
-        self, parameters: PatelRecallParameters, *, num_classes: int, dim: int, class_labels: Tensor | None = None
-    ) -> None:
+    def __init__(self, parameters: PatelRecallParameters, **_classes: Any) -> None:
         super().__init__(parameters)
         temps = parameters.tau_k if len(parameters.tau_k) > 1 else parameters.tau_k * len(parameters.k)
         if len(temps) != len(parameters.k):

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-
-from torch import Tensor
+from typing import Any
 
 from trainers.losses._bound import DIFFERS, resolve
-from trainers.losses._decomposable import Decomposable, DecomposableParameters, Weights, described, weigh
-from trainers.losses._measures import AveragePrecision
 from trainers.losses._proxies import PROXY_LEARNING_RATE
-from trainers.losses._rank import SupRank
+from trainers.losses._rank_loss import DecomposableParameters, RankLoss, Weights, described, weigh
+from trainers.losses._rank_measures import AveragePrecision
+from trainers.losses._sup_rank import SupRank
 from trainers.losses.base import LossDescriptor
 from trainers.parameters import parameter
 
@@ -31,17 +30,15 @@ class RoadmapParameters(DecomposableParameters):
     terms: str = parameter(next(iter(TERMS)), choices=tuple(TERMS), help=described(TERMS))
 
 
-def roadmap(
-    parameters: RoadmapParameters, *, num_classes: int, dim: int, class_labels: Tensor | None = None
-) -> Decomposable:
+def roadmap(parameters: RoadmapParameters, **classes: Any) -> RankLoss:
     """(1 - lambda) Sup-AP + lambda times the second term (Ramzi et al. 2023, Eq. 12 with Eq. 8 or Eq. 7)."""
-    return Decomposable(
+    return RankLoss(
         SupRank(bound=resolve(parameters), measure=AveragePrecision()),
         name="ap",
         weights=weigh(parameters, parameters.weight_ap, TERMS[parameters.terms][0]),
         parameters=parameters,
-        num_classes=num_classes,
-        dim=dim,
+        finest=True,
+        **classes,
     )
 
 

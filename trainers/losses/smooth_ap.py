@@ -2,29 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import Any
 
-from torch import Tensor
-
-from trainers.losses._measures import AveragePrecision
+from trainers.losses._bound import SigmoidParameters
 from trainers.losses._rank_loss import RankLoss
-from trainers.losses._smooth import SmoothRank
+from trainers.losses._rank_measures import AveragePrecision
+from trainers.losses._smooth_rank import SmoothRank
 from trainers.losses.base import LossDescriptor
-from trainers.parameters import parameter
 
 
-@dataclass(frozen=True, kw_only=True)
-class SmoothAPParameters:
-    """Parameters of Smooth-AP."""
-
-    tau: float = parameter(
-        0.01, low=0.001, high=1.0, log=True, help="Width of the sigmoid; small is close to true counting."
-    )
-
-
-def smooth_ap(
-    parameters: SmoothAPParameters, *, num_classes: int, dim: int, class_labels: Tensor | None = None
-) -> RankLoss:
+def smooth_ap(parameters: SigmoidParameters, **_classes: Any) -> RankLoss:
     """Brown et al., "Smooth-AP: Smoothing the Path Towards Large-Scale Image Retrieval", ECCV 2020, Eq. 7.
 
     Mean over queries of 1 - AP~, the query counting as its own positive when the batch is its own gallery. Any row
@@ -45,7 +32,7 @@ DESCRIPTOR = LossDescriptor(
         r"\frac{1+\sum_{j\in\Omega^+_q\setminus i}\sigma_\tau(s_j-s_i)}{1+\sum_{j\neq i}\sigma_\tau(s_j-s_i)}\Big)"
     ),
     sentence="Pushes average precision up directly, with soft comparisons in place of counting who ranks above whom.",
-    parameters=SmoothAPParameters,
+    parameters=SigmoidParameters,
     module=smooth_ap,
     gallery=True,
     order=100,

@@ -2,23 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-from torch import Tensor
+from typing import Any
 
 from trainers.losses._bound import DIFFERS, BoundParameters, resolve
-from trainers.losses._measures import AveragePrecision
-from trainers.losses._rank import SupRank
 from trainers.losses._rank_loss import RankLoss
+from trainers.losses._rank_measures import AveragePrecision
+from trainers.losses._sup_rank import SupRank
 from trainers.losses.base import LossDescriptor
 
 
-@dataclass(frozen=True, kw_only=True)
-class SupAPParameters(BoundParameters):
-    """Parameters of Sup-AP: the bound's."""
-
-
-def sup_ap(parameters: SupAPParameters, *, num_classes: int, dim: int, class_labels: Tensor | None = None) -> RankLoss:
+def sup_ap(parameters: BoundParameters, **_classes: Any) -> RankLoss:
     """Ramzi et al., "Robust and Decomposable Average Precision for Image Retrieval", NeurIPS 2021, Eq. 5.
 
     Mean over queries of 1 - (1/|Omega+|) sum_i rank+_i / rank_i: positives above i counted by the true step, negatives
@@ -40,7 +33,7 @@ DESCRIPTOR = LossDescriptor(
     ),
     sentence="Never reports a better average precision than the true one, and pulls hard on items ranked far too high.",
     differs=DIFFERS,
-    parameters=SupAPParameters,
+    parameters=BoundParameters,
     module=sup_ap,
     gallery=True,
     order=102,

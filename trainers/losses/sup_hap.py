@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
-from torch import Tensor
-
-from trainers.losses._bound import DIFFERS, BoundParameters, SmoothLift, resolve
-from trainers.losses._measures import AveragePrecision, WeightedAveragePrecision
-from trainers.losses._rank import SupRank
+from trainers.losses._bound import DIFFERS, BoundParameters, SigmoidParameters, SmoothLift, resolve
 from trainers.losses._rank_loss import RankLoss
-from trainers.losses._smooth import SmoothRank
+from trainers.losses._rank_measures import AveragePrecision, WeightedAveragePrecision
+from trainers.losses._smooth_rank import SmoothRank
+from trainers.losses._sup_rank import SupRank
 from trainers.losses.base import LossDescriptor
 from trainers.parameters import parameter
 
@@ -31,12 +30,9 @@ class SupHAPParameters(BoundParameters):
 
 
 @dataclass(frozen=True, kw_only=True)
-class SmoothHAPParameters:
+class SmoothHAPParameters(SigmoidParameters):
     """Parameters of Smooth-H-AP."""
 
-    tau: float = parameter(
-        0.01, low=0.001, high=1.0, log=True, help="Width of the sigmoid; small is close to true counting."
-    )
     alpha: float = parameter(1.0, low=0.0, high=10.0, help=ALPHA_HELP)
 
 
@@ -49,9 +45,7 @@ class WeightedAPParameters(BoundParameters):
     )
 
 
-def sup_hap(
-    parameters: SupHAPParameters, *, num_classes: int, dim: int, class_labels: Tensor | None = None
-) -> RankLoss:
+def sup_hap(parameters: SupHAPParameters, **_classes: Any) -> RankLoss:
     """Mean of 1 - H-AP with hrank counted and rank bounded (Ramzi et al. 2022, Eq. 9). One level: Sup-AP."""
     return RankLoss(sup_hap_ranker(parameters), name="hap")
 
@@ -64,78 +58,68 @@ def sup_hap_ranker(parameters: SupHAPParameters) -> SupRank:
     return SupRank(bound=resolve(parameters), measure=AveragePrecision(alpha=parameters.alpha), lift=lift)
 
 
-def smooth_hap(
-    parameters: SmoothHAPParameters, *, num_classes: int, dim: int, class_labels: Tensor | None = None
-) -> RankLoss:
+def smooth_hap(parameters: SmoothHAPParameters, **_classes: Any) -> RankLoss:
     """Mean of 1 - H-AP with sigmoids in both hrank and rank. One level: Smooth-AP."""
     ranker = SmoothRank(tau=parameters.tau, measure=AveragePrecision(alpha=parameters.alpha))
     return RankLoss(ranker, name="hap")
 
 
-def weighted_hap(
-    parameters: WeightedAPParameters, *, num_classes: int, dim: int, class_labels: Tensor | None = None
-) -> RankLoss:
+def weighted_hap(parameters: WeightedAPParameters, **_classes: Any) -> RankLoss:
     """Sup-H-AP with the relevance that makes it a weighted mean of the levels' APs (Ramzi et al. 2022, property 1)."""
     measure = WeightedAveragePrecision(weights=parameters.level_weights_coarse_to_fine)
     return RankLoss(SupRank(bound=resolve(parameters), measure=measure), name="hap")
 
 
-PAPER = "Hierarchical Average Precision Training for Pertinent Image Retrieval, Ramzi et al., ECCV"
-URL = "https://arxiv.org/abs/2207.04873"
 COUNTED = (
     "The numerator is counted, without gradient, as in all but one of the published configurations; the paper of 2022 "
     "has a slope there for finer images (`with_hrank`)."
 )
 
-DESCRIPTORS = (
-    LossDescriptor(
-        name="sup_hap",
-        title="Sup-H-AP",
-        family="Hierarchical ranking",
-        paper=PAPER,
-        year=2022,
-        url=URL,
-        equation=(
-            r"\mathcal{L} = 1-\frac{1}{\sum_i \mathrm{rel}_i}\sum_{i}"
-            r"\frac{\mathrm{rel}_i+\sum_{j\neq i}\min(\mathrm{rel}_i,\mathrm{rel}_j)H(s_j-s_i)}"
-            r"{\mathrm{rank}^+_i+\sum_{l_j<l_i}H^-(s_j-s_i)},\quad"
-            r"\mathrm{rel}_i=\frac{(l_i/L)^\alpha}{|\Omega^{(l_i)}|}"
-        ),
-        sentence="Average precision for label trees: a result from the right family costs less than one from nowhere.",
-        differs=f"{COUNTED} {DIFFERS}",
-        follows_code=True,
-        parameters=SupHAPParameters,
-        module=sup_hap,
-        hierarchy=True,
-        gallery=True,
-        order=201,
+_SUP = LossDescriptor(
+    name="sup_hap",
+    title="Sup-H-AP",
+    family="Hierarchical ranking",
+    paper="Hierarchical Average Precision Training for Pertinent Image Retrieval, Ramzi et al., ECCV",
+    year=2022,
+    url="https://arxiv.org/abs/2207.04873",
+    equation=(
+        r"\mathcal{L} = 1-\frac{1}{\sum_i \mathrm{rel}_i}\sum_{i}"
+        r"\frac{\mathrm{rel}_i+\sum_{j\neq i}\min(\mathrm{rel}_i,\mathrm{rel}_j)H(s_j-s_i)}"
+        r"{\mathrm{rank}^+_i+\sum_{l_j<l_i}H^-(s_j-s_i)},\quad"
+        r"\mathrm{rel}_i=\frac{(l_i/L)^\alpha}{|\Omega^{(l_i)}|}"
     ),
-    LossDescriptor(
+    sentence="Average precision for label trees: a result from the right family costs less than one from nowhere.",
+    differs=f"{COUNTED} {DIFFERS}",
+    follows_code=True,
+    parameters=SupHAPParameters,
+    module=sup_hap,
+    hierarchy=True,
+    gallery=True,
+    order=201,
+)
+
+DESCRIPTORS = (
+    _SUP,
+    replace(
+        _SUP,
         name="smooth_hap",
         title="Smooth-H-AP",
-        family="Hierarchical ranking",
-        paper=PAPER,
-        year=2022,
-        url=URL,
         equation=(
             r"\mathcal{L} = 1-\frac{1}{\sum_i \mathrm{rel}_i}\sum_i"
             r"\frac{\mathrm{rel}_i+\sum_{j\neq i}\min(\mathrm{rel}_i,\mathrm{rel}_j)\,\sigma_\tau(s_j-s_i)}"
             r"{1+\sum_{j\neq i}\sigma_\tau(s_j-s_i)}"
         ),
         sentence="The label-tree average precision with soft comparisons everywhere: the plain form of Sup-H-AP.",
+        differs="",
+        follows_code=False,
         parameters=SmoothHAPParameters,
         module=smooth_hap,
-        hierarchy=True,
-        gallery=True,
         order=205,
     ),
-    LossDescriptor(
+    replace(
+        _SUP,
         name="sup_hap_weighted_ap",
         title="Weighted AP",
-        family="Hierarchical ranking",
-        paper=PAPER,
-        year=2022,
-        url=URL,
         equation=(
             r"\mathcal{L}_{\text{Sup-H-AP}}\ \text{with}\ \mathrm{rel}_j=\sum_{p=1}^{l_j}"
             r"\frac{w_p}{|\bigcup_{q\ge p}\Omega^{(q)}|}"
@@ -145,11 +129,8 @@ DESCRIPTORS = (
             "The numerator is counted, without gradient, as in the published code; the paper of 2022 has a slope there "
             f"for finer images, which Sup-H-AP has as an option. {DIFFERS}"
         ),
-        follows_code=True,
         parameters=WeightedAPParameters,
         module=weighted_hap,
-        hierarchy=True,
-        gallery=True,
         order=207,
     ),
 )

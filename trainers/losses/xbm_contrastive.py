@@ -6,11 +6,9 @@ from dataclasses import dataclass
 
 from torch import Tensor
 
-from trainers.losses._batch import without_self
-from trainers.losses._inputs import compared, one_view
-from trainers.losses.base import LossDescriptor, LossModule
+from trainers.losses._pairings import Pairings, PairLoss
+from trainers.losses.base import LossDescriptor
 from trainers.parameters import parameter
-from trainers.training.host import equal
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,33 +24,24 @@ class XBMContrastiveParameters:
     )
 
 
-class XBMContrastive(LossModule):
+class XBMContrastive(PairLoss):
     """Per query: sum of 1 - s over positives below the cutoff, plus sum of s over negatives above the margin.
 
     The cutoff is the published way to drop the query's own copy from a memory that holds the current batch; where it is
     known which row that is, it is dropped whatever its cosine.
     """
 
-    leaves_self_out = True
+    needs_positives = False
 
-    def terms(
-        self,
-        embeddings: Tensor,
-        labels: Tensor,
-        gallery: Tensor | None = None,
-        gallery_labels: Tensor | None = None,
-        own: Tensor | None = None,
-    ) -> dict[str, Tensor]:
-        rows, row_labels = one_view(embeddings, labels)
-        others, other_labels, itself = compared(rows, row_labels, gallery, gallery_labels, own)
-        similarity = rows @ others.to(rows.dtype).T
-        same = equal(row_labels, other_labels, rows.device)
-        pull = without_self(same & (similarity < self.settings.positive_cutoff), itself)
-        push = ~same & (similarity > self.settings.margin)
-        cost = similarity if self.settings.negatives == "similarity" else similarity - self.settings.margin
+    def parts(self, pairs: Pairings) -> dict[str, Tensor]:
+        """``positives`` and ``negatives``."""
+        similarity, given = pairs.rows @ pairs.others.T, self.settings
+        pull = pairs.positive & (similarity < given.positive_cutoff)
+        push = pairs.negative & (similarity > given.margin)
+        cost = similarity if given.negatives == "similarity" else similarity - given.margin
         return {
-            "positives": (1 - similarity).masked_fill(~pull, 0.0).sum() / len(rows),
-            "negatives": cost.masked_fill(~push, 0.0).sum() / len(rows),
+            "positives": (1 - similarity).masked_fill(~pull, 0.0).sum() / len(pairs.rows),
+            "negatives": cost.masked_fill(~push, 0.0).sum() / len(pairs.rows),
         }
 
 

@@ -8,8 +8,8 @@ scores["R_at_1"], scores["HAP"]
 from trainers.metrics.catalogue import counts, family
 from trainers.metrics.gap import decomposability_gap
 from trainers.metrics.measure import Measure
-from trainers.metrics.names import describe
-from trainers.metrics.scores import default_metrics, evaluate, ranked_metrics
+from trainers.metrics.names import default_metrics, describe
+from trainers.metrics.scores import evaluate
 
 METRICS = family("ranking")
 IMAGE_TEXT_METRICS = family("image_text")
@@ -28,5 +28,4 @@ __all__ = [
     "default_metrics",
     "describe",
     "evaluate",
-    "ranked_metrics",
 ]

@@ -61,7 +61,6 @@ def ranked_blocks(
     gallery: Tensor,
     gallery_labels: np.ndarray,
     own: np.ndarray | None,
-    rows: int | None,
 ) -> Iterator[tuple[slice, RankedBlock]]:
     """Rank the gallery for each query, a block of queries at a time. A GPU is waited for nowhere.
 
@@ -70,14 +69,13 @@ def ranked_blocks(
         labels: ``[Q, L]``, finest first; gallery_labels: ``[G, L]``.
         own: int64 ``[Q]``, where each query stands in the gallery, -1 for nowhere; None: nowhere. It is taken out
             by index: it goes to the end of its list as an irrelevant item, which no metric notices.
-        rows: queries in a block; None: as many as ``BLOCK`` similarities allow.
     """
     device = queries.device
     labels, gallery_labels = _renumber(labels, gallery_labels)
     codes = legend(labels, gallery_labels, device)
     dtype = _dtype(queries, gallery, codes.bits)
     unit = functional.normalize(gallery.to(dtype), dim=1, eps=1e-12)
-    rows = rows or max(1, BLOCK // max(len(gallery), 1))
+    rows = max(1, BLOCK // max(len(gallery), 1))
     sizes = relevant(labels, gallery_labels, own, tree=codes.tree)
     asked, columns = send(labels, device), send(gallery_labels.T, device)
     for first in range(0, len(queries), rows):

@@ -1,4 +1,4 @@
-"""ODmAP@k: does retrieval stop naming an object once it is removed from the image? (Kim et al. 2023, 3.2)"""
+"""ODmAP@k: whether retrieved captions stop naming an object that was removed from the image (Kim et al. 2023, 3.2)."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from trainers.training.host import host, send
 
 @dataclass(frozen=True, kw_only=True)
 class Counterfactual:
-    """What every query got.
+    """Scores and retrieved captions of every query.
 
     Attributes:
         values: ``ODmAP_at_k``, ``hallucination_at_k`` and ``present_at_k`` (0 to 1) to float64 ``[Q]``. NaN: the query

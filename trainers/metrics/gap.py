@@ -49,8 +49,8 @@ def decomposability_gap(
         own, rows = np.where(member, member.cumsum() - 1, -1), np.flatnonzero(member)
         with torch.no_grad():
             some = embeddings[send(rows, embeddings.device)]
-            blocks = ranked_blocks(embeddings, columns, some, columns[rows], own, None)
-            values = score_blocks(blocks, chosen, alpha=1.0, count_query=False).values[metric]
+            blocks = ranked_blocks(embeddings, columns, some, columns[rows], own)
+            values = score_blocks(blocks, chosen).values[metric]
         total += np.nan_to_num(values)
         batches += ~np.isnan(values)
     inside = np.divide(total, batches, out=np.full(len(whole), np.nan), where=batches > 0)

@@ -24,7 +24,7 @@ def recall_both_ways(
     ks: Sequence[int] = (1, 5, 10),
     texts: Tensor | None = None,
 ) -> dict[str, np.ndarray]:
-    """Whether a image's caption, or a caption's image, is among the first k by cosine similarity.
+    """Whether an image's caption, or a caption's image, is among the first k by cosine similarity.
 
     Equal similarities: wrong ones come first.
 
@@ -76,7 +76,7 @@ def _recalls(
     kind: np.ndarray,
     ks: Sequence[int],
 ) -> dict[int, np.ndarray]:
-    """Recall@k of each query. Asker ``a`` is answered by kind ``b`` where some pair ``(left, right)`` is ``(a, b)``."""
+    """Recall@k of each query. An item of kind b is right for asker a if some ``(left, right)`` is ``(a, b)``."""
     dtype, device, kinds = precision(queries, gallery), queries.device, int(max(kind.max(), right.max())) + 1
     asking, length = norms(queries, dtype, "queries"), norms(gallery, dtype, "gallery")
     most, sent, hits = min(max(ks), len(gallery)), send(kind, device), []

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from trainers.metrics.names import Described, describe_any
-from trainers.runs.records import Scalar
+from trainers.runs.records import STAGE, Scalar
 
 TEST = "test/"
 CLIPPED = "clipped_share"
@@ -111,6 +111,7 @@ class Measures:
             "legend": self.legend,
             "clipped": CLIPPED,
             "test": TEST,
+            "stage": STAGE,
         }
 
     def key_json(self, key: str, levels: tuple[str, ...]) -> dict[str, str | bool]:

@@ -56,14 +56,12 @@ class RankedBlock:
     size: Tensor
 
     @classmethod
-    def of(cls, codes: Tensor, legend: Codes, sizes: np.ndarray | None = None) -> RankedBlock:
+    def of(cls, codes: Tensor, legend: Codes, sizes: np.ndarray) -> RankedBlock:
         """From codes ``[b, G]`` in ranked order.
 
         Args:
-            sizes: int64 ``[b]``, relevant items of each list where labels told it; None: they are counted, which waits
-                for a GPU.
+            sizes: int64 ``[b]``, relevant items of each list; known beforehand, so that a GPU is not waited for.
         """
-        sizes = codes.count_nonzero(dim=1).cpu().numpy() if sizes is None else sizes
         flat, total, size = codes.reshape(-1), int(sizes.sum()), send(sizes, codes.device)
         place = flat.nonzero() if flat.device.type == "cpu" else torch.nonzero_static(flat, size=total)
         place = place[:, 0]

@@ -11,17 +11,10 @@ from trainers.metrics.ranked_lists import RankedBlock
 
 
 class Lists:
-    """A block of b ranked lists; what several metrics need is computed once.
+    """A block of b ranked lists; what several metrics need is computed once."""
 
-    Args:
-        alpha: steepness of H-AP's relevance.
-        count_query: H-AP counts the query among the items of its finest level, as in the published tables.
-    """
-
-    def __init__(self, block: RankedBlock, *, alpha: float = 1.0, count_query: bool = False) -> None:
+    def __init__(self, block: RankedBlock) -> None:
         self.block = block
-        self.alpha = alpha
-        self.count_query = count_query
         self._columns: dict[int, Column] = {}
 
     def column(self, level: int) -> Column:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,14 +11,12 @@ import torch
 from torch import Tensor
 
 from trainers.errors import UserError
-from trainers.metrics.blocks import BLOCK, ranked_blocks
+from trainers.metrics.blocks import ranked_blocks
 from trainers.metrics.checks import check_finite, read_checked
-from trainers.metrics.names import Metric, default_metrics, parse_all
-from trainers.metrics.ranked_lists import Codes, RankedBlock
+from trainers.metrics.names import Metric, parse_all
+from trainers.metrics.ranked_lists import RankedBlock
 from trainers.metrics.ranking import Lists
 from trainers.training.host import columns
-
-__all__ = ["default_metrics", "evaluate", "ranked_metrics"]
 
 
 def evaluate(
@@ -29,9 +27,6 @@ def evaluate(
     metrics: Sequence[str] | None = None,
     per_query: bool = False,
     *,
-    alpha: float = 1.0,
-    count_query: bool = False,
-    rows: int | None = None,
     progress: Callable[[int], None] | None = None,
 ) -> dict[str, float | np.ndarray]:
     """Retrieval metrics by cosine similarity.
@@ -43,11 +38,8 @@ def evaluate(
         embeddings: ``[Q, D]`` floating, raw; CPU or CUDA. A GPU is waited for once, at the end.
         labels: ``[Q]`` or ``[Q, L]`` integers, finest level first; best on the CPU.
         gallery, gallery_labels: ``[G, D]``, ``[G]`` or ``[G, L]``; None: the embeddings themselves.
-        metrics: names, see :data:`trainers.metrics.METRICS`; None: :func:`default_metrics`.
+        metrics: names, see :data:`trainers.metrics.METRICS`; None: :func:`trainers.metrics.default_metrics`.
         per_query: return float64 arrays ``[Q]``, NaN where the query has no positive, instead of means.
-        alpha: steepness of H-AP's relevance.
-        count_query: H-AP counts the query among the items of its finest level (published tables); off: it does not.
-        rows: queries ranked at a time; None: about 8 million similarities.
         progress: called with the number of queries ranked so far; it may raise to stop.
 
     Returns:
@@ -71,51 +63,10 @@ def evaluate(
             f"{labels.shape[1]} for the queries, {gallery.shape[1]} and {gallery_labels.shape[1]} for the gallery."
         )
     chosen = parse_all(metrics, labels.shape[1])
-    count_query = count_query and own is not None
     with torch.no_grad(), torch.autocast(device_type=embeddings.device.type, enabled=False):
-        blocks = ranked_blocks(embeddings, labels, gallery, gallery_labels, own, rows)
-        blocks = blocks if progress is None else _telling(blocks, progress)
-        scores = score_blocks(
-            blocks, chosen, alpha=alpha, count_query=count_query, embeddings=embeddings, gallery=gallery
-        )
+        blocks = ranked_blocks(embeddings, labels, gallery, gallery_labels, own)
+        scores = score_blocks(blocks, chosen, progress, embeddings=embeddings, gallery=gallery)
     return scores.values if per_query else scores.means(labels.shape[1])
-
-
-def ranked_metrics(
-    ranked_levels: Tensor,
-    levels: int | None = None,
-    metrics: Sequence[str] | None = None,
-    per_query: bool = False,
-    *,
-    alpha: float = 1.0,
-    count_query: bool = False,
-) -> dict[str, float | np.ndarray]:
-    """The same metrics from lists that are ranked already.
-
-    Args:
-        ranked_levels: ``[Q, G]`` integers, levels shared with the query (0: irrelevant), best ranked first; the
-            query itself is not in the list.
-        levels: number of levels L; None: the largest number in ``ranked_levels``.
-        metrics, per_query, alpha, count_query: as in :func:`evaluate`. A name without a level means the finest.
-
-    Raises:
-        UserError: not a table of whole numbers from 0 to ``levels``.
-    """
-    ranked_levels = torch.as_tensor(ranked_levels)
-    whole = ranked_levels.dim() == 2 and not ranked_levels.is_floating_point()
-    top = int(ranked_levels.max()) if whole and ranked_levels.numel() else 0
-    levels = max(top, 1) if levels is None else levels
-    if not whole or top > levels or (ranked_levels.numel() and int(ranked_levels.min()) < 0):
-        raise UserError(f"Ranked levels need a table of whole numbers from 0 to {levels}, one row per query.")
-    codes = torch.arange(levels + 1, device=ranked_levels.device)
-    match = codes[None] >= levels - torch.arange(levels, device=codes.device)[:, None]
-    legend = Codes(level=codes, match=match, bits=levels.bit_length(), tree=True)
-    chosen = parse_all(metrics, levels)
-    rows = max(1, BLOCK // max(ranked_levels.shape[1], 1))
-    parts = [slice(first, first + rows) for first in range(0, len(ranked_levels), rows)]
-    blocks = ((part, RankedBlock.of(ranked_levels[part], legend)) for part in parts)
-    scores = score_blocks(blocks, chosen, alpha=alpha, count_query=count_query)
-    return scores.values if per_query else scores.means(levels)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -143,38 +94,33 @@ class Scores:
 
 
 def score_blocks(
-    blocks: Iterator[tuple[slice, RankedBlock]],
+    blocks: Iterable[tuple[slice, RankedBlock]],
     metrics: Sequence[Metric],
-    *,
-    alpha: float,
-    count_query: bool,
+    progress: Callable[[int], None] | None = None,
     **sides: Tensor,
 ) -> Scores:
-    """Every metric of every query from its ranked list, block after block from the first query on.
+    """Every metric of every query from its ranked list.
 
     Args:
+        blocks: queries and their lists, from the first query on.
+        metrics: which.
+        progress: as for :func:`evaluate`.
         sides: embeddings ``[N, D]`` that the blocks were made from, to be checked where they are on a GPU.
 
     Raises:
         UserError: some of them are not finite.
     """
     parts = []
-    for _, block in blocks:
-        lists = Lists(block, alpha=alpha, count_query=count_query)
+    for part, block in blocks:
+        lists = Lists(block)
         counted = [lists.column(0).relevant, block.size.double()]
         parts.append(torch.stack(counted + [metric.measure.score(lists, metric.k, metric.level) for metric in metrics]))
+        if progress is not None:
+            progress(part.stop)
     whole = torch.cat(parts, 1) if parts else torch.zeros(len(metrics) + 2, 0, dtype=torch.float64)
     table = read_checked(whole, **sides)
     values = {metric.name: column for metric, column in zip(metrics, table[2:], strict=True)}
     return Scores(values=values, finest=table[0].astype(np.int64), related=table[1].astype(np.int64))
-
-
-def _telling(
-    blocks: Iterator[tuple[slice, RankedBlock]], progress: Callable[[int], None]
-) -> Iterator[tuple[slice, RankedBlock]]:
-    for part, block in blocks:
-        yield part, block
-        progress(part.stop)
 
 
 def _columns(embeddings: Tensor, labels: Tensor | None, what: str) -> np.ndarray:

@@ -79,7 +79,7 @@ def _fill(keys: Tensor, unit: Tensor, rows: Tensor, scale: Tensor, low: Tensor, 
 def _select(keys: Tensor, k: int) -> tuple[Tensor, Tensor]:
     """The k best keys of each column and their rows, ``[k, b]`` each, in no order.
 
-    They lie in the k groups of rows with the largest maxima, so only these are looked at one by one.
+    They lie in the k groups of rows with the largest maxima, so only these are searched.
     """
     groups = keys.view(-1, GROUP, keys.shape[1])
     chosen = groups.amax(1).topk(min(k, len(groups)), dim=0).indices
@@ -93,8 +93,8 @@ def norms(gallery: Tensor, dtype: torch.dtype, what: str) -> Tensor:
     """Euclidean norms ``[G]``, at least 1e-12, made in slices so that no second gallery is needed.
 
     Raises:
-        UserError: a row on the CPU holds NaN, infinity or numbers whose squares overflow; ``what`` names the rows. Of
-            rows on a GPU :func:`trainers.metrics.checks.read_checked` asks later.
+        UserError: a row on the CPU holds NaN, infinity or numbers whose squares overflow; ``what`` names the rows.
+            Rows on a GPU are checked later, by :func:`trainers.metrics.checks.read_checked`.
     """
     step = max(1, EXACT // max(gallery.shape[1], 1))
     found = torch.cat([part.to(dtype).norm(dim=1) for part in gallery.split(step)])

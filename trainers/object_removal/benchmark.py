@@ -8,9 +8,10 @@ means = Evaluator(benchmark, model).evaluate(model).means()
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
+from typing import Any
 
 import numpy as np
 import torch
@@ -20,7 +21,7 @@ from trainers.data.base import Progress, silent
 from trainers.data.captioned.images import CaptionedDataset, CaptionedImage
 from trainers.data.synthetic.scenes import are_drawn
 from trainers.errors import DataError
-from trainers.image_text.base import CrossModal
+from trainers.image_text.base import ImageTextModel
 from trainers.image_text.encoding import encode_images, encode_texts, squash
 from trainers.metrics.bootstrap import Interval, bootstrap
 from trainers.metrics.counterfactual import Counterfactual, before_removal, counterfactual
@@ -154,12 +155,12 @@ class Result:
 class Evaluator:
     """Evaluates models of one kind on one benchmark; the captions are cut into tokens once."""
 
-    def __init__(self, benchmark: Benchmark, model: CrossModal) -> None:
+    def __init__(self, benchmark: Benchmark, model: ImageTextModel) -> None:
         self.benchmark = benchmark
         self._gallery = model.tokenise(benchmark.gallery)
         self._captions = model.tokenise(benchmark.captions) if benchmark.captions else None
 
-    def evaluate(self, model: CrossModal, progress: Progress = silent) -> Result:
+    def evaluate(self, model: ImageTextModel, progress: Progress = silent) -> Result:
         """Encode and score; the model's mode is restored."""
         of = self.benchmark
         stages = Stages(progress, [1.0 + len(part) for part in (of.images, of.queries, of.gallery, of.captions)])
@@ -249,59 +250,57 @@ def make_benchmarks(
     """
     check_memory(len(scenes) if recall_images is None else min(recall_images, len(scenes)), sides)
     stages, tally = Stages(progress, (2.0, 1.0, 1.0, 1.0)), Tally()
-    done, queries = _removed(scenes, sides, fill, limit, every, seed, tally, stages.next())
+    longest, part = longest_side(scenes, max(sides)), stages.next()
+    found = removals(scenes, fill_named(fill), every=every, seed=seed, longest=longest, tally=tally)
+    done, queries = _squared(
+        islice(found, limit),
+        sides,
+        lambda count: part("filling objects", max(tally.images / len(scenes), count / (limit or np.inf))),
+    )
     if not done:
         raise DataError(
-            f"Nothing may be removed from {tally.photos} images of {title}: {tally.one_class} have fewer than two "
+            f"Nothing may be removed from {tally.images} images of {title}: {tally.one_class} have fewer than two "
             f"classes, {tally.no_allowed_class} no class that the overlap rules allow."
         )
     whole, images = _whole(done, scenes, sides, recall_images, stages.next())
     again = _rerendered(done, sides, stages.next()) if rerender and are_drawn([one.scene for one in done]) else {}
     stages.next()("matching captions with classes", 0.0)
-    present, removed = class_tables([removal.judgement for removal in done], gallery.matcher.classes)
-    place = {id(scene): row for row, scene in enumerate(whole)}
-    shared = Benchmark(
-        images=images[sides[0]],
-        captions=tuple(text for scene in whole for text in scene.captions),
-        owner=torch.tensor([row for row, scene in enumerate(whole) for _ in scene.captions], dtype=torch.int64),
-        queries=queries[sides[0]],
-        origin=torch.tensor([place[id(removal.scene)] for removal in done], dtype=torch.int64),
-        rerendered=None,
-        present=torch.from_numpy(present),
-        removed=torch.from_numpy(removed),
-        gallery=gallery.texts,
-        mentions=torch.from_numpy(gallery.mentions),
-        scenes=tuple(whole),
-        removals=tuple(done),
-        tally=tally,
-    )
+    shared = _shared(done, whole, gallery) | {"tally": tally}
     return {
-        side: dataclasses.replace(shared, images=images[side], queries=queries[side], rerendered=again.get(side))
+        side: Benchmark(images=images[side], queries=queries[side], rerendered=again.get(side), **shared)
         for side in sides
     }
 
 
-def _removed(
-    scenes: Sequence[CaptionedImage],
-    sides: Sequence[int],
-    fill: str,
-    limit: int | None,
-    every: bool,
-    seed: int,
-    tally: Tally,
-    progress: Progress,
-) -> tuple[list[Removal], Mapping[int, Tensor]]:
+def _squared(
+    found: Iterable[Removal], sides: Sequence[int], told: Callable[[int], None]
+) -> tuple[list[Removal], dict[int, Tensor]]:
     """The removals without pixels, and side to their images uint8 ``[Q, 3, side, side]``."""
-    longest = longest_side(scenes, max(sides))
     done: list[Removal] = []
     images: dict[int, list[Tensor]] = {side: [] for side in sides}
-    found = removals(scenes, fill_named(fill), every=every, seed=seed, longest=longest, tally=tally)
-    for removal in islice(found, limit):
-        progress("filling objects", max(tally.photos / len(scenes), len(done) / (limit or np.inf)))
+    for removal in found:
+        told(len(done))
         for side, squares in images.items():
             squares.append(squash(removal.pixels, side))
         done.append(removal.without_pixels())
     return done, {side: torch.stack(squares) for side, squares in images.items() if squares}
+
+
+def _shared(done: Sequence[Removal], whole: Sequence[CaptionedImage], gallery: Gallery) -> dict[str, Any]:
+    """What the benchmarks of all sizes have in common."""
+    present, removed = class_tables([removal.judgement for removal in done], gallery.matcher.classes)
+    place = {id(scene): row for row, scene in enumerate(whole)}
+    return {
+        "captions": tuple(text for scene in whole for text in scene.captions),
+        "owner": torch.tensor([row for row, scene in enumerate(whole) for _ in scene.captions], dtype=torch.int64),
+        "origin": torch.tensor([place[id(removal.scene)] for removal in done], dtype=torch.int64),
+        "present": torch.from_numpy(present),
+        "removed": torch.from_numpy(removed),
+        "gallery": gallery.texts,
+        "mentions": torch.from_numpy(gallery.mentions),
+        "scenes": tuple(whole),
+        "removals": tuple(done),
+    }
 
 
 def _whole(

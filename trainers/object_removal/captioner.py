@@ -5,7 +5,7 @@ The paper used ClipCap; BLIP is used here because a maintained library provides 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 import numpy as np
 import torch
@@ -15,10 +15,6 @@ from trainers import hf_transformers
 from trainers.object_removal.image import check_image
 
 WEIGHTS = "Salesforce/blip-image-captioning-base"
-Captioner = Callable[[Sequence[np.ndarray]], list[str]]
-"""Images uint8 ``[H, W, 3]`` of any sizes to one caption each."""
-
-_BATCH = 8
 _CHOICES = {"num_beams": 3, "max_new_tokens": 20, "do_sample": False}  # as in the demonstration of the BLIP paper
 
 
@@ -27,14 +23,14 @@ def missing(where: str = WEIGHTS) -> str | None:
     return hf_transformers.missing(where)
 
 
-def captioner(where: str = WEIGHTS) -> Captioner:
+def captioner(where: str = WEIGHTS) -> Callable[[np.ndarray], str]:
     """Load BLIP's captioner.
 
     Args:
         where: a repository of the Hub, or a folder with a BLIP captioning model.
 
     Returns:
-        A function that writes one caption for every image, always the same one for the same image.
+        A function that writes a caption for an image uint8 ``[H, W, 3]``, always the same one for the same image.
 
     Raises:
         UserError: the transformers library or the weights are missing.
@@ -42,16 +38,11 @@ def captioner(where: str = WEIGHTS) -> Captioner:
     processor, net = hf_transformers.fetch("The captioner", where, _load)
 
     @torch.inference_mode()
-    def write(images: Sequence[np.ndarray]) -> list[str]:
-        for image in images:
-            check_image(image)
-        captions: list[str] = []
-        for start in range(0, len(images), _BATCH):
-            batch = [Image.fromarray(image) for image in images[start : start + _BATCH]]
-            pixels = processor.image_processor(images=batch, return_tensors="pt")["pixel_values"]
-            tokens = net.generate(pixel_values=pixels, **_CHOICES)
-            captions += [text.strip() for text in processor.tokenizer.batch_decode(tokens, skip_special_tokens=True)]
-        return captions
+    def write(image: np.ndarray) -> str:
+        check_image(image)
+        pixels = processor.image_processor(images=[Image.fromarray(image)], return_tensors="pt")["pixel_values"]
+        tokens = net.generate(pixel_values=pixels, **_CHOICES)
+        return processor.tokenizer.decode(tokens[0], skip_special_tokens=True).strip()
 
     return write
 

@@ -22,26 +22,6 @@ TextSource = Literal["phrases", "prompts"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Pair:
-    """One object-removed image with its captions.
-
-    Attributes:
-        image_id: of the original.
-        pixels: uint8 ``[H, W, 3]``, the object filled.
-        texts: captions without it, edited ones first; each makes one pair of an image and a caption.
-        edited: for each caption whether a phrase was deleted from it; False for one that never named the object.
-            Prompts are made, not edited: False as well.
-        judgement: what was removed and what stays.
-    """
-
-    image_id: str
-    pixels: np.ndarray
-    texts: tuple[str, ...]
-    edited: tuple[bool, ...]
-    judgement: Judgement
-
-
-@dataclass(frozen=True, kw_only=True)
 class Removal:
     """One image with an object filled: ``pixels`` uint8 ``[H, W, 3]``."""
 
@@ -54,18 +34,32 @@ class Removal:
         return replace(self, pixels=np.zeros((0, 0, 3), dtype=np.uint8))
 
 
+@dataclass(frozen=True, kw_only=True)
+class Pair:
+    """One object-removed image with its captions.
+
+    Attributes:
+        removal: the image with the object filled, and what was removed.
+        texts: captions without it, edited ones first; each makes one pair of an image and a caption.
+        edited: for each caption whether a phrase was deleted from it; False for one that never named the object.
+            Prompts are made, not edited: False as well.
+    """
+
+    removal: Removal
+    texts: tuple[str, ...]
+    edited: tuple[bool, ...]
+
+
 @dataclass
 class Tally:
-    """How many images and captions went where; filled while pairs are made. ``pairs`` are images with a caption."""
+    """How many images and captions went where; filled while removals and pairs are made."""
 
-    photos: int = 0
-    pairs: int = 0
+    images: int = 0
     unreadable: int = 0
     one_class: int = 0
     no_allowed_class: int = 0
-    no_sentence: int = 0
+    no_caption: int = 0
     boxes_dropped: int = 0
-    sentences_dropped: int = 0
 
     def left_out(self) -> dict[str, int]:
         """Why images gave no query, and how many; reasons without any are left out."""
@@ -117,7 +111,7 @@ def removals(
     """
     count = tally if tally is not None else Tally()
     for scene in scenes:
-        count.photos += 1
+        count.images += 1
         try:
             picture = read_picture(scene.load() or b"", longest)
         except DataError:
@@ -176,19 +170,12 @@ def build_pairs(
         if text == "prompts":
             said = [(caption, False) for caption in _prompts(found, captions_each, seed)]
         else:
-            said = _deleted(found, words, only_edited, count)[:captions_each]
+            said = _deleted(found, words, only_edited)[:captions_each]
         if said:
             texts, edited = zip(*said, strict=True)
-            count.pairs += 1
-            yield Pair(
-                image_id=found.scene.image_id,
-                pixels=found.pixels,
-                texts=texts,
-                edited=edited,
-                judgement=found.judgement,
-            )
+            yield Pair(removal=found, texts=texts, edited=edited)
         else:
-            count.no_sentence += 1
+            count.no_caption += 1
 
 
 def class_tables(judgements: Sequence[Judgement], classes: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
@@ -225,11 +212,9 @@ def _prompts(found: Removal, each: int, seed: int) -> list[str]:
     return [prompt(found.judgement.kept, templates[int(rng.integers(len(templates)))]) for _ in range(each)]
 
 
-def _deleted(found: Removal, words: Matcher, only_edited: bool, count: Tally) -> list[tuple[str, bool]]:
+def _deleted(found: Removal, words: Matcher, only_edited: bool) -> list[tuple[str, bool]]:
     """Captions that name something left, and whether they were edited; edited ones first."""
     judgement, kept = found.judgement, set(found.judgement.kept)
     read = [remove_phrases(caption, judgement.removed, words) for caption in found.scene.captions]
     left = [(one.text, bool(one.deleted)) for one in read if one.text and one.kept & kept]
-    left = [one for one in left if one[1] or not only_edited]
-    count.sentences_dropped += len(read) - len(left)
-    return sorted(left, key=lambda one: not one[1])
+    return sorted((one for one in left if one[1] or not only_edited), key=lambda one: not one[1])

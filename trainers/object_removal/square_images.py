@@ -53,12 +53,6 @@ def read_images(
     return {side: torch.stack(found) for side, found in images.items()}, kept
 
 
-def read_photos(scenes: Sequence[CaptionedImage], side: int, tell: Progress) -> tuple[Tensor, list[int]]:
-    """:func:`read_images` of one size: uint8 ``[N, 3, side, side]``, and the places in ``scenes``."""
-    images, kept = read_images(scenes, [side], tell)
-    return images[side], kept
-
-
 def drawn_images(
     scenes: Sequence[CaptionedImage],
     side: int,

@@ -103,10 +103,6 @@ class WordTable:
             place += 1
         return tuple(found)
 
-    def named(self, text: str) -> frozenset[str]:
-        """Classes that a text names."""
-        return frozenset().union(*(mention.classes for mention in self.mentions(tokenise(text))))
-
     def _add(self, name: str, further: Sequence[str]) -> None:
         if not tokenise(name) or isinstance(further, str) or not all(isinstance(word, str) for word in further):
             raise DataError(

@@ -1,4 +1,7 @@
-"""Checks of values read from a run folder: SQLite and JSON return values of any type."""
+"""Checks of values read from a run folder: SQLite and JSON return values of any type.
+
+Each function returns the value in its type, or raises ValueError with ``name``, what was needed and what it got.
+"""
 
 from __future__ import annotations
 
@@ -11,33 +14,21 @@ MOST = 2**53  # beyond it a browser cannot count
 
 
 def whole(value: object, name: str, low: int = 0) -> int:
-    """A whole number that a browser can hold.
-
-    Raises:
-        ValueError: it is none.
-    """
+    """A whole number that a browser can hold."""
     if isinstance(value, bool) or not isinstance(value, int) or not low <= value < MOST:
         raise ValueError(f"{name} needs a whole number, {low} or more; got {shown(value)}")
     return value
 
 
 def real(value: object, name: str) -> float:
-    """A finite number.
-
-    Raises:
-        ValueError: it is none.
-    """
+    """A finite number."""
     if not is_number(value):
         raise ValueError(f"{name} needs a number; got {shown(value)}")
     return float(value)
 
 
 def measured(value: object, name: str) -> float | None:
-    """A number of any size, infinity included; None stands for not-a-number, as SQLite keeps it.
-
-    Raises:
-        ValueError: it is none.
-    """
+    """A number of any size, infinity included; None stands for not-a-number, as SQLite keeps it."""
     if value is None:
         return None
     if isinstance(value, bool) or not isinstance(value, (int, float)):
@@ -46,33 +37,21 @@ def measured(value: object, name: str) -> float | None:
 
 
 def text(value: object, name: str) -> str:
-    """Text.
-
-    Raises:
-        ValueError: it is none.
-    """
+    """Text."""
     if not isinstance(value, str):
         raise ValueError(f"{name} needs text; got {shown(value)}")
     return value
 
 
 def texts(value: object, name: str) -> tuple[str, ...]:
-    """A list of texts.
-
-    Raises:
-        ValueError: it is none.
-    """
+    """A list of texts."""
     if not isinstance(value, list):
         raise ValueError(f"{name} needs a list of texts; got {shown(value)}")
     return tuple(text(each, name) for each in value)
 
 
 def json_object(content: str | bytes, name: str) -> dict[str, Any]:
-    """A JSON object without NaN, infinity or numbers beyond 64 bits: nothing that could not be sent on as JSON.
-
-    Raises:
-        ValueError: it is none; RecursionError: it is nested too deeply.
-    """
+    """A JSON object without NaN, infinity or numbers beyond 64 bits; RecursionError if it is nested too deeply."""
     values = json.loads(content, parse_int=_bounded)
     if not isinstance(values, dict):
         raise ValueError(f"{name} needs a JSON object; got {shown(values)}")

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import sqlite3
 import threading
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -48,14 +49,11 @@ class Database:
 
     def create(self) -> None:
         """Write an empty database of this version."""
-        connection = sqlite3.connect(self._path)
-        try:
+        with contextlib.closing(sqlite3.connect(self._path)) as connection:
             connection.execute("PRAGMA journal_mode=WAL")
             connection.executescript(_SCHEMA)
             connection.execute(f"PRAGMA user_version={VERSION}")
             connection.commit()
-        finally:
-            connection.close()
 
     @reads
     def check(self) -> None:
@@ -72,12 +70,8 @@ class Database:
 
     def rows(self, sql: str, values: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
         """Read. Values may be of any type: SQLite does not enforce column types."""
-        with self._lock:
-            try:
-                return self._open(READ_PATIENCE).execute(sql, values).fetchall()
-            except (sqlite3.Error, OSError) as error:
-                self._close()
-                raise damaged(self.id, error) from error
+        with self._connected(READ_PATIENCE) as connection:
+            return connection.execute(sql, values).fetchall()
 
     def write(self, sql: str, batch: Iterable[tuple[Any, ...]] = ((),)) -> None:
         """Run one statement for every tuple of values, in one transaction."""
@@ -85,26 +79,13 @@ class Database:
             raise RunError(f"The run {self.id} is a recording and cannot be changed.")
         if self._path.parent.is_dir() and not can_write(self._path.parent):
             raise RunError(f"The run {self.id} lies in a read-only place; it can be watched but not changed.")
-        with self._lock:
-            try:
-                with self._open(PATIENCE) as connection:
-                    connection.executemany(sql, list(batch))
-            except (sqlite3.Error, OSError) as error:
-                self._close()
-                raise damaged(self.id, error) from error
+        with self._connected(PATIENCE) as connection, connection:
+            connection.executemany(sql, list(batch))
 
     def copy_to(self, path: Path) -> None:
         """Write a consistent copy in one file, even while others are writing."""
-        with self._lock:
-            try:
-                target = sqlite3.connect(path)
-                try:
-                    self._open(READ_PATIENCE).backup(target)
-                finally:
-                    target.close()
-            except (sqlite3.Error, OSError) as error:
-                self._close()
-                raise damaged(self.id, error) from error
+        with self._connected(READ_PATIENCE) as connection, contextlib.closing(sqlite3.connect(path)) as target:
+            connection.backup(target)
 
     def close(self) -> None:
         """Close the connection; the next call opens it again."""
@@ -147,15 +128,15 @@ class Database:
         rows = [(s.arm, s.step, s.seconds, s.key, s.value) for s in scalars]
         self.write("INSERT OR REPLACE INTO metrics (arm, step, seconds, key, value) VALUES (?, ?, ?, ?, ?)", rows)
 
-    @reads
-    def metrics(self, after: int = 0) -> tuple[int, list[Scalar]]:
-        """Scalars appended after row ``after``, the newest of each arm, step and key, and the row to continue from."""
-        # runs written before such rows were unique may hold several; the other columns are those of the largest id
-        columns = "MAX(id), arm, step, seconds, key, value"
-        sql = f"SELECT {columns} FROM metrics WHERE id > ? GROUP BY arm, step, key ORDER BY 1"
-        rows = self.rows(sql, (after,))
-        found = [_scalar(*row[1:]) for row in rows if row[5] is not None]
-        return (rows[-1][0] if rows else after), found
+    @contextlib.contextmanager
+    def _connected(self, patience: float) -> Iterator[sqlite3.Connection]:
+        """The connection, locked; it is closed after an error, which becomes one about this run."""
+        with self._lock:
+            try:
+                yield self._open(patience)
+            except (sqlite3.Error, OSError) as error:
+                self._close()
+                raise damaged(self.id, error) from error
 
     def _open(self, patience: float) -> sqlite3.Connection:
         if self._opened is not None and self._opened.stale():
@@ -174,17 +155,6 @@ class Database:
             self._opened = None
 
 
-def _scalar(arm: object, step: object, seconds: object, key: object, value: object) -> Scalar:
-    number = checked.measured(value, "value")
-    return Scalar(
-        arm=checked.whole(arm, "arm"),
-        step=checked.whole(step, "step"),
-        seconds=checked.real(seconds, "seconds"),
-        key=checked.text(key, "key"),
-        value=float("nan") if number is None else number,
-    )
-
-
 _COLUMNS = """
 SELECT tables.name, columns.name FROM sqlite_master AS tables, pragma_table_info(tables.name) AS columns
 WHERE tables.type = 'table'
@@ -194,9 +164,6 @@ WHERE tables.type = 'table'
 @functools.cache
 def _columns() -> frozenset[tuple[str, str]]:
     """Table and column of everything that a database of this version has."""
-    connection = sqlite3.connect(":memory:")
-    try:
+    with contextlib.closing(sqlite3.connect(":memory:")) as connection:
         connection.executescript(_SCHEMA)
         return frozenset(connection.execute(_COLUMNS))
-    finally:
-        connection.close()

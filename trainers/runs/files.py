@@ -8,6 +8,8 @@ import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+import numpy as np
+import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from torch import Tensor
@@ -51,6 +53,13 @@ def read_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, str]]:
     """The tensors and the metadata of a safetensors file."""
     with safe_open(path, framework="pt") as file:
         return {key: file.get_tensor(key) for key in file.keys()}, dict(file.metadata() or {})  # noqa: SIM118
+
+
+def as_tensor(array: Tensor | np.ndarray, dtype: type) -> Tensor:
+    """A copy on the CPU, of a dtype of numpy."""
+    if isinstance(array, Tensor):
+        array = array.detach().cpu().numpy()
+    return torch.from_numpy(np.ascontiguousarray(array, dtype=dtype).copy())
 
 
 def sync(path: Path) -> None:

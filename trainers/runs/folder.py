@@ -25,12 +25,15 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 import numpy as np
-import torch
 from torch import Tensor
 
 from trainers.config import RunConfig
 from trainers.errors import DiskFullError, RunError
-from trainers.runs.files import is_full, sync, write_bytes, write_tensors
+from trainers.runs import checked
+from trainers.runs.damage import reading
+from trainers.runs.files import as_tensor, is_full, sync, write_bytes, write_tensors
+from trainers.runs.maps import packed_frame
+from trainers.runs.probe import packed
 from trainers.runs.reader import RunReader
 from trainers.runs.records import Frame, Probe, Snapshot
 from trainers.runs.regular import is_there, open_regular
@@ -88,11 +91,6 @@ class RunFolder(RunReader):
         """Free the reserved space, so that a run on a full disk can still record why it ended."""
         (self.path / "ballast").unlink(missing_ok=True)
 
-    def keep_ballast(self) -> None:
-        """Reserve some disk space."""
-        if not (self.path / "ballast").exists():
-            write_bytes(self.path / "ballast", bytes(BALLAST), home=self.path)
-
     def take_over(self) -> None:
         """Make the folder ready for a trainer; only for the holder of its lock.
 
@@ -100,7 +98,8 @@ class RunFolder(RunReader):
         """
         sweep_run(self.path)
         make_unique(self.db)
-        self.keep_ballast()
+        if not (self.path / "ballast").exists():
+            write_bytes(self.path / "ballast", bytes(BALLAST), home=self.path)
 
     @classmethod
     def open(cls, root: Path, run_id: str, *, read_only: bool = False) -> RunFolder:
@@ -150,23 +149,14 @@ class RunFolder(RunReader):
         count = 0
         for count, sheet in enumerate(sheets, start=1):
             write_bytes(self.sheet_path(count - 1), sheet, home=self.path, durable=True)
-        about = {
-            "levels": probe.hierarchy.levels,
-            "names": probe.hierarchy.names,
-            "data_title": probe.data_title,
-            "notes": probe.notes,
-            "tile": probe.tile,
-            "columns": probe.columns,
-            "sheets": count,
-        }
-        arrays = {"labels": _tensor(probe.labels, np.int32), "rows": _tensor(probe.rows, np.int64)}
+        tensors, metadata = packed(probe, count)
         path = self.path / "probe.safetensors"
-        write_tensors(path, arrays, {"about": json.dumps(about)}, home=self.path, durable=True)
+        write_tensors(path, tensors, metadata, home=self.path, durable=True)
 
     def add_snapshot(self, snapshot: Snapshot) -> None:
         """Store embeddings, then add them to the database."""
-        tensors = {f"arm{i}": _tensor(e, np.float16) for i, e in enumerate(snapshot.embeddings)}
-        write_tensors(self._at("emb", snapshot.k), tensors, home=self.path, durable=True)
+        tensors = {f"arm{i}": as_tensor(one, np.float16) for i, one in enumerate(snapshot.embeddings)}
+        write_tensors(self.embeddings_path(snapshot.k), tensors, home=self.path, durable=True)
         row = (snapshot.k, snapshot.step, snapshot.seconds)
         self.db.write("INSERT OR REPLACE INTO snapshots VALUES (?, ?, ?)", [row])
 
@@ -174,11 +164,7 @@ class RunFolder(RunReader):
 
     def add_frame(self, frame: Frame) -> None:
         """Store a layout, then add it to the database."""
-        tensors: dict[str, Tensor] = {}
-        for i, arm in enumerate(frame.arms):
-            tensors[f"xy{i}"] = _tensor(arm.xy, np.uint16)
-            tensors[f"nn{i}"] = _tensor(arm.neighbours, np.uint16 if len(arm.xy) < 65536 else np.int32)
-        write_tensors(self._at("layout", frame.k), tensors, home=self.path)
+        write_tensors(self.frame_path(frame.k), packed_frame(frame), home=self.path)
         rows = [(frame.k, i, frame.limit, a.quality, a.drift, a.method) for i, a in enumerate(frame.arms)]
         self.db.write("INSERT OR REPLACE INTO frames VALUES (?, ?, ?, ?, ?, ?)", rows)
 
@@ -205,12 +191,18 @@ class RunFolder(RunReader):
     def read_checkpoint(self) -> tuple[dict[str, Tensor], dict[str, object]] | None:
         """The newest readable checkpoint, or None."""
         for name in ("last", "previous"):
-            if is_there(self.path / "ckpt" / f"{name}.safetensors"):
-                try:
-                    return self._checkpoint(name)
-                except RunError:
-                    with contextlib.suppress(OSError):
-                        self.log(f"checkpoint {name} cannot be read; trying the one before it")
+            path = self.path / "ckpt" / f"{name}.safetensors"
+            if not is_there(path):
+                continue
+            try:
+                with reading(self.id):
+                    tensors, metadata = self._read(path)
+                    about = checked.json_object(metadata["about"], "checkpoint")
+                    checked.whole(about["step"], "step")
+                    return tensors, about
+            except RunError:
+                with contextlib.suppress(OSError):
+                    self.log(f"checkpoint {name} cannot be read; trying the one before it")
         return None
 
     def rewind(self, step: int) -> None:
@@ -249,9 +241,3 @@ def _in_the_making(path: Path) -> bool:
         return 0 <= age < MAKING_SECONDS and path.is_dir() and not is_there(path / "config.json")
     except OSError:
         return False
-
-
-def _tensor(array: object, dtype: type) -> Tensor:
-    if isinstance(array, Tensor):
-        array = array.detach().cpu().numpy()
-    return torch.from_numpy(np.ascontiguousarray(array, dtype=dtype).copy())

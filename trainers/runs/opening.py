@@ -77,14 +77,14 @@ class Opened:
         return about.st_dev, about.st_ino
 
     def _signature(self) -> tuple[object, ...]:
-        found: list[object] = []
+        files: list[object] = []
         for name in ("run.db", "run.db-wal", "run.db-shm"):
             try:
                 about = self._path.with_name(name).lstat()
-                found.append((about.st_mtime_ns, about.st_size, about.st_ino))
+                files.append((about.st_mtime_ns, about.st_size, about.st_ino))
             except OSError:
-                found.append(None)
-        return tuple(found)
+                files.append(None)
+        return tuple(files)
 
 
 def can_write(folder: Path) -> bool:

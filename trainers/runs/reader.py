@@ -10,16 +10,17 @@ import numpy as np
 from safetensors import SafetensorError
 from torch import Tensor
 
-from trainers.config import MAX_ARMS, RunConfig
+from trainers.config import MAX_ARMS, RunConfig, read_config
 from trainers.errors import RunError
-from trainers.hierarchy import Hierarchy
 from trainers.runs import checked
 from trainers.runs.damage import absent, damaged, reading, reads, words
 from trainers.runs.database import Database
 from trainers.runs.files import read_tensors
 from trainers.runs.lock import is_locked
+from trainers.runs.maps import FrameRow, frame_row, unpacked_embeddings, unpacked_frame
 from trainers.runs.opening import can_write
-from trainers.runs.records import ACTIVE, Frame, FrameArm, Probe, RunState, Scalar
+from trainers.runs.probe import unpacked
+from trainers.runs.records import ACTIVE, Frame, Probe, RunState, Scalar
 from trainers.runs.regular import check_regular, is_regular, is_there, read_regular
 
 CONFIG_BYTES, OWNER_BYTES, SHEET_BYTES = 2**20, 200, 2**26
@@ -71,8 +72,6 @@ class RunReader:
     @property
     def config(self) -> RunConfig:
         """The settings of the run."""
-        from trainers.kinds import read_config  # here and not above: a kind may import this package
-
         with reading(self.id):
             content = read_regular(self.path / "config.json", CONFIG_BYTES)
         try:
@@ -134,11 +133,20 @@ class RunReader:
 
     @reads
     def scalars(self) -> list[Scalar]:
-        """All scalars, in the order they were written."""
-        found = self.db.metrics()[1]
-        for scalar in found:
-            self._check_arm(scalar.arm)
-        return found
+        """All scalars in the order they were written; of each arm, step and key the newest, of not-a-number none."""
+        # runs written before such rows were unique may hold several; the other columns are those of the largest id
+        sql = "SELECT arm, step, seconds, key, value, MAX(id) FROM metrics GROUP BY arm, step, key ORDER BY 6"
+        return [
+            Scalar(
+                arm=self._check_arm(arm),
+                step=checked.whole(step, "step"),
+                seconds=checked.real(seconds, "seconds"),
+                key=checked.text(key, "key"),
+                value=value,
+            )
+            for arm, step, seconds, key, stored, _ in self.db.rows(sql)
+            if (value := checked.measured(stored, "value")) is not None
+        ]
 
     @reads
     def metric_rows(self, after: int, most: int) -> list[tuple[int, int, int, str, float | None]]:
@@ -155,8 +163,8 @@ class RunReader:
         # SQLite gives the other columns of the row that holds the maximum, so this is the newest value of each key
         marks = ", ".join("?" for _ in keys)
         sql = f"SELECT arm, key, value, MAX(id) FROM metrics WHERE key IN ({marks}) GROUP BY arm, key"
-        found = [(self._check_arm(arm), *_number(key, value)) for arm, key, value, _ in self.db.rows(sql, keys)]
-        return {(arm, key): value for arm, key, value in found}
+        rows = [(self._check_arm(arm), *_number(key, value)) for arm, key, value, _ in self.db.rows(sql, keys)]
+        return {(arm, key): value for arm, key, value in rows}
 
     # ------------------------------------------------------- probe, snapshots
 
@@ -166,26 +174,7 @@ class RunReader:
         if not is_there(self.path / "probe.safetensors"):
             return None
         tensors, metadata = self._read(self.path / "probe.safetensors")
-        about = checked.json_object(metadata["about"], "probe")
-        names = about["names"]
-        if not isinstance(names, list):
-            raise ValueError("probe needs lists of names")
-        hierarchy = Hierarchy(
-            levels=checked.texts(about["levels"], "levels"),
-            names=tuple(checked.texts(level, "names") for level in names),
-        )
-        probe = Probe(
-            labels=tensors["labels"].numpy(),
-            rows=tensors["rows"].numpy(),
-            hierarchy=hierarchy,
-            data_title=checked.text(about["data_title"], "title"),
-            notes=checked.texts(about["notes"], "notes"),
-            tile=checked.whole(about["tile"], "tile", 1),
-            columns=checked.whole(about["columns"], "columns", 1),
-            sheets=checked.whole(about["sheets"], "sheets"),
-        )
-        _check_probe(probe)
-        return probe
+        return unpacked(tensors, metadata)
 
     def sheet_path(self, index: int) -> Path:
         """Path of thumbnail sheet ``index``."""
@@ -201,11 +190,11 @@ class RunReader:
 
     def frame_path(self, k: int) -> Path:
         """Path of the maps of snapshot ``k``."""
-        return self._at("layout", k)
+        return self.path / "layout" / f"{k:06d}.safetensors"
 
     def embeddings_path(self, k: int) -> Path:
         """Path of the embeddings of snapshot ``k``; recordings keep only a few."""
-        return self._at("emb", k)
+        return self.path / "emb" / f"{k:06d}.safetensors"
 
     @reads
     def snapshots(self) -> list[tuple[int, int, float]]:
@@ -222,12 +211,8 @@ class RunReader:
     @reads
     def embeddings(self, k: int) -> tuple[np.ndarray, ...]:
         """Float16 ``[P, D]`` of every arm at snapshot ``k``."""
-        tensors, _ = self._read(self._at("emb", k))
-        arms = tuple(tensors[f"arm{i}"].numpy() for i in range(len(tensors)))
-        first = arms[0]
-        if any(arm.ndim != 2 or len(arm) != len(first) or arm.dtype.kind != "f" or not arm.size for arm in arms):
-            raise ValueError(f"the embeddings of snapshot {k} have the wrong shape")
-        return arms
+        tensors, _ = self._read(self.embeddings_path(k))
+        return unpacked_embeddings(k, tensors)
 
     # ---------------------------------------------------------------- frames
 
@@ -256,8 +241,8 @@ class RunReader:
         return None if k is None else checked.whole(k, "k")
 
     @reads
-    def frame_rows(self, k: int) -> list[tuple[int, float, float, float | None, float | None, str]]:
-        """``(step, seconds, limit, quality, drift, method)`` of every arm at frame ``k``."""
+    def frame_rows(self, k: int) -> list[FrameRow]:
+        """A row per arm of frame ``k``."""
         sql = (
             'SELECT arm, step, seconds, "limit", quality, drift, method FROM frames JOIN snapshots USING (k) '
             "WHERE k = ? ORDER BY arm"
@@ -267,39 +252,14 @@ class RunReader:
             raise RunError(f"The run {self.id} has no frame {k}.")
         if [row[0] for row in rows] != list(range(self._arm_count())):
             raise ValueError(f"frame {k} has other arms than the configuration")
-        return [_frame_row(*row[1:]) for row in rows]
+        return [frame_row(*row[1:]) for row in rows]
 
     @reads
     def frame(self, k: int) -> Frame:
         """The frame of snapshot ``k``."""
         rows = self.frame_rows(k)
-        tensors, _ = self._read(self._at("layout", k))
-        arms = tuple(
-            FrameArm(
-                xy=tensors[f"xy{i}"].numpy(),
-                neighbours=tensors[f"nn{i}"].numpy().astype(np.int32),
-                quality=float("nan") if row[3] is None else row[3],
-                drift=float("nan") if row[4] is None else row[4],
-                method=row[5],
-            )
-            for i, row in enumerate(rows)
-        )
-        _check_maps(arms, k)
-        return Frame(k=k, step=rows[0][0], seconds=rows[0][1], limit=rows[0][2], arms=arms)
-
-    # ------------------------------------------------------------ checkpoint
-
-    def _checkpoint(self, name: str) -> tuple[dict[str, Tensor], dict[str, object]]:
-        """The checkpoint ``last`` or ``previous``.
-
-        Raises:
-            RunError: it is missing or damaged.
-        """
-        with reading(self.id):
-            tensors, metadata = self._read(self.path / "ckpt" / f"{name}.safetensors")
-            about = checked.json_object(metadata["about"], "checkpoint")
-            checked.whole(about["step"], "step")
-            return tensors, about
+        tensors, _ = self._read(self.frame_path(k))
+        return unpacked_frame(k, rows, tensors)
 
     # ---------------------------------------------------------------- details
 
@@ -309,12 +269,10 @@ class RunReader:
         return self._arms
 
     def _check_arm(self, arm: object) -> int:
-        if checked.whole(arm, "arm") >= self._arm_count():
+        index = checked.whole(arm, "arm")
+        if index >= self._arm_count():
             raise ValueError(f"a number is of arm {arm}; the run has {self._arm_count()}, counted from 0")
-        return checked.whole(arm, "arm")
-
-    def _at(self, kind: str, k: int) -> Path:
-        return self.path / kind / f"{k:06d}.safetensors"
+        return index
 
     def _own(self, path: Path) -> None:
         """A regular file of this folder: neither it nor the folder it lies in is a link."""
@@ -336,41 +294,3 @@ def _number(key: object, value: object) -> tuple[str, float | None]:
 
 def _snapshot(k: object, step: object, seconds: object) -> tuple[int, int, float]:
     return checked.whole(k, "k"), checked.whole(step, "step"), checked.real(seconds, "seconds")
-
-
-def _frame_row(
-    step: object, seconds: object, limit: object, quality: object, drift: object, method: object
-) -> tuple[int, float, float, float | None, float | None, str]:
-    if checked.real(limit, "limit") <= 0:
-        raise ValueError(f"limit needs a number above 0; got {checked.shown(limit)}")
-    return (
-        checked.whole(step, "step"),
-        checked.real(seconds, "seconds"),
-        checked.real(limit, "limit"),
-        checked.measured(quality, "quality"),
-        checked.measured(drift, "drift"),
-        checked.text(method, "method"),
-    )
-
-
-def _check_probe(probe: Probe) -> None:
-    labels, tree = probe.labels, probe.hierarchy
-    shaped = (
-        labels.ndim == 2 and labels.shape[1] == tree.depth == len(tree.names) and probe.rows.shape == labels.shape[:1]
-    )
-    if not shaped or labels.dtype.kind != "i" or probe.rows.dtype.kind != "i" or not labels.size:
-        raise ValueError("the labels of the probe have the wrong shape")
-    if labels.min() < 0 or (labels.max(0) >= [len(names) for names in tree.names]).any() or probe.rows.min() < 0:
-        raise ValueError("the probe has labels without a name")
-    if probe.sheets and probe.sheets * probe.columns**2 < len(labels):
-        raise ValueError("the probe has more points than thumbnails")
-
-
-def _check_maps(arms: tuple[FrameArm, ...], k: int) -> None:
-    points = len(arms[0].xy)
-    for arm in arms:
-        if arm.xy.shape != (points, 2) or arm.xy.dtype != np.uint16:
-            raise ValueError(f"the maps of frame {k} have the wrong shape")
-        near = arm.neighbours
-        if near.ndim != 2 or len(near) != points or (near.size and not 0 <= near.min() <= near.max() < points):
-            raise ValueError(f"the neighbours of frame {k} are not points of the map")

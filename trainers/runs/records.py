@@ -7,6 +7,9 @@ from typing import Any
 
 from trainers.hierarchy import Hierarchy
 
+STAGE = "stage/"
+"""Before the title of a stage: key of the number, counted from 0, that each arm has at the step where it begins."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Scalar:

@@ -50,10 +50,10 @@ def check_regular(path: Path) -> os.stat_result:
         IrregularError: it is something else.
         OSError: it is missing or may not be read.
     """
-    found = path.lstat()
-    if not stat.S_ISREG(found.st_mode):
-        raise IrregularError(f"{path.name} is {_kind(found.st_mode)}, not a file")
-    return found
+    status = path.lstat()
+    if not stat.S_ISREG(status.st_mode):
+        raise IrregularError(f"{path.name} is {_kind(status.st_mode)}, not a file")
+    return status
 
 
 def read_regular(path: Path, most: int) -> bytes:

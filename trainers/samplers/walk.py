@@ -1,4 +1,4 @@
-"""Walking through things in seeded turns, by number of the visit alone."""
+"""Seeded passes over classes and images, as functions of the visit's number alone."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ shuffled = lru_cache(maxsize=64)(permutation)
 
 
 def turns(count: int, size: int) -> int:
-    """Number of visits of ``size`` things in which all ``count`` are seen."""
+    """Number of visits of ``size`` items after which all ``count`` have been seen."""
     return -(-count // size)
 
 
 def block(order: np.ndarray, size: int, turn: int) -> np.ndarray:
-    """The things seen at visit ``turn``: ``size`` of them in order, starting over at the end.
+    """The items seen at visit ``turn``: ``size`` of them in order, starting over at the end.
 
-    They are distinct if there are ``size`` things; otherwise each comes as evenly often as possible.
+    They are distinct if there are ``size`` items; otherwise they are repeated as evenly as possible.
     """
     return order[np.arange(turn * size, (turn + 1) * size) % len(order)]
 

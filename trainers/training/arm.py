@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any, ClassVar
 
 import torch
@@ -25,15 +26,24 @@ class Arm(ABC):
         index, title: of the arm.
         networks: by the names that a checkpoint gives them.
         device: where they are.
+        state: further tensors of a checkpoint, by name, that training changes in place: a queue, say, and its position.
     """
 
     what: ClassVar[str] = "images"
     """What a batch holds, for the message of a bad step."""
 
-    def __init__(self, index: int, title: str, networks: Mapping[str, nn.Module], device: torch.device) -> None:
+    def __init__(
+        self,
+        index: int,
+        title: str,
+        networks: Mapping[str, nn.Module],
+        device: torch.device,
+        state: Mapping[str, Tensor] = MappingProxyType({}),
+    ) -> None:
         self.index = index
         self.title = title
         self.networks = dict(networks)
+        self.state = dict(state)
         self._device = device
 
     def begin(self, stage: Stage) -> None:
@@ -88,13 +98,14 @@ class Arm(ABC):
         return self._stepper.clipping
 
     def tensors(self) -> dict[str, Tensor]:
-        """The state of the networks and of the optimizer by name, for a checkpoint."""
+        """The state of the networks and of the optimizer, and :attr:`state`, by name, for a checkpoint."""
         prefix = f"arm{self.index}"
         states = {
             f"{prefix}/{network}/{name}": value
             for network, net in self.networks.items()
             for name, value in net.state_dict().items()
         }
+        states |= {f"{prefix}/state/{name}": value for name, value in self.state.items()}
         return states | self._stepper.tensors(f"{prefix}/optimiser/")
 
     def load(self, tensors: Mapping[str, Tensor]) -> None:
@@ -102,6 +113,8 @@ class Arm(ABC):
         own = under(tensors, f"arm{self.index}/")
         for network, net in self.networks.items():
             net.load_state_dict(under(own, f"{network}/"))
+        for name, value in self.state.items():
+            value.copy_(own[f"state/{name}"])
         self._stepper.load(under(own, "optimiser/"))
 
     def _blame(self, step: int, rows: Tensor, value: float, norm: float) -> str:

@@ -15,15 +15,14 @@ from torch import Tensor
 from trainers.data.base import Progress, silent
 from trainers.errors import RunError
 from trainers.runs import RunFolder
-from trainers.runs.records import Snapshot
+from trainers.runs.records import STAGE, Snapshot
 from trainers.training.arm import Arm
 from trainers.training.device import choose
-from trainers.training.looking import Finish, Look, Looker
+from trainers.training.evaluation import Evaluation, Finish, Finisher
 from trainers.training.pace import Pace
 from trainers.training.scalars import ScalarBuffer
 from trainers.training.schedule import factor_of, in_steps
 from trainers.training.stage import Stage
-from trainers.training.validation import check
 
 CHECKPOINT_SECONDS = 5.0  # a killed run loses at most ten seconds: five, and a step and a snapshot on top
 
@@ -58,15 +57,14 @@ class Loop(ABC):
         self._k = 0
         self._last_snapshot = (-1, 0.0, 0.0)  # step, seconds, cost
         self._last_checkpoint = time.monotonic()
-        check(self.config)
         if self.config.threads is not None:
             torch.set_num_threads(self.config.threads)
         self._device, reason = choose(self.config.device)
         folder.log(f"device: {self._device}, because {reason}")
         self._scalars = ScalarBuffer(folder)
         self._pace = Pace()
-        self._looker = Looker(self._device)
-        self._look_begun: Look | None = None
+        self._finisher = Finisher(self._device)
+        self._evaluation: Evaluation | None = None
         self._epoch = 1
         self._build(progress or silent)
         self.stages = tuple(in_steps(stage, self._epoch) for stage in self._stages())
@@ -88,8 +86,8 @@ class Loop(ABC):
         """What :meth:`Arm.step` of every arm gets in the step number :attr:`step`."""
 
     @abstractmethod
-    def _look(self) -> Finish:
-        """Queue the evaluation of every arm; the returned function finishes it from host copies, in any thread."""
+    def _evaluate(self, arm: Any) -> Finish:
+        """Queue the evaluation of an arm on the probe; the returned function finishes it from copies on the host."""
 
     @abstractmethod
     def _last_numbers(self, tell: Progress) -> None:
@@ -137,7 +135,7 @@ class Loop(ABC):
             self._timed(self.snapshot)
         while not self.done and time.monotonic() < end:
             self._timed(self._one_step)
-            self._timed(self._end_look)
+            self._timed(self._end_evaluation)
             if self._stage_progress >= 1.0 and self.stage is not self.stages[-1]:
                 self._timed(self._next_stage)
             if self._snapshot_due():
@@ -156,9 +154,11 @@ class Loop(ABC):
         self._settle()
         started = time.monotonic()
         counted = [arm.clipping.scalars() for arm in self.arms]
-        results = self._looker.start(self._look())
-        self._look_begun = Look(step=self.step, seconds=self.seconds, counted=counted, results=results)
-        self._end_look()
+        evaluated = self.arms if self.step else self.arms[:1]  # equal weights at first: one evaluation serves all
+        begun = [self._evaluate(arm) for arm in evaluated]
+        results = self._finisher.start(begun)
+        self._evaluation = Evaluation(step=self.step, seconds=self.seconds, counted=counted, results=results)
+        self._end_evaluation()
         self._last_snapshot = (self.step, self.seconds, time.monotonic() - started)
 
     def checkpoint(self) -> None:
@@ -225,27 +225,36 @@ class Loop(ABC):
         self.folder.log(f"stage {self._stage.index + 1}, {self.stage.title}, from step {self.step}")
         for arm in self.arms:
             arm.begin(self.stage)
+        self._tell_stage()
         self.checkpoint()
+
+    def _tell_stage(self) -> None:
+        """Write where a stage begins, for the curves; nothing in a run of one stage."""
+        if len(self.stages) > 1:
+            for arm in self.arms:
+                number = {f"{STAGE}{self.stage.title}": float(self._stage.index)}
+                self._scalars.now(arm.index, self.step, self.seconds, number)
 
     def _settle(self) -> None:
         """Wait for what a device still works on: the steps of every arm, and the evaluation that has begun."""
         for arm in self.arms:
             arm.settle()
-        self._end_look(wait=True)
+        self._end_evaluation(wait=True)
 
-    def _end_look(self, wait: bool = False) -> None:
+    def _end_evaluation(self, wait: bool = False) -> None:
         """Write the results of the evaluation that has begun, if it has ended; ``wait``: wait until it has."""
-        look = self._look_begun
-        if look is None or not (wait or look.results.done()):
+        begun = self._evaluation
+        if begun is None or not (wait or begun.results.done()):
             return
-        self._look_begun = None
-        results = look.results.result()
-        for arm, counted, seen in zip(self.arms, look.counted, results, strict=True):
-            self._scalars.now(arm.index, look.step, look.seconds, {**seen.numbers, **counted})
+        self._evaluation = None
+        results = begun.results.result()
+        results *= len(self.arms) // len(results)
+        for arm, counted, result in zip(self.arms, begun.counted, results, strict=True):
+            self._scalars.now(arm.index, begun.step, begun.seconds, {**result.numbers, **counted})
         self._scalars.flush()
-        embeddings = tuple(seen.embeddings for seen in results)
-        self.folder.add_snapshot(Snapshot(k=self._k, step=look.step, seconds=look.seconds, embeddings=embeddings))
-        self._pace.saw(self._k, look.seconds, embeddings)
+        embeddings = tuple(result.embeddings for result in results)
+        self.folder.add_snapshot(Snapshot(k=self._k, step=begun.step, seconds=begun.seconds, embeddings=embeddings))
+        self._pace.add(self._k, begun.seconds, embeddings)
         self._k += 1
 
     def _timed(self, work: Callable[[], None]) -> None:
@@ -272,6 +281,7 @@ class Loop(ABC):
                 arm.begin(self.stage)
             if checkpoint is None:
                 self.folder.rewind(0)
+                self._tell_stage()
                 return
             for arm in self.arms:
                 arm.load(tensors)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 from dataclasses import dataclass
 
-from trainers.config import RunConfig
 from trainers.data import settings
 from trainers.errors import UserError
 
@@ -64,19 +63,14 @@ class Footprint:
         return words[max(words, key=lambda name: getattr(self, name))]
 
 
-def check_fits(config: RunConfig, shape: Shape) -> None:
+def check_fits(needed: Footprint) -> None:
     """Refuse a run that turned out larger than :func:`trainers.data.settings.run_bytes`, before it takes the memory.
 
     Raises:
         UserError: with the estimate.
     """
-    from trainers.kinds import kind_of
-
     most = settings.run_bytes()
-    if most is None:
-        return
-    needed = kind_of(config).memory(config, shape)
-    if needed.total > most:
+    if most is not None and needed.total > most:
         raise UserError(too_large(needed, most))
 
 

@@ -32,7 +32,7 @@ class Pace:
         self._last: Sequence[Tensor] | None = None
         self._at = 0.0
 
-    def saw(self, k: int, seconds: float, embeddings: Sequence[Tensor]) -> None:
+    def add(self, k: int, seconds: float, embeddings: Sequence[Tensor]) -> None:
         """Record that frame ``k`` was made at ``seconds`` of training, from unit rows float ``[P, D]`` of each arm."""
         if self._last is not None:
             moved = [1 - (new * old).sum(1).mean().item() for new, old in zip(embeddings, self._last, strict=True)]

@@ -14,9 +14,9 @@ from explorer.page.inspection import paragraph
 from explorer.server.runs import Runs
 from trainers.cli.flags import SPELLING, given_text, shown
 from trainers.config import RunConfig
+from trainers.kinds import check
 from trainers.kinds.base import Kind
 from trainers.parameters import Spec, specs
-from trainers.training.validation import check
 
 Values = dict[str, Any]
 
@@ -26,12 +26,10 @@ class FormContext:
     """What a form is built with.
 
     Attributes:
-        page: the page.
         drawn: hidden; its change draws the parameter panels anew.
         note: what was said at the last start.
     """
 
-    page: gr.Blocks
     drawn: gr.Textbox
     note: gr.HTML
 
@@ -103,13 +101,10 @@ def _is_shared(spec: Spec) -> bool:
 
 
 def _is_plain(spec: Spec) -> bool:
-    return (spec.item or spec.type) in (int, float, bool, str) and not spec.rule.registry
+    return (spec.item or spec.type) in (int, float, bool, str)
 
 
 def _field(spec: Spec, value: Any) -> Component:
     if _is_plain(spec):
         return control(spec, value)
-    if spec.rule.registry and spec.type is str:
-        entries = [(entry.title, name) for name, entry in spec.rule.entries().items()]
-        return gr.Dropdown(entries, value=value, label=spec.label, info=spec.rule.help, filterable=False)
     return gr.Textbox(value, label=spec.label, info=spec.rule.help, placeholder=SPELLING, max_lines=1)

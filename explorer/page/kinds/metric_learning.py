@@ -3,89 +3,75 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from itertools import zip_longest
 from typing import Any
 
 import gradio as gr
 from gradio.components import Component
 
 from explorer.page import dataset_picker, loss_picker, remembered
+from explorer.page.blocks import QUIET
 from explorer.page.controls import control, raw, read
-from explorer.page.dataset_picker import Images, look_again, pick_images
+from explorer.page.dataset_picker import data_choice
 from explorer.page.kinds.base import FormContext, KindForm, KindPage, Values
-from explorer.page.loss_picker import loss_names, loss_texts, pick_losses, visibility
 from explorer.page.menu import menu
 from explorer.page.parameter_panel import fold, parameter_fold, stored_values
 from explorer.server.runs import Runs
 from explorer.server.visitors import caller
+from trainers.config import DataChoice
 from trainers.encoders import ENCODERS
 from trainers.errors import ParameterError
+from trainers.kinds import check
 from trainers.kinds.metric_learning import DESCRIPTOR as KIND
 from trainers.kinds.metric_learning.config import MetricLearningConfig
 from trainers.losses import LOSSES
-from trainers.parameters import Choice, specs
-from trainers.samplers import SAMPLERS
-from trainers.training.augmentations import AUGMENTATIONS
-from trainers.training.validation import check
+from trainers.parameters import Choice, entry, specs
 
 _FIRST = MetricLearningConfig()
-_SPECS = {spec.name: spec for spec in specs(MetricLearningConfig)}
-SETTINGS = {name: _SPECS[name] for name in (*KIND.main, *KIND.more)}
+_LOSSES = [loss.name for loss in _FIRST.losses]
+_SHOWN = (*KIND.main, "sampler", "augmentation", *KIND.more)
+SETTINGS = {name: spec for name in _SHOWN for spec in specs(MetricLearningConfig) if spec.name == name}
 """What is set by a control of its own, in the order of the page."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Form:
-    """Everything that decides a run, before it is checked.
+def configuration(
+    data: DataChoice,
+    losses: Sequence[str],
+    loss_parameters: Sequence[Mapping[str, Any]] | None = None,
+    encoder: str = _FIRST.encoder.name,
+    encoder_parameters: Mapping[str, Any] | None = None,
+    training: Mapping[str, Any] | None = None,
+) -> MetricLearningConfig:
+    """A checked configuration. Parameters and :data:`SETTINGS` are as the controls hold them, or plain values.
 
-    Attributes:
-        losses: catalogue names; ``loss_parameters`` goes with it, as the controls hold them.
-        training: values of :data:`SETTINGS`; missing ones take their defaults.
+    Raises:
+        ParameterError: naming what was needed, what it got and what to do.
     """
-
-    images: Images
-    losses: Sequence[str]
-    loss_parameters: Sequence[Mapping[str, Any]] = ()
-    encoder: str = _FIRST.encoder.name
-    encoder_parameters: Mapping[str, Any] = field(default_factory=dict)
-    sampler: str = _FIRST.sampler
-    augmentation: str = _FIRST.augmentation.name
-    training: Mapping[str, Any] = field(default_factory=dict)
-
-    def config(self) -> MetricLearningConfig:
-        """The checked configuration.
-
-        Raises:
-            ParameterError: naming what was needed, what it got and what to do.
-        """
-        if not self.losses:
-            raise ParameterError("A run needs a loss: choose one to four.")
-        unknown = sorted(set(self.training) - set(SETTINGS))
-        if unknown:
-            raise ParameterError(f"Training has no parameter {unknown[0]!r:.60}; it has {', '.join(SETTINGS)}.")
-        config = MetricLearningConfig(
-            data=self.images.choice(),
-            losses=tuple(
-                _choice("loss", LOSSES, name, held) for name, held in _paired(self.losses, self.loss_parameters)
-            ),
-            encoder=_choice("encoder", ENCODERS, self.encoder, self.encoder_parameters),
-            sampler=self.sampler,
-            augmentation=Choice(name=self.augmentation),
-            **read(MetricLearningConfig, self.training, "Training"),
-        )
-        check(config)
-        return config
+    given, training = list(loss_parameters or ()), training or {}
+    if not losses:
+        raise ParameterError("A run needs a loss: choose one to four.")
+    if len(given) > len(losses):
+        raise ParameterError(f"Got {len(given)} sets of loss parameters for {len(losses)} losses; give one per loss.")
+    unknown = sorted(set(training) - set(SETTINGS))
+    if unknown:
+        raise ParameterError(f"Training has no parameter {unknown[0]!r:.60}; it has {', '.join(SETTINGS)}.")
+    config = MetricLearningConfig(
+        data=data,
+        losses=tuple(_choice("loss", LOSSES, *pair) for pair in zip_longest(losses, given, fillvalue={})),
+        encoder=_choice("encoder", ENCODERS, encoder, encoder_parameters or {}),
+        **read(MetricLearningConfig, training, "Training"),
+    )
+    check(config)
+    return config
 
 
 def defaults() -> Values:
     """Every field as it is at first, in the order in which the page lists them."""
     return {
         **dataset_picker.defaults(),
-        **loss_picker.defaults(_FIRST.losses),
+        **loss_picker.defaults(_LOSSES),
         "encoder": _FIRST.encoder.name,
         "encoder_parameters": "{}",
-        "sampler": _FIRST.sampler,
-        "augmentation": _FIRST.augmentation.name,
         **{name: raw(spec, spec.default) for name, spec in SETTINGS.items()},
     }
 
@@ -102,50 +88,44 @@ def restored(kept: Mapping[str, Any]) -> Values:
         **loss_picker.restored(kept, values),
         **remembered.choice(kept, "encoder", there),
         "encoder_parameters": remembered.parameters_text(kept.get("encoder_parameters"), ENCODERS),
-        **remembered.choice(kept, "sampler", SAMPLERS),
-        **remembered.choice(kept, "augmentation", AUGMENTATIONS),
         **settings,
     }
 
 
 def config_of(values: Mapping[str, Any]) -> MetricLearningConfig:
     """The configuration that the fields describe, by the names of :func:`defaults`."""
-    chosen, encoder = loss_picker.chosen(values), str(values["encoder"])
-    return Form(
-        images=Images(**{name: values[name] for name in Images.__dataclass_fields__}),
-        losses=[name for name, _ in chosen],
-        loss_parameters=[held for _, held in chosen],
-        encoder=encoder,
-        encoder_parameters=stored_values(str(values["encoder_parameters"]), encoder),
-        sampler=str(values["sampler"]),
-        augmentation=str(values["augmentation"]),
-        training={name: values[name] for name in SETTINGS},
-    ).config()
+    losses, encoder = loss_picker.chosen(values), str(values["encoder"])
+    return configuration(
+        data_choice(**{name: values[name] for name in dataset_picker.FIELDS}),
+        [name for name, _ in losses],
+        [held for _, held in losses],
+        encoder,
+        stored_values(str(values["encoder_parameters"]), encoder),
+        {name: values[name] for name in SETTINGS},
+    )
 
 
 def build(context: FormContext) -> KindForm:
     """Build the form."""
-    images = pick_images(context.note)
-    losses = pick_losses(context.drawn, _FIRST.losses)
+    images, described = dataset_picker.pick_images(context.note)
+    losses = loss_picker.pick_losses(context.drawn, _LOSSES)
     encoder, encoder_text = _pick_encoder(context.drawn)
-    fields: dict[str, Component] = {
-        **images.fields,
-        **dict(zip(loss_names(), losses.names, strict=True)),
-        **dict(zip(loss_texts(), losses.texts, strict=True)),
-        "encoder": encoder,
-        "encoder_parameters": encoder_text,
-        **_pick_training(encoder),
-    }
     return KindForm(
-        fields=fields,
+        fields={
+            **images,
+            **losses.fields,
+            "encoder": encoder,
+            "encoder_parameters": encoder_text,
+            **_pick_training(encoder),
+        },
         config=config_of,
         defaults=defaults(),
         restored=restored,
         shown=tuple(losses.shown),
-        following=lambda values: visibility(sum(1 for name in loss_names() if values[name])),
-        looked=tuple(images.looked),
-        look=look_again,
-        looks_at=tuple(images.fields),
+        following=lambda values: loss_picker.visibility(sum(1 for name in loss_picker.NAMES if values[name])),
+        looked=tuple(described),
+        look=dataset_picker.look_again,
+        looks_at=tuple(images),
     )
 
 
@@ -159,45 +139,24 @@ def _pick_encoder(drawn: gr.Textbox) -> tuple[gr.HTML, gr.Textbox]:
 
 
 def _pick_training(encoder: gr.HTML) -> dict[str, Component]:
-    """The budget, and the fold with the sampler and the other settings."""
-    made = {name: control(_SPECS[name], raw(_SPECS[name], _SPECS[name].default)) for name in KIND.main}
+    """The budget, and the fold with the other settings."""
+    made = {name: control(SETTINGS[name], raw(SETTINGS[name], SETTINGS[name].default)) for name in KIND.main}
     with fold("Batch, learning rate and more"):
-        named = {
-            name: gr.Dropdown(
-                [(descriptor.title, entry) for entry, descriptor in entries.items()],
-                value=first,
-                label=_SPECS[name].label,
-                info=_SPECS[name].rule.help,
-                filterable=False,
-                min_width=80,
-            )
-            for name, entries, first in (
-                ("sampler", SAMPLERS, _FIRST.sampler),
-                ("augmentation", AUGMENTATIONS, _FIRST.augmentation.name),
-            )
-        }
-        made |= {name: control(_SPECS[name], raw(_SPECS[name], _SPECS[name].default)) for name in KIND.more}
+        more = {name: spec for name, spec in SETTINGS.items() if name not in made}
+        made |= {name: control(spec, raw(spec, spec.default)) for name, spec in more.items()}
     encoder.picked(
         lambda name: ENCODERS[name].learning_rate if name in ENCODERS else gr.skip(),
         encoder,
         made["learning_rate"],
         queue=False,
-        show_progress="hidden",
-        api_visibility="private",
+        **QUIET,
     )
-    return {**named, **made}
+    return made
 
 
 def _choice(what: str, entries: Mapping[str, Any], name: str, values: Mapping[str, Any]) -> Choice:
-    if name not in entries:
-        raise ParameterError(f"There is no {what} {name!r:.60}; choose from {', '.join(entries)}.")
-    return Choice(name=name, parameters=read(entries[name].parameters, values, entries[name].title))
-
-
-def _paired(names: Sequence[str], values: Sequence[Mapping[str, Any]]) -> list[tuple[str, Mapping[str, Any]]]:
-    if len(values) > len(names):
-        raise ParameterError(f"Got {len(values)} sets of loss parameters for {len(names)} losses; give one per loss.")
-    return list(zip(names, [*values, *({} for _ in range(len(names) - len(values)))], strict=True))
+    descriptor = entry(entries, name, what)
+    return Choice(name=name, parameters=read(descriptor.parameters, values, descriptor.title))
 
 
 def endpoints(runs: Runs) -> list[Callable[..., Any]]:
@@ -226,16 +185,15 @@ def endpoints(runs: Runs) -> list[Callable[..., Any]]:
             training: the settings with a control of their own, by name; list_kinds has them.
             token: any secret word; on a public page it is needed to stop the run.
         """
-        form = Form(
-            images=Images(source=images),
-            losses=losses,
-            loss_parameters=loss_parameters or [],
-            encoder=encoder,
-            encoder_parameters=encoder_parameters or {},
-            sampler=sampler,
-            training=training or {},
+        config = configuration(
+            data_choice(images),
+            losses,
+            loss_parameters,
+            encoder,
+            encoder_parameters,
+            {"sampler": sampler, **(training or {})},
         )
-        return runs.start(form.config(), token, caller(request))
+        return runs.start(config, token, caller(request))
 
     return [start_run]
 

@@ -5,19 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-import gradio as gr
-
 from explorer.object_removal.service import Objects
 from explorer.server.runs import Runs
-from explorer.settings import Settings
 
 
 @dataclass(frozen=True, kw_only=True)
 class TabContext:
-    """What a tab may use: the page it is built in, the settings, the runs, and object removal."""
+    """What a tab may use: the runs and object removal."""
 
-    page: gr.Blocks
-    settings: Settings
     runs: Runs
     objects: Objects
 

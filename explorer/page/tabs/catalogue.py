@@ -5,14 +5,13 @@ from __future__ import annotations
 import gradio as gr
 
 from explorer.page.tabs.base import TabContext, TabDescriptor
+from trainers.cli.flags import shown
 from trainers.image_text.models import MODELS, ModelDescriptor
 from trainers.losses import FAMILIES, LOSSES, LossDescriptor
 from trainers.metrics import IMAGE_TEXT_METRICS, METRICS, REPRESENTATION_METRICS, Measure
 from trainers.parameters import Spec, describe, specs
 
 _LATEX = [{"left": "$$", "right": "$$", "display": True}]
-_BETWEEN = "Images and captions"
-_FEATURES = "Frozen features"
 _INTRO = (
     "Each loss is written from its paper's formula and shares everything else with the others: encoder, sampler, "
     "optimiser and batches."
@@ -21,61 +20,54 @@ _INTRO = (
 
 def build(_context: TabContext) -> None:
     """Add the catalogue to the tab."""
+    sections = {family: [loss_text(loss) for loss in losses] for family, losses in FAMILIES.items()}
+    sections["Metrics"] = [metric_text(metric) for metric in METRICS.values()]
+    sections["Frozen features"] = [metric_text(metric) for metric in REPRESENTATION_METRICS.values()]
+    between = [metric_text(metric) for metric in IMAGE_TEXT_METRICS.values()]
+    sections["Images and captions"] = between + [model_text(model) for model in MODELS.values()]
+    anchors = {heading: "catalogue-" + heading.lower().replace(" ", "-") for heading in sections}
+    links = "".join(f'<a href="#{anchor}">{heading}</a>' for heading, anchor in anchors.items())
+    jumps = f'<nav class="rs-jumps" aria-label="Families">{links}</nav>'
     with gr.Column(elem_id="rs-catalogue"):
-        jumps = _jumps([*FAMILIES, "Metrics", _FEATURES, _BETWEEN])
         gr.HTML(f'<p class="rs-sentence">{_INTRO}</p>{jumps}', apply_default_css=False)
-        for family, losses in FAMILIES.items():
-            gr.HTML(_heading(family), apply_default_css=False)
-            for loss in losses:
-                gr.Markdown(loss_text(loss), latex_delimiters=_LATEX, elem_classes=["rs-entry"])
-        sections = {"Metrics": METRICS, _FEATURES: REPRESENTATION_METRICS, _BETWEEN: IMAGE_TEXT_METRICS}
-        for heading, metrics in sections.items():
-            gr.HTML(_heading(heading), apply_default_css=False)
-            for metric in metrics.values():
-                gr.Markdown(metric_text(metric), latex_delimiters=_LATEX, elem_classes=["rs-entry"])
-        for model in MODELS.values():
-            gr.Markdown(model_text(model), elem_classes=["rs-entry"])
+        for heading, entries in sections.items():
+            gr.HTML(f'<h2 id="{anchors[heading]}" tabindex="-1">{heading}</h2>', apply_default_css=False)
+            for entry in entries:
+                gr.Markdown(entry, latex_delimiters=_LATEX, elem_classes=["rs-entry"])
 
 
 def loss_text(loss: LossDescriptor) -> str:
     """One loss as Markdown."""
     names = [loss.name, *(name for name, other in LOSSES.items() if other.alias_of == loss.name)]
     facts = [", ".join(f"`{name}`" for name in names), *_needs(loss)]
-    lines = [
-        f"### {loss.title}",
-        loss.sentence,
-        f"$$\n{loss.equation}\n$$",
-        f"[{loss.paper} {loss.year}]({loss.url})",
-        " · ".join(facts),
-    ]
-    lines += filter(None, (loss.slow, loss.differs))
+    paper = f"[{loss.paper} {loss.year}]({loss.url})"
     fields = specs(loss.parameters)
-    if fields:
-        count = "1 parameter" if len(fields) == 1 else f"{len(fields)} parameters"
-        listed = "\n".join(_parameter_text(spec) for spec in fields)
-        lines.append(f"<details><summary>{count}</summary>\n\n{listed}\n\n</details>")
-    return "\n\n".join(lines)
+    count = "1 parameter" if len(fields) == 1 else f"{len(fields)} parameters"
+    listed = "\n".join(_parameter_text(spec) for spec in fields)
+    panel = f"<details><summary>{count}</summary>\n\n{listed}\n\n</details>" if fields else ""
+    return _entry(loss.title, loss.sentence, _equation(loss), paper, " · ".join(facts), loss.slow, loss.differs, panel)
 
 
 def metric_text(metric: Measure) -> str:
     """One metric as Markdown."""
-    lines = [
-        f"### {metric.title}",
-        metric.sentence,
-        f"$$\n{metric.equation}\n$$",
-        f"[{metric.paper}]({metric.url})",
-        f"`{metric.name}`",
-    ]
-    return "\n\n".join(lines)
+    paper = f"[{metric.paper}]({metric.url})"
+    return _entry(metric.title, metric.sentence, _equation(metric), paper, f"`{metric.name}`")
 
 
 def model_text(model: ModelDescriptor) -> str:
     """One image-text model as Markdown."""
     facts = [f"`{model.name}`", "can be fine-tuned" if model.trainable else "cannot be fine-tuned here"]
-    if not model.photos:
+    if not model.natural_images:
         facts.append("knows the drawn scenes only")
-    lines = [f"### {model.title}", model.sentence, model.paper, " · ".join(facts)]
-    return "\n\n".join(lines)
+    return _entry(model.title, model.sentence, model.paper, " · ".join(facts))
+
+
+def _entry(title: str, *paragraphs: str) -> str:
+    return "\n\n".join([f"### {title}", *filter(None, paragraphs)])
+
+
+def _equation(described: LossDescriptor | Measure) -> str:
+    return f"$$\n{described.equation}\n$$"
 
 
 def _needs(loss: LossDescriptor) -> list[str]:
@@ -86,32 +78,13 @@ def _needs(loss: LossDescriptor) -> list[str]:
         (loss.proxies, "learns class proxies"),
         (loss.views > 1, f"sees {loss.views} views of each image"),
         (loss.gallery, memory),
-        (loss.equal_classes, "needs classes of equal size in a batch"),
     )
     return [words for holds, words in facts if holds]
 
 
 def _parameter_text(spec: Spec) -> str:
-    if isinstance(spec.default, tuple):
-        default = ", ".join(f"{item:g}" if isinstance(item, float) else str(item) for item in spec.default)
-    else:
-        default = f"{spec.default:g}" if isinstance(spec.default, float) else spec.default
-    default = "none" if spec.default is None else default
     accepted = describe(spec) + (" or nothing" if spec.optional else "")
-    return f"- `{spec.name}` = {default}: {accepted}. {spec.rule.help}"
-
-
-def _jumps(headings: list[str]) -> str:
-    links = "".join(f'<a href="#{_anchor(heading)}">{heading}</a>' for heading in headings)
-    return f'<nav class="rs-jumps" aria-label="Families">{links}</nav>'
-
-
-def _heading(text: str) -> str:
-    return f'<h2 id="{_anchor(text)}" tabindex="-1">{text}</h2>'
-
-
-def _anchor(heading: str) -> str:
-    return "catalogue-" + heading.lower().replace(" ", "-")
+    return f"- `{spec.name}` = {shown(spec.default)}: {accepted}. {spec.rule.help}"
 
 
 DESCRIPTOR = TabDescriptor(

@@ -12,21 +12,12 @@ import json
 import gradio as gr
 
 from explorer.object_removal.finetune import Finetuning
+from explorer.page.blocks import QUIET
+from explorer.page.scripted import scripted
 from explorer.page.tabs.base import TabContext, TabDescriptor
 from explorer.server.visitors import caller
 
-_TEMPLATE = '<div class="rs-object"><p class="rs-loading">Opening the images …</p></div>'
-_LOAD = """
-const root = (window.gradio_config?.root ?? location.origin).replace(/\\/$/, "");
-const act = (action, payload) => trigger("act", { ...payload, action });
-import(`${root}/gradio_api/rankscope/assets/object_removal/object_removal.js`).then(
-  (object) => object.mount(element, { act, public: props.public }),
-  (error) => {
-    const host = element.querySelector(".rs-loading");
-    if (host) host.textContent = `The images could not be opened: ${error.message}. Reload the page.`;
-  },
-);
-"""
+_GIVEN = '{ act: (action, payload) => trigger("act", { ...payload, action }) }'
 _REPLY = """(said) => {
   window.dispatchEvent(new CustomEvent("rankscope:started", { detail: JSON.parse(said || "{}") }));
   window.dispatchEvent(new CustomEvent("rankscope:changed"));
@@ -37,22 +28,20 @@ _REPLY = """(said) => {
 def build(context: TabContext) -> None:
     """Add the tab's host and its events."""
     said = gr.Textbox(visible=False, label="Reply")
-    host = gr.HTML(
-        html_template=_TEMPLATE,
-        js_on_load=_LOAD,
-        apply_default_css=False,
+    host = scripted(
+        "object_removal/object_removal.js",
+        "rs-object",
+        "The images",
+        _GIVEN,
+        loading="Opening the images …",
         elem_id="object-view",
-        public=context.settings.public,
     )
-
     starter = Finetuning(context.runs, context.objects.datasets, context.objects.models)
 
     def act(event: gr.EventData, request: gr.Request) -> str:
         return json.dumps(starter.perform(event._data, caller(request)))
 
-    host.act(act, None, said, api_visibility="private", show_progress="hidden").then(
-        fn=None, inputs=[said], outputs=None, js=_REPLY
-    )
+    host.act(act, None, said, **QUIET).then(fn=None, inputs=[said], outputs=None, js=_REPLY)
 
 
 DESCRIPTOR = TabDescriptor(

@@ -10,42 +10,35 @@ import json
 
 import gradio as gr
 
+from explorer.page.blocks import QUIET
 from explorer.page.inspection import failed
 from explorer.page.run_buttons import attempt
+from explorer.page.scripted import scripted
 from explorer.page.tabs.base import TabContext, TabDescriptor
 from explorer.server.runs import Runs
 from explorer.server.visitors import NOBODY, Caller, caller
 
-_TEMPLATE = '<div class="rs-runs"><p class="rs-loading">Reading the runs …</p></div>'
-_LOAD = """
-const root = (window.gradio_config?.root ?? location.origin).replace(/\\/$/, "");
-const act = (action, id, token) => trigger("act", { action, id, token });
-import(`${root}/gradio_api/rankscope/assets/runs/runs.js`).then(
-  (runs) => runs.mount(element, { act, public: props.public }),
-  (error) => {
-    const host = element.querySelector(".rs-loading");
-    if (host) host.textContent = `The runs could not be listed: ${error.message}. Reload the page.`;
-  },
-);
-"""
+_GIVEN = '{ act: (action, id, token) => trigger("act", { action, id, token }), public: props.public }'
 _CHANGED = "() => { window.dispatchEvent(new CustomEvent('rankscope:changed')); return []; }"
 
 
 def build(context: TabContext) -> None:
     """Add the list to the tab."""
     said = gr.HTML("", elem_id="rs-runs-said")
-    listing = gr.HTML(
-        html_template=_TEMPLATE,
-        js_on_load=_LOAD,
-        apply_default_css=False,
+    listing = scripted(
+        "runs/runs.js",
+        "rs-runs",
+        "The list of runs",
+        _GIVEN,
+        loading="Reading the runs …",
         elem_id="rs-runs-list",
-        public=context.settings.public,
+        public=context.runs.public,
     )
 
     def act(event: gr.EventData, request: gr.Request) -> str:
         return perform(context.runs, event._data, caller(request))
 
-    listing.act(act, None, said, api_visibility="private", show_progress="hidden").then(fn=None, js=_CHANGED)
+    listing.act(act, None, said, **QUIET).then(fn=None, js=_CHANGED)
 
 
 def perform(runs: Runs, data: object, asking: Caller = NOBODY) -> str:

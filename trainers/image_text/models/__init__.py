@@ -6,9 +6,9 @@ model = MODELS["tiny_clip"].build({})
 
 import sys
 
-from trainers.image_text.base import CrossModal, ModelDescriptor
+from trainers.image_text.base import ImageTextModel, ModelDescriptor
 from trainers.registry import load
 
 MODELS = load(sys.modules[__name__])
 
-__all__ = ["MODELS", "CrossModal", "ModelDescriptor"]
+__all__ = ["MODELS", "ImageTextModel", "ModelDescriptor"]

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from trainers import hf_transformers
 from trainers.errors import UserError
-from trainers.image_text.base import CrossModal, ModelDescriptor
+from trainers.image_text.base import ImageTextModel, ModelDescriptor
 from trainers.parameters import parameter
 
 CONTEXT = 35  # what the published retrieval models were trained with
@@ -25,7 +25,7 @@ class BlipParameters:
     )
 
 
-class Blip(CrossModal):
+class Blip(ImageTextModel):
     """BLIP's two contrastive towers."""
 
     def __init__(self, net: nn.Module, tokeniser: Any, *, mean: Sequence[float], std: Sequence[float]) -> None:
@@ -34,26 +34,21 @@ class Blip(CrossModal):
         self._tokeniser = tokeniser
 
     def image_features(self, images: Tensor) -> Tensor:
-        """See :class:`CrossModal`."""
         return self.net.vision_proj(self._patches(images)[:, 0])
 
     def text_features(self, tokens: Tensor) -> Tensor:
-        """See :class:`CrossModal`."""
         read = self.net.text_encoder(input_ids=tokens, attention_mask=self._mask(tokens))
         return self.net.text_proj(read.last_hidden_state[:, 0])
 
     def tokenise(self, texts: Sequence[str]) -> Tensor:
-        """See :class:`CrossModal`."""
         return self._tokeniser(
             list(texts), padding="max_length", truncation=True, max_length=self.context, return_tensors="pt"
         ).input_ids
 
     def lengths(self, texts: Sequence[str]) -> list[int]:
-        """See :class:`CrossModal`."""
         return [len(self._tokeniser(text, truncation=False).input_ids) for text in texts]
 
     def terms(self, images: Tensor, texts: Tensor) -> dict[str, Tensor]:
-        """See :class:`CrossModal`."""
         raise UserError(
             "BLIP is not trained here: its loss needs a momentum copy of both towers, a queue and the matching head, "
             "and 220 million weights. Choose CLIP, SigLIP or VSE++ for fine-tuning."

@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from trainers.data.hf_logging import offline, online, quiet
 from trainers.errors import UserError
 from trainers.image_text import tokenizer
-from trainers.image_text.base import CrossModal, ModelDescriptor, ModelSize
+from trainers.image_text.base import ImageTextModel, ModelDescriptor, ModelSize
 from trainers.image_text.losses import LARGEST_LOG_SCALE, clip_loss, siglip_loss
 from trainers.image_text.models._open_clip_source import Source, brief, locate, missing
 from trainers.parameters import parameter
@@ -45,7 +45,7 @@ class SigLipParameters:
     pretrained: str = parameter("webli", help=_WEIGHTS, main=True)
 
 
-class OpenClip(CrossModal):
+class OpenClip(ImageTextModel):
     """A network of open_clip with its own pixel statistics, tokeniser and loss.
 
     The loss is the sigmoid loss if the network has a bias, as SigLIP has, else CLIP's.
@@ -60,33 +60,27 @@ class OpenClip(CrossModal):
         self._tokeniser = tokeniser
 
     def image_features(self, images: Tensor) -> Tensor:
-        """See :class:`CrossModal`."""
         return self.net.encode_image(self.normalise(images))
 
     def text_features(self, tokens: Tensor) -> Tensor:
-        """See :class:`CrossModal`."""
         return self.net.encode_text(tokens)
 
     def tokenise(self, texts: Sequence[str]) -> Tensor:
-        """See :class:`CrossModal`."""
         return self._tokeniser(list(texts))
 
     def lengths(self, texts: Sequence[str]) -> list[int]:
-        """See :class:`CrossModal`."""
         if hasattr(self._tokeniser, "encode"):
             return [len(self._tokeniser.encode(text)) + 2 for text in texts]
         inner, clean = self._tokeniser.tokenizer, self._tokeniser.clean_fn  # transformers' own
         return [len(inner(clean(text), truncation=False).input_ids) for text in texts]
 
     def terms(self, images: Tensor, texts: Tensor) -> dict[str, Tensor]:
-        """See :class:`CrossModal`."""
         scale, bias = self.net.logit_scale.exp(), getattr(self.net, "logit_bias", None)
         if bias is not None:
             return {"siglip": siglip_loss(images, texts, scale, bias)}
         return {"clip": clip_loss(images, texts, scale)}
 
     def after_step(self) -> None:
-        """See :class:`CrossModal`."""
         if getattr(self.net, "logit_bias", None) is None:  # SigLIP's scale is published without bounds
             with torch.no_grad():
                 self.net.logit_scale.clamp_(0.0, LARGEST_LOG_SCALE)

@@ -18,7 +18,7 @@ from torch import Tensor, nn
 from trainers.data import access
 from trainers.errors import RunError
 from trainers.image_text import tokenizer
-from trainers.image_text.base import CrossModal, ModelDescriptor, ModelSize
+from trainers.image_text.base import ImageTextModel, ModelDescriptor, ModelSize
 from trainers.image_text.losses import (
     LARGEST_LOG_SCALE,
     MARGIN,
@@ -59,7 +59,7 @@ class TinyClipParameters:
     weights: str = parameter("", help="Folder of other weights of this shape; empty for the shipped ones.", main=True)
 
 
-class TinyClip(CrossModal):
+class TinyClip(ImageTextModel):
     """open_clip's CLIP at 64 pixels, with one of three losses."""
 
     def __init__(self, loss: str) -> None:
@@ -74,11 +74,9 @@ class TinyClip(CrossModal):
             self.bias = nn.Parameter(torch.tensor(SIGLIP_BIAS))
 
     def image_features(self, images: Tensor) -> Tensor:
-        """See :class:`CrossModal`."""
         return self.net.encode_image(self.normalise(images).contiguous(memory_format=torch.channels_last))
 
     def text_features(self, tokens: Tensor) -> Tensor:
-        """See :class:`CrossModal`."""
         if tokens.device.type != "cpu" or len(tokens) < 2 * PARTS:
             return self.net.encode_text(tokens)
         # attention is causal, so tokens after the end token change nothing: on a CPU captions of similar length are
@@ -96,15 +94,12 @@ class TinyClip(CrossModal):
         return read[torch.arange(len(tokens)), tokens.argmax(1)] @ net.text_projection
 
     def tokenise(self, texts: Sequence[str]) -> Tensor:
-        """See :class:`CrossModal`."""
         return tokenizer.tokenise(texts, CONTEXT)
 
     def lengths(self, texts: Sequence[str]) -> list[int]:
-        """See :class:`CrossModal`."""
         return tokenizer.lengths(texts, CONTEXT)
 
     def terms(self, images: Tensor, texts: Tensor) -> dict[str, Tensor]:
-        """See :class:`CrossModal`."""
         if self._loss == "siglip":
             return {"siglip": siglip_loss(images, texts, self.scale.exp(), self.bias)}
         if self._loss == "triplet":
@@ -112,7 +107,6 @@ class TinyClip(CrossModal):
         return {"clip": clip_loss(images, texts, self.net.logit_scale.exp())}
 
     def after_step(self) -> None:
-        """See :class:`CrossModal`."""
         with torch.no_grad():
             self.net.logit_scale.clamp_(0.0, LARGEST_LOG_SCALE)
 
@@ -177,7 +171,7 @@ def _descriptor(name: str, title: str, sentence: str, order: int) -> ModelDescri
         parameters=TinyClipParameters,
         make=lambda parameters: _make(name, parameters),
         missing=lambda parameters: _missing(name, parameters),
-        photos=False,
+        natural_images=False,
         learning_rate=2e-4,
         size=ModelSize(weights=2_800_000, side=64, kept=1_500_000),
         shipped=ASSETS / name / WEIGHTS,

@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence
 
 from trainers.image_text import tokenizer
-from trainers.image_text.base import CrossModal, ModelDescriptor, ModelSize
+from trainers.image_text.base import ImageTextModel, ModelDescriptor, ModelSize
 from trainers.image_text.losses import MARGIN, hardest_triplet_loss
 from trainers.parameters import parameter
 
@@ -66,7 +66,7 @@ class CaptionTower(nn.Module):
         return last.mean(0)  # the two directions, each after its last word
 
 
-class Vse(CrossModal):
+class Vse(ImageTextModel):
     """Both towers, with the loss of the hardest negative. Their attributes name the weights in checkpoints."""
 
     def __init__(self, parameters: VseParameters) -> None:
@@ -76,23 +76,18 @@ class Vse(CrossModal):
         self._margin = parameters.margin
 
     def image_features(self, images: Tensor) -> Tensor:
-        """See :class:`CrossModal`."""
         return self.photos(self.normalise(images))
 
     def text_features(self, tokens: Tensor) -> Tensor:
-        """See :class:`CrossModal`."""
         return self.sentences(tokens)
 
     def tokenise(self, texts: Sequence[str]) -> Tensor:
-        """See :class:`CrossModal`."""
         return tokenizer.tokenise(texts, CONTEXT)
 
     def lengths(self, texts: Sequence[str]) -> list[int]:
-        """See :class:`CrossModal`."""
         return tokenizer.lengths(texts, CONTEXT)
 
     def terms(self, images: Tensor, texts: Tensor) -> dict[str, Tensor]:
-        """See :class:`CrossModal`."""
         return {"triplet": hardest_triplet_loss(images, texts, self._margin)}
 
 
@@ -103,7 +98,7 @@ DESCRIPTOR = ModelDescriptor(
     paper="VSE++: Improving Visual-Semantic Embeddings with Hard Negatives, Faghri et al., BMVC 2018",
     parameters=VseParameters,
     make=Vse,
-    photos=False,
+    natural_images=False,
     trained=False,
     learning_rate=1e-3,
     size=ModelSize(weights=1_600_000, side=64, kept=1_500_000),

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from trainers.image_text.base import CrossModal
+from trainers.image_text.base import ImageTextModel
 from trainers.kinds.finetuning.training_pairs import Examples
 from trainers.training.arm import Arm
 from trainers.training.augmentations import Augment
@@ -30,7 +30,7 @@ class RecipeArm(Arm):
         self,
         index: int,
         title: str,
-        model: CrossModal,
+        model: ImageTextModel,
         examples: Examples,
         device: torch.device,
         *,

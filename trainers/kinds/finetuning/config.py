@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from trainers.config import RunConfig, SceneChoice
+from trainers.kinds._version1 import shared
 from trainers.parameters import Choice, default_of, parameter
 
 
@@ -38,3 +39,14 @@ class FinetuningConfig(RunConfig):
     def arms(self) -> int:
         """How many models train in lockstep: one per recipe."""
         return len(self.recipes)
+
+    @classmethod
+    def migrated(cls, values: dict[str, Any]) -> dict[str, Any] | None:
+        """Settings of version 1 with a fine-tuning among them; those that it did not use are dropped."""
+        own = values.get("mend")
+        if own is None:
+            return None
+        settings = own["scenes"].pop("parameters", {})
+        if settings:
+            own["scenes"]["source"] += ":" + ",".join(f"{name}={value}" for name, value in settings.items())
+        return shared(values) | own | {"kind": cls.kind}

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from itertools import chain
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -30,13 +31,11 @@ class RemovedPairs:
         images: uint8 ``[M, 3, S, S]``.
         texts: the captions of each image, at least one.
         edited: for each caption whether a phrase was deleted from it.
-        tally: how many images and captions were left out, and why.
     """
 
     images: Tensor
     texts: tuple[tuple[str, ...], ...]
     edited: tuple[tuple[bool, ...], ...]
-    tally: Tally
 
 
 def removed_pairs(
@@ -49,66 +48,52 @@ def removed_pairs(
         UserError: the fill or the captioner is not available here.
     """
     key = _key(scenes, words, recipe, side, seed)
-    kept = _read(key)
-    if kept is not None:
-        return kept
-    if recipe.text == "captioner":
-        made = _captioned(scenes, recipe, side, seed, tell)
-    else:
-        made = _deleted(scenes, words, recipe, side, seed, tell)
-    if not len(made.images):
+    entry = cache.read("pairs", key)
+    if entry is not None:
+        texts, edited = (tuple(map(tuple, entry.about[name])) for name in ("texts", "edited"))
+        return RemovedPairs(images=entry.tensors["images"], texts=texts, edited=edited)
+    tally, images, texts, edited = Tally(), [], [], []
+    for pixels, captions, changed in _made(scenes, words, recipe, side, seed, tally):
+        tell("filling objects and editing captions", tally.images / len(scenes))
+        images.append(squash(pixels, side))
+        texts.append(captions)
+        edited.append(changed)
+    if not images:
         raise DataError(
-            f"No object-removed pair could be made of {made.tally.photos} images: {made.tally.one_class} have fewer "
-            f"than two classes, {made.tally.no_allowed_class} no class that may be removed, {made.tally.no_sentence} "
-            "no caption that is left. Give images with boxes of two classes or more"
+            f"No object-removed pair could be made of {tally.images} images: {tally.one_class} have fewer than two "
+            f"classes, {tally.no_allowed_class} no class that may be removed, {tally.no_caption} no caption that is "
+            "left. Give images with boxes of two classes or more"
             + (", or take captions that are not edited too." if recipe.only_edited else ".")
         )
-    _write(key, made)
+    made = RemovedPairs(images=torch.stack(images), texts=tuple(texts), edited=tuple(edited))
+    cache.write("pairs", key, {"images": made.images}, {"texts": texts, "edited": edited})
     return made
 
 
-def _deleted(
-    scenes: Sequence[CaptionedImage], words: Matcher, recipe: Recipe, side: int, seed: int, tell: Progress
-) -> RemovedPairs:
-    tally, images, texts, edited = Tally(), [], [], []
+def _made(
+    scenes: Sequence[CaptionedImage], words: Matcher, recipe: Recipe, side: int, seed: int, tally: Tally
+) -> Iterator[tuple[np.ndarray, tuple[str, ...], tuple[bool, ...]]]:
+    """Pixels without an object uint8 ``[H, W, 3]``, captions, and which of these were edited."""
+    fill, longest = FILLS[recipe.fill], longest_side(scenes, side)
+    if recipe.text == "captioner":
+        from trainers.object_removal.captioner import captioner
+
+        write = captioner(recipe.captioner)
+        for removal in removals(scenes, fill, seed=seed, longest=longest, tally=tally):
+            yield removal.pixels, (write(removal.pixels),), (False,)
+        return
     pairs = build_pairs(
         scenes,
         words,
-        FILLS[recipe.fill],
+        fill,
         text="prompts" if recipe.text == "prompts" else "phrases",
         captions_each=recipe.captions_each,
         only_edited=recipe.only_edited,
         seed=seed,
-        longest=longest_side(scenes, side),
+        longest=longest,
         tally=tally,
     )
-    for pair in pairs:
-        tell("painting over objects", tally.photos / len(scenes))
-        images.append(squash(pair.pixels, side))
-        texts.append(pair.texts)
-        edited.append(pair.edited)
-    return RemovedPairs(images=_stack(images, side), texts=tuple(texts), edited=tuple(edited), tally=tally)
-
-
-def _captioned(scenes: Sequence[CaptionedImage], recipe: Recipe, side: int, seed: int, tell: Progress) -> RemovedPairs:
-    from trainers.object_removal.captioner import captioner
-
-    say, tally, images, texts = captioner(recipe.captioner), Tally(), [], []
-    removed = removals(scenes, FILLS[recipe.fill], seed=seed, longest=longest_side(scenes, side), tally=tally)
-    for removal in removed:
-        tell("captioning images", tally.photos / len(scenes))
-        images.append(squash(removal.pixels, side))
-        texts.append((say([removal.pixels])[0],))
-        tally.pairs += 1
-    own = ((False,),) * len(texts)
-    return RemovedPairs(images=_stack(images, side), texts=tuple(texts), edited=own, tally=tally)
-
-
-def _stack(images: list[Tensor], side: int) -> Tensor:
-    return torch.stack(images) if images else torch.zeros(0, 3, side, side, dtype=torch.uint8)
-
-
-# ------------------------------------------------------------------- cache
+    yield from ((pair.removal.pixels, pair.texts, pair.edited) for pair in pairs)
 
 
 def _key(scenes: Sequence[CaptionedImage], words: Matcher, recipe: Recipe, side: int, seed: int) -> str:
@@ -117,17 +102,3 @@ def _key(scenes: Sequence[CaptionedImage], words: Matcher, recipe: Recipe, side:
     code = drawn_scenes.code_digest() if drawn_scenes.are_drawn(scenes) else ""
     given = ((s.image_id, s.captions, s.phrases, s.boxes, s.classes, s.width) for s in scenes)
     return cache.content_key(chain((sorted(about.items()), side, seed, sorted(words.words.items()), code), given))
-
-
-def _read(key: str) -> RemovedPairs | None:
-    entry = cache.read("pairs", key)
-    if entry is None:
-        return None
-    texts, edited = (tuple(map(tuple, entry.about[name])) for name in ("texts", "edited"))
-    tally = Tally(**entry.about["tally"])
-    return RemovedPairs(images=entry.tensors["images"], texts=texts, edited=edited, tally=tally)
-
-
-def _write(key: str, made: RemovedPairs) -> None:
-    about = {"texts": made.texts, "edited": made.edited, "tally": asdict(made.tally)}
-    cache.write("pairs", key, {"images": made.images}, about)

@@ -7,16 +7,14 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from trainers.config import BUDGET, RunConfig
-from trainers.errors import ParameterError
-from trainers.kinds._version1 import shared
 from trainers.kinds.base import ArmView, Kind, Preset
 from trainers.kinds.finetuning.config import FinetuningConfig
-from trainers.parameters import Choice
+from trainers.parameters import Choice, entry
 
 if TYPE_CHECKING:
     from trainers.metrics.measures import Measures
     from trainers.training.loop import Loop
-    from trainers.training.memory_estimate import Footprint, Shape
+    from trainers.training.memory_estimate import Footprint
 
 _OLD_PRESETS = {"mend": "default"}
 
@@ -51,7 +49,7 @@ class Finetuning(Kind):
 
         check(config)
 
-    def memory(self, config: FinetuningConfig, shape: Shape | None = None) -> Footprint:
+    def memory(self, config: FinetuningConfig) -> Footprint:
         """A model, its copies and its batch, from the size that its descriptor states."""
         from trainers.kinds.finetuning.memory import footprint
 
@@ -89,16 +87,6 @@ class Finetuning(Kind):
         model = settings.get("model", FinetuningConfig().model)
         return FinetuningConfig(**{"learning_rate": learning_rate_of(model)} | settings)
 
-    def migrated(self, values: dict[str, Any]) -> dict[str, Any] | None:
-        """A configuration of version 1 with a fine-tuning in it; settings that it did not use are dropped."""
-        own = values.get("mend")
-        if own is None:
-            return None
-        settings = own["scenes"].pop("parameters", {})
-        if settings:
-            own["scenes"]["source"] += ":" + ",".join(f"{name}={value}" for name, value in settings.items())
-        return shared(values) | own | {"kind": self.name}
-
     def arms(self, config: FinetuningConfig) -> list[ArmView]:
         """One per recipe."""
         from trainers.kinds.finetuning.recipes import recipe, titles
@@ -135,18 +123,17 @@ class Finetuning(Kind):
     def _preset(self, name: str | None) -> Preset:
         presets = {preset.name: preset for preset in self.presets()}
         name = _OLD_PRESETS.get(name or "", name) or next(iter(presets))
-        if name not in presets:
-            raise ParameterError(f"There is no preset {name!r}; choose from {', '.join(presets)}.")
-        return presets[name]
+        return entry(presets, name, "preset")
 
 
-_TRAINING = (*BUDGET, "batch", "optimiser", "halve_every", "weight_decay", "clip_norm")
+TRAINING = (*BUDGET, "batch", "optimiser", "halve_every", "weight_decay", "clip_norm")
+"""The settings of its training that a preset decides; the learning rate is the model's."""
 
 
 def training_of(preset: Preset) -> dict[str, Any]:
     """The training that a preset stands for, without its learning rate, which is the model's."""
     config = Finetuning().configured({}, {"preset": preset.name})
-    return {name: getattr(config, name) for name in _TRAINING}
+    return {name: getattr(config, name) for name in TRAINING}
 
 
 def learning_rate_of(model: Choice) -> float:

@@ -15,7 +15,7 @@ from trainers.data.captioned.images import CaptionedDataset, CaptionedImage
 from trainers.data.captioned.loader import load_chosen
 from trainers.errors import RunError
 from trainers.hierarchy import Hierarchy
-from trainers.image_text.models import MODELS, CrossModal
+from trainers.image_text.models import MODELS, ImageTextModel
 from trainers.kinds.finetuning.arm import RecipeArm
 from trainers.kinds.finetuning.config import FinetuningConfig
 from trainers.kinds.finetuning.images import removed_pairs
@@ -23,17 +23,15 @@ from trainers.kinds.finetuning.recipes import Recipe, recipe, titles
 from trainers.kinds.finetuning.training_pairs import Examples, Pool
 from trainers.metrics import counts
 from trainers.object_removal.benchmark import Benchmark, Evaluator, Result, make_benchmark
-from trainers.object_removal.square_images import read_photos
+from trainers.object_removal.square_images import read_images
 from trainers.object_removal.vocabulary import WordTable, load_words
-from trainers.parameters import Choice
 from trainers.runs import RunFolder
-from trainers.runs.records import Probe
 from trainers.training.augmentations import AUGMENTATIONS
-from trainers.training.looking import Finish, Seen
+from trainers.training.evaluation import Finish, ProbeResult
 from trainers.training.loop import Loop
 from trainers.training.optimizer import under
 from trainers.training.progress import Stages
-from trainers.training.thumbnails import COLUMNS, sheets, tile_size
+from trainers.training.thumbnails import write_probe
 
 
 class FinetuningLoop(Loop):
@@ -49,11 +47,10 @@ class FinetuningLoop(Loop):
     def _batch(self) -> int:
         return self.step
 
-    def _look(self) -> Finish:
-        evaluated = self.arms if self.step else self.arms[:1]  # equal weights at first: one evaluation serves all
-        results = [self._live.evaluate(arm.model) for arm in evaluated]
-        seen = [Seen(embeddings=one.embeddings, numbers=numbers(one)) for one in results]
-        return lambda: seen * (len(self.arms) // len(evaluated))
+    def _evaluate(self, arm: RecipeArm) -> Finish:
+        evaluated = self._live.evaluate(arm.model)
+        result = ProbeResult(embeddings=evaluated.embeddings, numbers=numbers(evaluated))
+        return lambda: result
 
     def _last_numbers(self, tell: Progress) -> None:
         whole = Evaluator(self.benchmark, self.arms[0].model)
@@ -71,12 +68,12 @@ class FinetuningLoop(Loop):
         config = self.config
         torch.manual_seed(config.seed)
         tell("loading the model", 0.0)
-        model = load_model(config.model)
+        model = MODELS[config.model.name].build(config.model.parameters)
         stages = Stages(tell, (1.0, 6.0, 3.0))  # about what opening, training images and benchmark take
         scenes = load_chosen(config.scenes, stages.next())
         for note in scenes.notes:
             self.folder.log(f"images: {note}")
-        self._cap = photo_cap(scenes, config.scenes.limit)
+        self._cap = image_cap(scenes, config.scenes.limit)
         words = load_words().with_classes(scenes.classes)
         recipes = [recipe(values) for values in config.recipes]
         self._make_arms(model, recipes, scenes.splits[scenes.train_split], words, stages.next())
@@ -85,7 +82,7 @@ class FinetuningLoop(Loop):
         self.folder.log(f"benchmark: {len(self.benchmark.queries)} removals, {len(self.benchmark.gallery)} captions")
         tally = self.benchmark.tally
         self.folder.log(
-            f"benchmark: of {tally.photos} test images {tally.unreadable} cannot be read, {tally.one_class} have fewer "
+            f"benchmark: of {tally.images} test images {tally.unreadable} cannot be read, {tally.one_class} have fewer "
             f"than two classes, {tally.no_allowed_class} no class that the overlap rules allow"
         )
         part = self.benchmark.part(config.queries, config.gallery)
@@ -96,7 +93,7 @@ class FinetuningLoop(Loop):
 
     def _make_arms(
         self,
-        model: CrossModal,
+        model: ImageTextModel,
         recipes: Sequence[Recipe],
         scenes: Sequence[CaptionedImage],
         words: WordTable,
@@ -127,7 +124,9 @@ class FinetuningLoop(Loop):
             return
         images = torch.cat([benchmark.images, benchmark.queries])
         labels, tree = probe_labels(benchmark, scenes)
-        probe = Probe(
+        write_probe(
+            self.folder,
+            images,
             labels=labels,
             rows=np.arange(len(images), dtype=np.int64),
             hierarchy=tree,
@@ -137,10 +136,7 @@ class FinetuningLoop(Loop):
                 *(f"{arm.title}: {arm.examples.told()}" for arm in self.arms),
                 "Each image is there twice: as it is, and with an object painted over.",
             ),
-            tile=tile_size(images.shape[-1]),
-            columns=COLUMNS,
         )
-        self.folder.write_probe(probe, sheets(images))
 
 
 def numbers(result: Result) -> dict[str, float]:
@@ -150,26 +146,16 @@ def numbers(result: Result) -> dict[str, float]:
 
 def sizes(benchmark: Benchmark) -> dict[str, float]:
     """The number of queries (removals) and of captions in the gallery."""
-    return {counts.QUERIES: float(len(benchmark.queries)), counts.SENTENCES: float(len(benchmark.gallery))}
+    return {counts.QUERIES: float(len(benchmark.queries)), counts.CAPTIONS: float(len(benchmark.gallery))}
 
 
-def photo_cap(data: CaptionedDataset, limit: int | None) -> dict[str, float]:
+def image_cap(data: CaptionedDataset, limit: int | None) -> dict[str, float]:
     """The cap on the images of a split if a split reaches it, and so may have lost some; otherwise nothing."""
     reached = limit is not None and any(len(scenes) == limit for scenes in data.splits.values())
-    return {counts.PHOTO_CAP: float(limit)} if limit is not None and reached else {}
+    return {counts.IMAGE_CAP: float(limit)} if limit is not None and reached else {}
 
 
-def load_model(choice: Choice) -> CrossModal:
-    """Build the registered model that was chosen.
-
-    Raises:
-        ParameterError: unknown name or parameters.
-        UserError: it is not available here.
-    """
-    return MODELS[choice.name].build(choice.parameters)
-
-
-def arm_model(folder: RunFolder, arm: int) -> CrossModal:
+def arm_model(folder: RunFolder, arm: int) -> ImageTextModel:
     """The model of one arm of a fine-tuning run, with the weights of its last checkpoint.
 
     Raises:
@@ -181,7 +167,7 @@ def arm_model(folder: RunFolder, arm: int) -> CrossModal:
     checkpoint = folder.read_checkpoint()
     if checkpoint is None:
         raise RunError(f"The run {folder.id} has no checkpoint yet; let it train for some seconds.")
-    model = load_model(config.model)
+    model = MODELS[config.model.name].build(config.model.parameters)
     try:
         model.load_state_dict(under(checkpoint[0], f"arm{arm}/model/"))
     except RuntimeError as error:
@@ -209,15 +195,15 @@ def _pool_key(own: Recipe) -> tuple[object, ...] | None:
     return (own.text, own.fill, own.captions_each, own.only_edited, own.captioner)
 
 
-def _originals(model: CrossModal, scenes: Sequence[CaptionedImage], tell: Progress) -> tuple[Pool, int]:
+def _originals(model: ImageTextModel, scenes: Sequence[CaptionedImage], tell: Progress) -> tuple[Pool, int]:
     """The original images with their captions, and how many scenes were left out."""
     spoken = [scene for scene in scenes if scene.captions]
-    images, kept = read_photos(spoken, model.side, tell)
-    return _pool(model, images, [spoken[place].captions for place in kept]), len(scenes) - len(kept)
+    images, kept = read_images(spoken, [model.side], tell)
+    return _pool(model, images[model.side], [spoken[place].captions for place in kept]), len(scenes) - len(kept)
 
 
 def _pool(
-    model: CrossModal,
+    model: ImageTextModel,
     images: Tensor,
     texts: Sequence[Sequence[str]],
     edited: Sequence[Sequence[bool]] | None = None,

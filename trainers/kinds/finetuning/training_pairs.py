@@ -23,14 +23,14 @@ class Pool:
     Attributes:
         images: uint8 ``[N, 3, S, S]``.
         tokens: int64 ``[M, L]``, the captions of all images one after the other.
-        photo: int64 ``[M]``, the image of each caption.
+        image: int64 ``[M]``, the image of each caption.
         turn: int64 ``[M]``, the place of each caption among those of its image.
         edited: bool ``[M]``, whether a phrase was deleted from it.
     """
 
     images: Tensor
     tokens: Tensor
-    photo: np.ndarray
+    image: np.ndarray
     turn: np.ndarray
     edited: np.ndarray
 
@@ -43,7 +43,7 @@ class Pool:
         return cls(
             images=images,
             tokens=tokens,
-            photo=np.repeat(np.arange(len(counts)), counts),
+            image=np.repeat(np.arange(len(counts)), counts),
             turn=np.concatenate([np.arange(0), *(np.arange(count) for count in counts)]),
             edited=np.array(flat, dtype=bool),
         )
@@ -57,8 +57,8 @@ class Pool:
         Edited captions come before others, then the first caption of every image before any second one, so that few
         pairs cover many images; the order of the images follows from the seed.
         """
-        order = permutation(int(self.photo.max(initial=-1)) + 1, seed, 3)
-        return np.lexsort((order[self.photo], self.turn, ~self.edited))[:wanted]
+        order = permutation(int(self.image.max(initial=-1)) + 1, seed, 3)
+        return np.lexsort((order[self.image], self.turn, ~self.edited))[:wanted]
 
 
 class Examples:
@@ -134,7 +134,7 @@ class Examples:
         images, tokens = [], []
         for pool, own in ((self._pools[0], pairs[pairs < split]), (self._pools[1], pairs[pairs >= split] - split)):
             if pool is not None and len(own):
-                images.append(pool.images[torch.from_numpy(pool.photo[own])])
+                images.append(pool.images[torch.from_numpy(pool.image[own])])
                 tokens.append(pool.tokens[torch.from_numpy(own)])
         return torch.cat(images), torch.cat(tokens), pairs
 
@@ -156,8 +156,8 @@ def _spread(pool: Pool | None, rows: np.ndarray, *key: int) -> np.ndarray:
         return rows
     draws = np.random.default_rng([number % 2**32 for number in key])
     shuffled = rows[draws.permutation(len(rows))]
-    by_photo = np.argsort(pool.photo[shuffled], kind="stable")
-    _, first, counts = np.unique(pool.photo[shuffled][by_photo], return_index=True, return_counts=True)
+    by_image = np.argsort(pool.image[shuffled], kind="stable")
+    _, first, counts = np.unique(pool.image[shuffled][by_image], return_index=True, return_counts=True)
     turn = np.arange(len(rows)) - np.repeat(first, counts)
     place = (turn + draws.random(len(rows))) / np.repeat(counts, counts)
-    return shuffled[by_photo][np.argsort(place, kind="stable")]
+    return shuffled[by_image][np.argsort(place, kind="stable")]

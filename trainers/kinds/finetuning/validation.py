@@ -5,8 +5,8 @@ from __future__ import annotations
 from trainers.config import MAX_ARMS
 from trainers.data.captioned.loader import parameters_of
 from trainers.errors import ParameterError
+from trainers.kinds.base import check_source
 from trainers.kinds.finetuning.config import FinetuningConfig
-from trainers.training.validation import check_source
 
 
 def check(config: FinetuningConfig) -> None:

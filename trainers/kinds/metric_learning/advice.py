@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from trainers.config import RunConfig
+from trainers.kinds.metric_learning.config import MetricLearningConfig
 from trainers.parameters import make
 
 
-def advice(config: RunConfig, classes_per_batch: int | None = None) -> tuple[str, ...]:
-    """Sentences about losses that the run's batches do not suit, each once; none for a run without losses.
+def advice(config: MetricLearningConfig, classes_per_batch: int | None = None) -> list[str]:
+    """Sentences, each once, about losses that the run's batches do not suit.
 
     Args:
         config: checked.
@@ -22,4 +22,4 @@ def advice(config: RunConfig, classes_per_batch: int | None = None) -> tuple[str
         if loss is not None and loss.advice is not None:
             parameters = make(loss.parameters, dict(choice.parameters), loss.title)
             sentences.append(loss.advice(parameters, config.images_per_class, classes))
-    return tuple(dict.fromkeys(filter(None, sentences)))
+    return list(dict.fromkeys(filter(None, sentences)))

@@ -14,9 +14,9 @@ from trainers.encoders import Encoder
 from trainers.metrics import counts, evaluate
 from trainers.metrics.catalogue.counts import LEFT_OUT
 from trainers.training.deferred import HostCopy, arriving
+from trainers.training.evaluation import Finish, ProbeResult
 from trainers.training.folding import folded
 from trainers.training.host import send
-from trainers.training.looking import Seen
 
 TRAIN_PROBE = 800  # enough for a train R@1 good to about two points
 TRAIN_KEY = "train_R_at_1"
@@ -24,7 +24,7 @@ CPU_BATCH = 128  # images embedded at a time; more exceed the caches and take a 
 DEVICE_BATCH = 512  # on a GPU, which is faster with larger batches
 
 
-class Observer:
+class Evaluator:
     """Holds the fixed images that arms are evaluated on.
 
     Args:
@@ -56,7 +56,7 @@ class Observer:
         self._test_before_cap = test_before_cap
         self._device = device
 
-    def look(self, encoder: Encoder, *, training: bool = True) -> Callable[[], Seen]:
+    def begin(self, encoder: Encoder, *, training: bool = True) -> Finish:
         """Begin an evaluation: the embeddings are queued on the device; the returned function scores their host copies.
 
         Args:
@@ -67,18 +67,18 @@ class Observer:
         train = [HostCopy(part) for part in _embedded(twin, self._train, self._device)] if training else None
         return lambda: self._scored(_joined(probe), None if train is None else _joined(train))
 
-    def look_at_training(self, encoder: Encoder) -> dict[str, float]:
+    def train_score(self, encoder: Encoder) -> dict[str, float]:
         """R@1 of training images alone, under its key."""
-        return self._train_score(embed(encoder, self._train, self._device))
+        return self._train_numbers(embed(encoder, self._train, self._device))
 
-    def _scored(self, probe: Tensor, train: Tensor | None) -> Seen:
-        names = ["R_at_1", "AP_at_R", "HAP", "NDCG", "ASI", *_per_level(self._probe_labels)]
+    def _scored(self, probe: Tensor, train: Tensor | None) -> ProbeResult:
+        names = _names(self._probe_labels)
         numbers = _means(evaluate(probe, self._probe_labels, metrics=names), names)
         if train is not None:
-            numbers |= self._train_score(train)
-        return Seen(embeddings=probe, numbers=numbers)
+            numbers |= self._train_numbers(train)
+        return ProbeResult(embeddings=probe, numbers=numbers)
 
-    def _train_score(self, embeddings: Tensor) -> dict[str, float]:
+    def _train_numbers(self, embeddings: Tensor) -> dict[str, float]:
         return {TRAIN_KEY: float(evaluate(embeddings, self._train_labels, metrics=["R_at_1"])["R_at_1"])}  # type: ignore[arg-type]
 
     def whole_test(self, encoder: Encoder, progress: Progress = silent) -> dict[str, float]:
@@ -90,7 +90,7 @@ class Observer:
             progress: called with the progress; it may raise to give up.
         """
         labels, count = self._test_labels, len(self._test)
-        names = ["R_at_1", "AP_at_R", "HAP", "NDCG", "ASI", *_per_level(labels)]
+        names = _names(labels)
 
         def tell(doing: str, done: int) -> None:
             progress(f"{doing} the whole test set: {done:,} of {count:,}", done / count)
@@ -157,8 +157,8 @@ def _joined(parts: Sequence[HostCopy]) -> Tensor:
     return torch.cat([part.get() for part in parts])
 
 
-def _per_level(labels: Tensor) -> list[str]:
-    return [f"AP_level{level}" for level in range(labels.shape[1])]
+def _names(labels: Tensor) -> list[str]:
+    return ["R_at_1", "AP_at_R", "HAP", "NDCG", "ASI", *(f"AP_level{level}" for level in range(labels.shape[1]))]
 
 
 def _means(result: dict[str, object], names: list[str]) -> dict[str, float]:

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from trainers.config import MAX_ARMS, RunConfig
 from trainers.errors import ParameterError
-from trainers.kinds._version1 import shared
-from trainers.kinds.base import ArmView, Kind, numbered
+from trainers.kinds.base import ArmView, Kind, check_source, numbered
 from trainers.kinds.metric_learning.config import MetricLearningConfig
 from trainers.parameters import Choice
 
 if TYPE_CHECKING:
     from trainers.metrics.measures import Measures
     from trainers.training.loop import Loop
-    from trainers.training.memory_estimate import Footprint, Shape
+    from trainers.training.memory_estimate import Footprint
 
 
 class MetricLearning(Kind):
@@ -43,14 +42,12 @@ class MetricLearning(Kind):
     )
 
     def loop(self) -> type[Loop]:
-        """The loop over losses."""
         from trainers.kinds.metric_learning.loop import MetricLearningLoop
 
         return MetricLearningLoop
 
     @property
     def measures(self) -> Measures:
-        """See :mod:`trainers.kinds.metric_learning.measures`."""
         from trainers.kinds.metric_learning.measures import MEASURES
 
         return MEASURES
@@ -58,7 +55,6 @@ class MetricLearning(Kind):
     def check(self, config: MetricLearningConfig) -> None:
         """Check the number of losses, that images can be augmented, and that they may be opened here."""
         from trainers.encoders import ENCODERS
-        from trainers.training.validation import check_source
 
         if not 1 <= len(config.losses) <= MAX_ARMS:
             raise ParameterError(f"A run compares one to {MAX_ARMS} losses; got {len(config.losses)}.")
@@ -70,11 +66,11 @@ class MetricLearning(Kind):
             )
         check_source(config.data.source)
 
-    def memory(self, config: MetricLearningConfig, shape: Shape | None = None) -> Footprint:
+    def memory(self, config: MetricLearningConfig) -> Footprint:
         """Encoders, activations, cross-batch memories and pairs."""
         from trainers.kinds.metric_learning.memory import footprint
 
-        return footprint(config, shape)
+        return footprint(config)
 
     def sizes(self, config: MetricLearningConfig) -> Mapping[str, int]:
         """Batch, embedding, cross-batch memory and probe."""
@@ -86,14 +82,6 @@ class MetricLearning(Kind):
         from trainers.kinds.metric_learning.advice import advice
 
         return advice(config)
-
-    def migrated(self, values: dict[str, Any]) -> dict[str, Any] | None:
-        """A configuration of version 1 without a fine-tuning in it."""
-        if values.pop("mend", None) is not None:
-            return None
-        common = shared(values)
-        encoder = {"name": values.pop("encoder"), "parameters": values.pop("encoder_parameters", {})}
-        return values | common | {"kind": self.name, "encoder": encoder}
 
     def arms(self, config: MetricLearningConfig) -> list[ArmView]:
         """One per loss; the same loss twice is told apart by its parameters, or by number."""

@@ -17,17 +17,17 @@ from trainers.kinds.metric_learning.advice import advice
 from trainers.kinds.metric_learning.arm import LossArm
 from trainers.kinds.metric_learning.batches import Batch, Batches
 from trainers.kinds.metric_learning.config import MetricLearningConfig
-from trainers.kinds.metric_learning.evaluation import LEFT_OUT, Observer, left_out
+from trainers.kinds.metric_learning.evaluation import LEFT_OUT, Evaluator, left_out
 from trainers.kinds.metric_learning.frozen_features import frozen_features
+from trainers.kinds.metric_learning.memory import footprint
 from trainers.losses import LOSSES, forms, kernel
 from trainers.losses._memory import give_memory
 from trainers.metrics import counts
-from trainers.runs.records import Probe
 from trainers.samplers import SAMPLERS
-from trainers.training.looking import Finish
+from trainers.training.evaluation import Finish
 from trainers.training.loop import Loop
 from trainers.training.memory_estimate import Shape, check_fits
-from trainers.training.thumbnails import COLUMNS, sheets, tile_size
+from trainers.training.thumbnails import write_probe
 
 TRAIN_SECONDS = 10.0  # of training between two train R@1, which changes slowly and costs half an evaluation
 
@@ -37,31 +37,24 @@ class MetricLearningLoop(Loop):
 
     arms: list[LossArm]
     config: MetricLearningConfig
-    _train_seen = (-1, -math.inf)  # step and seconds of the last train R@1
+    _train_evaluated = (-1, -math.inf)  # step and seconds of the last train R@1
 
     def _batch(self) -> Batch:
         return self._batches.batch(self.step)
 
-    def _look(self) -> Finish:
-        training = self._train_due()
-        if training:
-            self._train_seen = (self.step, self.seconds)
-        evaluated = self.arms if self.step else self.arms[:1]  # equal weights at first: one evaluation serves all
-        begun = [self._observer.look(arm.encoder, training=training) for arm in evaluated]
-        copies = len(self.arms) // len(evaluated)
-        return lambda: [finish() for finish in begun] * copies
-
-    def _train_due(self) -> bool:
-        """Whether this evaluation includes training images: rarely, where evaluations are timed by the clock."""
-        return bool(self.config.snapshot_steps) or self.seconds - self._train_seen[1] >= TRAIN_SECONDS
+    def _evaluate(self, arm: LossArm) -> Finish:
+        # with training images rarely, where evaluations are timed by the clock
+        if self.config.snapshot_steps or self.seconds - self._train_evaluated[1] >= TRAIN_SECONDS:
+            self._train_evaluated = (self.step, self.seconds)
+        return self._evaluator.begin(arm.encoder, training=self._train_evaluated[0] == self.step)
 
     def _last_numbers(self, tell: Progress) -> None:
-        if self._train_seen[0] != self.step:
+        if self._train_evaluated[0] != self.step:
             for arm in self.arms:
-                self._scalars.now(arm.index, self.step, self.seconds, self._observer.look_at_training(arm.encoder))
+                self._scalars.now(arm.index, self.step, self.seconds, self._evaluator.train_score(arm.encoder))
         for number, arm in enumerate(self.arms, start=1):
             which = f", {arm.title} ({number} of {len(self.arms)})" if len(self.arms) > 1 else ""
-            values = self._observer.whole_test(arm.encoder, lambda text, done, which=which: tell(text + which, done))
+            values = self._evaluator.whole_test(arm.encoder, lambda text, done, which=which: tell(text + which, done))
             self._scalars.now(arm.index, self.step, self.seconds, values)
         self.folder.log(left_out(values[f"test/{LEFT_OUT}"], "of the test set"))
 
@@ -85,7 +78,7 @@ class MetricLearningLoop(Loop):
         labels = torch.cat([compact[:, None], data.train.labels[:, 1:]], dim=1)
         _, channels, side, _ = data.train.images.shape
         images = len(data.train) + len(data.test)
-        check_fits(config, Shape(images=images, channels=channels, side=side, classes=len(classes)))
+        check_fits(footprint(config, Shape(images=images, channels=channels, side=side, classes=len(classes))))
         torch.manual_seed(config.seed)
         encoder = ENCODERS[config.encoder.name].build(
             channels=channels, side=side, dim=config.dim, parameters=config.encoder.parameters
@@ -108,7 +101,7 @@ class MetricLearningLoop(Loop):
             device=self._device,
         )
         probe = choose_probe(data.test.labels, config.probe_size, seed=0)
-        self._observer = Observer(
+        self._evaluator = Evaluator(
             train=train,
             train_labels=data.train.labels,
             test=test,
@@ -152,19 +145,18 @@ class MetricLearningLoop(Loop):
         if there and self._is_written(counts.PROBE):
             return
         images = data.test.images[rows]
-        known = self._observer.floor()
+        known = self._evaluator.floor()
         self._scalars.write_at_start(len(self.arms), known)  # first: where there is a probe there are these numbers
         if there:
             return
         self.folder.log(f"probe: {len(rows)} test images; R@1 without any training {known['floor_R_at_1']:.3f}")
         self.folder.log(left_out(known[LEFT_OUT], "of the probe"))
-        probe = Probe(
+        write_probe(
+            self.folder,
+            images,
             labels=data.test.labels[rows].numpy(),
             rows=rows.numpy(),
             hierarchy=data.hierarchy,
             data_title=data.title,
             notes=data.notes,
-            tile=tile_size(images.shape[-1]),
-            columns=COLUMNS,
         )
-        self.folder.write_probe(probe, sheets(images))

@@ -1,16 +1,17 @@
-"""How many images a run's numbers are about."""
+"""How many images a run's numbers are about, and where its stages begin."""
 
 from __future__ import annotations
 
 from trainers.metrics.measure import Measure
+from trainers.runs.records import STAGE
 
 PROBE = "probe_images"
 TRAIN = "train_images"
 IMAGES = "images"
 BEFORE_CAP = "images_before_cap"
 QUERIES = "queries"
-SENTENCES = "sentences"
-PHOTO_CAP = "photos_of_each_split"
+CAPTIONS = "sentences"
+IMAGE_CAP = "photos_of_each_split"
 LEFT_OUT = "queries_without_positive"
 
 
@@ -24,7 +25,8 @@ DESCRIPTORS = (
     _count(IMAGES, "images", "Images that the final numbers are about."),
     _count(BEFORE_CAP, "images before the cap", "Test images of the dataset, where a cap on images left some out."),
     _count(QUERIES, "removals", "Images without an object that the numbers are about."),
-    _count(SENTENCES, "captions", "Captions that the images without an object are scored against."),
-    _count(PHOTO_CAP, "images of each split at most", "Cap on the images of each split, where it was reached."),
+    _count(CAPTIONS, "captions", "Captions that the images without an object are scored against."),
+    _count(IMAGE_CAP, "images of each split at most", "Cap on the images of each split, where it was reached."),
+    _count(f"{STAGE}*", "Stage: *", "Number of the stage, counted from 0, that begins at this step."),
     _count(LEFT_OUT, "queries without a positive", "Images with no second image of their class to find."),
 )

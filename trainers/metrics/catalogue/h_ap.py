@@ -12,16 +12,14 @@ from trainers.metrics.ranking import Lists
 def hierarchical_ap(lists: Lists, _k: int | None, _level: int) -> Tensor:
     """H-AP: (1 / sum rel) sum_i (1 / rank_i) sum_{j up to rank_i} min(rel_i, rel_j). float64 ``[b]``, NaN if undefined.
 
-    Relevance of an item that shares l of L levels: (l/L)^alpha / (number of items that share exactly l). Items are
+    Relevance of an item that shares l of L levels: (l/L) / (number of items that share exactly l). Items are
     told apart by level, not by relevance: two levels can have the same relevance, and an item must not count twice
     then. Running counts per level make it O(L G) a list.
     """
     block, depth = lists.block, lists.block.legend.depth
     counts = block.counts
-    share = counts.double()
-    share[:, depth] += float(lists.count_query)
-    weight = torch.arange(depth + 1, dtype=torch.float64, device=share.device).div(depth).pow(lists.alpha)
-    relevance = torch.where(counts > 0, weight / share.clamp(min=1), 0.0)
+    weight = torch.arange(depth + 1, dtype=torch.float64, device=counts.device).div(depth)
+    relevance = torch.where(counts > 0, weight / counts.clamp(min=1), 0.0)
     relevance[:, 0] = 0.0
     own = relevance.reshape(-1).index_select(0, block.row * (depth + 1) + block.level)
     hrank = torch.zeros_like(own)

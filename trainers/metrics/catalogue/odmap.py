@@ -11,13 +11,17 @@ from trainers.metrics.measure import Measure
 def odmap(judged: Judged, k: int) -> np.ndarray:
     """AP@k of the correct captions: the sum over i <= k of P(i) rel(i), divided by min(k, correct captions).
 
-    The division is our reading for small galleries; the published values divide by k, which is the same on large ones.
+    The paper divides by k, which is the same on large galleries; on small ones the smaller number is our reading.
     """
     hits = judged.hits[:, :k].astype(np.float64)
     total = (hits.cumsum(1) / np.arange(1, hits.shape[1] + 1) * hits).sum(1)
     return np.where(judged.scored, total / judged.relevant.clip(1, k), np.nan)
 
 
+SOURCE = {
+    "paper": "Exposing and Mitigating Spurious Correlations for Cross-Modal Retrieval, Kim et al., CVPR workshops 2023",
+    "url": "https://arxiv.org/abs/2304.03391",
+}
 DESCRIPTOR = Measure(
     name="ODmAP_at_k",
     title="ODmAP@k",
@@ -26,10 +30,9 @@ DESCRIPTOR = Measure(
         "still in the image."
     ),
     family="image_text",
-    paper="Exposing and Mitigating Spurious Correlations for Cross-Modal Retrieval, Kim et al., CVPR workshops 2023",
-    url="https://arxiv.org/abs/2304.03391",
     equation=r"ODmAP@k=\frac1{|Q|}\sum_{q\in Q}\frac1k\sum_{i=1}^{k}P_q(i)\,\mathrm{rel}_q(i),\quad "
     r"\mathrm{rel}=\mathbf 1[\forall c\in R:\ c\notin y]\;\mathbf 1[\exists c\in C\setminus R:\ c\in y]",
     order=110,
     judge=odmap,
+    **SOURCE,
 )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from torch import Tensor
 
 from trainers.metrics.measure import Measure
@@ -21,31 +23,27 @@ def at_r(lists: Lists, _k: int | None, level: int) -> Tensor:
     return column.defined(column.hits(column.relevant) / column.relevant)
 
 
-_SOURCE = {
-    "paper": "Introduction to Information Retrieval, Manning et al., 2008, chapter 8",
-    "url": "https://nlp.stanford.edu/IR-book/",
-}
+_AT_K = Measure(
+    name="P_at_k",
+    title="P@k",
+    sentence="Share of the top-k results that are of the query's class.",
+    family="ranking",
+    each_level=True,
+    paper="Introduction to Information Retrieval, Manning et al., 2008, chapter 8",
+    url="https://nlp.stanford.edu/IR-book/",
+    equation=r"P@k=\frac1k\sum_{r\le k}\mathrm{rel}(r)",
+    order=50,
+    score=at_k,
+)
 DESCRIPTORS = (
-    Measure(
-        name="P_at_k",
-        title="P@k",
-        sentence="Share of the top-k results that are of the query's class.",
-        family="ranking",
-        each_level=True,
-        equation=r"P@k=\frac1k\sum_{r\le k}\mathrm{rel}(r)",
-        order=50,
-        score=at_k,
-        **_SOURCE,
-    ),
-    Measure(
+    _AT_K,
+    replace(
+        _AT_K,
         name="P_at_R",
         title="P@R",
         sentence="P@k for k = R, the number of images of the query's class: R-precision.",
-        family="ranking",
-        each_level=True,
         equation=r"P@R=\frac1R\sum_{r\le R}\mathrm{rel}(r)",
         order=51,
         score=at_r,
-        **_SOURCE,
     ),
 )

@@ -2,50 +2,45 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from trainers.metrics.measure import Measure
 
+_number = partial(Measure, family="training", unit="number")
 DESCRIPTORS = (
-    Measure(
+    _number(
         name="loss",
         title="Loss",
         sentence="The loss, averaged over the steps since the value before.",
-        family="training",
-        unit="number",
         better="down",
         order=200,
     ),
-    Measure(
+    _number(
         name="term/*",
         title="Loss term: *",
         sentence="One of several terms that make up the loss.",
-        family="training",
-        unit="number",
         better="down",
         order=210,
     ),
-    Measure(
+    _number(
         name="images_per_s",
         title="Images per second",
         sentence="Training images per second, each view of an image and each pair with a caption counted once.",
-        family="training",
-        unit="number",
         order=220,
     ),
-    Measure(
+    _number(
         name="clipped_share",
         title="Share of steps clipped",
         short="steps clipped",
         sentence="Share of all steps so far whose gradient was longer than the limit and was shortened.",
-        family="training",
+        unit="share",
         better="",
         order=230,
     ),
-    Measure(
+    _number(
         name="distinct_top1",
         title="Distinct first results",
         sentence="Different captions among the first results of all queries; the fewer, the more hubs there are.",
-        family="training",
-        unit="number",
         order=240,
     ),
 )

@@ -33,13 +33,11 @@ class Detections:
         boxes: corners in pixels, inside the image, with an area.
         names: class of each, as COCO spells it.
         scores: from 0 to 1.
-        masks: bool ``[N, H, W]``; None if the detector gives boxes only.
     """
 
     boxes: tuple[Box, ...]
     names: tuple[str, ...]
     scores: tuple[float, ...]
-    masks: np.ndarray | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,13 +48,11 @@ class Raw:
         boxes: float ``[N, 4]``, x0, y0, x1, y1 in pixels.
         names: N class names, unused entries of its list included.
         scores: float ``[N]``.
-        masks: bool ``[N, H, W]`` or None.
     """
 
     boxes: np.ndarray
     names: Sequence[str]
     scores: np.ndarray
-    masks: np.ndarray | None = None
 
 
 Detector = Callable[[np.ndarray], Detections]
@@ -70,12 +66,10 @@ class DetectorDescriptor(Descriptor):
     Attributes:
         paper: where it comes from.
         make: called with checked parameters; gives a function from an image uint8 ``[H, W, 3]`` to :class:`Raw`.
-        masks: whether it also gives a mask for each object.
     """
 
     paper: str
     make: Callable[[Any], Callable[[np.ndarray], Raw]]
-    masks: bool = False
 
     def build(self, parameters: Mapping[str, Any]) -> Detector:
         """Load the network, which takes seconds: keep the result.
@@ -110,5 +104,4 @@ def _sorted(raw: Raw, lowest: float, size: tuple[int, int]) -> Detections:
         boxes=clean.boxes,
         names=tuple(_OTHER_NAMES.get(raw.names[place], raw.names[place]) for place in kept),
         scores=tuple(float(raw.scores[place]) for place in kept),
-        masks=None if raw.masks is None else raw.masks[np.asarray(kept, dtype=np.int64)],
     )

@@ -108,12 +108,10 @@ def _make(build: Callable[..., nn.Module], weights: Any, chosen: TorchvisionPara
 @torch.inference_mode()
 def _detect(net: nn.Module, categories: list[str], image: np.ndarray) -> Raw:
     output = net([torch.from_numpy(image).permute(2, 0, 1).float() / 255])[0]
-    masks = output["masks"][:, 0].gt(0.5).numpy() if "masks" in output else None
     return Raw(
         boxes=output["boxes"].numpy(),
         names=[categories[place] for place in output["labels"].tolist()],
         scores=output["scores"].numpy(),
-        masks=masks,
     )
 
 
@@ -128,7 +126,6 @@ def _descriptor(
         parameters=TorchvisionParameters,
         make=partial(_make, build, weights),
         missing=partial(missing, weights),
-        masks=name.startswith("maskrcnn"),
         order=order,
     )
 
@@ -155,7 +152,7 @@ DESCRIPTORS = (
     _descriptor(
         "maskrcnn",
         "Mask R-CNN, ResNet-50",
-        "Masks besides boxes: 177 MB, many seconds per image on a CPU.",
+        "The most accurate boxes: 177 MB, many seconds per image on a CPU.",
         "Mask R-CNN, He et al., ICCV 2017",
         detection.maskrcnn_resnet50_fpn_v2,
         detection.MaskRCNN_ResNet50_FPN_V2_Weights.COCO_V1,

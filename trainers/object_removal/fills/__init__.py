@@ -6,8 +6,8 @@ image = paint(fill_named("telea"), image, mask)
 
 import sys
 
-from trainers.errors import ParameterError
 from trainers.object_removal.fills.base import FillDescriptor, paint
+from trainers.parameters import entry
 from trainers.registry import load
 
 FILLS = load(sys.modules[__name__])
@@ -19,9 +19,7 @@ def fill_named(name: str) -> FillDescriptor:
     Raises:
         ParameterError: there is none of that name.
     """
-    if name not in FILLS:
-        raise ParameterError(f"There is no fill {name[:40]!r}; choose from {', '.join(FILLS)}.")
-    return FILLS[name]
+    return entry(FILLS, name, "fill")
 
 
 __all__ = ["FILLS", "FillDescriptor", "fill_named", "paint"]

@@ -12,25 +12,25 @@ from torch.nn import functional
 from trainers.data.base import Progress
 from trainers.hierarchy import Hierarchy
 from trainers.metrics import evaluate
-from trainers.runs.records import Probe
 from trainers.training.arm import Arm
-from trainers.training.looking import Finish, Seen
+from trainers.training.evaluation import Finish, ProbeResult
 from trainers.training.loop import Loop
 from trainers.training.stage import Stage
-from trainers.training.thumbnails import COLUMNS, sheets, tile_size
+from trainers.training.thumbnails import write_probe
 
 POINTS = 12
 
 
 class ToyArm(Arm):
-    """An encoder, its moving average, and a classifier that the second stage trains alone."""
+    """An encoder, its moving average, a queue of embeddings, and a classifier that the second stage trains alone."""
 
     what = "points"
 
     def __init__(self, index, title, encoder, head, rate, device):
         self.encoder, self.head, self.rate = encoder, head, rate
         self.average = copy.deepcopy(encoder).requires_grad_(False)
-        super().__init__(index, title, {"encoder": encoder, "average": self.average, "head": head}, device)
+        networks = {"encoder": encoder, "average": self.average, "head": head}
+        super().__init__(index, title, networks, device, {"queue": torch.zeros(POINTS, 4), "place": torch.zeros(())})
 
     def groups(self, networks, stage):
         weights = [weight for net in networks.values() for weight in net.parameters() if weight.requires_grad]
@@ -38,9 +38,12 @@ class ToyArm(Arm):
 
     def step(self, batch, factor):
         points, labels, rows, number = batch
-        logits = self.head(functional.normalize(self.encoder(points), dim=1))
-        loss = functional.cross_entropy(logits, labels)
+        embeddings = functional.normalize(self.encoder(points), dim=1)
+        loss = functional.cross_entropy(self.head(embeddings), labels)
+        loss = loss + 0.01 * (embeddings @ self.state["queue"].T).square().mean()
         self.descend(loss, factor, number, rows)
+        self.state["queue"][int(self.state["place"])] = embeddings[0].detach()
+        self.state["place"].add_(1).remainder_(POINTS)
         return {"loss": loss.detach(), "examples": float(len(labels))}
 
     @torch.no_grad()
@@ -62,20 +65,20 @@ class ToyLoop(Loop):
         rows = torch.arange(self.step, self.step + 8) % len(self.labels)
         return self.points[rows], self.labels[rows], rows, self.step
 
-    def _seen(self, arm):
+    def _result(self, arm):
         with torch.inference_mode():
             embeddings = functional.normalize(arm.average(self.points), dim=1)
         scores = evaluate(embeddings, self.labels[:, None], metrics=["R_at_1"])
-        return Seen(embeddings=embeddings.clone(), numbers={"R_at_1": float(scores["R_at_1"])})
+        return ProbeResult(embeddings=embeddings.clone(), numbers={"R_at_1": float(scores["R_at_1"])})
 
-    def _look(self) -> Finish:
-        seen = [self._seen(arm) for arm in self.arms]
-        return lambda: seen
+    def _evaluate(self, arm) -> Finish:
+        result = self._result(arm)
+        return lambda: result
 
     def _last_numbers(self, tell: Progress) -> None:
         for arm in self.arms:
             tell("scoring", 0.0)
-            numbers = {"test/R_at_1": self._seen(arm).numbers["R_at_1"], "test/images": float(len(self.labels))}
+            numbers = {"test/R_at_1": self._result(arm).numbers["R_at_1"], "test/images": float(len(self.labels))}
             self._scalars.now(arm.index, self.step, self.seconds, numbers)
 
     def _build(self, tell: Progress) -> None:
@@ -93,13 +96,12 @@ class ToyLoop(Loop):
         if self.folder.probe() is None:
             names = tuple(f"cluster {n}" for n in range(config.clusters))
             shades = (self.labels * 40 % 256).to(torch.uint8)[:, None, None, None].expand(-1, 3, 16, 16)
-            probe = Probe(
+            self._scalars.write_at_start(len(self.arms), {"probe_images": float(len(self.labels))})
+            write_probe(
+                self.folder,
+                shades,
                 labels=self.labels[:, None].to(torch.int32).numpy(),
                 rows=np.arange(len(self.labels)),
                 hierarchy=Hierarchy(levels=("cluster",), names=(names,)),
                 data_title="Clusters",
-                tile=tile_size(16),
-                columns=COLUMNS,
             )
-            self._scalars.write_at_start(len(self.arms), {"probe_images": float(len(self.labels))})
-            self.folder.write_probe(probe, sheets(shades))

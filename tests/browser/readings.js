@@ -1,18 +1,10 @@
-// What other parts of the page may ask of the Live view, and what tests may look at.
+// What tests read of the Live view, as `window.debug`: run before the page's own scripts.
 
-import * as api from "../common/api.js";
+performance.setResourceTimingBufferSize(20_000);
 
-export function expose(live) {
-  api.token(); // made now, not at the first use: two tabs that ask at the same moment would each make their own
-  window.rankscope = {
-    current: () => live.run?.id ?? "",
-    token: api.token,
-    open: (id) => live.open(id).catch((error) => live.status.fail(error.message)),
-    debug: debug(live),
-  };
-}
+Object.defineProperty(window, "debug", { get: () => window.rankscope && readings(window.rankscope.live) });
 
-function debug(live) {
+function readings(live) {
   const { maps, player } = live;
   return {
     state: () => ({
@@ -29,12 +21,15 @@ function debug(live) {
       zoom: maps.scene.zoom,
       centre: [...maps.scene.centre],
       level: live.legend.level,
-      renderer: maps.renderer.kind,
-      drawn: maps.drawn,
+      renderer: maps.renderer.gl ? "webgl2" : "2d",
       neighbours: live.neighbours.shown,
-      suggested: live.chosen !== null && !live.chosenByHand,
     }),
-    traffic: () => ({ ...api.traffic }),
+    /** What was requested so far. */
+    traffic: () => {
+      const asked = (part) => performance.getEntriesByType("resource").filter(({ name }) => name.includes(part));
+      const frames = asked("/frame/");
+      return { polls: asked("/poll?").length, frames: frames.length, frameBytes: frames.reduce((sum, one) => sum + one.decodedBodySize, 0) };
+    },
     /** Where point i is, in CSS pixels of the viewport. */
     place: (arm, i) => {
       const now = performance.now();
@@ -64,11 +59,4 @@ function painted(maps, arm, least) {
   let count = 0;
   for (let i = 3; i < data.length; i += 4) count += data[i] > least;
   return count / (w * h);
-}
-
-/** Show a run in the Live tab, from its top. */
-export function toLive(id) {
-  window.rankscope?.open(id);
-  document.querySelector("#rs-tabs button[role=tab]")?.click();
-  window.scrollTo({ top: 0 });
 }

@@ -1,4 +1,4 @@
-"""Functions compiled by numba: without the interpreter's lock, and kept between starts where nobody else can write."""
+"""Functions compiled by numba: they release the GIL, and are cached on disk where nobody else can write."""
 
 from __future__ import annotations
 
@@ -79,8 +79,12 @@ class Careful:
 
 
 def inner(**options: Any) -> Callable[[Callable], Callable]:
-    """The same for a function that only compiled ones call: it takes half the time to compile."""
-    return compiled(no_cpython_wrapper=True, no_cfunc_wrapper=True, **options)
+    """As :func:`compiled`, for a function that only compiled ones call.
+
+    It is inlined: called by name, a process that compiles it and one that loads its callers from the cache would run
+    differently optimised copies of it, with sums that differ in their last bits.
+    """
+    return compiled(no_cpython_wrapper=True, no_cfunc_wrapper=True, forceinline=True, **options)
 
 
 def is_private(folder: Path) -> bool:

@@ -1,4 +1,4 @@
-"""The trainer process: ``python -m trainers.training.worker <run folder>``.
+"""The trainer process: ``python -m trainers.worker <run folder>``.
 
 It communicates through the run folder alone. When its standard input is a pipe, the end of that pipe means that its
 parent is gone: it writes a checkpoint and ends.
@@ -26,7 +26,7 @@ if __name__ == "__main__":
 
 # ruff: noqa: E402
 from trainers.errors import DiskFullError, RunError, UserError
-from trainers.kinds import kind_of
+from trainers.kinds import check, kind_of
 from trainers.runs import RunFolder
 from trainers.runs.files import is_full
 from trainers.runs.lock import RunLock
@@ -121,18 +121,17 @@ class Worker:
         clear_remains(self.folder.path)
 
     def _train(self) -> None:
-        trainer = kind_of(self.folder.config).loop()(self.folder, self._setting_up)
+        config = self.folder.config
+        check(config)
+        trainer = kind_of(config).loop()(self.folder, self._setting_up)
         more = True
         while more:
-            self._listen()
-            if self._leave:
+            try:
+                self._obey()
+            except StopTraining:
                 trainer.checkpoint()
                 self._show(trainer, force=True)
-                raise StopTraining(self._leave)
-            if self._paused:
-                self._tell(phase="paused", message="paused", force=self._state.phase != "paused")
-                time.sleep(0.05)
-                continue
+                raise
             more = trainer.advance(SLICE_SECONDS)
             self._show(trainer)
         self._tell(message="scoring the whole test set", force=True)
@@ -148,6 +147,11 @@ class Worker:
 
     def _scoring(self, text: str, _fraction: float) -> None:
         """Report the scoring of the whole test set. The checkpoint is written: stopping here loses no training."""
+        self._obey()
+        self._tell(phase="running", message=text, force=self._state.phase != "running")
+
+    def _obey(self) -> None:
+        """Read the commands; wait while the run is paused, and raise StopTraining if it is to end."""
         self._listen()
         while self._paused and not self._leave:
             self._tell(phase="paused", message="paused", force=self._state.phase != "paused")
@@ -155,7 +159,6 @@ class Worker:
             self._listen()
         if self._leave:
             raise StopTraining(self._leave)
-        self._tell(phase="running", message=text, force=self._state.phase != "running")
 
     def _listen(self) -> None:
         if self._lock.lost():
@@ -191,12 +194,9 @@ class Worker:
             self._watcher(self._state)
 
     def _end(self, phase: str) -> None:
-        words = {
-            "finished": "finished",
-            "stopped": "stopped; it can be resumed",
-            "interrupted": "interrupted; it can be resumed",
-        }
-        self._tell(phase=phase, message=words[phase], force=True)
+        self._tell(
+            phase=phase, message="finished" if phase == "finished" else f"{phase}; it can be resumed", force=True
+        )
         self.folder.log(f"{phase} at step {self._state.step}")
 
     def _fail(self, error: str, trace: bool = False) -> None:
@@ -240,7 +240,7 @@ def watch_signals(worker: Worker) -> None:
 def main(argv: list[str]) -> int:
     """Run one folder; exit status 0 unless it failed."""
     if len(argv) != 1:
-        print("usage: python -m trainers.training.worker RUN_FOLDER", file=sys.stderr)
+        print("usage: python -m trainers.worker RUN_FOLDER", file=sys.stderr)
         return 2
     path = Path(argv[0]).resolve()
     try:

@@ -1,8 +1,8 @@
-"""The rank losses on a processor, compiled: no pair is ever stored, so memory holds a few ``[B, G]`` matrices.
+"""The rank losses compiled for the CPU: no pair is ever stored, so memory holds a few ``[B, G]`` matrices.
 
-Two passes over the queries, which the threads share: the ranks, then, once the measure has said what each rank is
-worth, the slopes. Equal to the walks in chunks (:mod:`trainers.losses._rank`, :mod:`trainers.losses._smooth`), which
-serve GPUs and machines without numba.
+Two passes over the queries, shared between threads: the ranks; then, from the measure's derivative by each rank, the
+slopes. The results equal those of the passes in chunks (:mod:`trainers.losses._sup_rank` and
+:mod:`trainers.losses._smooth_rank`), which serve GPUs and machines without numba.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ import torch
 from torch import Tensor, nn
 
 from trainers.losses._bound import Bound, SmoothLift
-from trainers.losses._levels import Layout
-from trainers.losses._measures import Measure
+from trainers.losses._layout import Layout
+from trainers.losses._rank_measures import Measure
 
 _ALONE = 1 << 20  # pairs up to which one thread is faster than several
-_MEASURED = 1 << 20  # ranks that the measure is asked for at once
-_BLOCKS = 8  # of queries for each thread, so that none waits long for another
+_MEASURED = 1 << 20  # ranks that are passed to the measure at once
+_BLOCKS = 8  # blocks of queries for each thread, so that none idles at the end
 
 
 def serves(similarity: Tensor, form: str) -> bool:
-    """Whether the compiled form can be used: on a CPU, where numba works; not on stand-ins for tensors.
+    """Whether the compiled form can be used: on a CPU where numba works, and not for subclasses of Tensor.
 
     Args:
         similarity: of any device and type.
@@ -60,13 +60,13 @@ def kernel(device: str | torch.device = "cpu", which: Collection[str] = ("sup", 
 def _kernels(dtype: torch.dtype, form: str) -> ModuleType | Exception:
     """The compiled functions, tried on two queries; what went wrong where they do not work."""
     try:
-        from trainers.losses import _kernels as kernels
+        from trainers.losses import _rank_kernels as kernels
 
         plan = Layout(order=np.array([[0, 1]], dtype=np.int32), counts=np.array([[1, 1]]), row=np.array([0, 0]))
         bound = Bound(tau=1.0, rho=1.0, delta=1.0, start=0.0, offset=1.0)
         trial = torch.eye(2, dtype=dtype)
-        work, relevance = _Work(kernels, trial, plan, np.array([0, 1]), bound), np.ones_like(trial.numpy())
-        work.sup_ranks(None, relevance) if form == "sup" else work.smooth_ranks(np.array([-1, -1]), relevance)
+        given = _step(None) if form == "sup" else np.array([-1, -1])
+        _Work(kernels, form, trial, plan, np.array([0, 1]), bound, given).ranks(np.ones_like(trial.numpy()))
     except Exception as error:  # whatever is wrong with a compiler must cost speed only
         return error
     return kernels
@@ -75,7 +75,7 @@ def _kernels(dtype: torch.dtype, form: str) -> ModuleType | Exception:
 def sup(
     similarity: Tensor, plan: Layout, bound: Bound, measure: Measure, lift: SmoothLift | None
 ) -> tuple[Tensor, Tensor]:
-    """The loss of :class:`trainers.losses._rank.SupRank` and d loss / d similarity.
+    """The loss of :class:`trainers.losses._sup_rank.SupRank` and d loss / d similarity.
 
     Args:
         similarity: ``[B, G]``, float32 or float64.
@@ -85,15 +85,7 @@ def sup(
     Returns:
         The scalar loss and its ``[B, G]`` slope.
     """
-    asking = np.flatnonzero(plan.positives[plan.row] > 0)
-    if not len(asking):
-        return similarity.new_zeros(()), torch.zeros_like(similarity)
-    work = _Work(_kernels(similarity.dtype, "sup"), similarity, plan, asking, bound)
-    counts = torch.from_numpy(plan.counts[work.row])
-    relevance = measure.relevance(counts, similarity.dtype).contiguous().numpy()
-    rank, above = work.sup_ranks(lift, relevance)
-    loss, pull, lead = _measured(measure, rank, above, work.levels(), work.valid(None), counts, similarity.shape[1])
-    return loss, work.sup_slopes(lift, relevance, pull, lead)
+    return _solve("sup", similarity, plan, bound, measure, lambda asking: _step(lift))
 
 
 def smooth(
@@ -105,7 +97,7 @@ def smooth(
     own: np.ndarray | None,
     absent: np.ndarray | None,
 ) -> tuple[Tensor, Tensor]:
-    """The same for :class:`trainers.losses._smooth.SmoothRank`.
+    """The same for :class:`trainers.losses._smooth_rank.SmoothRank`.
 
     Args:
         similarity, plan, measure: as for :func:`sup`.
@@ -114,11 +106,26 @@ def smooth(
         own: ``[B]`` the item that is the query and no positive of itself, -1 where none is; None: none is anywhere.
         absent: ``[B]`` the item that is in no list of its own, likewise.
     """
+    everywhere = Bound(tau=tau, rho=0.0, delta=float("inf"), start=0.0, offset=0.0)  # the sigmoid alone
+    absent = np.full(len(similarity), -1) if absent is None else absent
+    return _solve("smooth", similarity, plan, everywhere, measure, absent.__getitem__, least, own)
+
+
+def _solve(
+    form: str,
+    similarity: Tensor,
+    plan: Layout,
+    bound: Bound,
+    measure: Measure,
+    given: Callable[[np.ndarray], object],
+    least: np.ndarray | None = None,
+    own: np.ndarray | None = None,
+) -> tuple[Tensor, Tensor]:
+    """Loss and slope. ``given`` makes what the form's kernel takes beside the bound from the queries ``[A]``."""
     asking = np.flatnonzero(plan.positives[plan.row] >= (1 if least is None else least))
     if not len(asking):
         return similarity.new_zeros(()), torch.zeros_like(similarity)
-    everywhere = Bound(tau=tau, rho=0.0, delta=float("inf"), start=0.0, offset=0.0)  # the sigmoid alone
-    work = _Work(_kernels(similarity.dtype, "smooth"), similarity, plan, asking, everywhere)
+    work = _Work(_kernels(similarity.dtype, form), form, similarity, plan, asking, bound, given(asking))
     counts = plan.counts[work.row]
     if own is not None:  # the query moves from the finest level to the items that match nothing
         moved = own[asking] >= 0
@@ -126,25 +133,35 @@ def smooth(
         counts[:, 0] += moved
     counts = torch.from_numpy(counts)
     relevance = measure.relevance(counts, similarity.dtype).contiguous().numpy()
-    absent = np.full(len(asking), -1) if absent is None else absent[asking]
-    rank, above = work.smooth_ranks(absent, relevance)
+    rank, above = work.ranks(relevance)
     loss, pull, lead = _measured(measure, rank, above, work.levels(), work.valid(own), counts, similarity.shape[1])
-    return loss, work.smooth_slopes(absent, relevance, pull, lead)
+    return loss, work.slopes(relevance, pull, lead)
 
 
 class _Work:
-    """The arrays that the kernels read, and the threads they run in.
+    """The arrays that a kernel reads, and the threads it runs in.
 
     Args:
-        kernels: :mod:`trainers.losses._kernels`.
+        kernels: :mod:`trainers.losses._rank_kernels`.
+        form: which of its functions.
         similarity: ``[B, G]``.
         plan: the layout of all queries.
         asking: ``[A]`` int64, the queries with a positive.
         bound: the bound's shape.
+        given: what the function takes beside the bound.
     """
 
-    def __init__(self, kernels: ModuleType, similarity: Tensor, plan: Layout, asking: np.ndarray, bound: Bound) -> None:
-        self._kernels, self._plan, self.row = kernels, plan, plan.row[asking]
+    def __init__(
+        self,
+        kernels: ModuleType,
+        form: str,
+        similarity: Tensor,
+        plan: Layout,
+        asking: np.ndarray,
+        bound: Bound,
+        given: object,
+    ) -> None:
+        self._run, self._plan, self._given, self.row = getattr(kernels, form), plan, given, plan.row[asking]
         table = similarity.detach().contiguous().numpy()
         kind = table.dtype.type
         shape = (1.0, bound.start, bound.delta, bound.rho, bound.offset, 1 / bound.tau, 2 * kernels.REACH * bound.tau)
@@ -168,34 +185,21 @@ class _Work:
             found &= self._plan.order[self.row, : self._width] != own[self._asking, None]
         return torch.from_numpy(found)
 
-    def sup_ranks(self, lift: SmoothLift | None, relevance: np.ndarray) -> tuple[Tensor, Tensor]:
+    def ranks(self, relevance: np.ndarray) -> tuple[Tensor, Tensor]:
         """Ranks and H-ranks ``[A, P]``; one where there is no positive."""
-        return self._ranks(self._kernels.sup, relevance, self._shape, _step(lift))
-
-    def sup_slopes(self, lift: SmoothLift | None, relevance: np.ndarray, pull: Tensor, lead: Tensor) -> Tensor:
-        """``[B, G]`` d loss / d similarity, from d loss / d rank and d loss / d H-rank ``[A, P]``."""
-        return self._slopes(self._kernels.sup, relevance, self._shape, _step(lift), pull=pull, lead=lead)
-
-    def smooth_ranks(self, absent: np.ndarray, relevance: np.ndarray) -> tuple[Tensor, Tensor]:
-        """As :meth:`sup_ranks`, with sigmoids alone."""
-        return self._ranks(self._kernels.smooth, relevance, self._shape, absent)
-
-    def smooth_slopes(self, absent: np.ndarray, relevance: np.ndarray, pull: Tensor, lead: Tensor) -> Tensor:
-        """As :meth:`sup_slopes`, with sigmoids alone."""
-        return self._slopes(self._kernels.smooth, relevance, self._shape, absent, pull=pull, lead=lead)
-
-    def _ranks(self, run: Callable, *given: object) -> tuple[Tensor, Tensor]:
         rank, above = (np.ones((len(self._asking), self._width), dtype=self._table.dtype) for _ in range(2))
-        self._share(run, self._places, *given, False, rank, above, self._table[:0])
+        self._share(relevance, False, rank, above, self._table[:0])
         return torch.from_numpy(rank), torch.from_numpy(above)
 
-    def _slopes(self, run: Callable, *given: object, pull: Tensor, lead: Tensor) -> Tensor:
+    def slopes(self, relevance: np.ndarray, pull: Tensor, lead: Tensor) -> Tensor:
+        """``[B, G]`` d loss / d similarity, from d loss / d rank and d loss / d H-rank ``[A, P]``."""
         slope = np.zeros_like(self._table)
-        self._share(run, self._places, *given, True, pull.numpy(), lead.numpy(), slope)
+        self._share(relevance, True, pull.numpy(), lead.numpy(), slope)
         return torch.from_numpy(slope)
 
-    def _share(self, run: Callable, *given: object) -> None:
+    def _share(self, relevance: np.ndarray, *rest: object) -> None:
         """Every query once, shared between torch's number of threads; the threads end with the call."""
+        run, given = self._run, (self._places, relevance, self._shape, self._given, *rest)
         queries, workers = len(self._asking), torch.get_num_threads()
         if workers == 1 or queries * self._width * self._table.shape[1] < _ALONE:
             run(0, queries, *given)

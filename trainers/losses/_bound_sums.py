@@ -1,7 +1,8 @@
 """Sums of the rank bound over (ranked item, less relevant item) pairs, and their derivatives, without autograd.
 
-Two exact forms of the same sum. ``_dense`` writes every branch for every pair and suits a few ranked items. ``_sorted``
-suits many: steps and the linear part come from sorting and running sums, so that the only work per pair is one sigmoid.
+Two exact forms of the same sum. ``_dense`` evaluates every branch for every pair and suits a few ranked items.
+``_sorted`` suits many: the steps and the linear part come from sorting and running sums, so that one sigmoid is left
+for each pair.
 """
 
 from __future__ import annotations
@@ -16,12 +17,12 @@ from trainers.losses._bound import Bound
 # Given the pair sums of a slice of ranked items [b, r], return d loss / d sum [b, r].
 Pull = Callable[[Tensor, slice], Tensor]
 
-# Sorting the columns pays from about this many ranked items a query.
+# Up to this many ranked items of a query the dense form is faster.
 FEW = 12
 
 
 def bound_pull(rows: Tensor, columns: Tensor, bound: Bound, pull: Pull, budget: int) -> tuple[Tensor, Tensor]:
-    """Sum H-(s_j - s_i) over columns j for each row i, ask ``pull`` for the loss's slope, apply the chain rule.
+    """Sum H-(s_j - s_i) over columns j for each row i, get the loss's slope from ``pull``, apply the chain rule.
 
     Args:
         rows: ``[b, R]`` ascending similarities of the ranked items; fillers far above every column, with slope zero.

@@ -1,6 +1,6 @@
-"""Which gallery items match a query, and how finely: planned on the host, from labels alone.
+"""Which gallery items match each query at which level, and how queries are split into chunks; from labels alone.
 
-In numpy, so that a loss on a GPU waits for nothing: what a plan says goes to the device in one copy.
+Computed with numpy on the host and copied to the device once, so that a loss on a GPU waits for nothing.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ def _distinct(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 @dataclass(frozen=True, kw_only=True)
 class Chunk:
-    """Queries that are worked on together, as a part of a list of queries, and the largest count of each level."""
+    """Queries that are computed together, as a slice of a list of queries, and the largest count of each level."""
 
     part: slice
     most: tuple[int, ...]
@@ -94,7 +94,7 @@ def chunks(
 
     Args:
         plan: the layout of all queries.
-        budget: pairs a chunk may hold; one query is always let through.
+        budget: pairs that a chunk may hold; a chunk has at least one query.
         every: pairs are (positive, any item) instead of (item, item of a lower level).
         least: ``[B]``, the number of positives below which a query is left out; None: one.
 
@@ -131,7 +131,7 @@ def _pairs(size: tuple[int, ...], every: bool) -> int:
 
 @dataclass(frozen=True, kw_only=True)
 class Sent:
-    """A plan where the similarities are: as :class:`Layout`, of a list of queries.
+    """A :class:`Layout` on the device of the similarities, for a list of queries.
 
     Attributes:
         order: ``[U, G]`` int32; counts: ``[U, L + 1]`` int64.
@@ -147,7 +147,7 @@ class Sent:
 
 
 def send_plan(plan: Layout, queries: np.ndarray, own: np.ndarray | None, device: torch.device) -> Sent:
-    """One copy to the device of all that the walk needs there; the host goes on without waiting for it.
+    """Copy to the device, in one transfer that the host does not wait for, what :class:`Sent` holds.
 
     Args:
         plan: the layout of all queries.

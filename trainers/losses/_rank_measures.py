@@ -1,4 +1,4 @@
-"""What is averaged over the ranks: AP and H-AP, NDCG, recall at k.
+"""Scores of a query as functions of its positives' ranks: AP and H-AP, NDCG, recall at k.
 
 A measure turns the ranks of some of a query's positives into their share of the query's score. Relevances and
 normalisers come from level counts alone and carry no gradient.

@@ -5,6 +5,8 @@ from __future__ import annotations
 import errno
 import os
 import stat
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
@@ -13,7 +15,7 @@ import numba
 import numpy as np
 import pytest
 
-from trainers.losses import _compiled
+from trainers.losses import _numba
 
 
 def halved(x):
@@ -34,7 +36,7 @@ def _of_other_types(file: Path) -> None:
         other = file.parent.parent / "other"
         other.mkdir()
         numba.config.CACHE_DIR = str(other)
-        _compiled.compiled()(halved)(np.float32(3))
+        _numba.compiled()(halved)(np.float32(3))
         file.write_bytes(next(other.rglob("*.nbc")).read_bytes())
 
 
@@ -46,12 +48,12 @@ def test_damaged_compiled_code_is_made_again(
     own = tmp_path / "own"
     own.mkdir(mode=0o700)
     monkeypatch.setattr(numba.config, "CACHE_DIR", str(own))
-    assert _compiled.compiled()(halved)(3.0) == 1.5
+    assert _numba.compiled()(halved)(3.0) == 1.5
     damage(next(own.rglob(f"*.{suffix}")))
     numba.config.CACHE_DIR = str(own)
     spoilt = damage is not _of_other_types or suffix == "nbc"
     for hits in (0 if spoilt else 1, 1):
-        function = _compiled.compiled()(halved)
+        function = _numba.compiled()(halved)
         assert function(5.0) == 2.5
         assert sum(function.stats.cache_hits.values()) == hits
 
@@ -65,14 +67,14 @@ def test_a_full_disk_keeps_nothing_and_stops_nothing(tmp_path: Path, monkeypatch
 
     monkeypatch.setattr("numba.core.caching.IndexDataCacheFile._save_data", full)
     for _ in range(2):  # the second time the index names what is not there
-        assert _compiled.compiled()(halved)(3.0) == 1.5
+        assert _numba.compiled()(halved)(3.0) == 1.5
     assert not list(tmp_path.rglob("*.nbc"))
 
 
 def test_nothing_is_compiled_where_numba_is_switched_off(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(numba.config, "DISABLE_JIT", 1)
     with pytest.raises(RuntimeError, match="NUMBA_DISABLE_JIT"):
-        _compiled.compiled()
+        _numba.compiled()
 
 
 def test_a_group_of_one_may_write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -86,13 +88,33 @@ def test_a_group_of_one_may_write(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         monkeypatch.setattr("pwd.getpwuid", lambda _uid: named)
         values = list(found)
         values[stat.ST_MODE], values[stat.ST_GID] = stat.S_IFDIR | 0o775, group
-        assert _compiled._others_write(os.stat_result(values)) == shared
+        assert _numba._others_write(os.stat_result(values)) == shared
         values[stat.ST_MODE] = stat.S_IFDIR | 0o755
-        assert not _compiled._others_write(os.stat_result(values))
+        assert not _numba._others_write(os.stat_result(values))
 
     def unknown(_number: int) -> None:
         raise KeyError
 
     monkeypatch.setattr("grp.getgrgid", unknown)
     values[stat.ST_MODE] = stat.S_IFDIR | 0o775
-    assert _compiled._others_write(os.stat_result(values))
+    assert _numba._others_write(os.stat_result(values))
+
+
+PROGRAM = """
+import torch
+from trainers.losses import LOSSES
+
+torch.manual_seed(0)
+rows = torch.randn(96, 16, requires_grad=True)
+loss = LOSSES["sup_ap"].build(num_classes=12, dim=16)(rows, torch.arange(96) % 12)
+loss.backward()
+print(loss.item().hex(), rows.grad.double().square().sum().item().hex())
+"""
+
+
+def test_what_is_compiled_and_what_is_loaded_agree_to_the_bit(tmp_path: Path) -> None:
+    tmp_path.chmod(0o700)
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
+    command = [sys.executable, "-c", PROGRAM]
+    results = [subprocess.run(command, env=environment, check=True, capture_output=True).stdout for _ in range(2)]
+    assert list(tmp_path.rglob("_rank_kernels.sup-*.nbc")) and results[0] == results[1]

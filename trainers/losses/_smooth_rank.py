@@ -13,11 +13,11 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
-from trainers.losses import _fused
+from trainers.losses import _compiled_ranks
 from trainers.losses._batch import PairBatch
-from trainers.losses._levels import layout
-from trainers.losses._measures import Measure
-from trainers.losses._rank import WithSlope, walk
+from trainers.losses._layout import layout
+from trainers.losses._rank_measures import Measure
+from trainers.losses._sup_rank import WithSlope, walk
 from trainers.training.host import host
 
 
@@ -30,8 +30,8 @@ class SmoothRank:
         measure: the score of a query's ranks.
         without_self: the query is no positive of itself, though it stays among the items that push positives down
             (the code of Patel et al.).
-        self_in_rank: it does stay there; without it is out of the list altogether.
-        budget: as in :class:`trainers.losses._rank.SupRank`.
+        self_in_rank: whether it stays among them; off: it is left out of the list.
+        budget: as in :class:`trainers.losses._sup_rank.SupRank`.
     """
 
     tau: float
@@ -46,9 +46,9 @@ class SmoothRank:
         similarity, plan = batch.similarity.detach(), layout(batch.labels, batch.gallery_labels)
         own = host(batch.itself) if self.without_self and batch.itself is not None else None
         least = None if own is None else 1 + (own >= 0)  # a query itself is no positive
-        if self.budget is None and _fused.serves(similarity, self.form):
+        if self.budget is None and _compiled_ranks.serves(similarity, self.form):
             absent = None if self.self_in_rank else own
-            found = _fused.smooth(similarity, plan, self.tau, self.measure, least, own, absent)
+            found = _compiled_ranks.smooth(similarity, plan, self.tau, self.measure, least, own, absent)
         else:
             found = walk(similarity, plan, self.chunk, self.budget, every=True, least=least, own=own)
         return WithSlope.apply(batch.similarity, *found)
@@ -56,7 +56,7 @@ class SmoothRank:
     def chunk(
         self, scores: Tensor, counts: Tensor, own: Tensor | None, most: Sequence[int], budget: int
     ) -> tuple[Tensor, Tensor]:
-        """As :meth:`trainers.losses._rank.SupRank.chunk`, all of a query's pairs at once.
+        """As :meth:`trainers.losses._sup_rank.SupRank.chunk`, all of a query's pairs at once.
 
         Args:
             own: ``[b, G]`` bool, the query itself where it must not count as a positive; None: it may everywhere.

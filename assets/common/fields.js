@@ -1,12 +1,29 @@
-// Fields of the tab: each a label above a native control, so that keyboard, touch and screen readers know them.
+// Form fields: each a label above a native control, so that keyboard, touch and screen readers know them.
 
-import { el, say } from "../common/dom.js";
+import { el, icon, say } from "./dom.js";
 
 let count = 0;
 
 /** A control under its name. */
 export function field(name, control, more = {}) {
-  return el("label", { class: "rs-field", ...more }, el("span", { class: "rs-fieldname", text: name }), control);
+  return el("label", { class: "rs-field", ...more }, el("span", { class: "rs-note rs-fieldname", text: name }), control);
+}
+
+/** Fields from a table {name: [title, control]}: the `controls` by name, and the `labels` around them in order. */
+export function fields(table, more = {}) {
+  const controls = Object.fromEntries(Object.entries(table).map(([name, [, control]]) => [name, control]));
+  return { controls, labels: Object.values(table).map(([title, control]) => field(title, control, more)) };
+}
+
+/** What controls hold, by name: null where a field is empty, a number where it takes one, whether a box is ticked. */
+export function valuesOf(controls) {
+  return Object.fromEntries(Object.entries(controls).map(([name, control]) => [name, valueOf(control)]));
+}
+
+function valueOf({ type, value, checked }) {
+  if (type === "checkbox") return checked;
+  if (value === "") return null;
+  return type === "number" ? Number(value) : value;
 }
 
 /** A list of choices [{name, title, disabled}]; `changed(name)`. */
@@ -69,7 +86,16 @@ export function segments(name, ways, chosen, changed) {
   return node;
 }
 
+/** A box to tick and its words, as one label; the box is `input`. */
+export function checkbox(words, checked, changed) {
+  const input = el("input", { type: "checkbox", checked, onchange: changed });
+  return { input, node: el("label", { class: "rs-flow rs-check" }, input, el("span", { text: words })) };
+}
+
 export const button = (text, pressed, kind = "") => el("button", { type: "button", class: `rs-act ${kind}`, text, onclick: pressed });
+
+/** A button with an icon alone: `label` says what it does. */
+export const iconButton = (name, label, pressed, kind = "rs-iconbutton") => el("button", { type: "button", class: kind, "aria-label": label, title: label, onclick: pressed }, icon(name));
 
 /** A slider with its value beside it; `words(value)` writes the value. */
 export function slider(name, { value, low, high, step, words, changed = () => {} }) {
@@ -81,8 +107,8 @@ export function slider(name, { value, low, high, step, words, changed = () => {}
   };
   range.addEventListener("input", () => { write(); changed(Number(range.value)); });
   write();
-  const node = el("label", { class: "rs-field rs-slider" }, el("span", { class: "rs-fieldname" }, `${name} `, shown), range);
-  return { node, range, set: (next) => { range.value = next; write(); }, get value() { return Number(range.value); } };
+  const node = el("label", { class: "rs-field rs-slider" }, el("span", { class: "rs-note rs-fieldname" }, `${name} `, shown), range);
+  return { node, range, get value() { return Number(range.value); } };
 }
 
 /** A place for a sentence about what went wrong; empty while all is well. */
@@ -99,18 +125,4 @@ export class Problem {
 
 export function fold(title, ...body) {
   return el("details", { class: "rs-unfold" }, el("summary", { text: title }), ...body);
-}
-
-/** "a, b and c". */
-export function listed(names) {
-  return names.length < 2 ? names.join("") : `${names.slice(0, -1).join(", ")} and ${names.at(-1)}`;
-}
-
-/** A share between 0 and 1 as "9.9 %". */
-export const percent = (share) => `${(share * 100).toFixed(share < 0.0995 ? 1 : 0)} %`;
-
-/** "new", "up 3", "left", or nothing for a result that kept its rank. */
-export function moved(move) {
-  if (typeof move !== "number") return move ?? "";
-  return move === 0 ? "" : `${move > 0 ? "up" : "down"} ${Math.abs(move)}`;
 }

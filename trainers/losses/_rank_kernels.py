@@ -1,12 +1,12 @@
-"""The rank losses' sums over pairs, compiled: one query after another, without a buffer of pairs.
+"""Compiled loops of the rank losses' sums over pairs: one query after another, without a buffer of pairs.
 
 sig((s_j - s_i) / tau) = 1 / (1 + E_i F_j) with E_i = exp((s_i - c) / tau) and F_j = exp((c - s_j) / tau), so a pair
 costs one multiplication, one addition and one division, which the compiler vectorises. The centre c is the nearest to
 s_i on a grid of ``REACH`` tau to both sides; the exponent of F stops at ``limit`` tau, where the sigmoid equals 0 or 1
-to below rounding. Every query writes its own rows and adds in one order: threads change no bit.
+to below rounding. Every query writes its own rows and adds in a fixed order, so the number of threads changes no bit.
 
-A query's gallery comes finest match first; ``ends`` says where each level ends, finest first. All floating numbers are
-of one type, float32 or float64. NaN stays NaN.
+A query's gallery is ordered finest match first; ``ends`` holds where each level ends, finest first. All floating
+numbers are of one type, float32 or float64. NaN stays NaN.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import math
 
 import numpy as np
 
-from trainers.losses._compiled import compiled, inner
+from trainers.losses._numba import compiled, inner
 
 REACH = 20.0
 """Half the distance of two centres, in tau: the largest exponent of E."""
@@ -103,7 +103,7 @@ def _pull(scores, powers, s, power, bound, pull, slopes):
 
 @inner(fastmath=_SUMS)
 def _at_least(scores, s):
-    """How many scores are s or more."""
+    """Number of scores that are s or more."""
     found = 0
     for j in range(len(scores)):
         found += 1 if scores[j] >= s else 0
@@ -173,7 +173,7 @@ def _count(scores, ends, relevance, smooth, lift, rank, above):
 
 @inner()
 def _write(scores, slopes, order, to):
-    """A query's slopes, back in the gallery's order; what is NaN has had no centre and stays."""
+    """Write a query's slopes in the gallery's order; NaN scores have no centre and stay NaN."""
     for j in range(len(order)):
         to[order[j]] = slopes[j] if scores[j] == scores[j] else scores[j]
 
@@ -192,7 +192,7 @@ def _lift_slopes(scores, ends, relevance, lift, lead, slopes):
 
 @inner()
 def _leave_out(item, order, powers):
-    """Give an item the power at which every sigmoid is zero."""
+    """Set an item's power to infinity, where every sigmoid is zero."""
     if item >= 0:
         for j in range(len(order)):
             if order[j] == item:

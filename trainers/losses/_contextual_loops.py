@@ -1,7 +1,7 @@
-"""Compiled loops of the contextual loss over small neighbourhoods; the sums are derived in ``_overlap``.
+"""Compiled loops of the contextual loss over small neighbourhoods; the sums are derived in ``_contextual_lists``.
 
-Every loop takes rows ``first`` to ``last`` and writes what belongs to them alone, so that rows may be shared between
-threads and the result depends on no number of them. ``near``, ``mutual`` and ``closer`` are lists of lists
+Every loop takes rows ``first`` to ``last`` and writes only what belongs to them, so that rows may be shared between
+threads and the result does not depend on their number. ``near``, ``mutual`` and ``closer`` are lists of lists
 (start, index), as in a compressed sparse row matrix: that of row i is ``index[start[i]:start[i + 1]]``. ``back`` lists
 in whose neighbourhoods i is, with a third array: where ``near`` has that entry.
 """
@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 from numpy import ndarray
 
-from trainers.losses._compiled import compiled
+from trainers.losses._numba import compiled
 
 Lists = tuple[ndarray, ndarray]
 Backward = tuple[ndarray, ndarray, ndarray]
@@ -107,7 +107,7 @@ def overlaps(near: Lists, back: Backward, worth: ndarray, first: int, last: int)
 
 @compiled()
 def _count(i: int, near: Lists, back: Backward, shared: ndarray) -> None:
-    """How many neighbours i has in common with every item."""
+    """Number of neighbours that i shares with each item."""
     for j in range(len(shared)):
         shared[j] = 0
     for e in range(near[0][i], near[0][i + 1]):
@@ -118,7 +118,7 @@ def _count(i: int, near: Lists, back: Backward, shared: ndarray) -> None:
 
 @compiled()
 def direct(near: Lists, back: Backward, pulls: ndarray, slope: ndarray, first: int, last: int) -> None:
-    """From R in ``slope`` to what goes through N itself; T beside ``near``'s index in ``pulls``."""
+    """Turn R in ``slope`` into the first term of the derivative by N; write T beside ``near``'s index in ``pulls``."""
     start, index = near
     n = len(start) - 1
     shared = np.zeros(n, np.int32)
@@ -149,7 +149,7 @@ def gather(
     first: int,
     last: int,
 ) -> None:
-    """Add what passes through the counts, the sizes and M; then, by ``scale``, go from steps to cosines."""
+    """Add the derivatives through the counts, the sizes and M; times ``scale`` they are those by the cosines."""
     start, index = near
     n = len(start) - 1
     for i in range(first, last):

@@ -1,7 +1,7 @@
-"""The contextual loss where neighbourhoods are small: lists of neighbours in place of products of whole matrices.
+"""The contextual loss by lists of neighbours, for small neighbourhoods, in place of products of whole matrices.
 
 For a batch of n images, N holds 1 where an item is in an image's neighbourhood, C where it is in the narrow one, c the
-sizes of the rows of N (constants) and r = max(n - c, 1). With * and / by entry, a row's number serving its entries,
+row sums of N (constants) and r = max(n - c, 1). With * and / entry by entry, a vector applied to the rows,
 
     S = N N'        shared neighbours              W = N/2 * (S/c + K/r)
     K_ij = n - sum_l N_il - sum_l N_jl + S_ij      E = M W / m,  m_i = sum_j M_ij
@@ -34,7 +34,7 @@ from scipy import sparse
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-from trainers.losses import _neighbours as loops
+from trainers.losses import _contextual_loops as loops
 
 SMALL = 96  # images up to which whole matrices are quicker anyway
 FULL = 1 / 8  # share of all pairs that are neighbours, from which lists are not even made
@@ -50,7 +50,7 @@ class Neighbourhoods:
         similarity: ``[n, n]``; labels: int64 ``[n]``.
         near, close: bool ``[n, n]`` in compressed rows, the wide neighbourhood and the narrow one.
         back: int32, ``near`` transposed; its values are the places of the entries in ``near``.
-        sums: float64 ``[5]``: sum and number of the active positive hinges, of the negative ones, sum of all cosines.
+        sums: float64 ``[5]``: sum and number of active positive hinges, the same of negative ones, sum of all cosines.
         margins: positive and negative, of the type of ``similarity``.
         alpha: slope of a step.
     """
@@ -111,7 +111,7 @@ def neighbourhoods(
 def survey(
     s: ndarray, labels: ndarray, *, k: int, eps: float, margins: tuple[float, float]
 ) -> tuple[ndarray, ndarray, ndarray]:
-    """Radii ``[2, n]``, sizes ``[2, n]`` and sums ``[n, 5]`` of :func:`trainers.losses._neighbours.survey`."""
+    """Radii ``[2, n]``, sizes ``[2, n]`` and sums ``[n, 5]`` of :func:`trainers.losses._contextual_loops.survey`."""
     n, number = len(s), s.dtype.type
     radii, sizes, sums = np.empty((2, n), s.dtype), np.empty((2, n), np.int64), np.empty((n, 5))
     numbers = number(eps), number(margins[0]), number(margins[1])

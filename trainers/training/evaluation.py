@@ -14,7 +14,7 @@ from torch import Tensor
 
 
 @dataclass(frozen=True, kw_only=True)
-class Seen:
+class ProbeResult:
     """The result of evaluating one arm on the probe.
 
     Attributes:
@@ -26,12 +26,12 @@ class Seen:
     numbers: Mapping[str, float]
 
 
-Finish = Callable[[], list[Seen]]
-"""Finishes an evaluation that has begun; returns one result per arm."""
+Finish = Callable[[], ProbeResult]
+"""Finishes the evaluation of one arm from copies on the host, in any thread."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Look:
+class Evaluation:
     """An evaluation that has begun, and the state of training at that moment.
 
     Attributes:
@@ -43,19 +43,23 @@ class Look:
     step: int
     seconds: float
     counted: Sequence[Mapping[str, float]]
-    results: Future[list[Seen]]
+    results: Future[list[ProbeResult]]
 
 
-class Looker:
+class Finisher:
     """Finishes one evaluation at a time: at once on the CPU, in a thread while a GPU trains on."""
 
     def __init__(self, device: torch.device) -> None:
-        self._pool = None if device.type == "cpu" else ThreadPoolExecutor(1, thread_name_prefix="look")
+        self._pool = None if device.type == "cpu" else ThreadPoolExecutor(1, thread_name_prefix="evaluation")
 
-    def start(self, finish: Finish) -> Future[list[Seen]]:
-        """Run ``finish``, which reads nothing but copies on the host; on the CPU it has ended when this returns."""
+    def start(self, begun: Sequence[Finish]) -> Future[list[ProbeResult]]:
+        """Finish the arms' evaluations; on the CPU they have ended when this returns."""
         if self._pool is not None:
-            return self._pool.submit(finish)
-        done: Future[list[Seen]] = Future()
-        done.set_result(finish())
+            return self._pool.submit(_finished, begun)
+        done: Future[list[ProbeResult]] = Future()
+        done.set_result(_finished(begun))
         return done
+
+
+def _finished(begun: Sequence[Finish]) -> list[ProbeResult]:
+    return [finish() for finish in begun]

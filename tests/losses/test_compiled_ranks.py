@@ -15,11 +15,11 @@ import torch
 from torch import Tensor
 
 from tests.losses.batches import CORNERS, draw, tree_labels
-from trainers.losses import LOSSES, _compiled, _fused, forms, kernel
+from trainers.losses import LOSSES, _compiled_ranks, _numba, forms, kernel
 from trainers.losses._batch import PairBatch
 from trainers.losses._memory import give_memory
-from trainers.losses._rank import SupRank
-from trainers.losses._smooth import SmoothRank
+from trainers.losses._smooth_rank import SmoothRank
+from trainers.losses._sup_rank import SupRank
 
 SUP = ("sup_ap", "sup_hap", "sup_hap_weighted_ap", "sup_ndcg", "sup_recall")
 SMOOTH = ("smooth_ap", "smooth_hap", "smooth_ndcg", "smooth_recall", "recall_at_k_patel")
@@ -47,7 +47,7 @@ def solved(ranks: Ranker, batch: PairBatch) -> tuple[Tensor, Tensor]:
 
 
 def agree(ranks: Ranker, batch: PairBatch, tolerance: float | None = None) -> None:
-    assert _fused.serves(batch.similarity, ranks.form)
+    assert _compiled_ranks.serves(batch.similarity, ranks.form)
     tolerance = tolerance or EPS[batch.similarity.dtype]
     loss, slope = solved(ranks, batch)
     slow, slow_slope = solved(dataclasses.replace(ranks, budget=CHUNKED), batch)
@@ -150,7 +150,7 @@ def test_single_precision_is_as_exact_as_the_walk(name: str) -> None:
 def test_threads_change_no_bit(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     batch = draw([4, 7, 1, 9, 6, 12, 3], 3, 5, spread=0.4)
     given = pairs(cosines(batch, torch.float32), batch.labels)
-    monkeypatch.setattr(_fused, "_ALONE", 0)
+    monkeypatch.setattr(_compiled_ranks, "_ALONE", 0)
     before, found = torch.get_num_threads(), []
     try:
         for threads in (1, 2, 5):
@@ -164,19 +164,19 @@ def test_threads_change_no_bit(name: str, monkeypatch: pytest.MonkeyPatch) -> No
 
 def test_the_measure_is_asked_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     batch = CORNERS["three levels, singletons"]
-    monkeypatch.setattr(_fused, "_MEASURED", 20)
+    monkeypatch.setattr(_compiled_ranks, "_MEASURED", 20)
     agree(RANKERS["sup_hap"], pairs(cosines(batch), batch.labels))
 
 
 @contextmanager
 def tried_again(monkeypatch: pytest.MonkeyPatch) -> Iterator[pytest.MonkeyPatch]:
     """Patches under which the kernels are tried anew; undone at the end, with what was remembered of the trial."""
-    _fused._kernels.cache_clear()
+    _compiled_ranks._kernels.cache_clear()
     try:
         with monkeypatch.context() as patch:
             yield patch
     finally:
-        _fused._kernels.cache_clear()
+        _compiled_ranks._kernels.cache_clear()
 
 
 def test_without_numba_the_loss_is_the_same_and_the_log_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -186,9 +186,9 @@ def test_without_numba_the_loss_is_the_same_and_the_log_says_so(monkeypatch: pyt
     assert kernel() == "Rank losses: compiled for this processor by numba."
     assert kernel("cuda:1") == "Rank losses: PyTorch operations on cuda."
     with tried_again(monkeypatch) as patch:
-        patch.setitem(sys.modules, "trainers.losses._kernels", None)
-        patch.delattr("trainers.losses._kernels", raising=False)
-        assert not _fused.serves(given.similarity, "sup")
+        patch.setitem(sys.modules, "trainers.losses._rank_kernels", None)
+        patch.delattr("trainers.losses._rank_kernels", raising=False)
+        assert not _compiled_ranks.serves(given.similarity, "sup")
         assert "numba cannot be used" in kernel()
         loss, slope = solved(RANKERS["sup_hap"], given)
     torch.testing.assert_close(loss, compiled[0], rtol=1e-12, atol=1e-13)
@@ -203,7 +203,7 @@ def test_what_one_form_cannot_compile_costs_the_other_nothing(monkeypatch: pytes
     given = pairs(cosines(batch), batch.labels)
     compiled = solved(RANKERS["smooth_hap"], given)
     with tried_again(monkeypatch) as patch:
-        patch.setattr("trainers.losses._kernels.smooth", broken)
+        patch.setattr("trainers.losses._rank_kernels.smooth", broken)
         assert kernel("cpu", {"sup"}) == "Rank losses: compiled for this processor by numba."
         assert "no code for this processor" in kernel("cpu", {"sup", "smooth"})
         loss, slope = solved(RANKERS["smooth_hap"], given)
@@ -214,7 +214,7 @@ def test_what_one_form_cannot_compile_costs_the_other_nothing(monkeypatch: pytes
 def test_without_compilation_the_loops_are_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(numba.config, "DISABLE_JIT", 1)
     with pytest.raises(ImportError, match="NUMBA_DISABLE_JIT"):
-        importlib.reload(_compiled)
+        importlib.reload(_numba)
 
 
 def test_a_run_says_which_form_its_rank_losses_take() -> None:
@@ -229,10 +229,10 @@ def test_compiled_code_is_kept_where_nobody_else_can_write(tmp_path: Path) -> No
     own.mkdir()
     for place, mode, private in ((own, 0o700, True), (own, 0o757, False), (tmp_path, 0o777, False)):
         place.chmod(mode)
-        assert _compiled.is_private(own) == private
+        assert _numba.is_private(own) == private
         place.chmod(0o755)
     tmp_path.chmod(0o1777)  # as a folder for temporary files: what is one's own there stays one's own
-    assert _compiled.is_private(own) and not _compiled.is_private(tmp_path)
+    assert _numba.is_private(own) and not _numba.is_private(tmp_path)
 
 
 def test_a_function_is_compiled_where_nothing_can_be_kept(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -245,7 +245,7 @@ def test_a_function_is_compiled_where_nothing_can_be_kept(monkeypatch: pytest.Mo
         return real(**options)
 
     monkeypatch.setattr(numba, "njit", njit)
-    assert _compiled.compiled()(lambda x: x + 1)(2) == 3
+    assert _numba.compiled()(lambda x: x + 1)(2) == 3
     assert made == [True, False]
 
 
@@ -256,5 +256,5 @@ def test_nothing_is_kept_in_a_folder_that_others_write_to(tmp_path: Path, monkey
     monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path))
     for mode, kept in ((0o777, 0), (0o700, 1)):
         tmp_path.chmod(mode)
-        assert _compiled.compiled()(double)(2) == 4
+        assert _numba.compiled()(double)(2) == 4
         assert len(list(tmp_path.rglob("*.nbc"))) == kept

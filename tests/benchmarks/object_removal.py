@@ -1,6 +1,6 @@
-"""The whole way of a set of photos: removal, retrieval, ODmAP, object-removed pairs, a fine-tuning step; with timings.
+"""The whole way of a dataset with boxes: removal, retrieval, ODmAP, object-removed pairs, a fine-tuning step, timed.
 
-python -m tests.benchmarks.photos path/or/hub-id --model tiny_clip
+python -m tests.benchmarks.object_removal path/or/hub-id --model tiny_clip
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ def main() -> None:
     found = clock("open the set", 1, lambda: load_captioned(given.source))
     whole = dataclasses.replace(found, splits={"test": tuple(s for part in found.splits.values() for s in part)})
     count = len(whole.splits["test"])
-    if not descriptor.photos:
-        print("This model knows the drawn scenes only: it does not know photos. Timings hold, numbers say nothing.")
+    if not descriptor.natural_images:
+        print("This model knows the drawn scenes only. Timings hold; the scores mean nothing.")
     words = load_words().with_classes(found.classes)
     benchmark = clock(
         "read, remove, paint over, parse",
@@ -51,8 +51,8 @@ def main() -> None:
     )
     queries, captions = len(benchmark.queries), len(benchmark.gallery)
     print(f"{count} images, {queries} allowed removals, {captions} captions: {benchmark.tally}")
-    clock("encode photos", len(benchmark.images), lambda: encode_images(model, benchmark.images))
-    clock("encode sentences", len(benchmark.gallery), lambda: encode_texts(model, benchmark.gallery))
+    clock("encode images", len(benchmark.images), lambda: encode_images(model, benchmark.images))
+    clock("encode captions", len(benchmark.gallery), lambda: encode_texts(model, benchmark.gallery))
     result = clock(
         "ODmAP, recall both ways", len(benchmark.queries), lambda: Evaluator(benchmark, model).evaluate(model)
     )

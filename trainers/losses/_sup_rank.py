@@ -1,8 +1,8 @@
-"""The rank losses' shared engine: mean over queries of 1 - score, with the gradient formed in the forward pass.
+"""Rank losses with a bounded rank: mean over queries of 1 - score, with the gradient formed in the forward pass.
 
 Ramzi et al. 2023, Eq. 3-5: rank(i) = rank+(i) + sum over less relevant j of H-(s_j - s_i), where rank+ counts items at
-least as relevant with the true step (no gradient). Only a query's positives are ranked, queries are walked in chunks,
-and d loss / d similarity is kept as one ``[B, G]`` matrix, so memory never holds a cube.
+least as relevant with the true step (no gradient). Only a query's positives are ranked, queries are computed in chunks,
+and d loss / d similarity is one ``[B, G]`` matrix, so no ``[B, G, G]`` tensor is stored.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-from trainers.losses import _fused
+from trainers.losses import _compiled_ranks
 from trainers.losses._batch import PairBatch
 from trainers.losses._bound import Bound, SmoothLift
-from trainers.losses._levels import FAR, Layout, chunks, layout, segment, send_plan
-from trainers.losses._measures import Measure
-from trainers.losses._pairs import bound_pull
+from trainers.losses._bound_sums import bound_pull
+from trainers.losses._layout import FAR, Layout, chunks, layout, segment, send_plan
+from trainers.losses._rank_measures import Measure
 
-# Pairs held at once: on a CPU what fits the caches, on a GPU enough to hide the launches.
+# Pairs held at once: on a CPU what fits the caches, on a GPU enough that launching kernels takes little of the time.
 CPU_PAIRS, GPU_PAIRS = 1 << 20, 1 << 25
 
 
@@ -36,7 +36,7 @@ class SupRank:
         measure: the score of a query's ranks.
         lift: smooth form of the numerator's step for finer items; None: the true step, without gradient.
         budget: pairs held at once, in chunks of queries; None: by device, and no pairs at all where the compiled form
-            (:mod:`trainers.losses._fused`) can be used.
+            (:mod:`trainers.losses._compiled_ranks`) can be used.
     """
 
     bound: Bound
@@ -48,8 +48,8 @@ class SupRank:
     def loss(self, batch: PairBatch) -> Tensor:
         """Mean of 1 - score over the queries with a positive; zero, with zero gradient, when there is none."""
         similarity, plan = batch.similarity.detach(), layout(batch.labels, batch.gallery_labels)
-        if self.budget is None and _fused.serves(similarity, self.form):
-            found = _fused.sup(similarity, plan, self.bound, self.measure, self.lift)
+        if self.budget is None and _compiled_ranks.serves(similarity, self.form):
+            found = _compiled_ranks.sup(similarity, plan, self.bound, self.measure, self.lift)
         else:
             found = walk(similarity, plan, self.chunk, self.budget)
         return WithSlope.apply(batch.similarity, *found)
@@ -165,8 +165,8 @@ def walk(
         plan: the layout of all queries.
         chunk: scores and slopes of some queries, see :meth:`SupRank.chunk`.
         budget: pairs held at once; None: by device.
-        every, least: as for :func:`trainers.losses._levels.chunks`.
-        own: ``[B]``, the item that is the query and no positive of itself, -1 where none is; None: none is anywhere.
+        every, least: as for :func:`trainers.losses._layout.chunks`.
+        own: ``[B]``, the item that is the query itself and not a positive, -1 for none; None: none for any query.
     """
     budget = budget or (GPU_PAIRS if similarity.is_cuda else CPU_PAIRS)
     queries, parts = chunks(plan, budget, every=every, least=least)

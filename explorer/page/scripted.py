@@ -1,0 +1,43 @@
+"""Components that one of the page's own modules draws.
+
+Their templates hold no value: Gradio compares rendered templates and would build the component anew at every change.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import gradio as gr
+
+_LOAD = """
+const root = (window.gradio_config?.root ?? location.origin).replace(/\\/$/, "");
+import(`${root}/gradio_api/rankscope/assets/%s`).then(
+  (module) => module.mount(element, %s),
+  (error) => {
+    const host = element.querySelector(".rs-loading");
+    if (host) host.textContent = `%s could not be opened: ${error.message}. Reload the page.`;
+  },
+);
+"""
+
+
+def scripted(
+    module: str, host: str, what: str, given: str = "{}", *, loading: str = "", value: Any = None, **options: Any
+) -> gr.HTML:
+    """A component whose content ``mount(element, given)`` of a module in ``assets`` draws.
+
+    Args:
+        host: class of the element that the module draws into.
+        what: the subject of the sentence that says that the module could not be loaded.
+        given: JavaScript of the module's options. Gradio finds the names of the component's events in this text, so
+            ``trigger("name")`` stands in it literally.
+        loading: shown until the module is loaded.
+        options: of the component.
+    """
+    return gr.HTML(
+        value,
+        html_template=f'<div class="{host}"><p class="rs-loading">{loading}</p></div>',
+        js_on_load=_LOAD % (module, given, what),
+        apply_default_css=False,
+        **options,
+    )

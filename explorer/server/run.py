@@ -1,0 +1,80 @@
+"""One run, open for reading."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+from collections.abc import Callable
+from pathlib import Path
+from typing import TypeVar
+
+from trainers.config import RunConfig
+from trainers.runs import RunFolder
+from trainers.runs.records import PHASES, Probe
+
+_MOVING = frozenset(name for name, phase in PHASES.items() if phase.moving)
+Stamp = tuple[tuple[str, int, int], ...]
+T = TypeVar("T")
+
+
+class Run:
+    """One run folder, open for reading; keeps what never changes.
+
+    Its database is held open for as long as somebody watches: see ``Library.close_unwatched``.
+    """
+
+    def __init__(self, folder: RunFolder) -> None:
+        self.folder = folder
+        self.watched = float("-inf")  # monotonic seconds
+        self.id = folder.id
+        self.recorded = folder.read_only
+        self._probe: Probe | None = None
+        self._size: tuple[float, int] | None = None
+        self._resting: dict[str, tuple[Stamp, object]] = {}
+
+    @functools.cached_property
+    def config(self) -> RunConfig:
+        """What was asked for."""
+        return self.folder.config
+
+    @property
+    def probe(self) -> Probe | None:
+        """The points of the maps; None until the data is read."""
+        if self._probe is None:
+            self._probe = self.folder.probe()
+        return self._probe
+
+    def size(self, updated: float) -> int:
+        """Bytes on disk, counted again only when ``updated`` (of the run's state) has changed."""
+        if self._size is None or self._size[0] != updated:
+            self._size = (updated, self.folder.size())
+        return self._size[1]
+
+    def at_rest(self, name: str, make: Callable[[], T]) -> T:
+        """What ``make`` reads of the database; not read again before the run moves or something is written to it.
+
+        Args:
+            name: of what is read.
+        """
+        stamp = written(self.folder.path)
+        known = self._resting.get(name)
+        if known is not None and known[0] == stamp:
+            return known[1]  # type: ignore[return-value]
+        value = make()
+        if self.folder.state().phase not in _MOVING:
+            self._resting[name] = (stamp, value)
+        return value
+
+
+def written(path: Path) -> Stamp:
+    """Differs after every write to a run: times (ns) and sizes of its database and journal, where they hold anything.
+
+    An empty journal does not count: reading alone makes one.
+    """
+    stamps = []
+    for name in ("run.db", "run.db-wal"):
+        with contextlib.suppress(OSError):
+            about = (path / name).stat()
+            if about.st_size:
+                stamps.append((name, about.st_mtime_ns, about.st_size))
+    return tuple(stamps)

@@ -1,0 +1,70 @@
+"""``probe.safetensors``: the labels and rows of the probe as tensors, the rest as JSON in the metadata."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+
+import numpy as np
+from torch import Tensor
+
+from trainers.hierarchy import Hierarchy
+from trainers.runs import checked
+from trainers.runs.files import as_tensor
+from trainers.runs.records import Probe
+
+
+def packed(probe: Probe, sheets: int) -> tuple[dict[str, Tensor], dict[str, str]]:
+    """The tensors and the metadata of a probe with so many thumbnail sheets."""
+    about = {
+        "levels": probe.hierarchy.levels,
+        "names": probe.hierarchy.names,
+        "data_title": probe.data_title,
+        "notes": probe.notes,
+        "tile": probe.tile,
+        "columns": probe.columns,
+        "sheets": sheets,
+    }
+    tensors = {"labels": as_tensor(probe.labels, np.int32), "rows": as_tensor(probe.rows, np.int64)}
+    return tensors, {"about": json.dumps(about)}
+
+
+def unpacked(tensors: Mapping[str, Tensor], metadata: Mapping[str, str]) -> Probe:
+    """The probe that :func:`packed` was given.
+
+    Raises:
+        ValueError, KeyError: something is missing, or of the wrong type or shape.
+    """
+    about = checked.json_object(metadata["about"], "probe")
+    names = about["names"]
+    if not isinstance(names, list):
+        raise ValueError("probe needs lists of names")
+    hierarchy = Hierarchy(
+        levels=checked.texts(about["levels"], "levels"),
+        names=tuple(checked.texts(level, "names") for level in names),
+    )
+    probe = Probe(
+        labels=tensors["labels"].numpy(),
+        rows=tensors["rows"].numpy(),
+        hierarchy=hierarchy,
+        data_title=checked.text(about["data_title"], "title"),
+        notes=checked.texts(about["notes"], "notes"),
+        tile=checked.whole(about["tile"], "tile", 1),
+        columns=checked.whole(about["columns"], "columns", 1),
+        sheets=checked.whole(about["sheets"], "sheets"),
+    )
+    _check(probe)
+    return probe
+
+
+def _check(probe: Probe) -> None:
+    labels, tree = probe.labels, probe.hierarchy
+    shaped = (
+        labels.ndim == 2 and labels.shape[1] == tree.depth == len(tree.names) and probe.rows.shape == labels.shape[:1]
+    )
+    if not shaped or labels.dtype.kind != "i" or probe.rows.dtype.kind != "i" or not labels.size:
+        raise ValueError("the labels of the probe have the wrong shape")
+    if labels.min() < 0 or (labels.max(0) >= [len(names) for names in tree.names]).any() or probe.rows.min() < 0:
+        raise ValueError("the probe has labels without a name")
+    if probe.sheets and probe.sheets * probe.columns**2 < len(labels):
+        raise ValueError("the probe has more points than thumbnails")
