@@ -73,6 +73,8 @@ class RunConfig:
     Whichever part of the budget (minutes, steps, epochs) is reached first ends the run; at least one is set.
     """
 
+    encoder_prefix: ClassVar[str] = ""
+    """Of the encoder's tensors within an arm's part of a checkpoint; empty: it trains none of the registry."""
     kind: ClassVar[str] = ""
     """Name of the kind in :data:`trainers.kinds.KINDS`."""
 

@@ -103,7 +103,8 @@ class Fuse:
 
 
 def _train(folder: str, note: str, number: int | None) -> None:
-    from trainers.training import loop, worker
+    from trainers import worker
+    from trainers.training import loop
 
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)  # nobody holds the other end: a pipe would end it
     os.dup2(os.open(f"{note}.txt", os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o644), 2)  # its last words

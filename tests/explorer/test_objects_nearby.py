@@ -28,13 +28,13 @@ from trainers.image_text.models import MODELS
 from trainers.kinds.finetuning.config import FinetuningConfig
 from trainers.kinds.finetuning.kind import training_of
 from trainers.kinds.finetuning.recipes import PRESETS
-from trainers.kinds.metric_learning.evaluation import embed
 from trainers.kinds.metric_learning.loop import MetricLearningLoop
 from trainers.object_removal.detectors import DETECTORS, Detections
 from trainers.object_removal.fills import FILLS, paint
 from trainers.parameters import Choice
 from trainers.runs import RunFolder
 from trainers.runs.records import RunState
+from trainers.training.embedding import embed
 
 BOX = {"boxes": [[0.3, 0.3, 0.8, 0.9]]}
 

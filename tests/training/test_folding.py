@@ -10,7 +10,7 @@ from torch import nn
 
 from tests.contracts.test_encoders import build
 from trainers.encoders import ENCODERS
-from trainers.kinds.metric_learning.evaluation import embed
+from trainers.training.embedding import embed
 from trainers.training.folding import folded
 
 CPU = torch.device("cpu")

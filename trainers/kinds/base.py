@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from trainers.config import BUDGET, RunConfig
+from trainers.parameters import Choice, entry
 
 if TYPE_CHECKING:
     from trainers.metrics.measures import Measures
@@ -112,13 +113,33 @@ class Kind(ABC):
     def configured(self, given: dict[str, Any], flags: Mapping[str, Any] | None = None) -> RunConfig:
         """A configuration from the settings that somebody gave; the others take their defaults.
 
+        What is not given comes from the preset that ``flags`` names, if any; one part of a budget that is given, or
+        in the preset, replaces the whole budget below it.
+
         Args:
             given: settings by name.
-            flags: what :meth:`add_flags` added, by name.
+            flags: the preset, and what :meth:`add_flags` added, by name.
+
+        Raises:
+            ParameterError: there is no such preset.
         """
-        if any(given.get(name) is not None for name in BUDGET):
-            given = dict.fromkeys(BUDGET) | given
-        return self.config(**given)
+        settings: dict[str, Any] = {}
+        for layer in (self.preset((flags or {}).get("preset")), given):
+            if any(layer.get(name) is not None for name in BUDGET):
+                settings |= dict.fromkeys(BUDGET)
+            settings |= layer
+        return self.config(**settings)
+
+    def preset(self, name: str | None) -> Mapping[str, Any]:
+        """The settings of a preset; none for None.
+
+        Raises:
+            ParameterError: there is no such preset.
+        """
+        if not name:
+            return {}
+        settings: Mapping[str, Any] = entry({preset.name: preset for preset in self.presets()}, name, "preset").settings
+        return settings
 
     # --------------------------------------------------------------- titles
 
@@ -179,3 +200,31 @@ def numbered(titles: Sequence[str]) -> list[str]:
         seen[title] += 1
         unique.append(f"{title} #{seen[title]}" if often[title] > 1 else title)
     return unique
+
+
+def chosen_arms(choices: Sequence[Choice], entries: Mapping[str, Any]) -> list[ArmView]:
+    """An arm per entry of a registry; the same entry twice is told apart by its parameters, or by number.
+
+    An entry that this program does not know is called by its bare name.
+    """
+    labels = [entries[choice.name].title if choice.name in entries else choice.name for choice in choices]
+    often = Counter(labels)
+    titles = [
+        f"{label} ({_listed(choice)})" if often[label] > 1 and choice.parameters else label
+        for label, choice in zip(labels, choices, strict=True)
+    ]
+    return [
+        ArmView(title=title, name=choice.name, label=label, parameters=dict(choice.parameters))
+        for title, label, choice in zip(numbered(titles), labels, choices, strict=True)
+    ]
+
+
+def _listed(choice: Choice) -> str:
+    return ", ".join(f"{name} {value}" for name, value in sorted(choice.parameters.items()))
+
+
+def source_title(source: str) -> str:
+    """The title of a labelled dataset of the catalogue, or the last part of a path or id."""
+    from trainers.data import SOURCES
+
+    return SOURCES[source].title if source in SOURCES else source.rstrip("/").rsplit("/", 1)[-1]

@@ -9,7 +9,6 @@ from safetensors.torch import save_file
 from torch import Tensor, nn
 
 from trainers.errors import UserError
-from trainers.kinds import kind_of
 from trainers.runs import RunFolder
 from trainers.training.optimizer import under
 
@@ -24,7 +23,7 @@ def encoder_tensors(folder: RunFolder, arm: int) -> dict[str, Tensor]:
         RunError: the checkpoint is damaged.
     """
     config = folder.config
-    prefix = kind_of(config).encoder_prefix
+    prefix = config.encoder_prefix
     if not prefix:
         raise UserError(f"Run {folder.id} trains no encoder of the catalogue. Choose a run of another kind.")
     if not 0 <= arm < config.arms:

@@ -18,6 +18,7 @@ class ContrastiveConfig(RunConfig):
     """
 
     kind: ClassVar[str] = "contrastive"
+    encoder_prefix: ClassVar[str] = "method/net.backbone."
 
     data: DataChoice = parameter(factory=lambda: DataChoice(held_out="images"), help="Which images.")
     methods: tuple[Choice, ...] = parameter(

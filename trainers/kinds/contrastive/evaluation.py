@@ -24,9 +24,9 @@ from trainers.metrics.representation import (
 )
 from trainers.training.deferred import HostCopy
 from trainers.training.embedding import embedded
+from trainers.training.evaluation import Finish, ProbeResult
 from trainers.training.folding import folded
 from trainers.training.host import send
-from trainers.training.looking import Seen
 
 BANK = 2000  # training images that vote and train the probe while training goes on
 PAIRS = 256  # probe images whose two views are compared
@@ -61,7 +61,7 @@ class Images:
         return bool(torch.isin(self.test_labels[:, 0], self.train_labels[:, 0]).any())
 
 
-class Evaluation:
+class Evaluator:
     """Holds the fixed images that every arm is evaluated on.
 
     Args:
@@ -87,7 +87,7 @@ class Evaluation:
 
     # ---------------------------------------------------------- while it trains
 
-    def begin(self, arm: MethodArm, *, classifier: bool, probing: bool) -> Callable[[], Seen]:
+    def begin(self, arm: MethodArm, *, classifier: bool, probing: bool) -> Finish:
         """Begin an evaluation: the encoder's work is queued on the device; the returned function scores copies of it.
 
         Args:
@@ -105,9 +105,9 @@ class Evaluation:
         head = on_host(arm.classifier) if classifier and arm.classifier is not None else None
         known = self._dictionary(arm)
 
-        def finish() -> Seen:
+        def finish() -> ProbeResult:
             raw = {name: torch.cat([part.get() for part in parts]) for name, parts in copies.items()}
-            return Seen(
+            return ProbeResult(
                 embeddings=functional.normalize(raw["probe"], dim=1), numbers=self._scored(raw, head, probing) | known
             )
 
@@ -138,17 +138,16 @@ class Evaluation:
         dictionary = arm.method.dictionary
         if dictionary is None:
             return {}
-        numbers = {"queue_filled": dictionary.filled}
         keys, rows, _ages = dictionary.sample(KEYS)
         if not len(keys):
-            return numbers
+            return {}
         training = arm.method.training
         arm.method.eval()
         images = send(self._images.train[rows.cpu()], self._device).float().div_(255)
         now = functional.normalize(dictionary.encode_keys(images).float(), dim=1)
         arm.method.train(training)
         similar = (now * keys.float()).sum(1)
-        numbers["dictionary_agreement"] = float(similar.mean())
+        numbers = {"queue_filled": dictionary.filled, "dictionary_agreement": float(similar.mean())}
         groups = enumerate(similar.chunk(AGES))
         return numbers | {f"queue_similarity/{group + 1} of {AGES}": float(part.mean()) for group, part in groups}
 

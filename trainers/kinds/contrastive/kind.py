@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import argparse
-from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from trainers.config import MAX_ARMS, RunConfig
 from trainers.errors import ParameterError
-from trainers.kinds.base import ArmView, Kind, Preset, numbered
+from trainers.kinds.base import ArmView, Kind, Preset, check_source, chosen_arms, source_title
 from trainers.kinds.contrastive.config import ContrastiveConfig
 
 if TYPE_CHECKING:
     from trainers.metrics.measures import Measures
     from trainers.training.loop import Loop
-    from trainers.training.memory_estimate import Footprint, Shape
+    from trainers.training.memory_estimate import Footprint
 
 
 class Contrastive(Kind):
@@ -46,32 +44,28 @@ class Contrastive(Kind):
     )
 
     def loop(self) -> type[Loop]:
-        """The loop over methods."""
         from trainers.kinds.contrastive.loop import ContrastiveLoop
 
         return ContrastiveLoop
 
     @property
     def measures(self) -> Measures:
-        """See :mod:`trainers.kinds.contrastive.measures`."""
         from trainers.kinds.contrastive.measures import MEASURES
 
         return MEASURES
 
     def check(self, config: ContrastiveConfig) -> None:
         """Check the number of methods, and that the images may be opened here."""
-        from trainers.training.validation import check_source
-
         if not 1 <= len(config.methods) <= MAX_ARMS:
             raise ParameterError(f"A run compares one to {MAX_ARMS} methods; got {len(config.methods)}.")
         for source in filter(None, (config.data.source, config.transfer)):
             check_source(source)
 
-    def memory(self, config: ContrastiveConfig, shape: Shape | None = None) -> Footprint:
+    def memory(self, config: ContrastiveConfig) -> Footprint:
         """Encoders, activations, dictionaries and logits."""
         from trainers.kinds.contrastive.memory import footprint
 
-        return footprint(config, shape)
+        return footprint(config)
 
     def sizes(self, config: ContrastiveConfig) -> Mapping[str, int]:
         """Batch, projection, dictionary and probe."""
@@ -92,21 +86,11 @@ class Contrastive(Kind):
 
         return PRESETS
 
-    def add_flags(self, parser: argparse.ArgumentParser) -> None:
-        """None beyond those of the settings."""
-
     def arms(self, config: ContrastiveConfig) -> list[ArmView]:
         """One per method; the same method twice is told apart by its parameters, or by number."""
-        labels = [_label(choice.name) for choice in config.methods]
-        often = Counter(labels)
-        titles = [
-            f"{label} ({_parameters(choice.parameters)})" if often[label] > 1 and choice.parameters else label
-            for label, choice in zip(labels, config.methods, strict=True)
-        ]
-        return [
-            ArmView(title=title, name=choice.name, label=label, parameters=dict(choice.parameters))
-            for title, label, choice in zip(numbered(titles), labels, config.methods, strict=True)
-        ]
+        from trainers.kinds.contrastive.methods import METHODS
+
+        return chosen_arms(config.methods, METHODS)
 
     def source(self, config: ContrastiveConfig) -> str:
         """A dataset of the catalogue, a folder or a Hub id."""
@@ -114,10 +98,7 @@ class Contrastive(Kind):
 
     def data_title(self, config: ContrastiveConfig) -> str:
         """The catalogue's title, or the last part of a path or id."""
-        from trainers.data import SOURCES
-
-        source = config.data.source
-        return SOURCES[source].title if source in SOURCES else super().data_title(config)
+        return source_title(config.data.source)
 
     def details(self, config: ContrastiveConfig) -> list[str]:
         """Encoder, augmentation and batch."""
@@ -126,14 +107,3 @@ class Contrastive(Kind):
         name = config.encoder.name
         encoder = ENCODERS[name].title if name in ENCODERS else name
         return [encoder, f"{config.augmentation.name} views", f"{config.batch} images a step"]
-
-
-def _label(name: str) -> str:
-    """The method's title; the bare name of one that this program does not know."""
-    from trainers.kinds.contrastive.methods import METHODS
-
-    return METHODS[name].title if name in METHODS else name
-
-
-def _parameters(parameters: Mapping[str, Any]) -> str:
-    return ", ".join(f"{name} {value}" for name, value in sorted(parameters.items()))

@@ -19,20 +19,20 @@ from trainers.kinds.contrastive.advice import advice
 from trainers.kinds.contrastive.arm import CLASSIFIER, MethodArm
 from trainers.kinds.contrastive.batches import Batch, Batches
 from trainers.kinds.contrastive.config import ContrastiveConfig
-from trainers.kinds.contrastive.evaluation import Evaluation, Images
+from trainers.kinds.contrastive.evaluation import Evaluator, Images
 from trainers.kinds.contrastive.final_numbers import FinalNumbers
+from trainers.kinds.contrastive.memory import footprint
 from trainers.kinds.contrastive.methods import METHODS, Method, MethodDescriptor, Parts
 from trainers.kinds.contrastive.networks import Projected, projector
 from trainers.kinds.contrastive.norms import normalised
 from trainers.kinds.contrastive.pretexts import PRETEXTS
 from trainers.metrics import counts
-from trainers.runs.records import Probe
 from trainers.training.augmentations import AUGMENTATIONS
-from trainers.training.looking import Finish
+from trainers.training.evaluation import Finish
 from trainers.training.loop import Loop
 from trainers.training.memory_estimate import Shape, check_fits
 from trainers.training.stage import Stage
-from trainers.training.thumbnails import COLUMNS, sheets, tile_size
+from trainers.training.thumbnails import write_probe
 
 PROBE_SECONDS = 20.0  # of training between two linear probes, each of which takes a second or two
 FIXED_VIEWS = 2**20  # step number of the views that alignment is measured on, which no run's batches reach
@@ -65,14 +65,11 @@ class ContrastiveLoop(Loop):
     def _batch(self) -> Batch:
         return self._batches.batch(self.step)
 
-    def _look(self) -> Finish:
-        probing = bool(self.config.snapshot_steps) or self.seconds - self._probed[1] >= PROBE_SECONDS
-        if probing:
+    def _evaluate(self, arm: MethodArm) -> Finish:
+        if self.config.snapshot_steps or self.seconds - self._probed[1] >= PROBE_SECONDS:
             self._probed = (self.step, self.seconds)
-        begun = [
-            self._evaluation.begin(arm, classifier=self._has_classifier(arm), probing=probing) for arm in self.arms
-        ]
-        return lambda: [finish() for finish in begun]
+        probing = self._probed[0] == self.step
+        return self._evaluator.begin(arm, classifier=self._has_classifier(arm), probing=probing)
 
     def _has_classifier(self, arm: MethodArm) -> bool:
         """Whether the arm's classifier has been trained by now."""
@@ -98,7 +95,7 @@ class ContrastiveLoop(Loop):
         self._classes = 0 if classes is None else len(classes)
         _, channels, side, _ = data.train.images.shape
         shape = Shape(images=len(data.train) + len(data.test), channels=channels, side=side, classes=self._classes)
-        check_fits(config, shape)
+        check_fits(footprint(config, shape))
         self.arms = self._make_arms(channels, side, len(data.train))
         augment = AUGMENTATIONS[config.augmentation.name].build(dict(config.augmentation.parameters), channels)
         view = PRETEXTS[config.pretext.name].bind(dict(config.pretext.parameters), augment)
@@ -118,7 +115,7 @@ class ContrastiveLoop(Loop):
         def fixed(part: Tensor, number: int) -> Tensor:
             return view(part, seed=0, step=FIXED_VIEWS, view=number)
 
-        self._evaluation = Evaluation(images, view=fixed, classes=classes, device=self._device)
+        self._evaluator = Evaluator(images, view=fixed, classes=classes, device=self._device)
         self._final = FinalNumbers(config, images, classes, self._device)
         self._write_probe(data, images.probe)
 
@@ -176,21 +173,19 @@ class ContrastiveLoop(Loop):
         there = self.folder.probe() is not None
         if there and self._is_written(counts.PROBE):
             return
-        self._scalars.write_at_start(len(self.arms), self._evaluation.floor())
+        self._scalars.write_at_start(len(self.arms), self._evaluator.floor())
         if there:
             return
         self.folder.log(f"probe: {len(rows)} test images")
-        images = data.test.images[rows]
-        probe = Probe(
+        write_probe(
+            self.folder,
+            data.test.images[rows],
             labels=data.test.labels[rows].numpy(),
             rows=rows.numpy(),
             hierarchy=data.hierarchy,
             data_title=data.title,
             notes=data.notes,
-            tile=tile_size(images.shape[-1]),
-            columns=COLUMNS,
         )
-        self.folder.write_probe(probe, sheets(images))
 
 
 def _classes(data: LoadedData) -> tuple[Tensor | None, Tensor | None]:

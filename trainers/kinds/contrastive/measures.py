@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from trainers.kinds.metric_learning.measures import LEFT_OUT_WORDS
+from trainers.metrics.catalogue.counts import LEFT_OUT_WORDS
 from trainers.metrics.measures import Measures, Panel
 
 MEASURES = Measures(

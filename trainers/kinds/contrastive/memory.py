@@ -13,8 +13,8 @@ from __future__ import annotations
 
 from trainers.data import settings
 from trainers.kinds.contrastive.config import ContrastiveConfig
-from trainers.kinds.metric_learning.memory import encoder_sizes, guess
 from trainers.parameters import Choice
+from trainers.training.encoder_sizes import encoder_sizes, guessed_shape
 from trainers.training.memory_estimate import COPIES, FLOAT, Footprint, Shape
 
 _LOGITS = 4
@@ -32,7 +32,7 @@ def footprint(config: ContrastiveConfig, shape: Shape | None = None) -> Footprin
     Raises:
         UserError: the encoder cannot be made.
     """
-    known = shape or guess(config.data, classes=100)
+    known = shape or guessed_shape(config.data, classes=100)
     weights, kept, widest = encoder_sizes(config.encoder, known.channels, known.side, config.dim)
     head = widest * (widest + config.dim)
     pixels = known.channels * known.side**2

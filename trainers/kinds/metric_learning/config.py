@@ -15,6 +15,7 @@ class MetricLearningConfig(RunConfig):
     """One dataset, one encoder, one to four losses trained in lockstep on the same batches."""
 
     kind: ClassVar[str] = "metric_learning"
+    encoder_prefix: ClassVar[str] = "encoder/"
 
     data: DataChoice = parameter(factory=DataChoice, help="Which images.")
     losses: tuple[Choice, ...] = parameter(

@@ -2,26 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 
 import torch
 import torch.nn.functional as F  # noqa: N812
-from torch import Tensor, nn
+from torch import Tensor
 
 from trainers.data.base import Progress, silent
 from trainers.data.probe import choose_probe
 from trainers.encoders import Encoder
 from trainers.metrics import counts, evaluate
 from trainers.metrics.catalogue.counts import LEFT_OUT
-from trainers.training.deferred import HostCopy, arriving
+from trainers.training.deferred import HostCopy
+from trainers.training.embedding import embed, embedded
 from trainers.training.evaluation import Finish, ProbeResult
 from trainers.training.folding import folded
 from trainers.training.host import send
 
 TRAIN_PROBE = 800  # enough for a train R@1 good to about two points
 TRAIN_KEY = "train_R_at_1"
-CPU_BATCH = 128  # images embedded at a time; more exceed the caches and take a sixth longer with the small net
-DEVICE_BATCH = 512  # on a GPU, which is faster with larger batches
 
 
 class Evaluator:
@@ -63,8 +62,8 @@ class Evaluator:
             training: also measure R@1 on training images, whose embedding adds half as much work.
         """
         twin = folded(encoder)
-        probe = [HostCopy(part) for part in _embedded(twin, self._probe, self._device)]
-        train = [HostCopy(part) for part in _embedded(twin, self._train, self._device)] if training else None
+        probe = [HostCopy(part) for part in embedded(twin, self._probe, self._device)]
+        train = [HostCopy(part) for part in embedded(twin, self._train, self._device)] if training else None
         return lambda: self._scored(_joined(probe), None if train is None else _joined(train))
 
     def train_score(self, encoder: Encoder) -> dict[str, float]:
@@ -120,37 +119,6 @@ def left_out(count: float, what: str) -> str:
         f"queries: {count:.0f} images {what} have no second image of their class to find; "
         "R@1 and the other means over classes leave them out"
     )
-
-
-def embed(
-    encoder: Encoder, images: Tensor, device: torch.device, progress: Callable[[int], None] = lambda _done: None
-) -> Tensor:
-    """Unit embeddings float32 ``[N, D]`` on the CPU, in evaluation mode; the encoder stays as it is.
-
-    Args:
-        images: uint8 ``[N, C, H, W]``, or frozen features ``[N, F]``.
-        progress: told how many are done; it may raise to give up.
-    """
-    parts, done = [], 0
-    for part in arriving(_embedded(folded(encoder), images, device)):
-        parts.append(part)
-        done += len(part)
-        progress(done)
-    return torch.cat(parts)
-
-
-@torch.inference_mode()
-def _embedded(encoder: nn.Module, images: Tensor, device: torch.device) -> Iterator[Tensor]:
-    """Unit embeddings float32 ``[n, D]`` on the device, batch by batch; the host waits for none of them."""
-    rows = CPU_BATCH if device.type == "cpu" else DEVICE_BATCH
-    for start in range(0, len(images), rows):
-        part = send(images[start : start + rows], device)
-        pixels = part.float().div_(255) if part.dtype == torch.uint8 else part.float()
-        if pixels.ndim == 4 and device.type != "cpu":
-            pixels = pixels.contiguous(memory_format=torch.channels_last)
-        with torch.autocast("cuda", torch.bfloat16, enabled=device.type == "cuda"):
-            raw = encoder(pixels)
-        yield F.normalize(raw.float(), dim=1)
 
 
 def _joined(parts: Sequence[HostCopy]) -> Tensor:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, ClassVar
 
 from trainers.config import MAX_ARMS, RunConfig
 from trainers.errors import ParameterError
-from trainers.kinds.base import ArmView, Kind, check_source, numbered
+from trainers.kinds.base import ArmView, Kind, check_source, chosen_arms, source_title
 from trainers.kinds.metric_learning.config import MetricLearningConfig
 from trainers.parameters import Choice
 
@@ -85,16 +84,9 @@ class MetricLearning(Kind):
 
     def arms(self, config: MetricLearningConfig) -> list[ArmView]:
         """One per loss; the same loss twice is told apart by its parameters, or by number."""
-        labels = [_label(choice) for choice in config.losses]
-        often = Counter(labels)
-        titles = [
-            f"{label} ({_parameters(choice)})" if often[label] > 1 and choice.parameters else label
-            for label, choice in zip(labels, config.losses, strict=True)
-        ]
-        return [
-            ArmView(title=title, name=choice.name, label=label, parameters=dict(choice.parameters))
-            for title, label, choice in zip(numbered(titles), labels, config.losses, strict=True)
-        ]
+        from trainers.losses import LOSSES
+
+        return chosen_arms(config.losses, LOSSES)
 
     def source(self, config: MetricLearningConfig) -> str:
         """A dataset of the catalogue, a folder or a Hub id."""
@@ -102,10 +94,7 @@ class MetricLearning(Kind):
 
     def data_title(self, config: MetricLearningConfig) -> str:
         """The catalogue's title, or the last part of a path or id."""
-        from trainers.data import SOURCES
-
-        source = config.data.source
-        return SOURCES[source].title if source in SOURCES else super().data_title(config)
+        return source_title(config.data.source)
 
     def details(self, config: MetricLearningConfig) -> list[str]:
         """Encoder and batch."""
@@ -114,14 +103,3 @@ class MetricLearning(Kind):
         name = config.encoder.name
         encoder = ENCODERS[name].title if name in ENCODERS else name
         return [encoder, f"{config.classes_per_batch} classes x {config.images_per_class} images"]
-
-
-def _label(choice: Choice) -> str:
-    """The loss's title; the bare name of one that this program does not know."""
-    from trainers.losses import LOSSES
-
-    return LOSSES[choice.name].title if choice.name in LOSSES else choice.name
-
-
-def _parameters(choice: Choice) -> str:
-    return ", ".join(f"{name} {value}" for name, value in sorted(choice.parameters.items()))

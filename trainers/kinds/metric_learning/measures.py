@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
+from trainers.metrics.catalogue.counts import LEFT_OUT_WORDS
 from trainers.metrics.measures import Measures, Panel
 
-LEFT_OUT_WORDS = (
-    "queries: {queries_without_positive} images of the test set have no second image of their class to find; R@1 and "
-    "the other means over classes leave them out"
-)
 MEASURES = Measures(
     numbers=("R_at_1", "AP_at_R", "HAP", "train_R_at_1"),
     part=(

@@ -13,6 +13,10 @@ QUERIES = "queries"
 CAPTIONS = "sentences"
 IMAGE_CAP = "photos_of_each_split"
 LEFT_OUT = "queries_without_positive"
+LEFT_OUT_WORDS = (
+    "queries: {queries_without_positive} images of the test set have no second image of their class to find; R@1 and "
+    "the other means over classes leave them out"
+)
 
 
 def _count(name: str, title: str, sentence: str) -> Measure:

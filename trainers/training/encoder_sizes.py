@@ -1,0 +1,83 @@
+"""How large an encoder is, found out without its weights; parts of a memory estimate."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Any
+
+import torch
+from torch import nn
+
+from trainers.config import DataChoice
+from trainers.encoders import ENCODERS
+from trainers.parameters import Choice
+from trainers.training.memory_estimate import Shape
+
+_STATE = 4  # weights, gradients, two moments
+
+
+def guessed_shape(data: DataChoice, *, classes: int) -> Shape:
+    """Before the set is opened: as many images as may be read, as large as the drawn ones."""
+    from trainers.data.labelled.datasets.drawn import IMAGE_SIZE, IMAGES_PER_TEST_POT, IMAGES_PER_TRAIN_POT
+
+    drawn = 96 * IMAGES_PER_TRAIN_POT + 80 * IMAGES_PER_TEST_POT
+    images = min(drawn, 2 * data.max_images) if data.source == "drawn" else 2 * data.max_images
+    return Shape(
+        images=images,
+        channels=3,
+        side=data.image_size or IMAGE_SIZE,
+        classes=classes,
+    )
+
+
+def encoder_sizes(encoder: Choice, channels: int, side: int, dim: int) -> tuple[int, int, int]:
+    """Weights, numbers that one image leaves behind for the backward pass, and the widest layer; nothing is loaded.
+
+    Raises:
+        UserError: the encoder cannot be made.
+    """
+    return _sizes(encoder.name, tuple(sorted(encoder.parameters.items())), channels, side, dim)
+
+
+@lru_cache(maxsize=64)
+def _sizes(
+    name: str, parameters: tuple[tuple[str, Any], ...], channels: int, side: int, dim: int
+) -> tuple[int, int, int]:
+    """See :func:`encoder_sizes`.
+
+    A network of a library may be of any size: it is made and run on torch's ``meta`` device, which has shapes and no
+    memory but takes a second to be imported. Our own are small.
+    """
+    values: Mapping[str, Any] = dict(parameters)
+    library = "pretrained" in getattr(ENCODERS[name].parameters, "__dataclass_fields__", {})
+    if library:
+        values = {**values, "pretrained": False}
+    with torch.device("meta" if library else "cpu"):
+        net = ENCODERS[name].build(channels=channels, side=side, dim=dim, parameters=values)
+        sizes = _layers(net, torch.zeros(2, channels, side, side))
+    total = sum(weight.numel() for weight in net.parameters())
+    trained = sum(weight.numel() for weight in net.parameters() if weight.requires_grad)
+    widest = max(sizes, default=0)
+    if net.frozen:  # its features are computed once, without gradient; then only the head is kept
+        return trained + total // _STATE, 4 * dim, widest
+    return trained, sum(sizes), widest
+
+
+def _layers(net: nn.Module, images: torch.Tensor) -> list[int]:
+    """Numbers per image that each innermost layer puts out."""
+    sizes: list[int] = []
+
+    def note(_layer: nn.Module, _inputs: object, output: object) -> None:
+        if isinstance(output, torch.Tensor):
+            sizes.append(output.numel() // len(images))
+
+    hooks = [layer.register_forward_hook(note) for layer in net.modules() if not list(layer.children())]
+    try:
+        net.train()
+        with torch.no_grad():
+            (net.features if net.frozen else net)(images)  # type: ignore[attr-defined]
+    finally:
+        for hook in hooks:
+            hook.remove()
+    return sizes
