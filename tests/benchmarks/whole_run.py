@@ -27,7 +27,6 @@ from trainers.kinds.metric_learning.config import MetricLearningConfig
 from trainers.kinds.metric_learning.loop import MetricLearningLoop
 from trainers.parameters import Choice
 from trainers.runs import RunFolder
-from trainers.training import schedule
 from trainers.worker import SLICE_SECONDS, Worker
 
 TURN, BARE_TURN = 4.0, 1.0  # seconds of the run, then of the bare loop
@@ -69,7 +68,7 @@ class Bare:
     def step(self) -> None:
         """One step."""
         run = self._run
-        factor = schedule.factor_of(run.stage, self._step, run.progress, 1)
+        factor = run.stage.factor(self._step, run.progress, 1)
         torch.manual_seed(self._step)
         self._arm.step(run._batches.batch(self._step), factor)
         self._step += 1

@@ -161,7 +161,7 @@ def test_a_hub_id_is_read_as_a_table() -> None:
 # ------------------------------------------------------------------------------------- one file is enough
 
 LABELLED = """
-from trainers.data.base import SourceDescriptor
+from trainers.data.labelled.descriptor import SourceDescriptor
 from trainers.data.labelled.datasets import drawn
 DESCRIPTOR = SourceDescriptor(name="extra", title="Extra", sentence="Another one.", licence="CC0-1.0", load=drawn.load)
 """

@@ -12,7 +12,7 @@ from trainers.errors import ParameterError
 from trainers.kinds import KINDS, check
 from trainers.kinds.finetuning.config import FinetuningConfig
 from trainers.kinds.metric_learning.config import MetricLearningConfig
-from trainers.training.schedule import FLOOR, SCHEDULES, factor, factor_of
+from trainers.training.schedule import FLOOR, SCHEDULES
 from trainers.training.stage import Stage
 
 NEW = ("augmentation", "momentum", "schedule", "drops", "warm_up")
@@ -20,7 +20,7 @@ NEW = ("augmentation", "momentum", "schedule", "drops", "warm_up")
 
 def factors(progress: list[float], step: int = 1000, **settings: object) -> list[float]:
     stage = Stage.of(MetricLearningConfig(), **settings)
-    return [factor_of(stage, step, share, 10) for share in progress]
+    return [stage.factor(step, share, 10) for share in progress]
 
 
 def test_the_default_is_a_warm_up_of_thirty_steps_and_a_half_cosine() -> None:
@@ -28,7 +28,7 @@ def test_the_default_is_a_warm_up_of_thirty_steps_and_a_half_cosine() -> None:
     for step, progress in ((0, 0.0), (14, 0.1), (29, 0.3), (100, 0.5), (100, 1.0), (100, 1.7)):
         warm = min(1.0, (step + 1) / 30)
         by_hand = warm * max(0.02, 0.5 * (1 + math.cos(math.pi * min(1.0, progress))))
-        assert factor_of(stage, step, progress, 10) == by_hand == factor(step, progress)
+        assert stage.factor(step, progress, 10) == by_hand
     assert factors([0.0, 1 / 3, 0.5, 2 / 3, 1.0]) == pytest.approx([1, 0.75, 0.5, 0.25, FLOOR])
 
 
@@ -47,14 +47,14 @@ def test_constant_is_one() -> None:
 @pytest.mark.parametrize("schedule", SCHEDULES)
 def test_a_warm_up_comes_before_each(schedule: str) -> None:
     stage = Stage.of(MetricLearningConfig(), schedule=schedule, warm_up=4)
-    assert [factor_of(stage, step, 0.0, 10) for step in range(6)] == [0.25, 0.5, 0.75, 1, 1, 1]
-    assert factor_of(Stage.of(MetricLearningConfig(), schedule=schedule, warm_up=0), 0, 0.0, 10) == 1
+    assert [stage.factor(step, 0.0, 10) for step in range(6)] == [0.25, 0.5, 0.75, 1, 1, 1]
+    assert Stage.of(MetricLearningConfig(), schedule=schedule, warm_up=0).factor(0, 0.0, 10) == 1
 
 
 @pytest.mark.parametrize("schedule", SCHEDULES)
 def test_halving_replaces_schedule_and_warm_up(schedule: str) -> None:
     stage = Stage.of(MetricLearningConfig(halve_every=2.0), schedule=schedule)
-    assert [factor_of(stage, step, 0.9, 10) for step in (0, 19, 20, 39, 40)] == [1, 1, 0.5, 0.5, 0.25]
+    assert [stage.factor(step, 0.9, 10) for step in (0, 19, 20, 39, 40)] == [1, 1, 0.5, 0.5, 0.25]
 
 
 def test_a_stage_overrides_what_the_run_has() -> None:

@@ -1,19 +1,13 @@
-"""What every data source hands over, and the descriptor that puts it in the catalogue."""
+"""What every dataset with labels hands over, and how it tells how far it is."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from torch import Tensor
 
-from trainers.config import DataChoice
 from trainers.hierarchy import Hierarchy
-from trainers.registry import Descriptor
-
-if TYPE_CHECKING:
-    from trainers.data.labelled.report import DataReport
 
 Progress = Callable[[str, float], None]
 """Called with a sentence and the fraction done, 0 to 1. It may raise to stop the loading."""
@@ -61,21 +55,6 @@ class LoadedData:
     notes: tuple[str, ...]
     licence: str
     labelled: bool = True
-
-
-@dataclass(frozen=True, kw_only=True)
-class SourceDescriptor(Descriptor):
-    """A dataset in the catalogue; ``DataChoice.source`` says its name.
-
-    Attributes:
-        licence: of the images.
-        load: reads it; called with the choice and a progress function or None.
-        inspect: reports on it without loading it; None: there is nothing to choose.
-    """
-
-    licence: str
-    load: Callable[[DataChoice, Progress | None], LoadedData]
-    inspect: Callable[[DataChoice], DataReport] | None = None
 
 
 def silent(_text: str, _fraction: float) -> None:

@@ -21,7 +21,6 @@ from trainers.training.device import choose
 from trainers.training.evaluation import Evaluation, Finish, Finisher
 from trainers.training.pace import Pace
 from trainers.training.scalars import ScalarBuffer
-from trainers.training.schedule import factor_of, in_steps
 from trainers.training.stage import Stage
 
 CHECKPOINT_SECONDS = 5.0  # a killed run loses at most ten seconds: five, and a step and a snapshot on top
@@ -67,7 +66,7 @@ class Loop(ABC):
         self._evaluation: Evaluation | None = None
         self._epoch = 1
         self._build(progress or silent)
-        self.stages = tuple(in_steps(stage, self._epoch) for stage in self._stages())
+        self.stages = tuple(stage.in_steps(self._epoch) for stage in self._stages())
         self._stage = StageStart()
         self._restore()
 
@@ -207,7 +206,7 @@ class Loop(ABC):
     def _one_step(self) -> None:
         """One optimizer step of every arm."""
         batch = self._batch()
-        factor = factor_of(self.stage, self.step - self._stage.step, self._stage_progress, self._epoch)
+        factor = self.stage.factor(self.step - self._stage.step, self._stage_progress, self._epoch)
         for arm in self.arms:
             # dropout and the like must be the same for every arm, and the same again after a resume
             torch.manual_seed(self.config.seed * 1_000_003 + self.step)

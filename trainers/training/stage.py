@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
 from trainers.config import RunConfig
+from trainers.training.schedule import SCHEDULES, halved, warm
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,3 +49,22 @@ class Stage:
         by_steps = steps / self.steps if self.steps else 0.0
         by_time = seconds / (60 * self.minutes) if self.minutes else 0.0
         return min(1.0, max(by_steps, by_time))
+
+    def factor(self, step: int, progress: float, epoch: int) -> float:
+        """The schedule's factor on the learning rates.
+
+        Args:
+            step: of this stage, from 0.
+            progress: share of its budget used, 0..1; by steps when it has a number of them, else by time.
+            epoch: steps in one epoch.
+        """
+        if self.halve_every is not None:
+            return halved(step / epoch, self.halve_every)
+        return warm(step, self.warm_up) * SCHEDULES[self.schedule](progress, self.drops)
+
+    def in_steps(self, epoch: int) -> Stage:
+        """The same with its budget in epochs converted to steps; ``epoch``: steps in one."""
+        if self.epochs is None:
+            return self
+        most = max(1, math.ceil(self.epochs * epoch))
+        return dataclasses.replace(self, steps=most if self.steps is None else min(most, self.steps))

@@ -21,7 +21,6 @@ from trainers.kinds.contrastive.methods import METHODS, Parts, Views
 from trainers.kinds.contrastive.networks import Projected, projector
 from trainers.kinds.contrastive.pretexts import PRETEXTS
 from trainers.training.augmentations import AUGMENTATIONS
-from trainers.training.schedule import factor_of
 from trainers.training.stage import Stage
 
 IMAGES, CLASSES, FEATURES, DIM = 40, 4, 6, 5
@@ -236,7 +235,7 @@ def test_the_second_stage_trains_the_classifier_alone_from_new_weights() -> None
     batch = Batch(
         view=lambda _number: images.float() / 255, labels=torch.arange(8) % CLASSES, rows=torch.arange(8), step=0
     )
-    scalars = arm.step(batch, factor_of(Stage.of(config), 0, 0.0, 1))
+    scalars = arm.step(batch, Stage.of(config).factor(0, 0.0, 1))
     assert set(scalars) == {"loss", "examples", "batch_accuracy"}
     assert all(torch.equal(value, before[key]) for key, value in method.state_dict().items())
     assert not torch.equal(arm.classifier.weight, first)

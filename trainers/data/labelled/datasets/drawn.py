@@ -16,8 +16,9 @@ from numpy.typing import NDArray
 
 from trainers.config import DataChoice
 from trainers.data import cache
-from trainers.data.base import ImageSet, LoadedData, Progress, SourceDescriptor, part_of, silent
+from trainers.data.base import ImageSet, LoadedData, Progress, part_of, silent
 from trainers.data.labelled import stored
+from trainers.data.labelled.descriptor import SourceDescriptor
 from trainers.data.labelled.held_out import hold_out_images
 from trainers.data.synthetic import pottery
 from trainers.data.synthetic.engine.digest import code_digest

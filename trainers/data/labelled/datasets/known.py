@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from trainers.config import DataChoice
-from trainers.data.base import LoadedData, Progress, SourceDescriptor
+from trainers.data.base import LoadedData, Progress
+from trainers.data.labelled.descriptor import SourceDescriptor
 from trainers.data.labelled.loader import load_source
 from trainers.data.labelled.report import DataReport, inspect_source
 

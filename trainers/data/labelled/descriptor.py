@@ -1,0 +1,26 @@
+"""The descriptor that puts a labelled dataset in the catalogue."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from trainers.config import DataChoice
+from trainers.data.base import LoadedData, Progress
+from trainers.data.labelled.report import DataReport
+from trainers.registry import Descriptor
+
+
+@dataclass(frozen=True, kw_only=True)
+class SourceDescriptor(Descriptor):
+    """A dataset in the catalogue; ``DataChoice.source`` says its name.
+
+    Attributes:
+        licence: of the images.
+        load: reads it; called with the choice and a progress function or None.
+        inspect: reports on it without loading it; None: there is nothing to choose.
+    """
+
+    licence: str
+    load: Callable[[DataChoice, Progress | None], LoadedData]
+    inspect: Callable[[DataChoice], DataReport] | None = None
