@@ -95,6 +95,11 @@ def build(settings: Any, parts: Parts, **options: Any) -> MoCo:
     )
 
 
+def own_and_queue(settings: Any, _batch: int) -> int:
+    """Keys that a query is compared with: its own and the queue."""
+    return 1 + int(settings.queue)
+
+
 def agreement(logits: Tensor) -> dict[str, Tensor]:
     """``contrast_accuracy``: share of queries whose own key, in column 0, is closer than all others, ties left out."""
     with torch.no_grad():
@@ -112,6 +117,7 @@ _V1 = MethodDescriptor(
     parameters=MoCoParameters,
     module=MoCoMethod,
     mlp=False,
+    candidates=own_and_queue,
     order=1,
 )
 
