@@ -109,8 +109,8 @@ def _loss(numbers: Mapping[str, float], count: int, settings: Any) -> Iterator[s
         )
     elif loss > chance - GUESSING:
         yield (
-            f"{at_chance}: the embeddings after the head tell no images apart. In the first steps that is normal; if it "
-            "stays, change the learning rate or the temperature."
+            f"{at_chance}: the embeddings after the head tell no images apart. In the first steps that is normal; if "
+            "it stays, change the learning rate or the temperature."
         )
     elif loss < SPENT and (accuracy is None or accuracy > SOLVED):
         yield (
