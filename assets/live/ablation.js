@@ -65,7 +65,7 @@ class Plot {
   draw(series, step) {
     const { ablation, arms } = this.run;
     const shown = arms.map((_, arm) => series.at(this.number.key, arm, step));
-    const final = arms.map((_, arm) => series.at(this.final, arm, step));
+    const final = arms.map((_, arm) => series.at(this.final, arm, Infinity));
     const all = [...arms.keys()].flatMap((arm) => [this.number.key, this.final].flatMap((key) => (series.arms(key)[arm] ?? []).map(([, value]) => value)));
     const [low, high] = limits(all);
     const dots = (values, kind) =>

@@ -179,7 +179,7 @@ function domain(values, unit) {
   let [low, high] = [Infinity, -Infinity];
   for (const value of values) [low, high] = [Math.min(low, value), Math.max(high, value)];
   if (unit === SHARE) {
-    low = Math.max(0, Math.floor(low * 10) / 10);
+    low = Math.min(0.9, Math.max(0, Math.floor(low * 10) / 10));
     return [low, Math.max(Math.min(1, Math.ceil(high * 10) / 10), low + 0.1)];
   }
   if (low > 0 && low < high * 0.5) low = 0;

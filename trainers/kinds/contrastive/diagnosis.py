@@ -91,11 +91,17 @@ def _loss(numbers: Mapping[str, float], count: int, settings: Any) -> Iterator[s
     chance, accuracy, temperature = math.log(count), numbers.get("contrast_accuracy"), settings.temperature
     lowest = math.log1p((count - 1) * math.exp(-1 / temperature))
     at_chance = f"The loss, {loss:.2f}, is at log({count:,}) = {chance:.2f}, that of guessing among {count:,} keys"
-    if lowest > FLAT * chance or (accuracy is not None and accuracy > CHOSEN and loss > FLAT * chance):
-        chosen = "" if accuracy is None else f" (the own key is the closest for {accuracy:.0%} of queries)"
+    if lowest > FLAT * chance:
         yield (
-            f"The temperature, {temperature:g}, is too high: even well separated embeddings cannot bring the loss from "
-            f"log({count:,}) = {chance:.2f} below {lowest:.2f}; it is {loss:.2f}{chosen}. 0.07 to 0.5 is usual."
+            f"The temperature, {temperature:g}, is too high: even with own keys the same and all others orthogonal "
+            f"the loss would be {lowest:.2f}, close to log({count:,}) = {chance:.2f}; it is {loss:.2f}. 0.07 to 0.5 is "
+            "usual."
+        )
+    elif accuracy is not None and accuracy > CHOSEN and loss > FLAT * chance:
+        yield (
+            f"The own key is the closest for {accuracy:.0%} of queries, but the loss, {loss:.2f}, is still close to "
+            f"log({count:,}) = {chance:.2f}: similarities differ by little beside the temperature, {temperature:g}. If "
+            "it stays, lower the temperature."
         )
     elif loss > chance + GUESSING:
         yield (
