@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import TYPE_CHECKING, ClassVar
 
 from trainers.config import MAX_ARMS, RunConfig
 from trainers.errors import ParameterError
-from trainers.kinds.base import ArmView, Kind, Preset, check_source, chosen_arms, source_title
+from trainers.kinds.base import ArmView, Kind, Preset, check_source, check_start, chosen_arms, source_title
 from trainers.kinds.contrastive.config import ContrastiveConfig
 
 if TYPE_CHECKING:
@@ -25,6 +26,7 @@ class Contrastive(Kind):
     sentence = "Train encoders by comparing views of images, with or without labels; then classify with them."
     order = 3
     config: ClassVar[type[RunConfig]] = ContrastiveConfig
+    lists: ClassVar[Mapping[str, str]] = MappingProxyType({"methods": "trainers.kinds.contrastive.methods:METHODS"})
     more = (
         "steps",
         "batch",
@@ -60,6 +62,7 @@ class Contrastive(Kind):
             raise ParameterError(f"A run compares one to {MAX_ARMS} methods; got {len(config.methods)}.")
         for source in filter(None, (config.data.source, config.transfer)):
             check_source(source)
+        check_start(config.start)
 
     def memory(self, config: ContrastiveConfig) -> Footprint:
         """Encoders, activations, dictionaries and logits."""
