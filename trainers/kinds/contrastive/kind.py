@@ -83,6 +83,12 @@ class Contrastive(Kind):
 
         return advice(config)
 
+    def diagnosis(self, config: ContrastiveConfig, arm: int, numbers: Mapping[str, float]) -> list[str]:
+        """See :mod:`trainers.kinds.contrastive.diagnosis`."""
+        from trainers.kinds.contrastive.diagnosis import diagnosis
+
+        return diagnosis(config, arm, numbers)
+
     def presets(self) -> Sequence[Preset]:
         """The papers' comparisons, at sizes of ours."""
         from trainers.kinds.contrastive.presets import PRESETS
