@@ -114,8 +114,8 @@ def _with_presets(
     if not presets:
         return builder(context), {}
     menu = gr.Dropdown(
-        [(preset.title, name) for name, preset in presets.items()],
-        value=None,
+        [("Defaults", ""), *((preset.title, name) for name, preset in presets.items())],
+        value="",
         label="Start from a preset",
         filterable=False,
         elem_classes=["rs-presets"],
@@ -126,18 +126,22 @@ def _with_presets(
     outputs = [*form.fields.values(), *form.shown, sentence, context.note, context.drawn]
 
     def fill(name: str, turn: str) -> list[object]:
-        preset = entry(presets, name, "preset")
+        words = entry(presets, name, "preset").sentence if name else kind.sentence
         values = filled(kind, form, name)
         updates = [values.get(field, gr.skip()) for field in form.fields]
         shown = form.following(form.held(kind.configured({}, {"preset": name})))
-        return [*updates, *shown, paragraph(preset.sentence), "", turn]
+        return [*updates, *shown, paragraph(words), "", turn]
 
     menu.input(fill, [menu, context.drawn], outputs, js=ANEW, queue=False, **QUIET)
-    return form, {menu: None, sentence: paragraph(kind.sentence)}
+    return form, {menu: "", sentence: paragraph(kind.sentence)}
 
 
 def filled(kind: Kind, form: KindForm, preset: str) -> Values:
-    """The fields of a form that a preset sets: all, but images and budget only as far as the preset has its own."""
+    """The fields of a form that a preset sets: all, but images and budget only as far as the preset has its own.
+
+    Args:
+        preset: its name; empty: the defaults.
+    """
     config = kind.configured({}, {"preset": preset})
     values, defaults = form.held(config), form.held(kind.config())
     own_budget = any(kind.preset(preset).get(name) is not None for name in BUDGET)
