@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from explorer.exports import offered
 from explorer.server.run import Run
 from explorer.titles import run_title, severity_words, summary
 from trainers.config import RunConfig
@@ -88,6 +89,7 @@ def about(run: Run) -> Json:
         "ablation": _ablation(run.config),
         "frames": [list(pair) for pair in run.folder.frame_steps()],
         "measures": kind_of(run.config).measures.json(),
+        "downloads": offered(run),
     } | _points(run.probe or _NO_PROBE)
 
 

@@ -7,6 +7,7 @@ from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from trainers.config import BUDGET, RunConfig
@@ -61,6 +62,8 @@ class Kind(ABC):
         sentence: what it does, in one sentence.
         config: the class of its configurations.
         main, more: its settings that the page shows at once and in a fold, in this order.
+        lists: registries of its own, ``module:NAME`` by the verb of the command line that lists them; their entries
+            have ``family``, ``paper`` and ``url``.
     """
 
     name: str
@@ -70,6 +73,7 @@ class Kind(ABC):
     sentence: str
     order: int = 100
     config: ClassVar[type[RunConfig]]
+    lists: ClassVar[Mapping[str, str]] = MappingProxyType({})
     main: tuple[str, ...] = ("minutes",)
     more: tuple[str, ...] = ("steps", "learning_rate", "weight_decay", "clip_norm", "seed")
 
@@ -203,6 +207,18 @@ class Kind(ABC):
     def line(self, config: Any) -> str:
         """One line for the command line's list of runs."""
         return f"{' vs '.join(arm.name for arm in self.arms(config))} on {self.source(config)}"
+
+
+def check_start(written: str | None) -> None:
+    """Refuse what cannot be a run to start from; whether there is one is seen when the run begins.
+
+    Raises:
+        ParameterError: it is neither ``ID`` nor ``ID:ARM``.
+    """
+    from trainers.training.encoder_file import read_start
+
+    if written is not None:
+        read_start(written)
 
 
 def check_source(source: str) -> None:
