@@ -27,8 +27,8 @@ FLAT = 0.85
 CHOSEN = 0.5
 """Contrast accuracy from which the own key is the closest more often than not."""
 MOMENTUM = 0.9
-"""Of the key encoder: in the table of MoCo's section 4.1 training fails with 0 and works from 0.9 on. In 90 steps on CIFAR-100 images
-keys had a variance of 0.0002 with 0, 0.03 with 0.9 and 0.47 with 0.99."""
+"""Of the key encoder: in the table of MoCo's section 4.1 training fails with 0 and works from 0.9 on. In 90 steps on
+CIFAR-100 images keys had a variance of 0.0002 with 0, 0.03 with 0.9 and 0.47 with 0.99."""
 SOLVED, SPENT = 0.99, 0.01
 """Contrast accuracy and loss at which hardly any query has a gradient left."""
 POSITIVES = 0.05
