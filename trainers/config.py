@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import importlib
 import json
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -17,7 +18,7 @@ MAX_ARMS = 4
 VERSION = 2
 BUDGET = ("minutes", "steps", "epochs")
 CONFIGS: dict[str, type[RunConfig]] = {}
-"""The class of a run's settings by its kind; :mod:`trainers.kinds` adds all kinds when it is imported."""
+"""The class of a run's settings by its kind, once :mod:`trainers.kinds` is imported."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -196,6 +197,7 @@ def read_config(text: str) -> RunConfig:
     Raises:
         ParameterError: it cannot be read.
     """
+    importlib.import_module("trainers.kinds")  # by name, as a plug-in: it fills CONFIGS and stands above this module
     try:
         values = json.loads(text)
         if values.get("version", 1) < VERSION:

@@ -8,7 +8,7 @@ import gradio as gr
 import pytest
 
 from explorer.page.kinds import PAGES, FormContext, form_of
-from explorer.server.process_executor import ProcessExecutor
+from explorer.server.executor import ProcessExecutor
 from explorer.server.runs import Runs
 from explorer.server.scheduler import Scheduler
 from explorer.settings import Settings

@@ -12,11 +12,11 @@ from trainers.parameters import Rule, describe, specs
 def add(verbs: Any) -> None:
     """Add the verbs."""
     for verb, show, what in (
-        ("losses", _losses, "the losses and their parameters"),
-        ("metrics", _metrics, "the numbers a run can be scored by"),
-        ("models", _models, "the image-text models and their parameters"),
-        ("encoders", _encoders, "the encoders and their parameters"),
-        ("augmentations", _augmentations, "the augmentations and their parameters"),
+        ("losses", _losses, "List the losses and their parameters."),
+        ("metrics", _metrics, "List the numbers a run can be scored by."),
+        ("models", _models, "List the image-text models and their parameters."),
+        ("encoders", _encoders, "List the encoders and their parameters."),
+        ("augmentations", _augmentations, "List the augmentations and their parameters."),
     ):
         parser = verbs.add_parser(verb, help=what)
         parser.set_defaults(run=_print, show=show, verb=verb, markdown=False)

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from trainers.config import DataChoice, RunConfig, start
-from trainers.kinds.contrastive.norms import NORMS
 from trainers.parameters import Choice, default_of, parameter
+
+NORMS = ("batch", "split", "group", "layer")
 
 
 @dataclass(frozen=True, kw_only=True)
