@@ -12,11 +12,14 @@ from explorer.server.executor import ProcessExecutor
 from explorer.server.runs import Runs
 from explorer.server.scheduler import Scheduler
 from explorer.settings import Settings
+from tests.explorer.served_page import GRADIO_WARNINGS
 from trainers.config import RunConfig
 from trainers.errors import ParameterError
 from trainers.kinds import KINDS
 from trainers.kinds.base import Kind
 from trainers.parameters import specs
+
+pytestmark = GRADIO_WARNINGS
 
 
 def private(config: type[RunConfig]) -> set[str]:

@@ -219,7 +219,8 @@ def test_the_lines_of_the_documentation_load_the_files(
         exported(loop, 0, tmp_path / "encoder.safetensors")
         names: dict[str, nn.Module] = {}
         exec(example, names)
-        assert len(example.splitlines()) == 3
+        lines = [line for line in example.splitlines() if line and "import " not in line]
+        assert 2 <= len(lines) <= 3
         assert names["encoder"].eval()(torch.rand(2, 3, 32, 32)).shape[0] == 2
 
 
