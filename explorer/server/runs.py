@@ -18,7 +18,7 @@ from explorer.server.visitors import NOBODY, Caller, digest
 from explorer.settings import Settings
 from trainers.config import RunConfig
 from trainers.errors import ParameterError, RunError
-from trainers.kinds import kind_of
+from trainers.kinds import diagnoses, kind_of
 from trainers.metrics.names import Described
 from trainers.parameters import specs
 from trainers.runs import RunFolder, is_id
@@ -127,6 +127,7 @@ class Runs:
             newest: list[dict[str, float]] = [{} for _ in _names(config)]
             for scalar in folder.scalars():
                 newest[scalar.arm][scalar.key] = scalar.value
+            diagnosis = diagnoses(config, folder)
         folder.db.close()
         measures, levels = kind_of(config).measures, () if probe is None else tuple(probe.hierarchy.levels)
         keys = sorted({key for numbers in newest for key in numbers}, key=measures.order)
@@ -137,6 +138,7 @@ class Runs:
             "metrics": newest,
             "measures": {key: _measure(measures.describe(key, levels)) for key in keys},
             "advice": _advice(config),
+            "diagnosis": diagnosis,
         }
 
     def listing(self) -> list[dict[str, Any]]:

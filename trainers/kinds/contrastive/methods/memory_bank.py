@@ -57,5 +57,6 @@ DESCRIPTOR = MethodDescriptor(
     parameters=MemoryBankParameters,
     module=MemoryBankMethod,
     mlp=False,
+    candidates=lambda settings, _batch: 1 + int(settings.negatives),
     order=5,
 )

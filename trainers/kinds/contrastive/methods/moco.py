@@ -100,6 +100,11 @@ def picked(logits: Tensor) -> Outcome:
     return Outcome(terms={"contrast": loss}, numbers={"contrast_accuracy": accuracy})
 
 
+def own_and_queue(settings: Any, _batch: int) -> int:
+    """Keys that a query is compared with: its own and the queue."""
+    return 1 + int(settings.queue)
+
+
 def agreement(logits: Tensor) -> dict[str, Tensor]:
     """``contrast_accuracy``: share of queries whose own key, in column 0, is closer than all others, ties left out."""
     with torch.no_grad():
@@ -117,6 +122,7 @@ _V1 = MethodDescriptor(
     parameters=MoCoParameters,
     module=MoCoMethod,
     mlp=False,
+    candidates=own_and_queue,
     order=1,
 )
 
