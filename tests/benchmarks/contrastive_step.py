@@ -2,15 +2,18 @@
 
 python -m tests.benchmarks.contrastive_step [--queue 65536] [--batch 256] [--side 32] [--encoders conv4 timm:resnet18]
 
-The step: both encoders, momentum, logits, loss, its gradient, and the keys' entry into the queue. Beside it the bare
-work: queries and their backward pass through the encoder, keys without gradient, the two products of the logits (own
-keys, queue), and the product that carries the gradient back from the queue's logits, which is part of the queries'
-backward pass. The optimizer is in neither. ``without`` is the ratio to the bare work without that last product.
+A step is that of the method ``moco_v2``: both encoders and their heads, shuffling, momentum, logits, loss, accuracy,
+the gradient, and the keys' entry into the queue. The bare work is the queries with their backward pass, the keys
+without gradient, and the two products of the logits, with own keys and with the queue; the gradient comes back from
+the queue by a product of the same size, which belongs to the queries' backward pass. ``without it`` is the ratio to
+the bare work without that product. The optimizer is part of neither.
 
-Bytes allocated in the step outside encoders are counted by torch's profiler: everything of at least the size of the
-queue is listed. The logits [N, 1 + K] are of that size where the batch is as large as the projection; the queue itself
-[D, K] is never copied: logits are made from it in place, the keys of a batch replace D x N of its numbers once, and
-the backward pass corrects for those columns instead of keeping a copy.
+Times are medians by the clock and, on a CPU, of the processor's time, which other programs disturb less.
+
+What a step copies of the queue is counted by torch's profiler in a step whose encoder takes vectors, so that nothing
+else is large: the operators that allocate as much as the queue [D, K] or more. There should be one, the logits
+[N, 1 + K], in which the loss and its gradient are made too. The queue is read where it is; the keys of a batch replace
+N of its K columns, once, and the backward pass corrects for them instead of keeping a copy.
 """
 
 from __future__ import annotations
@@ -26,15 +29,16 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from trainers.encoders import ENCODERS
-from trainers.kinds.contrastive.moco import MoCo
+from trainers.kinds.contrastive.methods import METHODS, Method, Parts, Views
 from trainers.kinds.contrastive.networks import Projected, projector
 from trainers.kinds.contrastive.norms import normalised
 from trainers.parameters import parse_choice
 
 MEGABYTE = 2**20
+Work = Callable[[], object]
 
 
-def network(written: str, side: int, dim: int) -> nn.Module:
+def network(written: str, side: int, dim: int) -> Projected:
     """An encoder as a run trains it, with its projection head."""
     name, parameters = parse_choice(written, ENCODERS)
     offline = {"pretrained": False} if ENCODERS[name].make.wraps else {}
@@ -44,22 +48,26 @@ def network(written: str, side: int, dim: int) -> nn.Module:
     return net.to(memory_format=torch.channels_last)
 
 
-def step_of(net: nn.Module, images: tuple[Tensor, Tensor], dim: int, size: int) -> tuple[Callable[[], object], MoCo]:
-    """A step of the system."""
-    moco = MoCo(net, dim=dim, queue_size=size, shuffle=True)
+def method_on(net: Projected, dim: int, size: int) -> Method:
+    """MoCo v2."""
+    descriptor = METHODS["moco_v2"]
+    parts = Parts(net=net, dim=dim, images=size, classes=0)
+    return descriptor.module(descriptor.checked({"queue": size}), parts)
+
+
+def step_of(method: Method, images: tuple[Tensor, Tensor]) -> Work:
+    """A step of the method."""
+    views = Views(images=images, labels=None, rows=torch.arange(len(images[0])))
 
     def step() -> None:
-        logits = moco(*images)
-        functional.cross_entropy(logits, logits.new_zeros(len(logits), dtype=torch.int64)).backward()
-        net.zero_grad(set_to_none=True)
+        torch.stack(list(method(views).terms.values())).sum().backward()
+        method.zero_grad(set_to_none=True)
 
-    return step, moco
+    return step
 
 
-def bare_of(
-    net: nn.Module, images: tuple[Tensor, Tensor], queue: Tensor, *, back: bool
-) -> tuple[Callable[[], object], Tensor]:
-    """The work that a step cannot do without; ``back``: with the gradient's product with the queue."""
+def bare_of(net: nn.Module, images: tuple[Tensor, Tensor], queue: Tensor, *, back: bool) -> Work:
+    """What the step cannot do without; ``back``: with the product that brings the gradient from the queue."""
     keys_net = copy.deepcopy(net).requires_grad_(False)
     slopes = torch.randn(len(images[0]), queue.shape[1], device=queue.device)
 
@@ -73,30 +81,36 @@ def bare_of(
         queries.backward(slope)
         net.zero_grad(set_to_none=True)
 
-    return bare, slopes
+    return bare
 
 
-def medians(works: dict[str, Callable[[], object]], rounds: int, device: str) -> dict[str, float]:
-    """Seconds of each, taken in turn, so that a busy machine is busy for all."""
-    times: dict[str, list[float]] = {name: [] for name in works}
+def medians(works: dict[str, Work], rounds: int, device: str) -> dict[str, tuple[float, float]]:
+    """Seconds of each by the clock and of the processor, taken in turn, so that a busy machine is busy for all."""
+    times: dict[str, list[tuple[float, float]]] = {name: [] for name in works}
     for number in range(rounds + 2):
         for name, work in works.items():
-            start = time.perf_counter()
+            clock, used = time.perf_counter(), time.process_time()
             work()
             if device != "cpu":
                 torch.cuda.synchronize()
             if number > 1:  # the first ones allocate and choose kernels
-                times[name].append(time.perf_counter() - start)
-    return {name: statistics.median(some) for name, some in times.items()}
+                times[name].append((time.perf_counter() - clock, time.process_time() - used))
+    return {
+        name: (statistics.median(clock for clock, _ in some), statistics.median(used for _, used in some))
+        for name, some in times.items()
+    }
 
 
-def allocations(work: Callable[[], object], device: str, least: int) -> list[tuple[str, int]]:
-    """Operators of one call that allocate at least so many bytes, with the bytes."""
-    activities = [torch.profiler.ProfilerActivity.CPU, *([torch.profiler.ProfilerActivity.CUDA] * (device != "cpu"))]
-    with torch.profiler.profile(activities=activities, profile_memory=True) as profile:
-        work()
-    name = "self_cpu_memory_usage" if device == "cpu" else "self_device_memory_usage"
-    return [(event.name, getattr(event, name)) for event in profile.events() if getattr(event, name) >= least]
+def large_allocations(batch: int, dim: int, size: int) -> list[tuple[str, int]]:
+    """Operators of a step on the CPU that allocate as many bytes as the queue has, or more, with the bytes."""
+    net = Projected(nn.Linear(8, 8), nn.Linear(8, dim))
+    method = method_on(net, dim, size)
+    step = step_of(method, (torch.rand(batch, 8), torch.rand(batch, 8)))
+    step()
+    with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU], profile_memory=True) as profile:
+        step()
+    found = [(event.name, event.self_cpu_memory_usage) for event in profile.events()]
+    return [(name, size_of) for name, size_of in found if size_of >= 4 * dim * size]
 
 
 def main() -> None:
@@ -112,29 +126,30 @@ def main() -> None:
     given = parser.parse_args()
     if given.threads:
         torch.set_num_threads(given.threads)
-    print(f"{given.queue:,} keys of {given.dim} numbers, {given.batch} images of {given.side} pixels, {given.device}")
-    print("| encoder | step, ms | bare work, ms | ratio | without | queue, MB | copies of the queue |")
-    print("|---|---|---|---|---|---|---|")
+    threads = f"{torch.get_num_threads()} threads" if given.device == "cpu" else "no threads"
+    print(f"{given.queue:,} keys of {given.dim} numbers, {given.batch} images of {given.side} pixels, {threads}")
+    print("| encoder | step, ms | bare work, ms | ratio | of processor time | without it |")
+    print("|---|---|---|---|---|---|")
     for written in given.encoders:
         torch.manual_seed(0)
         net = network(written, given.side, given.dim).to(given.device)
-        shape = (given.batch, 3, given.side, given.side)
-        images = tuple(torch.rand(shape, device=given.device).to(memory_format=torch.channels_last) for _ in range(2))
-        step, moco = step_of(net, images, given.dim, given.queue)
-        bare, _ = bare_of(net, images, moco.queue, back=True)
-        less, _ = bare_of(net, images, moco.queue, back=False)
-        took = medians({"step": step, "bare": bare, "less": less}, given.rounds, given.device)
-        bytes_of_queue = moco.queue.numel() * moco.queue.element_size()
-        large = allocations(step, given.device, bytes_of_queue)
-        own = sum(value.numel() * value.element_size() for value in moco.dictionary.buffers())
-        logits = given.batch * given.queue * 4
-        copies = [name for name, size in large if size < 0.99 * logits or size > 1.01 * logits]
-        print(
-            f"| {written} | {1000 * took['step']:.0f} | {1000 * took['bare']:.0f} | {took['step'] / took['bare']:.2f} "
-            f"| {took['step'] / took['less']:.2f} | {own / MEGABYTE:.1f} | {len(copies)} |"
-        )
-        for name, size in large:
-            print(f"  {name}: {size / MEGABYTE:.1f} MB")
+        pixels = torch.rand(2, given.batch, 3, given.side, given.side, device=given.device)
+        first, second = (part.contiguous(memory_format=torch.channels_last) for part in pixels)
+        method = method_on(net, given.dim, given.queue).to(given.device)
+        queue = method.dictionary.queue  # type: ignore[union-attr]
+        works = {
+            "step": step_of(method, (first, second)),
+            "bare": bare_of(net, (first, second), queue, back=True),
+            "less": bare_of(net, (first, second), queue, back=False),
+        }
+        took = medians(works, given.rounds, given.device)
+        (step, step_used), (bare, bare_used), (less, _) = (took[name] for name in works)
+        used = f"{step_used / bare_used:.2f}" if given.device == "cpu" else ""
+        print(f"| {written} | {1000 * step:.0f} | {1000 * bare:.0f} | {step / bare:.2f} | {used} | {step / less:.2f} |")
+    state = method.dictionary.dictionary.buffers()  # type: ignore[union-attr]
+    print(f"the queue with what is known of its keys: {sum(one.nbytes for one in state) / MEGABYTE:.1f} MB")
+    for name, size in large_allocations(given.batch, given.dim, given.queue):
+        print(f"allocated in a step: {name}, {size / MEGABYTE:.1f} MB")
 
 
 if __name__ == "__main__":

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import zipfile
+
+import pytest
+import torch
 from playwright.sync_api import Browser, Page, expect
 
 from tests.browser.conftest import Site
-from tests.browser.pages import visit
+from tests.browser.pages import PHONE, WIDE, visit
 from tests.synthetic import make_run
 
 
@@ -24,6 +28,24 @@ def test_a_run_is_opened_from_the_list(browser: Browser, site: Site):
         page.wait_for_function(f"window.rankscope.current() === '{other.id}'")
         expect(page.get_by_role("tab", name="Live")).to_have_attribute("aria-selected", "true")
     other.db.close()
+
+
+@pytest.mark.parametrize("size", [WIDE, PHONE], ids=["wide", "phone"])
+def test_encoders_are_downloaded(browser: Browser, site: Site, size: tuple[int, int]) -> None:
+    other = make_run(site.root, points=120, frames=2, arms=2, seed=7)
+    other.write_checkpoint({f"arm{arm}/encoder/body.w": torch.ones(2) for arm in range(2)}, {"step": 50})
+    other.db.close()
+    with visit(browser, site, site.at(other), size=size) as page:
+        live = page.locator(".rs-live .rs-downloads")
+        live.get_by_role("button", name="Download").click()
+        expect(live.get_by_role("link", name="Encoder (safetensors)")).to_be_visible()
+        page.keyboard.press("Escape")
+        page.get_by_role("tab", name="Runs").click()
+        card(page, other.id).locator(".rs-takehome summary").click()
+        with page.expect_download() as started:
+            card(page, other.id).get_by_role("link", name="Encoder (safetensors)").click()
+        with zipfile.ZipFile(started.value.path()) as archive:
+            assert archive.namelist() == ["0_smooth_ap.safetensors", "1_happier.safetensors"]
 
 
 def test_a_run_is_deleted_only_after_a_question(browser: Browser, site: Site):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import dataclasses
 import io
+import json
 import re
 import zipfile
 from collections.abc import Iterator
@@ -13,10 +14,13 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+import torch
+from safetensors import safe_open
 from starlette.applications import Starlette
 from starlette.testclient import TestClient
 
 from explorer.exports import EXPORTS
+from explorer.exports import offered as offered_of
 from explorer.exports.pages import curve_panels
 from explorer.exports.tables import plain_cell
 from explorer.layout.plan import thin
@@ -25,6 +29,7 @@ from explorer.server.routes import PREFIX, routes
 from tests.explorer.page import Line, Watched
 from tests.synthetic import alive, hierarchy, labels_of, make_run
 from trainers.hierarchy import Hierarchy
+from trainers.kinds.finetuning.config import FinetuningConfig
 from trainers.kinds.metric_learning.measures import MEASURES
 from trainers.parameters import Choice
 from trainers.runs import RunFolder
@@ -113,6 +118,53 @@ def test_metrics_are_plain_csv(client: TestClient, root: Path) -> None:
     assert table.value.dtype == float
 
 
+def test_the_encoders_come_as_one_file_per_arm(client: TestClient, root: Path, tmp_path: Path) -> None:
+    folder = make_run(root, points=30, frames=1)
+    reply = client.get(f"{PREFIX}/run/{folder.id}/download/encoders.zip")
+    assert reply.status_code == 404 and "no checkpoint" in reply.json()["error"]
+    config = dataclasses.replace(folder.config, losses=(Choice(name="smooth_ap"), Choice(name="../../up")))
+    write_bytes(folder.path / "config.json", config.to_json().encode())
+    tensors = {
+        f"arm{arm}/encoder/{name}": torch.full((2,), float(arm)) for arm in range(2) for name in ("body.w", "head.w")
+    }
+    folder.write_checkpoint(tensors | {"arm0/optimiser/0/step": torch.ones(())}, {"step": 25, "images": [3, 32]})
+    with zipfile.ZipFile(io.BytesIO(_download(client, folder, "encoders.zip"))) as archive:
+        assert archive.namelist() == ["0_smooth_ap.safetensors", "1__up.safetensors"]
+        archive.extractall(tmp_path)
+    for arm, name in enumerate(archive.namelist()):
+        with safe_open(tmp_path / name, framework="pt") as file:
+            about = file.metadata()
+            assert list(file.keys()) == ["body.w"] and file.get_tensor("body.w").tolist() == [arm, arm]
+        assert (about["run"], about["arm"], about["step"], about["side"]) == (folder.id, str(arm), "25", "32")
+        assert json.loads(about["encoder"]) == {"name": "conv4", "parameters": {}}
+
+
+def test_each_run_offers_what_it_has(client: TestClient, root: Path, tmp_path: Path) -> None:
+    own, other = make_run(root, points=30, frames=1), RunFolder.create(root, FinetuningConfig())
+    recorded = make_run(tmp_path / "recorded", points=30, frames=1)
+    cards = {card["id"]: card for card in client.get(f"{PREFIX}/runs").json()["runs"]}
+    for folder, there in ((own, True), (other, False), (recorded, False)):
+        offered = client.get(f"{PREFIX}/run/{folder.id}").json()["downloads"]
+        assert offered == cards[folder.id]["downloads"]
+        assert set(EXPORTS) - set(offered) == (set() if there else {"encoders.zip"})
+        assert all(EXPORTS[name].title == title for name, title in offered.items())
+    reply = client.get(f"{PREFIX}/run/{other.id}/download/encoders.zip")
+    assert reply.status_code == 404 and "trains no encoder" in reply.json()["error"]
+    recorded.write_checkpoint({}, {"step": 1})
+    recorded.db.close()
+    again = Library(root, tmp_path / "recorded")
+    assert "encoders.zip" in offered_of(again.get(recorded.id))
+    again.close()
+
+
+@pytest.mark.parametrize("images", [7, "x", [3], [True, 2], {"side": 1}, [[1]]])
+def test_a_damaged_checkpoint_is_one_sentence(client: TestClient, root: Path, images: object) -> None:
+    folder = make_run(root, points=30, frames=1)
+    folder.write_checkpoint({"arm0/encoder/body.w": torch.ones(2)}, {"step": 25, "images": images})
+    reply = client.get(f"{PREFIX}/run/{folder.id}/download/encoders.zip")
+    assert reply.status_code == 200 if images == [3] else folder.id in reply.json()["error"]
+
+
 @pytest.mark.parametrize("text", ["=1+1", "+1", "-1", "@x", "\t=1"])
 def test_formulas_become_text(text: str) -> None:
     assert plain_cell(text) == f"'{text}"
@@ -167,6 +219,7 @@ def test_nothing_is_left_in_the_temporary_folder(
     spare.mkdir()
     monkeypatch.setattr("tempfile.tempdir", str(spare))
     folder = make_run(root, points=30, frames=1)
+    folder.write_checkpoint({f"arm{arm}/encoder/body.weight": torch.ones(2) for arm in range(2)}, {"step": 25})
     for kind in EXPORTS:
         _download(client, folder, kind)
     client.get(f"{PREFIX}/run/{make_run(root, phase='queued').id}/download/replay.html")

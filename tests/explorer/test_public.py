@@ -71,6 +71,7 @@ def test_the_numbers_of_a_public_run_are_bounded(public: Served, training: dict,
 
 def test_settings_that_the_page_does_not_offer_are_no_strangers_business(public: Served) -> None:
     assert "started in the page" in error(public.run("start_kind", "metric_learning", {"minutes": 1}, "mine"))
+    assert "no parameter 'start'" in error(public.start(training={"minutes": 1, "start": "0" * 26}))
     assert public.run("list_kinds").status_code == 200
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import re
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -202,6 +203,25 @@ def refused(capsys: pytest.CaptureFixture[str], *words: str) -> str:
     said = capsys.readouterr().err
     assert said.startswith("rankscope: ") and said.count("\n") == 1
     return said
+
+
+def test_the_lines_of_the_documentation_load_the_files(
+    tmp_path: Path, images: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page = (Path(__file__).parents[2] / "docs" / "contrastive.md").read_text(encoding="utf-8")
+    examples = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    resnet = Choice(name="timm", parameters={"model": "resnet18", "pretrained": False})
+    monkeypatch.chdir(tmp_path)
+    for example, encoder in zip(examples, (resnet, Choice(name="conv4")), strict=True):
+        alike = metric_learning(images, encoder)
+        loop = opened(tmp_path, dataclasses.replace(alike, data=dataclasses.replace(alike.data, image_size=32)))
+        loop.checkpoint()
+        exported(loop, 0, tmp_path / "encoder.safetensors")
+        names: dict[str, nn.Module] = {}
+        exec(example, names)
+        lines = [line for line in example.splitlines() if line and "import " not in line]
+        assert 2 <= len(lines) <= 3
+        assert names["encoder"].eval()(torch.rand(2, 3, 32, 32)).shape[0] == 2
 
 
 def test_what_cannot_be_exported_is_refused_in_words(

@@ -76,7 +76,7 @@ DESCRIPTOR = LossDescriptor(
     "both views, unlike in MoCo, which is a method of `pretrain`.",
     differs="MoCo's keys come without gradient from a slowly moving copy of the encoder. Here one encoder makes both "
     "and learns through both: the paper's end-to-end mechanism (figure 2a). With a memory the other keys are "
-    "the encoder's own earlier embeddings. MoCo itself is `python -m trainers pretrain --method moco_v1`.",
+    "the encoder's own earlier embeddings. MoCo itself is the method moco_v1 of contrastive pretraining.",
     slow="Two images of a class are pushed apart like any others, so in equal time far fewer of them are found than by "
     "losses that see labels.",
     parameters=InfoNCEParameters,
