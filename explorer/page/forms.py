@@ -26,12 +26,14 @@ class BuiltForm:
     Attributes:
         form: it.
         defaults: the values of its untouched fields.
+        drawn: see :class:`explorer.page.kinds.base.FormContext`.
         mounted: raises ``mounted`` whenever the form comes onto the page.
         reset: the button below it.
     """
 
     form: KindForm
     defaults: Values
+    drawn: gr.Textbox
     mounted: gr.HTML
     reset: gr.Button
 
@@ -73,8 +75,12 @@ class Forms:
         return entry(self.by_kind, kind, "kind of run").form.config(held[kind])
 
 
-def build_forms(context: FormContext) -> Forms:
-    """Build a form per kind of run that is started in the sidebar, and the choice between them."""
+def build_forms(note: gr.HTML) -> Forms:
+    """Build a form per kind of run that is started in the sidebar, and the choice between them.
+
+    Args:
+        note: what was said at the last start.
+    """
     builders = {}
     for name, kind in KINDS.items():
         builder = PAGES[name].form if name in PAGES else form_of(kind)
@@ -89,12 +95,13 @@ def build_forms(context: FormContext) -> Forms:
     for name, builder in builders.items():
         with gr.Column(visible=not built, elem_classes=["rs-form"], min_width=80) as group:
             mounted = gr.HTML("", js_on_load='trigger("mounted")', elem_classes=["rs-nothing"])
-            form, first = _with_presets(KINDS[name], builder, context)
+            drawn = gr.Textbox(visible=False, label="Turn of the panels")
+            form, first = _with_presets(KINDS[name], builder, FormContext(drawn=drawn, note=note))
             reset = gr.Button("Reset to defaults", size="sm", elem_id="rs-reset")
         if first:
             reset.click(list(first.values()).copy, None, list(first), queue=False, **QUIET)
         defaults = form.held(KINDS[name].config())
-        built[name] = BuiltForm(form=form, defaults=defaults, mounted=mounted, reset=reset)
+        built[name] = BuiltForm(form=form, defaults=defaults, drawn=drawn, mounted=mounted, reset=reset)
         groups.append(group)
     if several:
         options: dict[str, Any] = {"queue": False} | QUIET

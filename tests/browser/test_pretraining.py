@@ -64,5 +64,5 @@ def test_it_is_filled_by_a_preset_previewed_started_and_kept(browser: Browser, t
             expect(page.locator(".rs-slot-1 .rs-method input")).to_have_value("Cross-entropy")
             chosen(page, "#rs-kind", "Metric learning")
             expect(page.locator(".rs-slot-1 .rs-loss input")).to_have_value("HAPPIER")
-            expect(page.get_by_role("spinbutton", name="Learning rate")).to_have_value("0.004")
+            expect(page.locator(".rs-log-number[aria-label='Learning rate']")).to_have_value("0.004")
             settle_events(page)
