@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import importlib
 import json
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -17,7 +18,7 @@ MAX_ARMS = 4
 VERSION = 2
 BUDGET = ("minutes", "steps", "epochs")
 CONFIGS: dict[str, type[RunConfig]] = {}
-"""The class of a run's settings by its kind; :mod:`trainers.kinds` adds all kinds when it is imported."""
+"""The class of a run's settings by its kind, once :mod:`trainers.kinds` is imported."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,6 +53,16 @@ class DataChoice:
     )
     seed: int = parameter(
         0, low=0, high=2**31 - 1, flag="data-seed", help="Of the drawn images, the split of the classes and the cap."
+    )
+
+
+def start() -> Any:
+    """The setting of that name, of kinds with an :attr:`RunConfig.encoder_prefix`."""
+    return parameter(
+        None,
+        private=True,
+        title="Start from",
+        help="Id of a run in the same folder, or ID:ARM, whose encoder this one starts from; heads start anew.",
     )
 
 
@@ -165,6 +176,11 @@ class RunConfig:
         """How many models train in lockstep."""
         raise NotImplementedError
 
+    @property
+    def encoder_norm(self) -> str:
+        """What its encoder has in place of batch normalisation; empty: nothing that would change its tensors."""
+        return ""
+
     def to_json(self) -> str:
         """Canonical JSON text, the content of ``config.json``."""
         return json.dumps({"kind": self.kind, "version": VERSION} | dataclasses.asdict(self), indent=2, sort_keys=True)
@@ -181,6 +197,7 @@ def read_config(text: str) -> RunConfig:
     Raises:
         ParameterError: it cannot be read.
     """
+    importlib.import_module("trainers.kinds")  # by name, as a plug-in: it fills CONFIGS and stands above this module
     try:
         values = json.loads(text)
         if values.get("version", 1) < VERSION:

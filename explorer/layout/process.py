@@ -18,7 +18,6 @@ import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-import trainers.kinds  # noqa: F401  (they say how the settings of their runs are read)
 from explorer.layout.environment import environment
 from trainers.training import parent_watch
 

@@ -79,7 +79,8 @@ def form_of(kind: Kind) -> Callable[[FormContext], KindForm]:
 
     What is no number, text or choice is written as on the command line.
     """
-    listed = [spec for spec in specs(kind.config) if spec.name in {*kind.main, *kind.more} or not _is_shared(spec)]
+    offered = [spec for spec in specs(kind.config) if not spec.rule.private]
+    listed = [spec for spec in offered if spec.name in {*kind.main, *kind.more} or not _is_shared(spec)]
 
     def build(_context: FormContext) -> KindForm:
         gr.HTML(paragraph(kind.sentence), apply_default_css=False)

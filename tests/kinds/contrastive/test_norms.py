@@ -12,7 +12,8 @@ import torch
 from torch import nn
 
 from trainers.encoders import ENCODERS
-from trainers.kinds.contrastive.norms import NORMS, SplitBatchNorm, normalised
+from trainers.kinds.contrastive.config import NORMS
+from trainers.kinds.contrastive.norms import SplitBatchNorm, normalised
 from trainers.kinds.contrastive.shuffling import shuffled
 
 ROOT = Path(__file__).parents[3]

@@ -67,6 +67,14 @@ def test_both_stages_end_with_numbers_of_the_whole_test_set(tmp_path: Path, imag
         assert 0 <= known[arm, "alignment"] <= 4
     assert known[0, "queue_filled"] == 1.0 and -1 <= known[0, "dictionary_agreement"] <= 1
     assert (1, "queue_filled") not in known
+    similar, ages = (
+        [known[0, f"{key}/{group} of 8"] for group in range(1, 7)] for key in ("queue_similarity", "queue_age")
+    )
+    assert (0, "queue_age/7 of 8") not in known  # 12 keys in groups of two
+    assert ages == [0.0] * 4 + [1.0] * 2  # batches of 8, the last one whole
+    assert np.isclose(np.mean(similar), known[0, "dictionary_agreement"], atol=1e-6)
+    assert 0 <= known[0, "key_variance"] <= 1
+    assert known[0, "term/classifier"] > 0 and known[0, "term/contrast"] > 0  # one of each stage
 
 
 @pytest.mark.parametrize(

@@ -27,6 +27,7 @@ from trainers.kinds.contrastive.networks import Projected, projector
 from trainers.kinds.contrastive.norms import normalised
 from trainers.kinds.contrastive.views import views_of
 from trainers.metrics import counts
+from trainers.training.encoder_file import start_from
 from trainers.training.evaluation import Finish
 from trainers.training.loop import Loop
 from trainers.training.memory_estimate import Shape, check_fits
@@ -93,6 +94,7 @@ class ContrastiveLoop(Loop):
         classes, labels = _classes(data)
         self._classes = 0 if classes is None else len(classes)
         _, channels, side, _ = data.train.images.shape
+        self._images = (channels, side)
         shape = Shape(images=len(data.train) + len(data.test), channels=channels, side=side, classes=self._classes)
         check_fits(footprint(config, shape))
         self.arms = self._make_arms(channels, side, len(data.train))
@@ -130,6 +132,8 @@ class ContrastiveLoop(Loop):
         encoder = ENCODERS[config.encoder.name].build(
             channels=channels, side=side, dim=config.dim, parameters=config.encoder.parameters
         )
+        if config.start:
+            start_from(encoder, self.folder, config.start)
         width = encoder.without_head()
         encoder = normalised(encoder, config.norm, config.splits)
         titles = [arm.title for arm in kind_of(config).arms(config)]

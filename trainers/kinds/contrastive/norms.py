@@ -9,7 +9,6 @@ from torch import Tensor, nn
 from torch.nn import functional
 from torch.nn.modules.batchnorm import _BatchNorm
 
-NORMS = ("batch", "split", "group", "layer")
 _MOST_GROUPS = 32  # Wu and He 2018, "Group Normalization"
 
 
@@ -76,8 +75,8 @@ def normalised(net: nn.Module, norm: str, splits: int = 8) -> nn.Module:
     """``net`` with every batch normalisation replaced; its other layers are the same objects.
 
     Args:
-        norm: one of :data:`NORMS`: ``batch`` changes nothing, ``split`` is :class:`SplitBatchNorm`, ``group`` has at
-            most 32 groups of channels, ``layer`` one.
+        norm: one of :data:`trainers.kinds.contrastive.config.NORMS`: ``batch`` changes nothing, ``split`` is
+            :class:`SplitBatchNorm`, ``group`` has at most 32 groups of channels, ``layer`` one.
         splits: groups of ``split``.
     """
     if norm == "batch":

@@ -121,6 +121,8 @@ class MethodDescriptor(Descriptor):
         module: called as ``module(parameters, parts)``.
         labels: it needs the classes of the training images.
         mlp: the projection head has two layers, see :func:`trainers.kinds.contrastive.networks.projector`.
+        candidates: called with checked parameters and the images of a batch: how many keys a query is compared with,
+            its own among them; None: the method compares nothing.
     """
 
     family: str
@@ -129,3 +131,4 @@ class MethodDescriptor(Descriptor):
     module: Callable[[Any, Parts], Method]
     labels: bool = False
     mlp: bool = True
+    candidates: Callable[[Any, int], int] | None = None

@@ -36,6 +36,11 @@ class SimCLRMethod(Method):
         return Outcome(terms=self.loss.terms(projections(self, views), views.rows))
 
 
+def other_views(_settings: object, batch: int) -> int:
+    """Keys that a view is compared with: all other views of the batch, two of each image."""
+    return 2 * batch - 1
+
+
 def projections(method: Method, views: Views) -> torch.Tensor:
     """``[N, V, D]`` raw, all views encoded as one batch."""
     raw = whole(method.net(torch.cat(views.images)))
@@ -51,5 +56,6 @@ DESCRIPTOR = MethodDescriptor(
     url="https://arxiv.org/abs/2002.05709",
     parameters=SimCLRMethodParameters,
     module=SimCLRMethod,
+    candidates=other_views,
     order=3,
 )
