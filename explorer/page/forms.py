@@ -18,6 +18,13 @@ from trainers.kinds import KINDS
 from trainers.kinds.base import Kind
 from trainers.parameters import entry
 
+# a form that was on the page once is hidden by the style: taken off the page, Gradio would not bring it back whole
+_SWITCH = """(name) => {
+  const forms = document.querySelectorAll(".rs-form");
+  for (const form of forms) form.classList.toggle("rs-away", form.id !== `rs-form-${name}`);
+  return [name];
+}"""
+
 
 @dataclass(frozen=True, kw_only=True)
 class BuiltForm:
@@ -27,7 +34,7 @@ class BuiltForm:
         form: it.
         defaults: the values of its untouched fields.
         drawn: see :class:`explorer.page.kinds.base.FormContext`.
-        mounted: raises ``mounted`` whenever the form comes onto the page.
+        mounted: raises ``mounted`` when the form comes onto the page.
         reset: the button below it.
     """
 
@@ -44,8 +51,8 @@ class Forms:
 
     Attributes:
         kind: the choice between them; hidden where there is one only.
-        by_kind: each by the name of its kind. Nothing may update one that is not chosen: Gradio takes it off the page,
-            and what it updates there comes back without its properties.
+        by_kind: each by the name of its kind. Nothing may update one before it is chosen for the first time: what
+            Gradio updates before it is on the page comes without its properties.
     """
 
     kind: gr.Dropdown
@@ -93,19 +100,26 @@ def build_forms(note: gr.HTML) -> Forms:
     )
     built, groups = {}, []
     for name, builder in builders.items():
-        with gr.Column(visible=not built, elem_classes=["rs-form"], min_width=80) as group:
+        mark = f"-{name}" if built else ""
+        with gr.Column(visible=not built, elem_id=f"rs-form-{name}", elem_classes=["rs-form"], min_width=80) as group:
             mounted = gr.HTML("", js_on_load='trigger("mounted")', elem_classes=["rs-nothing"])
             drawn = gr.Textbox(visible=False, label="Turn of the panels")
-            form, first = _with_presets(KINDS[name], builder, FormContext(drawn=drawn, note=note))
-            reset = gr.Button("Reset to defaults", size="sm", elem_id="rs-reset")
+            form, first = _with_presets(KINDS[name], builder, FormContext(drawn=drawn, note=note, mark=mark))
+            reset = gr.Button("Reset to defaults", size="sm", elem_id=f"rs-reset{mark}")
         if first:
             reset.click(list(first.values()).copy, None, list(first), queue=False, **QUIET)
         defaults = form.held(KINDS[name].config())
         built[name] = BuiltForm(form=form, defaults=defaults, drawn=drawn, mounted=mounted, reset=reset)
         groups.append(group)
     if several:
-        options: dict[str, Any] = {"queue": False} | QUIET
-        chosen.change(lambda name: [gr.update(visible=name == other) for other in builders], chosen, groups, **options)
+        chosen.change(
+            lambda name: [gr.update(visible=True) if name == other else gr.skip() for other in builders],
+            chosen,
+            groups,
+            js=_SWITCH,
+            queue=False,
+            **QUIET,
+        )
     return Forms(kind=chosen, by_kind=built)
 
 

@@ -101,12 +101,12 @@ def views(values: Mapping[str, Any]) -> tuple[Tensor, str]:
 
 def build(context: FormContext) -> KindForm:
     """Build the form."""
-    images, described = IMAGES.build(context.note)
+    images, described = IMAGES.build(context.note, context.mark)
     methods = _METHODS.build(context.drawn)
-    augmentation = _AUGMENTATION.build(context.drawn, "rs-augmentation")
+    augmentation = _AUGMENTATION.build(context.drawn, f"rs-augmentation{context.mark}")
     with gr.Column(min_width=80) as previewed:
         pass  # its button needs a setting that stands further down
-    encoder = _ENCODER.build(context.drawn, "rs-encoder")
+    encoder = _ENCODER.build(context.drawn, f"rs-encoder{context.mark}")
     settings = _SETTINGS.build()
     with previewed:
         views_preview({**images, **augmentation, "pretext": settings["pretext"]}, views)
