@@ -217,6 +217,12 @@ def describe(spec: Spec) -> str:
     if rule.choices is not None:
         return "one of " + ", ".join(str(choice) for choice in rule.choices)
     kind = spec.item or spec.type
+    if rule.registry:
+        names = ", ".join(rule.entries())
+        one = f"one of {names}" if kind is str else f"name and parameters of one of {names}"
+        return f"a list; each {one}" if spec.type is tuple else one
+    if dataclasses.is_dataclass(kind):
+        return f"by name: {', '.join(f'{inner.name} ({describe(inner)})' for inner in specs(kind))}"
     words = {int: "a whole number", float: "a number", bool: "true or false", str: "text"}.get(kind, kind.__name__)
     if spec.type is tuple:
         words = {int: "whole numbers", float: "numbers", str: "words"}.get(kind, f"{kind.__name__}s")

@@ -56,12 +56,14 @@ document.addEventListener("click", (event) => {
   if (head) head.setAttribute("aria-expanded", String(open));
 });
 
-/** The box of images says what it takes when it is empty too. */
+/** The boxes of images say what they take when they are empty too. */
 function invite() {
-  const [box, words] = [document.querySelector("#rs-source input"), find("rs-source-words")];
-  if (!box || !words || box.placeholder === words.textContent) return;
-  box.placeholder = words.textContent;
-  box.setAttribute("aria-description", words.textContent);
+  const words = document.querySelector(".rs-source-words")?.textContent;
+  for (const box of words ? document.querySelectorAll('[id|="rs-source"] input') : []) {
+    if (box.placeholder === words) continue;
+    box.placeholder = words;
+    box.setAttribute("aria-description", words);
+  }
 }
 
 /** The catalogue's links to its families: a new hash in the address would make Gradio build the page again. */

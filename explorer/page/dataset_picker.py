@@ -121,11 +121,12 @@ class DatasetPicker:
         texts = [name for name in _DETECTED if name != "label_columns" and is_text(kept.get(name))]
         return values | {"source": source} | {name: kept[name] for name in texts}
 
-    def build(self, note: gr.HTML) -> tuple[dict[str, Component], list[Component]]:
+    def build(self, note: gr.HTML, mark: str = "") -> tuple[dict[str, Component], list[Component]]:
         """Build the choice, the description of what was detected, and the panel that corrects it.
 
         Args:
             note: what was said at the last start; it is about other images once these change.
+            mark: ends the ids of its elements.
 
         Returns:
             The components by name, in the order of :attr:`fields`, and those that :meth:`look_again` updates.
@@ -135,14 +136,14 @@ class DatasetPicker:
             value=self.first.source,
             allow_custom_value=True,
             label=_SPECS["source"].label,
-            elem_id="rs-source",
+            elem_id=f"rs-source{mark}",
             min_width=80,
         )
         gr.HTML(_invitation(), apply_default_css=False, elem_classes=["rs-nothing"])
         description = gr.HTML(
             inspection.about(self.first.source),
             apply_default_css=False,
-            elem_id="rs-found",
+            elem_id=f"rs-found{mark}",
         )
         with fold("How they are read"):
             lists = {name: _list(name) for name in _DETECTED}
@@ -201,8 +202,8 @@ def _invitation() -> str:
     """
     words = "or type a Hub id, or a folder" if access.opens_folders() else "or type a Hub id"
     return (
-        f'<style>#rs-source .container > .wrap::after {{ content: "{words}"; }}</style>'
-        f'<span id="rs-source-words" hidden>{words.removeprefix("or ").replace("type", "Type")}</span>'
+        f'<style>[id|="rs-source"] .container > .wrap::after {{ content: "{words}"; }}</style>'
+        f'<span class="rs-source-words" hidden>{words.removeprefix("or ").replace("type", "Type")}</span>'
     )
 
 

@@ -18,6 +18,13 @@ from trainers.kinds import KINDS
 from trainers.kinds.base import Kind
 from trainers.parameters import entry
 
+# a form that was on the page once is hidden by the style: taken off the page, Gradio would not bring it back whole
+_SWITCH = """(name) => {
+  const forms = document.querySelectorAll(".rs-form");
+  for (const form of forms) form.classList.toggle("rs-away", form.id !== `rs-form-${name}`);
+  return [name];
+}"""
+
 
 @dataclass(frozen=True, kw_only=True)
 class BuiltForm:
@@ -26,12 +33,14 @@ class BuiltForm:
     Attributes:
         form: it.
         defaults: the values of its untouched fields.
-        mounted: raises ``mounted`` whenever the form comes onto the page.
+        drawn: see :class:`explorer.page.kinds.base.FormContext`.
+        mounted: raises ``mounted`` when the form comes onto the page.
         reset: the button below it.
     """
 
     form: KindForm
     defaults: Values
+    drawn: gr.Textbox
     mounted: gr.HTML
     reset: gr.Button
 
@@ -42,8 +51,8 @@ class Forms:
 
     Attributes:
         kind: the choice between them; hidden where there is one only.
-        by_kind: each by the name of its kind. Nothing may update one that is not chosen: Gradio takes it off the page,
-            and what it updates there comes back without its properties.
+        by_kind: each by the name of its kind. Nothing may update one before it is chosen for the first time: what
+            Gradio updates before it is on the page comes without its properties.
     """
 
     kind: gr.Dropdown
@@ -73,8 +82,12 @@ class Forms:
         return entry(self.by_kind, kind, "kind of run").form.config(held[kind])
 
 
-def build_forms(context: FormContext) -> Forms:
-    """Build a form per kind of run that is started in the sidebar, and the choice between them."""
+def build_forms(note: gr.HTML) -> Forms:
+    """Build a form per kind of run that is started in the sidebar, and the choice between them.
+
+    Args:
+        note: what was said at the last start.
+    """
     builders = {}
     for name, kind in KINDS.items():
         builder = PAGES[name].form if name in PAGES else form_of(kind)
@@ -87,18 +100,26 @@ def build_forms(context: FormContext) -> Forms:
     )
     built, groups = {}, []
     for name, builder in builders.items():
-        with gr.Column(visible=not built, elem_classes=["rs-form"], min_width=80) as group:
+        mark = f"-{name}" if built else ""
+        with gr.Column(visible=not built, elem_id=f"rs-form-{name}", elem_classes=["rs-form"], min_width=80) as group:
             mounted = gr.HTML("", js_on_load='trigger("mounted")', elem_classes=["rs-nothing"])
-            form, first = _with_presets(KINDS[name], builder, context)
-            reset = gr.Button("Reset to defaults", size="sm", elem_id="rs-reset")
+            drawn = gr.Textbox(visible=False, label="Turn of the panels")
+            form, first = _with_presets(KINDS[name], builder, FormContext(drawn=drawn, note=note, mark=mark))
+            reset = gr.Button("Reset to defaults", size="sm", elem_id=f"rs-reset{mark}")
         if first:
             reset.click(list(first.values()).copy, None, list(first), queue=False, **QUIET)
         defaults = form.held(KINDS[name].config())
-        built[name] = BuiltForm(form=form, defaults=defaults, mounted=mounted, reset=reset)
+        built[name] = BuiltForm(form=form, defaults=defaults, drawn=drawn, mounted=mounted, reset=reset)
         groups.append(group)
     if several:
-        options: dict[str, Any] = {"queue": False} | QUIET
-        chosen.change(lambda name: [gr.update(visible=name == other) for other in builders], chosen, groups, **options)
+        chosen.change(
+            lambda name: [gr.update(visible=True) if name == other else gr.skip() for other in builders],
+            chosen,
+            groups,
+            js=_SWITCH,
+            queue=False,
+            **QUIET,
+        )
     return Forms(kind=chosen, by_kind=built)
 
 

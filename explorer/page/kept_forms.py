@@ -15,54 +15,56 @@ _KIND = "kind"
 _RESTORED = "rankscopeRestored"
 
 
-def remember(page: gr.Blocks, forms: Forms, drawn: gr.Textbox) -> None:
+def remember(page: gr.Blocks, forms: Forms) -> None:
     """Add the events. The first form comes back with the page, the others when they are chosen for the first time."""
     text = gr.Textbox(visible=False, label="Kept settings")
     for kind, built in forms.by_kind.items():
         if kind == forms.first:
-            _keep_first(page, forms, built, text, drawn)
+            _keep_first(page, forms, built, text)
         else:
             key, flag = f"{KEY}-{kind}", f"{_RESTORED}_{kind}"
-            _come_back(built.mounted.mounted, built, text, drawn, key, flag)
-            _keep(built, text, drawn, key, flag)
+            _come_back(built.mounted.mounted, built, text, key, flag)
+            _keep(built, text, key, flag)
 
 
-def _keep_first(page: gr.Blocks, forms: Forms, built: BuiltForm, text: gr.Textbox, drawn: gr.Textbox) -> None:
+def _keep_first(page: gr.Blocks, forms: Forms, built: BuiltForm, text: gr.Textbox) -> None:
     """The first form as others; then the kind that was chosen, since what is no longer shown cannot be updated."""
 
     def chosen(stored: str) -> Any:
         return choice(kept(stored), _KIND, forms.by_kind).get(_KIND, gr.skip())
 
-    back = _come_back(page.load, built, text, drawn, KEY, _RESTORED)
+    back = _come_back(page.load, built, text, KEY, _RESTORED)
     kind_key = f"{KEY}-{_KIND}"
     back.then(chosen, text, forms.kind, js=f"() => [{_stored(kind_key)}]", queue=False, **QUIET)
     forms.kind.change(fn=None, inputs=[forms.kind], js=keeping({_KIND: forms.first}, kind_key, _RESTORED))
-    _keep(built, text, drawn, KEY, _RESTORED)
+    _keep(built, text, KEY, _RESTORED)
 
 
-def _keep(built: BuiltForm, text: gr.Textbox, drawn: gr.Textbox, key: str, flag: str) -> None:
+def _keep(built: BuiltForm, text: gr.Textbox, key: str, flag: str) -> None:
     """Keep every change, and forget all of them when the button is pressed."""
     form, fields = built.form, list(built.form.fields.values())
     forget = f"""() => {{
   try {{ localStorage.removeItem("{key}"); }} catch {{ /* nothing was kept */ }}
   return ["", String(performance.now())];
 }}"""
-    outputs = [*fields, *form.shown, drawn]
-    gone = built.reset.click(_restoring(built, every=True), [text, drawn], outputs, js=forget, queue=False, **QUIET)
+    outputs = [*fields, *form.shown, built.drawn]
+    gone = built.reset.click(
+        _restoring(built, every=True), [text, built.drawn], outputs, js=forget, queue=False, **QUIET
+    )
     if form.looked:
         gone.then(form.look, [form.fields[name] for name in form.looks_at], list(form.looked), **QUIET)
     gr.on([field.change for field in fields], fn=None, inputs=fields, js=keeping(built.defaults, key, flag))
 
 
-def _come_back(trigger: Any, built: BuiltForm, text: gr.Textbox, drawn: gr.Textbox, key: str, flag: str) -> Any:
+def _come_back(trigger: Any, built: BuiltForm, text: gr.Textbox, key: str, flag: str) -> Any:
     """Restore a form once; returns its last event."""
     form = built.form
     ask = f"""() => {{
   const now = String(performance.now());
   return window.{flag} ? [null, now] : [{_stored(key)}, now];
 }}"""
-    outputs = [*form.fields.values(), *form.shown, drawn]
-    back = trigger(_restoring(built, every=False), [text, drawn], outputs, js=ask, queue=False, **QUIET).then(
+    outputs = [*form.fields.values(), *form.shown, built.drawn]
+    back = trigger(_restoring(built, every=False), [text, built.drawn], outputs, js=ask, queue=False, **QUIET).then(
         fn=None, js=f"() => {{ window.{flag} = true; return []; }}"
     )
     if form.looked:

@@ -13,7 +13,6 @@ from explorer.page.blocks import QUIET
 from explorer.page.forms import Forms, build_forms
 from explorer.page.inspection import failed, paragraph
 from explorer.page.kept_forms import remember
-from explorer.page.kinds import FormContext
 from explorer.page.run_buttons import run_buttons
 from explorer.server.runs import Runs
 from explorer.server.visitors import caller
@@ -44,20 +43,18 @@ def sidebar(page: gr.Blocks, runs: Runs, tabs: Iterable[TabDescriptor]) -> None:
     with gr.Sidebar(label="Settings", width=288, elem_id="rs-sidebar"):
         gr.HTML(_TITLE, apply_default_css=False)
         gr.HTML(_asides(tabs), apply_default_css=False, elem_id="rs-aside")
-        drawn = gr.Textbox(visible=False, label="Turn of the panels")
         run_id = gr.Textbox(visible=False, label="Run")
         token = gr.Textbox(visible=False, label="Visitor's token")
         note = gr.HTML("", apply_default_css=False, elem_id="rs-note", render=False)
-        context = FormContext(drawn=drawn, note=note)
         with gr.Column(elem_id="rs-setup", min_width=80):
-            forms = build_forms(context)
+            forms = build_forms(note)
         with gr.Column(elem_id="rs-go", min_width=80):
             train = gr.Button("Train", variant="primary", elem_id="rs-train")
             note.render()
             _start_event(train, forms, token, note, run_id, runs)
             run_buttons(runs, run_id, token)
             gr.HTML(_STATUS, apply_default_css=False)
-        remember(page, forms, drawn)
+        remember(page, forms)
 
 
 def _asides(tabs: Iterable[TabDescriptor]) -> str:

@@ -29,10 +29,12 @@ class FormContext:
     Attributes:
         drawn: hidden; its change draws the parameter panels anew.
         note: what was said at the last start.
+        mark: ends the ids of the form's elements, so that they are unique.
     """
 
     drawn: gr.Textbox
     note: gr.HTML
+    mark: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -30,7 +30,7 @@ PREVIEWED = 6
 _STEPS = 1_000_000  # a preview is of any one of so many, so that pressing again shows other views
 _FIRST = ContrastiveConfig()
 _SPECS = {spec.name: spec for spec in specs(ContrastiveConfig)}
-_IMAGES = DatasetPicker(
+IMAGES = DatasetPicker(
     first=_FIRST.data,
     more=("image_size",),
     unlabelled=f"{', '.join(one.title for one in METHODS.values() if one.labels)} need classes; the other methods do "
@@ -52,7 +52,7 @@ _SETTINGS = SettingsForm(config=ContrastiveConfig, main=KIND.main, more=KIND.mor
 def held(config: ContrastiveConfig) -> Values:
     """The values of all fields that show ``config``, in the order of the page."""
     return {
-        **_IMAGES.held(config.data),
+        **IMAGES.held(config.data),
         **_METHODS.held(config.methods),
         **_AUGMENTATION.held(config.augmentation),
         **_ENCODER.held(config.encoder),
@@ -62,7 +62,7 @@ def held(config: ContrastiveConfig) -> Values:
 
 def restored(kept: Mapping[str, Any]) -> Values:
     """The fields as they were left, what cannot be used replaced by its default."""
-    parts = (_IMAGES, _METHODS, _AUGMENTATION, _ENCODER, _SETTINGS)
+    parts = (IMAGES, _METHODS, _AUGMENTATION, _ENCODER, _SETTINGS)
     return held(_FIRST) | {name: value for part in parts for name, value in part.restored(kept).items()}
 
 
@@ -73,7 +73,7 @@ def config_of(values: Mapping[str, Any]) -> ContrastiveConfig:
         UserError: naming what was needed, what it got and what to do.
     """
     config = ContrastiveConfig(
-        data=_IMAGES.chosen(values),
+        data=IMAGES.chosen(values),
         methods=tuple(checked_choice("method", METHODS, *chosen) for chosen in _METHODS.chosen(values)),
         augmentation=checked_choice("augmentation", AUGMENTATIONS, *_AUGMENTATION.chosen(values)),
         encoder=checked_choice("encoder", ENCODERS, *_ENCODER.chosen(values)),
@@ -90,7 +90,7 @@ def views(values: Mapping[str, Any]) -> tuple[Tensor, str]:
         UserError: the images cannot be read, or a parameter is wrong.
     """
     config = ContrastiveConfig(
-        data=_IMAGES.chosen(values),
+        data=IMAGES.chosen(values),
         augmentation=checked_choice("augmentation", AUGMENTATIONS, *_AUGMENTATION.chosen(values)),
         **_SETTINGS.chosen({"pretext": values["pretext"]}),
     )
@@ -101,12 +101,12 @@ def views(values: Mapping[str, Any]) -> tuple[Tensor, str]:
 
 def build(context: FormContext) -> KindForm:
     """Build the form."""
-    images, described = _IMAGES.build(context.note)
+    images, described = IMAGES.build(context.note, context.mark)
     methods = _METHODS.build(context.drawn)
-    augmentation = _AUGMENTATION.build(context.drawn, "rs-augmentation")
+    augmentation = _AUGMENTATION.build(context.drawn, f"rs-augmentation{context.mark}")
     with gr.Column(min_width=80) as previewed:
         pass  # its button needs a setting that stands further down
-    encoder = _ENCODER.build(context.drawn, "rs-encoder")
+    encoder = _ENCODER.build(context.drawn, f"rs-encoder{context.mark}")
     settings = _SETTINGS.build()
     with previewed:
         views_preview({**images, **augmentation, "pretext": settings["pretext"]}, views)
@@ -118,7 +118,7 @@ def build(context: FormContext) -> KindForm:
         shown=tuple(methods.shown),
         following=_METHODS.following,
         looked=tuple(described),
-        look=_IMAGES.look_again,
+        look=IMAGES.look_again,
         looks_at=tuple(images),
     )
 

@@ -104,9 +104,9 @@ def config_of(values: Mapping[str, Any]) -> MetricLearningConfig:
 
 def build(context: FormContext) -> KindForm:
     """Build the form."""
-    images, described = _IMAGES.build(context.note)
+    images, described = _IMAGES.build(context.note, context.mark)
     losses = LOSS_PICKER.build(context.drawn)
-    encoder = _ENCODER.build(context.drawn, "rs-encoder")
+    encoder = _ENCODER.build(context.drawn, f"rs-encoder{context.mark}")
     settings = SETTINGS.build()
     menu = encoder["encoder"]
     menu.picked(
