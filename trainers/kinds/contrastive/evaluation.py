@@ -148,8 +148,10 @@ class Evaluator:
         arm.method.train(training)
         similar = (now * keys.float()).sum(1)
         numbers = {"queue_filled": dictionary.filled, "dictionary_agreement": float(similar.mean())}
-        groups = enumerate(similar.chunk(AGES))
-        return numbers | {f"queue_similarity/{group + 1} of {AGES}": float(part.mean()) for group, part in groups}
+        groups = enumerate(similar.tensor_split(AGES), start=1)
+        return numbers | {
+            f"queue_similarity/{group} of {AGES}": float(part.mean()) for group, part in groups if len(part)
+        }
 
     # ------------------------------------------------------------------ at first
 

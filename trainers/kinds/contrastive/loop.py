@@ -35,7 +35,7 @@ from trainers.training.stage import Stage
 from trainers.training.thumbnails import write_probe
 
 PROBE_SECONDS = 20.0  # of training between two linear probes, each of which takes a second or two
-FIXED_VIEWS = 2**20  # step number of the views that alignment is measured on, which no run's batches reach
+FIXED_VIEWS = -1  # step number of the views that alignment is measured on; those of a run's batches begin at 0
 
 
 class ContrastiveLoop(Loop):
@@ -73,7 +73,9 @@ class ContrastiveLoop(Loop):
 
     def _has_classifier(self, arm: MethodArm) -> bool:
         """Whether the arm's classifier has been trained by now."""
-        return self._stage.index > 0 or (arm.method.classifier != "after" and self.step > 0)
+        if arm.method.classifier == "after":
+            return self._stage.index > 0 and self.step > self._stage.step
+        return self.step > 0
 
     def _last_numbers(self, tell: Progress) -> None:
         for number, arm in enumerate(self.arms, start=1):

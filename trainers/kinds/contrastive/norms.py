@@ -54,7 +54,9 @@ class SplitBatchNorm(_BatchNorm):
         return out
 
     def _rate(self) -> float:
-        return 0.0 if self.momentum is None else self.momentum
+        if self.momentum is None and self.num_batches_tracked is not None:
+            return 1 / (1 + int(self.num_batches_tracked))  # a mean over all batches so far
+        return self.momentum or 0.0
 
     def _running(self, splits: int) -> tuple[Tensor | None, Tensor | None]:
         if self.running_mean is None or self.running_var is None:
@@ -74,15 +76,19 @@ class SplitBatchNorm(_BatchNorm):
 def normalised(net: nn.Module, norm: str, splits: int = 8) -> nn.Module:
     """``net`` with every batch normalisation replaced; its other layers are the same objects.
 
+    Layers inside a batch normalisation, as timm's activations are, come after what replaces it.
+
     Args:
         norm: one of :data:`trainers.kinds.contrastive.config.NORMS`: ``batch`` changes nothing, ``split`` is
-            :class:`SplitBatchNorm`, ``group`` has at most 32 groups of channels, ``layer`` one.
+            :class:`SplitBatchNorm`, ``group`` has at most 32 groups of channels, ``layer`` one. A normalisation of
+            vectors, not maps, gets one group: 32 groups of 32 numbers would leave nothing of them.
         splits: groups of ``split``.
     """
     if norm == "batch":
         return net
     if isinstance(net, _BatchNorm):
-        return _replaced(net, norm, splits)
+        new, after = _replaced(net, norm, splits), list(net.children())
+        return nn.Sequential(new, *after) if after else new  # timm's have dropout and activation inside
     for name, part in net.named_children():
         setattr(net, name, normalised(part, norm, splits))
     return net
@@ -91,5 +97,6 @@ def normalised(net: nn.Module, norm: str, splits: int = 8) -> nn.Module:
 def _replaced(layer: _BatchNorm, norm: str, splits: int) -> nn.Module:
     if norm == "split":
         return SplitBatchNorm(layer, splits)
-    groups = math.gcd(layer.num_features, _MOST_GROUPS) if norm == "group" and layer.affine else 1
+    maps = not isinstance(layer, nn.BatchNorm1d)
+    groups = math.gcd(layer.num_features, _MOST_GROUPS) if norm == "group" and maps else 1
     return nn.GroupNorm(groups, layer.num_features, eps=layer.eps, affine=layer.affine)

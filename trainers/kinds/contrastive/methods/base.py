@@ -18,8 +18,8 @@ class Views:
 
     Attributes:
         images: float ``[N, C, H, W]`` in 0..1, one tensor per view; as many as the method asks for.
-        labels: int64 ``[N]``, classes from 0; None: the images have none.
-        rows: int64 ``[N]``, rows of the training set.
+        labels: int64 ``[N]``, classes from 0, on the CPU; None: the images have none.
+        rows: int64 ``[N]``, rows of the training set, on the CPU.
     """
 
     images: tuple[Tensor, ...]

@@ -15,6 +15,7 @@ from trainers.kinds.contrastive.moco import MoCo
 from trainers.losses import LOSSES
 from trainers.losses.supcon import SupConParameters, Temperatures, base_temperature, positive_cross_entropy
 from trainers.parameters import default_of, parameter
+from trainers.training.host import send
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -82,7 +83,7 @@ class SupConQueue(Method):
         labels = _labels(views)
         query, key = views.images
         queue = self.moco.dictionary
-        same = queue.labels == labels.to(queue.labels.device)[:, None]
+        same = queue.labels == send(labels, queue.labels.device)[:, None]
         logits = self.moco(query, key, views.rows, labels)
         positive = torch.cat([torch.ones_like(same[:, :1]), same], 1)
         losses = positive_cross_entropy(logits, positive, inside=self.settings.positives == "in")
