@@ -70,6 +70,7 @@ def test_layers_inside_a_batch_norm_stay() -> None:
         assert (found >= 0).all() and (found == 0).any(), norm
     images = torch.randn(8, 6, 3, 3)
     split = normalised(nn.Sequential(copy.deepcopy(plain)), "split", 2)
+    assert split[0].state_dict().keys() == plain.state_dict().keys()
     expected = torch.empty_like(images)
     for part in range(2):
         expected[part::2] = plain(images[part::2])

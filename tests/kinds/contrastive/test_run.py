@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import torch
 from PIL import Image
+from torch.nn.modules.batchnorm import _BatchNorm
 
 from tests.tiny import write_images
 from tests.training.reopened import reopened
@@ -16,6 +17,7 @@ from trainers.config import DataChoice
 from trainers.errors import UserError
 from trainers.kinds.contrastive.config import ContrastiveConfig
 from trainers.kinds.contrastive.loop import ContrastiveLoop
+from trainers.kinds.contrastive.norms import SplitBatchNorm
 from trainers.parameters import Choice
 from trainers.runs import RunFolder
 from trainers.training.optimizer import NonFiniteLossError
@@ -231,3 +233,15 @@ def test_a_joint_classifier_ends_with_the_first_stage(tmp_path: Path, images: Pa
 def test_labels_are_on_the_host(tmp_path: Path, images: Path) -> None:
     batch = run(tmp_path, images)._batch()
     assert batch.labels is not None and batch.labels.device == batch.rows.device == torch.device("cpu")
+
+
+def test_views_encoded_together_are_normalised_over_the_whole_batch(tmp_path: Path, images: Path) -> None:
+    """Image n and its other view, place n + N, would be in one group and know each other by its statistics."""
+    methods = [Choice(name="simclr"), Choice(name="supcon"), Choice(name="moco_v2", parameters=SMALL)]
+    split = [
+        any(isinstance(part, SplitBatchNorm) for part in arm.encoder.modules())
+        for arm in run(tmp_path, images, *methods).arms
+    ]
+    assert split == [False, False, True]
+    arms = run(tmp_path, images, *methods, norm="layer").arms
+    assert not any(isinstance(part, _BatchNorm) for arm in arms for part in arm.encoder.modules())

@@ -140,7 +140,6 @@ class ContrastiveLoop(Loop):
                 "needs new views in every step. Choose an encoder that is trained whole, such as conv4 or timm."
             )
         width = encoder.without_head()
-        encoder = normalised(encoder, config.norm, config.splits)
         titles = [arm.title for arm in kind_of(config).arms(config)]
         return [
             MethodArm(
@@ -162,6 +161,8 @@ class ContrastiveLoop(Loop):
                 f"{descriptor.title} needs the class of every image, and these images have none. Choose MoCo or "
                 "SimCLR, or name the columns of the labels."
             )
+        norm = "batch" if descriptor.together and self.config.norm == "split" else self.config.norm
+        encoder = normalised(encoder, norm, self.config.splits)
         torch.manual_seed(self.config.seed + 1)  # equal projection heads and queues where arms have them
         net = Projected(encoder, projector(width, self.config.dim, mlp=descriptor.mlp))
         parts = Parts(net=net, dim=self.config.dim, images=images, classes=self._classes)

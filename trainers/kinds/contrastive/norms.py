@@ -18,18 +18,28 @@ class SplitBatchNorm(_BatchNorm):
     Image n belongs to group n mod ``splits``; a batch that they do not divide makes groups whose sizes differ by one.
     There are never more groups than half the images. The running statistics take the mean over the groups. In
     evaluation it is plain batch normalisation, with the same weights.
+
+    Layers inside a batch normalisation, as timm's dropout and activation are, come after it here too.
     """
 
     def __init__(self, like: _BatchNorm, splits: int) -> None:
         super().__init__(like.num_features, like.eps, like.momentum, like.affine, like.track_running_stats)
         self.load_state_dict(like.state_dict(), assign=True)
         self.splits = splits
+        for name, part in like.named_children():
+            self.add_module(name, part)
 
     def _check_input_dim(self, input: Tensor) -> None:
         pass
 
     def forward(self, input: Tensor) -> Tensor:
         """Normalise ``[N, C, ...]``."""
+        out = self._normalised(input)
+        for part in self.children():
+            out = part(out)
+        return out
+
+    def _normalised(self, input: Tensor) -> Tensor:
         splits = min(self.splits, len(input) // 2)
         if not self.training or splits < 2:
             return super().forward(input)
@@ -76,8 +86,6 @@ class SplitBatchNorm(_BatchNorm):
 def normalised(net: nn.Module, norm: str, splits: int = 8) -> nn.Module:
     """``net`` with every batch normalisation replaced; its other layers are the same objects.
 
-    Layers inside a batch normalisation, as timm's activations are, come after what replaces it.
-
     Args:
         norm: one of :data:`trainers.kinds.contrastive.config.NORMS`: ``batch`` changes nothing, ``split`` is
             :class:`SplitBatchNorm`, ``group`` has at most 32 groups of channels, ``layer`` one. A normalisation of
@@ -87,8 +95,7 @@ def normalised(net: nn.Module, norm: str, splits: int = 8) -> nn.Module:
     if norm == "batch":
         return net
     if isinstance(net, _BatchNorm):
-        new, after = _replaced(net, norm, splits), list(net.children())
-        return nn.Sequential(new, *after) if after else new  # timm's have dropout and activation inside
+        return _replaced(net, norm, splits)
     for name, part in net.named_children():
         setattr(net, name, normalised(part, norm, splits))
     return net
@@ -99,4 +106,5 @@ def _replaced(layer: _BatchNorm, norm: str, splits: int) -> nn.Module:
         return SplitBatchNorm(layer, splits)
     maps = not isinstance(layer, nn.BatchNorm1d)
     groups = math.gcd(layer.num_features, _MOST_GROUPS) if norm == "group" and maps else 1
-    return nn.GroupNorm(groups, layer.num_features, eps=layer.eps, affine=layer.affine)
+    new = nn.GroupNorm(groups, layer.num_features, eps=layer.eps, affine=layer.affine)
+    return nn.Sequential(new, *layer.children()) if list(layer.children()) else new

@@ -121,6 +121,8 @@ class MethodDescriptor(Descriptor):
         module: called as ``module(parameters, parts)``.
         labels: it needs the classes of the training images.
         mlp: the projection head has two layers, see :func:`trainers.kinds.contrastive.networks.projector`.
+        together: it encodes the views of an image in one batch, where statistics of groups would tell which belong
+            together; so batch normalisation stays over the whole batch (SimCLR, section 2.2: global BN).
     """
 
     family: str
@@ -129,3 +131,4 @@ class MethodDescriptor(Descriptor):
     module: Callable[[Any, Parts], Method]
     labels: bool = False
     mlp: bool = True
+    together: bool = False

@@ -51,5 +51,6 @@ DESCRIPTOR = MethodDescriptor(
     url="https://arxiv.org/abs/2002.05709",
     parameters=SimCLRMethodParameters,
     module=SimCLRMethod,
+    together=True,
     order=3,
 )

@@ -123,6 +123,7 @@ _OUT = MethodDescriptor(
     parameters=SupConMethodParameters,
     module=SupConMethod,
     labels=True,
+    together=True,
     order=11,
 )
 
@@ -135,6 +136,7 @@ DESCRIPTORS = (
         sentence="SupCon against a queue of labelled keys from a momentum encoder, for small batches.",
         parameters=SupConQueueParameters,
         module=SupConQueue,
+        together=False,
         order=12,
     ),
 )
