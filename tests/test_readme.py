@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 import torch
 
-from trainers.cli.readme_tables import augmentations_table, losses_table, metrics_table, models_table
+from trainers.cli.readme_tables import augmentations_table, entries_table, losses_table, metrics_table, models_table
+from trainers.kinds.contrastive.methods import METHODS
 from trainers.losses import LOSSES
 from trainers.metrics import PUBLISHED
 
@@ -32,6 +33,7 @@ DATA = ("assets/models", "assets/recorded")  # what lies below bears the names o
         ("metrics", "metrics.md", metrics_table()),
         ("models", "object-removal.md", models_table()),
         ("augmentations", "training.md", augmentations_table()),
+        ("methods", "contrastive.md", entries_table(METHODS)),
     ],
 )
 def test_the_table_is_what_the_command_prints(name: str, page: str, table: str) -> None:
@@ -50,7 +52,7 @@ def test_the_table_is_what_the_command_prints(name: str, page: str, table: str) 
 
 
 def test_every_entry_has_a_row_of_the_right_width() -> None:
-    for table, names in ((losses_table(), LOSSES), (metrics_table(), PUBLISHED)):
+    for table, names in ((losses_table(), LOSSES), (metrics_table(), PUBLISHED), (entries_table(METHODS), METHODS)):
         head, _, *rows = table.splitlines()
         assert all(row.count(" | ") == head.count(" | ") for row in rows)
         assert all(any(f"`{name}`" in row for row in rows) for name in names)

@@ -56,6 +56,16 @@ class DataChoice:
     )
 
 
+def start() -> Any:
+    """The setting of that name, of kinds with an :attr:`RunConfig.encoder_prefix`."""
+    return parameter(
+        None,
+        private=True,
+        title="Start from",
+        help="Id of a run in the same folder, or ID:ARM, whose encoder this one starts from; heads start anew.",
+    )
+
+
 @dataclass(frozen=True, kw_only=True)
 class SceneChoice:
     """Which images with captions and objects, and how to read them."""
@@ -165,6 +175,11 @@ class RunConfig:
     def arms(self) -> int:
         """How many models train in lockstep."""
         raise NotImplementedError
+
+    @property
+    def encoder_norm(self) -> str:
+        """What its encoder has in place of batch normalisation; empty: nothing that would change its tensors."""
+        return ""
 
     def to_json(self) -> str:
         """Canonical JSON text, the content of ``config.json``."""

@@ -32,12 +32,13 @@ export class Card {
     this.values = new Map();
     this.whole = el("p", { class: "rs-note rs-whole" });
     this.clipped = el("p", { class: "rs-note rs-whole rs-clipped" });
+    this.diagnosis = el("ul", { class: "rs-note rs-whole rs-diagnosis", "aria-label": "What the newest numbers say" });
     this.node = el(
       "article",
       { class: "rs-card" },
       el("header", { class: "rs-flow" }, swatch(arm), this.title, this.fidelity),
       this.plot,
-      el("footer", {}, ...about.numbers.map((number) => this.number(number)), this.whole, this.clipped),
+      el("footer", {}, ...about.numbers.map((number) => this.number(number)), this.whole, this.clipped, this.diagnosis),
     );
   }
 
@@ -81,6 +82,12 @@ export class Card {
     say(this.whole, whole ? `${filled(about.whole_test, (field) => value(about.test + field))}: ${whole}` : part);
     const clipped = value(about.clipped);
     say(this.clipped, clipped > 0 ? `gradient clipped in ${percent(clipped)} of steps` : "");
+  }
+
+  /** Sentences on what the newest numbers say of the training. */
+  diagnose(sentences) {
+    if ([...this.diagnosis.children].map((item) => item.textContent).join("\n") === sentences.join("\n")) return;
+    this.diagnosis.replaceChildren(...sentences.map((text) => el("li", { text })));
   }
 
   /** A count, or with "@step" after a key the step at which it was measured, where the other numbers are newer. */

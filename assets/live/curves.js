@@ -4,6 +4,8 @@ import { el, grouped, say } from "../common/dom.js";
 import { fold } from "../common/fields.js";
 import { brief } from "../common/names.js";
 import { ARM_NAMES } from "../common/palette.js";
+import { Ablation } from "./ablation.js";
+import { Profiles } from "./profiles.js";
 import { table, tableBox } from "../common/table.js";
 
 const WIDTH = 300;
@@ -23,7 +25,9 @@ export class Curves {
     this.numbers.addEventListener("toggle", () => this.tabulate());
     this.rest.addEventListener("toggle", () => this.draw());
     this.key = el("p", { class: "rs-note rs-key" });
-    this.node = el("section", { class: "rs-curves", "aria-label": "Curves" }, this.first, this.key, this.rest, this.numbers);
+    this.pictures = [new Ablation(), new Profiles()];
+    const pictures = this.pictures.map((picture) => picture.node);
+    this.node = el("section", { class: "rs-curves", "aria-label": "Curves" }, this.first, this.key, ...pictures, this.rest, this.numbers);
   }
 
   /** No numbers yet. */
@@ -31,6 +35,7 @@ export class Curves {
     this.hovered = null;
     this.step = undefined;
     this.panels.clear();
+    for (const picture of this.pictures) picture.empty();
     for (const part of [this.first, this.later, this.table]) part.replaceChildren();
     say(this.key, "");
   }
@@ -40,6 +45,7 @@ export class Curves {
     this.run = run;
     this.series = series;
     for (const number of run.measures.panels) this.panel(this.first, number);
+    for (const picture of this.pictures) picture.load(run);
   }
 
   panel(host, number) {
@@ -64,24 +70,25 @@ export class Curves {
     this.step = step;
     this.discover();
     this.draw();
+    for (const picture of this.pictures) picture.update(this.series, step);
     if (this.numbers.open) this.tabulate();
   }
 
   draw() {
     const last = Math.max(this.series.lastStep(), 1);
-    say(this.key, `steps 0 to ${grouped(last)} · ${this.run.measures.legend}${this.stages()}`);
+    const words = this.stages().map(([step, title]) => `${title} from step ${grouped(step)}`);
+    say(this.key, [`steps 0 to ${grouped(last)}`, this.run.measures.legend, ...words].filter(Boolean).join(" · "));
     for (const panel of this.panels.values()) {
       if (panel.node.parentNode === this.later && !this.rest.open) continue;
-      panel.draw(this.series, last);
+      panel.draw(this.series, last, this.stages());
       panel.cursor(this.series, this.hovered ?? this.step, last);
     }
   }
 
-  /** Where each stage begins; empty in a run of one stage. */
+  /** [step, title] of each stage that has begun; empty in a run of one stage. */
   stages() {
     const { stage } = this.run.measures;
-    const begun = this.series.keys.filter((key) => key.startsWith(stage)).map((key) => [this.series.arms(key)[0][0][0], key.slice(stage.length)]);
-    return begun.map(([step, title]) => ` · ${title} from step ${grouped(step)}`).join("");
+    return this.series.keys.filter((key) => key.startsWith(stage)).map((key) => [this.series.arms(key)[0][0][0], key.slice(stage.length)]);
   }
 
   hover(step) {
@@ -94,7 +101,8 @@ export class Curves {
     if (!this.numbers.open) return;
     const { arms } = this.run;
     const row = (key) => [brief(this.series.named[key].title), ...arms.map((_, arm) => short(this.series.at(key, arm, this.step)))];
-    this.table.replaceChildren(table([`At step ${grouped(this.step)}`, ...arms.map((arm) => arm.title)], this.series.keys.map(row)));
+    const keys = this.series.keys.filter((key) => !key.startsWith(this.run.measures.stage));
+    this.table.replaceChildren(table([`At step ${grouped(this.step)}`, ...arms.map((arm) => arm.title)], keys.map(row)));
   }
 }
 
@@ -104,8 +112,9 @@ export class Panel {
     const name = brief(title);
     Object.assign(this, { run, key, unit, dashed });
     this.lines = el("g", {});
+    this.stages = el("g", {});
     this.rule = el("line", { class: "rs-cursor", y1: 0, y2: HEIGHT });
-    this.svg = el("svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, preserveAspectRatio: "none", role: "img", "aria-label": name }, this.lines, this.rule);
+    this.svg = el("svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, preserveAspectRatio: "none", role: "img", "aria-label": name }, this.stages, this.lines, this.rule);
     this.readings = run.arms.map((_, arm) => el("span", { class: `rs-${ARM_NAMES[arm]}` }));
     this.high = el("span", { class: "rs-note rs-tick rs-high" });
     this.low = el("span", { class: "rs-note rs-tick rs-low" });
@@ -120,8 +129,11 @@ export class Panel {
     box.addEventListener("click", (event) => on.seek(step(event)));
   }
 
-  draw(series, last) {
+  /** `stages`: [step, title] of each; all but the first get a dotted line where they begin. */
+  draw(series, last, stages = []) {
     this.last = last;
+    const begin = ([step]) => el("line", { class: "rs-cursor rs-begin", x1: this.x(step), x2: this.x(step), y1: 0, y2: HEIGHT });
+    this.stages.replaceChildren(...stages.filter(([step]) => step).map(begin));
     const sets = [[this.key, false], [this.dashed, true]].filter(([key]) => key);
     const values = sets.flatMap(([key]) => series.arms(key).flatMap((line) => line.map(([, value]) => value)));
     this.domain = domain(values, this.unit);
@@ -133,7 +145,8 @@ export class Panel {
 
   path(line, arm, dash) {
     const d = sparse(line).map(([step, value], i) => `${i ? "L" : "M"}${this.x(step).toFixed(2)} ${this.y(value).toFixed(2)}`);
-    return el("path", { d: d.join(""), class: `rs-line rs-${ARM_NAMES[arm]}${dash ? " rs-dashed" : ""}` });
+    const alone = d.length === 1; // one value is a dot: a round line without length
+    return el("path", { d: d.join("") + (alone ? "h0" : ""), class: `rs-line rs-${ARM_NAMES[arm]}${dash ? " rs-dashed" : ""}${alone ? " rs-alone" : ""}` });
   }
 
   x(step) {
@@ -166,7 +179,7 @@ function domain(values, unit) {
   let [low, high] = [Infinity, -Infinity];
   for (const value of values) [low, high] = [Math.min(low, value), Math.max(high, value)];
   if (unit === SHARE) {
-    low = Math.max(0, Math.floor(low * 10) / 10);
+    low = Math.min(0.9, Math.max(0, Math.floor(low * 10) / 10));
     return [low, Math.max(Math.min(1, Math.ceil(high * 10) / 10), low + 0.1)];
   }
   if (low > 0 && low < high * 0.5) low = 0;

@@ -28,7 +28,7 @@ export class Downloads {
   load(run) {
     const picture = el("button", { type: "button", text: "Maps as a picture (PNG)", onclick: () => this.on.picture().toBlob((blob) => save(blob, `rankscope-${run.id}.png`), "image/png") });
     const link = el("button", { type: "button", text: "Copy a link to this view", onclick: (event) => this.copy(event.target) });
-    this.list.replaceChildren(...downloads(run.id), el("li", {}, picture), el("li", {}, link));
+    this.list.replaceChildren(...downloads(run), el("li", {}, picture), el("li", {}, link));
   }
 
   async copy(button) {

@@ -190,6 +190,7 @@ class Live {
     if (!this.run.points && news.frame) this.meet(await api.run(run.id));
     await this.player.extend(news);
     this.state(news);
+    this.maps.cards.forEach((card, arm) => card.diagnose(news.diagnosis[arm] ?? []));
     this.numbers();
     return news.metrics.length >= 1500 || news.moving;
   }

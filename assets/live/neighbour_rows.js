@@ -32,6 +32,11 @@ export class NeighbourRows {
     this.arms = run.arms.map((arm, i) => this.row(arm.title, i));
     this.rows.replaceChildren(...this.arms.map((row) => row.node));
     this.asked?.abort();
+    // nothing of the run before stays, in sight or not
+    for (const node of [this.name, this.path]) say(node, "");
+    this.name.removeAttribute("title");
+    this.query.removeAttribute("aria-label");
+    this.query.style.backgroundImage = "";
     this.body.hidden = true;
     this.note.hidden = false;
     say(this.note, EMPTY);

@@ -37,7 +37,7 @@ export class Scrubber {
     this.range.style.setProperty("--rs-part", last ? `${(place / last) * 100}%` : "100%");
     for (const control of [this.play, this.back, this.ahead, this.range]) control.disabled = last < 1;
     const step = frames[place]?.[1];
-    const words = step === undefined ? "no frames yet" : `step ${grouped(step)} · ${frames.length} frames`;
+    const words = step === undefined ? "no frames yet" : `step ${grouped(step)} · ${frames.length} ${frames.length === 1 ? "frame" : "frames"}`;
     this.range.setAttribute("aria-valuetext", step === undefined ? words : `step ${step}, frame ${place + 1} of ${frames.length}`);
     say(this.text, words);
     this.face();

@@ -63,7 +63,8 @@ class Card {
     this.remove = button("Delete", () => this.confirm(true));
     this.sure = button("Delete for good", () => this.ask("delete"), "rs-danger");
     this.keep = button("Keep", () => this.confirm(false));
-    this.downloads = el("details", { class: "rs-takehome" }, el("summary", { class: "rs-act" }, icon("down"), el("span", { text: "Download" })), el("ul", {}, ...downloads(this.id)));
+    this.files = el("ul", {});
+    this.downloads = el("details", { class: "rs-takehome" }, el("summary", { class: "rs-act" }, icon("down"), el("span", { text: "Download" })), this.files);
     this.acts = el("div", { class: "rs-flow rs-runacts" }, this.openButton, this.resume, this.stop, this.downloads, this.remove, this.sure, this.keep);
     const head = el("div", { class: "rs-flow rs-runhead" }, el("h3", {}, this.title), this.phase);
     this.node = el("li", { class: "rs-runcard" }, head, this.about, this.trouble, this.arms, this.acts);
@@ -86,6 +87,7 @@ class Card {
     say(this.trouble, run.error ?? "");
     this.trouble.hidden = !run.error;
     this.arms.replaceChildren(...run.losses.map((loss, arm) => row(loss, arm, run)));
+    if (this.files.childElementCount !== Object.keys(run.downloads).length) this.files.replaceChildren(...downloads(run));
     this.allow();
   }
 

@@ -24,7 +24,7 @@ from trainers.kinds import kind_of
 from trainers.metrics import counts
 from trainers.metrics.measures import Measures, final_numbers
 from trainers.metrics.names import Described
-from trainers.runs.records import Frame, Probe, Scalar
+from trainers.runs.records import STAGE, Frame, Probe, Scalar
 
 MOST_FRAMES = 30
 _STYLE = """
@@ -58,7 +58,11 @@ def write_curves(run: Run, path: Path) -> None:
     levels = () if run.probe is None else tuple(run.probe.hierarchy.levels)
     panels = curve_panels(scalars, len(titles), measures, levels)
     body = _final_table(scalars, titles, measures, levels) + _floor(scalars, measures)
-    path.write_text(_page(run, figures.curves(panels, titles), body), encoding="utf-8")
+    figure = figures.curves(panels, titles)
+    for step, title in _stages(scalars)[1:]:
+        figure.add_vline(x=step, line_dash="dot", line_width=1)
+        body += f"<p class='quiet'>Dotted line: {html.escape(title)} from step {step:,}.</p>"
+    path.write_text(_page(run, figure, body), encoding="utf-8")
 
 
 def curve_panels(
@@ -72,6 +76,11 @@ def curve_panels(
             steps.append(scalar.step)
             values.append(scalar.value)
     return {measures.describe(key, levels).title: series[key] for key in sorted(series, key=measures.order)}
+
+
+def _stages(scalars: Sequence[Scalar]) -> list[tuple[int, str]]:
+    """Step and title of each stage that has begun, in order; empty for a run of one stage."""
+    return sorted({(one.step, one.key.removeprefix(STAGE)) for one in scalars if one.key.startswith(STAGE)})
 
 
 def _series(run: Run, probe: Probe, frames: Sequence[Frame]) -> figures.MapSeries:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import gradio as gr
@@ -10,8 +12,9 @@ from gradio.components import Component
 
 from explorer.page import inspection
 from explorer.page.blocks import QUIET
+from explorer.page.controls import control, raw, read
 from explorer.page.parameter_panel import fold
-from explorer.page.remembered import accepted, is_text
+from explorer.page.remembered import accepted, is_text, settings
 from trainers.config import DataChoice
 from trainers.data import SOURCES, access, inspect_data
 from trainers.data.sources import check_reference, resolve
@@ -22,20 +25,29 @@ _FIRST = DataChoice()
 _SPECS = {spec.name: spec for spec in specs(DataChoice)}
 _FEWEST_IMAGES = 100
 _COLUMNS = 8
-_CORRECTIONS = ("image_column", "train_split", "test_split")
-FIELDS = ("source", "subset", "image_column", "label_columns", "train_split", "test_split", "max_images")
-"""Settings of :class:`DataChoice` that are fields of the form."""
+_DETECTED = ("image_column", "label_columns", "train_split", "test_split")
+FIELDS = ("source", "subset", *_DETECTED, "max_images")
+"""Settings of :class:`DataChoice` that are fields of every form."""
+_UNSEEN = tuple({"choices": []} for _ in _DETECTED)
 LOOKS_AT_ONCE = 4  # each may stream the first rows of a Hub dataset; more at once would only wait for the network
 
 
 def data_choice(
-    source: str | None, *, label_columns: str | Sequence[str] = (), max_images: float | None = None, **texts: str | None
+    source: str | None,
+    *,
+    label_columns: str | Sequence[str] = (),
+    max_images: float | None = None,
+    image_size: object = None,
+    first: DataChoice = _FIRST,
+    **texts: str | None,
 ) -> DataChoice:
     """The images as typed; what is empty is detected.
 
     Args:
         source: catalogue name, Hub id or folder.
         label_columns: names, finest first; a text has commas between them.
+        image_size: as its control holds it.
+        first: what no field holds.
         texts: the other :data:`FIELDS`.
 
     Raises:
@@ -45,83 +57,141 @@ def data_choice(
     source = (source or "").strip()
     if not source:
         raise ParameterError("A run needs images: choose a dataset, or type a Hub id or a folder.")
-    limit, spec = _FIRST.max_images if max_images is None else max_images, _SPECS["max_images"]
+    limit, spec = first.max_images if max_images is None else max_images, _SPECS["max_images"]
     if not _FEWEST_IMAGES <= limit <= spec.rule.high:
         raise ParameterError(f"{spec.label} needs {_FEWEST_IMAGES} to {spec.rule.high}; got {limit:g}.")
-    return DataChoice(
+    return replace(
+        first,
         source=source,
         label_columns=tuple(word.strip() for word in words if word.strip()) or None,
         max_images=int(limit),
         **{name: (text or "").strip() or None for name, text in texts.items()},
+        **read(DataChoice, {"image_size": image_size}, "Images"),
     )
 
 
-def pick_images(note: gr.HTML) -> tuple[dict[str, Component], list[Component]]:
-    """Build the choice, the description of what was detected, and the panel that corrects it.
+@dataclass(frozen=True, kw_only=True)
+class DatasetPicker:
+    """The fields of a form that say which images.
 
-    Args:
-        note: what was said at the last start; it is about other images once these change.
-
-    Returns:
-        The components by name, in the order of :data:`FIELDS`, and those that :func:`look_again` updates.
+    Attributes:
+        first: the images at first, and what the fields do not hold.
+        more: fields beside :data:`FIELDS`.
+        unlabelled: what is said of images without classes.
     """
-    source = gr.Dropdown(
-        [(descriptor.title, name) for name, descriptor in SOURCES.items()],
-        value=_FIRST.source,
-        allow_custom_value=True,
-        label=_SPECS["source"].label,
-        elem_id="rs-source",
-        min_width=80,
-    )
-    gr.HTML(_invitation(), apply_default_css=False, elem_classes=["rs-nothing"])
-    description = gr.HTML(inspection.about(_FIRST.source), apply_default_css=False, elem_id="rs-found")
-    with fold("How they are read"):
-        lists = {name: _list(name) for name in ("image_column", "label_columns", "train_split", "test_split")}
-        subset = gr.Textbox(max_lines=1, **_words("subset"))
-        most = gr.Number(_FIRST.max_images, precision=0, **_words("max_images"))
-    fields: dict[str, Component] = {"source": source, "subset": subset, **lists, "max_images": most}
-    described = [description, *lists.values()]
-    look: dict[str, Any] = {"outputs": described, "concurrency_limit": LOOKS_AT_ONCE, "trigger_mode": "always_last"}
-    source.input(
-        fn=None,
-        outputs=[description, subset, *lists.values(), note],
-        js="() => ['Looking …', '', null, [], null, null, '']",
-    ).then(_look_at_others, list(fields.values()), **look, **QUIET)
-    corrected = [field.input for field in (subset, *lists.values())]
-    gr.on(corrected, _look, list(fields.values()), **look, **QUIET)
-    return fields, described
 
+    first: DataChoice = _FIRST
+    more: tuple[str, ...] = ()
+    unlabelled: str = ""
 
-def defaults() -> dict[str, Any]:
-    """The fields as they are at first."""
-    empty = dict.fromkeys(FIELDS, "") | dict.fromkeys(_CORRECTIONS)
-    return {**empty, "source": _FIRST.source, "label_columns": [], "max_images": _FIRST.max_images}
+    @cached_property
+    def fields(self) -> tuple[str, ...]:
+        """Names of the fields, in order."""
+        return (*FIELDS, *self.more)
 
+    def chosen(self, values: Mapping[str, Any]) -> DataChoice:
+        """The images that the fields describe; see :func:`data_choice`."""
+        return data_choice(**{name: values[name] for name in self.fields}, first=self.first)
 
-def restored(kept: Mapping[str, Any]) -> dict[str, Any]:
-    """The fields as they were left: the dataset, and how it is read, which belongs to it and goes with it."""
-    values: dict[str, Any] = {}
-    most = kept.get("max_images")
-    if accepted(lambda: data_choice(_FIRST.source, max_images=most)):
-        values["max_images"] = most if most is not None else _FIRST.max_images
-    source = kept.get("source", _FIRST.source)
-    if not is_text(source) or not (source in SOURCES or accepted(lambda: resolve(source))):
-        return values
-    subset = kept.get("subset", "")
-    if is_text(subset) and accepted(lambda: check_reference(subset, None)):
-        values["subset"] = subset
-    columns = kept.get("label_columns")
-    if isinstance(columns, list) and len(columns) <= _COLUMNS and all(map(is_text, columns)):
-        values["label_columns"] = columns
-    return values | {"source": source} | {name: kept[name] for name in _CORRECTIONS if is_text(kept.get(name))}
+    def held(self, choice: DataChoice) -> dict[str, Any]:
+        """The values of the fields that hold ``choice``, by name."""
+        texts = {"subset": choice.subset or "", "label_columns": list(choice.label_columns or ())}
+        more = {name: raw(_SPECS[name], getattr(choice, name)) for name in self.more}
+        return {name: getattr(choice, name) for name in FIELDS} | texts | more
 
+    def defaults(self) -> dict[str, Any]:
+        """The fields as they are at first."""
+        return self.held(self.first)
 
-def look_again(*values: object) -> list[object]:
-    """What :func:`pick_images` shows of images that come back from an earlier visit."""
-    source, *corrections = values[:-1]
-    if source not in SOURCES or any(corrections):
-        return _look_at_others(*values)
-    return [inspection.about(str(source)), *(gr.update(choices=[]) for _ in range(4))]
+    def restored(self, kept: Mapping[str, Any]) -> dict[str, Any]:
+        """The fields as they were left: the dataset, and how it is read, which belongs to it and goes with it."""
+        values: dict[str, Any] = settings(DataChoice, kept, only=self.more)
+        most = kept.get("max_images")
+        if accepted(lambda: data_choice(_FIRST.source, max_images=most)):
+            values["max_images"] = most if most is not None else self.first.max_images
+        source = kept.get("source", self.first.source)
+        if not is_text(source) or not (source in SOURCES or accepted(lambda: resolve(source))):
+            return values
+        subset = kept.get("subset", "")
+        if is_text(subset) and accepted(lambda: check_reference(subset, None)):
+            values["subset"] = subset
+        columns = kept.get("label_columns")
+        if isinstance(columns, list) and len(columns) <= _COLUMNS and all(map(is_text, columns)):
+            values["label_columns"] = columns
+        texts = [name for name in _DETECTED if name != "label_columns" and is_text(kept.get(name))]
+        return values | {"source": source} | {name: kept[name] for name in texts}
+
+    def build(self, note: gr.HTML) -> tuple[dict[str, Component], list[Component]]:
+        """Build the choice, the description of what was detected, and the panel that corrects it.
+
+        Args:
+            note: what was said at the last start; it is about other images once these change.
+
+        Returns:
+            The components by name, in the order of :attr:`fields`, and those that :meth:`look_again` updates.
+        """
+        source = gr.Dropdown(
+            [(descriptor.title, name) for name, descriptor in SOURCES.items()],
+            value=self.first.source,
+            allow_custom_value=True,
+            label=_SPECS["source"].label,
+            elem_id="rs-source",
+            min_width=80,
+        )
+        gr.HTML(_invitation(), apply_default_css=False, elem_classes=["rs-nothing"])
+        description = gr.HTML(
+            inspection.about(self.first.source),
+            apply_default_css=False,
+            elem_id="rs-found",
+        )
+        with fold("How they are read"):
+            lists = {name: _list(name) for name in _DETECTED}
+            subset = gr.Textbox(max_lines=1, **_words("subset"))
+            most = gr.Number(self.first.max_images, precision=0, **_words("max_images"))
+            more = {name: control(_SPECS[name], raw(_SPECS[name], getattr(self.first, name))) for name in self.more}
+        fields: dict[str, Component] = {"source": source, "subset": subset, **lists, "max_images": most, **more}
+        described = [description, *lists.values()]
+        look: dict[str, Any] = {"outputs": described, "concurrency_limit": LOOKS_AT_ONCE, "trigger_mode": "always_last"}
+        source.input(
+            fn=None,
+            outputs=[description, subset, *lists.values(), note],
+            js="() => ['Looking …', '', null, [], null, null, '']",
+        ).then(self._look_at_others, list(fields.values()), **look, **QUIET)
+        corrected = [field.input for field in (subset, *lists.values())]
+        gr.on(corrected, self._look, list(fields.values()), **look, **QUIET)
+        return fields, described
+
+    # ----------------------------------------------------- what is found there
+
+    def look_again(self, *values: object) -> list[object]:
+        """What :meth:`build` shows of images that come back from an earlier visit."""
+        held = dict(zip(self.fields, values, strict=True))
+        if held["source"] not in SOURCES or any(held[name] for name in ("subset", *_DETECTED)):
+            return self._look_at_others(*values)
+        return [inspection.about(str(held["source"])), *(gr.update(choices=[]) for _ in _DETECTED)]
+
+    def _look_at_others(self, *values: object) -> list[object]:
+        """The same for images that were just chosen: if they cannot be read, the lists are emptied."""
+        description, *lists = self._look(*values)
+        return [description, *(unseen | one for unseen, one in zip(_UNSEEN, lists, strict=True))]  # type: ignore[operator]
+
+    def _look(self, *values: object) -> list[object]:
+        """What is detected in the chosen images, and the choices for their columns and splits."""
+        try:
+            choice = self.chosen(dict(zip(self.fields, values, strict=True)))
+            report = inspect_data(choice)
+        except UserError as error:
+            return [inspection.failed(str(error)), *(gr.update() for _ in _DETECTED)]
+        used = report.proposal or choice
+        usable = [(f"{column.name} ({column.classes:,})", column.name) for column in report.labels if column.usable]
+        splits = list(report.splits)
+        return [
+            inspection.reported(report, choice.source, self.unlabelled),
+            gr.update(choices=list(report.image_columns), value=used.image_column),
+            gr.update(choices=usable, value=list(used.label_columns or ())),
+            gr.update(choices=splits, value=used.train_split),
+            gr.update(choices=splits, value=used.test_split),
+        ]
 
 
 def _invitation() -> str:
@@ -145,28 +215,3 @@ def _list(name: str) -> gr.Dropdown:
     several = _SPECS[name].type is tuple
     value: list[str] | None = [] if several else None
     return gr.Dropdown([], value=value, multiselect=several, allow_custom_value=True, min_width=80, **_words(name))
-
-
-def _look_at_others(*values: object) -> list[object]:
-    """The same for images that were just chosen: if they cannot be read, the lists are emptied."""
-    description, *lists = _look(*values)
-    return [description, *({"choices": []} | one for one in lists)]  # type: ignore[operator]
-
-
-def _look(*values: object) -> list[object]:
-    """What is detected in the chosen images, and the choices for their columns and splits."""
-    try:
-        choice = data_choice(**dict(zip(FIELDS, values, strict=True)))  # type: ignore[arg-type]
-        report = inspect_data(choice)
-    except UserError as error:
-        return [inspection.failed(str(error)), *(gr.update() for _ in range(4))]
-    used = report.proposal or choice
-    usable = [(f"{column.name} ({column.classes:,})", column.name) for column in report.labels if column.usable]
-    splits = list(report.splits)
-    return [
-        inspection.reported(report, choice.source),
-        gr.update(choices=list(report.image_columns), value=used.image_column),
-        gr.update(choices=usable, value=list(used.label_columns or ())),
-        gr.update(choices=splits, value=used.train_split),
-        gr.update(choices=splits, value=used.test_split),
-    ]

@@ -16,8 +16,12 @@ def about(source: str) -> str:
     return paragraph(f"{descriptor.sentence}{_licence(descriptor.licence)}")
 
 
-def reported(report: DataReport, source: str) -> str:
-    """HTML for a report: the label tree, the columns and splits that would be used, or the problems."""
+def reported(report: DataReport, source: str, unlabelled: str = "") -> str:
+    """HTML for a report: the label tree, the columns and splits that would be used, or the problems.
+
+    Args:
+        unlabelled: what else is said of images without classes.
+    """
     if report.problems:
         return "".join(paragraph(problem, "rs-alert", "alert") for problem in report.problems)
     lines = [SOURCES[source].sentence if source in SOURCES else f"{report.title}."]
@@ -25,6 +29,8 @@ def reported(report: DataReport, source: str) -> str:
         lines.append(_tree(report))
         lines.append(_reading(report, report.proposal))
     lines += [note for note in report.notes if note not in lines]
+    if report.unlabelled:
+        lines.append(unlabelled)
     return "".join(paragraph(line) for line in lines if line)
 
 

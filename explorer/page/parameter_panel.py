@@ -16,7 +16,7 @@ import gradio as gr
 from gradio.components import Component
 
 from explorer.page.controls import control, raw
-from trainers.parameters import Spec, specs
+from trainers.parameters import Choice, Spec, specs
 
 
 @contextmanager
@@ -56,6 +56,14 @@ def parameter_fold(choice: Component, text: gr.Textbox, drawn: gr.Textbox, catal
             shown = values.get(spec.name, raw(spec, spec.default))
             made = control(spec, shown, key=(str(choice._id), descriptor.name, spec.name, turn))
             made.change(fn=None, inputs=[made, text], outputs=[text], js=_keep(descriptor.name, spec))
+
+
+def choice_text(choice: Choice, catalogue: Mapping[str, Any]) -> str:
+    """The text that holds the parameters of a choice, as its panel writes it."""
+    known = {spec.name: spec for spec in specs(catalogue[choice.name].parameters)} if choice.parameters else {}
+    values = {name: raw(spec, choice.parameters[name]) for name, spec in known.items() if name in choice.parameters}
+    own = {name: value for name, value in values.items() if value != raw(known[name], known[name].default)}
+    return json.dumps({choice.name: own} if own else {})
 
 
 def stored_values(text: str | None, name: str) -> dict[str, Any]:

@@ -26,20 +26,21 @@ _UNSENT = re.compile(r"[\0\ud800-\udfff]")
 Values = dict[str, Any]
 
 
-def keeping(defaults: Values) -> str:
+def keeping(defaults: Values, key: str = KEY, restored: str = "rankscopeRestored") -> str:
     """JavaScript that takes the values of all fields, in the order of ``defaults``, and keeps what was changed.
 
-    It waits for the page to have restored them: what Gradio shows before that is nobody's choice.
+    It waits for the page to have restored them, when it sets ``restored`` of the window: what Gradio shows before that
+    is nobody's choice.
     """
     return f"""(...values) => {{
   const defaults = {json.dumps(defaults)};
   const changed = Object.entries(defaults).map(([name, value], i) => [name, value, values[i] ?? null])
     .filter(([, before, now]) => JSON.stringify(before) !== JSON.stringify(now));
   try {{
-    if (!window.rankscopeRestored) return [];
+    if (!window.{restored}) return [];
     const kept = Object.fromEntries(changed.map(([name, , now]) => [name, now]));
-    if (changed.length) localStorage.setItem("{KEY}", JSON.stringify({{ version: {VERSION}, values: kept }}));
-    else localStorage.removeItem("{KEY}");
+    if (changed.length) localStorage.setItem("{key}", JSON.stringify({{ version: {VERSION}, values: kept }}));
+    else localStorage.removeItem("{key}");
   }} catch {{ /* storage is full or switched off: nothing is kept */ }}
   return [];
 }}"""

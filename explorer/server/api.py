@@ -55,6 +55,7 @@ def add_api(runs: Runs) -> None:
             metrics: for each loss the newest value of every number.
             measures: title, unit and better direction (up, down or empty) of each number.
             advice: sentences about losses that the run's batches do not suit.
+            diagnosis: for each loss sentences on what its newest numbers say of its training.
         """
         return runs.status(run_id)
 

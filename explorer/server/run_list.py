@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from explorer.exports import offered
 from explorer.server.library import Library
 from explorer.server.run import Run
 from explorer.server.view import DAMAGED, Json, created, number, phase_json, position, state_json
@@ -55,6 +56,7 @@ def _card(library: Library, folder: RunFolder, queue: Runs, token: str | None) -
         "created": created(folder.id),
         "kind": "",
         "headline": [],
+        "downloads": {},
         "queue_position": None,
         "mine": None if token is None else _is_mine(folder, token),
     }
@@ -77,6 +79,7 @@ def _card_of(run: Run, queue: Runs) -> Json:
         **state_json(state),
         "bytes": run.size(state.updated),
         "headline": _headline(run),
+        "downloads": offered(run),
         "queue_position": position(queue, run, state.phase),
     }
 

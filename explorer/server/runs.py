@@ -18,8 +18,9 @@ from explorer.server.visitors import NOBODY, Caller, digest
 from explorer.settings import Settings
 from trainers.config import RunConfig
 from trainers.errors import ParameterError, RunError
-from trainers.kinds import kind_of
+from trainers.kinds import diagnoses, kind_of
 from trainers.metrics.names import Described
+from trainers.parameters import specs
 from trainers.runs import RunFolder, is_id
 from trainers.runs.damage import reading
 from trainers.runs.records import PHASES, RunState
@@ -47,12 +48,18 @@ class Runs:
 
     def start(self, config: RunConfig, token: str, caller: Caller = NOBODY) -> str:
         """Queue a checked configuration for the visitor who holds ``token``; returns the run's id at once."""
+        self._check_private(config)
         with self._starting:  # counted and added in one step: two starts at once cannot both be the last one allowed
             self._check_limits(config, digest(token), caller)
             folder = RunFolder.create(self._settings.runs, config, owner=digest(token))
             self._scheduler.add(folder)
             self._shares.started(folder.id, caller)
         return folder.id
+
+    def _check_private(self, config: RunConfig) -> None:
+        for spec in specs(type(config)):
+            if self.public and spec.rule.private and getattr(config, spec.name) != spec.default:
+                raise ParameterError(f"{spec.label} cannot be set on a public page.")
 
     def pause(self, run_id: str, token: str) -> str:
         """Ask the trainer to pause; returns a sentence."""
@@ -120,6 +127,7 @@ class Runs:
             newest: list[dict[str, float]] = [{} for _ in _names(config)]
             for scalar in folder.scalars():
                 newest[scalar.arm][scalar.key] = scalar.value
+            diagnosis = diagnoses(config, folder)
         folder.db.close()
         measures, levels = kind_of(config).measures, () if probe is None else tuple(probe.hierarchy.levels)
         keys = sorted({key for numbers in newest for key in numbers}, key=measures.order)
@@ -130,6 +138,7 @@ class Runs:
             "metrics": newest,
             "measures": {key: _measure(measures.describe(key, levels)) for key in keys},
             "advice": _advice(config),
+            "diagnosis": diagnosis,
         }
 
     def listing(self) -> list[dict[str, Any]]:

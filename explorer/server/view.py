@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from explorer.exports import offered
 from explorer.server.run import Run
 from explorer.titles import run_title, severity_words, summary
 from trainers.config import RunConfig
 from trainers.hierarchy import Hierarchy
-from trainers.kinds import kind_of
+from trainers.kinds import diagnoses, kind_of
+from trainers.kinds.ablation import ablation
 from trainers.runs.records import PHASES, Phase, Probe, RunState
 
 if TYPE_CHECKING:
@@ -84,8 +86,10 @@ def about(run: Run) -> Json:
         "summary": summary(run),
         "kind": run.config.kind,
         "arms": _arms(run.config),
+        "ablation": _ablation(run.config),
         "frames": [list(pair) for pair in run.folder.frame_steps()],
         "measures": kind_of(run.config).measures.json(),
+        "downloads": offered(run),
     } | _points(run.probe or _NO_PROBE)
 
 
@@ -94,6 +98,11 @@ def _arms(config: RunConfig) -> list[Json]:
         {"title": arm.title, "name": arm.name, "loss": arm.label, "parameters": dict(arm.parameters)}
         for arm in kind_of(config).arms(config)
     ]
+
+
+def _ablation(config: RunConfig) -> Json | None:
+    found = ablation(kind_of(config).arms(config))
+    return None if found is None else asdict(found)
 
 
 def _points(probe: Probe) -> Json:
@@ -145,6 +154,7 @@ def poll(run: Run, queue: Runs, after: int, row: int) -> Json:
         "row": row,
         "metrics": metrics,
         "keys": _keys(run, {key for _, _, key, _ in metrics}),
+        "diagnosis": run.at_rest("diagnosis", lambda: diagnoses(run.config, run.folder)),
     }
 
 

@@ -16,7 +16,7 @@ from tests.synthetic import make_run
 from tests.tiny import write_images
 from trainers.runs import RunFolder
 
-FIRST = re.compile(r"made-up|product|aisle|\bkind\b|first_set", re.IGNORECASE)
+FIRST = re.compile(r"made-up|product|aisle|\bkind\b(?! of run)|first_set", re.IGNORECASE)
 """Words that only the first dataset brings: its name, its levels, its classes."""
 _SAID = """() => ["#live-view", "#rs-sidebar"].flatMap((part) => [document.querySelector(part)].flatMap((root) =>
   [root.textContent, ...[...root.querySelectorAll("*")].flatMap((node) =>

@@ -41,6 +41,8 @@ def ask(asked: Asked, port: int) -> str | None:
     reply = _exchanged(asked.wire(f"127.0.0.1:{port}"), port, asked)
     found = re.match(rb"HTTP/1\.[01] (\d{3})", reply)
     if found is None:
+        if not reply and not _complete(asked):
+            return None  # we ended the request before it was complete: the server may hang up
         return f"no reply ({reply[:40]!r}) to {asked}"
     if int(found[1]) >= 500:
         return f"{int(found[1])} to {asked}"

@@ -34,6 +34,35 @@ def test_it_embeds_and_learns(name: str, channels: int) -> None:
 
 
 @pytest.mark.parametrize("name", ENCODERS)
+def test_without_head_the_pooled_features_are_left(name: str) -> None:
+    whole, cut = build(name, 3), build(name, 3)
+    width = cut.without_head()
+    behind = tuple(f"{layer}." for layer in type(cut).behind)
+    kept = {key: value for key, value in whole.state_dict().items() if not key.startswith(behind)}
+    assert kept and len(kept) < len(whole.state_dict())
+    assert kept.keys() == cut.state_dict().keys()
+    assert all(torch.equal(value, cut.state_dict()[key]) for key, value in kept.items())
+    images = torch.rand(4, 3, 32, 32)
+    inputs = cut.eval().features(images) if cut.frozen else images
+    pooled = cut.eval()(inputs)
+    assert pooled.shape == (4, width) and torch.isfinite(pooled).all() and width == cut.width
+    for layer in type(whole).behind:
+        pooled = getattr(whole.eval(), layer)(pooled)
+    assert torch.equal(pooled, whole(inputs)), "the layers behind the features are all that was taken away"
+    if cut.wraps:
+        assert all(key.startswith(f"{cut.wraps}.") for key in kept)
+
+
+@pytest.mark.parametrize("model", ["test_resnet", "test_vit", "mobilenetv3_small_050"])
+@pytest.mark.parametrize("name", ["timm", "timm_frozen"])
+def test_the_width_of_a_timm_model_is_that_of_its_features(name: str, model: str) -> None:
+    encoder = ENCODERS[name].build(channels=3, side=32, dim=4, parameters={"model": model, "pretrained": False})
+    features = encoder.eval().features(torch.rand(2, 3, 32, 32))
+    assert features.shape == (2, encoder.width)
+    assert encoder(features if encoder.frozen else torch.rand(2, 3, 32, 32)).shape == (2, 4)
+
+
+@pytest.mark.parametrize("name", ENCODERS)
 def test_it_says_what_it_is(name: str) -> None:
     descriptor = ENCODERS[name]
     assert descriptor.name == name and descriptor.title and descriptor.sentence.endswith(".")

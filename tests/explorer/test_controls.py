@@ -50,7 +50,7 @@ def test_every_parameter_has_a_control_with_its_default_and_help(owner):
 
 
 def test_the_training_settings_have_controls():
-    held = {spec.name: control(spec, raw(spec, spec.default)).value for spec in SETTINGS.values()}
+    held = {spec.name: control(spec, raw(spec, spec.default)).value for spec in SETTINGS.specs.values()}
     assert read(MetricLearningConfig, held, "Training") == {}
 
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from explorer.page.dataset_picker import data_choice
-from explorer.page.kinds.metric_learning import configuration
-from explorer.page.loss_picker import NAMES, TEXTS, chosen
+from explorer.page.kinds.metric_learning import LOSS_PICKER, configuration
 from explorer.page.parameter_panel import stored_values
 from trainers.errors import ParameterError
 from trainers.kinds.metric_learning.config import MetricLearningConfig
@@ -28,9 +27,10 @@ def test_losses_keep_their_order_and_their_own_parameters():
 
 
 def test_empty_slots_are_left_out():
-    values = dict(zip(NAMES, ["supcon", None, "", None], strict=True)) | dict.fromkeys(TEXTS, "{}")
+    values = dict(zip(LOSS_PICKER.names, ["supcon", None, "", None], strict=True))
+    values |= dict.fromkeys(LOSS_PICKER.texts, "{}")
     values["loss_0_parameters"] = '{"supcon": {"temperature": 0.2}}'
-    assert chosen(values) == [("supcon", {"temperature": 0.2})]
+    assert LOSS_PICKER.chosen(values) == [("supcon", {"temperature": 0.2})]
 
 
 @pytest.mark.parametrize("text", [None, "", "{", "[1]", '"x"', "null", '{"supcon": 3}'])

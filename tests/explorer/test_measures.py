@@ -10,6 +10,7 @@ import pytest
 
 from tests.explorer.page import Page
 from tests.synthetic import make_run
+from trainers.kinds.contrastive.measures import MEASURES as CONTRASTIVE
 from trainers.kinds.finetuning.measures import MEASURES as FINETUNING
 from trainers.kinds.metric_learning.measures import MEASURES as METRIC_LEARNING
 from trainers.metrics.catalogue import MEASURES
@@ -23,7 +24,7 @@ GENERIC = {"AP_level_l", "loss", "term/*", "images", "queries", "sentences"}  # 
 FIELD = re.compile(r"\{([^}@]+)(?:@step)?\}")
 
 
-@pytest.fixture(params=[METRIC_LEARNING, FINETUNING], ids=["metric_learning", "finetuning"])
+@pytest.fixture(params=[METRIC_LEARNING, FINETUNING, CONTRASTIVE], ids=["metric_learning", "finetuning", "contrastive"])
 def measures(request) -> Measures:
     return request.param
 
@@ -33,6 +34,8 @@ def test_every_key_of_a_kind_is_in_the_catalogue(measures: Measures):
     keys += [key for panel in measures.panels for key in (panel.key, panel.dashed) if key]
     keys += [field for text in (*measures.part, *measures.whole_test) for field in FIELD.findall(text)]
     keys += [key for key in measures.later if key not in MEASURES]
+    keys += [key for profile in measures.profiles for key in (profile.share, *profile.beside)] + [*measures.diagnosed]
+    assert {name for profile in measures.profiles for name in (profile.key, profile.marks)} <= set(MEASURES)
     for key in keys:
         assert measures.describe(key).measure.name in MEASURES, key
     assert set(measures.titles) <= set(MEASURES)

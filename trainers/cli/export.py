@@ -13,21 +13,27 @@ from trainers.runs import RunFolder
 
 def add(verbs: Any) -> None:
     """Add the verb."""
-    parser = verbs.add_parser("export", help="write the encoder of a run as a safetensors file")
+    parser = verbs.add_parser("export", help="write the encoder of a run as a safetensors file, without its head")
     parser.add_argument("id")
     parser.add_argument("--arm", type=int, default=0, help="which loss or method of the run, from 0 (default: 0)")
-    parser.add_argument("--out", type=Path, default=Path("encoder.safetensors"), help="file to write")
+    parser.add_argument(
+        "--out",
+        type=Path,
+        default=Path("encoder.safetensors"),
+        help="file to write; one that is there is replaced (default: encoder.safetensors)",
+    )
     runs_flag(parser)
     parser.set_defaults(run=export)
 
 
 def export(arguments: argparse.Namespace) -> int:
     """Write the file."""
-    from trainers.training.encoder_file import export_encoder
+    from trainers.training.encoder_file import RunEncoders
 
-    folder = RunFolder.open(arguments.runs, arguments.id, read_only=True)
+    folder = RunFolder.open(arguments.runs, arguments.id)
+    encoders = RunEncoders(folder)
     try:
-        export_encoder(folder, arguments.arm, arguments.out)
+        encoders.write(arguments.arm, arguments.out)
     except OSError as error:
         raise UserError(f"{arguments.out} cannot be written: {error.strerror or error}.") from error
     print(f"wrote {arguments.out} ({arguments.out.stat().st_size:,} bytes)")

@@ -12,7 +12,7 @@ from trainers.config import DataChoice
 
 def add(verbs: Any) -> None:
     """Add the verb."""
-    parser = verbs.add_parser("inspect", help="what a dataset holds and how it would be read")
+    parser = verbs.add_parser("inspect", help="Show what a dataset holds and how it would be read.")
     parser.add_argument("data")
     parser.set_defaults(run=inspect)
 

@@ -13,7 +13,7 @@ from trainers.runs import list_runs
 
 def add(verbs: Any) -> None:
     """Add the verb."""
-    parser = verbs.add_parser("list", help="the runs, newest first")
+    parser = verbs.add_parser("list", help="List the runs, newest first.")
     runs_flag(parser)
     parser.set_defaults(run=show)
 

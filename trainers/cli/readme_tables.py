@@ -1,8 +1,9 @@
-"""The losses and metrics as Markdown tables, for the README."""
+"""Registries as Markdown tables, for the documentation."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from trainers.image_text.models import MODELS
 from trainers.losses import FAMILIES, LOSSES
@@ -48,11 +49,31 @@ def augmentations_table() -> str:
             one.title,
             one.paper,
             one.sentence,
-            ", ".join(f"`{spec.name}={spec.default}`" for spec in specs(one.parameters)),
+            _defaults(one.parameters),
         )
         for one in AUGMENTATIONS.values()
     ]
     return _table(("name", "title", "paper", "what it does", "parameters"), rows)
+
+
+def entries_table(entries: Mapping[str, Any]) -> str:
+    """One row per entry of a registry that a kind of run lists, with its parameters and their defaults."""
+    rows = [
+        (
+            one.family,
+            f"`{one.name}`",
+            one.title,
+            f"[{one.paper}]({one.url})",
+            one.sentence,
+            _defaults(one.parameters),
+        )
+        for one in entries.values()
+    ]
+    return _table(("family", "name", "title", "paper", "what it does", "parameters"), rows)
+
+
+def _defaults(parameters: type) -> str:
+    return ", ".join(f"`{spec.name}={spec.default}`" for spec in specs(parameters))
 
 
 def _table(head: Sequence[str], rows: Sequence[Sequence[object]]) -> str:

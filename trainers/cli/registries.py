@@ -1,25 +1,31 @@
-"""The verbs that list the registries: losses, metrics, image-text models, encoders, augmentations."""
+"""The verbs that list the registries: losses, metrics, models, encoders, augmentations, and those of the kinds."""
 
 from __future__ import annotations
 
 import argparse
 from typing import Any
 
-from trainers.parameters import describe, specs
+from trainers.kinds import KINDS
+from trainers.parameters import Rule, describe, specs
 
 
 def add(verbs: Any) -> None:
     """Add the verbs."""
     for verb, show, what in (
-        ("losses", _losses, "the losses and their parameters"),
-        ("metrics", _metrics, "the numbers a run can be scored by"),
-        ("models", _models, "the image-text models and their parameters"),
-        ("encoders", _encoders, "the encoders and their parameters"),
-        ("augmentations", _augmentations, "the augmentations and their parameters"),
+        ("losses", _losses, "List the losses and their parameters."),
+        ("metrics", _metrics, "List the numbers a run can be scored by."),
+        ("models", _models, "List the image-text models and their parameters."),
+        ("encoders", _encoders, "List the encoders and their parameters."),
+        ("augmentations", _augmentations, "List the augmentations and their parameters."),
     ):
         parser = verbs.add_parser(verb, help=what)
         parser.set_defaults(run=_print, show=show, verb=verb, markdown=False)
         if show is not _encoders:
+            parser.add_argument("--markdown", action="store_true", help="as the documentation's table")
+    for kind in KINDS.values():
+        for verb, place in kind.lists.items():
+            parser = verbs.add_parser(verb, help=f"the {verb} of {kind.title.lower()} and their parameters")
+            parser.set_defaults(run=_print_entries, entries=Rule(help="", registry=place).entries)
             parser.add_argument("--markdown", action="store_true", help="as the documentation's table")
 
 
@@ -30,6 +36,17 @@ def _print(arguments: argparse.Namespace) -> int:
         print(getattr(readme_tables, f"{arguments.verb}_table")())
     else:
         arguments.show()
+    return 0
+
+
+def _print_entries(arguments: argparse.Namespace) -> int:
+    if arguments.markdown:
+        from trainers.cli.readme_tables import entries_table
+
+        print(entries_table(arguments.entries()))
+    else:
+        for descriptor in arguments.entries().values():
+            _describe(descriptor, f"{descriptor.title}. {descriptor.paper}")
     return 0
 
 

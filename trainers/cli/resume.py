@@ -12,7 +12,7 @@ from trainers.runs import RunFolder
 
 def add(verbs: Any) -> None:
     """Add the verb."""
-    parser = verbs.add_parser("resume", help="continue a run from its last checkpoint")
+    parser = verbs.add_parser("resume", help="Continue a run from its last checkpoint.")
     parser.add_argument("id")
     runs_flag(parser)
     parser.set_defaults(run=resume)

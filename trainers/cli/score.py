@@ -34,7 +34,7 @@ class ScoreSettings:
 
 def add(verbs: Any) -> None:
     """Add the verb."""
-    parser = verbs.add_parser("score", help="ODmAP@k and recall of an image-text model")
+    parser = verbs.add_parser("score", help="Measure ODmAP@k and recall of an image-text model.")
     add_flags(parser, ScoreSettings)
     parser.add_argument("--every", action="store_true", help="each allowed class of an image instead of one")
     parser.set_defaults(run=score)

@@ -13,7 +13,7 @@ from trainers.runs import RunFolder
 
 def add(verbs: Any) -> None:
     """Add the verb."""
-    parser = verbs.add_parser("send", help="pause, resume or stop a run that another process trains")
+    parser = verbs.add_parser("send", help="Pause, resume or stop a run that another process trains.")
     parser.add_argument("id")
     parser.add_argument("command", choices=("pause", "resume", "stop"))
     runs_flag(parser)

@@ -18,7 +18,7 @@ def add(verbs: Any) -> None:
     """Add the verbs of all kinds; old verbs still work, and their help names the new one."""
     for kind in KINDS.values():
         for verb in (kind.verb, *kind.old_verbs):
-            text = kind.sentence if verb == kind.verb else f"now called {kind.verb}"
+            text = kind.sentence if verb == kind.verb else f"Now called {kind.verb}."
             parser = verbs.add_parser(verb, help=text, description=kind.sentence)
             add_kind_flags(parser, kind)
             runs_flag(parser)

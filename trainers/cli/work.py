@@ -6,7 +6,7 @@ import sys
 
 from trainers.cli.progress import progress_bar
 from trainers.errors import RunError
-from trainers.kinds import kind_of
+from trainers.kinds import diagnoses, kind_of
 from trainers.runs import RunFolder
 from trainers.runs.records import RunState
 from trainers.worker import Worker, watch_signals
@@ -34,10 +34,13 @@ def train_to_end(folder: RunFolder) -> None:
 
 
 def result(folder: RunFolder) -> str:
-    """The numbers over the whole test set, a line per arm."""
+    """The numbers over the whole test set, a line per arm, and what they say of the training."""
     kind = kind_of(folder.config)
     titles = [arm.title for arm in kind.arms(folder.config)]
-    return f"finished after {folder.state().seconds:.0f} s; {kind.measures.last_lines(folder.scalars(), titles)}"
+    lines = [f"finished after {folder.state().seconds:.0f} s; {kind.measures.last_lines(folder.scalars(), titles)}"]
+    for title, said in zip(titles, diagnoses(folder.config, folder), strict=True):
+        lines += [f"  {title}: {sentence}" for sentence in said]
+    return "\n".join(lines)
 
 
 def _train(folder: RunFolder) -> RunState:

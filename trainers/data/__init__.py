@@ -4,11 +4,15 @@ from trainers.data import SOURCES, inspect_data, load_data
 data = load_data(DataChoice(source="uoft-cs/cifar100"))
 """
 
+from torch import Tensor
+
 from trainers.config import DataChoice
 from trainers.data.base import LoadedData, Progress
 from trainers.data.labelled.datasets import SOURCES
 from trainers.data.labelled.loader import load_source
+from trainers.data.labelled.peek import peek_source
 from trainers.data.labelled.report import DataReport, inspect_source
+from trainers.errors import DataError
 
 
 def load_data(choice: DataChoice, progress: Progress | None = None) -> LoadedData:
@@ -35,4 +39,18 @@ def inspect_data(choice: DataChoice) -> DataReport:
     return descriptor.inspect(choice)
 
 
-__all__ = ["SOURCES", "DataReport", "inspect_data", "load_data"]
+def peek_data(choice: DataChoice, count: int) -> Tensor:
+    """A few images as a run would read them, uint8 ``[n, C, S, S]`` with n at most ``count``, without loading the rest.
+
+    Raises:
+        DataError: the dataset cannot be opened, or none of its images can be decoded.
+    """
+    descriptor = SOURCES.get(choice.source)
+    if descriptor is None:
+        return peek_source(choice, count)
+    if descriptor.peek is None:
+        raise DataError(f"{descriptor.title} shows its images only once a run has read them.")
+    return descriptor.peek(choice, count)
+
+
+__all__ = ["SOURCES", "DataReport", "inspect_data", "load_data", "peek_data"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
 from torch import Tensor, nn
@@ -17,9 +17,17 @@ class Encoder(nn.Module):
 
     A subclass either embeds pixels (``body``) or, with ``frozen`` features, has a ``backbone`` that turns pixels into
     feature vectors once and a small ``head`` that is trained on those.
+
+    Attributes:
+        behind: names of its layers behind the pooled features.
+        wraps: name of the one layer before these, if it is a library's model; else empty.
+        width: F, numbers that these layers take.
     """
 
     frozen = False
+    behind: ClassVar[tuple[str, ...]] = ("head",)
+    wraps: ClassVar[str] = ""
+    width: int
 
     def __init__(self, mean: tuple[float, ...], std: tuple[float, ...]) -> None:
         super().__init__()
@@ -47,7 +55,9 @@ class Encoder(nn.Module):
         Returns:
             numbers F that the encoder puts out from now on.
         """
-        raise NotImplementedError
+        for name in self.behind:
+            setattr(self, name, nn.Identity())
+        return self.width
 
     def normalise(self, images: Tensor) -> Tensor:
         """Shift and scale pixels as the weights expect; grey images are repeated where colour is needed."""
@@ -61,12 +71,13 @@ class EncoderDescriptor(Descriptor):
     """One entry of the registry of encoders.
 
     Attributes:
-        make: called as ``make(parameters, channels=, side=, dim=)``; draws its weights from torch's global generator.
+        make: its class, called as ``make(parameters, channels=, side=, dim=)``; draws its weights from torch's global
+            generator.
         learning_rate: a default that works with it.
         frozen: it is trained on features that are computed once, from unaugmented images.
     """
 
-    make: Callable[..., Encoder]
+    make: type[Encoder]
     learning_rate: float
     frozen: bool = False
 
@@ -83,4 +94,5 @@ class EncoderDescriptor(Descriptor):
             ParameterError: a parameter is unknown, of the wrong type or out of range.
             UserError: weights or libraries it needs cannot be loaded.
         """
-        return self.make(self.checked(parameters), channels=channels, side=side, dim=dim)
+        make: Callable[..., Encoder] = self.make
+        return make(self.checked(parameters), channels=channels, side=side, dim=dim)

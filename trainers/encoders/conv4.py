@@ -39,6 +39,8 @@ class Conv4(Encoder):
     of the cost.
     """
 
+    behind = ("head", "centred")
+
     def __init__(self, parameters: Conv4Parameters, *, channels: int, side: int, dim: int) -> None:
         super().__init__(mean=(0.5,) * channels, std=(0.25,) * channels)
         stages, inputs = [], channels
@@ -49,14 +51,9 @@ class Conv4(Encoder):
         self.body = nn.Sequential(*stages)
         # a coarse grid keeps positions: mean pooling alone confuses mirrored and shifted strokes
         self.pool = nn.AdaptiveAvgPool2d(2)
-        self.head = nn.Linear(4 * inputs, dim, bias=False)
+        self.width = 4 * inputs
+        self.head = nn.Linear(self.width, dim, bias=False)
         self.centred = nn.BatchNorm1d(dim, affine=False)
-
-    def without_head(self) -> int:
-        """See :class:`Encoder`."""
-        width = self.head.in_features
-        self.head = self.centred = nn.Identity()
-        return width
 
     def forward(self, images: Tensor) -> Tensor:
         """See :class:`Encoder`."""

@@ -39,13 +39,8 @@ class SmallConv(Encoder):
         )
         # a coarse grid keeps positions: mean pooling alone confuses mirrored and shifted strokes
         self.pool = nn.AdaptiveAvgPool2d(2)
-        self.head = nn.Linear(4 * width * 4, dim)
-
-    def without_head(self) -> int:
-        """See :class:`Encoder`."""
-        width = self.head.in_features
-        self.head = nn.Identity()
-        return width
+        self.width = 4 * width * 4
+        self.head = nn.Linear(self.width, dim)
 
     def forward(self, images: Tensor) -> Tensor:
         """See :class:`Encoder`."""

@@ -34,10 +34,13 @@ class FrozenParameters:
 class _Backbone(Encoder):
     """A timm model without its classifier, ``backbone``."""
 
+    wraps = "backbone"
+
     def __init__(self, parameters: TimmParameters | FrozenParameters) -> None:
         backbone, mean, std, self._side = _load(parameters.model, parameters.pretrained)
         super().__init__(mean=mean, std=std)
         self.backbone = backbone
+        self.width = getattr(backbone, "head_hidden_size", None) or backbone.num_features
 
     def features(self, images: Tensor) -> Tensor:
         """See :class:`Encoder`."""
@@ -49,12 +52,7 @@ class Timm(_Backbone):
 
     def __init__(self, parameters: TimmParameters, *, dim: int, **_images: Any) -> None:
         super().__init__(parameters)
-        self.head = nn.Linear(self.backbone.num_features, dim)
-
-    def without_head(self) -> int:
-        """See :class:`Encoder`."""
-        self.head = nn.Identity()
-        return int(self.backbone.num_features)
+        self.head = nn.Linear(self.width, dim)
 
     def forward(self, images: Tensor) -> Tensor:
         """See :class:`Encoder`."""
@@ -69,8 +67,10 @@ class FrozenTimm(_Backbone):
     def __init__(self, parameters: FrozenParameters, *, dim: int, **_images: Any) -> None:
         super().__init__(parameters)
         self.backbone.eval().requires_grad_(False)
-        width, hidden = self.backbone.num_features, parameters.hidden
-        self.head = nn.Sequential(nn.LayerNorm(width), nn.Linear(width, hidden), nn.GELU(), nn.Linear(hidden, dim))
+        hidden = parameters.hidden
+        self.head = nn.Sequential(
+            nn.LayerNorm(self.width), nn.Linear(self.width, hidden), nn.GELU(), nn.Linear(hidden, dim)
+        )
 
     def train(self, mode: bool = True) -> FrozenTimm:
         """Switch the head only: the backbone's batch statistics stay as they are."""

@@ -3,14 +3,20 @@
 ``RANKSCOPE_KINDS`` names further folders that hold such packages.
 """
 
+from __future__ import annotations
+
 import os
 import sys
+from typing import TYPE_CHECKING
 
 from trainers.config import BUDGET, RunConfig
 from trainers.errors import ParameterError
 from trainers.kinds.base import Kind
 from trainers.parameters import check_all
 from trainers.registry import load
+
+if TYPE_CHECKING:
+    from trainers.runs.reader import RunReader
 
 __path__.extend(filter(None, os.environ.get("RANKSCOPE_KINDS", "").split(os.pathsep)))
 
@@ -20,6 +26,13 @@ KINDS = load(sys.modules[__name__])
 def kind_of(config: RunConfig) -> Kind:
     """The kind of a run."""
     return KINDS[config.kind]
+
+
+def diagnoses(config: RunConfig, folder: RunReader) -> list[list[str]]:
+    """For every arm of a run the sentences on what its newest numbers say of its training."""
+    kind = kind_of(config)
+    keys = kind.measures.diagnosed
+    return kind.diagnoses(config, folder.newest(*keys) if keys else {})
 
 
 def check(config: RunConfig) -> None:

@@ -7,10 +7,13 @@ from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from trainers.config import BUDGET, RunConfig
+from trainers.errors import ParameterError
 from trainers.parameters import Choice, entry
+from trainers.registry import NoParameters
 
 if TYPE_CHECKING:
     from trainers.metrics.measures import Measures
@@ -27,12 +30,16 @@ class ArmView:
         name: of the loss or recipe.
         label: the title of the loss or recipe itself.
         parameters: those that differ from their defaults.
+        family: arms of the same one differ in parameters alone; empty: it is not known.
+        schema: the dataclass of all its parameters, see :mod:`trainers.parameters`.
     """
 
     title: str
     name: str
     label: str
     parameters: Mapping[str, Any] = field(default_factory=dict)
+    family: str = ""
+    schema: type = NoParameters
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,6 +62,8 @@ class Kind(ABC):
         sentence: what it does, in one sentence.
         config: the class of its configurations.
         main, more: its settings that the page shows at once and in a fold, in this order.
+        lists: registries of its own, ``module:NAME`` by the verb of the command line that lists them; their entries
+            have ``family``, ``paper`` and ``url``.
     """
 
     name: str
@@ -64,6 +73,7 @@ class Kind(ABC):
     sentence: str
     order: int = 100
     config: ClassVar[type[RunConfig]]
+    lists: ClassVar[Mapping[str, str]] = MappingProxyType({})
     main: tuple[str, ...] = ("minutes",)
     more: tuple[str, ...] = ("steps", "learning_rate", "weight_decay", "clip_norm", "seed")
 
@@ -93,6 +103,27 @@ class Kind(ABC):
     def advice(self, config: Any) -> list[str]:
         """Sentences on settings under which a loss differs from its paper; the run may start all the same."""
         return []
+
+    def diagnosis(self, config: Any, arm: int, numbers: Mapping[str, float]) -> list[str]:
+        """Sentences on what an arm's newest numbers say of its training; none where nothing stands out.
+
+        Args:
+            numbers: by key as stored, of those that :attr:`measures` calls ``diagnosed``; some may be missing.
+        """
+        return []
+
+    def diagnoses(self, config: Any, newest: Mapping[tuple[int, str], float | None]) -> list[list[str]]:
+        """The diagnosis of every arm; none if this version does not know its parameters.
+
+        Args:
+            newest: numbers by arm and key; None: not finite.
+        """
+        arms = range(config.arms)
+        known = [{key: value for (at, key), value in newest.items() if at == arm and value is not None} for arm in arms]
+        try:
+            return [self.diagnosis(config, arm, known[arm]) for arm in arms]
+        except ParameterError:
+            return [[] for _ in arms]
 
     # -------------------------------------------------------------- numbers
 
@@ -178,6 +209,18 @@ class Kind(ABC):
         return f"{' vs '.join(arm.name for arm in self.arms(config))} on {self.source(config)}"
 
 
+def check_start(written: str | None) -> None:
+    """Refuse what cannot be a run to start from; whether there is one is seen when the run begins.
+
+    Raises:
+        ParameterError: it is neither ``ID`` nor ``ID:ARM``.
+    """
+    from trainers.training.encoder_file import read_start
+
+    if written is not None:
+        read_start(written)
+
+
 def check_source(source: str) -> None:
     """Refuse a source that may not be opened here, before the run is queued.
 
@@ -214,7 +257,14 @@ def chosen_arms(choices: Sequence[Choice], entries: Mapping[str, Any]) -> list[A
         for label, choice in zip(labels, choices, strict=True)
     ]
     return [
-        ArmView(title=title, name=choice.name, label=label, parameters=dict(choice.parameters))
+        ArmView(
+            title=title,
+            name=choice.name,
+            label=label,
+            parameters=dict(choice.parameters),
+            family=choice.name,
+            schema=entries[choice.name].parameters if choice.name in entries else NoParameters,
+        )
         for title, label, choice in zip(numbered(titles), labels, choices, strict=True)
     ]
 

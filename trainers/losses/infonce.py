@@ -1,4 +1,4 @@
-"""InfoNCE between a query view and a key view, with the batch or a queue as negatives (MoCo)."""
+"""InfoNCE between a query view and a key view of one encoder, with the batch or a queue as negatives."""
 
 from __future__ import annotations
 
@@ -25,8 +25,9 @@ class InfoNCE(LossModule):
     """Cross-entropy that picks out an image's own key: among the queue's keys, or without one among the batch's.
 
     View 0 of ``embeddings [B, 2, D]`` holds the queries, view 1 the keys; ``gallery`` is the queue as it was before
-    these keys enter it. In a run both come from the one encoder: there is no momentum encoder, whose keys would arrive
-    detached.
+    these keys enter it. In a run both come from the one encoder, and gradient flows into both: the end-to-end mechanism
+    (He et al. 2020, figure 2a). The queue is a cross-batch memory of the encoder's own earlier embeddings. MoCo, whose
+    keys come without gradient from a momentum encoder, is :mod:`trainers.kinds.contrastive.moco`.
     """
 
     queue = True
@@ -71,7 +72,11 @@ DESCRIPTOR = LossDescriptor(
         r"\mathcal{L}=\frac1B\sum_i-\log\frac{\exp(q_i\cdot k_i/\tau)}"
         r"{\exp(q_i\cdot k_i/\tau)+\sum_{k\in\mathrm{queue}}\exp(q_i\cdot k/\tau)}"
     ),
-    sentence="One view of an image picks out the other view's key among other images' keys; no labels needed.",
+    sentence="One view of an image picks out the other view among other images; no labels needed. Gradient flows into "
+    "both views, unlike in MoCo, which is a method of `pretrain`.",
+    differs="MoCo's keys come without gradient from a slowly moving copy of the encoder. Here one encoder makes both "
+    "and learns through both: the paper's end-to-end mechanism (figure 2a). With a memory the other keys are "
+    "the encoder's own earlier embeddings. MoCo itself is `python -m trainers pretrain --method moco_v1`.",
     slow="Two images of a class are pushed apart like any others, so in equal time far fewer of them are found than by "
     "losses that see labels.",
     parameters=InfoNCEParameters,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from trainers.metrics.names import Described, describe_any
@@ -30,6 +30,32 @@ class Panel:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Profile:
+    """One number for each of several groups, as bars at one step; a small picture per arm.
+
+    Attributes:
+        key: name of the numbers, ``*`` standing for the group; a group's name starts with its place, from 1.
+        title: of the pictures.
+        axis: what the groups are ordered by, and ``unit`` what its marks are counted in.
+        marks: name of the numbers that say where each group lies on the axis, ``*`` standing for the same group.
+        share: the share of the axis that the groups cover; the rest of the picture is left empty.
+        rest: what that rest is.
+        beside: numbers written beside an arm's title.
+        note: a sentence on how to read it.
+    """
+
+    key: str
+    title: str
+    axis: str
+    unit: str
+    marks: str
+    share: str
+    rest: str
+    beside: tuple[str, ...]
+    note: str
+
+
+@dataclass(frozen=True, kw_only=True)
 class Measures:
     """The numbers of a kind of run, by key as stored (those of the whole test set without ``test/``).
 
@@ -44,6 +70,8 @@ class Measures:
         headline: in the list of runs.
         panels: curves that are always there.
         later: keys, or names of measures, that get a curve when they turn up, in this order.
+        profiles: pictures of numbers by group, where they turn up.
+        diagnosed: keys that :meth:`trainers.kinds.base.Kind.diagnosis` reads.
         legend: what solid and dashed lines are.
         summary: in the last line of the command line; empty: every number of the whole test set.
         titles: titles by measure name where the kind has its own.
@@ -58,6 +86,8 @@ class Measures:
     panels: tuple[Panel, ...]
     later: tuple[str, ...]
     legend: str
+    profiles: tuple[Profile, ...] = ()
+    diagnosed: tuple[str, ...] = ()
     summary: tuple[str, ...] = ()
     titles: Mapping[str, str] = field(default_factory=dict)
     remarks: Mapping[str, str] = field(default_factory=dict)
@@ -108,6 +138,9 @@ class Measures:
             "headline": [self._json(key) for key in self.headline],
             "panels": [self._json(panel.key) | {"dashed": panel.dashed, "small": panel.small} for panel in self.panels],
             "later": list(self.later),
+            "profiles": [
+                asdict(profile) | {"beside": [self._json(key) for key in profile.beside]} for profile in self.profiles
+            ],
             "legend": self.legend,
             "clipped": CLIPPED,
             "test": TEST,

@@ -3,80 +3,156 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
+from typing import Any
 
-from safetensors.torch import save_file
-from torch import Tensor, nn
+from torch import Tensor
 
-from trainers.errors import UserError
-from trainers.runs import RunFolder
+from trainers.encoders import ENCODERS, Encoder
+from trainers.errors import ParameterError, UserError
+from trainers.parameters import Choice, entry
+from trainers.runs import RunFolder, checked, is_id
+from trainers.runs.damage import reading
+from trainers.runs.files import write_tensors
+from trainers.training.encoder_sizes import without_values
 from trainers.training.optimizer import under
 
-_HEAD = ("head.", "centred.")
 
-
-def encoder_tensors(folder: RunFolder, arm: int) -> dict[str, Tensor]:
-    """The weights and statistics of an arm's encoder at the last checkpoint, on the CPU.
-
-    Raises:
-        UserError: the run has no such arm, no checkpoint, or its kind trains no encoder of images.
-        RunError: the checkpoint is damaged.
-    """
-    config = folder.config
-    prefix = config.encoder_prefix
-    if not prefix:
-        raise UserError(f"Run {folder.id} trains no encoder of the catalogue. Choose a run of another kind.")
-    if not 0 <= arm < config.arms:
-        raise UserError(f"Run {folder.id} has {config.arms} arms, counted from 0; got {arm}.")
-    checkpoint = folder.read_checkpoint()
-    if checkpoint is None:
-        raise UserError(f"Run {folder.id} has no checkpoint yet. Wait until it has trained for a few seconds.")
-    return under(checkpoint[0], f"arm{arm}/{prefix}")
-
-
-def export_encoder(folder: RunFolder, arm: int, path: Path) -> None:
-    """Write an arm's encoder.
-
-    Of a timm model the names are timm's own, and the layer behind its pooled features is left out.
+class RunEncoders:
+    """The encoders of a run at its last checkpoint, one per arm, without the layers behind the pooled features.
 
     Args:
-        path: of the safetensors file. Its metadata has ``encoder``, the encoder as JSON with ``name`` and
-            ``parameters``, and ``run`` and ``arm``, where it comes from.
-    """
-    tensors = encoder_tensors(folder, arm)
-    if timm := under(tensors, "backbone."):
-        tensors = timm
-    encoder = folder.config.encoder  # type: ignore[attr-defined]
-    about = {"encoder": json.dumps({"name": encoder.name, "parameters": dict(encoder.parameters)})}
-    plain = {name: value.contiguous() for name, value in tensors.items()}
-    save_file(plain, path, metadata={**about, "run": folder.id, "arm": str(arm)})
-
-
-def start_from(encoder: nn.Module, runs: Path, written: str) -> int:
-    """Give ``encoder`` the weights of a run's encoder; its head keeps its own if the other's does not fit.
-
-    Args:
-        encoder: of the same architecture.
-        runs: folder that holds the runs.
-        written: id of the run, or ``id:arm``.
-
-    Returns:
-        how many tensors were taken.
+        folder: the run; nothing is written to it.
 
     Raises:
-        UserError: there is no such run or arm, or the architectures differ.
+        UserError: its kind trains no encoder of the catalogue, or it has no checkpoint.
+        RunError: it is damaged.
+
+    Attributes:
+        step: how many steps had been trained.
     """
-    run, _, arm = written.partition(":")
-    if not (arm or "0").isdecimal():
-        raise UserError(f"A run to start from is written ID or ID:ARM; got {written!r:.60}.")
-    given = encoder_tensors(RunFolder.open(runs, run, read_only=True), int(arm or 0))
-    own = encoder.state_dict()
-    fitting = {name: value for name, value in given.items() if name in own and own[name].shape == value.shape}
-    missing = [name for name in own if name not in fitting and not name.startswith(_HEAD)]
-    if missing:
-        raise UserError(
-            f"The encoder of run {run} does not fit: {len(missing)} of {len(own)} tensors are missing or of another "
-            f"shape, the first of them {missing[0]}. Choose the same encoder with the same parameters."
+
+    def __init__(self, folder: RunFolder) -> None:
+        self._run, self._config = folder.id, folder.config
+        if not self._config.encoder_prefix:
+            raise UserError(
+                f"Run {folder.id} trains no encoder of the catalogue. Choose a run of metric learning or of "
+                "contrastive pretraining."
+            )
+        self._choice: Choice = self._config.encoder  # type: ignore[attr-defined]
+        self._class = entry(ENCODERS, self._choice.name, "encoder").make
+        checkpoint = folder.read_checkpoint()
+        if checkpoint is None:
+            raise UserError(f"Run {folder.id} has no checkpoint that can be read; a run writes its first one in time.")
+        self._tensors, about = checkpoint
+        with reading(folder.id):
+            self.step = checked.whole(about["step"], "step")
+            images: Any = about.get("images", ())
+            self._images = [checked.whole(number, "images") for number in images]
+
+    def tensors(self, arm: int) -> dict[str, Tensor]:
+        """The weights and statistics of an arm's encoder on the CPU, by the names that the encoder gives them.
+
+        Raises:
+            UserError: there is no such arm.
+        """
+        if not 0 <= arm < self._config.arms:
+            there = "one arm, 0" if self._config.arms == 1 else f"{self._config.arms} arms, counted from 0"
+            raise UserError(f"Run {self._run} has {there}; got {arm}.")
+        return without_head(under(self._tensors, f"arm{arm}/{self._config.encoder_prefix}"), self._class)
+
+    def write(self, arm: int, path: Path) -> None:
+        """Write an arm's encoder as a safetensors file, whose metadata say what it is and where it comes from.
+
+        Of a library's model the names are the library's own.
+
+        Raises:
+            UserError: there is no such arm, or the library could not load the file.
+            OSError: the file cannot be written.
+        """
+        tensors = self.tensors(arm)
+        if self._class.wraps:
+            self._check_names(tensors)
+            tensors = under(tensors, f"{self._class.wraps}.")
+        about = {"encoder": json.dumps({"name": self._choice.name, "parameters": dict(self._choice.parameters)})}
+        about |= zip(("channels", "side"), map(str, self._images), strict=False)
+        if self._config.encoder_norm:
+            about["norm"] = self._config.encoder_norm
+        about |= {"run": self._run, "arm": str(arm), "step": str(self.step)}
+        write_tensors(path, tensors, about, home=path.parent)
+
+    def _check_names(self, tensors: dict[str, Tensor]) -> None:
+        if not self._config.encoder_norm:
+            return
+        own = without_head(without_values(self._choice, channels=3, side=32, dim=2).state_dict(), self._class)
+        if own.keys() != tensors.keys():
+            raise UserError(
+                f"The encoder of run {self._run} has {self._config.encoder_norm} normalisation in place of its batch "
+                "normalisation, so the library that it comes from cannot load it. Only encoders trained with the "
+                "normalisation 'batch' or 'split' can be exported."
+            )
+
+
+def without_head(tensors: dict[str, Tensor], encoder: type[Encoder]) -> dict[str, Tensor]:
+    """Those of an encoder's tensors that do not belong to the layers behind its pooled features."""
+    behind = tuple(f"{name}." for name in encoder.behind)
+    return {name: value for name, value in tensors.items() if not name.startswith(behind)}
+
+
+def read_start(written: str) -> tuple[str, int]:
+    """Run and arm of the text ``ID`` or ``ID:ARM``.
+
+    Raises:
+        ParameterError: it is neither.
+    """
+    run, colon, arm = written.partition(":")
+    if not is_id(run) or not re.fullmatch("[0-9]{1,4}" if colon else "", arm):
+        raise ParameterError(
+            "A run to start from is written as its id, 26 letters and digits, or as ID:ARM with arms counted from 0; "
+            f"got {written!r:.60}."
         )
-    encoder.load_state_dict(fitting, strict=False)
-    return len(fitting)
+    return run, int(arm or 0)
+
+
+def start_from(encoder: Encoder, folder: RunFolder, written: str) -> None:
+    """Give ``encoder`` the weights that the run ``folder`` starts from, and log it; its head keeps its own.
+
+    A run that has a checkpoint takes them from there: the run that it started from may be gone.
+
+    Args:
+        encoder: of the run ``folder``, as built.
+        written: ``ID`` or ``ID:ARM`` of a run beside it.
+
+    Raises:
+        UserError: there is no such run or arm, or it has another encoder.
+        RunError: it is damaged.
+    """
+    own = without_head(encoder.state_dict(), type(encoder))
+    if folder.read_checkpoint() is not None:
+        given = RunEncoders(folder).tensors(0)
+        encoder.load_state_dict({name: given[name] for name in own if name in given}, strict=False)
+        return
+    run, arm = read_start(written)
+    beside = RunFolder.open(folder.path.parent, run)
+    try:
+        source = RunEncoders(beside)
+        given = source.tensors(arm)
+        norm = beside.config.encoder_norm
+    finally:
+        beside.db.close()
+    different = [name for name in sorted(own | given) if shape(own, name) != shape(given, name)]
+    if different:
+        why = f" It was trained with {norm} normalisation, which this program cannot start from." if norm else ""
+        raise UserError(
+            f"The encoder of run {run} is not the one of this run: {len(different)} of {len(own | given)} tensors are "
+            f"missing or of another shape, the first of them {different[0]}.{why} Choose the same encoder with the "
+            "same parameters."
+        )
+    encoder.load_state_dict(given, strict=False)
+    folder.log(f"start: {len(given)} tensors of the encoder of run {run}, arm {arm}, at step {source.step}")
+
+
+def shape(tensors: dict[str, Tensor], name: str) -> tuple[int, ...] | None:
+    """Of the tensor of that name; None: there is none."""
+    return tuple(tensors[name].shape) if name in tensors else None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
 
@@ -10,7 +9,7 @@ import torch
 from torch import nn
 
 from trainers.config import DataChoice
-from trainers.encoders import ENCODERS
+from trainers.encoders import ENCODERS, Encoder
 from trainers.parameters import Choice
 from trainers.training.memory_estimate import Shape
 
@@ -44,17 +43,9 @@ def encoder_sizes(encoder: Choice, channels: int, side: int, dim: int) -> tuple[
 def _sizes(
     name: str, parameters: tuple[tuple[str, Any], ...], channels: int, side: int, dim: int
 ) -> tuple[int, int, int]:
-    """See :func:`encoder_sizes`.
-
-    A network of a library may be of any size: it is made and run on torch's ``meta`` device, which has shapes and no
-    memory but takes a second to be imported. Our own are small.
-    """
-    values: Mapping[str, Any] = dict(parameters)
-    library = "pretrained" in getattr(ENCODERS[name].parameters, "__dataclass_fields__", {})
-    if library:
-        values = {**values, "pretrained": False}
-    with torch.device("meta" if library else "cpu"):
-        net = ENCODERS[name].build(channels=channels, side=side, dim=dim, parameters=values)
+    """See :func:`encoder_sizes`."""
+    net = without_values(Choice(name=name, parameters=dict(parameters)), channels=channels, side=side, dim=dim)
+    with torch.device(next(net.parameters()).device):
         sizes = _layers(net, torch.zeros(2, channels, side, side))
     total = sum(weight.numel() for weight in net.parameters())
     trained = sum(weight.numel() for weight in net.parameters() if weight.requires_grad)
@@ -62,6 +53,22 @@ def _sizes(
     if net.frozen:  # its features are computed once, without gradient; then only the head is kept
         return trained + total // _STATE, 4 * dim, widest
     return trained, sum(sizes), widest
+
+
+def without_values(encoder: Choice, *, channels: int, side: int, dim: int) -> Encoder:
+    """An encoder whose weights do not matter; nothing is loaded.
+
+    A network of a library may be of any size: it is made on torch's ``meta`` device, which has shapes and no memory but
+    takes a second to be imported. Our own are small.
+
+    Raises:
+        UserError: it cannot be made.
+    """
+    descriptor, values = ENCODERS[encoder.name], dict(encoder.parameters)
+    if descriptor.make.wraps:
+        values["pretrained"] = False
+    with torch.device("meta" if descriptor.make.wraps else "cpu"):
+        return descriptor.build(channels=channels, side=side, dim=dim, parameters=values)
 
 
 def _layers(net: nn.Module, images: torch.Tensor) -> list[int]:

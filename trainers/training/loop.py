@@ -65,6 +65,7 @@ class Loop(ABC):
         self._finisher = Finisher(self._device)
         self._evaluation: Evaluation | None = None
         self._epoch = 1
+        self._images: tuple[int, int] | None = None
         self._build(progress or silent)
         self.stages = tuple(stage.in_steps(self._epoch) for stage in self._stages())
         self._stage = StageStart()
@@ -74,7 +75,10 @@ class Loop(ABC):
 
     @abstractmethod
     def _build(self, tell: Progress) -> None:
-        """Read the data, make :attr:`arms` and count the steps of an epoch, :attr:`_epoch`."""
+        """Read the data, make :attr:`arms` and count the steps of an epoch, :attr:`_epoch`.
+
+        A kind whose encoder can be exported sets :attr:`_images`, channels and side of its images.
+        """
 
     def _stages(self) -> Sequence[Stage]:
         """The stages in order; one with the run's own settings unless a kind has more."""
@@ -171,13 +175,15 @@ class Loop(ABC):
         tensors: dict[str, Tensor] = {}
         for arm in self.arms:
             tensors.update(arm.tensors())
-        about = {
+        about: dict[str, object] = {
             "step": self.step,
             "seconds": self.seconds,
             "k": self._k,
             "last_snapshot": self._last_snapshot[:2],
             "stage": dataclasses.astuple(self._stage),
         }
+        if self._images is not None:
+            about["images"] = self._images
         self.folder.write_checkpoint(tensors, about)
         self._last_checkpoint = time.monotonic()
 

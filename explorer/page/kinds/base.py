@@ -11,6 +11,7 @@ from gradio.components import Component
 
 from explorer.page.controls import control, raw, read
 from explorer.page.inspection import paragraph
+from explorer.page.remembered import settings
 from explorer.server.runs import Runs
 from trainers.cli.flags import SPELLING, given_text, shown
 from trainers.config import RunConfig
@@ -41,7 +42,7 @@ class KindForm:
     Attributes:
         fields: its components by name.
         config: from the values of the fields to a checked configuration; raises a UserError.
-        defaults: the values of an untouched form, in the order of the fields.
+        held: from a configuration to the values of the fields that show it, in their order.
         restored: from what a browser kept to the values of all fields, checked one by one.
         shown: further components that follow the values, and ``following``, their updates.
         looked: components that :attr:`look` updates from the values of the first fields after they were restored.
@@ -49,7 +50,7 @@ class KindForm:
 
     fields: Mapping[str, Component]
     config: Callable[[Mapping[str, object]], RunConfig]
-    defaults: Values
+    held: Callable[[Any], Values]
     restored: Callable[[Mapping[str, Any]], Values]
     shown: tuple[Component, ...] = ()
     following: Callable[[Mapping[str, object]], list[object]] = lambda _values: []
@@ -78,13 +79,21 @@ def form_of(kind: Kind) -> Callable[[FormContext], KindForm]:
 
     What is no number, text or choice is written as on the command line.
     """
-    listed = [spec for spec in specs(kind.config) if spec.name in {*kind.main, *kind.more} or not _is_shared(spec)]
+    offered = [spec for spec in specs(kind.config) if not spec.rule.private]
+    listed = [spec for spec in offered if spec.name in {*kind.main, *kind.more} or not _is_shared(spec)]
 
     def build(_context: FormContext) -> KindForm:
         gr.HTML(paragraph(kind.sentence), apply_default_css=False)
-        first = {spec.name: raw(spec, spec.default) if _is_plain(spec) else shown(spec.default) for spec in listed}
+        first = held(kind.config())
         fields = {spec.name: _field(spec, first[spec.name]) for spec in listed}
-        return KindForm(fields=fields, config=config, defaults=first, restored=lambda _kept: dict(first))
+        return KindForm(fields=fields, config=config, held=held, restored=restored)
+
+    def held(config: RunConfig) -> Values:
+        values = [(spec, getattr(config, spec.name)) for spec in listed]
+        return {spec.name: raw(spec, value) if _is_plain(spec) else shown(value) for spec, value in values}
+
+    def restored(kept: Mapping[str, Any]) -> Values:
+        return held(kind.config()) | settings(kind.config, kept, only=[spec.name for spec in listed if _is_plain(spec)])
 
     def config(values: Mapping[str, object]) -> RunConfig:
         plain = {spec.name: values[spec.name] for spec in listed if _is_plain(spec)}

@@ -7,15 +7,13 @@ from itertools import zip_longest
 from typing import Any
 
 import gradio as gr
-from gradio.components import Component
 
-from explorer.page import dataset_picker, loss_picker, remembered
+from explorer.page.arm_picker import ArmPicker
 from explorer.page.blocks import QUIET
-from explorer.page.controls import control, raw, read
-from explorer.page.dataset_picker import data_choice
+from explorer.page.dataset_picker import DatasetPicker, data_choice
+from explorer.page.entry_picker import EntryPicker
 from explorer.page.kinds.base import FormContext, KindForm, KindPage, Values
-from explorer.page.menu import menu
-from explorer.page.parameter_panel import fold, parameter_fold, stored_values
+from explorer.page.settings_form import SettingsForm, checked_choice
 from explorer.server.runs import Runs
 from explorer.server.visitors import caller
 from trainers.config import DataChoice
@@ -25,13 +23,22 @@ from trainers.kinds import check
 from trainers.kinds.metric_learning import DESCRIPTOR as KIND
 from trainers.kinds.metric_learning.config import MetricLearningConfig
 from trainers.losses import LOSSES
-from trainers.parameters import Choice, entry, specs
+from trainers.parameters import specs
 
 _FIRST = MetricLearningConfig()
-_LOSSES = [loss.name for loss in _FIRST.losses]
-_SHOWN = (*KIND.main, "sampler", "augmentation", *KIND.more)
-SETTINGS = {name: spec for name in _SHOWN for spec in specs(MetricLearningConfig) if spec.name == name}
-"""What is set by a control of its own, in the order of the page."""
+_IMAGES = DatasetPicker()
+LOSS_PICKER = ArmPicker(
+    one="loss",
+    title="Losses",
+    same="They share weights, batches and augmentation; only the loss differs.",
+    entries=LOSSES,
+    first=_FIRST.losses,
+    added=("supcon", "proxy_anchor", "roadmap", "smooth_ap"),
+)
+_ENCODER = EntryPicker(
+    spec=next(spec for spec in specs(MetricLearningConfig) if spec.name == "encoder"), entries=ENCODERS
+)
+SETTINGS = SettingsForm(config=MetricLearningConfig, main=KIND.main, more=("sampler", "augmentation", *KIND.more))
 
 
 def configuration(
@@ -42,121 +49,84 @@ def configuration(
     encoder_parameters: Mapping[str, Any] | None = None,
     training: Mapping[str, Any] | None = None,
 ) -> MetricLearningConfig:
-    """A checked configuration. Parameters and :data:`SETTINGS` are as the controls hold them, or plain values.
+    """A checked configuration. Parameters and settings are as the controls hold them, or plain values.
 
     Raises:
         ParameterError: naming what was needed, what it got and what to do.
     """
-    given, training = list(loss_parameters or ()), training or {}
+    given = list(loss_parameters or ())
     if not losses:
         raise ParameterError("A run needs a loss: choose one to four.")
     if len(given) > len(losses):
         raise ParameterError(f"Got {len(given)} sets of loss parameters for {len(losses)} losses; give one per loss.")
-    unknown = sorted(set(training) - set(SETTINGS))
-    if unknown:
-        raise ParameterError(f"Training has no parameter {unknown[0]!r:.60}; it has {', '.join(SETTINGS)}.")
     config = MetricLearningConfig(
         data=data,
-        losses=tuple(_choice("loss", LOSSES, *pair) for pair in zip_longest(losses, given, fillvalue={})),
-        encoder=_choice("encoder", ENCODERS, encoder, encoder_parameters or {}),
-        **read(MetricLearningConfig, training, "Training"),
+        losses=tuple(checked_choice("loss", LOSSES, *pair) for pair in zip_longest(losses, given, fillvalue={})),
+        encoder=checked_choice("encoder", ENCODERS, encoder, encoder_parameters or {}),
+        **SETTINGS.chosen(training or {}),
     )
     check(config)
     return config
 
 
-def defaults() -> Values:
-    """Every field as it is at first, in the order in which the page lists them."""
+def held(config: MetricLearningConfig) -> Values:
+    """The values of all fields that show ``config``, in the order in which the page lists them."""
     return {
-        **dataset_picker.defaults(),
-        **loss_picker.defaults(_LOSSES),
-        "encoder": _FIRST.encoder.name,
-        "encoder_parameters": "{}",
-        **{name: raw(spec, spec.default) for name, spec in SETTINGS.items()},
+        **_IMAGES.held(config.data),
+        **LOSS_PICKER.held(config.losses),
+        **_ENCODER.held(config.encoder),
+        **SETTINGS.held(config),
     }
+
+
+def defaults() -> Values:
+    """Every field as it is at first."""
+    return held(_FIRST)
 
 
 def restored(kept: Mapping[str, Any]) -> Values:
     """The fields as they were left, what cannot be used replaced by its default."""
-    values, there = defaults(), {name: one for name, one in ENCODERS.items() if one.lacking() is None}
-    settings = remembered.settings(MetricLearningConfig, kept, only=SETTINGS)
-    if not settings.get("minutes", True) and not settings.get("steps"):
-        del settings["minutes"]  # a run needs a budget
-    return {
-        **values,
-        **dataset_picker.restored(kept),
-        **loss_picker.restored(kept, values),
-        **remembered.choice(kept, "encoder", there),
-        "encoder_parameters": remembered.parameters_text(kept.get("encoder_parameters"), ENCODERS),
-        **settings,
-    }
+    parts = (_IMAGES, LOSS_PICKER, _ENCODER, SETTINGS)
+    return defaults() | {name: value for part in parts for name, value in part.restored(kept).items()}
 
 
 def config_of(values: Mapping[str, Any]) -> MetricLearningConfig:
     """The configuration that the fields describe, by the names of :func:`defaults`."""
-    losses, encoder = loss_picker.chosen(values), str(values["encoder"])
+    losses = LOSS_PICKER.chosen(values)
     return configuration(
-        data_choice(**{name: values[name] for name in dataset_picker.FIELDS}),
+        _IMAGES.chosen(values),
         [name for name, _ in losses],
-        [held for _, held in losses],
-        encoder,
-        stored_values(str(values["encoder_parameters"]), encoder),
-        {name: values[name] for name in SETTINGS},
+        [parameters for _, parameters in losses],
+        *_ENCODER.chosen(values),
+        {name: values[name] for name in SETTINGS.specs},
     )
 
 
 def build(context: FormContext) -> KindForm:
     """Build the form."""
-    images, described = dataset_picker.pick_images(context.note)
-    losses = loss_picker.pick_losses(context.drawn, _LOSSES)
-    encoder, encoder_text = _pick_encoder(context.drawn)
-    return KindForm(
-        fields={
-            **images,
-            **losses.fields,
-            "encoder": encoder,
-            "encoder_parameters": encoder_text,
-            **_pick_training(encoder),
-        },
-        config=config_of,
-        defaults=defaults(),
-        restored=restored,
-        shown=tuple(losses.shown),
-        following=lambda values: loss_picker.visibility(sum(1 for name in loss_picker.NAMES if values[name])),
-        looked=tuple(described),
-        look=dataset_picker.look_again,
-        looks_at=tuple(images),
-    )
-
-
-def _pick_encoder(drawn: gr.Textbox) -> tuple[gr.HTML, gr.Textbox]:
-    choices = [(name, descriptor.title, descriptor.lacking()) for name, descriptor in ENCODERS.items()]
-    encoder = menu(choices, value=_FIRST.encoder.name, label="Encoder", elem_id="rs-encoder")
-    text = gr.Textbox("{}", visible=False, label="Encoder parameters")
-    with fold("Parameters"):
-        parameter_fold(encoder, text, drawn, ENCODERS)
-    return encoder, text
-
-
-def _pick_training(encoder: gr.HTML) -> dict[str, Component]:
-    """The budget, and the fold with the other settings."""
-    made = {name: control(SETTINGS[name], raw(SETTINGS[name], SETTINGS[name].default)) for name in KIND.main}
-    with fold("Batch, learning rate and more"):
-        more = {name: spec for name, spec in SETTINGS.items() if name not in made}
-        made |= {name: control(spec, raw(spec, spec.default)) for name, spec in more.items()}
-    encoder.picked(
+    images, described = _IMAGES.build(context.note)
+    losses = LOSS_PICKER.build(context.drawn)
+    encoder = _ENCODER.build(context.drawn, "rs-encoder")
+    settings = SETTINGS.build()
+    menu = encoder["encoder"]
+    menu.picked(
         lambda name: ENCODERS[name].learning_rate if name in ENCODERS else gr.skip(),
-        encoder,
-        made["learning_rate"],
+        menu,
+        settings["learning_rate"],
         queue=False,
         **QUIET,
     )
-    return made
-
-
-def _choice(what: str, entries: Mapping[str, Any], name: str, values: Mapping[str, Any]) -> Choice:
-    descriptor = entry(entries, name, what)
-    return Choice(name=name, parameters=read(descriptor.parameters, values, descriptor.title))
+    return KindForm(
+        fields={**images, **losses.fields, **encoder, **settings},
+        config=config_of,
+        held=held,
+        restored=restored,
+        shown=tuple(losses.shown),
+        following=LOSS_PICKER.following,
+        looked=tuple(described),
+        look=_IMAGES.look_again,
+        looks_at=tuple(images),
+    )
 
 
 def endpoints(runs: Runs) -> list[Callable[..., Any]]:

@@ -239,7 +239,7 @@ def test_the_second_stage_trains_the_classifier_alone_from_new_weights() -> None
         view=lambda _number: images.float() / 255, labels=torch.arange(8) % CLASSES, rows=torch.arange(8), step=0
     )
     scalars = arm.step(batch, Stage.of(config).factor(0, 0.0, 1))
-    assert set(scalars) == {"loss", "examples", "batch_accuracy"}
+    assert set(scalars) == {"loss", "term/classifier", "examples", "batch_accuracy"}
     assert all(torch.equal(value, before[key]) for key, value in method.state_dict().items())
     assert not torch.equal(arm.classifier.weight, first)
 
@@ -320,5 +320,5 @@ def test_a_classifier_that_was_trained_with_the_encoder_is_not_trained_again(
     batch = Batch(view=lambda _number: images, labels=torch.arange(8) % CLASSES, rows=torch.arange(8), step=0)
     scalars = arm.step(batch, 1.0)
     arm.settle()
-    assert set(scalars) == {"loss", "examples", "batch_accuracy"}
+    assert set(scalars) == {"loss", "term/classifier", "examples", "batch_accuracy"}
     assert torch.equal(arm.classifier.weight, trained)

@@ -164,21 +164,28 @@ def test_a_queue_continues_from_its_state_to_the_bit() -> None:
 def test_two_batches_before_the_gradient_are_refused() -> None:
     queue = KeyQueue(3, 5)
     queries = torch.randn(2, 3, requires_grad=True)
-    similarities = queue.similarities(queries)
+    similarities = queue.beside(queries.sum(1)[None], queries)
     for _ in range(2):
         queue.enter(torch.randn(2, 3))
     with pytest.raises(RuntimeError, match="at most one batch"):
         similarities.sum().backward()
 
 
-def test_gradient_of_similarities_after_a_batch_has_entered() -> None:
+@pytest.mark.parametrize("positives", [1, 3])
+def test_products_beside_own_numbers_and_their_gradient_after_a_batch_has_entered(positives: int) -> None:
     queue = KeyQueue(3, 5).double()
     queries = torch.randn(2, 3, dtype=torch.float64, requires_grad=True)
-    before, slopes = queue.keys.clone(), torch.randn(2, 5, dtype=torch.float64)
-    similarities = queue.similarities(queries)
+    own = torch.randn(positives, 2, dtype=torch.float64, requires_grad=True)
+    before, slopes = queue.keys.clone(), torch.randn(2 * positives, 6, dtype=torch.float64)
+    logits = queue.beside(own, queries)
+    plain = torch.cat([torch.cat([each[:, None], queries @ before], 1) for each in own])
+    assert torch.allclose(logits, plain, atol=1e-14)
+    expected = torch.autograd.grad(plain, (own, queries), slopes)
     queue.enter(torch.randn(4, 3, dtype=torch.float64))
-    similarities.backward(slopes)
-    assert torch.allclose(queries.grad, slopes @ before.T, atol=1e-14)
+    assert all(
+        torch.allclose(one, other, atol=1e-14)
+        for one, other in zip(torch.autograd.grad(logits, (own, queries), slopes), expected, strict=True)
+    )
 
 
 def test_an_empty_queue_is_refused() -> None:

@@ -14,7 +14,8 @@ from torch.nn.modules.batchnorm import _BatchNorm
 from tests.tiny import write_images
 from tests.training.reopened import reopened
 from trainers.config import DataChoice
-from trainers.errors import UserError
+from trainers.errors import ParameterError, UserError
+from trainers.kinds import check
 from trainers.kinds.contrastive.config import ContrastiveConfig
 from trainers.kinds.contrastive.loop import ContrastiveLoop
 from trainers.kinds.contrastive.norms import SplitBatchNorm
@@ -69,6 +70,14 @@ def test_both_stages_end_with_numbers_of_the_whole_test_set(tmp_path: Path, imag
         assert 0 <= known[arm, "alignment"] <= 4
     assert known[0, "queue_filled"] == 1.0 and -1 <= known[0, "dictionary_agreement"] <= 1
     assert (1, "queue_filled") not in known
+    similar, ages = (
+        [known[0, f"{key}/{group} of 8"] for group in range(1, 7)] for key in ("queue_similarity", "queue_age")
+    )
+    assert (0, "queue_age/7 of 8") not in known  # 12 keys in groups of two
+    assert ages == [0.0] * 4 + [1.0] * 2  # batches of 8, the last one whole
+    assert np.isclose(np.mean(similar), known[0, "dictionary_agreement"], atol=1e-6)
+    assert 0 <= known[0, "key_variance"] <= 1
+    assert known[0, "term/classifier"] > 0 and known[0, "term/contrast"] > 0  # one of each stage
 
 
 @pytest.mark.parametrize(
@@ -135,18 +144,15 @@ def test_supervised_methods_need_classes(tmp_path: Path) -> None:
         run(tmp_path / "runs", folder, Choice(name="supcon"))
 
 
-@pytest.mark.parametrize(
-    ("method", "changes", "words"),
-    [
-        (Choice(name="moco_v2"), {}, "The queue holds 65,536 keys and there are"),
-        (Choice(name="simclr"), {"encoder": Choice(name="timm_frozen", parameters={"pretrained": False})}, "conv4"),
-    ],
-)
-def test_what_cannot_be_trained_says_what_to_change(
-    tmp_path: Path, images: Path, method: Choice, changes: dict[str, object], words: str
-) -> None:
-    with pytest.raises(UserError, match=words):
-        run(tmp_path, images, method, **changes)
+def test_a_queue_larger_than_the_dataset_says_what_to_change(tmp_path: Path, images: Path) -> None:
+    with pytest.raises(UserError, match="The queue holds 65,536 keys and there are"):
+        run(tmp_path, images, Choice(name="moco_v2"))
+
+
+def test_an_encoder_of_features_that_never_change_is_refused_before_the_run_is_queued() -> None:
+    frozen = Choice(name="timm_frozen", parameters={"pretrained": False})
+    with pytest.raises(ParameterError, match="Choose an encoder that is trained whole, such as conv4"):
+        check(ContrastiveConfig(encoder=frozen))
 
 
 def test_one_image_is_refused(tmp_path: Path) -> None:

@@ -44,6 +44,11 @@ class DataReport:
     notes: tuple[str, ...] = ()
     problems: tuple[str, ...] = ()
 
+    @property
+    def unlabelled(self) -> bool:
+        """Whether it was examined, and the images have no classes."""
+        return bool(self.splits) and self.proposal is not None and not self.proposal.label_columns
+
 
 def inspect_source(choice: DataChoice) -> DataReport:
     """Look at a folder or Hub dataset without decoding its images; one that must be downloaded is only sampled.

@@ -235,7 +235,7 @@ def _without_transformers(name: str) -> str:
 def _away(name: str) -> str:
     return (
         f"{name} is not on this machine and cannot be downloaded now. Connect to the network (and unset "
-        "HF_HUB_OFFLINE), or point to a folder with local-dir:."
+        "HF_HUB_OFFLINE), or point to a folder with local-dir:FOLDER."
     )
 
 

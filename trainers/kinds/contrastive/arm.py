@@ -79,7 +79,8 @@ class MethodArm(Arm):
         loss = torch.stack(list(terms.values())).sum()
         if not self._waits:
             self.descend(loss, factor, batch.step, batch.rows)
-        named = {f"term/{name}": term.detach() for name, term in terms.items()} if len(terms) > 1 else {}
+        # also of a single term: the loss is another one in each stage
+        named = {f"term/{name}": term.detach() for name, term in terms.items()}
         return {"loss": loss.detach(), "examples": float(images), **named, **numbers}
 
     def _compared(self, batch: Batch) -> tuple[dict[str, Tensor], dict[str, Tensor], int]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from trainers.config import DataChoice, RunConfig
+from trainers.config import DataChoice, RunConfig, start
 from trainers.parameters import Choice, default_of, parameter
 
 NORMS = ("batch", "split", "group", "layer")
@@ -32,6 +32,7 @@ class ContrastiveConfig(RunConfig):
     encoder: Choice = parameter(
         Choice(name="conv4"), registry="trainers.encoders:ENCODERS", help="`python -m trainers encoders` lists them."
     )
+    start: str | None = start()
     dim: int = parameter(
         128,
         low=2,
@@ -89,3 +90,8 @@ class ContrastiveConfig(RunConfig):
     def arms(self) -> int:
         """How many models train in lockstep: one per method."""
         return len(self.methods)
+
+    @property
+    def encoder_norm(self) -> str:
+        """See :class:`RunConfig`; split batch statistics have the tensors of batch normalisation."""
+        return "" if self.norm in ("batch", "split") else self.norm

@@ -138,7 +138,7 @@ class Evaluator:
         dictionary = arm.method.dictionary
         if dictionary is None:
             return {}
-        keys, rows, _ages = dictionary.sample(KEYS)
+        keys, rows, ages = dictionary.sample(KEYS)
         if not len(keys):
             return {}
         training = arm.method.training
@@ -147,11 +147,15 @@ class Evaluator:
         now = functional.normalize(dictionary.encode_keys(images).float(), dim=1)
         arm.method.train(training)
         similar = (now * keys.float()).sum(1)
-        numbers = {"queue_filled": dictionary.filled, "dictionary_agreement": float(similar.mean())}
-        groups = enumerate(similar.tensor_split(AGES), start=1)
-        return numbers | {
-            f"queue_similarity/{group} of {AGES}": float(part.mean()) for group, part in groups if len(part)
+        numbers = {
+            "queue_filled": dictionary.filled,
+            "dictionary_agreement": float(similar.mean()),
+            "key_variance": float((keys - keys.mean(0)).float().square().sum(1).mean()),
         }
+        for key, values in (("queue_similarity", similar), ("queue_age", ages.float())):
+            groups = enumerate(values.chunk(AGES), start=1)
+            numbers |= {f"{key}/{group} of {AGES}": float(part.mean()) for group, part in groups}
+        return numbers
 
     # ------------------------------------------------------------------ at first
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import TYPE_CHECKING, ClassVar
 
 from trainers.config import MAX_ARMS, RunConfig
 from trainers.errors import ParameterError
-from trainers.kinds.base import ArmView, Kind, Preset, check_source, chosen_arms, source_title
+from trainers.kinds.base import ArmView, Kind, Preset, check_source, check_start, chosen_arms, source_title
 from trainers.kinds.contrastive.config import ContrastiveConfig
 
 if TYPE_CHECKING:
@@ -25,20 +26,27 @@ class Contrastive(Kind):
     sentence = "Train encoders by comparing views of images, with or without labels; then classify with them."
     order = 3
     config: ClassVar[type[RunConfig]] = ContrastiveConfig
+    lists: ClassVar[Mapping[str, str]] = MappingProxyType({"methods": "trainers.kinds.contrastive.methods:METHODS"})
     more = (
         "steps",
+        "epochs",
         "batch",
-        "augmentation",
+        "dim",
         "norm",
         "splits",
         "optimiser",
+        "momentum",
         "learning_rate",
         "weight_decay",
-        "schedule",
         "clip_norm",
-        "dim",
+        "schedule",
+        "drops",
+        "warm_up",
         "head_steps",
         "head_learning_rate",
+        "transfer",
+        "corruptions",
+        "pretext",
         "seed",
         "probe_size",
     )
@@ -55,11 +63,20 @@ class Contrastive(Kind):
         return MEASURES
 
     def check(self, config: ContrastiveConfig) -> None:
-        """Check the number of methods, and that the images may be opened here."""
+        """Check the number of methods, that the encoder sees views, and that the images may be opened here."""
+        from trainers.encoders import ENCODERS
+
         if not 1 <= len(config.methods) <= MAX_ARMS:
             raise ParameterError(f"A run compares one to {MAX_ARMS} methods; got {len(config.methods)}.")
+        encoder = ENCODERS[config.encoder.name]
+        if encoder.frozen:
+            raise ParameterError(
+                f"{encoder.title} looks at features that never change, and contrastive training needs new views in "
+                "every step. Choose an encoder that is trained whole, such as conv4 or timm."
+            )
         for source in filter(None, (config.data.source, config.transfer)):
             check_source(source)
+        check_start(config.start)
 
     def memory(self, config: ContrastiveConfig) -> Footprint:
         """Encoders, activations, dictionaries and logits."""
@@ -79,6 +96,12 @@ class Contrastive(Kind):
         from trainers.kinds.contrastive.advice import advice
 
         return advice(config)
+
+    def diagnosis(self, config: ContrastiveConfig, arm: int, numbers: Mapping[str, float]) -> list[str]:
+        """See :mod:`trainers.kinds.contrastive.diagnosis`."""
+        from trainers.kinds.contrastive.diagnosis import diagnosis
+
+        return diagnosis(config, arm, numbers)
 
     def presets(self) -> Sequence[Preset]:
         """The papers' comparisons, at sizes of ours."""

@@ -25,9 +25,9 @@ from trainers.kinds.contrastive.memory import footprint
 from trainers.kinds.contrastive.methods import METHODS, Method, MethodDescriptor, Parts
 from trainers.kinds.contrastive.networks import Projected, projector
 from trainers.kinds.contrastive.norms import normalised
-from trainers.kinds.contrastive.pretexts import PRETEXTS
+from trainers.kinds.contrastive.views import views_of
 from trainers.metrics import counts
-from trainers.training.augmentations import AUGMENTATIONS
+from trainers.training.encoder_file import start_from
 from trainers.training.evaluation import Finish
 from trainers.training.loop import Loop
 from trainers.training.memory_estimate import Shape, check_fits
@@ -96,11 +96,11 @@ class ContrastiveLoop(Loop):
         classes, labels = _classes(data)
         self._classes = 0 if classes is None else len(classes)
         _, channels, side, _ = data.train.images.shape
+        self._images = (channels, side)
         shape = Shape(images=len(data.train) + len(data.test), channels=channels, side=side, classes=self._classes)
         check_fits(footprint(config, shape))
         self.arms = self._make_arms(channels, side, len(data.train))
-        augment = AUGMENTATIONS[config.augmentation.name].build(dict(config.augmentation.parameters), channels)
-        view = PRETEXTS[config.pretext.name].bind(dict(config.pretext.parameters), augment)
+        view = views_of(config, channels)
         self._batches = Batches(data.train.images, labels, size=size, view=view, seed=config.seed, device=self._device)
         self._epoch = self._batches.epoch
         for sentence in advice(config, self._epoch * size):
@@ -134,11 +134,8 @@ class ContrastiveLoop(Loop):
         encoder = ENCODERS[config.encoder.name].build(
             channels=channels, side=side, dim=config.dim, parameters=config.encoder.parameters
         )
-        if encoder.frozen:
-            raise UserError(
-                f"{ENCODERS[config.encoder.name].title} looks at features that never change, and contrastive training "
-                "needs new views in every step. Choose an encoder that is trained whole, such as conv4 or timm."
-            )
+        if config.start:
+            start_from(encoder, self.folder, config.start)
         width = encoder.without_head()
         titles = [arm.title for arm in kind_of(config).arms(config)]
         return [

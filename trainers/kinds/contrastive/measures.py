@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from trainers.metrics.catalogue.counts import LEFT_OUT_WORDS
-from trainers.metrics.measures import Measures, Panel
+from trainers.metrics.measures import Measures, Panel, Profile
 
 MEASURES = Measures(
     numbers=("knn_accuracy", "probe_accuracy", "R_at_1", "effective_rank"),
@@ -33,7 +33,7 @@ MEASURES = Measures(
         "class_collapse",
         "queue_filled",
         "dictionary_agreement",
-        "queue_similarity/*",
+        "key_variance",
         "positives_share",
         "R_at_1",
         "HAP",
@@ -42,6 +42,32 @@ MEASURES = Measures(
         "term/*",
     ),
     legend="",
+    profiles=(
+        Profile(
+            key="queue_similarity/*",
+            title="Keys in the dictionary, by age",
+            axis="age of the keys",
+            unit="batches ago",
+            marks="queue_age/*",
+            share="queue_filled",
+            rest="still random",
+            beside=("queue_filled", "dictionary_agreement"),
+            note="Bars: cosine between stored keys and what the key encoder says of the same images now. Keys were "
+            "made of augmented images, so that even the youngest stay below 1.",
+        ),
+    ),
+    diagnosed=(
+        "loss",
+        "term/contrast",
+        "contrast_accuracy",
+        "positives_share",
+        "queue_filled",
+        "key_variance",
+        "queue_similarity/1 of 8",
+        "queue_similarity/8 of 8",
+        "uniformity",
+        "effective_rank",
+    ),
     summary=("knn_accuracy", "probe_accuracy", "classifier_accuracy", "R_at_1", "HAP", "effective_rank"),
     remarks={"queries_without_positive": LEFT_OUT_WORDS},
 )

@@ -98,11 +98,11 @@ class MoCo(nn.Module):
         with torch.no_grad():
             self.follow()
             keys = [functional.normalize(self.encode_keys(images), dim=1) for images in views]
-        others = self.dictionary.similarities(queries)
-        logits = torch.cat([torch.cat([(queries * own).sum(1, keepdim=True), others], 1) for own in keys])
+        scaled = queries / self.temperature
+        logits = self.dictionary.beside(torch.stack([(scaled * own).sum(1) for own in keys]), scaled)
         repeated = [None if known is None else known.repeat(len(views)) for known in (rows, labels)]
         self.dictionary.enter(torch.cat(keys), *repeated)
-        return logits.div_(self.temperature)
+        return logits
 
     @property
     def filled(self) -> float:

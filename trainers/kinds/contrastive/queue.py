@@ -77,16 +77,23 @@ class KeyQueue(nn.Module):
         picked = known[spread(len(known), count).to(known.device)]
         return self.keys[:, picked].T, self.rows[picked], ages[picked]
 
-    def similarities(self, queries: Tensor) -> Tensor:
-        """Inner products of ``queries [N, D]`` with every key as it is now, ``[N, K]``; only queries get a gradient.
+    def beside(self, own: Tensor, queries: Tensor) -> Tensor:
+        """Numbers of each query's own keys, and its inner products with every key as it is now; keys get no gradient.
 
         No key is copied: if a batch has entered by the time of the backward pass, the gradient is corrected for the
         columns that it replaced.
 
+        Args:
+            own: ``[P, N]``.
+            queries: ``[N, D]``.
+
+        Returns:
+            ``[P * N, 1 + K]``, the own number first; the products stand in it P times.
+
         Raises:
             RuntimeError: in the backward pass, if more than one batch has entered.
         """
-        return _Similarities.apply(queries, self)  # type: ignore[no-untyped-call, no-any-return]
+        return _Beside.apply(own, queries, self)  # type: ignore[no-untyped-call, no-any-return]
 
     @torch.no_grad()
     def enter(self, keys: Tensor, rows: Tensor | None = None, labels: Tensor | None = None) -> None:
@@ -128,14 +135,21 @@ def spread(available: int, count: int) -> Tensor:
     return torch.linspace(0, max(available - 1, 0), min(available, count)).round().long()
 
 
-class _Similarities(torch.autograd.Function):
-    """``queries @ keys``, with the gradient of :meth:`KeyQueue.gradient`."""
+class _Beside(torch.autograd.Function):
+    """:meth:`KeyQueue.beside`; the products are written where they are needed, as each of their copies costs a pass."""
 
     @staticmethod
-    def forward(ctx: Any, queries: Tensor, queue: KeyQueue) -> Tensor:
-        ctx.queue, ctx.entered = queue, queue._entered
-        return queries @ queue.keys.to(queries.dtype)
+    def forward(ctx: Any, own: Tensor, queries: Tensor, queue: KeyQueue) -> Tensor:
+        ctx.queue, ctx.entered, ctx.positives = queue, queue._entered, len(own)
+        logits = queries.new_empty(own.numel(), 1 + queue.size)
+        parts = logits.view(*own.shape, -1)
+        parts[..., 0] = own
+        torch.mm(queries, queue.keys.to(queries.dtype), out=parts[0, :, 1:])
+        parts[1:, :, 1:] = parts[0, :, 1:]
+        return logits
 
     @staticmethod
-    def backward(ctx: Any, *slopes: Tensor) -> tuple[Tensor, None]:
-        return ctx.queue.gradient(slopes[0], ctx.entered), None
+    def backward(ctx: Any, *slopes: Tensor) -> tuple[Tensor, Tensor, None]:
+        parts = slopes[0].unflatten(0, (ctx.positives, -1))
+        others = parts[0] if len(parts) == 1 else parts.sum(0)
+        return parts[..., 0], ctx.queue.gradient(others[:, 1:], ctx.entered), None

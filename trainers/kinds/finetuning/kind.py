@@ -89,11 +89,11 @@ class Finetuning(Kind):
 
     def arms(self, config: FinetuningConfig) -> list[ArmView]:
         """One per recipe."""
-        from trainers.kinds.finetuning.recipes import recipe, titles
+        from trainers.kinds.finetuning.recipes import Recipe, recipe, titles
 
         names = titles([recipe(values) for values in config.recipes])
         return [
-            ArmView(title=name, name=name, label=name, parameters=dict(values))
+            ArmView(title=name, name=name, label=name, parameters=dict(values), family="recipe", schema=Recipe)
             for name, values in zip(names, config.recipes, strict=True)
         ]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from trainers.config import DataChoice, RunConfig
+from trainers.config import DataChoice, RunConfig, start
 from trainers.kinds._version1 import shared
 from trainers.parameters import Choice, default_of, parameter
 
@@ -27,6 +27,7 @@ class MetricLearningConfig(RunConfig):
     encoder: Choice = parameter(
         Choice(name="conv4"), registry="trainers.encoders:ENCODERS", help="`python -m trainers encoders` lists them."
     )
+    start: str | None = start()
     dim: int = parameter(
         64, low=2, high=4096, log=True, slider=(2, 2048), title="Embedding size", help="Numbers in each embedding."
     )

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from trainers.config import MAX_ARMS, RunConfig
 from trainers.errors import ParameterError
-from trainers.kinds.base import ArmView, Kind, check_source, chosen_arms, source_title
+from trainers.kinds.base import ArmView, Kind, check_source, check_start, chosen_arms, source_title
 from trainers.kinds.metric_learning.config import MetricLearningConfig
 from trainers.parameters import Choice
 
@@ -64,6 +64,7 @@ class MetricLearning(Kind):
                 f"got the augmentation {augmentation.name}. Choose none, or another encoder."
             )
         check_source(config.data.source)
+        check_start(config.start)
 
     def memory(self, config: MetricLearningConfig) -> Footprint:
         """Encoders, activations, cross-batch memories and pairs."""

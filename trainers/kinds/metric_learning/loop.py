@@ -24,6 +24,7 @@ from trainers.losses import LOSSES, forms, kernel
 from trainers.losses._memory import give_memory
 from trainers.metrics import counts
 from trainers.samplers import SAMPLERS
+from trainers.training.encoder_file import start_from
 from trainers.training.evaluation import Finish
 from trainers.training.loop import Loop
 from trainers.training.memory_estimate import Shape, check_fits
@@ -77,12 +78,15 @@ class MetricLearningLoop(Loop):
             self.folder.log(f"note: {sentence}")
         labels = torch.cat([compact[:, None], data.train.labels[:, 1:]], dim=1)
         _, channels, side, _ = data.train.images.shape
+        self._images = (channels, side)
         images = len(data.train) + len(data.test)
         check_fits(footprint(config, Shape(images=images, channels=channels, side=side, classes=len(classes))))
         torch.manual_seed(config.seed)
         encoder = ENCODERS[config.encoder.name].build(
             channels=channels, side=side, dim=config.dim, parameters=config.encoder.parameters
         )
+        if config.start:
+            start_from(encoder, self.folder, config.start)
         train, test = data.train.images, data.test.images
         if encoder.frozen:
             train, test = (self._features(encoder, data, part, tell) for part in ("train", "test"))

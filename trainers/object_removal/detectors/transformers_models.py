@@ -50,7 +50,7 @@ def _detect(processor: Any, net: nn.Module, score: float, image: np.ndarray) -> 
 
 DESCRIPTOR = DetectorDescriptor(
     name="transformers",
-    title="A detector of transformers",
+    title="A detector from transformers",
     sentence="Any object detector of the transformers library, from the Hub or a folder; YOLOS-tiny has 26 MB.",
     paper="You Only Look at One Sequence, Fang et al., NeurIPS 2021",
     parameters=TransformersParameters,

@@ -56,9 +56,7 @@ def load(choice: DataChoice, progress: Progress | None = None) -> LoadedData:
 
 def _drawn(choice: DataChoice, progress: Progress | None) -> LoadedData:
     """Both splits, of different pots."""
-    size = IMAGE_SIZE if choice.image_size is None else choice.image_size
-    if not _SMALLEST <= size <= _LARGEST:
-        raise DataError(f"The drawn world needs an image size from {_SMALLEST} to {_LARGEST}; got {size}.")
+    size = _size(choice)
     train_pots, test_pots = make_pots(choice.seed)
     each_train = _each(IMAGES_PER_TRAIN_POT, len(train_pots), choice.max_images)
     each_test = _each(IMAGES_PER_TEST_POT, len(test_pots), choice.max_images)
@@ -89,6 +87,24 @@ def _drawn(choice: DataChoice, progress: Progress | None) -> LoadedData:
     )
     stored.write(key, data)
     return data
+
+
+def peek(choice: DataChoice, count: int) -> torch.Tensor:
+    """An image of each of ``count`` pots to train on, uint8 [count, 3, S, S].
+
+    Raises:
+        DataError: as :func:`load` about the image size.
+    """
+    size, pots = _size(choice), make_pots(choice.seed)[0]
+    chosen = np.linspace(0, len(pots) - 1, count).astype(int)
+    return torch.from_numpy(np.stack([draw_one(pots[pot], int(pot), 0, size, choice.seed, {}) for pot in chosen]))
+
+
+def _size(choice: DataChoice) -> int:
+    size = IMAGE_SIZE if choice.image_size is None else choice.image_size
+    if not _SMALLEST <= size <= _LARGEST:
+        raise DataError(f"The drawn world needs an image size from {_SMALLEST} to {_LARGEST}; got {size}.")
+    return size
 
 
 def _each(wanted: int, pots: int, most: int) -> int:
@@ -134,5 +150,6 @@ DESCRIPTOR = SourceDescriptor(
     sentence="Painted pots in 16 shapes on 4 shelves, drawn on the spot; needs no network.",
     licence=_LICENCE,
     load=load,
+    peek=peek,
     order=0,
 )

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from torch import Tensor
+
 from trainers.config import DataChoice
 from trainers.data.base import LoadedData, Progress
 from trainers.data.labelled.descriptor import SourceDescriptor
 from trainers.data.labelled.loader import load_source
+from trainers.data.labelled.peek import peek_source
 from trainers.data.labelled.report import DataReport, inspect_source
 
 
@@ -40,6 +43,10 @@ class Known:
         if report.proposal is None:
             return report
         return replace(report, title=self.title, proposal=replace(report.proposal, source=self.name))
+
+    def peek(self, choice: DataChoice, count: int) -> Tensor:
+        """A few of its images, see ``trainers.data.peek_data``."""
+        return peek_source(self._pinned(choice), count)
 
     def _pinned(self, choice: DataChoice) -> DataChoice:
         """The choice with this dataset's own columns and splits wherever it leaves them open."""
@@ -86,6 +93,7 @@ DESCRIPTORS = tuple(
         sentence=known.sentence,
         licence=known.licence or "see its card",
         load=known.load,
+        peek=known.peek,
         inspect=known.inspect,
         order=200 + place,
     )

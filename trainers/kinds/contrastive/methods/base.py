@@ -123,6 +123,8 @@ class MethodDescriptor(Descriptor):
         mlp: the projection head has two layers, see :func:`trainers.kinds.contrastive.networks.projector`.
         together: it encodes the views of an image in one batch, where statistics of groups would tell which belong
             together; so batch normalisation stays over the whole batch (SimCLR, section 2.2: global BN).
+        candidates: called with checked parameters and the images of a batch: how many keys a query is compared with,
+            its own among them; None: the method compares nothing.
     """
 
     family: str
@@ -132,3 +134,4 @@ class MethodDescriptor(Descriptor):
     labels: bool = False
     mlp: bool = True
     together: bool = False
+    candidates: Callable[[Any, int], int] | None = None

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import torch
-from torch.nn import functional
-
 from trainers.kinds.contrastive.memory_bank import MemoryBank
 from trainers.kinds.contrastive.methods.base import Method, MethodDescriptor, Outcome, Parts, Views
-from trainers.kinds.contrastive.methods.moco import agreement
+from trainers.kinds.contrastive.methods.moco import picked
 from trainers.losses.supcon import temperature
 from trainers.parameters import parameter
 
@@ -42,8 +39,7 @@ class MemoryBankMethod(Method):
     def forward(self, views: Views) -> Outcome:
         """Cross-entropy towards the own stored feature, among it and those drawn."""
         logits = self.bank(views.images[0], views.rows)
-        loss = functional.cross_entropy(logits, logits.new_zeros(len(logits), dtype=torch.int64))
-        return Outcome(terms={"contrast": loss}, numbers=agreement(logits))
+        return picked(logits)
 
     @property
     def dictionary(self) -> MemoryBank:
@@ -61,5 +57,6 @@ DESCRIPTOR = MethodDescriptor(
     parameters=MemoryBankParameters,
     module=MemoryBankMethod,
     mlp=False,
+    candidates=lambda settings, _batch: 1 + int(settings.negatives),
     order=5,
 )

@@ -11,6 +11,7 @@ from torch import Tensor
 from trainers.errors import UserError
 from trainers.kinds.contrastive.methods.base import Method, MethodDescriptor, Outcome, Parts, Views
 from trainers.kinds.contrastive.moco import SHARING, MoCo
+from trainers.kinds.contrastive.picking import first_cross_entropy
 from trainers.losses.supcon import temperature
 from trainers.parameters import default_of, parameter
 
@@ -62,9 +63,7 @@ class MoCoMethod(Method):
     def forward(self, views: Views) -> Outcome:
         """Cross-entropy towards the own key, among it and the queue."""
         query, *keys = views.images
-        logits = self.moco(query, keys, views.rows)
-        loss = torch.nn.functional.cross_entropy(logits, logits.new_zeros(len(logits), dtype=torch.int64))
-        return Outcome(terms={"contrast": loss}, numbers=agreement(logits))
+        return picked(self.moco(query, keys, views.rows))
 
     @property
     def dictionary(self) -> MoCo:
@@ -95,6 +94,17 @@ def build(settings: Any, parts: Parts, **options: Any) -> MoCo:
     )
 
 
+def picked(logits: Tensor) -> Outcome:
+    """Cross-entropy towards the own key, in column 0, and :func:`agreement`."""
+    loss, accuracy = first_cross_entropy(logits)
+    return Outcome(terms={"contrast": loss}, numbers={"contrast_accuracy": accuracy})
+
+
+def own_and_queue(settings: Any, _batch: int) -> int:
+    """Keys that a query is compared with: its own and the queue."""
+    return 1 + int(settings.queue)
+
+
 def agreement(logits: Tensor) -> dict[str, Tensor]:
     """``contrast_accuracy``: share of queries whose own key, in column 0, is closer than all others, ties left out."""
     with torch.no_grad():
@@ -112,6 +122,7 @@ _V1 = MethodDescriptor(
     parameters=MoCoParameters,
     module=MoCoMethod,
     mlp=False,
+    candidates=own_and_queue,
     order=1,
 )
 

@@ -36,6 +36,11 @@ class SimCLRMethod(Method):
         return Outcome(terms=self.loss.terms(projections(self, views), views.rows))
 
 
+def other_views(_settings: object, batch: int) -> int:
+    """Keys that a view is compared with: all other views of the batch, two of each image."""
+    return 2 * batch - 1
+
+
 def projections(method: Method, views: Views) -> torch.Tensor:
     """``[N, V, D]`` raw, all views encoded as one batch."""
     raw = encode(method.net, torch.cat(views.images))
@@ -52,5 +57,6 @@ DESCRIPTOR = MethodDescriptor(
     parameters=SimCLRMethodParameters,
     module=SimCLRMethod,
     together=True,
+    candidates=other_views,
     order=3,
 )

@@ -9,8 +9,15 @@ from torch import Tensor
 
 from trainers.errors import UserError
 from trainers.kinds.contrastive.methods.base import Method, MethodDescriptor, Outcome, Parts, Views
-from trainers.kinds.contrastive.methods.moco import MoCoParameters, agreement, build, queue_size, shuffle
-from trainers.kinds.contrastive.methods.simclr import projections
+from trainers.kinds.contrastive.methods.moco import (
+    MoCoParameters,
+    agreement,
+    build,
+    own_and_queue,
+    queue_size,
+    shuffle,
+)
+from trainers.kinds.contrastive.methods.simclr import other_views, projections
 from trainers.kinds.contrastive.moco import MoCo
 from trainers.losses import LOSSES
 from trainers.losses.supcon import SupConParameters, Temperatures, base_temperature, positive_cross_entropy
@@ -122,6 +129,7 @@ _OUT = MethodDescriptor(
     url="https://arxiv.org/abs/2004.11362",
     parameters=SupConMethodParameters,
     module=SupConMethod,
+    candidates=other_views,
     labels=True,
     together=True,
     order=11,
@@ -137,6 +145,7 @@ DESCRIPTORS = (
         parameters=SupConQueueParameters,
         module=SupConQueue,
         together=False,
+        candidates=own_and_queue,
         order=12,
     ),
 )

@@ -1,0 +1,126 @@
+"""Contrastive pretraining in the sidebar: images, methods, augmentation with preview, encoder, budget and the rest."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Mapping
+from typing import Any
+
+import gradio as gr
+from torch import Tensor
+
+from explorer.page.arm_picker import ArmPicker
+from explorer.page.dataset_picker import DatasetPicker
+from explorer.page.entry_picker import EntryPicker
+from explorer.page.kinds.base import FormContext, KindForm, KindPage, Values
+from explorer.page.settings_form import SettingsForm, checked_choice
+from explorer.page.views_preview import views_preview
+from trainers.encoders import ENCODERS
+from trainers.kinds import check
+from trainers.kinds.base import source_title
+from trainers.kinds.contrastive import DESCRIPTOR as KIND
+from trainers.kinds.contrastive.config import ContrastiveConfig
+from trainers.kinds.contrastive.methods import METHODS
+from trainers.kinds.contrastive.views import preview
+from trainers.parameters import specs
+from trainers.training.augmentations import AUGMENTATIONS
+
+PREVIEWED = 6
+"""Images of a preview."""
+_STEPS = 1_000_000  # a preview is of any one of so many, so that pressing again shows other views
+_FIRST = ContrastiveConfig()
+_SPECS = {spec.name: spec for spec in specs(ContrastiveConfig)}
+_IMAGES = DatasetPicker(
+    first=_FIRST.data,
+    more=("image_size",),
+    unlabelled=f"{', '.join(one.title for one in METHODS.values() if one.labels)} need classes; the other methods do "
+    "without.",
+)
+_METHODS = ArmPicker(
+    one="method",
+    title="Methods",
+    same="They share weights, images and views; only the method differs.",
+    entries=METHODS,
+    first=_FIRST.methods,
+    added=("supcon", "moco_v1", "cross_entropy"),
+)
+_AUGMENTATION = EntryPicker(spec=_SPECS["augmentation"], entries=AUGMENTATIONS)
+_ENCODER = EntryPicker(spec=_SPECS["encoder"], entries={name: one for name, one in ENCODERS.items() if not one.frozen})
+_SETTINGS = SettingsForm(config=ContrastiveConfig, main=KIND.main, more=KIND.more)
+
+
+def held(config: ContrastiveConfig) -> Values:
+    """The values of all fields that show ``config``, in the order of the page."""
+    return {
+        **_IMAGES.held(config.data),
+        **_METHODS.held(config.methods),
+        **_AUGMENTATION.held(config.augmentation),
+        **_ENCODER.held(config.encoder),
+        **_SETTINGS.held(config),
+    }
+
+
+def restored(kept: Mapping[str, Any]) -> Values:
+    """The fields as they were left, what cannot be used replaced by its default."""
+    parts = (_IMAGES, _METHODS, _AUGMENTATION, _ENCODER, _SETTINGS)
+    return held(_FIRST) | {name: value for part in parts for name, value in part.restored(kept).items()}
+
+
+def config_of(values: Mapping[str, Any]) -> ContrastiveConfig:
+    """The configuration that the fields describe, by the names of :func:`held`.
+
+    Raises:
+        UserError: naming what was needed, what it got and what to do.
+    """
+    config = ContrastiveConfig(
+        data=_IMAGES.chosen(values),
+        methods=tuple(checked_choice("method", METHODS, *chosen) for chosen in _METHODS.chosen(values)),
+        augmentation=checked_choice("augmentation", AUGMENTATIONS, *_AUGMENTATION.chosen(values)),
+        encoder=checked_choice("encoder", ENCODERS, *_ENCODER.chosen(values)),
+        **_SETTINGS.chosen({name: values[name] for name in _SETTINGS.specs}),
+    )
+    check(config)
+    return config
+
+
+def views(values: Mapping[str, Any]) -> tuple[Tensor, str]:
+    """Two views of some of the chosen images ``[N, 2, C, S, S]``, and a sentence about them.
+
+    Raises:
+        UserError: the images cannot be read, or a parameter is wrong.
+    """
+    config = ContrastiveConfig(
+        data=_IMAGES.chosen(values),
+        augmentation=checked_choice("augmentation", AUGMENTATIONS, *_AUGMENTATION.chosen(values)),
+        **_SETTINGS.chosen({"pretext": values["pretext"]}),
+    )
+    made = preview(config, PREVIEWED, step=secrets.randbelow(_STEPS))
+    title, side = AUGMENTATIONS[config.augmentation.name].title, made.shape[-1]
+    return made, f"{title} on {source_title(config.data.source)}, {side} pixels: two views of each image."
+
+
+def build(context: FormContext) -> KindForm:
+    """Build the form."""
+    images, described = _IMAGES.build(context.note)
+    methods = _METHODS.build(context.drawn)
+    augmentation = _AUGMENTATION.build(context.drawn, "rs-augmentation")
+    with gr.Column(min_width=80) as previewed:
+        pass  # its button needs a setting that stands further down
+    encoder = _ENCODER.build(context.drawn, "rs-encoder")
+    settings = _SETTINGS.build()
+    with previewed:
+        views_preview({**images, **augmentation, "pretext": settings["pretext"]}, views)
+    return KindForm(
+        fields={**images, **methods.fields, **augmentation, **encoder, **settings},
+        config=config_of,
+        held=held,
+        restored=restored,
+        shown=tuple(methods.shown),
+        following=_METHODS.following,
+        looked=tuple(described),
+        look=_IMAGES.look_again,
+        looks_at=tuple(images),
+    )
+
+
+DESCRIPTOR = KindPage(name=KIND.name, form=build)

@@ -1,0 +1,118 @@
+"""Contrastive runs in the Live view: the dictionary by age, the number over a parameter, diagnosis, both stages."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from tests.browser.conftest import Site, serve
+from tests.browser.contrastive_run import trained
+from tests.browser.pages import PHONE, WIDE, rest, state, until, visit
+from trainers.kinds import diagnoses
+from trainers.parameters import Choice
+from trainers.runs import RunFolder
+
+SHOWN = ".rs-chart:visible"
+
+
+def queues(*parameters: dict[str, object]) -> list[Choice]:
+    return [Choice(name="moco_v1", parameters={"queue": 80, **each}) for each in parameters]
+
+
+@pytest.fixture(scope="module")
+def momenta(tmp_path_factory: pytest.TempPathFactory) -> RunFolder:
+    """Two momenta; the queue of 80 fills in step 5."""
+    return trained(tmp_path_factory.mktemp("pretrain"), *queues({"momentum": 0.5}, {"momentum": 0.9}), snapshot_steps=2)
+
+
+@pytest.fixture(scope="module")
+def site(momenta: RunFolder) -> Iterator[Site]:
+    with serve(momenta.path.parent, momenta) as served:
+        yield served
+
+
+def seek(page: Page, place: int) -> None:
+    page.locator(".rs-scrubber input").evaluate(f"(e) => {{ e.value = {place}; e.dispatchEvent(new Event('input')); }}")
+    until(page, "s.k === a && !s.moving", place)
+
+
+def told(page: Page, name: str) -> str:
+    """What a chart says of itself to those who cannot see it."""
+    return str(page.locator(name).first.get_attribute("aria-label"))
+
+
+@pytest.mark.parametrize(("size", "scheme"), [(WIDE, "light"), (PHONE, "dark")], ids=["wide", "phone"])
+def test_the_dictionary_by_age_follows_the_scrubber(
+    browser: Browser, site: Site, momenta: RunFolder, size: tuple[int, int], scheme: str
+) -> None:
+    with visit(browser, site, site.at(momenta), size=size, scheme=scheme, motion="reduce") as page:
+        rest(page)
+        profile = page.locator(".rs-profile")
+        expect(profile.locator(SHOWN)).to_have_count(2)
+        seek(page, len(momenta.frames()) - 1)
+        expect(profile.locator(SHOWN).first).to_contain_text("Queue filled 100 %")
+        expect(profile.locator(".rs-profilebar")).to_have_count(16)
+        expect(profile.locator(".rs-unfilled")).to_have_count(0)
+        full = told(page, ".rs-profile svg")
+        assert full.startswith("Keys in the dictionary, by age, MoCo v1 (momentum 0.5") and "4 batches ago" in full
+        seek(page, 1)
+        expect(profile.locator(SHOWN).first).to_contain_text("Queue filled 40 %")
+        expect(profile.locator(SHOWN).first).to_contain_text("60 % still random")
+        expect(profile.locator(".rs-unfilled")).to_have_count(2)
+        widest = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
+        assert widest <= 0, "the page scrolls sideways"
+        seek(page, 0)
+        expect(profile).to_be_hidden()
+
+
+def test_a_number_over_the_parameter_that_the_arms_vary(browser: Browser, site: Site, momenta: RunFolder) -> None:
+    newest = momenta.newest("knn_accuracy", "test/knn_accuracy")
+    with visit(browser, site, site.at(momenta), motion="reduce") as page:
+        rest(page)
+        seek(page, len(momenta.frames()) - 1)
+        plots = page.locator(".rs-ablation .rs-chart")
+        expect(plots).to_have_count(2)
+        expect(page.locator(".rs-ablation h3")).to_have_text("Over momentum")
+        expect(plots.first.locator(".rs-ticks span")).to_have_text(["0.5", "0.9"])
+        expect(plots.first.locator(".rs-disc")).to_have_count(2)
+        expect(plots.first.locator(".rs-ring")).to_have_count(2)
+        for arm, momentum in enumerate(("0.5", "0.9")):
+            shown, final = (f"{newest[arm, key] + 1e-9:.3f}" for key in ("knn_accuracy", "test/knn_accuracy"))
+            assert f"{momentum}: {shown}, at the end {final}" in told(page, ".rs-ablation .rs-chart")
+        seek(page, 0)  # equal weights at first: the dots lie level
+        level = plots.first.locator(".rs-disc").evaluate_all("dots => dots.map((dot) => dot.style.bottom)")
+        assert len(level) == 2 and level[0] == level[1]
+        expect(plots.first.locator(".rs-ring")).to_have_count(2)
+
+
+def test_the_second_stage_is_marked_and_its_curve_begins(browser: Browser, site: Site, momenta: RunFolder) -> None:
+    with visit(browser, site, site.at(momenta), motion="reduce") as page:
+        rest(page)
+        expect(page.locator(".rs-key")).to_contain_text("linear classifier on the frozen encoder from step 12")
+        page.locator(".rs-curves summary").first.click()
+        places = page.evaluate(
+            """() => [...document.querySelectorAll('.rs-curve')]
+              .filter((node) => node.querySelector('figcaption span')?.textContent === 'Classifier accuracy')
+              .flatMap((node) => [node.querySelector('.rs-begin').getAttribute('x1'),
+                                  ...[...node.querySelectorAll('.rs-line')].map((line) => line.getAttribute('d'))])"""
+        )
+        assert len(places) == 3 and float(places[0]) == pytest.approx(300 * 12 / 20)
+        assert all(path.startswith(f"M{float(places[0]):.2f} ") for path in places[1:])
+        page.locator(".rs-curves summary").nth(1).click()
+        expect(page.locator(".rs-curves table")).to_contain_text("k-NN accuracy")
+        expect(page.locator(".rs-curves table")).not_to_contain_text("Stage:")
+
+
+def test_the_diagnosis_stands_under_the_numbers(browser: Browser, site: Site, momenta: RunFolder) -> None:
+    settings = {"norm": "batch", "learning_rate": 0.3, "weight_decay": 0.5, "steps": 24, "head_steps": 2}
+    folder = trained(momenta.path.parents[1], *queues({"momentum": 0.9}), Choice(name="cross_entropy"), **settings)
+    said, nothing = diagnoses(folder.config, folder)
+    assert said and said[0].startswith("The embeddings have collapsed")
+    with visit(browser, site, site.at(folder)) as page:
+        expect(page.locator(".rs-card").first.locator(".rs-diagnosis li")).to_have_text(said)
+        expect(page.locator(".rs-card").nth(1).locator(".rs-diagnosis li")).to_have_count(len(nothing))
+        expect(page.locator(".rs-ablation")).to_be_hidden()
+        expect(page.locator(".rs-profile").locator(SHOWN)).to_have_count(1)  # of the arm that has a dictionary
+        assert state(page)["run"] == folder.id

@@ -1,0 +1,362 @@
+"""Encoders of real runs: exported, loaded into timm and the registry's encoders, and the start of other runs."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import timm
+import torch
+from safetensors import safe_open
+from safetensors.torch import load_file
+from torch import nn
+
+from tests.tiny import SIDE, tiny_config, write_images
+from trainers.cli.main import main
+from trainers.config import RunConfig
+from trainers.encoders import ENCODERS, Encoder
+from trainers.errors import ParameterError, UserError
+from trainers.kinds import check, kind_of
+from trainers.kinds.contrastive.config import ContrastiveConfig
+from trainers.kinds.contrastive.norms import normalised
+from trainers.kinds.finetuning.config import FinetuningConfig
+from trainers.kinds.metric_learning.config import MetricLearningConfig
+from trainers.parameters import Choice
+from trainers.runs import RunFolder
+from trainers.runs.files import write_bytes
+from trainers.training.loop import Loop
+
+MODELS = ("test_resnet", "test_vit")
+OWN = {name: Choice(name=name, parameters={"width": 8}) for name in ("conv4", "small_conv")}
+TIMM = {model: Choice(name="timm", parameters={"model": model, "pretrained": False}) for model in MODELS}
+FROZEN = Choice(name="timm_frozen", parameters={"model": "test_resnet", "pretrained": False, "hidden": 16})
+TRAINED = OWN | TIMM
+
+
+@pytest.fixture(scope="module")
+def images(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_images(tmp_path_factory.mktemp("images") / "made", train=4, test=3, each=6)
+
+
+def metric_learning(images: Path, encoder: Choice, **changes: object) -> RunConfig:
+    config = tiny_config(images, "smooth_ap", "supcon_out", steps=3)
+    none = {"augmentation": Choice(name="none")} if ENCODERS[encoder.name].frozen else {}
+    return dataclasses.replace(config, encoder=encoder, **(none | changes))
+
+
+def contrastive(images: Path, encoder: Choice, **changes: object) -> RunConfig:
+    alike = metric_learning(images, encoder)
+    values = {
+        "data": dataclasses.replace(alike.data, held_out="images"),
+        "methods": (Choice(name="moco_v2", parameters={"queue": 8, "momentum": 0.5}), Choice(name="simclr")),
+        "encoder": encoder,
+        "dim": 8,
+        "batch": 8,
+        "splits": 2,
+        "steps": 3,
+        "minutes": None,
+        "head_steps": 2,
+        "probe_size": 20,
+        "device": "cpu",
+        "threads": 1,
+    }
+    return ContrastiveConfig(**(values | changes))  # type: ignore[arg-type]
+
+
+KINDS: dict[str, Callable[..., RunConfig]] = {"metric_learning": metric_learning, "contrastive": contrastive}
+
+
+def opened(root: Path, config: RunConfig) -> Loop:
+    check(config)
+    return kind_of(config).loop()(RunFolder.create(root, config))
+
+
+def trained(root: Path, config: RunConfig) -> Loop:
+    loop = opened(root, config)
+    while loop.advance(60):
+        pass
+    loop.checkpoint()
+    return loop
+
+
+def encoder_of(loop: Loop, arm: int) -> Encoder:
+    return loop.arms[arm].encoder  # type: ignore[attr-defined]
+
+
+def plain(net: nn.Module) -> nn.Module:
+    """For scoring, in the memory layout that a new network has: sums in another order differ in their last bits."""
+    return net.eval().to(memory_format=torch.contiguous_format)
+
+
+def exported(loop: Loop, arm: int, path: Path) -> dict[str, str]:
+    words = ["export", loop.folder.id, "--arm", str(arm), "--out", str(path), "--runs", str(loop.folder.path.parent)]
+    assert main(words) == 0
+    with safe_open(path, framework="pt") as file:
+        return file.metadata()
+
+
+def built(about: dict[str, str]) -> Encoder:
+    """The registry's encoder that a file's metadata describe, without head."""
+    encoder = json.loads(about["encoder"])
+    torch.manual_seed(99)
+    net = ENCODERS[encoder["name"]].build(
+        channels=int(about["channels"]), side=int(about["side"]), dim=3, parameters=encoder["parameters"]
+    )
+    net.without_head()
+    return net
+
+
+PIXELS = torch.rand(5, 3, SIDE, SIDE, generator=torch.Generator().manual_seed(0))
+
+
+# -------------------------------------------------------------------- export
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("name", OWN)
+def test_the_registrys_encoder_takes_the_file(tmp_path: Path, images: Path, kind: str, name: str) -> None:
+    loop = trained(tmp_path, KINDS[kind](images, OWN[name]))
+    about = exported(loop, 1, tmp_path / "encoder.safetensors")
+    assert about["run"] == loop.folder.id and about["arm"] == "1" and about["step"] == str(loop.step)
+    assert (about["channels"], about["side"]) == ("3", str(SIDE)) and "norm" not in about
+    net = built(about)
+    net.load_state_dict(load_file(tmp_path / "encoder.safetensors"))
+    source = encoder_of(loop, 1)
+    source.without_head()
+    assert torch.equal(plain(net)(PIXELS), plain(source)(PIXELS))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("model", TIMM)
+def test_timm_takes_the_file(tmp_path: Path, images: Path, kind: str, model: str) -> None:
+    loop = trained(tmp_path, KINDS[kind](images, TIMM[model]))
+    about = exported(loop, 0, tmp_path / "encoder.safetensors")
+    tensors = load_file(tmp_path / "encoder.safetensors")
+    net = timm.create_model(model, num_classes=0)
+    net.load_state_dict(tensors)
+    registry = built(about)
+    registry.backbone.load_state_dict(tensors)
+    source = encoder_of(loop, 0)
+    source.without_head()
+    expected = plain(source)(PIXELS)
+    assert torch.equal(plain(registry)(PIXELS), expected)
+    pixels = source.normalise(PIXELS)
+    if net.pretrained_cfg["fixed_input_size"]:
+        side = net.pretrained_cfg["input_size"][-1]
+        pixels = nn.functional.interpolate(pixels, size=(side, side), mode="bicubic", antialias=True)
+    assert torch.equal(plain(net)(pixels), expected)
+
+
+def test_frozen_features_are_exported_as_timms(tmp_path: Path, images: Path) -> None:
+    loop = trained(tmp_path, metric_learning(images, FROZEN))
+    about = exported(loop, 1, tmp_path / "encoder.safetensors")
+    net = timm.create_model("test_resnet", num_classes=0)
+    net.load_state_dict(load_file(tmp_path / "encoder.safetensors"))
+    expected = plain(encoder_of(loop, 1)).features(PIXELS)
+    assert torch.equal(plain(net)(built(about).normalise(PIXELS)), expected)
+
+
+def test_arms_differ_and_an_unfinished_run_is_exported_too(tmp_path: Path, images: Path) -> None:
+    loop = opened(tmp_path, metric_learning(images, OWN["conv4"]))
+    loop._one_step()
+    loop.checkpoint()
+    exported(loop, 0, tmp_path / "0.safetensors")
+    exported(loop, 1, tmp_path / "1.safetensors")
+    first, second = (load_file(tmp_path / f"{arm}.safetensors") for arm in range(2))
+    assert first.keys() == second.keys() and any(not torch.equal(first[name], second[name]) for name in first)
+
+
+def test_a_run_written_before_checkpoints_knew_the_images_is_exported(tmp_path: Path, images: Path) -> None:
+    loop = opened(tmp_path, metric_learning(images, OWN["conv4"]))
+    loop._images = None
+    loop.checkpoint()
+    assert "side" not in exported(loop, 0, tmp_path / "encoder.safetensors")
+
+
+def test_group_normalisation_is_exported_where_it_can_be_loaded(
+    tmp_path: Path, images: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    own = trained(tmp_path, contrastive(images, OWN["conv4"], norm="group"))
+    about = exported(own, 0, tmp_path / "own.safetensors")
+    net = normalised(built(about), about["norm"])
+    net.load_state_dict(load_file(tmp_path / "own.safetensors"))
+    assert torch.equal(plain(net)(PIXELS), plain(encoder_of(own, 0))(PIXELS))
+    without = opened(tmp_path, contrastive(images, TIMM["test_vit"], norm="layer"))  # it has no batch normalisation
+    without.checkpoint()
+    exported(without, 0, tmp_path / "vit.safetensors")
+    timm.create_model("test_vit", num_classes=0).load_state_dict(load_file(tmp_path / "vit.safetensors"))
+    other = opened(tmp_path, contrastive(images, TIMM["test_resnet"], norm="group"))
+    other.checkpoint()
+    said = refused(capsys, other.folder.id, "--runs", str(tmp_path), "--out", str(tmp_path / "no.safetensors"))
+    assert "group normalisation" in said and "cannot load it" in said
+    assert not (tmp_path / "no.safetensors").exists()
+
+
+def refused(capsys: pytest.CaptureFixture[str], *words: str) -> str:
+    capsys.readouterr()
+    assert main(["export", *words]) == 1
+    said = capsys.readouterr().err
+    assert said.startswith("rankscope: ") and said.count("\n") == 1
+    return said
+
+
+def test_what_cannot_be_exported_is_refused_in_words(
+    tmp_path: Path, images: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    loop = opened(tmp_path, metric_learning(images, OWN["conv4"]))
+    here = ("--runs", str(tmp_path))
+    assert "checkpoint" in refused(capsys, loop.folder.id, *here)
+    loop.checkpoint()
+    assert "2 arms, counted from 0; got 2" in refused(capsys, loop.folder.id, "--arm", "2", *here)
+    assert "got -1" in refused(capsys, loop.folder.id, "--arm", "-1", *here)
+    assert "26 letters and digits" in refused(capsys, "../elsewhere", *here)
+    assert "0" * 26 in refused(capsys, "0" * 26, *here)
+    finetuning = RunFolder.create(tmp_path, FinetuningConfig())
+    assert "trains no encoder of the catalogue" in refused(capsys, finetuning.id, *here)
+    (tmp_path / "file").write_text("")
+    for place in ("none/encoder.safetensors", "file/encoder.safetensors", ""):
+        out = str(tmp_path / place)
+        assert f"{out} cannot be written: " in refused(capsys, loop.folder.id, "--out", out, *here)
+    for name in ("last", "previous"):
+        write_bytes(loop.folder.path / "ckpt" / f"{name}.safetensors", b"no weights")
+    assert "checkpoint" in refused(capsys, loop.folder.id, *here)
+
+
+# --------------------------------------------------------------------- start
+
+
+def own_part(encoder: Encoder) -> dict[str, torch.Tensor]:
+    behind = tuple(f"{name}." for name in type(encoder).behind)
+    return {name: value.clone() for name, value in encoder.state_dict().items() if not name.startswith(behind)}
+
+
+def same(one: dict[str, torch.Tensor], other: dict[str, torch.Tensor]) -> bool:
+    return one.keys() == other.keys() and all(torch.equal(one[name], other[name]) for name in one)
+
+
+@pytest.mark.parametrize("name", TRAINED)
+def test_metric_learning_starts_from_a_contrastive_run(tmp_path: Path, images: Path, name: str) -> None:
+    source = trained(tmp_path, contrastive(images, TRAINED[name]))
+    weights = {arm: own_part(encoder_of(source, arm)) for arm in range(2)}
+    assert not same(weights[0], weights[1])
+    afresh = opened(tmp_path, metric_learning(images, TRAINED[name]))
+    for arm, written in ((0, source.folder.id), (1, f"{source.folder.id}:1")):
+        loop = opened(tmp_path, metric_learning(images, TRAINED[name], start=written))
+        for index in range(2):
+            assert same(own_part(encoder_of(loop, index)), weights[arm])
+            head, own = encoder_of(loop, index).head, encoder_of(afresh, index).head
+            assert same(dict(head.state_dict()), dict(own.state_dict())), "its head is its own"
+        assert f"encoder of run {source.folder.id}, arm {arm}, at step 5" in log(loop)
+    while loop.advance(60):
+        pass
+    assert not same(own_part(encoder_of(loop, 0)), weights[1])
+
+
+def log(loop: Loop) -> str:
+    return (loop.folder.path / "log.txt").read_text()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_contrastive_run_starts_from_another_run(tmp_path: Path, images: Path, kind: str) -> None:
+    source = trained(tmp_path, KINDS[kind](images, OWN["conv4"]))
+    loop = opened(tmp_path, contrastive(images, OWN["conv4"], start=source.folder.id, norm="split"))
+    weights = own_part(encoder_of(source, 0))
+    assert all(same(own_part(encoder_of(loop, arm)), weights) for arm in range(2))
+    assert same(own_part(loop.arms[0].method.moco.key_encoder.backbone), weights)  # type: ignore[attr-defined]
+    while loop.advance(60):
+        pass
+
+
+def test_frozen_features_of_a_trained_encoder(tmp_path: Path, images: Path) -> None:
+    source = trained(tmp_path, contrastive(images, TIMM["test_resnet"]))
+    config = metric_learning(images, FROZEN, start=source.folder.id)
+    loop = opened(tmp_path, config)
+    assert same(own_part(encoder_of(loop, 0)), own_part(encoder_of(source, 0)))
+    loop._one_step()
+    loop.checkpoint()
+    features = loop._batches._source  # type: ignore[attr-defined]
+    shutil.rmtree(source.folder.path)
+    again = kind_of(config).loop()(RunFolder.open(tmp_path, loop.folder.id))
+    assert torch.equal(again._batches._source, features), "the same, from the own checkpoint"  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_it_resumes_to_the_same_bits_after_the_first_run_is_gone(tmp_path: Path, images: Path, kind: str) -> None:
+    source = trained(tmp_path, contrastive(images, OWN["conv4"]))
+    config = KINDS[kind](images, OWN["conv4"], start=source.folder.id)
+    whole, cut = opened(tmp_path, config), opened(tmp_path, config)
+    cut._one_step()
+    cut.checkpoint()
+    shutil.rmtree(source.folder.path)
+    again = kind_of(config).loop()(RunFolder.open(tmp_path, cut.folder.id))
+    for loop in (whole, again):
+        while loop.advance(60):
+            pass
+    one, other = ({k: v for arm in loop.arms for k, v in arm.tensors().items()} for loop in (whole, again))
+    assert same(one, other)
+
+
+@pytest.mark.parametrize(
+    ("encoder", "words"),
+    [
+        (
+            Choice(name="conv4", parameters={"width": 16}),
+            "of another shape, the first of them body.0.0.weight",
+        ),
+        (OWN["small_conv"], "is not the one of this run"),
+        (TIMM["test_resnet"], "is not the one of this run"),
+    ],
+    ids=["wider", "another", "timm"],
+)
+def test_another_encoder_is_refused(tmp_path: Path, images: Path, encoder: Choice, words: str) -> None:
+    source = opened(tmp_path, contrastive(images, OWN["conv4"]))
+    source.checkpoint()
+    with pytest.raises(UserError, match=words):
+        opened(tmp_path, metric_learning(images, encoder, start=source.folder.id))
+
+
+def test_a_deeper_encoder_is_refused_though_all_that_is_needed_would_fit(tmp_path: Path, images: Path) -> None:
+    deep = Choice(name="timm", parameters={"model": "resnet34", "pretrained": False})
+    shallow = Choice(name="timm", parameters={"model": "resnet18", "pretrained": False})
+    source = opened(tmp_path, metric_learning(images, deep, dim=4))
+    source.checkpoint()
+    with pytest.raises(UserError, match="of another shape"):
+        opened(tmp_path, metric_learning(images, shallow, start=source.folder.id))
+
+
+def test_group_normalisation_is_no_start(tmp_path: Path, images: Path) -> None:
+    source = opened(tmp_path, contrastive(images, OWN["conv4"], norm="group"))
+    source.checkpoint()
+    with pytest.raises(UserError, match="It was trained with group normalisation"):
+        opened(tmp_path, metric_learning(images, OWN["conv4"], start=source.folder.id))
+
+
+def test_a_start_that_is_not_there_is_refused(tmp_path: Path, images: Path) -> None:
+    source = opened(tmp_path, contrastive(images, OWN["conv4"]))
+    with pytest.raises(UserError, match="checkpoint"):
+        opened(tmp_path, metric_learning(images, OWN["conv4"], start=source.folder.id))
+    source.checkpoint()
+    for written, words in (("0" * 26, "0" * 26), (f"{source.folder.id}:2", "2 arms, counted from 0; got 2")):
+        with pytest.raises(UserError, match=words):
+            opened(tmp_path, metric_learning(images, OWN["conv4"], start=written))
+    finetuning = RunFolder.create(tmp_path, FinetuningConfig())
+    with pytest.raises(UserError, match="trains no encoder"):
+        opened(tmp_path, metric_learning(images, OWN["conv4"], start=finetuning.id))
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "..", "../runs", "/tmp/run", "0" * 25, "0" * 27, "O" * 26, f"{'0' * 26}:", f"{'0' * 26}:-1", f"{'0' * 26}:1:1",
+     f"{'0' * 26}/..", f"{'0' * 26}:٣", f"{'0' * 26}\n", f" {'0' * 26}"],
+)  # fmt: skip
+@pytest.mark.parametrize("kind", [MetricLearningConfig, ContrastiveConfig])
+def test_only_ids_are_checked_as_a_start(kind: type[RunConfig], text: str) -> None:
+    check(kind(start=None))
+    check(kind(start="0" * 26))
+    check(kind(start=f"{'0' * 26}:3"))
+    with pytest.raises(ParameterError, match="A run to start from is written as its id"):
+        check(kind(start=text))

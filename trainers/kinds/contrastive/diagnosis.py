@@ -1,0 +1,140 @@
+"""Diagnosis while a run trains: what an arm's newest numbers say about what goes wrong, or only looks wrong.
+
+A query that tells nothing apart gives each of its n candidates the probability 1 / n, and the loss is log n. Every
+threshold stands below with its reason.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from trainers.kinds.contrastive.config import ContrastiveConfig
+from trainers.kinds.contrastive.memory import dictionary_of
+
+COLLAPSED = 0.01
+"""Variance of unit rows, at most 1: a spread of a tenth of the radius, as in
+:data:`trainers.metrics.representation.geometry.COLLAPSED`."""
+UNIFORMITY = -4 * COLLAPSED
+"""The same as uniformity: squared distances are twice the variance on average, and uniformity about -2 times them."""
+RANK = 2.0
+"""Embeddings with a smaller effective rank lie on a line."""
+GUESSING = 0.1
+"""Nats around log n: a query rules out less than a tenth of its candidates, as 1 - exp(-0.1) = 0.095."""
+FLAT = 0.85
+"""Of log n: where the lowest loss that a temperature leaves is above it, training can change the last 15 % alone."""
+CHOSEN = 0.5
+"""Contrast accuracy from which the own key is the closest more often than not."""
+SOLVED, SPENT = 0.99, 0.01
+"""Contrast accuracy and loss at which hardly any query has a gradient left."""
+POSITIVES = 0.05
+"""Share of queries with a positive: one in twenty; below it nearly every query is compared without one."""
+STALE = 0.2
+"""Cosine by which the oldest keys fall behind the youngest. On drawn pots (24 steps, 512 keys, batches of 64) it was at
+most 0.03 with momentum 0.99, and 0.22 with momentum 0."""
+
+
+def diagnosis(config: ContrastiveConfig, arm: int, numbers: Mapping[str, float]) -> list[str]:
+    """Sentences on an arm, the most serious first; empty where nothing stands out or nothing is known yet.
+
+    Args:
+        config: checked.
+        numbers: the newest ones by key, see :data:`trainers.kinds.contrastive.measures.MEASURES`. Numbers of the
+            comparison stay known in the stage of the classifier.
+
+    Raises:
+        ParameterError: this program does not know the arm's parameters.
+    """
+    from trainers.kinds.contrastive.methods import METHODS
+
+    if "loss" not in numbers or config.methods[arm].name not in METHODS:
+        return []
+    descriptor = METHODS[config.methods[arm].name]
+    settings = descriptor.checked(config.methods[arm].parameters)
+    found = list(_collapse(numbers))
+    if descriptor.candidates is None:
+        return found
+    count = descriptor.candidates(settings, config.batch)
+    filled = numbers.get("queue_filled", 0.0) if dictionary_of(config.methods[arm]) else 1.0
+    if filled < 1:
+        return [*found, _filling(filled)]
+    return [*(found or _loss(numbers, count, settings)), *_dictionary(numbers)]
+
+
+def _collapse(numbers: Mapping[str, float]) -> Iterator[str]:
+    uniformity, rank = numbers.get("uniformity", -math.inf), numbers.get("effective_rank", math.inf)
+    if uniformity > UNIFORMITY:
+        yield (
+            f"The embeddings have collapsed: all images have nearly the same one (uniformity {uniformity:.3f}, 0 is a "
+            "single point). Lower the learning rate, or check that the method compares with other images."
+        )
+    elif rank < RANK:
+        yield (
+            f"The embeddings have collapsed to a line (effective rank {rank:.1f}). Lower the learning rate, or use "
+            "stronger augmentation."
+        )
+
+
+def _filling(filled: float) -> str:
+    return (
+        f"The dictionary is still filling ({filled:.0%}). The loss rises until it is full, and that is normal: random "
+        "keys are easy to tell from an own key, keys of images are not."
+    )
+
+
+def _loss(numbers: Mapping[str, float], count: int, settings: Any) -> Iterator[str]:
+    """At most one sentence on the loss of the comparison, without the factor that a method multiplies it with."""
+    if "term/contrast" not in numbers or count < 2:
+        return
+    loss = numbers["term/contrast"] / getattr(settings, "factor", 1.0)
+    chance, accuracy, temperature = math.log(count), numbers.get("contrast_accuracy"), settings.temperature
+    lowest = math.log1p((count - 1) * math.exp(-1 / temperature))
+    at_chance = f"The loss, {loss:.2f}, is at log({count:,}) = {chance:.2f}, that of guessing among {count:,} keys"
+    if lowest > FLAT * chance:
+        yield (
+            f"The temperature, {temperature:g}, is too high: even with own keys the same and all others orthogonal "
+            f"the loss would be {lowest:.2f}, close to log({count:,}) = {chance:.2f}; it is {loss:.2f}. 0.07 to 0.5 is "
+            "usual."
+        )
+    elif accuracy is not None and accuracy > CHOSEN and loss > FLAT * chance:
+        yield (
+            f"The own key is the closest for {accuracy:.0%} of queries, but the loss, {loss:.2f}, is still close to "
+            f"log({count:,}) = {chance:.2f}: similarities differ by little beside the temperature, {temperature:g}. If "
+            "it stays, lower the temperature."
+        )
+    elif loss > chance + GUESSING:
+        yield (
+            f"The loss, {loss:.2f}, is above log({count:,}) = {chance:.2f}: worse than guessing. Lower the learning "
+            f"rate, or raise the temperature, {temperature:g}."
+        )
+    elif loss > chance - GUESSING and numbers.get("key_variance", 1.0) < COLLAPSED:
+        yield (
+            f"{at_chance}, because the keys have collapsed: all images have nearly the same one (variance "
+            f"{numbers['key_variance']:.4f}), although the features before the head differ. Lower the learning rate."
+        )
+    elif loss > chance - GUESSING:
+        yield (
+            f"{at_chance}: the embeddings after the head tell no images apart. In the first steps that is normal; if "
+            "it stays, change the learning rate or the temperature."
+        )
+    elif loss < SPENT and (accuracy is None or accuracy > SOLVED):
+        yield (
+            f"The task is solved (loss {loss:.3f}), and there is little left to learn from. Raise the temperature, "
+            f"{temperature:g}, use stronger augmentation, or compare with more than {count:,} keys."
+        )
+
+
+def _dictionary(numbers: Mapping[str, float]) -> Iterator[str]:
+    share = numbers.get("positives_share")
+    if share is not None and share < POSITIVES:
+        yield (
+            f"{'No query has' if share == 0 else f'Only {share:.1%} of queries have'} another image of the same class "
+            "to be compared with. Use larger batches or a queue, or fewer classes."
+        )
+    young, old = (numbers.get(f"queue_similarity/{group} of 8") for group in (1, 8))
+    if young is not None and old is not None and young - old > STALE:
+        yield (
+            f"The oldest keys in the dictionary are stale: they agree with the key encoder of now to {old:.2f}, the "
+            f"youngest to {young:.2f}. Raise the momentum, or shorten the queue."
+        )
