@@ -1,5 +1,7 @@
 // Requests to the server, and what the page reads of runs, with small bounded caches.
 
+import { brief } from "./names.js";
+
 const root = () => (window.gradio_config?.root ?? location.origin).replace(/\/$/, "");
 
 export const base = () => `${root()}/gradio_api/rankscope`;
@@ -75,7 +77,11 @@ const pending = new Map();
 
 export const runs = () => json("runs", { headers: { "x-rankscope-token": token() } });
 export const start = async () => (await json("start")).id;
-export const run = (id) => json(`run/${id}`);
+/** A run, by the id that an address or a list gives. */
+export async function run(id) {
+  if (!/^\w+$/.test(id)) throw new ServerError(`There is no run ${brief(id)}.`, 404);
+  return json(`run/${id}`);
+}
 export const poll = (id, after, row) => json(`run/${id}/poll?after=${after}&row=${row}`);
 
 /** Frame k: {k, step, limit, arms: [{quality, drift, method}], coords: [Uint16Array per arm]}. */

@@ -85,7 +85,7 @@ def _card_of(run: Run, queue: Runs) -> Json:
 
 
 def _is_mine(folder: RunFolder, token: str) -> bool:
-    return not folder.read_only and folder.owner in ("", digest(token))
+    return not folder.read_only and folder.owner == (digest(token) or None)  # a run without an owner is nobody's
 
 
 def _headline(run: Run) -> list[Json]:

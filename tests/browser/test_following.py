@@ -102,11 +102,12 @@ def test_states_without_a_map_are_told_in_words(browser: Browser, site: Site) ->
     queued.db.close()
 
 
-def test_a_run_that_is_gone_is_named_and_another_is_shown(browser: Browser, site: Site) -> None:
+@pytest.mark.parametrize("gone", ["01ARZ3NDEKTSV4RRFFQ69G5FAV", "../../etc/passwd"])
+def test_a_run_that_is_gone_is_named_and_another_is_shown(browser: Browser, site: Site, gone: str) -> None:
     context = profile(browser)
     page = context.new_page()  # the missing run is a 404, which the browser logs: no check of its console here
-    page.goto(f"{site.url}/?run=01ARZ3NDEKTSV4RRFFQ69G5FAV")
-    page.get_by_text("There is no run 01ARZ3NDEKTSV4RRFFQ69G5FAV").first.wait_for()
+    page.goto(f"{site.url}/?run={gone}")
+    page.get_by_text(f"There is no run {gone}").first.wait_for()
     page.wait_for_function("() => window.debug.state().run !== null")
     page.wait_for_timeout(1500)
     assert page.locator(".rs-live .rs-alert").is_visible()

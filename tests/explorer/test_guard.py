@@ -147,7 +147,10 @@ def test_nothing_malformed_is_an_error_of_the_server(
                 for address in ("run", "call", "call/v2"):
                     send(f"/gradio_api/{address}{name}", body)
     for dependency in local.explorer.blocks.config["dependencies"]:
+        public = f"/{dependency['api_name']}" in functions
         for odd in ODD:
+            if public and odd == "null":
+                continue  # every default at once: the function does its work, which takes long on a busy machine
             values = ", ".join([odd] * len(dependency["inputs"]))
             rest = f'"fn_index": {dependency["id"]}, "session_hash": "f", "event_data": {odd}'
             send("/gradio_api/run/event", f'{{"data": [{values}], {rest}}}')

@@ -56,6 +56,8 @@ def test_the_card_names_the_run(page: Page, root: Path) -> None:
 
 def test_a_run_belongs_to_the_holder_of_its_token(page: Page, root: Path) -> None:
     folder = make_run(root, points=48, frames=1)
+    (card,) = page.get("runs", **{"X-Rankscope-Token": "mine"}).json()["runs"]
+    assert card["mine"] is False, "a run without an owner is nobody's"
     write_bytes(folder.path / "owner", digest("mine").encode())
     for token, mine in (("mine", True), ("other", False)):
         (card,) = page.get("runs", **{"X-Rankscope-Token": token}).json()["runs"]

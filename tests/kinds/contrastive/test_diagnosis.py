@@ -77,6 +77,13 @@ def test_guessing_depends_on_the_method(name: str, parameters: dict[str, object]
     assert said(Choice(name=name, parameters=parameters), guess | {"term/contrast": 0.5 * guess["term/contrast"]}) == ""
 
 
+def test_keys_that_collapse_for_want_of_momentum() -> None:
+    numbers = HEALTHY | {"term/contrast": CHANCE, "key_variance": 0.0002}
+    none = Choice(name="moco_v2", parameters={"queue": 1024, "momentum": 0.0})
+    assert said(none, numbers).endswith("Raise the momentum, 0; 0.99 to 0.999 is usual.")
+    assert said(MOCO, numbers).endswith("Lower the learning rate.")
+
+
 def test_a_temperature_that_leaves_no_room() -> None:
     hot = Choice(name="moco_v2", parameters={"queue": 1024, "temperature": 2.0})
     assert said(hot, HEALTHY | {"term/contrast": 6.8}).startswith("The temperature, 2, is too high")
