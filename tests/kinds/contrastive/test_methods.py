@@ -11,6 +11,7 @@ import torch
 from torch import nn
 from torch.nn import functional
 
+from tests.fake_device import DEVICE, fake_device
 from tests.losses.slow_contrastive import supcon
 from tests.oracle_cases import cases, load
 from trainers.errors import UserError
@@ -120,11 +121,13 @@ def test_memory_bank_refreshes_only_what_it_saw() -> None:
     torch.manual_seed(5)
     drawn = torch.randint(IMAGES, (16,))
     torch.manual_seed(5)
+    assert torch.isin(batch.rows, drawn).any()  # own features, which are no others
     loss = method(batch).terms["contrast"]
     queries = unit(method.net(batch.images[0]))
     slow = torch.zeros((), dtype=torch.float64)
     for query, row in zip(queries, batch.rows.tolist(), strict=True):
-        scores = torch.stack([query @ before[row], *(query @ before[other] for other in drawn.tolist())]) / 0.4
+        others = [other for other in drawn.tolist() if other != row]
+        scores = torch.stack([query @ before[row], *(query @ before[other] for other in others)]) / 0.4
         slow = slow + scores.logsumexp(0) - scores[0]
     assert loss.item() == pytest.approx(slow.item() / 8, rel=1e-5)
     new = unit(0.5 * before[batch.rows] + 0.5 * queries)
@@ -236,7 +239,7 @@ def test_the_second_stage_trains_the_classifier_alone_from_new_weights() -> None
         view=lambda _number: images.float() / 255, labels=torch.arange(8) % CLASSES, rows=torch.arange(8), step=0
     )
     scalars = arm.step(batch, Stage.of(config).factor(0, 0.0, 1))
-    assert set(scalars) == {"loss", "examples", "batch_accuracy", "term/classifier"}
+    assert set(scalars) == {"loss", "term/classifier", "examples", "batch_accuracy"}
     assert all(torch.equal(value, before[key]) for key, value in method.state_dict().items())
     assert not torch.equal(arm.classifier.weight, first)
 
@@ -254,3 +257,68 @@ def test_joint_training_stops_the_classifiers_gradient() -> None:
         grads.append([weight.grad for weight in arm.method.parameters()])
         assert (arm.classifier.weight.grad is not None) == joint
     assert all(torch.equal(one, other) for one, other in zip(*grads, strict=True))
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_half_precision_ends_at_the_encoder(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a method makes of the same projections is the same to the bit where a GPU would use bfloat16."""
+    made_of = []
+    real = torch.autocast
+
+    def as_on_a_gpu(device: str, dtype: torch.dtype | None = None, enabled: bool = True) -> torch.autocast:
+        return real("cpu", torch.bfloat16) if device == "cuda" else real(device, dtype, enabled)
+
+    for half in (False, True):
+        arm = MethodArm(0, name, made(name), nn.Linear(FEATURES, CLASSES), 0, torch.device("cpu"))
+        arm.begin(Stage.of(ContrastiveConfig()))
+        given = torch.randn(8 * arm.method.views, DIM, generator=torch.Generator().manual_seed(3))
+        arm.method.net.projector = Stored(given[:8] if name in ONE_BY_ONE else given)
+        for net in (module for module in arm.method.modules() if isinstance(module, Projected)):
+            net.projector = arm.method.net.projector
+        arm.method.net.backbone = Stored(torch.ones(8, FEATURES).cumsum(0) / 7)
+        images = views(arm.method).images
+        if half:
+            monkeypatch.setattr(torch, "autocast", as_on_a_gpu)
+        torch.manual_seed(0)
+        terms, _, _ = arm._compared(
+            Batch(view=images.__getitem__, labels=torch.arange(8) % CLASSES, rows=torch.arange(8), step=0)
+        )
+        made_of.append(terms)
+    assert made_of[0].keys() == made_of[1].keys()
+    for term, exact in made_of[0].items():
+        assert exact.dtype == made_of[1][term].dtype == torch.float32
+        assert made_of[1][term].item() == exact.item(), term
+
+
+ONE_BY_ONE = ("moco_v1", "moco_v2", "end_to_end", "memory_bank", "supcon_queue", "cross_entropy", "max_margin")
+"""Methods that encode the views one after another."""
+
+
+@pytest.mark.parametrize("name", [name for name in METHODS if name != "max_margin"])  # torch has no fake form of it
+def test_a_step_does_not_wait_for_a_gpu(name: str) -> None:
+    with fake_device():
+        with torch.device(DEVICE):
+            arm = MethodArm(0, name, made(name), nn.Linear(FEATURES, CLASSES), 0, DEVICE)
+        config = ContrastiveConfig(optimiser="adamw")  # of which torch's fake tensors know the fused form
+        for stage in (Stage.of(config), Stage.of(config, networks=("classifier",))):
+            with torch.device(DEVICE):
+                arm.begin(stage)
+            images, rows = torch.empty(8, 3, 8, 8, device=DEVICE), torch.arange(8)
+            batch = Batch(view=lambda _number, made=images: made, labels=rows % CLASSES, rows=rows, step=0)
+            assert arm.step(batch, 1.0)["loss"].device == DEVICE
+
+
+@pytest.mark.parametrize(("name", "parameters"), [("supcon", {"joint": True}), ("cross_entropy", {})])
+def test_a_classifier_that_was_trained_with_the_encoder_is_not_trained_again(
+    name: str, parameters: dict[str, object]
+) -> None:
+    arm = MethodArm(0, "", made(name, **parameters), nn.Linear(FEATURES, CLASSES), 7, torch.device("cpu"))
+    trained = arm.classifier.weight.detach().clone()
+    config = ContrastiveConfig(head_learning_rate=1.0)
+    arm.begin(Stage.of(config, networks=("classifier",)))
+    images = torch.rand(8, 3, 8, 8)
+    batch = Batch(view=lambda _number: images, labels=torch.arange(8) % CLASSES, rows=torch.arange(8), step=0)
+    scalars = arm.step(batch, 1.0)
+    arm.settle()
+    assert set(scalars) == {"loss", "term/classifier", "examples", "batch_accuracy"}
+    assert torch.equal(arm.classifier.weight, trained)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import os
 import subprocess
 import sys
@@ -9,6 +10,7 @@ from pathlib import Path
 
 import pytest
 import torch
+from timm.layers import BatchNormAct2d
 from torch import nn
 
 from trainers.encoders import ENCODERS
@@ -56,6 +58,38 @@ def test_encoders_with_every_norm(norm: str, name: str) -> None:
     assert together.shape == (6, 8) and torch.isfinite(together).all()
     if norm in ("group", "layer"):
         assert torch.allclose(together[:1], encoder(images[:1]), atol=1e-5)  # no image sees another
+
+
+def test_layers_inside_a_batch_norm_stay() -> None:
+    """timm's batch norms hold dropout and activation; without them its networks would be almost linear."""
+    torch.manual_seed(0)
+    plain = BatchNormAct2d(6).train()
+    for norm in NORMS:
+        layer = normalised(copy.deepcopy(plain), norm, 2)
+        found = layer(torch.randn(8, 6, 3, 3))
+        assert (found >= 0).all() and (found == 0).any(), norm
+    images = torch.randn(8, 6, 3, 3)
+    split = normalised(nn.Sequential(copy.deepcopy(plain)), "split", 2)
+    assert split[0].state_dict().keys() == plain.state_dict().keys()
+    expected = torch.empty_like(images)
+    for part in range(2):
+        expected[part::2] = plain(images[part::2])
+    assert torch.allclose(split(images), expected, atol=1e-6)
+
+
+def test_running_statistics_may_be_a_mean_over_all_batches() -> None:
+    plain = nn.BatchNorm1d(3, momentum=None)
+    split = SplitBatchNorm(copy.deepcopy(plain), 2)
+    batches = [torch.randn(8, 3, generator=torch.Generator().manual_seed(number)) for number in range(3)]
+    for images in batches:
+        plain(images), split(images)
+    assert torch.allclose(split.running_mean, plain.running_mean, atol=1e-6)
+    assert int(split.num_batches_tracked) == 3
+
+
+def test_group_normalisation_leaves_something_of_vectors() -> None:
+    rows = normalised(nn.BatchNorm1d(32), "group")(torch.randn(4, 32))
+    assert rows.std(1).min() > 0.9
 
 
 def test_shuffling_restores_the_order_and_mixes_the_groups() -> None:

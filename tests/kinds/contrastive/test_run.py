@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import torch
 from PIL import Image
+from torch.nn.modules.batchnorm import _BatchNorm
 
 from tests.tiny import write_images
 from tests.training.reopened import reopened
@@ -17,8 +18,10 @@ from trainers.errors import ParameterError, UserError
 from trainers.kinds import check
 from trainers.kinds.contrastive.config import ContrastiveConfig
 from trainers.kinds.contrastive.loop import ContrastiveLoop
+from trainers.kinds.contrastive.norms import SplitBatchNorm
 from trainers.parameters import Choice
 from trainers.runs import RunFolder
+from trainers.training.optimizer import NonFiniteLossError
 
 SMALL = {"queue": 12, "momentum": 0.9}
 
@@ -191,3 +194,60 @@ def test_corruptions_and_transfer(tmp_path: Path, images: Path) -> None:
     assert 0 <= known[0, "test/transfer_accuracy"] <= 1
     assert sum(key.startswith("test/corrupted_accuracy/") for _, key in known) == 15
     assert told and all(0 <= fraction <= 1 for fraction in told)
+
+
+@pytest.mark.parametrize(
+    "method",
+    [Choice(name="moco_v2", parameters=SMALL), Choice(name="memory_bank", parameters={"negatives": 12})],
+    ids=lambda choice: choice.name,
+)
+def test_keys_of_a_bad_step_are_never_kept(tmp_path: Path, images: Path, method: Choice) -> None:
+    """They are in memory, but nothing of it can be written any more: the run goes on from the good step."""
+    loop = run(tmp_path, images, method)
+    loop.advance(0)
+    loop._one_step()
+    loop.checkpoint()
+    kept = {name: value.clone() for name, value in loop.arms[0].tensors().items()}
+    with torch.no_grad():
+        next(iter(loop.arms[0].encoder.parameters())).fill_(float("nan"))
+    for attempt in (loop._one_step, loop.checkpoint, loop.snapshot):
+        with pytest.raises(NonFiniteLossError, match="stopped being a number"):
+            attempt()
+    again = ContrastiveLoop(RunFolder.open(loop.folder.path.parent, loop.folder.id))
+    assert again.step == 1
+    assert all(torch.equal(value, kept[name]) for name, value in again.arms[0].tensors().items())
+    again._one_step()
+
+
+def test_a_joint_classifier_ends_with_the_first_stage(tmp_path: Path, images: Path) -> None:
+    methods = [Choice(name="supcon", parameters={"joint": joint}) for joint in (False, True)]
+    loop = run(tmp_path, images, *methods)
+    loop.advance(0)
+    for _ in range(6):
+        loop._one_step()
+    before = [arm.classifier.weight.detach().clone() for arm in loop.arms]
+    loop._next_stage()
+    assert [loop._has_classifier(arm) for arm in loop.arms] == [False, True]
+    loop._one_step()
+    assert [loop._has_classifier(arm) for arm in loop.arms] == [True, True]
+    assert [torch.equal(arm.classifier.weight, old) for arm, old in zip(loop.arms, before, strict=True)] == [
+        False,
+        True,
+    ]
+
+
+def test_labels_are_on_the_host(tmp_path: Path, images: Path) -> None:
+    batch = run(tmp_path, images)._batch()
+    assert batch.labels is not None and batch.labels.device == batch.rows.device == torch.device("cpu")
+
+
+def test_views_encoded_together_are_normalised_over_the_whole_batch(tmp_path: Path, images: Path) -> None:
+    """Image n and its other view, place n + N, would be in one group and know each other by its statistics."""
+    methods = [Choice(name="simclr"), Choice(name="supcon"), Choice(name="moco_v2", parameters=SMALL)]
+    split = [
+        any(isinstance(part, SplitBatchNorm) for part in arm.encoder.modules())
+        for arm in run(tmp_path, images, *methods).arms
+    ]
+    assert split == [False, False, True]
+    arms = run(tmp_path, images, *methods, norm="layer").arms
+    assert not any(isinstance(part, _BatchNorm) for arm in arms for part in arm.encoder.modules())

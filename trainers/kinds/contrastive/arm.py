@@ -10,8 +10,9 @@ from torch import Tensor, nn
 
 from trainers.kinds.contrastive.batches import Batch
 from trainers.kinds.contrastive.methods import Method, Views
-from trainers.kinds.contrastive.networks import first_output, started_again
+from trainers.kinds.contrastive.networks import encode, first_output, started_again
 from trainers.training.arm import Arm
+from trainers.training.host import send
 from trainers.training.stage import Stage
 
 CLASSIFIER = "classifier"
@@ -20,6 +21,9 @@ CLASSIFIER = "classifier"
 
 class MethodArm(Arm):
     """Trains a method; then, in a stage that trains the classifier alone, that on the frozen encoder.
+
+    A classifier that was trained with the encoder stays as it is in that stage: its method has one stage (SupCon,
+    section 4: joint training instead of two stages; cross-entropy).
 
     Args:
         index, title: of the arm.
@@ -48,7 +52,8 @@ class MethodArm(Arm):
     def begin(self, stage: Stage) -> None:
         """Train what ``stage`` trains; the classifier's own stage begins with new weights, the same for every arm."""
         self._alone = _alone(stage)
-        if self._alone and self.classifier is not None:
+        self._waits = self._alone and self.method.classifier != "after"
+        if self._alone and not self._waits and self.classifier is not None:
             started_again(self.classifier, self._seed)
         super().begin(stage)
 
@@ -65,14 +70,15 @@ class MethodArm(Arm):
         return [{"params": weights, "lr": stage.learning_rate, "weight_decay": stage.weight_decay}]
 
     def step(self, batch: Batch, factor: float) -> dict[str, Tensor | float]:
-        """One optimizer step.
+        """One optimizer step; none in a stage in which nothing of this arm is trained.
 
         Returns:
             besides ``loss`` the method's own numbers, and ``classifier_accuracy`` on the batch where one is trained.
         """
         terms, numbers, images = self._classified(batch) if self._alone else self._compared(batch)
         loss = torch.stack(list(terms.values())).sum()
-        self.descend(loss, factor, batch.step, batch.rows)
+        if not self._waits:
+            self.descend(loss, factor, batch.step, batch.rows)
         # also of a single term: the loss is another one in each stage
         named = {f"term/{name}": term.detach() for name, term in terms.items()}
         return {"loss": loss.detach(), "examples": float(images), **named, **numbers}
@@ -80,32 +86,30 @@ class MethodArm(Arm):
     def _compared(self, batch: Batch) -> tuple[dict[str, Tensor], dict[str, Tensor], int]:
         self.method.train()
         views = self._views(batch, self.method.views)
-        with self._autocast(), first_output(self.encoder) as features:
+        with first_output(self.encoder) as features:
             outcome = self.method(views)
         terms, numbers = dict(outcome.terms), dict(outcome.numbers)
         if self.method.classifier != "after" and self.classifier is not None and batch.labels is not None:
             own = features[0][: len(batch.rows)]
             logits = self.classifier((own if self.method.classifier == "through" else own.detach()).float())
-            terms["classifier"] = self.method.criterion(logits, batch.labels)
-            numbers["batch_accuracy"] = _accuracy(logits, batch.labels)
+            labels = send(batch.labels, self._device)
+            terms["classifier"] = self.method.criterion(logits, labels)
+            numbers["batch_accuracy"] = _accuracy(logits, labels)
         return terms, numbers, len(batch.rows) * self.method.views
 
     def _classified(self, batch: Batch) -> tuple[dict[str, Tensor], dict[str, Tensor], int]:
         assert self.classifier is not None and batch.labels is not None
         self.method.eval()
         images = self._views(batch, 1).images[0]
-        with torch.no_grad(), self._autocast():
-            features = self.encoder(images)
-        logits = self.classifier(features.float())
-        terms = {"classifier": nn.functional.cross_entropy(logits, batch.labels)}
-        return terms, {"batch_accuracy": _accuracy(logits, batch.labels)}, len(images)
+        with torch.no_grad():
+            features = encode(self.encoder, images)
+        logits, labels = self.classifier(features), send(batch.labels, self._device)
+        terms = {"classifier": self.method.criterion(logits, labels)}
+        return terms, {"batch_accuracy": _accuracy(logits, labels)}, len(images)
 
     def _views(self, batch: Batch, count: int) -> Views:
         images = tuple(batch.view(number).contiguous(memory_format=torch.channels_last) for number in range(count))
         return Views(images=images, labels=batch.labels, rows=batch.rows)
-
-    def _autocast(self) -> torch.autocast:
-        return torch.autocast("cuda", torch.bfloat16, enabled=self._device.type == "cuda")
 
 
 def _alone(stage: Stage) -> bool:

@@ -17,7 +17,7 @@ class Batch:
 
     Attributes:
         view: makes the view of a number of the batch's images, float ``[N, C, H, W]`` in 0..1; each is made once.
-        labels: int64 ``[N]`` on the device, classes from 0; None: the images have none.
+        labels: int64 ``[N]``, classes from 0, on the CPU; None: the images have none.
         rows: int64 ``[N]``, rows of the training set, on the CPU.
         step: which batch of the run it is, from 0.
     """
@@ -71,7 +71,7 @@ class Batches:
                 made[number] = self._view(picked, seed=self._seed, step=step, view=number)
             return made[number]
 
-        labels = None if self._labels is None else send(self._labels[rows], self._device)
+        labels = None if self._labels is None else self._labels[rows]
         return Batch(view=view, labels=labels, rows=rows, step=step)
 
     def _ordered(self, epoch: int) -> Tensor:

@@ -25,7 +25,7 @@ from trainers.metrics.representation import (
     linear_probe,
     uniformity,
 )
-from trainers.training.embedding import embed
+from trainers.training.embedding import embed, embedded
 from trainers.training.folding import folded
 
 PROBE_STEPS = 1000
@@ -106,7 +106,7 @@ class FinalNumbers:
 
         @torch.inference_mode()
         def predict(pixels: Tensor) -> Tensor:
-            return head.predict(twin(pixels.float().div_(255)).float().cpu())
+            return head.predict(torch.cat(list(embedded(twin, pixels, self._device, unit=False))).cpu())
 
         def progress(done: int, total: int) -> None:
             tell(f"classifying corrupted images: {done:,} of {total:,}", done / total)

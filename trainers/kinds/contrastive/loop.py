@@ -35,7 +35,7 @@ from trainers.training.stage import Stage
 from trainers.training.thumbnails import write_probe
 
 PROBE_SECONDS = 20.0  # of training between two linear probes, each of which takes a second or two
-FIXED_VIEWS = 2**20  # step number of the views that alignment is measured on, which no run's batches reach
+FIXED_VIEWS = -1  # step number of the views that alignment is measured on; those of a run's batches begin at 0
 
 
 class ContrastiveLoop(Loop):
@@ -73,7 +73,9 @@ class ContrastiveLoop(Loop):
 
     def _has_classifier(self, arm: MethodArm) -> bool:
         """Whether the arm's classifier has been trained by now."""
-        return self._stage.index > 0 or (arm.method.classifier != "after" and self.step > 0)
+        if arm.method.classifier == "after":
+            return self._stage.index > 0 and self.step > self._stage.step
+        return self.step > 0
 
     def _last_numbers(self, tell: Progress) -> None:
         for number, arm in enumerate(self.arms, start=1):
@@ -135,7 +137,6 @@ class ContrastiveLoop(Loop):
         if config.start:
             start_from(encoder, self.folder, config.start)
         width = encoder.without_head()
-        encoder = normalised(encoder, config.norm, config.splits)
         titles = [arm.title for arm in kind_of(config).arms(config)]
         return [
             MethodArm(
@@ -157,6 +158,8 @@ class ContrastiveLoop(Loop):
                 f"{descriptor.title} needs the class of every image, and these images have none. Choose MoCo or "
                 "SimCLR, or name the columns of the labels."
             )
+        norm = "batch" if descriptor.together and self.config.norm == "split" else self.config.norm
+        encoder = normalised(encoder, norm, self.config.splits)
         torch.manual_seed(self.config.seed + 1)  # equal projection heads and queues where arms have them
         net = Projected(encoder, projector(width, self.config.dim, mlp=descriptor.mlp))
         parts = Parts(net=net, dim=self.config.dim, images=images, classes=self._classes)

@@ -4,7 +4,8 @@ total = program + images + encoders + activations + memories + pairs + evaluatio
 
 encoders     per method: weights, gradients and moments, the key encoder, and what is checkpointed
 activations  of all views of a batch; methods take turns
-memories     per method: K x D x 4 bytes and 24 of each key's origin; once more when checkpointed
+memories     per method: K x D x 4 bytes and 24 of each key's origin, K all images for a memory bank; once more when
+             checkpointed
 pairs        of one method at a time: logits, their gradient and their softmax, B x (1 + K) or (V B) x (V B)
 evaluation   the probe, the bank and the features of all images
 """
@@ -42,7 +43,7 @@ def footprint(config: ContrastiveConfig, shape: Shape | None = None) -> Footprin
         images=min(known.images * pixels, settings.memory_bytes()),
         encoders=FLOAT * (COPIES + 2) * config.arms * (weights + head),
         activations=FLOAT * config.batch * views * (kept + 3 * pixels),
-        memories=sum(2 * count * (FLOAT * config.dim + 24) for count in keys),
+        memories=sum(2 * stored(choice, known.images) * (FLOAT * config.dim + 24) for choice in config.methods),
         pairs=max(_LOGITS * FLOAT * _rows(config.batch, views, count) for count in keys),
         evaluation=FLOAT * ((config.probe_size + 2000) * pixels + 2 * known.images * widest)
         + FLOAT * 2 * _EVALUATED * widest,
@@ -57,6 +58,14 @@ def dictionary_of(choice: Choice) -> int:
         return 0
     checked = METHODS[choice.name].checked(choice.parameters)
     return int(getattr(checked, "queue", getattr(checked, "negatives", 0)))
+
+
+def stored(choice: Choice, images: int) -> int:
+    """Keys that a method keeps: its queue, or one of each of so many images where it draws from all of them."""
+    from trainers.kinds.contrastive.methods import METHODS
+
+    known = choice.name in METHODS and METHODS[choice.name].checked(choice.parameters)
+    return images if hasattr(known, "negatives") else int(getattr(known, "queue", 0))
 
 
 def views_of(choice: Choice) -> int:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import math
+
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from trainers.kinds.contrastive.networks import whole
+from trainers.kinds.contrastive.networks import encode
 from trainers.kinds.contrastive.queue import NONE, spread
+from trainers.training.host import send
 
 
 class MemoryBank(nn.Module):
@@ -15,6 +18,10 @@ class MemoryBank(nn.Module):
 
     Only the features of the batch's images are refreshed, after the logits: each becomes the unit vector of
     ``momentum`` of itself and the rest of the new one. The momentum is on features; there is no second encoder.
+
+    The loss on these logits is InfoNCE, as He et al. compare the mechanisms; Wu et al. train by noise-contrastive
+    estimation with a proximal term, and draw 4,096 features for each image. A query's own feature is left out of those
+    drawn; in their set of a million images it is hardly ever among them.
 
     Args:
         encoder: from images to raw ``[N, dim]``.
@@ -52,13 +59,14 @@ class MemoryBank(nn.Module):
             rows: int64 ``[N]``, which of the M images they are.
 
         Returns:
-            ``[N, 1 + K]`` over the temperature, the own feature first.
+            ``[N, 1 + K]`` over the temperature, the own feature first; minus infinity where it was drawn again.
         """
-        queries = functional.normalize(whole(self.encoder(images)), dim=1)
-        rows = rows.to(self.features.device)
-        drawn = torch.randint(len(self.features), (self.negatives,)).to(rows.device)
+        queries = functional.normalize(encode(self.encoder, images), dim=1)
+        rows = send(rows, self.features.device)
+        drawn = send(torch.randint(len(self.features), (self.negatives,)), rows.device)
         own, others = self.features[rows], self.features[drawn]
-        logits = torch.cat([(queries * own).sum(1, keepdim=True), queries @ others.T], 1) / self.temperature
+        strange = (queries @ others.T).masked_fill(drawn == rows[:, None], -math.inf)
+        logits = torch.cat([(queries * own).sum(1, keepdim=True), strange], 1) / self.temperature
         with torch.no_grad():
             self.features[rows] = functional.normalize(torch.lerp(queries.detach(), own, self.momentum), dim=1)
             self.written[rows] = self.batches
@@ -84,4 +92,4 @@ class MemoryBank(nn.Module):
     @torch.no_grad()
     def encode_keys(self, images: Tensor) -> Tensor:
         """Raw features ``[N, D]`` of images."""
-        return whole(self.encoder(images))
+        return encode(self.encoder, images)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Sequence
+from functools import partial
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
 from trainers.errors import UserError
-from trainers.kinds.contrastive.networks import whole
+from trainers.kinds.contrastive.networks import encode
 from trainers.kinds.contrastive.queue import KeyQueue
 from trainers.kinds.contrastive.shuffling import shuffled
 
@@ -90,7 +91,7 @@ class MoCo(nn.Module):
             ``[N, 1 + K]`` over the temperature, the own key first, so the target is 0. With P positives
             ``[P * N, 1 + K]``: the N queries with their first keys, then with their second, and so on.
         """
-        queries = functional.normalize(whole(self.encoder(query_images)), dim=1)
+        queries = functional.normalize(encode(self.encoder, query_images), dim=1)
         views = [key_images] if isinstance(key_images, Tensor) else list(key_images)
         if not views:
             raise UserError("MoCo needs the images of at least one key for each query; got none.")
@@ -122,7 +123,8 @@ class MoCo(nn.Module):
     @torch.no_grad()
     def encode_keys(self, images: Tensor) -> Tensor:
         """Raw keys ``[N, dim]`` of images; in training mode their batch statistics are their own."""
-        return whole(shuffled(self.key_encoder, images) if self.shuffle else self.key_encoder(images))
+        keys = partial(encode, self.key_encoder)
+        return shuffled(keys, images) if self.shuffle else keys(images)
 
 
 def _key_encoder(encoder: nn.Module, sharing: str) -> nn.Module:

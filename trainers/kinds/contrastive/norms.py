@@ -18,18 +18,28 @@ class SplitBatchNorm(_BatchNorm):
     Image n belongs to group n mod ``splits``; a batch that they do not divide makes groups whose sizes differ by one.
     There are never more groups than half the images. The running statistics take the mean over the groups. In
     evaluation it is plain batch normalisation, with the same weights.
+
+    Layers inside a batch normalisation, as timm's dropout and activation are, come after it here too.
     """
 
     def __init__(self, like: _BatchNorm, splits: int) -> None:
         super().__init__(like.num_features, like.eps, like.momentum, like.affine, like.track_running_stats)
         self.load_state_dict(like.state_dict(), assign=True)
         self.splits = splits
+        for name, part in like.named_children():
+            self.add_module(name, part)
 
     def _check_input_dim(self, input: Tensor) -> None:
         pass
 
     def forward(self, input: Tensor) -> Tensor:
         """Normalise ``[N, C, ...]``."""
+        out = self._normalised(input)
+        for part in self.children():
+            out = part(out)
+        return out
+
+    def _normalised(self, input: Tensor) -> Tensor:
         splits = min(self.splits, len(input) // 2)
         if not self.training or splits < 2:
             return super().forward(input)
@@ -54,7 +64,9 @@ class SplitBatchNorm(_BatchNorm):
         return out
 
     def _rate(self) -> float:
-        return 0.0 if self.momentum is None else self.momentum
+        if self.momentum is None and self.num_batches_tracked is not None:
+            return 1 / (1 + int(self.num_batches_tracked))  # a mean over all batches so far
+        return self.momentum or 0.0
 
     def _running(self, splits: int) -> tuple[Tensor | None, Tensor | None]:
         if self.running_mean is None or self.running_var is None:
@@ -76,7 +88,8 @@ def normalised(net: nn.Module, norm: str, splits: int = 8) -> nn.Module:
 
     Args:
         norm: one of :data:`trainers.kinds.contrastive.config.NORMS`: ``batch`` changes nothing, ``split`` is
-            :class:`SplitBatchNorm`, ``group`` has at most 32 groups of channels, ``layer`` one.
+            :class:`SplitBatchNorm`, ``group`` has at most 32 groups of channels, ``layer`` one. A normalisation of
+            vectors, not maps, gets one group: 32 groups of 32 numbers would leave nothing of them.
         splits: groups of ``split``.
     """
     if norm == "batch":
@@ -91,5 +104,7 @@ def normalised(net: nn.Module, norm: str, splits: int = 8) -> nn.Module:
 def _replaced(layer: _BatchNorm, norm: str, splits: int) -> nn.Module:
     if norm == "split":
         return SplitBatchNorm(layer, splits)
-    groups = math.gcd(layer.num_features, _MOST_GROUPS) if norm == "group" and layer.affine else 1
-    return nn.GroupNorm(groups, layer.num_features, eps=layer.eps, affine=layer.affine)
+    maps = not isinstance(layer, nn.BatchNorm1d)
+    groups = math.gcd(layer.num_features, _MOST_GROUPS) if norm == "group" and maps else 1
+    new = nn.GroupNorm(groups, layer.num_features, eps=layer.eps, affine=layer.affine)
+    return nn.Sequential(new, *layer.children()) if list(layer.children()) else new

@@ -14,7 +14,7 @@ from trainers.config import DataChoice
 from trainers.kinds.base import Preset
 from trainers.parameters import Choice
 
-_SMALL = {"queue": 4096, "momentum": 0.99}
+_SMALL = {"queue": 2048, "momentum": 0.99}  # fewer keys than there are drawn images, 3,200
 
 
 def _methods(name: str, **values: Any) -> tuple[Choice, ...]:
@@ -47,7 +47,7 @@ PRESETS = (
         "end-to-end training ends at the batch.",
         (
             Choice(name="end_to_end"),
-            Choice(name="memory_bank", parameters={"negatives": 4096}),
+            Choice(name="memory_bank", parameters={"negatives": 2048}),
             Choice(name="moco_v1", parameters={"queue": 256, "momentum": 0.99}),
             Choice(name="moco_v1", parameters=_SMALL),
         ),
@@ -56,19 +56,19 @@ PRESETS = (
         "dictionary",
         "Size of the dictionary",
         "MoCo with four queues.",
-        _methods("moco_v1", momentum=0.99, queue=[256, 1024, 4096, 8192]),
+        _methods("moco_v1", momentum=0.99, queue=[256, 512, 1024, 2048]),
     ),
     _preset(
         "momentum",
         "Momentum of the key encoder",
         "MoCo with momentum 0, 0.9, 0.99 and 0.999; with 0 the paper's training fails.",
-        _methods("moco_v1", queue=4096, momentum=[0.0, 0.9, 0.99, 0.999]),
+        _methods("moco_v1", queue=2048, momentum=[0.0, 0.9, 0.99, 0.999]),
     ),
     _preset(
         "high_momentum",
         "High momentum of the key encoder",
         "MoCo with momentum 0.9, 0.99, 0.999 and 0.9999; the last needs a long run to move at all.",
-        _methods("moco_v1", queue=4096, momentum=[0.9, 0.99, 0.999, 0.9999]),
+        _methods("moco_v1", queue=2048, momentum=[0.9, 0.99, 0.999, 0.9999]),
     ),
     _preset(
         "temperature",
@@ -104,13 +104,14 @@ PRESETS = (
         "supcon_queue",
         "SupCon with a queue",
         "SupCon within the batch and with queues of labelled keys.",
-        (Choice(name="supcon"), *_methods("supcon_queue", momentum=0.99, queue=[1024, 4096])),
+        (Choice(name="supcon"), *_methods("supcon_queue", momentum=0.99, queue=[1024, 2048])),
         **_LABELLED,
     ),
     _preset(
         "paper_moco_v1",
         "MoCo v1 as in its paper",
-        "ResNet-50, 65,536 keys, 200 epochs of ImageNet-sized images; days on one GPU.",
+        "ResNet-50, 65,536 keys, 200 epochs of a million images of ImageNet, whose terms must be accepted on the Hub; "
+        "then a linear classifier for 100 epochs at a rate of 30. Days on one GPU.",
         (Choice(name="moco_v1"),),
         encoder=Choice(name="timm", parameters={"model": "resnet50", "pretrained": False}),
         epochs=200.0,
@@ -118,7 +119,17 @@ PRESETS = (
         weight_decay=1e-4,
         schedule="step",
         warm_up=0,
+        minutes=None,
+        head_steps=390_600,
+        head_learning_rate=30.0,
         augmentation=Choice(name="moco_v1"),
-        data=DataChoice(source="drawn", held_out="images", image_size=224, max_images=1_000_000),
+        data=DataChoice(
+            source="ILSVRC/imagenet-1k",
+            train_split="train",
+            test_split="validation",
+            held_out="images",
+            image_size=224,
+            max_images=1_000_000,
+        ),
     ),
 )

@@ -9,6 +9,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from trainers.errors import UserError
+from trainers.training.host import send
 
 NONE = -1
 """In :attr:`KeyQueue.rows`, ``labels`` and ``written``: of a random column, which no image has written."""
@@ -110,7 +111,7 @@ class KeyQueue(nn.Module):
         self.keys[:, columns] = new
         self.written[columns] = self._entered
         for known, values in ((self.rows, rows), (self.labels, labels)):
-            known[columns] = NONE if values is None else values[len(keys) - stays :].to(known.device, non_blocking=True)
+            known[columns] = NONE if values is None else send(values[len(keys) - stays :], known.device)
         self._place, self._entered = (self._place + len(keys)) % self.size, self._entered + 1
         self.pointer.fill_(self._place)
         self.batches.fill_(self._entered)

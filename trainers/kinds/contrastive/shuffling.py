@@ -8,6 +8,8 @@ import torch
 import torch.distributed as dist
 from torch import Tensor
 
+from trainers.training.host import send
+
 Encode = Callable[[Tensor], Tensor]
 
 
@@ -24,10 +26,10 @@ def shuffled(encode: Encode, images: Tensor) -> Tensor:
             processes the first one's draw counts.
     """
     if not (dist.is_available() and dist.is_initialized() and dist.get_world_size() > 1):
-        order = torch.randperm(len(images)).to(images.device)
+        order = send(torch.randperm(len(images)), images.device)
         return encode(images[order])[order.argsort()]
     world, own = dist.get_world_size(), dist.get_rank()
-    order = torch.randperm(world * len(images)).to(images.device)
+    order = send(torch.randperm(world * len(images)), images.device)
     dist.broadcast(order, src=0)
     mine = order.reshape(world, -1)[own]
     everyone = _gathered(encode(_gathered(images)[mine]))

@@ -35,7 +35,8 @@ DESCRIPTORS = (
         name="dictionary_agreement",
         title="Dictionary agreement",
         short="agreement",
-        sentence="Mean cosine between the keys in the queue and what the key encoder says of the same images now.",
+        sentence="Mean cosine between stored keys, of augmented views, and what their encoder now makes of the same "
+        "images, not augmented.",
         family="training",
         unit="number",
         order=181,

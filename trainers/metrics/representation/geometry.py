@@ -24,7 +24,7 @@ def alignment(first: Tensor, second: Tensor, *, alpha: float = 2.0) -> float:
     r"""Mean of ``||x - y||^alpha`` over positive pairs of unit rows; 0: the two views of an image are the same.
 
     Wang and Isola, "Understanding Contrastive Representation Learning through Alignment and Uniformity on the
-    Hypersphere", ICML 2020, equation 1.
+    Hypersphere", ICML 2020, section 4.1.
 
     Args:
         first, second: ``[N, D]`` floating, raw or unit; row i of both is a pair.
@@ -46,7 +46,7 @@ def alignment(first: Tensor, second: Tensor, *, alpha: float = 2.0) -> float:
 def uniformity(rows: Tensor, *, t: float = 2.0) -> float:
     r"""Log of the mean of ``exp(-t ||x - y||^2)`` over all pairs of different rows, unit; lower: more evenly spread.
 
-    Wang and Isola, ICML 2020, equation 2. It is 0 where all rows are the same, and never below -4t.
+    Wang and Isola, ICML 2020, section 4.1. It is 0 where all rows are the same, and never below -4t.
 
     Args:
         rows: ``[N, D]`` floating, raw or unit, two rows or more.

@@ -18,8 +18,8 @@ class Views:
 
     Attributes:
         images: float ``[N, C, H, W]`` in 0..1, one tensor per view; as many as the method asks for.
-        labels: int64 ``[N]``, classes from 0; None: the images have none.
-        rows: int64 ``[N]``, rows of the training set.
+        labels: int64 ``[N]``, classes from 0, on the CPU; None: the images have none.
+        rows: int64 ``[N]``, rows of the training set, on the CPU.
     """
 
     images: tuple[Tensor, ...]
@@ -121,6 +121,8 @@ class MethodDescriptor(Descriptor):
         module: called as ``module(parameters, parts)``.
         labels: it needs the classes of the training images.
         mlp: the projection head has two layers, see :func:`trainers.kinds.contrastive.networks.projector`.
+        together: it encodes the views of an image in one batch, where statistics of groups would tell which belong
+            together; so batch normalisation stays over the whole batch (SimCLR, section 2.2: global BN).
         candidates: called with checked parameters and the images of a batch: how many keys a query is compared with,
             its own among them; None: the method compares nothing.
     """
@@ -131,4 +133,5 @@ class MethodDescriptor(Descriptor):
     module: Callable[[Any, Parts], Method]
     labels: bool = False
     mlp: bool = True
+    together: bool = False
     candidates: Callable[[Any, int], int] | None = None

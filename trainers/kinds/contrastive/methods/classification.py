@@ -9,6 +9,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from trainers.kinds.contrastive.methods.base import Method, MethodDescriptor, Outcome, Views
+from trainers.kinds.contrastive.networks import encode
 
 
 class CrossEntropy(Method):
@@ -19,12 +20,16 @@ class CrossEntropy(Method):
 
     def forward(self, views: Views) -> Outcome:
         """Encode; the loss is the classifier's."""
-        self.encoder(torch.cat(views.images))
+        encode(self.encoder, torch.cat(views.images))
         return Outcome(terms={})
 
 
 class MaxMargin(CrossEntropy):
-    """The multi-class hinge: each other class's score should lie 1 below the own class's; mean over classes."""
+    """The multi-class hinge of Weston and Watkins: each other class's score should lie 1 below the own class's.
+
+    Divided by the number of classes, as in torch. The baseline of that name in SupCon's table 2 is another, the
+    large-margin softmax of Liu et al. (ICML 2016).
+    """
 
     def criterion(self, logits: Tensor, labels: Tensor) -> Tensor:
         """See the class."""
@@ -50,7 +55,7 @@ DESCRIPTORS = (
         _CROSS_ENTROPY,
         name="max_margin",
         title="Max-margin",
-        sentence="A linear classifier on the encoder, both trained by the multi-class hinge (Crammer and Singer 2001).",
+        sentence="A linear classifier on the encoder, both trained by the multi-class hinge (Weston and Watkins 1999).",
         module=MaxMargin,
         order=14,
     ),

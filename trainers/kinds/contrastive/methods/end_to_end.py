@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from dataclasses import dataclass
+from functools import partial
 
 import torch
 from torch.nn import functional
@@ -11,7 +12,7 @@ from torch.nn import functional
 from trainers.errors import UserError
 from trainers.kinds.contrastive.methods.base import Method, MethodDescriptor, Outcome, Parts, Views
 from trainers.kinds.contrastive.methods.moco import agreement
-from trainers.kinds.contrastive.networks import whole
+from trainers.kinds.contrastive.networks import encode
 from trainers.kinds.contrastive.shuffling import shuffled
 from trainers.losses.supcon import temperature
 from trainers.parameters import parameter
@@ -47,9 +48,10 @@ class EndToEnd(Method):
         query, key = views.images
         if len(query) < 2:
             raise UserError("The end-to-end mechanism compares within the batch; it needs two images or more, got 1.")
-        queries = functional.normalize(whole(self.net(query)), dim=1)
-        encoded = shuffled(self.key_net, key) if self.settings.shuffle else self.key_net(key)
-        logits = queries @ functional.normalize(whole(encoded), dim=1).T / self.settings.temperature
+        queries = functional.normalize(encode(self.net, query), dim=1)
+        keys = partial(encode, self.key_net)
+        encoded = shuffled(keys, key) if self.settings.shuffle else keys(key)
+        logits = queries @ functional.normalize(encoded, dim=1).T / self.settings.temperature
         loss = functional.cross_entropy(logits, torch.arange(len(logits), device=logits.device))
         own_first = torch.cat([logits.diagonal()[:, None], _without_diagonal(logits)], 1)
         return Outcome(terms={"contrast": loss}, numbers=agreement(own_first))

@@ -18,7 +18,7 @@ from trainers.parameters import default_of, parameter
 
 def queue_size(default: int) -> Any:
     """The parameter of that name."""
-    return parameter(default, low=0, high=1_048_576, log=True, help="Keys of earlier batches to compare with.")
+    return parameter(default, low=1, high=1_048_576, log=True, help="Keys of earlier batches to compare with.")
 
 
 def momentum() -> Any:

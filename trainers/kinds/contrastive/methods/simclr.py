@@ -8,7 +8,7 @@ import torch
 
 from trainers.errors import UserError
 from trainers.kinds.contrastive.methods.base import Method, MethodDescriptor, Outcome, Parts, Views
-from trainers.kinds.contrastive.networks import whole
+from trainers.kinds.contrastive.networks import encode
 from trainers.losses import LOSSES
 from trainers.losses.supcon import temperature
 
@@ -43,7 +43,7 @@ def other_views(_settings: object, batch: int) -> int:
 
 def projections(method: Method, views: Views) -> torch.Tensor:
     """``[N, V, D]`` raw, all views encoded as one batch."""
-    raw = whole(method.net(torch.cat(views.images)))
+    raw = encode(method.net, torch.cat(views.images))
     return raw.reshape(len(views.images), len(views.rows), -1).transpose(0, 1)
 
 
@@ -56,6 +56,7 @@ DESCRIPTOR = MethodDescriptor(
     url="https://arxiv.org/abs/2002.05709",
     parameters=SimCLRMethodParameters,
     module=SimCLRMethod,
+    together=True,
     candidates=other_views,
     order=3,
 )

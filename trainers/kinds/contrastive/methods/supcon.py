@@ -22,6 +22,7 @@ from trainers.kinds.contrastive.moco import MoCo
 from trainers.losses import LOSSES
 from trainers.losses.supcon import SupConParameters, Temperatures, base_temperature, positive_cross_entropy
 from trainers.parameters import default_of, parameter
+from trainers.training.host import send
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -89,7 +90,7 @@ class SupConQueue(Method):
         labels = _labels(views)
         query, key = views.images
         queue = self.moco.dictionary
-        same = queue.labels == labels.to(queue.labels.device)[:, None]
+        same = queue.labels == send(labels, queue.labels.device)[:, None]
         logits = self.moco(query, key, views.rows, labels)
         positive = torch.cat([torch.ones_like(same[:, :1]), same], 1)
         losses = positive_cross_entropy(logits, positive, inside=self.settings.positives == "in")
@@ -130,6 +131,7 @@ _OUT = MethodDescriptor(
     module=SupConMethod,
     candidates=other_views,
     labels=True,
+    together=True,
     order=11,
 )
 
@@ -142,6 +144,7 @@ DESCRIPTORS = (
         sentence="SupCon against a queue of labelled keys from a momentum encoder, for small batches.",
         parameters=SupConQueueParameters,
         module=SupConQueue,
+        together=False,
         candidates=own_and_queue,
         order=12,
     ),

@@ -1,0 +1,53 @@
+"""The papers' comparisons can be started, and what is called a paper's is the paper's."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import pytest
+
+from trainers.config import DataChoice
+from trainers.kinds.base import Preset
+from trainers.kinds.contrastive.config import ContrastiveConfig
+from trainers.kinds.contrastive.kind import Contrastive
+from trainers.kinds.contrastive.memory import dictionary_of, footprint
+from trainers.kinds.contrastive.presets import PRESETS
+from trainers.parameters import Choice
+from trainers.training.memory_estimate import Shape
+from trainers.training.stage import Stage
+
+DRAWN = 96 * 20 + 80 * 16  # training images of the drawn pots where a few of each pot are held out
+
+
+@pytest.mark.parametrize("preset", PRESETS, ids=lambda preset: preset.name)
+def test_no_dictionary_is_larger_than_the_dataset(preset: Preset) -> None:
+    config = ContrastiveConfig(**preset.settings)
+    Contrastive().check(config)
+    images = DRAWN if config.data.source == "drawn" else config.data.max_images
+    assert all(dictionary_of(choice) <= images for choice in config.methods)
+
+
+def test_moco_v1_as_in_its_paper() -> None:
+    """Sections 3.3 and 4.1: 200 epochs of batches of 256, rate 0.03, a tenth at 120 and 160; no limit of time."""
+    (preset,) = (preset for preset in PRESETS if preset.name == "paper_moco_v1")
+    config = ContrastiveConfig(**preset.settings)
+    epoch = config.data.max_images // config.batch
+    stage = Stage.of(config).in_steps(epoch)
+    assert config.minutes is None and stage.steps == 200 * epoch
+    rates = [
+        config.learning_rate * stage.factor(at * epoch, stage.progress(at * epoch, 0.0), epoch)
+        for at in (0, 119, 120, 159, 160, 199)
+    ]
+    assert rates == pytest.approx([0.03, 0.03, 0.003, 0.003, 0.0003, 0.0003])
+    assert (config.batch, config.dim, config.momentum, config.weight_decay) == (256, 128, 0.9, 1e-4)
+    assert (config.norm, config.splits, config.optimiser) == ("split", 8, "sgd")
+    assert config.head_learning_rate == 30 and config.head_steps == 100 * epoch
+
+
+def test_a_memory_bank_holds_all_images() -> None:
+    shape = Shape(images=500_000, channels=3, side=32, classes=10)
+    config = ContrastiveConfig(
+        methods=(Choice(name="memory_bank", parameters={"negatives": 16}),), data=DataChoice(held_out="images")
+    )
+    more = footprint(dataclasses.replace(config, dim=256), shape).memories - footprint(config, shape).memories
+    assert more >= 500_000 * 128 * 4
