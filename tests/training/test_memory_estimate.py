@@ -77,6 +77,12 @@ def test_a_run_takes_what_was_estimated(tmp_path: Path, asked: RunConfig) -> Non
     assert estimated / 4 < measured < 1.5 * estimated
 
 
+@pytest.fixture(scope="module")
+def compiled() -> None:
+    """The compiled loops are in numba's cache: compiling them takes more memory than the losses."""
+    subprocess.run([sys.executable, "-c", "from trainers.losses import kernel; kernel()"], cwd=ROOT, check=True)
+
+
 STEP = """
 import sys, torch
 from trainers.losses import LOSSES, kernel
@@ -92,6 +98,7 @@ if "idle" not in sys.argv:
 """
 
 
+@pytest.mark.usefixtures("compiled")
 @pytest.mark.parametrize(("name", "ring"), [("smooth_ap", 8192), ("supcon", 16_384)])
 def test_a_full_memory_takes_what_was_estimated(name: str, ring: int) -> None:
     batch, classes = 256, 16
@@ -104,6 +111,7 @@ def test_a_full_memory_takes_what_was_estimated(name: str, ring: int) -> None:
     assert estimated / 16 < measured < 1.5 * estimated, (measured, estimated)
 
 
+@pytest.mark.usefixtures("compiled")
 @pytest.mark.parametrize("name", ["triplet", "softbin_ap"])
 def test_losses_that_keep_more_of_a_batch_take_what_was_estimated(name: str) -> None:
     words = ["512", "1024", "32"]

@@ -27,7 +27,7 @@ class InfoNCE(LossModule):
     View 0 of ``embeddings [B, 2, D]`` holds the queries, view 1 the keys; ``gallery`` is the queue as it was before
     these keys enter it. In a run both come from the one encoder, and gradient flows into both: the end-to-end mechanism
     (He et al. 2020, figure 2a). The queue is a cross-batch memory of the encoder's own earlier embeddings. MoCo, whose
-    keys come without gradient from a momentum encoder, is :mod:`trainers.kinds.contrastive.moco`.
+    keys come without gradient from a momentum encoder, is the method ``moco_v1`` of ``pretrain``.
     """
 
     queue = True
