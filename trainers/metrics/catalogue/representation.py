@@ -50,6 +50,7 @@ DESCRIPTORS = (
     Measure(
         name="alignment",
         title="Alignment",
+        short="alignment",
         sentence="Mean squared distance between the embeddings of two views of an image.",
         family="representation",
         unit="number",
@@ -61,6 +62,7 @@ DESCRIPTORS = (
     Measure(
         name="uniformity",
         title="Uniformity",
+        short="uniformity",
         sentence="How evenly embeddings cover the sphere: 0 where all are the same, lower is more even.",
         family="representation",
         unit="number",
@@ -72,6 +74,7 @@ DESCRIPTORS = (
     Measure(
         name="effective_rank",
         title="Effective rank",
+        short="effective rank",
         sentence="How many dimensions the embeddings use, by the entropy of their singular values.",
         family="representation",
         unit="number",
@@ -84,6 +87,7 @@ DESCRIPTORS = (
     Measure(
         name="class_collapse",
         title="Class collapse",
+        short="class collapse",
         sentence="Variance within classes divided by the variance between their means: 0 where each class is one "
         "point. Good for telling these classes apart, bad for transfer to others.",
         family="representation",

@@ -59,7 +59,7 @@ class Known:
 # fmt: off
 KNOWN = (
     Known(name="cifar100", title="CIFAR-100",
-          sentence="60,000 tiny images of 100 things in 20 groups; half of the things train, the others test.",
+          sentence="60,000 tiny images of 100 things in 20 groups.",
           hub="uoft-cs/cifar100", licence="unknown", subset="cifar100",
           train_split="train", test_split="test", image_column="img",
           label_columns=("fine_label", "coarse_label"), levels=("class", "superclass")),
