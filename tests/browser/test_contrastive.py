@@ -99,7 +99,8 @@ def test_the_second_stage_is_marked_and_its_curve_begins(browser: Browser, site:
                                   ...[...node.querySelectorAll('.rs-line')].map((line) => line.getAttribute('d'))])"""
         )
         assert len(places) == 3 and float(places[0]) == pytest.approx(300 * 12 / 20)
-        assert all(path.startswith(f"M{float(places[0]):.2f} ") for path in places[1:])
+        begins = [float(path[1:].split()[0]) for path in places[1:]]  # a classifier is scored once it has been trained
+        assert all(float(places[0]) < begin < 300 for begin in begins), begins
         page.locator(".rs-curves summary").nth(1).click()
         expect(page.locator(".rs-curves table")).to_contain_text("k-NN accuracy")
         expect(page.locator(".rs-curves table")).not_to_contain_text("Stage:")
