@@ -248,13 +248,15 @@ def numbered(titles: Sequence[str]) -> list[str]:
 def chosen_arms(choices: Sequence[Choice], entries: Mapping[str, Any]) -> list[ArmView]:
     """An arm per entry of a registry; the same entry twice is told apart by its parameters, or by number.
 
-    An entry that this program does not know is called by its bare name.
+    Parameters that all of them were given with the same value are not listed. An entry that this program does not know
+    is called by its bare name.
     """
     labels = [entries[choice.name].title if choice.name in entries else choice.name for choice in choices]
     often = Counter(labels)
+    listed = [_listed(choice, [other for other in choices if other.name == choice.name]) for choice in choices]
     titles = [
-        f"{label} ({_listed(choice)})" if often[label] > 1 and choice.parameters else label
-        for label, choice in zip(labels, choices, strict=True)
+        f"{label} ({parameters})" if often[label] > 1 and parameters else label
+        for label, parameters in zip(labels, listed, strict=True)
     ]
     return [
         ArmView(
@@ -269,8 +271,13 @@ def chosen_arms(choices: Sequence[Choice], entries: Mapping[str, Any]) -> list[A
     ]
 
 
-def _listed(choice: Choice) -> str:
-    return ", ".join(f"{name} {value}" for name, value in sorted(choice.parameters.items()))
+def _listed(choice: Choice, alike: Sequence[Choice]) -> str:
+    own = dict(choice.parameters).items()
+    return ", ".join(
+        f"{name} {value:g}" if isinstance(value, float) else f"{name} {value}"
+        for name, value in sorted(own)
+        if any((name, value) not in other.parameters.items() for other in alike)
+    )
 
 
 def source_title(source: str) -> str:
