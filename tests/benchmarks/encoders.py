@@ -117,7 +117,7 @@ def train(course: Course, case: Case) -> int:
     while used < case.seconds:
         started = time.process_time()
         torch.manual_seed(case.seed * 1_000_003 + step)
-        course.arm.step(course.batch(step), schedule.factor(step, used / case.seconds, case.warm_up))
+        course.arm.step(course.batch(step), schedule.warm(step, case.warm_up) * schedule.cosine(used / case.seconds))
         used, step = used + time.process_time() - started, step + 1
     return step
 

@@ -68,7 +68,7 @@ def test_a_preset_keeps_images_and_budget_unless_it_has_its_own() -> None:
     assert (values["method_2"], values["augmentation"], values["seed"]) == ("cross_entropy", "simclr", 0)
     paper = filled("paper_moco_v1")
     assert (paper["image_size"], paper["epochs"], paper["minutes"]) == ("224", "200", "")
-    assert "source" not in paper
+    assert paper["source"] == "ILSVRC/imagenet-1k"
     assert filled("")["augmentation"] == "moco_v2", "the defaults undo a preset"
 
 

@@ -72,8 +72,7 @@ DESCRIPTOR = LossDescriptor(
         r"\mathcal{L}=\frac1B\sum_i-\log\frac{\exp(q_i\cdot k_i/\tau)}"
         r"{\exp(q_i\cdot k_i/\tau)+\sum_{k\in\mathrm{queue}}\exp(q_i\cdot k/\tau)}"
     ),
-    sentence="One view of an image picks out the other view among other images; no labels needed. Gradient flows into "
-    "both views, unlike in MoCo, which is a method of `pretrain`.",
+    sentence="One view of an image picks out the other among other images; gradient flows into both. No labels needed.",
     differs="MoCo's keys come without gradient from a slowly moving copy of the encoder. Here one encoder makes both "
     "and learns through both: the paper's end-to-end mechanism (figure 2a). With a memory the other keys are "
     "the encoder's own earlier embeddings. MoCo itself is the method moco_v1 of contrastive pretraining.",

@@ -12,6 +12,7 @@ from torch import Tensor
 
 from trainers.data.corruptions._filters import field, sample
 from trainers.data.corruptions.base import CorruptionDescriptor, Draws, side, strength
+from trainers.data.image_file import open_header
 
 WAVES = 6  # of the elastic displacement across a side
 
@@ -57,7 +58,7 @@ def jpeg(image: np.ndarray, quality: int) -> np.ndarray:
     """uint8 ``[H, W]`` or ``[H, W, 3]`` through a JPEG file of this quality, 1 to 95, by Pillow."""
     file = BytesIO()
     Image.fromarray(image).save(file, "JPEG", quality=quality)
-    return np.asarray(Image.open(file))
+    return np.asarray(open_header(file.getvalue()))
 
 
 DESCRIPTORS = (
