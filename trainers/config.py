@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
-import importlib
 import json
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from trainers.errors import ParameterError
-from trainers.parameters import Choice, parameter
+from trainers.parameters import Choice, Rule, parameter
 from trainers.training.optimizers import OPTIMISERS
 from trainers.training.schedule import DROPS, SCHEDULES, WARM_UP_STEPS
 from trainers.typed import build, check_types
@@ -17,8 +17,8 @@ from trainers.typed import build, check_types
 MAX_ARMS = 4
 VERSION = 2
 BUDGET = ("minutes", "steps", "epochs")
-CONFIGS: dict[str, type[RunConfig]] = {}
-"""The class of a run's settings by its kind, once :mod:`trainers.kinds` is imported."""
+_KINDS = Rule(help="", registry="trainers.kinds:KINDS")
+"""The kinds of run by name, looked up when a configuration is read: they stand above this module."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -168,9 +168,6 @@ class RunConfig:
     device: str = parameter("auto", help="auto, cpu, cuda or cuda:N.")
     threads: int | None = parameter(None, low=1, help="CPU threads of torch; torch's choice if not given.")
 
-    def __init_subclass__(cls) -> None:
-        CONFIGS[cls.kind] = cls
-
     @property
     def arms(self) -> int:
         """How many models train in lockstep."""
@@ -197,25 +194,25 @@ def read_config(text: str) -> RunConfig:
     Raises:
         ParameterError: it cannot be read.
     """
-    importlib.import_module("trainers.kinds")  # by name, as a plug-in: it fills CONFIGS and stands above this module
+    configs = {name: kind.config for name, kind in _KINDS.entries().items()}
     try:
         values = json.loads(text)
         if values.get("version", 1) < VERSION:
-            values = _migrated(values)
+            values = _migrated(values, configs.values())
         if values.pop("version") != VERSION:
             raise ValueError("it was written by a newer version")
         kind = values.pop("kind")
-        if kind not in CONFIGS:
+        if kind not in configs:
             raise ValueError(f"there is no kind of run {kind!r:.40}")
-        config: RunConfig = build(CONFIGS[kind], values)
+        config: RunConfig = build(configs[kind], values)
         check_types(config)
         return config
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise ParameterError(f"A run configuration was needed; this one cannot be read: {error}.") from error
 
 
-def _migrated(values: dict[str, Any]) -> dict[str, Any]:
-    for config in CONFIGS.values():
+def _migrated(values: dict[str, Any], configs: Iterable[type[RunConfig]]) -> dict[str, Any]:
+    for config in configs:
         migrated = config.migrated(dict(values))
         if migrated is not None:
             return migrated
