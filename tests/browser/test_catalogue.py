@@ -41,13 +41,11 @@ def test_entries_stand_under_their_families(browser: Browser, site: Site):
         page.locator(".rs-jumps").get_by_role("link", name="Proxy", exact=True).click()
         expect(page.locator("#catalogue-proxy")).to_be_in_viewport()
         expect(page.locator("#catalogue-proxy")).to_be_focused()
-        title = page.locator("#rs-catalogue h3").filter(has_text="HAPPIER")
-        panel = title.locator("xpath=following-sibling::details[1]")
-        expect(panel.get_by_text("weight_proxy")).to_be_hidden()
-        panel.locator("summary").click()
-        expect(panel.get_by_text("weight_proxy")).to_be_visible()
-        link = title.locator("xpath=following-sibling::p[.//a][1]").get_by_role("link")
-        expect(link).to_have_attribute("href", "https://arxiv.org/abs/2207.04873")
+        entry = page.locator("#rs-catalogue .block.rs-entry").filter(has=page.get_by_text("HAPPIER", exact=True))
+        expect(entry.get_by_text("weight_proxy")).to_be_hidden()
+        entry.locator("summary").click()
+        expect(entry.get_by_text("weight_proxy")).to_be_visible()
+        expect(entry.get_by_role("link")).to_have_attribute("href", "https://arxiv.org/abs/2207.04873")
 
 
 def test_the_menu_names_the_family_of_each_loss(browser: Browser, site: Site):

@@ -32,8 +32,8 @@ def build(_context: TabContext) -> None:
         gr.HTML(f'<p class="rs-sentence">{_INTRO}</p>{jumps}', apply_default_css=False)
         for heading, entries in sections.items():
             gr.HTML(f'<h2 id="{anchors[heading]}" tabindex="-1">{heading}</h2>', apply_default_css=False)
-            # one block each: a block per entry would make the page a sixth heavier
-            gr.Markdown("\n\n".join(entries), latex_delimiters=_LATEX, elem_classes=["rs-entries"])
+            for entry in entries:
+                gr.Markdown(entry, latex_delimiters=_LATEX, elem_classes=["rs-entry"])
 
 
 def loss_text(loss: LossDescriptor) -> str:
