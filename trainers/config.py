@@ -56,16 +56,6 @@ class DataChoice:
     )
 
 
-def start() -> Any:
-    """The setting of that name, of kinds with an :attr:`RunConfig.encoder_prefix`."""
-    return parameter(
-        None,
-        private=True,
-        title="Start from",
-        help="Id of a run in the same folder, or ID:ARM, whose encoder this one starts from; heads start anew.",
-    )
-
-
 @dataclass(frozen=True, kw_only=True)
 class SceneChoice:
     """Which images with captions and objects, and how to read them."""
@@ -186,6 +176,30 @@ class RunConfig:
     def migrated(cls, values: dict[str, Any]) -> dict[str, Any] | None:
         """Settings of an earlier version in today's form, or None if they are not of this kind."""
         return None
+
+
+@dataclass(frozen=True, kw_only=True)
+class EncoderConfig(RunConfig):
+    """What kinds that train an encoder of the registry have in common."""
+
+    encoder: Choice = parameter(
+        Choice(name="conv4"), registry="trainers.encoders:ENCODERS", help="`python -m trainers encoders` lists them."
+    )
+    start: str | None = parameter(
+        None,
+        private=True,
+        title="Start from",
+        help="Id of a run in the same folder, or ID:ARM, whose encoder this one starts from; heads start anew.",
+    )
+    probe_size: int = parameter(
+        1500,
+        low=20,
+        high=50_000,
+        slider=(100, 20_000),
+        log=True,
+        title="Images on the maps",
+        help="Test images shown on the maps.",
+    )
 
 
 def read_config(text: str) -> RunConfig:

@@ -21,7 +21,7 @@ from tests.explorer.test_remembered import JSON
 from trainers.config import DataChoice
 from trainers.data import inspect_data, peek_data
 from trainers.errors import DataError, ParameterError, UserError
-from trainers.kinds import KINDS
+from trainers.kinds import KINDS, check
 from trainers.kinds.contrastive.config import ContrastiveConfig
 from trainers.kinds.contrastive.methods import METHODS
 from trainers.kinds.contrastive.views import preview
@@ -94,7 +94,7 @@ def test_what_is_wrong_is_named(changes: dict[str, Any], words: str) -> None:
 
 def test_five_methods_are_refused_wherever_they_come_from() -> None:
     with pytest.raises(ParameterError, match="one to 4 methods; got 5"):
-        KIND.check(ContrastiveConfig(methods=(Choice(name="simclr"),) * 5))
+        check(ContrastiveConfig(methods=(Choice(name="simclr"),) * 5))
 
 
 GOOD = {

@@ -9,7 +9,7 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
-from trainers.config import BUDGET, RunConfig
+from trainers.config import BUDGET, MAX_ARMS, RunConfig
 from trainers.errors import ParameterError
 from trainers.kinds.base import Kind
 from trainers.parameters import check_all
@@ -36,7 +36,7 @@ def diagnoses(config: RunConfig, folder: RunReader) -> list[list[str]]:
 
 
 def check(config: RunConfig) -> None:
-    """Check names, ranges and the budget, then what the run's kind requires, before anything is loaded.
+    """Check names, ranges, budget, number of arms, then what the kind requires, before anything is loaded.
 
     Raises:
         ParameterError: the first thing that is wrong, with what is accepted and what it got.
@@ -45,4 +45,7 @@ def check(config: RunConfig) -> None:
     if all(getattr(config, name) is None for name in BUDGET):
         raise ParameterError("A run needs a budget: steps, minutes or epochs; got none.")
     check_all(config, "A run")
-    kind_of(config).check(config)
+    kind = kind_of(config)
+    if not 1 <= config.arms <= MAX_ARMS:
+        raise ParameterError(f"A run compares one to {MAX_ARMS} {kind.compares}; got {config.arms}.")
+    kind.check(config)

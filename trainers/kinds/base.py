@@ -60,6 +60,7 @@ class Kind(ABC):
         title: as listed.
         verb: of the command line; ``old_verbs`` still work, and their help names the new one.
         sentence: what it does, in one sentence.
+        compares: what its arms differ in, in the plural.
         config: the class of its configurations.
         main, more: its settings that the page shows at once and in a fold, in this order.
         lists: registries of its own, ``module:NAME`` by the verb of the command line that lists them; their entries
@@ -71,6 +72,7 @@ class Kind(ABC):
     verb: str
     old_verbs: tuple[str, ...] = ()
     sentence: str
+    compares: str = "arms"
     order: int = 100
     config: ClassVar[type[RunConfig]]
     lists: ClassVar[Mapping[str, str]] = MappingProxyType({})

@@ -5,15 +5,16 @@ from __future__ import annotations
 import dataclasses
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from trainers.data.base import Progress, silent
+from trainers.data.base import LoadedData, Progress, silent
 from trainers.errors import RunError
+from trainers.metrics import counts
 from trainers.runs import RunFolder
 from trainers.runs.records import STAGE, Snapshot
 from trainers.training.arm import Arm
@@ -22,6 +23,7 @@ from trainers.training.evaluation import Evaluation, Finish, Finisher
 from trainers.training.pace import Pace
 from trainers.training.scalars import ScalarBuffer
 from trainers.training.stage import Stage
+from trainers.training.thumbnails import write_probe
 
 CHECKPOINT_SECONDS = 5.0  # a killed run loses at most ten seconds: five, and a step and a snapshot on top
 
@@ -266,6 +268,37 @@ class Loop(ABC):
         started = time.monotonic()
         work()
         self.seconds += time.monotonic() - started
+
+    def _write_test_probe(
+        self, data: LoadedData, rows: Tensor, floor: Callable[[], Mapping[str, float]]
+    ) -> Mapping[str, float] | None:
+        """Write test images as the probe and what is known before training; nothing if both are there.
+
+        Args:
+            rows: of the test set, int64 ``[P]``.
+            floor: the numbers known before training, among them :data:`trainers.metrics.catalogue.counts.PROBE`.
+
+        Returns:
+            the numbers if the probe was written, else None.
+        """
+        there = self.folder.probe() is not None
+        if there and self._is_written(counts.PROBE):
+            return None
+        known = floor()
+        self._scalars.write_at_start(len(self.arms), known)  # first: where there is a probe there are these numbers
+        if there:
+            return None
+        self.folder.log(f"probe: {len(rows)} test images")
+        write_probe(
+            self.folder,
+            data.test.images[rows],
+            labels=data.test.labels[rows].numpy(),
+            rows=rows.numpy(),
+            hierarchy=data.hierarchy,
+            data_title=data.title,
+            notes=data.notes,
+        )
+        return known
 
     def _is_written(self, key: str) -> bool:
         """Whether a number of this name was written before."""

@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from trainers.config import DataChoice, RunConfig, start
+from trainers.config import DataChoice, EncoderConfig, RunConfig
 from trainers.parameters import Choice, default_of, parameter
 
 NORMS = ("batch", "split", "group", "layer")
 
 
 @dataclass(frozen=True, kw_only=True)
-class ContrastiveConfig(RunConfig):
+class ContrastiveConfig(EncoderConfig):
     """One dataset, one encoder, one to four methods trained in lockstep on the same views; then linear classifiers.
 
     Sizes are ours, for small machines; the methods' own defaults are the papers'.
@@ -29,10 +29,6 @@ class ContrastiveConfig(RunConfig):
         flag="method",
         help="One to four, e.g. moco_v2:queue=4096,momentum=0.99 simclr.",
     )
-    encoder: Choice = parameter(
-        Choice(name="conv4"), registry="trainers.encoders:ENCODERS", help="`python -m trainers encoders` lists them."
-    )
-    start: str | None = start()
     dim: int = parameter(
         128,
         low=2,
@@ -70,15 +66,6 @@ class ContrastiveConfig(RunConfig):
     )
     corruptions: bool = parameter(
         False, help="Measure the classifier on test images with noise, blur, weather and digital faults at the end."
-    )
-    probe_size: int = parameter(
-        1500,
-        low=20,
-        high=50_000,
-        slider=(100, 20_000),
-        log=True,
-        title="Images on the maps",
-        help="Test images shown on the maps.",
     )
 
     augmentation: Choice = default_of(RunConfig, "augmentation", Choice(name="moco_v2"))

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
+from trainers.config import DataChoice
 from trainers.data import load_data
 from trainers.data.base import LoadedData, Progress, part_of
 from trainers.errors import UserError
@@ -117,11 +118,10 @@ class FinalNumbers:
 
     def _transferred(self, arm: MethodArm, source: str, tell: Progress) -> float:
         """Accuracy of a linear probe on another dataset, of which images are held out."""
-        from dataclasses import replace
-
         own = self._images.train.shape[1:]
-        choice = replace(type(self._config.data)(), source=source, held_out="images", image_size=int(own[-1]))
-        data = load_data(replace(choice, max_images=self._config.data.max_images), part_of(tell, 0, 0.3))
+        most = self._config.data.max_images
+        choice = DataChoice(source=source, held_out="images", image_size=int(own[-1]), max_images=most)
+        data = load_data(choice, part_of(tell, 0, 0.3))
         _check_transfer(data, source, int(own[0]))
         parts = [self._embedded(arm, part.images, source, tell) for part in (data.train, data.test)]
         progress = told(tell, f"training a linear probe on {source}", PROBE_STEPS)

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, ClassVar
 
-from trainers.config import MAX_ARMS, RunConfig
+from trainers.config import RunConfig
 from trainers.errors import ParameterError
 from trainers.kinds.base import ArmView, Kind, Preset, check_source, check_start, chosen_arms, source_title
 from trainers.kinds.contrastive.config import ContrastiveConfig
@@ -24,6 +24,7 @@ class Contrastive(Kind):
     title = "Contrastive pretraining"
     verb = "pretrain"
     sentence = "Train encoders by comparing views of images, with or without labels; then classify with them."
+    compares = "methods"
     order = 3
     config: ClassVar[type[RunConfig]] = ContrastiveConfig
     lists: ClassVar[Mapping[str, str]] = MappingProxyType({"methods": "trainers.kinds.contrastive.methods:METHODS"})
@@ -63,11 +64,9 @@ class Contrastive(Kind):
         return MEASURES
 
     def check(self, config: ContrastiveConfig) -> None:
-        """Check the number of methods, that the encoder sees views, and that the images may be opened here."""
+        """Check that the encoder sees views, and that the images may be opened here."""
         from trainers.encoders import ENCODERS
 
-        if not 1 <= len(config.methods) <= MAX_ARMS:
-            raise ParameterError(f"A run compares one to {MAX_ARMS} methods; got {len(config.methods)}.")
         encoder = ENCODERS[config.encoder.name]
         if encoder.frozen:
             raise ParameterError(

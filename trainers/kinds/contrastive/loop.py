@@ -26,13 +26,11 @@ from trainers.kinds.contrastive.methods import METHODS, Method, MethodDescriptor
 from trainers.kinds.contrastive.networks import Projected, projector
 from trainers.kinds.contrastive.norms import normalised
 from trainers.kinds.contrastive.views import views_of
-from trainers.metrics import counts
 from trainers.training.encoder_file import start_from
 from trainers.training.evaluation import Finish
 from trainers.training.loop import Loop
 from trainers.training.memory_estimate import Shape, check_fits
 from trainers.training.stage import Stage
-from trainers.training.thumbnails import write_probe
 
 PROBE_SECONDS = 20.0  # of training between two linear probes, each of which takes a second or two
 FIXED_VIEWS = -1  # step number of the views that alignment is measured on; those of a run's batches begin at 0
@@ -119,7 +117,7 @@ class ContrastiveLoop(Loop):
 
         self._evaluator = Evaluator(images, view=fixed, classes=classes, device=self._device)
         self._final = FinalNumbers(config, images, classes, self._device)
-        self._write_probe(data, images.probe)
+        self._write_test_probe(data, images.probe, self._evaluator.floor)
 
     def _batch_size(self, images: int) -> int:
         if images < 2:
@@ -168,24 +166,6 @@ class ContrastiveLoop(Loop):
     def _classifier(self, width: int) -> nn.Linear | None:
         torch.manual_seed(self.config.seed + 2)
         return nn.Linear(width, self._classes) if self._classes else None
-
-    def _write_probe(self, data: LoadedData, rows: Tensor) -> None:
-        there = self.folder.probe() is not None
-        if there and self._is_written(counts.PROBE):
-            return
-        self._scalars.write_at_start(len(self.arms), self._evaluator.floor())
-        if there:
-            return
-        self.folder.log(f"probe: {len(rows)} test images")
-        write_probe(
-            self.folder,
-            data.test.images[rows],
-            labels=data.test.labels[rows].numpy(),
-            rows=rows.numpy(),
-            hierarchy=data.hierarchy,
-            data_title=data.title,
-            notes=data.notes,
-        )
 
 
 def _classes(data: LoadedData) -> tuple[Tensor | None, Tensor | None]:

@@ -27,6 +27,7 @@ class Finetuning(Kind):
     verb = "finetune"
     old_verbs = ("mend",)
     sentence = "Fine-tune an image-text model on object-removed images, after one to four recipes in lockstep."
+    compares = "recipes"
     order = 2
     config: ClassVar[type[RunConfig]] = FinetuningConfig
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from trainers.config import MAX_ARMS
 from trainers.data.captioned.loader import parameters_of
 from trainers.errors import ParameterError
 from trainers.kinds.base import check_source
@@ -16,8 +15,6 @@ def check(config: FinetuningConfig) -> None:
         ParameterError: the first thing that is wrong, with what is accepted and what it got.
         DataError: a source that may not be opened here.
     """
-    if not 1 <= len(config.recipes) <= MAX_ARMS:
-        raise ParameterError(f"A run compares one to {MAX_ARMS} recipes; got {len(config.recipes)}.")
     _check_captioners(config)
     _check_model(config)
     for source in filter(None, (config.scenes.source, config.scenes.captions_from)):

@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from trainers.config import DataChoice, RunConfig, start
+from trainers.config import DataChoice, EncoderConfig, RunConfig
 from trainers.kinds._version1 import shared
 from trainers.parameters import Choice, default_of, parameter
 
 
 @dataclass(frozen=True, kw_only=True)
-class MetricLearningConfig(RunConfig):
+class MetricLearningConfig(EncoderConfig):
     """One dataset, one encoder, one to four losses trained in lockstep on the same batches."""
 
     kind: ClassVar[str] = "metric_learning"
@@ -24,10 +24,6 @@ class MetricLearningConfig(RunConfig):
         title="Loss",
         help="One to four, e.g. smooth_ap happier:alpha=5,weight_proxy=0.5.",
     )
-    encoder: Choice = parameter(
-        Choice(name="conv4"), registry="trainers.encoders:ENCODERS", help="`python -m trainers encoders` lists them."
-    )
-    start: str | None = start()
     dim: int = parameter(
         64, low=2, high=4096, log=True, slider=(2, 2048), title="Embedding size", help="Numbers in each embedding."
     )
@@ -56,15 +52,6 @@ class MetricLearningConfig(RunConfig):
         high=10_000_000,
         title="Memory from step",
         help="Steps before the memory is used; early on, old embeddings mislead.",
-    )
-    probe_size: int = parameter(
-        1500,
-        low=20,
-        high=50_000,
-        slider=(100, 20_000),
-        log=True,
-        title="Images on the maps",
-        help="Test images shown on the maps.",
     )
 
     augmentation: Choice = default_of(RunConfig, "augmentation", Choice(name="light"))

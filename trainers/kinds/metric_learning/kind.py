@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, ClassVar
 
-from trainers.config import MAX_ARMS, RunConfig
+from trainers.config import RunConfig
 from trainers.errors import ParameterError
 from trainers.kinds.base import ArmView, Kind, check_source, check_start, chosen_arms, source_title
 from trainers.kinds.metric_learning.config import MetricLearningConfig
@@ -24,6 +24,7 @@ class MetricLearning(Kind):
     title = "Metric learning"
     verb = "train"
     sentence = "Train one to four losses in lockstep on the same labelled images."
+    compares = "losses"
     order = 1
     config: ClassVar[type[RunConfig]] = MetricLearningConfig
     more = (
@@ -52,11 +53,9 @@ class MetricLearning(Kind):
         return MEASURES
 
     def check(self, config: MetricLearningConfig) -> None:
-        """Check the number of losses, that images can be augmented, and that they may be opened here."""
+        """Check that images can be augmented, and that they may be opened here."""
         from trainers.encoders import ENCODERS
 
-        if not 1 <= len(config.losses) <= MAX_ARMS:
-            raise ParameterError(f"A run compares one to {MAX_ARMS} losses; got {len(config.losses)}.")
         encoder, augmentation = ENCODERS[config.encoder.name], config.augmentation
         if encoder.frozen and augmentation not in (MetricLearningConfig.augmentation, Choice(name="none")):
             raise ParameterError(

@@ -22,13 +22,11 @@ from trainers.kinds.metric_learning.frozen_features import frozen_features
 from trainers.kinds.metric_learning.memory import footprint
 from trainers.losses import LOSSES, forms, kernel
 from trainers.losses._memory import give_memory
-from trainers.metrics import counts
 from trainers.samplers import SAMPLERS
 from trainers.training.encoder_file import start_from
 from trainers.training.evaluation import Finish
 from trainers.training.loop import Loop
 from trainers.training.memory_estimate import Shape, check_fits
-from trainers.training.thumbnails import write_probe
 
 TRAIN_SECONDS = 10.0  # of training between two train R@1, which changes slowly and costs half an evaluation
 
@@ -114,7 +112,10 @@ class MetricLearningLoop(Loop):
             device=self._device,
             test_before_cap=data.test.before_cap,
         )
-        self._write_probe(data, probe)
+        known = self._write_test_probe(data, probe, self._evaluator.floor)
+        if known is not None:
+            self.folder.log(f"probe: R@1 without any training {known['floor_R_at_1']:.3f}")
+            self.folder.log(left_out(known[LEFT_OUT], "of the probe"))
 
     def _features(self, encoder: Encoder, data: LoadedData, part: str, tell: Progress) -> Tensor:
         images = getattr(data, part).images
@@ -143,24 +144,3 @@ class MetricLearningLoop(Loop):
                 self.folder.log(note)
             arms.append(LossArm(index, descriptor, loss, copy.deepcopy(encoder), self._device))
         return arms
-
-    def _write_probe(self, data: LoadedData, rows: Tensor) -> None:
-        there = self.folder.probe() is not None
-        if there and self._is_written(counts.PROBE):
-            return
-        images = data.test.images[rows]
-        known = self._evaluator.floor()
-        self._scalars.write_at_start(len(self.arms), known)  # first: where there is a probe there are these numbers
-        if there:
-            return
-        self.folder.log(f"probe: {len(rows)} test images; R@1 without any training {known['floor_R_at_1']:.3f}")
-        self.folder.log(left_out(known[LEFT_OUT], "of the probe"))
-        write_probe(
-            self.folder,
-            images,
-            labels=data.test.labels[rows].numpy(),
-            rows=rows.numpy(),
-            hierarchy=data.hierarchy,
-            data_title=data.title,
-            notes=data.notes,
-        )

@@ -7,7 +7,11 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
+from trainers.training.augmentations._crop import random_crop
 from trainers.training.augmentations._draws import Draws
+from trainers.training.augmentations._flip import flip
+from trainers.training.augmentations._pieces import in_pieces
+from trainers.training.augmentations.base import COLOUR, Change, unit
 
 SEEDS = 2**32
 
@@ -30,3 +34,19 @@ def each(images: Tensor, draws: Draws, transform: Callable[[Tensor], Tensor]) ->
             torch.default_generator.manual_seed(seed)  # torch.manual_seed would seed the GPUs too
             changed.append(transform(image))
     return torch.stack(changed).float().div_(255)
+
+
+def crop_and_each(transform: Callable[[Tensor], Tensor], *, smallest: float, channels: int) -> Change:
+    """A resized crop, a mirror where images have colours, then ``transform`` on each image, see :func:`each`.
+
+    Args:
+        smallest: share of the area that the smallest crop has.
+    """
+
+    def change(images: Tensor, draws: Draws) -> Tensor:
+        pixels = random_crop(unit(images), draws, smallest)
+        if channels == COLOUR:
+            pixels = flip(pixels, draws.chosen(0.5))
+        return each(pixels, draws, transform)
+
+    return in_pieces(change)

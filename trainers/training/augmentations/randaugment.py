@@ -4,15 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from torch import Tensor
-
 from trainers.parameters import parameter
-from trainers.training.augmentations._crop import random_crop
-from trainers.training.augmentations._draws import Draws
-from trainers.training.augmentations._each import each
-from trainers.training.augmentations._flip import flip
-from trainers.training.augmentations._pieces import in_pieces
-from trainers.training.augmentations.base import COLOUR, AugmentationDescriptor, Change, unit
+from trainers.training.augmentations._each import crop_and_each
+from trainers.training.augmentations.base import AugmentationDescriptor, Change
 
 MAGNITUDES = 31  # torchvision's number of steps
 
@@ -30,14 +24,7 @@ def _make(parameters: RandAugmentParameters, channels: int) -> Change:
     from torchvision.transforms import v2
 
     transform = v2.RandAugment(parameters.num_ops, parameters.magnitude, MAGNITUDES)
-
-    def change(images: Tensor, draws: Draws) -> Tensor:
-        pixels = random_crop(unit(images), draws, parameters.smallest)
-        if channels == COLOUR:
-            pixels = flip(pixels, draws.chosen(0.5))
-        return each(pixels, draws, transform)
-
-    return in_pieces(change)
+    return crop_and_each(transform, smallest=parameters.smallest, channels=channels)
 
 
 DESCRIPTOR = AugmentationDescriptor(
