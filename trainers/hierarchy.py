@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
+
 
 @dataclass(frozen=True, kw_only=True)
 class Hierarchy:
@@ -22,3 +24,24 @@ class Hierarchy:
     def depth(self) -> int:
         """Number of levels L."""
         return len(self.levels)
+
+
+def shared_levels(labels: np.ndarray, others: np.ndarray) -> np.ndarray:
+    """The severity of results: how many label levels two images share, 0 (unrelated) to L (same finest class).
+
+    In a tree that many coarsest levels agree, so the finest one that does is ``levels[L - shared]``.
+
+    Args:
+        labels, others: integers ``[..., L]``, finest first; shapes that broadcast.
+
+    Returns:
+        int64 ``[...]``.
+    """
+    shared: np.ndarray = (labels == others).sum(axis=-1)
+    return shared
+
+
+def severity_words(hierarchy: Hierarchy) -> list[str]:
+    """``words[n]`` for a result that shares ``n`` levels with the query, 0 to L."""
+    depth = hierarchy.depth
+    return ["unrelated", *(f"same {hierarchy.levels[depth - shared]}" for shared in range(1, depth + 1))]
