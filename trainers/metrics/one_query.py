@@ -19,14 +19,30 @@ def score_query(
     """Metrics of one query against a gallery that it is not in; those that are not defined are left out.
 
     Args:
-        match: bool ``[G, L]``, whether each item agrees with the query at each level, finest first.
+        match, similarity, order: as for :func:`query_block`.
         metrics: names, see :data:`trainers.metrics.METRICS`.
+
+    Raises:
+        ParameterError: a metric is unknown.
+        UserError: the labels are no tree and have too many levels.
+    """
+    block = query_block(match, similarity=similarity, order=order)
+    values = score_blocks([(slice(0, 1), block)], parse_all(metrics, match.shape[1])).values
+    return {name: float(value[0]) for name, value in values.items() if not np.isnan(value[0])}
+
+
+def query_block(
+    match: np.ndarray, *, similarity: np.ndarray | None = None, order: np.ndarray | None = None
+) -> RankedBlock:
+    """The ranked list of one query against a gallery that it is not in.
+
+    Args:
+        match: bool ``[G, L]``, whether each item agrees with the query at each level, finest first.
         similarity: ``[G]``, float64 or float32, cosines. Equal ones: the less relevant item comes first, and the
             numbers are those of :func:`trainers.metrics.evaluate`.
         order: int64 ``[G]``, in place of similarities: the items in ranked order.
 
     Raises:
-        ParameterError: a metric is unknown.
         UserError: the labels are no tree and have too many levels.
     """
     nested = bool((match[:, :-1] <= match[:, 1:]).all())  # who agrees at a level agrees at every coarser one
@@ -41,9 +57,7 @@ def score_query(
     else:
         ranked = code[order]
     sizes = np.array([np.count_nonzero(ranked)])
-    block = RankedBlock.of(torch.from_numpy(ranked)[None], codes, sizes)
-    values = score_blocks([(slice(0, 1), block)], parse_all(metrics, match.shape[1])).values
-    return {name: float(value[0]) for name, value in values.items() if not np.isnan(value[0])}
+    return RankedBlock.of(torch.from_numpy(ranked)[None], codes, sizes)
 
 
 def _codes(match: np.ndarray, codes: Codes) -> np.ndarray:

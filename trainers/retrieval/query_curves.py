@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from torch import Tensor
@@ -35,6 +36,12 @@ class Curve:
         """AP of a plain curve, H-AP of a hierarchical one; of a mean curve the mean of these."""
         return float(np.diff(self.recall, prepend=0.0) @ self.precision)
 
+    def as_json(self) -> dict[str, Any]:
+        """Lists of numbers, thinned; the area is that of all steps."""
+        drawn = self.thinned()
+        steps = {"recall": drawn.recall, "precision": drawn.precision}
+        return {"area": self.area, **{name: np.round(values, 5).tolist() for name, values in steps.items()}}
+
     def thinned(self, most: int = POINTS) -> Curve:
         """A curve of the same area with at most ``most`` steps, more of them where the precision changes.
 
@@ -64,6 +71,11 @@ class Curves:
     plain: Curve | None
     hierarchical: Curve | None
 
+    def as_json(self) -> dict[str, Any]:
+        """Recall, precision and area of each, or None; of a few hundred steps at most."""
+        curves = {"plain": self.plain, "hierarchical": self.hierarchical}
+        return {name: None if curve is None else curve.as_json() for name, curve in curves.items()}
+
 
 def query_curves(
     query: Tensor,
@@ -89,6 +101,11 @@ def query_curves(
     own_rows = None if own is None else np.array([own])
     blocks = ranked_blocks(query[None], columns(label[None]), gallery, columns(gallery_labels), own_rows)
     ((_, block),) = blocks
+    return curves_of(block, level)
+
+
+def curves_of(block: RankedBlock, level: int = 0) -> Curves:
+    """The curves of a block of one list, as :func:`trainers.metrics.one_query.query_block` makes it."""
     plain, hierarchical = _plain(block, level), _hierarchical(block)
     return Curves(plain=next(plain, None), hierarchical=next(hierarchical, None))
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from trainers.parameters import Choice
+from trainers.retrieval.query_curves import Curves
 from trainers.retrieval.severity import Ancestor
 from trainers.runs import RunFolder
 
@@ -61,10 +62,18 @@ class Ranking:
     Attributes:
         results: best first; never the query itself.
         scores: metric name to value, those of :data:`trainers.retrieval.retriever.SCORES` that are defined.
+        curves: precision against recall; None: not asked for, or the classes are not known.
     """
 
     results: tuple[Result, ...]
     scores: Mapping[str, float]
+    curves: Curves | None = None
+
+    def as_json(self) -> dict[str, Any]:
+        """Plain lists, dictionaries, texts and numbers."""
+        curves = None if self.curves is None else self.curves.as_json()
+        plain = dataclasses.asdict(dataclasses.replace(self, curves=None))
+        return {**plain, "curves": curves}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -113,6 +122,13 @@ class ArmResult:
         """The ranking after re-ranking if there was one, else by similarity."""
         return self.ranking if self.reranked is None else self.reranked
 
+    def as_json(self) -> dict[str, Any]:
+        """Plain lists, dictionaries, texts and numbers."""
+        rankings = {"ranking": self.ranking, "reranked": self.reranked}
+        about = dataclasses.asdict(dataclasses.replace(self, ranking=None, reranked=None))
+        plain = {name: None if ranking is None else ranking.as_json() for name, ranking in rankings.items()}
+        return {**about, **plain, "seconds": dict(self.seconds)}
+
 
 @dataclass(frozen=True, kw_only=True)
 class Retrieval:
@@ -139,4 +155,5 @@ class Retrieval:
 
     def as_json(self) -> dict[str, Any]:
         """Plain lists, dictionaries, texts and numbers."""
-        return dataclasses.asdict(self)
+        about = dataclasses.asdict(dataclasses.replace(self, arms=()))
+        return {**about, "arms": [arm.as_json() for arm in self.arms]}

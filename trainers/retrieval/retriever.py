@@ -12,18 +12,20 @@ import numpy as np
 from trainers.data import settings
 from trainers.data.base import Progress, part_of, silent
 from trainers.errors import ParameterError, UserError
+from trainers.hierarchy import shared_levels
 from trainers.kinds import kind_of
-from trainers.metrics.one_query import score_query
+from trainers.metrics.one_query import query_block, score_query
 from trainers.parameters import Choice, entry
 from trainers.retrieval.arm_encoder import ArmEncoder, check_arm, image_config, read_encoder
 from trainers.retrieval.built import Built, build
 from trainers.retrieval.galleries import GALLERIES, Datasets, Gallery
 from trainers.retrieval.indexes import INDEXES, Chosen, Size, choose
 from trainers.retrieval.keyed import Keyed
+from trainers.retrieval.query_curves import Curves, curves_of
 from trainers.retrieval.query_image import decode_query
 from trainers.retrieval.relation import related
 from trainers.retrieval.results import ArmResult, IndexUse, Query, Ranking, Result, Retrieval, RunArm
-from trainers.retrieval.severity import class_path, common_ancestor, shared_levels
+from trainers.retrieval.severity import class_path, common_ancestor
 from trainers.retrieval.stored import stored_vectors
 from trainers.retrieval.vectors import Vectors, gallery_vectors, similarities
 from trainers.runs import RunFolder
@@ -70,6 +72,7 @@ class _Wish:
     rerank: Choice | None
     step: int | None
     scores: bool
+    curves: bool
 
 
 @dataclass
@@ -125,6 +128,7 @@ class Retriever:
         rerank: Choice | None = None,
         step: int | None = None,
         scores: bool = True,
+        curves: bool = False,
         home: RunFolder | None = None,
         progress: Progress = silent,
     ) -> Retrieval:
@@ -136,14 +140,16 @@ class Retriever:
             index: one of :data:`trainers.retrieval.INDEXES`; None: chosen by size.
             rerank: one of the re-rankings; None: by similarity alone.
             step: of the probe alone, the embeddings stored at or before this step; None: the newest.
-            scores: also measure the query against the whole gallery.
+            scores: also measure the query against the whole gallery; curves: and draw its curves.
             home: the run whose gallery it is; None: the first that can be read.
             progress: told what is done and the fraction; it may raise to stop.
 
         Raises:
             UserError: the query or the gallery cannot be read, or a parameter is wrong.
         """
-        wish = _Wish(k=_checked(k), index=index or Choice(name="auto"), rerank=rerank, step=step, scores=scores)
+        wish = _Wish(
+            k=_checked(k), index=index or Choice(name="auto"), rerank=rerank, step=step, scores=scores, curves=curves
+        )
         if not arms:
             raise ParameterError("A query needs a run; got none.")
         if wish.index.name != "auto":
@@ -236,14 +242,14 @@ class Retriever:
             else:
                 rows, near = built.nearest(vectors, query, depth, asked.own)
         with clock.over("score"):
-            first = _ranking(asked, rows[: wish.k], near[: wish.k], _scores(asked, whole, wish, None))
+            first = _ranking(asked, rows[: wish.k], near[: wish.k], _measured(asked, whole, wish, None))
         reranked = None
         if wish.rerank is not None:
             with clock.over("rerank"):
                 order = _reranked(wish.rerank, query, vectors.take(rows), near)
                 ranked = None if whole is None else _whole_order(whole, rows[order], asked.own)
                 kept = order[: wish.k]
-                reranked = _ranking(asked, rows[kept], near[kept], _scores(asked, whole, wish, ranked))
+                reranked = _ranking(asked, rows[kept], near[kept], _measured(asked, whole, wish, ranked))
         return ArmResult(
             run=arm.folder.id,
             arm=arm.arm,
@@ -355,7 +361,9 @@ def _nearest(similarity: np.ndarray, k: int, own: int | None) -> tuple[np.ndarra
     return rows, values[rows]
 
 
-def _ranking(asked: _Asked, rows: np.ndarray, near: np.ndarray, scores: dict[str, float]) -> Ranking:
+def _ranking(
+    asked: _Asked, rows: np.ndarray, near: np.ndarray, measured: tuple[dict[str, float], Curves | None]
+) -> Ranking:
     gallery, labels, classes = asked.gallery, asked.labels, asked.classes
     known = labels is not None and classes is not None
     severity = shared_levels(labels[rows], classes) if known else None  # type: ignore[index, arg-type]
@@ -369,17 +377,21 @@ def _ranking(asked: _Asked, rows: np.ndarray, near: np.ndarray, scores: dict[str
         )
         for place, row in enumerate(rows.tolist())
     )
-    return Ranking(results=results, scores=scores)
+    return Ranking(results=results, scores=measured[0], curves=measured[1])
 
 
-def _scores(asked: _Asked, whole: np.ndarray | None, wish: _Wish, order: np.ndarray | None) -> dict[str, float]:
+def _measured(
+    asked: _Asked, whole: np.ndarray | None, wish: _Wish, order: np.ndarray | None
+) -> tuple[dict[str, float], Curves | None]:
+    """Scores of the query over the whole gallery, and its curves."""
     if not wish.scores or asked.match is None or whole is None:
-        return {}
+        return {}, None
     match, similarity = asked.match, whole
     if asked.own is not None:  # at the end of the list as an irrelevant item, which no metric notices
         match, similarity = match.copy(), whole.copy()
         match[asked.own], similarity[asked.own] = False, -2.0
-    return score_query(match, SCORES, similarity=similarity, order=order)
+    scores = score_query(match, SCORES, similarity=similarity, order=order)
+    return scores, curves_of(query_block(match, similarity=similarity, order=order)) if wish.curves else None
 
 
 def _whole_order(whole: np.ndarray, first: np.ndarray, own: int | None) -> np.ndarray:
