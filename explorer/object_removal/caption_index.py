@@ -18,8 +18,8 @@ from threadpoolctl import threadpool_limits
 from torch import Tensor
 
 from explorer.object_removal.datasets import Datasets
-from explorer.object_removal.jobs import Job, Jobs
 from explorer.object_removal.models import PIECE, Loaded, Models
+from explorer.server.jobs import Job, Jobs
 from explorer.server.library import MEGABYTE
 from trainers.data import cache
 from trainers.object_removal.gallery import Gallery

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 from explorer.object_removal.bodies import Open
 from explorer.object_removal.datasets import Datasets, OpenDataset
-from explorer.object_removal.jobs import Job, Jobs
 from explorer.server.http import RequestError
+from explorer.server.jobs import Job, Jobs
 from explorer.server.visitors import NOBODY, Caller
 from trainers.errors import DataError
 

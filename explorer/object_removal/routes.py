@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from urllib.parse import unquote
 
-from anyio import CapacityLimiter, to_thread
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
@@ -15,17 +13,14 @@ from explorer.object_removal.images import SHOWN, UPLOAD, about, encoded
 from explorer.object_removal.openings import MOST
 from explorer.object_removal.score import ScoreJob, csv_table
 from explorer.object_removal.service import Objects
-from explorer.server.http import Endpoint, RequestError, answering, json_reply
+from explorer.server.http import Endpoint, answering, json_reply
+from explorer.server.posted import AT_ONCE, BODY, Post, image_reply, posted, query_number, whole_number
 from explorer.server.visitors import caller
 
-BODY = 256 * 1024
 NAME_HEADER = "x-rankscope-name"
 SMALLEST = 16
-_AT_ONCE = 4
-"""Requests to one address that are worked on at the same time; the others wait."""
-_OPENINGS = MOST + _AT_ONCE
-"""The same of requests to open a dataset: they wait in a queue where they can be followed and left."""
-Post = Callable[[Request, bytes], Response]
+_OPENINGS = MOST + AT_ONCE
+"""Requests to open a dataset that may wait: in a queue where they can be followed and left."""
 
 
 def objects_routes(objects: Objects) -> list[Route]:
@@ -39,7 +34,7 @@ def objects_routes(objects: Objects) -> list[Route]:
         "images/{dataset}": ends.images,
         "image/{ref}": lambda request: json_reply(about(objects.images.get(request.path_params["ref"]))),
         "image/{ref}/pixels": ends.pixels,
-        "filled/{key}": lambda request: _image(objects.fills.png(request.path_params["key"]), "png"),
+        "filled/{key}": lambda request: image_reply(objects.fills.png(request.path_params["key"]), "png"),
         "score/{job}": lambda request: json_reply(ends.score_job(request).json()),
         "score/{job}/csv": ends.csv,
         "runs": lambda _: json_reply({"runs": objects.neighbour_shift.runs()}),
@@ -59,7 +54,7 @@ def objects_routes(objects: Objects) -> list[Route]:
     }
     found = [Route(f"/objects/{path}", answering(end, 400), methods=["GET"]) for path, end in reads.items()]
     for path, work in posts.items():
-        end = _posted(work, UPLOAD if path == "upload" else BODY, _OPENINGS if path == "open" else _AT_ONCE)
+        end = posted(work, UPLOAD if path == "upload" else BODY, _OPENINGS if path == "open" else AT_ONCE)
         found.append(Route(f"/objects/{path}", answering(end, 400), methods=["POST"]))
     return found
 
@@ -72,14 +67,14 @@ class ObjectEndpoints:
 
     def images(self, request: Request) -> Response:
         """A page of a dataset's images."""
-        offset, count = _query_number(request, "offset", 0, 10**7), _query_number(request, "count", 24, 200)
+        offset, count = query_number(request, "offset", 0, 10**7), query_number(request, "count", 24, 200)
         return json_reply(self._objects.images.listing(request.path_params["dataset"], offset, count))
 
     def pixels(self, request: Request) -> Response:
         """The pixels of an image."""
         image = self._objects.images.get(request.path_params["ref"])
         kind = "png" if image.source == "drawn" else "jpeg"  # flat colours: as PNG smaller and exact
-        return _image(encoded(self._objects.images.shown(image, _side(request)).pixels, kind), kind)
+        return image_reply(encoded(self._objects.images.shown(image, _side(request)).pixels, kind), kind)
 
     def score_job(self, request: Request) -> ScoreJob:
         """The score that an address names."""
@@ -92,9 +87,9 @@ class ObjectEndpoints:
 
     def run_image(self, request: Request) -> Response:
         """A test image of a run."""
-        index = _number(request.path_params["index"], "A point", 10**8)
+        index = whole_number(request.path_params["index"], "A point", 10**8)
         pixels = self._objects.neighbour_shift.image(request.path_params["run"], index, _side(request))
-        return _image(encoded(pixels, "jpeg"), "jpeg")
+        return image_reply(encoded(pixels, "jpeg"), "jpeg")
 
     def open(self, request: Request, body: bytes) -> Response:
         """Open a dataset."""
@@ -129,48 +124,5 @@ class ObjectEndpoints:
         return json_reply({})
 
 
-def _posted(work: Post, most: int, at_once: int) -> Endpoint:
-    """An endpoint that reads at most ``most`` bytes and then works in a thread, ``at_once`` of them together."""
-    # a limit of its own: what takes minutes (opening a dataset) delays no queries, and readers' threads stay free
-    limiter = CapacityLimiter(at_once)
-
-    async def end(request: Request) -> Response:
-        return await to_thread.run_sync(work, request, await _body(request, most), limiter=limiter)
-
-    return end
-
-
-async def _body(request: Request, most: int) -> bytes:
-    said = request.headers.get("content-length", "")
-    too_large = RequestError(f"At most {_size(most)} can be sent here. Send less.")
-    if said.isdigit() and (len(said) > 12 or int(said) > most):
-        raise too_large
-    parts, total = [], 0
-    async for part in request.stream():
-        total += len(part)
-        if total > most:
-            raise too_large
-        parts.append(part)
-    return b"".join(parts)
-
-
-def _size(count: int) -> str:
-    return f"{count // 2**20} MB" if count >= 2**20 else f"{count // 2**10} KB"
-
-
-def _image(content: bytes, kind: str) -> Response:
-    return Response(content, media_type=f"image/{kind}", headers={"Cache-Control": "private, max-age=3600"})
-
-
 def _side(request: Request) -> int:
-    return min(max(_query_number(request, "side", 512, 10**6), SMALLEST), SHOWN)
-
-
-def _query_number(request: Request, name: str, default: int, most: int) -> int:
-    return _number(request.query_params.get(name, str(default)), name, most)
-
-
-def _number(text: str, name: str, most: int) -> int:
-    if not (text.isascii() and text.isdigit() and len(text) < 10):
-        raise RequestError(f"{name} is a number, 0 or more; got {text[:40]!r}.")
-    return min(int(text), most)
+    return min(max(query_number(request, "side", 512, 10**6), SMALLEST), SHOWN)

@@ -15,10 +15,10 @@ from torch import Tensor
 from explorer.object_removal.bodies import Score
 from explorer.object_removal.caption_index import CaptionIndex
 from explorer.object_removal.datasets import Datasets, OpenDataset
-from explorer.object_removal.jobs import Job
 from explorer.object_removal.models import BATCH, PIECE, Known, Loaded, Models
 from explorer.object_removal.parts import parts, verdict
 from explorer.server.http import GoneError
+from explorer.server.jobs import Job
 from trainers.data.base import Progress
 from trainers.errors import DataError
 from trainers.metrics.bootstrap import Interval

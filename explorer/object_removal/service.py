@@ -15,7 +15,6 @@ from explorer.object_removal.detecting import Detection
 from explorer.object_removal.first import CHOSEN, instructive
 from explorer.object_removal.images import KEPT, InputImages
 from explorer.object_removal.interpretation import READINGS
-from explorer.object_removal.jobs import Jobs
 from explorer.object_removal.models import Models
 from explorer.object_removal.neighbour_shift import NeighbourShift
 from explorer.object_removal.openings import Openings
@@ -24,6 +23,7 @@ from explorer.object_removal.recorded import RECORD, Recorded
 from explorer.object_removal.removal import FilledImages
 from explorer.object_removal.score import MOST_JOBS, ScoreJob, Scorer
 from explorer.server.cache import Bound
+from explorer.server.jobs import Jobs
 from explorer.server.library import Library
 from explorer.settings import Settings
 from trainers.data.captioned.loader import load_captioned

@@ -1,0 +1,108 @@
+"""The base of the bodies that the page posts, and of the fields that they are made of.
+
+A value of the wrong type or out of range is refused with a message: its name, what it needs and what was given. null
+counts as not given. Names in JSON differ from the attributes where an alias is set.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any, TypeVar
+
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    StringConstraints,
+    ValidationError,
+    WrapValidator,
+    model_validator,
+)
+from pydantic_core import PydanticCustomError
+
+from explorer.server.http import RequestError
+from explorer.server.plain import parse, seen
+from trainers.parameters import is_number
+
+B = TypeVar("B", bound="Body")
+
+
+def needs(what: str) -> WrapValidator:
+    """Says what a value needs, instead of pydantic's own words."""
+
+    def check(value: Any, handler: Any) -> Any:
+        try:
+            return handler(value)
+        except ValidationError as error:
+            if any(one["type"] == "needs" for one in error.errors(include_url=False)):
+                raise  # a value inside this one has its own message
+            raise PydanticCustomError("needs", "{what}; got {got}", {"what": what, "got": seen(value)}) from None
+
+    return WrapValidator(check)
+
+
+def _integral(value: Any) -> Any:
+    return int(value) if isinstance(value, float) and is_number(value) and value == int(value) else value
+
+
+def text(longest: int = 400, least: int = 1) -> Any:
+    """A text without blanks around it."""
+    what = "a text" if longest == 400 else f"a text of at most {longest} letters"
+    constraints = StringConstraints(strip_whitespace=True, min_length=least, max_length=longest)
+    return Annotated[str, constraints, needs(what)]
+
+
+def whole(low: int, high: int) -> Any:
+    """A whole number."""
+    limits = Field(ge=low, le=high)
+    return Annotated[int, limits, BeforeValidator(_integral), needs(f"a whole number from {low} to {high}")]
+
+
+def list_of(item: Any, most: int, what: str = "entries") -> Any:
+    """A list of one item or more."""
+    limits = Field(min_length=1, max_length=most)
+    return Annotated[list[item], limits, needs(f"a list of 1 to {most} {what}")]
+
+
+Text = text()
+Optional = text(least=0)
+Flag = Annotated[bool, needs("true or false")]
+REQUIRED: Any = Field(default=None, validate_default=True)
+
+
+class Body(BaseModel):
+    """What all bodies have in common: strict types; further values are ignored."""
+
+    model_config = ConfigDict(strict=True, frozen=True, populate_by_name=True)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _without_null(cls, values: Any) -> Any:
+        if isinstance(values, dict):
+            return {name: value for name, value in values.items() if value is not None}
+        return values
+
+    @classmethod
+    def parse(cls: type[B], body: bytes) -> B:
+        """From the body of a request.
+
+        Raises:
+            RequestError: it is no JSON object, or a value is refused.
+        """
+        return cls.of(parse(body))
+
+    @classmethod
+    def of(cls: type[B], values: Mapping[str, Any]) -> B:
+        """From plain values.
+
+        Raises:
+            RequestError: a value is refused.
+        """
+        try:
+            return cls.model_validate(dict(values))
+        except ValidationError as error:
+            first = error.errors(include_url=False)[0]
+            aliases = {name: field.alias for name, field in cls.model_fields.items() if field.alias}
+            where = ".".join(aliases.get(part, part) for part in first["loc"] if isinstance(part, str))
+            raise RequestError(f"{where} needs {first['msg']}.") from None
