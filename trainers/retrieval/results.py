@@ -46,6 +46,19 @@ def probe_embeddings(folder: RunReader, k: int) -> tuple[np.ndarray, ...]:
     return arms
 
 
+def newest_embeddings(folder: RunReader) -> int:
+    """The newest frame, or snapshot of a run without frames, whose embeddings are kept.
+
+    Raises:
+        RunError: there is none.
+    """
+    drawn = set(folder.frames())
+    kept = [k for k, _, _ in reversed(folder.snapshots()) if is_regular(folder.embeddings_path(k))]
+    if not kept:
+        raise RunError(f"The run {folder.id} keeps no embeddings.")
+    return next((k for k in kept if k in drawn), kept[0])
+
+
 def probe_results(folder: RunReader, k: int, count: int) -> list[np.ndarray]:
     """Ids ``[P, count]`` of the results of every probe image in every arm, at frame ``k``.
 
