@@ -13,10 +13,10 @@ from tests.metrics.worlds import tree
 from tests.synthetic import add_snapshot, hierarchy, make_run
 from trainers.errors import RunError
 from trainers.metrics import evaluate
-from trainers.retrieval import results
+from trainers.retrieval import probe_results as module
 from trainers.retrieval.mistakes import find_classes, mistakes, severity_shares
 from trainers.retrieval.mistakes_over_training import MistakesOverTraining
-from trainers.retrieval.results import nearest, probe_results
+from trainers.retrieval.probe_results import nearest, probe_results
 
 
 def slow_nearest(emb, labels, count: int) -> list[list[int]]:
@@ -40,7 +40,7 @@ def slow_nearest(emb, labels, count: int) -> list[list[int]]:
 @pytest.mark.parametrize("depth", [1, 2, 3])
 @pytest.mark.parametrize("step", [2**23, 100])
 def test_results_are_ranked_as_by_the_metrics(depth, step, monkeypatch) -> None:
-    monkeypatch.setattr(results, "BLOCK", step)
+    monkeypatch.setattr(module, "BLOCK", step)
     emb, labels = tree(depth, 45, depth)
     emb[5:25] = emb[4]  # more ties than are looked at first
     assert nearest(emb, labels.numpy(), 7).tolist() == slow_nearest(emb, labels.numpy(), 7)

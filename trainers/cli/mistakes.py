@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from trainers.runs.records import Probe
 
 LINES = 10  # of a table of confusions or queries
+FRAMES = 6  # of the table over the training
 
 
 def add(verbs: Any) -> None:
@@ -36,8 +37,8 @@ def add(verbs: Any) -> None:
 def show(arguments: argparse.Namespace) -> int:
     """Print the tables, write the file."""
     from trainers.retrieval.mistakes import mistakes
+    from trainers.retrieval.probe_results import newest_embeddings, probe_of, probe_results
     from trainers.retrieval.query_metrics import arm_titles
-    from trainers.retrieval.results import newest_embeddings, probe_of, probe_results
 
     if arguments.k < 1:
         raise ParameterError(f"--k needs a whole number of at least 1; got {arguments.k}.")
@@ -50,6 +51,7 @@ def show(arguments: argparse.Namespace) -> int:
     left_out = f"; {first.left_out} have no other image of their class and are left out" if first.left_out else ""
     print(f"{probe.data_title}, frame {k}: {first.queries} queries, {first.k} results of each{left_out}")
     _severities(probe, titles, found)
+    _over_training(probe, titles, folder, arguments.k)
     _confusions(probe, titles, found)
     if arguments.name:
         _classes(probe, titles, found, arguments.name)
@@ -71,6 +73,23 @@ def _severities(probe: Probe, titles: Sequence[str], found: Sequence[Mistakes]) 
         rows += [("", f"first {one.k}", *map(_percent, one.topk[::-1]))]
     rows.append(("perfect lists", f"first {found[0].k}", *map(_percent, found[0].best[::-1])))
     _table("Results by the finest level that agrees", ("", "", *words), rows)
+
+
+def _over_training(probe: Probe, titles: Sequence[str], folder: RunFolder, count: int) -> None:
+    from trainers.hierarchy import severity_words
+    from trainers.retrieval.mistakes_over_training import MistakesOverTraining
+
+    series = MistakesOverTraining(folder).series(count)
+    if len(series) < 2:
+        return
+    shown = sorted({round(place * (len(series) - 1) / (FRAMES - 1)) for place in range(FRAMES)})
+    words = severity_words(probe.hierarchy)
+    rows = [
+        (title, word, *(_percent(series[at][2][arm].top1[place]) for at in shown))
+        for arm, title in enumerate(titles)
+        for word, place in ((words[-1], -1), (words[0], 0))
+    ]
+    _table("First results over the training", ("", "", *(f"step {series[at][1]:,}" for at in shown)), rows)
 
 
 def _confusions(probe: Probe, titles: Sequence[str], found: Sequence[Mistakes]) -> None:
@@ -136,9 +155,9 @@ def _differences(folder: RunFolder, baseline: RunFolder, titles: Sequence[str]) 
 
 
 def _write(path: Path, folder: RunFolder, k: int, titles: Sequence[str], results: Sequence[Any]) -> None:
-    from trainers.hierarchy import shared_levels
+    from trainers.retrieval.probe_results import probe_of
     from trainers.retrieval.query_metrics import query_metrics
-    from trainers.retrieval.results import probe_of
+    from trainers.retrieval.severity import shared_levels
 
     probe, measured = probe_of(folder), query_metrics(folder, k)
     metrics = list(measured[0].values)

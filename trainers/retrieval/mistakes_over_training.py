@@ -8,7 +8,7 @@ import numpy as np
 
 from trainers.errors import RunError
 from trainers.retrieval.mistakes import severity_shares
-from trainers.retrieval.results import probe_of, probe_results
+from trainers.retrieval.probe_results import probe_of, probe_results
 from trainers.runs.reader import RunReader
 
 

@@ -11,7 +11,7 @@ import torch
 
 from trainers.kinds import kind_of
 from trainers.metrics import evaluate
-from trainers.retrieval.results import probe_embeddings, probe_of
+from trainers.retrieval.probe_results import probe_embeddings, probe_of
 from trainers.runs.reader import RunReader
 
 METRICS = ("R_at_1", "AP", "HAP", "NDCG")

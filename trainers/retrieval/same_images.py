@@ -10,7 +10,7 @@ import numpy as np
 
 from trainers.config import DataChoice, RunConfig, SceneChoice
 from trainers.errors import UserError
-from trainers.retrieval.results import probe_of
+from trainers.retrieval.probe_results import probe_of
 from trainers.runs.reader import RunReader
 from trainers.runs.records import Probe
 
