@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
-HEADLESS = {"gradio", "plotly", "umap", "faiss", "explorer", "app"}
+HEADLESS = {"gradio", "plotly", "umap", "explorer", "app"}
 
 
 def imported(path: Path) -> Iterator[str]:
@@ -38,6 +38,12 @@ def sources(package: str) -> list[Path]:
 @pytest.mark.parametrize("path", sources("trainers"), ids=lambda p: str(p.relative_to(ROOT)))
 def test_trainers_are_headless(path: Path) -> None:
     assert not {name.split(".")[0] for name in imported(path)} & HEADLESS
+
+
+def test_faiss_is_imported_in_one_place() -> None:
+    places = [path for package in ("trainers", "explorer") for path in sources(package)]
+    named = [path for path in places if "faiss" in {name.split(".")[0] for name in imported(path)}]
+    assert [str(path.relative_to(ROOT)) for path in named] == ["trainers/retrieval/faiss_library.py"]
 
 
 @pytest.mark.parametrize("path", sources("explorer"), ids=lambda p: str(p.relative_to(ROOT)))

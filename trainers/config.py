@@ -203,6 +203,7 @@ class EncoderConfig(RunConfig):
         title="Images on the maps",
         help="Test images shown on the maps.",
     )
+    data: DataChoice = parameter(factory=DataChoice, help="Which images.")
 
 
 def read_config(text: str) -> RunConfig:

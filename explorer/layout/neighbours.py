@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import dataclass
-from types import ModuleType
 
 import numpy as np
+
+from trainers.retrieval.faiss_library import faiss_library
 
 _SPARE = 4  # more are asked for than needed, so that ties at the edge of the list are broken by index
 
@@ -61,24 +61,12 @@ def overlap(first: np.ndarray, second: np.ndarray) -> float:
 
 
 def _search(rows: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
-    try:
-        faiss = _faiss()
-    except ImportError:
+    faiss = faiss_library()
+    if faiss is None:
         return _search_by_blocks(rows, k)
     index = faiss.IndexFlatIP(rows.shape[1])
     index.add(rows)
     return index.search(rows, k)
-
-
-def _faiss() -> ModuleType:
-    if sys.platform == "darwin":
-        # torch and faiss each bring an OpenMP there; torch's must load first and faiss's must stay single
-        import torch  # noqa: F401
-    import faiss
-
-    if sys.platform == "darwin":
-        faiss.omp_set_num_threads(1)
-    return faiss
 
 
 def _search_by_blocks(rows: np.ndarray, k: int, block: int = 1024) -> tuple[np.ndarray, np.ndarray]:

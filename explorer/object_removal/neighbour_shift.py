@@ -17,7 +17,6 @@ from explorer.object_removal.removal import FilledImages
 from explorer.object_removal.strokes import read_drawing
 from explorer.server.cache import Cache
 from explorer.server.library import MEGABYTE, Library
-from explorer.server.retrieve import shared_levels
 from explorer.server.run import Run
 from explorer.titles import arm_titles, data_title, run_title
 from trainers.data import load_data
@@ -25,6 +24,7 @@ from trainers.encoders import ENCODERS, Encoder
 from trainers.errors import DataError, RunError, UserError
 from trainers.kinds.metric_learning.config import MetricLearningConfig
 from trainers.object_removal.fills import fill_named, paint
+from trainers.retrieval.severity import shared_levels
 from trainers.runs.damage import reading
 from trainers.runs.regular import is_regular
 from trainers.training.optimizer import under
@@ -184,7 +184,8 @@ def _compared(run: Run, index: int, gallery: np.ndarray, vectors: np.ndarray, co
         similarity = points @ vector
         similarity[index] = -np.inf
         ids = np.argsort(-similarity, kind="stable")[:count]
-        near = zip(ids.tolist(), shared_levels(probe, index, ids).tolist(), similarity[ids].tolist(), strict=True)
+        shared = shared_levels(probe.labels[ids], probe.labels[index])
+        near = zip(ids.tolist(), shared.tolist(), similarity[ids].tolist(), strict=True)
         lists.append([{"index": i, "shared": n, "similarity": round(value, 4), "move": None} for i, n, value in near])
     before, after = lists
     ranks = {one["index"]: rank for rank, one in enumerate(before)}

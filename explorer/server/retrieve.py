@@ -11,6 +11,7 @@ from explorer.server.library import Library
 from explorer.server.run import Run
 from trainers.errors import RunError
 from trainers.metrics import describe, evaluate
+from trainers.retrieval.severity import shared_levels
 from trainers.runs.records import Probe
 
 RESULTS = 10
@@ -36,15 +37,10 @@ def neighbours(library: Library, run: Run, k: int, index: int) -> dict[str, Any]
     for i, arm in enumerate(frame.arms):
         ids = arm.neighbours[index][:RESULTS]
         arms.append(
-            {"ids": ids.tolist(), "shared": shared_levels(probe, index, ids).tolist()}
+            {"ids": ids.tolist(), "shared": shared_levels(probe.labels[ids], probe.labels[index]).tolist()}
             | _scored(probe, None if embeddings is None else embeddings[i], index, ids)
         )
     return {"k": k, "index": index, "arms": arms}
-
-
-def shared_levels(probe: Probe, index: int, ids: np.ndarray) -> np.ndarray:
-    """How many label levels each of ``ids`` shares with point ``index``: 0 (unrelated) to L (same finest class)."""
-    return (probe.labels[ids] == probe.labels[index]).sum(axis=1)
 
 
 def query_scores(embeddings: np.ndarray, labels: np.ndarray, index: int) -> list[dict[str, Any]]:

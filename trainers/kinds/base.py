@@ -16,6 +16,8 @@ from trainers.parameters import Choice, entry
 from trainers.registry import NoParameters
 
 if TYPE_CHECKING:
+    from torch import nn
+
     from trainers.metrics.measures import Measures
     from trainers.training.loop import Loop
     from trainers.training.memory_estimate import Footprint
@@ -84,6 +86,15 @@ class Kind(ABC):
     @abstractmethod
     def loop(self) -> type[Loop]:
         """What trains a run of this kind."""
+
+    def embedder(self, config: Any, *, channels: int, side: int) -> nn.Module:
+        """What embeds images in evaluation, built anew; its tensors have the names that a checkpoint gives them after
+        the prefix of the encoder. Only of kinds that train an encoder of the catalogue.
+
+        Args:
+            channels, side: of the square images, pixels.
+        """
+        raise NotImplementedError
 
     def check(self, config: Any) -> None:  # noqa: B027 - most have nothing to add
         """Check what the ranges of the settings do not cover.

@@ -38,8 +38,16 @@ def legend(labels: np.ndarray, gallery_labels: np.ndarray, device: torch.device)
         labels: ``[Q, L]``; gallery_labels: ``[G, L]``, both with small numbers.
         device: where the codes will be looked up.
     """
-    depth = labels.shape[1]
-    if _is_tree([labels, gallery_labels]):
+    return codes_of(labels.shape[1], device, tree=_is_tree([labels, gallery_labels]))
+
+
+def codes_of(depth: int, device: torch.device, *, tree: bool) -> Codes:
+    """The codes of labels of ``depth`` levels; ``tree``: who agrees at a level agrees at every coarser one.
+
+    Raises:
+        UserError: they are no tree and have too many levels.
+    """
+    if tree:
         level = torch.arange(depth + 1, device=device)
         match = level[None] >= depth - torch.arange(depth, device=device)[:, None]
         return Codes(level=level, match=match, bits=int(depth).bit_length(), tree=True)

@@ -10,7 +10,7 @@ from torch import nn
 
 from trainers.config import DataChoice
 from trainers.encoders import ENCODERS, Encoder
-from trainers.parameters import Choice
+from trainers.parameters import Choice, entry
 from trainers.training.memory_estimate import Shape
 
 _STATE = 4  # weights, gradients, two moments
@@ -64,11 +64,20 @@ def without_values(encoder: Choice, *, channels: int, side: int, dim: int) -> En
     Raises:
         UserError: it cannot be made.
     """
-    descriptor, values = ENCODERS[encoder.name], dict(encoder.parameters)
+    with torch.device("meta" if ENCODERS[encoder.name].make.wraps else "cpu"):
+        return unloaded(encoder, channels=channels, side=side, dim=dim)
+
+
+def unloaded(encoder: Choice, *, channels: int, side: int, dim: int) -> Encoder:
+    """An encoder with weights that are to be replaced: a library's are not loaded.
+
+    Raises:
+        UserError: it cannot be made.
+    """
+    descriptor, values = entry(ENCODERS, encoder.name, "encoder"), dict(encoder.parameters)
     if descriptor.make.wraps:
         values["pretrained"] = False
-    with torch.device("meta" if descriptor.make.wraps else "cpu"):
-        return descriptor.build(channels=channels, side=side, dim=dim, parameters=values)
+    return descriptor.build(channels=channels, side=side, dim=dim, parameters=values)
 
 
 def _layers(net: nn.Module, images: torch.Tensor) -> list[int]:

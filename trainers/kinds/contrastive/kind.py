@@ -12,6 +12,8 @@ from trainers.kinds.base import ArmView, Kind, Preset, check_source, check_start
 from trainers.kinds.contrastive.config import ContrastiveConfig
 
 if TYPE_CHECKING:
+    from torch import nn
+
     from trainers.metrics.measures import Measures
     from trainers.training.loop import Loop
     from trainers.training.memory_estimate import Footprint
@@ -62,6 +64,15 @@ class Contrastive(Kind):
         from trainers.kinds.contrastive.measures import MEASURES
 
         return MEASURES
+
+    def embedder(self, config: ContrastiveConfig, *, channels: int, side: int) -> nn.Module:
+        """The encoder before the projection head, which is dropped."""
+        from trainers.kinds.contrastive.norms import normalised
+        from trainers.training.encoder_sizes import unloaded
+
+        encoder = unloaded(config.encoder, channels=channels, side=side, dim=config.dim)
+        encoder.without_head()
+        return normalised(encoder, config.encoder_norm or "batch")
 
     def check(self, config: ContrastiveConfig) -> None:
         """Check that the encoder sees views, and that the images may be opened here."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from trainers.config import DataChoice, EncoderConfig, RunConfig
+from trainers.config import EncoderConfig, RunConfig
 from trainers.kinds._version1 import shared
 from trainers.parameters import Choice, default_of, parameter
 
@@ -17,7 +17,6 @@ class MetricLearningConfig(EncoderConfig):
     kind: ClassVar[str] = "metric_learning"
     encoder_prefix: ClassVar[str] = "encoder/"
 
-    data: DataChoice = parameter(factory=DataChoice, help="Which images.")
     losses: tuple[Choice, ...] = parameter(
         (Choice(name="smooth_ap"), Choice(name="happier")),
         registry="trainers.losses:LOSSES",

@@ -12,6 +12,8 @@ from trainers.kinds.metric_learning.config import MetricLearningConfig
 from trainers.parameters import Choice
 
 if TYPE_CHECKING:
+    from torch import nn
+
     from trainers.metrics.measures import Measures
     from trainers.training.loop import Loop
     from trainers.training.memory_estimate import Footprint
@@ -51,6 +53,12 @@ class MetricLearning(Kind):
         from trainers.kinds.metric_learning.measures import MEASURES
 
         return MEASURES
+
+    def embedder(self, config: MetricLearningConfig, *, channels: int, side: int) -> nn.Module:
+        """The whole encoder, its head included."""
+        from trainers.training.encoder_sizes import unloaded
+
+        return unloaded(config.encoder, channels=channels, side=side, dim=config.dim)
 
     def check(self, config: MetricLearningConfig) -> None:
         """Check that images can be augmented, and that they may be opened here."""

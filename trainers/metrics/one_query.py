@@ -1,0 +1,56 @@
+"""The metrics of one query, from its similarities or from a ranking that is given."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import torch
+
+from trainers.metrics.blocks import GRID, codes_of
+from trainers.metrics.names import parse_all
+from trainers.metrics.ranked_lists import Codes, RankedBlock
+from trainers.metrics.scores import score_blocks
+
+
+def score_query(
+    match: np.ndarray, metrics: Sequence[str], *, similarity: np.ndarray | None = None, order: np.ndarray | None = None
+) -> dict[str, float]:
+    """Metrics of one query against a gallery that it is not in; those that are not defined are left out.
+
+    Args:
+        match: bool ``[G, L]``, whether each item agrees with the query at each level, finest first.
+        metrics: names, see :data:`trainers.metrics.METRICS`.
+        similarity: ``[G]``, float64 or float32, cosines. Equal ones: the less relevant item comes first, and the
+            numbers are those of :func:`trainers.metrics.evaluate`.
+        order: int64 ``[G]``, in place of similarities: the items in ranked order.
+
+    Raises:
+        ParameterError: a metric is unknown.
+        UserError: the labels are no tree and have too many levels.
+    """
+    nested = bool((match[:, :-1] <= match[:, 1:]).all())  # who agrees at a level agrees at every coarser one
+    codes = codes_of(match.shape[1], torch.device("cpu"), tree=nested)
+    code = _codes(match, codes)
+    if order is None:
+        assert similarity is not None
+        grid = GRID[torch.float64 if similarity.dtype == np.float64 else torch.float32]
+        keys = np.rint(similarity.astype(np.float64) * -grid).astype(np.int64) << codes.bits | code
+        keys.sort()
+        ranked = keys & (2**codes.bits - 1)
+    else:
+        ranked = code[order]
+    sizes = np.array([np.count_nonzero(ranked)])
+    block = RankedBlock.of(torch.from_numpy(ranked)[None], codes, sizes)
+    values = score_blocks([(slice(0, 1), block)], parse_all(metrics, match.shape[1])).values
+    return {name: float(value[0]) for name, value in values.items() if not np.isnan(value[0])}
+
+
+def _codes(match: np.ndarray, codes: Codes) -> np.ndarray:
+    """The code int64 ``[G]`` of each row of ``match [G, L]``."""
+    if codes.tree:
+        return match.sum(axis=1)
+    weights = 1 << np.arange(match.shape[1])
+    code_of = np.empty(codes.match.shape[1], np.int64)
+    code_of[weights @ codes.match.numpy()] = np.arange(len(code_of))
+    return code_of[match @ weights]

@@ -1,0 +1,21 @@
+"""The one place that imports faiss."""
+
+from __future__ import annotations
+
+import sys
+from functools import lru_cache
+from types import ModuleType
+
+
+@lru_cache(maxsize=1)
+def faiss_library() -> ModuleType | None:
+    """faiss, or None where it is not installed: exact search works without it."""
+    import torch  # noqa: F401  (on macOS torch and faiss each bring an OpenMP: torch's must load first)
+
+    try:
+        import faiss
+    except ImportError:
+        return None
+    if sys.platform == "darwin":
+        faiss.omp_set_num_threads(1)  # and faiss's must stay single
+    return faiss

@@ -1,0 +1,153 @@
+"""A gallery: images with labels, known before their pixels are read; and the descriptor of a kind of gallery."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import threading
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from torch import Tensor
+
+from trainers.config import DataChoice
+from trainers.data import load_data
+from trainers.data.base import ImageSet, LoadedData, Progress, silent
+from trainers.errors import DataError
+from trainers.hierarchy import Hierarchy
+from trainers.registry import Descriptor
+from trainers.retrieval.query_image import with_channels
+from trainers.runs import RunFolder
+
+_KEPT = 2  # datasets that stay in memory
+
+
+class Datasets:
+    """Reads datasets and keeps the last ones. Threads that want the same one wait for a single reading."""
+
+    def __init__(self) -> None:
+        self._kept: OrderedDict[DataChoice, LoadedData] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def load(self, choice: DataChoice, progress: Progress = silent) -> LoadedData:
+        """The dataset, see :func:`trainers.data.load_data`: what may not be opened here is refused.
+
+        Raises:
+            DataError: with the reason and what to do.
+        """
+        with self._lock:
+            data = self._kept.pop(choice, None) or load_data(choice, progress)
+            self._kept[choice] = data
+            while len(self._kept) > _KEPT:
+                self._kept.popitem(last=False)
+            return data
+
+
+@dataclass(frozen=True, kw_only=True)
+class Gallery:
+    """Images that are searched.
+
+    Attributes:
+        name, title: of the kind of gallery, and in words with the dataset.
+        choice: the dataset that the images come from.
+        part: of the dataset, ``train`` or ``test``.
+        rows: int64 ``[N]``, row of each image in that part.
+        labels: int64 ``[N, L]``, finest first, ids into ``hierarchy.names``.
+        hierarchy: the label tree.
+        labelled: False: the images have no classes, and every label is 0.
+        notes: sentences about how the images were read.
+        datasets: reads the pixels when they are needed.
+    """
+
+    name: str
+    title: str
+    choice: DataChoice
+    part: str
+    rows: np.ndarray
+    labels: np.ndarray
+    hierarchy: Hierarchy
+    labelled: bool = True
+    notes: tuple[str, ...] = ()
+    datasets: Datasets
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    @property
+    def origin(self) -> tuple[DataChoice, str]:
+        """Equal for galleries whose rows count the same images, whatever their size in pixels."""
+        return origin(self.choice, self.part)
+
+    def images(
+        self, channels: int | None = None, side: int | None = None, progress: Progress = silent
+    ) -> tuple[Tensor, str]:
+        """The pixels and a mark of them, as an encoder takes them; None: as the dataset has them.
+
+        Returns:
+            uint8 ``[N, C, S, S]``, and hexadecimal, equal where images and order are.
+
+        Raises:
+            DataError: the dataset cannot be read, or has other images at that size.
+        """
+        data = self.datasets.load(self.choice, progress)
+        part = split(data, self.part)
+        if side is not None and part.images.shape[-1] != side:
+            data = self.datasets.load(dataclasses.replace(self.choice, image_size=side), progress)
+            part = split(data, self.part)
+        if len(self.rows) and int(self.rows.max()) >= len(part):
+            raise DataError(f"{data.title} has other images than when the run was trained. Restore them.")
+        whole = len(self.rows) == len(part) and bool((self.rows == np.arange(len(part))).all())
+        images = part.images if whole else part.images[self.rows]
+        mark = hashlib.blake2b(f"{data.fingerprint} {self.part} {channels}".encode(), digest_size=16)
+        mark.update(np.ascontiguousarray(self.rows, np.int64))
+        return images if channels is None else with_channels(images, channels), mark.hexdigest()
+
+
+def origin(choice: DataChoice, part: str) -> tuple[DataChoice, str]:
+    """See :attr:`Gallery.origin`."""
+    return dataclasses.replace(choice, image_size=None), part
+
+
+def split(data: LoadedData, part: str) -> ImageSet:
+    """The part ``train`` or ``test`` of a dataset."""
+    chosen: ImageSet = getattr(data, part)
+    return chosen
+
+
+def gallery_of(
+    name: str, title: str, choice: DataChoice, part: str, datasets: Datasets, progress: Progress = silent
+) -> Gallery:
+    """All images of a part of a dataset.
+
+    Args:
+        title: with ``{}`` for the title of the dataset.
+    """
+    data = datasets.load(choice, progress)
+    chosen = split(data, part)
+    return Gallery(
+        name=name,
+        title=title.format(data.title),
+        choice=choice,
+        part=part,
+        rows=np.arange(len(chosen)),
+        labels=chosen.labels.numpy(),
+        hierarchy=data.hierarchy,
+        labelled=data.labelled,
+        notes=data.notes,
+        datasets=datasets,
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class GalleryDescriptor(Descriptor):
+    """One entry of the registry of galleries.
+
+    Attributes:
+        open: makes the gallery from a run, checked parameters, the datasets and a progress function; it raises
+            UserError with what to do.
+    """
+
+    open: Callable[[RunFolder, Any, Datasets, Progress], Gallery]

@@ -1,0 +1,41 @@
+"""The probe: the test images that the maps show, whose embeddings are stored with every frame."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from trainers.data.base import Progress
+from trainers.errors import UserError
+from trainers.retrieval.arm_encoder import image_config
+from trainers.retrieval.galleries.base import Datasets, Gallery, GalleryDescriptor
+from trainers.runs import RunFolder
+
+
+def _open(folder: RunFolder, _parameters: Any, datasets: Datasets, _progress: Progress) -> Gallery:
+    """Labels come from the run folder, so that a run can be searched whose dataset is gone."""
+    choice, probe = image_config(folder).data, folder.probe()
+    if probe is None:
+        raise UserError(f"Run {folder.id} has no images yet; they are there once its dataset is read.")
+    return Gallery(
+        name=DESCRIPTOR.name,
+        title=f"{len(probe.rows):,} test images of {probe.data_title} on the maps",
+        choice=choice,
+        part="test",
+        rows=np.asarray(probe.rows, np.int64),
+        labels=np.asarray(probe.labels, np.int64),
+        hierarchy=probe.hierarchy,
+        labelled=any(len(names) > 1 for names in probe.hierarchy.names),
+        notes=probe.notes,
+        datasets=datasets,
+    )
+
+
+DESCRIPTOR = GalleryDescriptor(
+    name="probe",
+    title="Probe",
+    sentence="The test images on the maps; every step that has a map can be searched.",
+    open=_open,
+    order=1,
+)

@@ -1,0 +1,142 @@
+"""What is asked of a retriever, and what it answers."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from trainers.parameters import Choice
+from trainers.retrieval.severity import Ancestor
+from trainers.runs import RunFolder
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunArm:
+    """An arm of a run, counted from 0."""
+
+    folder: RunFolder
+    arm: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Query:
+    """What is searched for: a row or an image.
+
+    Attributes:
+        row: of the gallery, or of ``collection``.
+        collection: name and parameters of another gallery that ``row`` counts in; None: the gallery that is searched.
+        image: the content of an image file.
+    """
+
+    row: int | None = None
+    collection: Choice | None = None
+    image: bytes | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Result:
+    """An image that was found.
+
+    Attributes:
+        row: of the gallery.
+        similarity: cosine with the query.
+        severity: levels on which it agrees with the query, 0 (unrelated) to L (same finest class); None: not known.
+        classes: names of its classes, finest first.
+        ancestor: the finest class that it shares with the query; None: none, or not known.
+    """
+
+    row: int
+    similarity: float
+    severity: int | None
+    classes: tuple[str, ...]
+    ancestor: Ancestor | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ranking:
+    """The first results, and the metrics of the query over the whole gallery.
+
+    Attributes:
+        results: best first; never the query itself.
+        scores: metric name to value, those of :data:`trainers.retrieval.retriever.SCORES` that are defined.
+    """
+
+    results: tuple[Result, ...]
+    scores: Mapping[str, float]
+
+
+@dataclass(frozen=True, kw_only=True)
+class IndexUse:
+    """The index that was searched.
+
+    Attributes:
+        name, title: of the index.
+        reason: why it was chosen, one sentence.
+        recall: share of the ten nearest vectors that it finds, on a sample of the gallery; 1 for an exact one.
+        seconds: that building took, also if it was built earlier; 0: nothing was built.
+    """
+
+    name: str
+    title: str
+    reason: str
+    recall: float
+    seconds: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class ArmResult:
+    """The answer of one arm.
+
+    Attributes:
+        run, arm, title: which arm; the title is that of its loss or method, empty if the run cannot be read.
+        error: a sentence if there is no answer; the other fields then say nothing.
+        step: of the weights.
+        ranking: by similarity; ``reranked``: after re-ranking, None without.
+        index: what was searched.
+        seconds: what was done, to its duration: ``vectors``, ``index``, ``encode``, ``search``, ``score``, ``rerank``.
+    """
+
+    run: str
+    arm: int
+    title: str = ""
+    error: str | None = None
+    step: int = 0
+    ranking: Ranking | None = None
+    reranked: Ranking | None = None
+    index: IndexUse | None = None
+    seconds: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def final(self) -> Ranking | None:
+        """The ranking after re-ranking if there was one, else by similarity."""
+        return self.ranking if self.reranked is None else self.reranked
+
+
+@dataclass(frozen=True, kw_only=True)
+class Retrieval:
+    """The answers of all arms to one query.
+
+    Attributes:
+        gallery, title: name of the gallery, and in words.
+        count: images in it.
+        levels: names of the label tree's levels, finest first.
+        query: row in the gallery if the query is in it, else None.
+        classes: names of the query's classes, finest first; None: they are not known.
+        notes: sentences on what is not known, and why.
+        arms: in the order in which they were asked for.
+    """
+
+    gallery: str
+    title: str
+    count: int
+    levels: tuple[str, ...]
+    query: int | None
+    classes: tuple[str, ...] | None
+    notes: tuple[str, ...]
+    arms: tuple[ArmResult, ...]
+
+    def as_json(self) -> dict[str, Any]:
+        """Plain lists, dictionaries, texts and numbers."""
+        return dataclasses.asdict(self)

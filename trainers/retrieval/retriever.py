@@ -1,0 +1,401 @@
+"""Searches a gallery for one query in several arms of several runs."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from trainers.data import settings
+from trainers.data.base import Progress, part_of, silent
+from trainers.errors import ParameterError, UserError
+from trainers.kinds import kind_of
+from trainers.metrics.one_query import score_query
+from trainers.parameters import Choice, entry
+from trainers.retrieval.arm_encoder import ArmEncoder, check_arm, image_config, read_encoder
+from trainers.retrieval.built import Built, build
+from trainers.retrieval.galleries import GALLERIES, Datasets, Gallery
+from trainers.retrieval.indexes import INDEXES, Chosen, Size, choose
+from trainers.retrieval.keyed import Keyed
+from trainers.retrieval.query_image import decode_query
+from trainers.retrieval.relation import related
+from trainers.retrieval.results import ArmResult, IndexUse, Query, Ranking, Result, Retrieval, RunArm
+from trainers.retrieval.severity import class_path, common_ancestor, shared_levels
+from trainers.retrieval.stored import stored_vectors
+from trainers.retrieval.vectors import Vectors, gallery_vectors, similarities
+from trainers.runs import RunFolder
+from trainers.runs.damage import reading
+
+SCORES = ("AP", "HAP", "NDCG")
+"""Metrics of a query against the whole gallery."""
+MOST_RESULTS = 1000
+RERANKED = 200
+"""First results that are re-ranked, unless more are wanted."""
+_ENCODERS = 8  # kept in memory
+_GALLERIES = 4
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Asked:
+    """A query, resolved once for all arms.
+
+    Attributes:
+        own: place of the query in the gallery; None: it is not in it.
+        collection, row: where its pixels are, unless it is an image.
+        image: the content of an image file.
+        classes: int64 ``[L]``; None: not known.
+        match: bool ``[N, L]``, agreement of each image with the query; None: not known.
+    """
+
+    gallery: Gallery
+    own: int | None
+    collection: Gallery
+    row: int | None
+    image: bytes | None
+    classes: np.ndarray | None = None
+    labels: np.ndarray | None = None
+    match: np.ndarray | None = None
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Wish:
+    """How to search."""
+
+    k: int
+    index: Choice
+    rerank: Choice | None
+    step: int | None
+    scores: bool
+
+
+@dataclass
+class _Clock:
+    """Adds up what was done to its seconds."""
+
+    seconds: dict[str, float] = field(default_factory=dict)
+
+    @contextmanager
+    def over(self, what: str) -> Iterator[None]:
+        started = time.perf_counter()
+        try:
+            yield
+        finally:
+            self.seconds[what] = self.seconds.get(what, 0.0) + time.perf_counter() - started
+
+
+class Retriever:
+    """Keeps datasets, encoders and indexes between queries; any number of threads may ask at once.
+
+    Args:
+        memory: bytes that an index may take; None: those for decoded images, see :mod:`trainers.data.settings`.
+    """
+
+    def __init__(self, memory: int | None = None) -> None:
+        self._memory = settings.memory_bytes() if memory is None else memory
+        self._datasets = Datasets()
+        self._galleries: Keyed[Gallery] = Keyed(_GALLERIES)
+        self._encoders: Keyed[ArmEncoder] = Keyed(_ENCODERS)
+        self._vectors: Keyed[Vectors] = Keyed(self._memory, lambda vectors: vectors.rows.nbytes)
+        self._built: Keyed[Built] = Keyed(self._memory, lambda built: built.bytes)
+
+    def gallery(self, home: RunFolder, choice: Choice, progress: Progress = silent) -> Gallery:
+        """A gallery: of the run ``home``, or another dataset.
+
+        Raises:
+            UserError: there is no such gallery, it cannot be read, or may not be opened here.
+        """
+        descriptor = entry(GALLERIES, choice.name, "gallery")
+        parameters = descriptor.checked(choice.parameters)
+        home.check()
+        key = (home.path, choice.name, repr(parameters), home.probe() is not None)
+        return self._galleries.get(key, lambda: descriptor.open(home, parameters, self._datasets, progress))
+
+    def retrieve(
+        self,
+        arms: Sequence[RunArm],
+        query: Query,
+        gallery: Choice,
+        *,
+        k: int = 10,
+        index: Choice | None = None,
+        rerank: Choice | None = None,
+        step: int | None = None,
+        scores: bool = True,
+        home: RunFolder | None = None,
+        progress: Progress = silent,
+    ) -> Retrieval:
+        """The first results of a query in every arm. An arm that cannot answer says why; the others answer.
+
+        Args:
+            gallery: name and parameters of one of :data:`trainers.retrieval.GALLERIES`.
+            k: results wanted of each arm.
+            index: one of :data:`trainers.retrieval.INDEXES`; None: chosen by size.
+            rerank: one of the re-rankings; None: by similarity alone.
+            step: of the probe alone, the embeddings stored at or before this step; None: the newest.
+            scores: also measure the query against the whole gallery.
+            home: the run whose gallery it is; None: the first that can be read.
+            progress: told what is done and the fraction; it may raise to stop.
+
+        Raises:
+            UserError: the query or the gallery cannot be read, or a parameter is wrong.
+        """
+        wish = _Wish(k=_checked(k), index=index or Choice(name="auto"), rerank=rerank, step=step, scores=scores)
+        if not arms:
+            raise ParameterError("A query needs a run; got none.")
+        if wish.index.name != "auto":
+            entry(INDEXES, wish.index.name, "index").checked(wish.index.parameters)
+        asked = self._ask(home, arms, query, gallery, part_of(progress, 0.0, 0.2))
+        if step is not None and (asked.gallery.name != "probe" or asked.own is None):
+            raise UserError(
+                "Earlier steps are stored for the images on the maps alone. Choose the gallery probe and a row of it, "
+                "or leave the step out."
+            )
+        answers = []
+        for number, arm in enumerate(arms):
+            share = part_of(progress, 0.2 + 0.8 * number / len(arms), 0.2 + 0.8 * (number + 1) / len(arms))
+            answers.append(self._answer(arm, asked, wish, share))
+        return Retrieval(
+            gallery=asked.gallery.name,
+            title=asked.gallery.title,
+            count=len(asked.gallery),
+            levels=asked.gallery.hierarchy.levels,
+            query=asked.own,
+            classes=None if asked.classes is None else class_path(asked.classes, asked.collection.hierarchy),
+            notes=asked.notes,
+            arms=tuple(answers),
+        )
+
+    # --------------------------------------------------------------- the query
+
+    def _ask(
+        self, home: RunFolder | None, arms: Sequence[RunArm], query: Query, choice: Choice, progress: Progress
+    ) -> _Asked:
+        gallery, home = self._first_gallery([home] if home else [one.folder for one in arms], choice, progress)
+        if (query.row is None) == (query.image is None):
+            raise ParameterError("A query is either a row or an image; got " + ("both." if query.image else "neither."))
+        if query.row is None:
+            decode_query(query.image or b"", channels=3, side=8)  # what is no image is refused before anything is read
+            note = "The classes of the query are not known, so there are no severities and no scores."
+            return _Asked(gallery=gallery, own=None, collection=gallery, row=None, image=query.image, notes=(note,))
+        collection = gallery if query.collection is None else self.gallery(home, query.collection, progress)
+        if not 0 <= query.row < len(collection):
+            raise UserError(f"The {collection.title} has {len(collection):,} images, numbered from 0; got {query.row}.")
+        asked = _Asked(
+            gallery=gallery,
+            own=_place(gallery, collection, query.row),
+            collection=collection,
+            row=query.row,
+            image=None,
+        )
+        return _with_labels(asked)
+
+    def _first_gallery(
+        self, homes: Sequence[RunFolder], choice: Choice, progress: Progress
+    ) -> tuple[Gallery, RunFolder]:
+        """That of the first run that can be read; else the first one's error."""
+        errors = []
+        for home in homes:
+            try:
+                return self.gallery(home, choice, progress), home
+            except UserError as error:
+                errors.append(error)
+        raise errors[0]
+
+    # ----------------------------------------------------------------- an arm
+
+    def _answer(self, arm: RunArm, asked: _Asked, wish: _Wish, progress: Progress) -> ArmResult:
+        title, folder = "", arm.folder
+        try:
+            folder.check()
+            config = image_config(folder)
+            check_arm(config, folder.id, arm.arm)
+            title = kind_of(config).arms(config)[arm.arm].title
+            return self._found(arm, title, asked, wish, progress)
+        except UserError as error:
+            return ArmResult(run=folder.id, arm=arm.arm, title=title, error=str(error))
+
+    def _found(self, arm: RunArm, title: str, asked: _Asked, wish: _Wish, progress: Progress) -> ArmResult:
+        clock = _Clock()
+        with clock.over("vectors"):
+            vectors, step = self._arm_vectors(arm, asked, wish, part_of(progress, 0.0, 0.8))
+        with clock.over("encode"):
+            query = self._query_vector(arm, asked, vectors)
+        size = Size(count=len(vectors), dim=vectors.dim, memory=self._memory)
+        chosen = choose(INDEXES, size, wish.index.name)
+        with clock.over("index"):
+            built = self._index(vectors, chosen, wish.index, part_of(progress, 0.8, 1.0))
+        with clock.over("search"):
+            whole = similarities(vectors, query) if chosen.descriptor.exact or wish.scores else None
+            depth = max(wish.k, RERANKED) if wish.rerank is not None else wish.k
+            if chosen.descriptor.exact and whole is not None:
+                rows, near = _nearest(whole, depth, asked.own)
+            else:
+                rows, near = built.nearest(vectors, query, depth, asked.own)
+        with clock.over("score"):
+            first = _ranking(asked, rows[: wish.k], near[: wish.k], _scores(asked, whole, wish, None))
+        reranked = None
+        if wish.rerank is not None:
+            with clock.over("rerank"):
+                order = _reranked(wish.rerank, query, vectors.take(rows), near)
+                ranked = None if whole is None else _whole_order(whole, rows[order], asked.own)
+                kept = order[: wish.k]
+                reranked = _ranking(asked, rows[kept], near[kept], _scores(asked, whole, wish, ranked))
+        return ArmResult(
+            run=arm.folder.id,
+            arm=arm.arm,
+            title=title,
+            step=step,
+            ranking=first,
+            reranked=reranked,
+            index=IndexUse(
+                name=chosen.descriptor.name,
+                title=chosen.descriptor.title,
+                reason=chosen.reason,
+                recall=built.recall,
+                seconds=built.seconds,
+            ),
+            seconds=clock.seconds,
+        )
+
+    def _arm_vectors(self, arm: RunArm, asked: _Asked, wish: _Wish, progress: Progress) -> tuple[Vectors, int]:
+        if asked.gallery.name == "probe" and asked.own is not None:
+            stored = stored_vectors(arm.folder, arm.arm, asked.gallery, wish.step)
+            if stored is not None:
+                return stored
+            if wish.step is not None:
+                raise UserError(f"Run {arm.folder.id} keeps no embeddings of these images at earlier steps.")
+        encoder = self._encoder(arm, asked.gallery)
+        key = (encoder.digest, asked.gallery.origin, asked.gallery.choice, asked.gallery.rows.tobytes())
+        vectors = self._vectors.get(key, lambda: gallery_vectors(encoder, asked.gallery, progress))
+        return vectors, encoder.step
+
+    def _encoder(self, arm: RunArm, gallery: Gallery) -> ArmEncoder:
+        """The arm's encoder, read again when its checkpoint is written again."""
+        with reading(arm.folder.id, passed=UserError):
+            place = arm.folder.path / "ckpt" / "last.safetensors"
+            written = place.stat().st_mtime_ns if place.is_file() else 0
+
+        def read() -> ArmEncoder:
+            return read_encoder(arm.folder, arm.arm, lambda: _own_shape(arm.folder, self._datasets))
+
+        return self._encoders.get((arm.folder.path, arm.arm, written), read)
+
+    def _query_vector(self, arm: RunArm, asked: _Asked, vectors: Vectors) -> np.ndarray:
+        """Float32 ``[D]``, unit."""
+        if asked.own is not None:
+            return vectors.take(np.array([asked.own]))[0]
+        encoder = self._encoder(arm, asked.gallery)
+        if asked.image is not None:
+            pixels = decode_query(asked.image, channels=encoder.channels, side=encoder.side)
+        else:
+            images, _ = asked.collection.images(encoder.channels, encoder.side)
+            pixels = images[asked.row : asked.row + 1]  # type: ignore[operator]
+        embedded: np.ndarray = encoder.embed(pixels)[0].numpy()
+        return embedded
+
+    def _index(self, vectors: Vectors, chosen: Chosen, choice: Choice, progress: Progress) -> Built:
+        parameters = chosen.descriptor.checked(choice.parameters if choice.name != "auto" else {})
+        key = (vectors.key, chosen.descriptor.name, repr(parameters))
+        return self._built.get(key, lambda: build(chosen.descriptor, vectors, parameters, progress))
+
+
+def _own_shape(folder: RunFolder, datasets: Datasets) -> tuple[int, int]:
+    """Channels and side of the images that a run is trained on."""
+    _, channels, side, _ = datasets.load(image_config(folder).data).train.images.shape
+    return channels, side
+
+
+def _checked(k: int) -> int:
+    if not 1 <= k <= MOST_RESULTS:
+        raise ParameterError(f"k needs a whole number from 1 to {MOST_RESULTS:,}; got {k}.")
+    return k
+
+
+def _place(gallery: Gallery, collection: Gallery, row: int) -> int | None:
+    """Where the image ``row`` of ``collection`` is in the gallery."""
+    if collection is gallery:
+        return row
+    if collection.origin != gallery.origin:
+        return None
+    places = np.flatnonzero(gallery.rows == collection.rows[row])
+    return int(places[0]) if len(places) else None
+
+
+def _with_labels(asked: _Asked) -> _Asked:
+    """The same with what is known of how the gallery's images are related to the query."""
+    from dataclasses import replace
+
+    gallery, collection = asked.gallery, asked.collection
+    if not (gallery.labelled and collection.labelled):
+        return replace(asked, notes=("These images have no classes, so there are no severities and no scores.",))
+    classes = collection.labels[asked.row]
+    relation = related(gallery.labels, gallery.hierarchy, collection.hierarchy)
+    notes = (relation.sentence,) if relation.sentence else ()
+    match = None if relation.labels is None else relation.labels == classes
+    if match is not None and not np.delete(match, [] if asked.own is None else [asked.own], axis=0).any():
+        notes += ("The gallery has no image that is related to the query.",)
+    return replace(asked, classes=classes, labels=relation.labels, match=match, notes=notes)
+
+
+def _nearest(similarity: np.ndarray, k: int, own: int | None) -> tuple[np.ndarray, np.ndarray]:
+    """Rows and similarities of the ``k`` largest, the largest first, equal ones by row; without the row ``own``."""
+    values = similarity if own is None else similarity.copy()
+    if own is not None:
+        values[own] = -np.inf
+    k = min(k, len(values) - (own is not None))
+    if k < 1:
+        return np.zeros(0, np.int64), np.zeros(0, values.dtype)
+    edge = np.partition(values, -k)[-k]
+    rows = np.flatnonzero(values >= edge)
+    rows = rows[np.lexsort((rows, -values[rows]))][:k]
+    return rows, values[rows]
+
+
+def _ranking(asked: _Asked, rows: np.ndarray, near: np.ndarray, scores: dict[str, float]) -> Ranking:
+    gallery, labels, classes = asked.gallery, asked.labels, asked.classes
+    known = labels is not None and classes is not None
+    severity = shared_levels(labels[rows], classes) if known else None  # type: ignore[index, arg-type]
+    results = tuple(
+        Result(
+            row=int(row),
+            similarity=float(near[place]),
+            severity=None if severity is None else int(severity[place]),
+            classes=class_path(gallery.labels[row], gallery.hierarchy) if gallery.labelled else (),
+            ancestor=common_ancestor(labels[row], classes, asked.collection.hierarchy) if known else None,  # type: ignore[index, arg-type]
+        )
+        for place, row in enumerate(rows.tolist())
+    )
+    return Ranking(results=results, scores=scores)
+
+
+def _scores(asked: _Asked, whole: np.ndarray | None, wish: _Wish, order: np.ndarray | None) -> dict[str, float]:
+    if not wish.scores or asked.match is None or whole is None:
+        return {}
+    match, similarity = asked.match, whole
+    if asked.own is not None:  # at the end of the list as an irrelevant item, which no metric notices
+        match, similarity = match.copy(), whole.copy()
+        match[asked.own], similarity[asked.own] = False, -2.0
+    return score_query(match, SCORES, similarity=similarity, order=order)
+
+
+def _whole_order(whole: np.ndarray, first: np.ndarray, own: int | None) -> np.ndarray:
+    """All rows: those that were re-ranked, then the others by similarity, then the query itself."""
+    values = whole.copy()
+    values[first] = np.inf
+    if own is not None:
+        values[own] = -np.inf
+    rest = np.argsort(-values, kind="stable")[len(first) :]
+    return np.concatenate([first, rest])
+
+
+def _reranked(choice: Choice, query: np.ndarray, candidates: np.ndarray, similarity: np.ndarray) -> np.ndarray:
+    from trainers.retrieval.reranking import RERANKINGS
+
+    descriptor = entry(RERANKINGS, choice.name, "re-ranking")
+    parameters = descriptor.checked(choice.parameters)
+    order: np.ndarray = descriptor.rerank(query, candidates, similarity.astype(np.float32), parameters)
+    return order

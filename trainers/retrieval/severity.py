@@ -1,0 +1,50 @@
+"""How related a result is to its query: the levels of the label tree on which they agree."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from trainers.hierarchy import Hierarchy
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ancestor:
+    """The finest class that two images have in common.
+
+    Attributes:
+        level: 0 the finest.
+        level_name, name: of the level and of the class.
+    """
+
+    level: int
+    level_name: str
+    name: str
+
+
+def shared_levels(labels: np.ndarray, query: np.ndarray) -> np.ndarray:
+    """On how many levels each image agrees with the query: 0 (unrelated) to L (same finest class).
+
+    Args:
+        labels: integers ``[N, L]``, finest first; -1: of no class that the query's dataset has.
+        query: integers ``[L]``.
+
+    Returns:
+        int64 ``[N]``.
+    """
+    return (np.asarray(labels) == np.asarray(query)).sum(axis=1)
+
+
+def common_ancestor(labels: np.ndarray, query: np.ndarray, hierarchy: Hierarchy) -> Ancestor | None:
+    """The finest class that an image with labels ``[L]`` shares with the query ``[L]``; None: it shares none."""
+    levels = np.flatnonzero(np.asarray(labels) == np.asarray(query))
+    if not len(levels):
+        return None
+    level = int(levels[0])
+    return Ancestor(level=level, level_name=hierarchy.levels[level], name=hierarchy.names[level][int(query[level])])
+
+
+def class_path(labels: np.ndarray, hierarchy: Hierarchy) -> tuple[str, ...]:
+    """The names of an image's classes, finest first."""
+    return tuple(names[int(label)] for names, label in zip(hierarchy.names, labels, strict=True))

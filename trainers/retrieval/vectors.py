@@ -1,0 +1,118 @@
+"""Embeddings of a gallery's images under an arm, computed once, kept in the disk cache and memory-mapped."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from trainers.data import cache
+from trainers.data.base import Progress, part_of, silent
+from trainers.retrieval.arm_encoder import ArmEncoder
+from trainers.retrieval.galleries.base import Gallery
+
+KIND = "vectors"
+"""Of the entries of the disk cache."""
+HALF_ABOVE = 2**28
+"""Bytes in float32 above which vectors are kept in float16."""
+_CHUNK = 2048  # images embedded between two reports
+_BLOCK = 2**22  # numbers converted at once
+
+
+@dataclass(frozen=True, kw_only=True)
+class Vectors:
+    """Embeddings of N images.
+
+    Attributes:
+        rows: float32 or float16 ``[N, D]``, unit rows; may be a memory map.
+        key: hexadecimal; equal where the images, their order and the weights are.
+    """
+
+    rows: np.ndarray
+    key: str
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    @property
+    def dim(self) -> int:
+        """D."""
+        return int(self.rows.shape[1])
+
+    def blocks(self, dtype: type = np.float32) -> Iterator[tuple[int, np.ndarray]]:
+        """The first row and the values of consecutive blocks, so that a large map is never held whole."""
+        step = max(1, _BLOCK // max(1, self.dim))
+        for first in range(0, len(self.rows), step):
+            yield first, np.ascontiguousarray(self.rows[first : first + step], dtype)
+
+    def take(self, rows: np.ndarray) -> np.ndarray:
+        """Some of the vectors, float32 ``[n, D]``."""
+        return np.asarray(self.rows[rows], np.float32)
+
+
+def gallery_vectors(encoder: ArmEncoder, gallery: Gallery, progress: Progress = silent) -> Vectors:
+    """The embeddings of a gallery's images, from the disk cache if they were computed before.
+
+    The key holds the run, the arm, the step, a digest of the weights and one of the images.
+
+    Args:
+        progress: told what is done; it may raise to stop, and nothing is kept then.
+
+    Raises:
+        UserError: the images cannot be read, or the embeddings are not finite.
+    """
+    images, mark = gallery.images(encoder.channels, encoder.side, part_of(progress, 0.0, 0.2))
+    key = cache.content_key((encoder.run, encoder.arm, encoder.step, encoder.digest, encoder.device.type, mark))
+    stored = cache.read(KIND, key, map_above=0)
+    if stored is not None and _fits(stored.tensors.get("vectors"), len(images)):
+        return Vectors(rows=stored.tensors["vectors"].numpy(), key=key)
+    tell = part_of(progress, 0.2, 1.0)
+    with cache.draft(KIND) as draft:
+        try:
+            if draft is not None:
+                _embed(encoder, images, draft, tell)
+                draft.commit(key)
+                kept = cache.read(KIND, key, map_above=0)
+                if kept is not None:
+                    return Vectors(rows=kept.tensors["vectors"].numpy(), key=key)
+        except OSError:
+            pass  # the disk is full or cannot be written: they are held in memory
+    return Vectors(rows=_embed(encoder, images, None, tell), key=key)
+
+
+def _fits(vectors: Tensor | None, count: int) -> bool:
+    return vectors is not None and vectors.ndim == 2 and len(vectors) == count and vectors.is_floating_point()
+
+
+def _embed(encoder: ArmEncoder, images: Tensor, draft: cache.Draft | None, progress: Progress) -> np.ndarray:
+    """Unit rows ``[N, D]``, written to the draft's array ``vectors`` if there is one."""
+    count, into = len(images), None
+    for first in range(0, count, _CHUNK):
+        progress(f"embedding the gallery: {first:,} of {count:,}", first / count)
+        part = encoder.embed(images[first : first + _CHUNK])
+        if into is None:
+            shape = count, part.shape[1]
+            dtype = np.float32 if 4 * shape[0] * shape[1] <= HALF_ABOVE else np.float16
+            into = np.empty(shape, dtype) if draft is None else draft.allocate("vectors", shape, dtype)
+        into[first : first + len(part)] = part.numpy()
+    progress(f"embedding the gallery: {count:,} of {count:,}", 1.0)
+    assert into is not None
+    return into
+
+
+def similarities(vectors: Vectors, query: np.ndarray) -> np.ndarray:
+    """Cosines ``[N]`` of all vectors with a unit query float32 ``[D]``, every one of them computed.
+
+    In float64 where that is cheap, as the metrics do: the numbers then are those of :func:`trainers.metrics.evaluate`.
+    """
+    if vectors.rows.size <= _BLOCK:
+        rows = torch.nn.functional.normalize(torch.tensor(np.asarray(vectors.rows), dtype=torch.float64), dim=1)
+        unit = torch.nn.functional.normalize(torch.tensor(query, dtype=torch.float64), dim=0)
+        return torch.mv(rows, unit).numpy()
+    asked = torch.from_numpy(np.ascontiguousarray(query, np.float32))
+    if vectors.rows.dtype == np.float32:
+        return torch.mv(torch.from_numpy(vectors.rows), asked).numpy()
+    return np.concatenate([torch.mv(torch.from_numpy(block), asked).numpy() for _, block in vectors.blocks()])
