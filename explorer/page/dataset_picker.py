@@ -122,8 +122,8 @@ class DatasetPicker:
         """The fields as they were left: the dataset, and how it is read, which belongs to it and goes with it."""
         values: dict[str, Any] = settings(DataChoice, kept, only=self.more)
         for name, (owner, spec) in _OWN.items():
-            mine = settings(SOURCES[owner].parameters, {spec.name: kept.get(name)}, only=[spec.name])
-            values |= {name: value for value in mine.values()}
+            for value in settings(SOURCES[owner].parameters, {spec.name: kept.get(name)}).values():
+                values[name] = value
         most = kept.get("max_images")
         if accepted(lambda: data_choice(_FIRST.source, max_images=most)):
             values["max_images"] = most if most is not None else self.first.max_images
