@@ -109,8 +109,12 @@ class BackgroundResult:
         Args:
             measure: a metric, or :data:`STAYS`.
         """
-        values = [self._values(self.arms[arm].scores[form], measure) for arm in (first, second)]
-        return bootstrap(values[0] - values[1])
+        return bootstrap(self.values(first, form, measure) - self.values(second, form, measure))
+
+    def values(self, arm: int, form: str, measure: str) -> np.ndarray:
+        """A metric, or :data:`STAYS`, of every query, float64 ``[Q]``."""
+        scores = self.arms[arm].scores[form]
+        return scores.stays if measure == STAYS else scores.metrics[measure]
 
     def unnoticing(self, arm: int, most: int | None = None) -> list[dict[str, Any]]:
         """The queries of an arm, those first that do not notice the absence of their object, with their neighbours.
@@ -210,9 +214,6 @@ class BackgroundResult:
                 lost = "" if number.lost is None else f"  lost {_shown(number.lost)}"
                 lines.append(f"  {words:<64} {_shown(number.interval)}{lost}")
         return "\n".join(lines)
-
-    def _values(self, scores: Scores, measure: str) -> np.ndarray:
-        return scores.stays if measure == STAYS else scores.metrics[measure]
 
 
 def measure_title(name: str) -> str:

@@ -32,26 +32,34 @@ def add(verbs: Any) -> None:
         metavar="N",
         help="also list N queries that notice the loss of their object least",
     )
+    parser.add_argument("--pool", action="store_true", help="also pool the queries of runs that differ in their seed")
+    parser.add_argument(
+        "--against",
+        nargs="+",
+        default=(),
+        metavar="RUN",
+        help="with --pool: print the change from these runs, in order",
+    )
     runs_flag(parser)
     parser.set_defaults(run=background)
 
 
 def background(arguments: argparse.Namespace) -> int:
     """Measure, print, and write the numbers; 95 % intervals in brackets, by resampling the queries."""
-    from trainers.background.measure import measure
+    from trainers.background.pooling import pooled, text
     from trainers.background.results import COLUMNS
 
     settings = Settings(**given(arguments, Settings))
-    rows = []
+    rows, results = [], []
     for number, run in enumerate(arguments.ids):
-        folder = RunFolder.open(arguments.runs, run)
-        with progress_bar() as tell:
-            result = measure(folder, settings, tell)
-        print(("\n" if number else "") + f"run {folder.id}\n{result.text()}")
+        result = _measured(arguments.runs, run, settings)
+        print(("\n" if number else "") + f"run {run}\n{result.text()}")
         for arm in range(len(result.arms) if arguments.list else 0):
             print(_listed(result, arm, arguments.list))
         rows += result.table()
-        folder.db.close()
+        results.append(result)
+    if arguments.pool:
+        print(text(pooled(results, [_measured(arguments.runs, run, settings) for run in arguments.against])))
     sys.stdout.flush()
     if arguments.csv is not None:
         try:
@@ -63,6 +71,17 @@ def background(arguments: argparse.Namespace) -> int:
             raise UserError(f"{arguments.csv} cannot be written: {error.strerror or error}.") from error
         print(f"wrote {arguments.csv}")
     return 0
+
+
+def _measured(root: Path, run: str, settings: Settings) -> BackgroundResult:
+    from trainers.background.measure import measure
+
+    folder = RunFolder.open(root, run)
+    try:
+        with progress_bar() as tell:
+            return measure(folder, settings, tell)
+    finally:
+        folder.db.close()
 
 
 def _listed(result: BackgroundResult, arm: int, most: int) -> str:
