@@ -289,7 +289,7 @@ def test_the_command_line_prints_a_table_and_writes_it(
     assert main([*words, "--csv", str(out), "--runs", str(folder_run.path.parent)]) == 0
     printed = capsys.readouterr().out
     assert "12 queries against 16 images" in printed and printed.count("neighbours stay, similarity") == 4
-    rows = list(csv.DictReader(out.open()))
+    rows = list(csv.DictReader(out.read_text().splitlines()))
     result = measure(folder_run, Settings(data=str(boxed), fill="mean", queries=12))
     assert [float(row["mean"]) for row in rows] == [number["mean"] for number in result.table()]
     assert main(["background", folder_run.id, "--runs", str(folder_run.path.parent)]) == 1

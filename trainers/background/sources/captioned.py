@@ -94,7 +94,7 @@ def _main(place: int, scene: CaptionedImage, request: ObjectRequest) -> _Main | 
         width, height = (scene.width, scene.height) if scene.width and scene.height else header(data)[:2]
         of_class = _by_class(scene)
         masks = square_masks(list(of_class.values()), [(width, height)] * len(of_class), request.side)
-        pixels = with_channels(torch.from_numpy(square(data, request.side))[None], request.channels)[0]
+        pixels = with_channels(torch.from_numpy(np.array(square(data, request.side)))[None], request.channels)[0]
     except (UndecodableError, DataError, OSError):
         return None
     areas = masks.sum(axis=(1, 2))
@@ -129,7 +129,7 @@ def _without(found: Sequence[_Main], side: int) -> Tensor:
     images = []
     for one in found:
         assert one.scene.without is not None
-        images.append(torch.from_numpy(square(one.scene.without((one.name,)), side)))
+        images.append(torch.from_numpy(np.array(square(one.scene.without((one.name,)), side))))
     return torch.stack(images) if images else torch.zeros(0, 3, side, side, dtype=torch.uint8)
 
 

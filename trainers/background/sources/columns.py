@@ -59,7 +59,7 @@ def _read(plan: Plan, request: ObjectRequest, title: str) -> ObjectImages:
         places = np.arange(first, min(first + _AT_ONCE, len(part.rows)))
         for place, data in zip(places.tolist(), fetch(places), strict=True):
             try:
-                pixels = torch.from_numpy(square(data or b"", request.side))[None]
+                pixels = torch.from_numpy(np.array(square(data or b"", request.side)))[None]
             except UndecodableError:
                 continue
             images.append(with_channels(pixels, request.channels)[0])
