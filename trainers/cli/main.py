@@ -5,10 +5,10 @@ from __future__ import annotations
 import argparse
 import sys
 
-from trainers.cli import background, export, inspect_data, list_runs, registries, resume, score, send, start
+from trainers.cli import background, export, inspect_data, list_runs, registries, resume, retrieve, score, send, start
 from trainers.errors import UserError
 
-VERBS = (start, score, background, inspect_data, resume, list_runs, send, export, registries)
+VERBS = (start, score, background, inspect_data, resume, list_runs, send, export, retrieve, registries)
 
 
 def main(argv: list[str]) -> int:
