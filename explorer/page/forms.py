@@ -158,13 +158,14 @@ def _with_presets(
 
 
 def filled(kind: Kind, form: KindForm, preset: str) -> Values:
-    """The fields of a form that a preset sets: all, but images and budget only as far as the preset has its own.
+    """The fields of a form that a preset sets: all, but images and budget only if the preset has its own.
 
     Args:
         preset: its name; empty: the defaults.
     """
     config = kind.configured({}, {"preset": preset})
     values, defaults = form.held(config), form.held(kind.config())
-    own_budget = any(kind.preset(preset).get(name) is not None for name in BUDGET)
-    kept = {*form.looks_at, *(() if own_budget else BUDGET)}
+    own = kind.preset(preset)
+    own_budget = any(own.get(name) is not None for name in BUDGET)
+    kept = {*(() if "data" in own else form.looks_at), *(() if own_budget else BUDGET)}
     return {name: value for name, value in values.items() if name not in kept or value != defaults[name]}

@@ -239,12 +239,16 @@ def check_source(source: str) -> None:
 
     Raises:
         DataError: it may not be opened.
+        ParameterError: parameters of a dataset of the catalogue cannot be read.
     """
-    from trainers.data import SOURCES, access
-    from trainers.data.captioned.loader import named
+    from trainers.data import access, named
+    from trainers.data.captioned import loader as captions
     from trainers.data.sources import resolve
 
-    if access.restricted() and source not in SOURCES and named(source) is None:
+    labelled = named(source)
+    if labelled is not None:
+        labelled.parameters_of(source)
+    elif access.restricted() and captions.named(source) is None:
         resolve(source)
 
 
@@ -295,6 +299,10 @@ def _listed(choice: Choice, alike: Sequence[Choice]) -> str:
 
 def source_title(source: str) -> str:
     """The title of a labelled dataset of the catalogue, or the last part of a path or id."""
-    from trainers.data import SOURCES
+    from trainers.data import named
 
-    return SOURCES[source].title if source in SOURCES else source.rstrip("/").rsplit("/", 1)[-1]
+    labelled = named(source)
+    try:
+        return source.rstrip("/").rsplit("/", 1)[-1] if labelled is None else labelled.titled(source)
+    except ParameterError:  # of another version
+        return source

@@ -16,7 +16,7 @@ from trainers.data.base import LoadedData, Progress, silent
 from trainers.errors import RunError
 from trainers.metrics import counts
 from trainers.runs import RunFolder
-from trainers.runs.records import STAGE, Snapshot
+from trainers.runs.records import STAGE, Attribute, Snapshot
 from trainers.training.arm import Arm
 from trainers.training.device import choose
 from trainers.training.evaluation import Evaluation, Finish, Finisher
@@ -298,6 +298,10 @@ class Loop(ABC):
             data_title=data.title,
             notes=data.notes,
             fingerprint=data.fingerprint,
+            attributes=tuple(
+                Attribute(name=name, names=names, values=data.test.attributes[name][rows].numpy())
+                for name, names in data.attributes.items()
+            ),
         )
         return known
 
