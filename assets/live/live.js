@@ -19,7 +19,7 @@ import { Series } from "../common/series.js";
 import { Status } from "./status.js";
 import { NeighbourRows } from "./neighbour_rows.js";
 import { isDark, onTheme } from "../page/theme.js";
-import { expose } from "./page_api.js";
+import { expose, toRetrieve } from "./page_api.js";
 
 const NEIGHBOUR_PAUSE = 900; // ms between refreshes of the neighbours while frames run by
 
@@ -63,7 +63,7 @@ class Live {
     });
     this.maps.marks = (arm, at) => this.marks(arm, at);
     this.legend = new Legend({ changed: () => this.paint() });
-    this.neighbours = new NeighbourRows({ hover, choose });
+    this.neighbours = new NeighbourRows({ hover, choose, search: (i) => (this.choose(i), toRetrieve()) });
     this.lassoPanel = new LassoPanel({ hover, choose, clear: () => this.lasso([]) });
     this.curves = new Curves({ seek: (step) => this.player.seekStep(step) });
     this.downloads = new Downloads({ picture: () => this.poster(), link: () => this.address(this.player.k, this.chosen) });
@@ -263,7 +263,10 @@ class Live {
   choose(i, byHand = true) {
     if (i === null) return;
     this.chosen = i;
-    if (byHand) say(this.aloud, `Chosen: ${spoken(this.run, i)}`);
+    if (byHand) {
+      say(this.aloud, `Chosen: ${spoken(this.run, i)}`);
+      window.dispatchEvent(new CustomEvent("rankscope:query", { detail: { run: this.run.id, row: i } }));
+    }
     this.maps.changed();
     if (this.player.k === null) return;
     return this.neighbours.show(this.player.k, i).then(() => this.maps.changed());

@@ -11,6 +11,8 @@ from explorer.page.sidebar import opened, sidebar
 from explorer.page.tabs import TABS, TabContext
 from explorer.page.theme import stylesheets
 from explorer.server.api import add_api
+from explorer.server.retrieval.api import add_retrieval_api
+from explorer.server.retrieval.service import RetrievalService
 from explorer.server.runs import Runs
 
 HEAD = f"""
@@ -26,7 +28,7 @@ _NARROW = """() => {
 }"""
 
 
-def page(runs: Runs, objects: Objects) -> Page:
+def page(runs: Runs, objects: Objects, retrieval: RetrievalService) -> Page:
     """Build the page."""
     with Page(title="Rankscope", fill_width=True, analytics_enabled=False, delete_cache=(3600, 3600)) as blocks:
         sidebar(blocks, runs, TABS.values())
@@ -37,5 +39,6 @@ def page(runs: Runs, objects: Objects) -> Page:
                 tab.select(fn=None, js=opened(descriptor))
         add_api(runs)
         add_object_api(objects)
+        add_retrieval_api(retrieval)
         blocks.load(fn=None, js=_NARROW)
     return blocks
