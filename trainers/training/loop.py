@@ -297,6 +297,7 @@ class Loop(ABC):
             hierarchy=data.hierarchy,
             data_title=data.title,
             notes=data.notes,
+            fingerprint=data.fingerprint,
         )
         return known
 
