@@ -81,6 +81,7 @@ def test_grey_and_colour_are_turned_into_each_other() -> None:
     assert with_channels(grey, 3).shape == (2, 3, 4, 4) and with_channels(colour, 3) is colour
 
 
+@pytest.mark.filterwarnings("ignore::PIL.Image.DecompressionBombWarning")
 def test_two_hundred_megapixels_are_refused() -> None:
     for form, mode in (("JPEG", "L"), ("PNG", "1")):
         with pytest.raises(DataError, match=r"more pixels than can be unpacked here. Shrink it first\."):
