@@ -74,8 +74,6 @@ class RunConfig:
     Whichever part of the budget (minutes, steps, epochs) is reached first ends the run; at least one is set.
     """
 
-    encoder_prefix: ClassVar[str] = ""
-    """Of the encoder's tensors within an arm's part of a checkpoint; empty: it trains none of the registry."""
     kind: ClassVar[str] = ""
     """Name of the kind in :data:`trainers.kinds.KINDS`."""
 
@@ -164,6 +162,11 @@ class RunConfig:
         raise NotImplementedError
 
     @property
+    def encoder_prefix(self) -> str:
+        """Of the encoder's tensors within an arm's part of a checkpoint; empty: it trains none of the registry."""
+        return ""
+
+    @property
     def encoder_norm(self) -> str:
         """What its encoder has in place of batch normalisation; empty: nothing that would change its tensors."""
         return ""
@@ -179,17 +182,23 @@ class RunConfig:
 
 
 @dataclass(frozen=True, kw_only=True)
-class EncoderConfig(RunConfig):
-    """What kinds that train an encoder of the registry have in common."""
+class StartConfig(RunConfig):
+    """What kinds have in common that train an encoder of the registry, alone or in a model."""
 
-    encoder: Choice = parameter(
-        Choice(name="conv4"), registry="trainers.encoders:ENCODERS", help="`python -m trainers encoders` lists them."
-    )
     start: str | None = parameter(
         None,
         private=True,
         title="Start from",
         help="Id of a run in the same folder, or ID:ARM, whose encoder this one starts from; heads start anew.",
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class EncoderConfig(StartConfig):
+    """What kinds that train an encoder of the registry on images alone have in common."""
+
+    encoder: Choice = parameter(
+        Choice(name="conv4"), registry="trainers.encoders:ENCODERS", help="`python -m trainers encoders` lists them."
     )
     probe_size: int = parameter(
         1500,

@@ -57,7 +57,9 @@ def metric_text(metric: Measure) -> str:
 def model_text(model: ModelDescriptor) -> str:
     """One image-text model as Markdown."""
     facts = [f"`{model.name}`", "can be fine-tuned" if model.trainable else "cannot be fine-tuned here"]
-    if not model.natural_images:
+    if not model.trained:
+        facts.append("starts from random weights")
+    elif not model.natural_images:
         facts.append("knows the drawn scenes only")
     return _entry(model.title, model.sentence, model.paper, " · ".join(facts))
 

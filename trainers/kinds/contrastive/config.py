@@ -19,7 +19,6 @@ class ContrastiveConfig(EncoderConfig):
     """
 
     kind: ClassVar[str] = "contrastive"
-    encoder_prefix: ClassVar[str] = "method/net.backbone."
 
     data: DataChoice = parameter(factory=lambda: DataChoice(held_out="images"), help="Which images.")
     methods: tuple[Choice, ...] = parameter(
@@ -72,6 +71,11 @@ class ContrastiveConfig(EncoderConfig):
     optimiser: str = default_of(RunConfig, "optimiser", "sgd")
     learning_rate: float = default_of(RunConfig, "learning_rate", 0.06)
     weight_decay: float = default_of(RunConfig, "weight_decay", 5e-4)
+
+    @property
+    def encoder_prefix(self) -> str:
+        """See :class:`RunConfig`."""
+        return "method/net.backbone."
 
     @property
     def arms(self) -> int:

@@ -15,7 +15,6 @@ class MetricLearningConfig(EncoderConfig):
     """One dataset, one encoder, one to four losses trained in lockstep on the same batches."""
 
     kind: ClassVar[str] = "metric_learning"
-    encoder_prefix: ClassVar[str] = "encoder/"
 
     data: DataChoice = parameter(factory=DataChoice, help="Which images.")
     losses: tuple[Choice, ...] = parameter(
@@ -55,6 +54,11 @@ class MetricLearningConfig(EncoderConfig):
     )
 
     augmentation: Choice = default_of(RunConfig, "augmentation", Choice(name="light"))
+
+    @property
+    def encoder_prefix(self) -> str:
+        """See :class:`RunConfig`."""
+        return "encoder/"
 
     @property
     def arms(self) -> int:
