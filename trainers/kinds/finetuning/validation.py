@@ -16,8 +16,8 @@ def check(config: FinetuningConfig) -> None:
         DataError: a source that may not be opened here.
     """
     _check_captioners(config)
-    _check_model(config)
     _check_start(config)
+    _check_model(config)
     for source in filter(None, (config.scenes.source, config.scenes.captions_from)):
         check_source(source)
     parameters_of(config.scenes.source)
