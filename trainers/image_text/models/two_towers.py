@@ -6,21 +6,19 @@ Its image tower is one that metric learning and contrastive pretraining train to
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import torch
 from torch import Tensor, nn
 
-from trainers.encoders import ENCODERS
 from trainers.errors import ParameterError
 from trainers.image_text.base import ModelDescriptor, ModelSize
 from trainers.image_text.losses import LARGEST_LOG_SCALE, clip_loss
 from trainers.image_text.small import TEXT, SmallModel, caption_features
-from trainers.parameters import Choice, entry, make, parameter, parse_choice
-from trainers.training.encoder_sizes import encoder_sizes
+from trainers.parameters import Choice, Rule, entry, make, parameter, parse_choice
 
+_ENCODERS = Rule(help="", registry="trainers.encoders:ENCODERS")
+"""Looked up when a model is made: loading one registry does not load another."""
 _LOG_SCALE = math.log(1 / 0.07)  # of a new CLIP (Radford et al. 2021, 2.5)
 _TEXT_WEIGHTS, _TEXT_KEPT = 1_450_000, 300_000  # see :class:`ModelSize`
 
@@ -39,16 +37,17 @@ class TwoTowersParameters:
     side: int = parameter(64, choices=(32, 64, 96, 128, 224), help="Side of the images it takes, pixels.")
 
     def __post_init__(self) -> None:
-        descriptor = entry(ENCODERS, self.chosen.name, "encoder")
+        encoders = _ENCODERS.entries()
+        descriptor = entry(encoders, self.chosen.name, "encoder")
         make(descriptor.parameters, dict(self.chosen.parameters), descriptor.title)
         if descriptor.frozen:
-            trained = ", ".join(name for name, one in ENCODERS.items() if not one.frozen)
+            trained = ", ".join(name for name, one in encoders.items() if not one.frozen)
             raise ParameterError(f"{descriptor.title} is not trained on images; choose from {trained}.")
 
     @property
     def chosen(self) -> Choice:
         """The encoder; its parameters are apart by semicolons, because commas are between those of the model."""
-        name, values = parse_choice(self.encoder.replace(";", ","), ENCODERS)
+        name, values = parse_choice(self.encoder.replace(";", ","), _ENCODERS.entries())
         return Choice(name=name, parameters=values)
 
 
@@ -60,7 +59,7 @@ class TwoTowers(SmallModel):
         from open_clip.transformer import TextTransformer
 
         chosen = parameters.chosen
-        self.encoder = ENCODERS[chosen.name].build(
+        self.encoder = _ENCODERS.entries()[chosen.name].build(
             channels=3, side=parameters.side, dim=parameters.dim, parameters=chosen.parameters
         )
         self.projection = nn.Linear(self.encoder.without_head(), parameters.dim)
@@ -82,13 +81,16 @@ class TwoTowers(SmallModel):
 
 
 def _size(parameters: TwoTowersParameters) -> ModelSize:
+    from trainers.training.encoder_sizes import encoder_sizes
+
     weights, kept, _ = encoder_sizes(parameters.chosen, 3, parameters.side, parameters.dim)
     return ModelSize(weights=weights + _TEXT_WEIGHTS, side=parameters.side, kept=kept + _TEXT_KEPT)
 
 
 def _missing(parameters: TwoTowersParameters) -> str | None:
-    chosen: Mapping[str, Any] = parameters.chosen.parameters
-    return ENCODERS[parameters.chosen.name].lacking(chosen)
+    chosen = parameters.chosen
+    reason: str | None = _ENCODERS.entries()[chosen.name].lacking(chosen.parameters)
+    return reason
 
 
 DESCRIPTOR = ModelDescriptor(
