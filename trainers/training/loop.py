@@ -344,7 +344,7 @@ class Loop(ABC):
             step, seconds = about["last_snapshot"]  # type: ignore[misc]
             self._last_snapshot = (int(step), float(seconds), 0.0)
         except (KeyError, IndexError, RuntimeError, ValueError, TypeError) as error:
-            why = words(error).splitlines()[-1].strip()
+            why = "".join(words(error).splitlines()[-1:]).strip()  # torch lists what differs below a heading
             raise RunError(
                 f"The checkpoint of run {self.folder.id} does not fit its configuration and images ({why}). Restore "
                 "them as they were, or start a new run."
