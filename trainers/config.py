@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from trainers.errors import ParameterError
+from trainers.errors import NewerVersionError, ParameterError
 from trainers.parameters import Choice, Rule, parameter
 from trainers.training.optimizers import OPTIMISERS
 from trainers.training.schedule import DROPS, SCHEDULES, WARM_UP_STEPS
@@ -223,13 +223,15 @@ def read_config(text: str) -> RunConfig:
         if values.get("version", 1) < VERSION:
             values = _migrated(values, configs.values())
         if values.pop("version") != VERSION:
-            raise ValueError("it was written by a newer version")
+            raise NewerVersionError("It was written by a newer version of this program; update it.")
         kind = values.pop("kind")
         if kind not in configs:
             raise ValueError(f"there is no kind of run {kind!r:.40}")
         config: RunConfig = build(configs[kind], values)
         check_types(config)
         return config
+    except NewerVersionError:
+        raise
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise ParameterError(f"A run configuration was needed; this one cannot be read: {error}.") from error
 

@@ -235,7 +235,13 @@ def test_unreadable_images_are_explained_under_the_field(page: Page):
     field.click()
     field.fill("/nowhere/at/all")
     field.press("Enter")
-    expect(page.locator("#rs-found [role=alert]")).to_contain_text("/nowhere/at/all")
+    alert = page.locator("#rs-found [role=alert]")
+    expect(alert).to_contain_text("/nowhere/at/all")
+    field.click()
+    field.fill(f"/nowhere/{'x' * 80}")
+    field.press("Enter")
+    expect(alert).to_contain_text("/nowhere/xxx")
+    assert alert.evaluate("(box) => box.scrollWidth <= box.clientWidth"), "a long word leaves its box"
 
 
 def test_on_a_phone_the_settings_are_closed_at_first(browser: Browser, site: Site):

@@ -51,3 +51,19 @@ def test_a_memory_bank_holds_all_images() -> None:
     )
     more = footprint(dataclasses.replace(config, dim=256), shape).memories - footprint(config, shape).memories
     assert more >= 500_000 * 128 * 4
+
+
+def test_views_that_are_the_same_image_are_told_where_methods_compare_views() -> None:
+    def said(method: str, augmentation: str) -> list[str]:
+        config = ContrastiveConfig(methods=(Choice(name=method),), augmentation=Choice(name=augmentation))
+        return [sentence for sentence in Contrastive().advice(config) if "Without augmentation" in sentence]
+
+    assert said("simclr", "none") and said("memory_bank", "none")
+    assert not said("simclr", "moco_v2") and not said("supcon", "none") and not said("cross_entropy", "none")
+
+
+def test_normalisation_that_a_start_does_not_give_is_told() -> None:
+    def said(**settings: object) -> list[str]:
+        return [one for one in Contrastive().advice(ContrastiveConfig(**settings)) if "begins anew" in one]  # type: ignore[arg-type]
+
+    assert said(start="A" * 26, norm="group") and not said(start="A" * 26) and not said(norm="group")

@@ -125,7 +125,8 @@ class Contrastive(Kind):
     def details(self, config: ContrastiveConfig) -> list[str]:
         """Encoder, augmentation and batch."""
         from trainers.encoders import ENCODERS
+        from trainers.training.augmentations import AUGMENTATIONS
 
-        name = config.encoder.name
-        encoder = ENCODERS[name].title if name in ENCODERS else name
-        return [encoder, f"{config.augmentation.name} views", f"{config.batch} images a step"]
+        names = (ENCODERS, config.encoder.name), (AUGMENTATIONS, config.augmentation.name)
+        encoder, views = (known[name].title if name in known else name for known, name in names)
+        return [encoder, f"{views} views", f"{config.batch} images a step"]
