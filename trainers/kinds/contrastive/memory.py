@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from trainers.data import settings
 from trainers.kinds.contrastive.config import ContrastiveConfig
 from trainers.parameters import Choice
-from trainers.training.encoder_sizes import encoder_sizes, guessed_shape
+from trainers.training.encoder_sizes import encoder_sizes, feature_width, guessed_shape
 from trainers.training.memory_estimate import COPIES, FLOAT, Footprint, Shape
 
 if TYPE_CHECKING:
@@ -41,7 +41,8 @@ def footprint(config: ContrastiveConfig, shape: Shape | None = None) -> Footprin
     """
     known = shape or guessed_shape(config.data, classes=100)
     weights, kept, widest = encoder_sizes(config.encoder, known.channels, known.side, config.dim)
-    head = widest * (widest + config.dim)
+    width = feature_width(config.encoder, known.channels, known.side)
+    head = width * (width + config.dim)
     pixels = known.channels * known.side**2
     methods = [(needs_of(choice, known.images), images_of(choice, config)) for choice in config.methods]
     copies = sum(COPIES * needs.trained + _FOLLOWING * needs.following for needs, _ in methods)
@@ -52,7 +53,7 @@ def footprint(config: ContrastiveConfig, shape: Shape | None = None) -> Footprin
         activations=FLOAT * (encoded + config.batch * max(needs.views for needs, _ in methods) * 3 * pixels),
         memories=sum(2 * needs.stored * (FLOAT * config.dim + 24) for needs, _ in methods),
         pairs=max(_LOGITS * FLOAT * _logits(needs, images) for needs, images in methods),
-        evaluation=FLOAT * ((config.probe_size + 2000) * pixels + 2 * known.images * widest)
+        evaluation=FLOAT * ((config.probe_size + 2000) * pixels + 2 * known.images * width)
         + FLOAT * 2 * _EVALUATED * widest,
     )
 
