@@ -293,16 +293,18 @@ ONE_BY_ONE = ("moco_v1", "moco_v2", "end_to_end", "memory_bank", "supcon_queue",
 
 
 @pytest.mark.parametrize("name", [name for name in METHODS if name != "max_margin"])  # torch has no fake form of it
-def test_a_step_does_not_wait_for_a_gpu(name: str) -> None:
+@pytest.mark.parametrize("size", [None, 3])
+def test_a_step_does_not_wait_for_a_gpu(name: str, size: int | None) -> None:
     with fake_device():
         with torch.device(DEVICE):
-            arm = MethodArm(0, name, made(name), nn.Linear(FEATURES, CLASSES), 0, DEVICE)
+            arm = MethodArm(0, name, made(name, batch=size), nn.Linear(FEATURES, CLASSES), 0, DEVICE)
         config = ContrastiveConfig(optimiser="adamw")  # of which torch's fake tensors know the fused form
         for stage in (Stage.of(config), Stage.of(config, networks=("classifier",))):
             with torch.device(DEVICE):
                 arm.begin(stage)
             if arm.waits:
                 continue
+            arm._stepper._late.depth = 3  # earlier steps are read late, and a fake device has no values to give
             images, rows = torch.empty(8, 3, 8, 8, device=DEVICE), torch.arange(8)
             batch = Batch(view=lambda _number, made=images: made, labels=rows % CLASSES, rows=rows, step=0)
             assert arm.step(batch, 1.0)["loss"].device == DEVICE
