@@ -30,6 +30,7 @@ class ArmView:
         name: of the loss or recipe.
         label: the title of the loss or recipe itself.
         parameters: those that differ from their defaults.
+        unset: what counts for a parameter that is None, where the run's settings say it.
         family: arms of the same one differ in parameters alone; empty: it is not known.
         schema: the dataclass of all its parameters, see :mod:`trainers.parameters`.
     """
@@ -38,6 +39,7 @@ class ArmView:
     name: str
     label: str
     parameters: Mapping[str, Any] = field(default_factory=dict)
+    unset: Mapping[str, Any] = field(default_factory=dict)
     family: str = ""
     schema: type = NoParameters
 
@@ -247,7 +249,9 @@ def numbered(titles: Sequence[str]) -> list[str]:
     return unique
 
 
-def chosen_arms(choices: Sequence[Choice], entries: Mapping[str, Any]) -> list[ArmView]:
+def chosen_arms(
+    choices: Sequence[Choice], entries: Mapping[str, Any], unset: Mapping[str, Any] = MappingProxyType({})
+) -> list[ArmView]:
     """An arm per entry of a registry; the same entry twice is told apart by its parameters, or by number.
 
     Parameters that all of them were given with the same value are not listed. An entry that this program does not know
@@ -266,6 +270,7 @@ def chosen_arms(choices: Sequence[Choice], entries: Mapping[str, Any]) -> list[A
             name=choice.name,
             label=label,
             parameters=dict(choice.parameters),
+            unset=unset,
             family=choice.name,
             schema=entries[choice.name].parameters if choice.name in entries else NoParameters,
         )

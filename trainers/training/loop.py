@@ -224,10 +224,12 @@ class Loop(ABC):
         return self.stage.progress(self.step - self._stage.step, self.seconds - self._stage.seconds)
 
     def _one_step(self) -> None:
-        """One optimizer step of every arm."""
+        """One step of every arm of which something is trained."""
         batch = self._batch()
         factor = self.stage.factor(self.step - self._stage.step, self._stage_progress, self._epoch)
         for arm in self.arms:
+            if arm.waits:
+                continue
             # dropout and the like must be the same for every arm, and the same again after a resume
             torch.manual_seed(self.config.seed * 1_000_003 + self.step)
             started = time.monotonic()

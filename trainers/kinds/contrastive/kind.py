@@ -64,8 +64,9 @@ class Contrastive(Kind):
         return MEASURES
 
     def check(self, config: ContrastiveConfig) -> None:
-        """Check that the encoder sees views, and that the images may be opened here."""
+        """Check that the encoder sees views, the methods' own batches, and that the images may be opened here."""
         from trainers.encoders import ENCODERS
+        from trainers.kinds.contrastive.methods import METHODS
 
         encoder = ENCODERS[config.encoder.name]
         if encoder.frozen:
@@ -73,6 +74,13 @@ class Contrastive(Kind):
                 f"{encoder.title} looks at features that never change, and contrastive training needs new views in "
                 "every step. Choose an encoder that is trained whole, such as conv4 or timm."
             )
+        for choice in config.methods:
+            own = METHODS[choice.name].checked(choice.parameters).batch
+            if own is not None and own > config.batch:
+                raise ParameterError(
+                    f"{METHODS[choice.name].title}: batch {own} is larger than the batch of the run, {config.batch}, "
+                    f"which all methods share. Set it to at most {config.batch}, or raise that of the run."
+                )
         for source in filter(None, (config.data.source, config.transfer)):
             check_source(source)
         check_start(config.start)
@@ -85,9 +93,9 @@ class Contrastive(Kind):
 
     def sizes(self, config: ContrastiveConfig) -> Mapping[str, int]:
         """Batch, projection, dictionary and probe."""
-        from trainers.kinds.contrastive.memory import dictionary_of
+        from trainers.kinds.contrastive.memory import needs_of
 
-        largest = max(map(dictionary_of, config.methods), default=0)
+        largest = max((needs_of(choice).compared for choice in config.methods), default=0)
         return {"batch": config.batch, "dim": config.dim, "memory": largest, "probe": config.probe_size}
 
     def advice(self, config: ContrastiveConfig) -> list[str]:
@@ -112,7 +120,7 @@ class Contrastive(Kind):
         """One per method; the same method twice is told apart by its parameters, or by number."""
         from trainers.kinds.contrastive.methods import METHODS
 
-        return chosen_arms(config.methods, METHODS)
+        return chosen_arms(config.methods, METHODS, unset={"batch": config.batch})
 
     def source(self, config: ContrastiveConfig) -> str:
         """A dataset of the catalogue, a folder or a Hub id."""

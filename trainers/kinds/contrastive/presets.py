@@ -2,7 +2,8 @@
 
 Sizes are ours, for small images and two CPU cores, wherever a title does not say otherwise. What the papers vary is
 varied here too: the dictionary (figure 3 of MoCo), the momentum (its section 4.1), the temperature and the place of
-the logarithm (SupCon, sections 3 and 4), one stage or two (SupCon, section 4).
+the logarithm (SupCon, sections 3 and 4), one stage or two (SupCon, section 4), the batch (SupCon, figure 4b; SimCLR,
+figure 9).
 """
 
 from __future__ import annotations
@@ -75,6 +76,22 @@ PRESETS = (
         "Temperature",
         "MoCo v2 at four temperatures.",
         _methods("moco_v2", **_SMALL, temperature=[0.05, 0.1, 0.2, 0.5]),
+    ),
+    _preset(
+        "batch",
+        "Batch size of SupCon",
+        "SupCon with 32, 64, 128 and 256 images in an optimizer step, and the same images in an epoch. Sizes are ours; "
+        "the paper's batch is 6,144.",
+        _methods("supcon", batch=[32, 64, 128, 256]),
+        **_LABELLED,
+    ),
+    _preset(
+        "batch_simclr",
+        "Batch size of SimCLR",
+        "SimCLR with 32, 64, 128 and 256 images in an optimizer step, and the same images in an epoch. Sizes are ours; "
+        "the paper compares 256 to 8,192.",
+        _methods("simclr", batch=[32, 64, 128, 256]),
+        augmentation=Choice(name="simclr"),
     ),
     _preset(
         "shuffling",
