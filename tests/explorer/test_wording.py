@@ -26,6 +26,8 @@ def _run(tmp_path: Path, config: RunConfig) -> Run:
         ([("smooth_ap", {}), ("smooth_ap", {})], ["Smooth-AP #1", "Smooth-AP #2"]),
         ([("smooth_ap", {"tau": 0.1}), ("happier", {})], ["Smooth-AP", "HAPPIER"]),
         ([("smooth_ap", {"tau": 0.1}), ("smooth_ap", {"tau": 0.2})], ["Smooth-AP (tau 0.1)", "Smooth-AP (tau 0.2)"]),
+        ([("smooth_ap", {}), ("smooth_ap", {"tau": 0.2})], ["Smooth-AP (tau 0.01)", "Smooth-AP (tau 0.2)"]),
+        ([("smooth_ap", {}), ("smooth_ap", {"tau": 0.01})], ["Smooth-AP #1", "Smooth-AP #2"]),
         (
             [("contextual", {"k": 4, "eps": 0.1}), ("contextual", {"k": 8, "eps": 0.1})],
             ["Contextual (k 4)", "Contextual (k 8)"],
