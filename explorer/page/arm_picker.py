@@ -135,9 +135,12 @@ class ArmPicker:
 
     def _families(self) -> str:
         """A style that writes its family beside each entry of the open list; Gradio's drop-down knows no groups."""
+        families: dict[str, list[str]] = {}
+        for entry in self._offered.values():
+            families.setdefault(entry.family, []).append(f'[aria-label="{entry.title}"]')
         rules = "".join(
-            f'.rs-{self.one} [role=option][aria-label="{entry.title}"]::after {{ content: "{entry.family}"; }}'
-            for entry in self._offered.values()
+            f'.rs-{self.one} [role=option]:is({",".join(titles)})::after {{ content: "{family}"; }}'
+            for family, titles in families.items()
         )
         return f"<style>{rules}</style>"
 

@@ -189,8 +189,14 @@ class Kind(ABC):
         return self.source(config).rstrip("/").rsplit("/", 1)[-1]
 
     def run_title(self, config: Any, data: str) -> str:
-        """A title of a run on images of the title ``data``."""
-        return f"{' vs '.join(arm.title for arm in self.arms(config))} on {data}"
+        """A title of a run on images of the title ``data``; arms of one kind share their name in it."""
+        from trainers.kinds.ablation import ablation
+
+        arms = self.arms(config)
+        varied = ablation(arms) if arms else None
+        names = varied.values if varied else [arm.title for arm in arms]
+        shared = f"{arms[0].label}: {varied.title.lower()} " if varied else ""
+        return f"{shared}{' vs '.join(names)} on {data}"
 
     def details(self, config: Any) -> list[str]:
         """Words between the images and the budget in a run's summary."""
