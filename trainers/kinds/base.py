@@ -291,7 +291,7 @@ def _settings(choice: Choice, entries: Mapping[str, Any]) -> dict[str, Any]:
 def _listed(own: Mapping[str, Any], alike: Sequence[Mapping[str, Any]]) -> str:
     """The parameters that are not the same in all of ``alike``."""
     return ", ".join(
-        f"{name} {value:g}" if isinstance(value, float) else f"{name} {value}"
+        f"{name} {value:g}" if isinstance(value, float) else f"{name} {'none' if value is None else value}"
         for name, value in sorted(own.items())
         if any((name, value) not in other.items() for other in alike)
     )
