@@ -14,7 +14,8 @@ from trainers.training.optimizers import OPTIMISERS
 from trainers.training.schedule import DROPS, SCHEDULES, WARM_UP_STEPS
 from trainers.typed import build, check_types
 
-MAX_ARMS = 4
+MAX_ARMS = 6
+"""Most models that a run trains in lockstep: the ablation of momentum in MoCo's paper has five values."""
 VERSION = 2
 BUDGET = ("minutes", "steps", "epochs")
 _KINDS = Rule(help="", registry="trainers.kinds:KINDS")

@@ -1,4 +1,4 @@
-"""Contrastive training: one to four methods in lockstep on the same views, then a linear classifier for each."""
+"""Contrastive training: several methods in lockstep on the same views, then a linear classifier for each."""
 
 from __future__ import annotations
 

@@ -6,14 +6,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from trainers.config import RunConfig, SceneChoice, StartConfig
+from trainers.config import MAX_ARMS, RunConfig, SceneChoice, StartConfig
 from trainers.kinds._version1 import shared
 from trainers.parameters import Choice, default_of, parameter
 
 
 @dataclass(frozen=True, kw_only=True)
 class FinetuningConfig(StartConfig):
-    """One model, fine-tuned after one to four recipes in lockstep."""
+    """One model, fine-tuned after several recipes in lockstep."""
 
     kind: ClassVar[str] = "finetuning"
 
@@ -25,7 +25,7 @@ class FinetuningConfig(StartConfig):
     )
     recipes: tuple[Mapping[str, Any], ...] = parameter(
         ({},),
-        help="One to four, e.g. removed=false fill=zero,ratio=0.2; `-` is the default recipe.",
+        help=f"One to {MAX_ARMS}, e.g. removed=false fill=zero,ratio=0.2; `-` is the default recipe.",
     )
     batch: int = parameter(128, low=8, high=4096, help="Pairs of an image and a caption in a step.")
     queries: int = parameter(200, low=10, high=100_000, help="Object-removed test images scored while it trains.")

@@ -1,4 +1,4 @@
-"""Fine-tuning after up to four recipes in lockstep, from the same weights (Kim et al. 2023, 3.3)."""
+"""Fine-tuning after several recipes in lockstep, from the same weights (Kim et al. 2023, 3.3)."""
 
 from __future__ import annotations
 

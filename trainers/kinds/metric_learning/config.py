@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from trainers.config import DataChoice, EncoderConfig, RunConfig
+from trainers.config import MAX_ARMS, DataChoice, EncoderConfig, RunConfig
 from trainers.kinds._version1 import shared
 from trainers.parameters import Choice, default_of, parameter
 
 
 @dataclass(frozen=True, kw_only=True)
 class MetricLearningConfig(EncoderConfig):
-    """One dataset, one encoder, one to four losses trained in lockstep on the same batches."""
+    """One dataset, one encoder, several losses trained in lockstep on the same batches."""
 
     kind: ClassVar[str] = "metric_learning"
 
@@ -21,7 +21,7 @@ class MetricLearningConfig(EncoderConfig):
         (Choice(name="smooth_ap"), Choice(name="happier")),
         registry="trainers.losses:LOSSES",
         title="Loss",
-        help="One to four, e.g. smooth_ap happier:alpha=5,weight_proxy=0.5.",
+        help=f"One to {MAX_ARMS}, e.g. smooth_ap happier:alpha=5,weight_proxy=0.5.",
     )
     dim: int = parameter(
         64, low=2, high=4096, log=True, slider=(2, 2048), title="Embedding size", help="Numbers in each embedding."

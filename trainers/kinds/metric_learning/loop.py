@@ -1,4 +1,4 @@
-"""Metric learning on images with labels: one to four losses in lockstep on the same batches."""
+"""Metric learning on images with labels: several losses in lockstep on the same batches."""
 
 from __future__ import annotations
 
