@@ -1,16 +1,17 @@
-// Arms of several runs in one list: each has a colour, and from the fifth on another form of it.
+// Arms of several runs in one list: each has a colour, and beyond six another form of it.
 
 import { el } from "../common/dom.js";
 import { brief } from "../common/names.js";
-import { ARM_NAMES } from "../common/palette.js";
+import { ink } from "../common/palette.js";
 
+const COLOURS = 6;
 const FORMS = ["full", "ring", "dot", "circle"];
 const DASHES = ["", "6 3", "2 3", "8 3 2 3"];
 
 /** {key, colour, form, dash} of the arm at a place of the list. */
 export function look(place) {
-  const round = Math.floor(place / ARM_NAMES.length) % FORMS.length;
-  return { colour: `rs-${ARM_NAMES[place % ARM_NAMES.length]}`, form: `rs-form-${FORMS[round]}`, dash: DASHES[round] };
+  const round = Math.floor(place / COLOURS) % FORMS.length;
+  return { colour: ink(place % COLOURS), form: `rs-form-${FORMS[round]}`, dash: DASHES[round] };
 }
 
 export function swatch(place) {

@@ -1,10 +1,10 @@
 """The disk cache: named arrays under a kind and a content key, with one size bound over all kinds.
 
-An entry is the folder ``<cache>/<kind>/<key>``: one ``.npy`` file per array, and ``about.json`` with the caller's JSON
-and the digests of both. Entries are written aside and renamed, so a half-written one does not exist; a damaged one
-counts as absent and is removed. When the bound is exceeded, the entries unused for longest are removed, except those
-that some process is writing or reading (each holds a shared lock on the entry's folder). ``arrow``, the working copies
-that ``datasets`` makes, counts towards the bound too.
+An entry is the folder ``<cache>/<kind>/<key>``: one ``.npy`` file per array, other files that a library wrote, and
+``about.json`` with the caller's JSON and the digests of all. Entries are written aside and renamed, so a half-written
+one does not exist; a damaged one counts as absent and is removed. When the bound is exceeded, the entries unused for
+longest are removed, except those that some process is writing or reading (each holds a shared lock on the entry's
+folder). ``arrow``, the working copies that ``datasets`` makes, counts towards the bound too.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import os
 import shutil
 import weakref
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -35,10 +35,12 @@ _SLICE = 64 * 1024 * 1024  # bytes hashed at a time
 
 @dataclass(frozen=True, kw_only=True)
 class Entry:
-    """What was stored: ``tensors`` by name, on the CPU, and ``about``, any JSON."""
+    """What was stored: ``tensors`` by name, on the CPU, ``about``, any JSON, and the paths of other ``files`` by name,
+    whose content is as it was written."""
 
     tensors: dict[str, Tensor]
     about: Any
+    files: Mapping[str, Path] = field(default_factory=dict)
 
 
 def content_key(parts: Iterable[object]) -> str:
@@ -67,9 +69,13 @@ def read(kind: str, key: str, *, map_above: int | None = None) -> Entry | None:
         try:
             stored = json.loads((folder / _ABOUT).read_text(encoding="utf-8"))
             about, digests = stored["about"], stored["arrays"]
-            if stored["digest"] != _digest(json.dumps([about, digests]).encode()):
+            others = stored.get("files", {})
+            if stored["digest"] != _summary(about, digests, others):
                 raise ValueError("about.json was changed")
-            return Entry(tensors=_read_arrays(folder, digests, map_above), about=about)
+            files = {name: folder / name for name in others}
+            if any(_file_digest(files[name]) != digest for name, digest in others.items()):
+                raise ValueError("a file was changed")
+            return Entry(tensors=_read_arrays(folder, digests, map_above), about=about, files=files)
         except Exception:  # a damaged file can make json and numpy raise almost anything
             shutil.rmtree(folder, ignore_errors=True)
             return None
@@ -96,6 +102,12 @@ class Draft:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._arrays: dict[str, np.memmap] = {}
+        self._files: list[str] = []
+
+    def file(self, name: str) -> Path:
+        """The path of a further file, which the caller writes before :meth:`commit`."""
+        self._files.append(name)
+        return self._folder / name
 
     def allocate(self, name: str, shape: Sequence[int], dtype: Any = np.uint8) -> np.memmap:
         """A new array, mapped from its file.
@@ -142,9 +154,12 @@ class Draft:
         for name, array in self._arrays.items():
             array.flush()
             digests[name] = _digest(array)
-        digest = _digest(json.dumps([about, digests]).encode())
-        stored = json.dumps({"about": about, "arrays": digests, "digest": digest})
-        (self._folder / _ABOUT).write_text(stored, encoding="utf-8")
+        stored = {"about": about, "arrays": digests}
+        others = {name: _file_digest(self._folder / name) for name in self._files}
+        if others:
+            stored["files"] = others
+        stored["digest"] = _summary(about, digests, others)
+        (self._folder / _ABOUT).write_text(json.dumps(stored), encoding="utf-8")
         target = self._folder.parent.parent / key
         if not (target / _ABOUT).is_file():
             shutil.rmtree(target, ignore_errors=True)  # the rest of a removed entry
@@ -256,6 +271,15 @@ def _read_arrays(folder: Path, digests: Mapping[str, str | None], map_above: int
             hold(folder, array)  # which the tensor keeps
         tensors[name] = torch.from_numpy(array)
     return {name: tensors[name] for name in digests}
+
+
+def _summary(about: Any, arrays: Mapping[str, str], files: Mapping[str, str]) -> str:
+    return _digest(json.dumps([about, arrays, files] if files else [about, arrays]).encode())
+
+
+def _file_digest(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, lambda: hashlib.blake2b(digest_size=16)).hexdigest()
 
 
 def _digest(content: bytes | np.ndarray) -> str:

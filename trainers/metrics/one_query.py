@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import torch
 
-from trainers.metrics.blocks import GRID, codes_of
+from trainers.metrics.blocks import GRID, SPARE, codes_of
 from trainers.metrics.names import parse_all
 from trainers.metrics.ranked_lists import Codes, RankedBlock
 from trainers.metrics.scores import score_blocks
@@ -50,8 +50,11 @@ def query_block(
     code = _codes(match, codes)
     if order is None:
         assert similarity is not None
-        grid = GRID[torch.float64 if similarity.dtype == np.float64 else torch.float32]
-        keys = np.rint(similarity.astype(np.float64) * -grid).astype(np.int64) << codes.bits | code
+        small = similarity.dtype == np.float32 and codes.bits <= SPARE[torch.float32]
+        grid, whole = (GRID[torch.float32], np.int32) if small else (GRID[torch.float64], np.int64)
+        keys = np.rint(similarity * similarity.dtype.type(-grid)).astype(whole)
+        keys <<= codes.bits
+        keys |= code.astype(whole)
         keys.sort()
         ranked = keys & (2**codes.bits - 1)
     else:

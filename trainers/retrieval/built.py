@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import time
+from contextlib import suppress
 from dataclasses import dataclass
+from importlib.metadata import version
 from typing import Any
 
 import numpy as np
 
+from trainers.data import cache
 from trainers.data.base import Progress
 from trainers.retrieval.indexes.base import Index, IndexDescriptor, Size
 from trainers.retrieval.indexes.flat import Flat
 from trainers.retrieval.vectors import Vectors
 
+KIND = "indexes"
+"""Of the entries of the disk cache."""
 RECALL_AT = 10
+_FILE = "index.faiss"
 _SAMPLE = 100  # rows whose neighbours are also found exactly
 
 
@@ -45,20 +51,47 @@ class Built:
 
 
 def build(descriptor: IndexDescriptor, vectors: Vectors, parameters: Any, progress: Progress) -> Built:
-    """Build an index and measure its recall; ``progress`` may raise to stop."""
+    """The index of some vectors, from the disk cache if it was built before; ``progress`` may raise to stop.
+
+    A file that is damaged is removed, and the index is built again.
+    """
+    if descriptor.open is None:
+        return _built(descriptor, vectors, descriptor.build(vectors, parameters, progress), recall=1.0, seconds=0.0)
+    key = cache.content_key((vectors.key, len(vectors), descriptor.name, parameters, version("faiss-cpu")))
+    kept = _kept(descriptor, vectors, parameters, key)
+    if kept is not None:
+        return kept
     started = time.perf_counter()
     index = descriptor.build(vectors, parameters, progress)
-    seconds = 0.0 if descriptor.exact else time.perf_counter() - started
-    return Built(
-        descriptor=descriptor,
-        index=index,
-        recall=1.0 if descriptor.exact else recall(index, descriptor.candidates, vectors),
-        seconds=seconds,
-        bytes=descriptor.bytes(Size(count=len(vectors), dim=vectors.dim, memory=0)),
-    )
+    seconds = time.perf_counter() - started
+    about = {"recall": measured_recall(index, descriptor.candidates, vectors), "seconds": seconds}
+    with cache.draft(KIND) as draft, suppress(OSError):  # what cannot be kept is searched all the same
+        if draft is not None:
+            index.write(draft.file(_FILE))
+            draft.commit(key, about)
+            kept = _kept(descriptor, vectors, parameters, key)
+    return kept or _built(descriptor, vectors, index, **about)
 
 
-def recall(index: Index, candidates: int, vectors: Vectors) -> float:
+def _kept(descriptor: IndexDescriptor, vectors: Vectors, parameters: Any, key: str) -> Built | None:
+    """An index of the disk cache, safe from eviction as long as it is used."""
+    entry = cache.read(KIND, key)
+    if entry is None or descriptor.open is None:
+        return None
+    try:
+        index = descriptor.open(entry.files[_FILE], parameters)
+        cache.hold(entry.files[_FILE].parent, index)
+        return _built(descriptor, vectors, index, **entry.about)
+    except (RuntimeError, OSError, KeyError, TypeError):  # another version's, or evicted at this moment
+        return None
+
+
+def _built(descriptor: IndexDescriptor, vectors: Vectors, index: Index, *, recall: float, seconds: float) -> Built:
+    size = Size(count=len(vectors), dim=vectors.dim, memory=0)
+    return Built(descriptor=descriptor, index=index, recall=recall, seconds=seconds, bytes=descriptor.bytes(size))
+
+
+def measured_recall(index: Index, candidates: int, vectors: Vectors) -> float:
     """Recall at :data:`RECALL_AT` against exact search, over rows spread evenly over the gallery."""
     rows = np.unique(np.linspace(0, len(vectors) - 1, min(_SAMPLE, len(vectors))).astype(np.int64))
     queries, owns = vectors.take(rows), rows.tolist()

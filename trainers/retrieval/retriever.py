@@ -2,32 +2,34 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from trainers.data import settings
 from trainers.data.base import Progress, part_of, silent
 from trainers.errors import ParameterError, UserError
-from trainers.hierarchy import shared_levels
 from trainers.kinds import kind_of
 from trainers.metrics.one_query import query_block, score_query
 from trainers.parameters import Choice, entry
 from trainers.retrieval.arm_encoder import ArmEncoder, check_arm, image_config, read_encoder
 from trainers.retrieval.built import Built, build
+from trainers.retrieval.comparison import Comparison
 from trainers.retrieval.galleries import GALLERIES, Datasets, Gallery
 from trainers.retrieval.indexes import INDEXES, Chosen, Size, choose
 from trainers.retrieval.keyed import Keyed
 from trainers.retrieval.query_curves import Curves, curves_of
 from trainers.retrieval.query_image import decode_query
 from trainers.retrieval.relation import related
+from trainers.retrieval.reranking import RERANKINGS
 from trainers.retrieval.results import ArmResult, IndexUse, Query, Ranking, Result, Retrieval, RunArm
-from trainers.retrieval.severity import class_path, common_ancestor
+from trainers.retrieval.severity import class_path, common_ancestor, shared_levels
 from trainers.retrieval.stored import stored_vectors
-from trainers.retrieval.vectors import Vectors, gallery_vectors, similarities
+from trainers.retrieval.vectors import Vectors, gallery_vectors
 from trainers.runs import RunFolder
 from trainers.runs.damage import reading
 
@@ -102,7 +104,8 @@ class Retriever:
         self._datasets = Datasets()
         self._galleries: Keyed[Gallery] = Keyed(_GALLERIES)
         self._encoders: Keyed[ArmEncoder] = Keyed(_ENCODERS)
-        self._vectors: Keyed[Vectors] = Keyed(self._memory, lambda vectors: vectors.rows.nbytes)
+        self._comparisons: Keyed[Comparison] = Keyed(self._memory, lambda one: one.vectors.rows.nbytes)
+        self._encoding = threading.Lock()
         self._built: Keyed[Built] = Keyed(self._memory, lambda built: built.bytes)
 
     def gallery(self, home: RunFolder, choice: Choice, progress: Progress = silent) -> Gallery:
@@ -154,6 +157,8 @@ class Retriever:
             raise ParameterError("A query needs a run; got none.")
         if wish.index.name != "auto":
             entry(INDEXES, wish.index.name, "index").checked(wish.index.parameters)
+        if rerank is not None:
+            entry(RERANKINGS, rerank.name, "re-ranking").checked(rerank.parameters)
         asked = self._ask(home, arms, query, gallery, part_of(progress, 0.0, 0.2))
         if step is not None and (asked.gallery.name != "probe" or asked.own is None):
             raise UserError(
@@ -227,7 +232,8 @@ class Retriever:
     def _found(self, arm: RunArm, title: str, asked: _Asked, wish: _Wish, progress: Progress) -> ArmResult:
         clock = _Clock()
         with clock.over("vectors"):
-            vectors, step = self._arm_vectors(arm, asked, wish, part_of(progress, 0.0, 0.8))
+            compared, step = self._compared(arm, asked, wish, part_of(progress, 0.0, 0.8))
+        vectors = compared.vectors
         with clock.over("encode"):
             query = self._query_vector(arm, asked, vectors)
         size = Size(count=len(vectors), dim=vectors.dim, memory=self._memory)
@@ -235,7 +241,7 @@ class Retriever:
         with clock.over("index"):
             built = self._index(vectors, chosen, wish.index, part_of(progress, 0.8, 1.0))
         with clock.over("search"):
-            whole = similarities(vectors, query) if chosen.descriptor.exact or wish.scores else None
+            whole = compared.similarities(query) if chosen.descriptor.exact or wish.scores else None
             depth = max(wish.k, RERANKED) if wish.rerank is not None else wish.k
             if chosen.descriptor.exact and whole is not None:
                 rows, near = _nearest(whole, depth, asked.own)
@@ -267,17 +273,18 @@ class Retriever:
             seconds=clock.seconds,
         )
 
-    def _arm_vectors(self, arm: RunArm, asked: _Asked, wish: _Wish, progress: Progress) -> tuple[Vectors, int]:
+    def _compared(self, arm: RunArm, asked: _Asked, wish: _Wish, progress: Progress) -> tuple[Comparison, int]:
         if asked.gallery.name == "probe" and asked.own is not None:
             stored = stored_vectors(arm.folder, arm.arm, asked.gallery, wish.step)
             if stored is not None:
-                return stored
+                vectors, at = stored
+                return self._comparisons.get(vectors.key, lambda: Comparison(vectors)), at
             if wish.step is not None:
                 raise UserError(f"Run {arm.folder.id} keeps no embeddings of these images at earlier steps.")
         encoder = self._encoder(arm, asked.gallery)
         key = (encoder.digest, asked.gallery.origin, asked.gallery.choice, asked.gallery.rows.tobytes())
-        vectors = self._vectors.get(key, lambda: gallery_vectors(encoder, asked.gallery, progress))
-        return vectors, encoder.step
+        made = self._comparisons.get(key, lambda: Comparison(gallery_vectors(encoder, asked.gallery, progress)))
+        return made, encoder.step
 
     def _encoder(self, arm: RunArm, gallery: Gallery) -> ArmEncoder:
         """The arm's encoder, read again when its checkpoint is written again."""
@@ -300,7 +307,8 @@ class Retriever:
         else:
             images, _ = asked.collection.images(encoder.channels, encoder.side)
             pixels = images[asked.row : asked.row + 1]  # type: ignore[operator]
-        embedded: np.ndarray = encoder.embed(pixels)[0].numpy()
+        with self._encoding:  # torch gives all its threads to one query at a time
+            embedded: np.ndarray = encoder.embed(pixels)[0].numpy()
         return embedded
 
     def _index(self, vectors: Vectors, chosen: Chosen, choice: Choice, progress: Progress) -> Built:
@@ -333,8 +341,6 @@ def _place(gallery: Gallery, collection: Gallery, row: int) -> int | None:
 
 def _with_labels(asked: _Asked) -> _Asked:
     """The same with what is known of how the gallery's images are related to the query."""
-    from dataclasses import replace
-
     gallery, collection = asked.gallery, asked.collection
     if not (gallery.labelled and collection.labelled):
         return replace(asked, notes=("These images have no classes, so there are no severities and no scores.",))
@@ -342,7 +348,7 @@ def _with_labels(asked: _Asked) -> _Asked:
     relation = related(gallery.labels, gallery.hierarchy, collection.hierarchy)
     notes = (relation.sentence,) if relation.sentence else ()
     match = None if relation.labels is None else relation.labels == classes
-    if match is not None and not np.delete(match, [] if asked.own is None else [asked.own], axis=0).any():
+    if match is not None and match.any(axis=1).sum() == (asked.own is not None):
         notes += ("The gallery has no image that is related to the query.",)
     return replace(asked, classes=classes, labels=relation.labels, match=match, notes=notes)
 
@@ -405,8 +411,6 @@ def _whole_order(whole: np.ndarray, first: np.ndarray, own: int | None) -> np.nd
 
 
 def _reranked(choice: Choice, query: np.ndarray, candidates: np.ndarray, similarity: np.ndarray) -> np.ndarray:
-    from trainers.retrieval.reranking import RERANKINGS
-
     descriptor = entry(RERANKINGS, choice.name, "re-ranking")
     parameters = descriptor.checked(choice.parameters)
     order: np.ndarray = descriptor.rerank(query, candidates, similarity.astype(np.float32), parameters)

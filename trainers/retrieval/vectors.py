@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-import torch
 from torch import Tensor
 
 from trainers.data import cache
@@ -101,18 +100,3 @@ def _embed(encoder: ArmEncoder, images: Tensor, draft: cache.Draft | None, progr
     progress(f"embedding the gallery: {count:,} of {count:,}", 1.0)
     assert into is not None
     return into
-
-
-def similarities(vectors: Vectors, query: np.ndarray) -> np.ndarray:
-    """Cosines ``[N]`` of all vectors with a unit query float32 ``[D]``, every one of them computed.
-
-    In float64 where that is cheap, as the metrics do: the numbers then are those of :func:`trainers.metrics.evaluate`.
-    """
-    if vectors.rows.size <= _BLOCK:
-        rows = torch.nn.functional.normalize(torch.tensor(np.asarray(vectors.rows), dtype=torch.float64), dim=1)
-        unit = torch.nn.functional.normalize(torch.tensor(query, dtype=torch.float64), dim=0)
-        return torch.mv(rows, unit).numpy()
-    asked = torch.from_numpy(np.ascontiguousarray(query, np.float32))
-    if vectors.rows.dtype == np.float32:
-        return torch.mv(torch.from_numpy(vectors.rows), asked).numpy()
-    return np.concatenate([torch.mv(torch.from_numpy(block), asked).numpy() for _, block in vectors.blocks()])

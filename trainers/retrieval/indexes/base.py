@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
@@ -36,6 +37,13 @@ class Index(Protocol):
     def search(self, queries: np.ndarray, k: int) -> np.ndarray:
         """Rows of the nearest vectors of unit queries float32 ``[Q, D]``: int64 ``[Q, k]``, -1 where none is left."""
 
+    def write(self, path: Path) -> None:
+        """Write the index to a file.
+
+        Raises:
+            OSError: it cannot be written.
+        """
+
 
 @dataclass(frozen=True, kw_only=True)
 class IndexDescriptor(Descriptor):
@@ -43,16 +51,17 @@ class IndexDescriptor(Descriptor):
 
     Attributes:
         exact: it finds the nearest vectors themselves.
-        bytes: of an index of a size in memory; 0: it is read from disk as it is searched.
         suits: why it is chosen for a size, a sentence; None: it is not.
-        build: makes it from vectors, checked parameters and a progress function that may raise to stop; what is kept on
-            disk is kept by itself.
+        build: makes it from vectors, checked parameters and a progress function that may raise to stop.
+        open: reads the file that the index wrote, with checked parameters; None: it is not kept.
+        bytes: of an index of a size in memory; 0: nothing is held, or it is read from disk as it is searched.
         candidates: how many rows are compared exactly for each result that is wanted.
     """
 
     exact: bool = False
     suits: Callable[[Size], str | None]
     build: Callable[[Vectors, Any, Progress], Index]
+    open: Callable[[Path, Any], Index] | None = None
     bytes: Callable[[Size], int] = lambda _size: 0
     candidates: int = 1
 

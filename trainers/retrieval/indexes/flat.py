@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -30,6 +31,9 @@ class Flat:
             found = np.broadcast_to(np.arange(first, first + len(block)), products.shape)
             best, rows = _best(np.hstack([best, products]), np.hstack([rows, found]), k)
         return np.pad(rows, ((0, 0), (0, k - rows.shape[1])), constant_values=-1)
+
+    def write(self, path: Path) -> None:
+        """Nothing is kept."""
 
 
 def _best(similarity: np.ndarray, rows: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:

@@ -24,7 +24,7 @@ MOST = 2**26  # neighbours of all images together, in lists of 4 bytes each and 
 class ContextualReranking:
     """Size of a neighbourhood, its slack, and the weight of the cosine."""
 
-    k: int = parameter(10, low=2, high=256, help="Size of a neighbourhood, the image itself counted.")
+    k: int = parameter(20, low=2, high=256, help="Size of a neighbourhood, the image itself counted.")
     eps: float = parameter(0.0, low=0.0, high=1.0, help="Slack of the neighbourhood's radius, squared distance.")
     lam: float = parameter(0.3, low=0.0, high=1.0, help="Weight of the cosine against the contextual similarity.")
 

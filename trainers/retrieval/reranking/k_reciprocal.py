@@ -79,7 +79,7 @@ def _scores(sets: _Sets, part: slice) -> np.ndarray:
 
 
 def _common(sets: _Sets, own: int) -> np.ndarray:
-    """sum min(V_p, V_g) of image ``own`` and every g: float64 ``[N]``. As V sums to 1, the sum of max is 2 less this."""
+    """sum min(V_p, V_g) of image ``own`` and every g: float64 ``[N]``. V sums to 1: the sum of max is 2 less this."""
     members = slice(sets.weights.indptr[own], sets.weights.indptr[own + 1])
     columns, values = sets.weights.indices[members], sets.weights.data[members]
     first, size = sets.columns.indptr[columns], np.diff(sets.columns.indptr)[columns]

@@ -1,0 +1,60 @@
+"""Runs of a few steps on real files, shared by the tests of retrieval."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.tiny import tiny_config, write_images
+from trainers.config import DataChoice
+from trainers.kinds import kind_of
+from trainers.kinds.contrastive.config import ContrastiveConfig
+from trainers.parameters import Choice
+from trainers.runs import RunFolder
+
+
+def trained(root: Path, config: object) -> RunFolder:
+    """A run, trained to its end."""
+    folder = RunFolder.create(root, config)  # type: ignore[arg-type]
+    loop = kind_of(folder.config).loop()(folder)
+    loop.advance(60)
+    loop.finish()
+    return folder
+
+
+def contrastive_config(images: Path, **changes: object) -> ContrastiveConfig:
+    """Two methods on the images of :func:`tests.tiny.write_images`, for three steps."""
+    values: dict[str, object] = {
+        "data": DataChoice(source=str(images), image_size=24, held_out="images"),
+        "methods": (Choice(name="simclr"), Choice(name="moco_v2", parameters={"queue": 16})),
+        "encoder": Choice(name="conv4", parameters={"width": 8}),
+        "dim": 8,
+        "batch": 16,
+        "splits": 2,
+        "steps": 3,
+        "minutes": None,
+        "head_steps": 1,
+        "probe_size": 30,
+        "device": "cpu",
+        "threads": 1,
+    }
+    return ContrastiveConfig(**values | changes)  # type: ignore[arg-type]
+
+
+@pytest.fixture(scope="session")
+def images(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Eight training and six test classes in two groups."""
+    return write_images(tmp_path_factory.mktemp("images"), groups=2)
+
+
+@pytest.fixture(scope="session")
+def run(tmp_path_factory: pytest.TempPathFactory, images: Path) -> RunFolder:
+    """A run of two losses. Nothing may be written to it."""
+    return trained(tmp_path_factory.mktemp("runs"), tiny_config(images, snapshot_steps=3))
+
+
+@pytest.fixture(scope="session")
+def contrastive_run(run: RunFolder, images: Path) -> RunFolder:
+    """A run of two methods, beside it."""
+    return trained(run.path.parent, contrastive_config(images))

@@ -1,0 +1,79 @@
+"""``python -m trainers retrieve``, and galleries that may not be opened."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from pathlib import Path
+
+import pytest
+from pyarrow import parquet
+
+from trainers.cli.main import main
+from trainers.runs import RunFolder
+
+
+def called(run: RunFolder, *flags: str) -> int:
+    return main(["retrieve", run.id, "--runs", str(run.path.parent), *flags])
+
+
+def test_a_table_is_printed(run: RunFolder, capsys: pytest.CaptureFixture[str]) -> None:
+    assert called(run, "--row", "3", "--k", "4") == 0
+    printed = capsys.readouterr().out
+    assert printed.startswith("test set of ") and "36 images, levels " in printed
+    assert printed.count("  row ") == 8 and printed.count("H-AP 0.") == 2 and "Flat: " in printed
+    assert "query: colour08 < group0" in printed and "same " in printed
+
+
+def test_json_csv_and_files_hold_the_same(run: RunFolder, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert called(run, "--row", "3", "--k", "4", "--json", "--index", "hnsw:links=8") == 0
+    answer = json.loads(capsys.readouterr().out)
+    rows = [result["row"] for arm in answer["arms"] for result in arm["ranking"]["results"]]
+    assert len(rows) == 8 and answer["arms"][0]["index"]["name"] == "hnsw"
+    assert called(run, "--row", "3", "--k", "4", "--csv", "--out", str(tmp_path / "a.parquet")) == 0
+    table = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
+    assert [int(line["row"]) for line in table] == rows
+    assert parquet.read_table(tmp_path / "a.parquet").column("row").to_pylist() == rows
+    assert called(run, "--row", "3", "--k", "4", "--out", str(tmp_path / "a.csv")) == 0
+    assert [int(line["row"]) for line in csv.DictReader(io.StringIO((tmp_path / "a.csv").read_text()))] == rows
+
+
+def test_an_image_file_is_searched_in_the_probe(
+    run: RunFolder, images: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    picture = images / "test" / "group0" / "colour08" / "0.png"
+    assert (
+        main(["retrieve", f"{run.id}:1", "--runs", str(run.path.parent), "--image", str(picture), "--gallery", "probe"])
+        == 0
+    )
+    printed = capsys.readouterr().out
+    assert printed.count("  row ") == 10 and "note: The classes of the query are not known" in printed
+
+
+def test_what_cannot_be_done_is_said(run: RunFolder, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "text.png").write_text("no image")
+    for flags, words in (
+        (["--image", str(tmp_path / "none.png")], "No such file"),
+        (["--image", str(tmp_path / "text.png")], "not an image"),
+        (["--row", "400"], "36 images, numbered from 0; got 400"),
+        (["--row", "1", "--rerank", "magic"], "magic"),
+        (["--row", "1", "--out", str(tmp_path / "a.txt")], ".csv or .parquet"),
+        (["--row", "1", "--gallery", "dataset:/no/such/folder"], "does not exist"),
+    ):
+        assert called(run, *flags) == 1
+        told = capsys.readouterr()
+        assert words in told.err + told.out
+    gone = run.id[:-1] + ("0" if run.id[-1] != "0" else "1")
+    assert main(["retrieve", gone, run.id, "--row", "1", "--runs", str(run.path.parent)]) == 0
+    assert f"There is no run {gone}" in capsys.readouterr().out
+
+
+def test_strangers_search_only_what_is_offered(
+    run: RunFolder, images: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("RANKSCOPE_PUBLIC", "on")
+    for gallery in (f"dataset:{images}", "test"):  # also of a run that was set up elsewhere
+        assert called(run, "--row", "1", "--gallery", gallery) == 1
+        assert "cannot be opened here" in capsys.readouterr().err
+    assert called(run, "--row", "1", "--gallery", "probe") == 0

@@ -1,0 +1,194 @@
+"""The verb ``retrieve``: the nearest images of a query in the arms of one run or several."""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from trainers.cli.flags import SPELLING, runs_flag
+from trainers.cli.progress import progress_bar
+from trainers.errors import UserError
+from trainers.parameters import Choice, parse_choice
+from trainers.runs import RunFolder
+
+if TYPE_CHECKING:
+    from trainers.retrieval.results import ArmResult, Ranking, Retrieval
+
+COLUMNS = ("run", "arm", "title", "step", "rank", "row", "similarity", "severity", "ancestor", "classes", "error")
+
+
+def add(verbs: Any) -> None:
+    """Add the verb."""
+    parser = verbs.add_parser("retrieve", help="Show the nearest images of a query in one run or several.")
+    parser.add_argument("id", nargs="+", help="id of a run, or ID:ARM; without an arm all of them")
+    query = parser.add_mutually_exclusive_group(required=True)
+    query.add_argument("--row", type=int, help="row of the gallery, or of --of, from 0")
+    query.add_argument("--image", type=Path, help="image file")
+    parser.add_argument("--of", metavar=SPELLING, help="gallery that --row counts in (default: the one searched)")
+    parser.add_argument(
+        "--gallery",
+        default="test",
+        metavar=SPELLING,
+        help="probe, test, train or dataset:SOURCE,part=train (default: test)",
+    )
+    parser.add_argument("--k", type=int, default=10, help="results of each arm (default: 10)")
+    parser.add_argument("--index", metavar=SPELLING, help="flat, hnsw, ivf_sq8 or ivf_rabitq (default: by size)")
+    parser.add_argument("--rerank", metavar=SPELLING, help="a re-ranking (default: none)")
+    parser.add_argument("--step", type=int, help="of the probe: the maps at or before this step (default: the newest)")
+    written = parser.add_mutually_exclusive_group()
+    written.add_argument("--json", action="store_true", help="print JSON")
+    written.add_argument("--csv", action="store_true", help="print CSV")
+    parser.add_argument("--out", type=Path, help="also write the results to a .csv or .parquet file")
+    runs_flag(parser)
+    parser.set_defaults(run=retrieve)
+
+
+def retrieve(arguments: argparse.Namespace) -> int:
+    """Print the results; exit status 1 if no arm has any."""
+    from trainers.retrieval.galleries import GALLERIES
+    from trainers.retrieval.indexes import INDEXES
+    from trainers.retrieval.reranking import RERANKINGS
+    from trainers.retrieval.results import Query
+    from trainers.retrieval.retriever import Retriever
+
+    if arguments.out is not None and arguments.out.suffix not in (".csv", ".parquet"):
+        raise UserError(f"A file that ends in .csv or .parquet was needed; got {arguments.out}.")
+    query = Query(row=arguments.row, collection=_choice(arguments.of, GALLERIES), image=_content(arguments.image))
+    gallery = _choice(arguments.gallery, GALLERIES)
+    assert gallery is not None
+    arms = [arm for written in arguments.id for arm in _arms(arguments.runs, written)]
+    with progress_bar() as tell:
+        answer = Retriever().retrieve(
+            arms,
+            query,
+            gallery,
+            k=arguments.k,
+            index=_choice(arguments.index, INDEXES),
+            rerank=_choice(arguments.rerank, RERANKINGS),
+            step=arguments.step,
+            progress=tell,
+        )
+    if arguments.json:
+        print(json.dumps(answer.as_json(), indent=2))
+    elif arguments.csv:
+        _write_csv(answer, sys.stdout)
+    else:
+        _print(answer)
+    if arguments.out is not None:
+        _write(answer, arguments.out)
+    return 0 if any(arm.error is None for arm in answer.arms) else 1
+
+
+def _choice(text: str | None, entries: Any) -> Choice | None:
+    if text is None:
+        return None
+    name, parameters = parse_choice(text, entries)
+    return Choice(name=name, parameters=parameters)
+
+
+def _arms(root: Path, written: str) -> list[Any]:
+    """The arms that ``ID`` or ``ID:ARM`` names; of a run that cannot be read the first, whose answer says why."""
+    from trainers.retrieval.results import RunArm
+    from trainers.training.encoder_file import read_start
+
+    run, arm = read_start(written)
+    folder = RunFolder(root / run)
+    if ":" in written:
+        return [RunArm(folder=folder, arm=arm)]
+    try:
+        count = folder.config.arms
+    except UserError:
+        count = 1
+    return [RunArm(folder=folder, arm=number) for number in range(count)]
+
+
+def _content(path: Path | None) -> bytes | None:
+    if path is None:
+        return None
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise UserError(f"{path} cannot be read: {error.strerror or error}.") from error
+
+
+def _print(answer: Retrieval) -> None:
+    print(f"{answer.title}: {answer.count:,} images, levels {', '.join(answer.levels)}")
+    if answer.classes is not None:
+        print(f"query: {' < '.join(answer.classes)}")
+    for note in answer.notes:
+        print(f"note: {note}")
+    for arm in answer.arms:
+        _print_arm(arm, len(answer.levels))
+
+
+def _print_arm(arm: ArmResult, depth: int) -> None:
+    print(f"\n{arm.run}:{arm.arm}  {arm.title}")
+    if arm.error is not None or arm.final is None or arm.index is None or arm.ranking is None:
+        print(f"  {arm.error}")
+        return
+    took = ", ".join(f"{what} {1e3 * seconds:.0f} ms" for what, seconds in arm.seconds.items() if seconds >= 5e-4)
+    print(f"  step {arm.step}; {arm.index.title}: {arm.index.reason} recall@10 {arm.index.recall:.3f}; {took}")
+    for place, result in enumerate(arm.final.results, start=1):
+        related = "-" if result.severity is None else f"{result.severity} of {depth}"
+        why = "" if result.ancestor is None else f"same {result.ancestor.level_name}: {result.ancestor.name}"
+        why = why or " < ".join(result.classes)
+        print(f"  {place:>4}  row {result.row:<8} {result.similarity:7.4f}  {related:<8} {why}")
+    _print_scores("", arm.ranking)
+    if arm.reranked is not None:
+        _print_scores("re-ranked ", arm.reranked)
+
+
+def _print_scores(what: str, ranking: Ranking) -> None:
+    from trainers.metrics import describe
+
+    if ranking.scores:
+        print(f"  {what}" + "  ".join(f"{describe(key).short} {value:.4f}" for key, value in ranking.scores.items()))
+
+
+def _rows(answer: Retrieval) -> list[tuple[Any, ...]]:
+    """A row of :data:`COLUMNS` per result, and one per arm without any."""
+    rows: list[tuple[Any, ...]] = []
+    for arm in answer.arms:
+        head = (arm.run, arm.arm, arm.title, arm.step)
+        if arm.final is None:
+            rows.append((*head, None, None, None, None, None, None, arm.error))
+            continue
+        rows += [
+            (
+                *head,
+                place,
+                result.row,
+                result.similarity,
+                result.severity,
+                None if result.ancestor is None else result.ancestor.name,
+                " < ".join(result.classes),
+                None,
+            )
+            for place, result in enumerate(arm.final.results, start=1)
+        ]
+    return rows
+
+
+def _write_csv(answer: Retrieval, file: Any) -> None:
+    table = csv.writer(file)
+    table.writerow(COLUMNS)
+    table.writerows(_rows(answer))
+
+
+def _write(answer: Retrieval, path: Path) -> None:
+    try:
+        if path.suffix == ".csv":
+            with path.open("w", newline="", encoding="utf-8") as file:
+                _write_csv(answer, file)
+            return
+        import pyarrow
+        from pyarrow import parquet
+
+        columns = list(zip(*_rows(answer), strict=True))
+        parquet.write_table(pyarrow.table(dict(zip(COLUMNS, map(list, columns), strict=True))), path)
+    except OSError as error:
+        raise UserError(f"{path} cannot be written: {error.strerror or error}.") from error
