@@ -39,6 +39,8 @@ class Explorer:
         from explorer.server.executor import ProcessExecutor
         from explorer.server.guard import Guard
         from explorer.server.library import Library
+        from explorer.server.retrieval.routes import retrieval_routes
+        from explorer.server.retrieval.service import RetrievalService
         from explorer.server.routes import routes
         from explorer.server.runs import Runs
         from explorer.server.scheduler import Scheduler
@@ -50,13 +52,15 @@ class Explorer:
         self.library = Library(settings.runs, settings.recorded)
         self.layout = LayoutSupervisor(settings.runs)
         self.objects = Objects(settings, self.library)
-        self.blocks = page(runs, self.objects)
+        self.retrieval = RetrievalService(settings, self.library)
+        self.blocks = page(runs, self.objects, self.retrieval)
+        more = [*objects_routes(self.objects), *retrieval_routes(self.retrieval)]
         self.launch_options: dict[str, Any] = {
             "theme": theme(),
             "css_paths": STYLES,
             "head": HEAD,
             "app_kwargs": {
-                "routes": routes(self.library, self.layout, runs, more=objects_routes(self.objects)),
+                "routes": routes(self.library, self.layout, runs, more=more),
                 "middleware": [Middleware(Guard, settings=settings, pending=self.blocks.pending)],
             },
             "footer_links": ["api", "settings"],
@@ -77,5 +81,6 @@ class Explorer:
         self.scheduler.close()
         self.layout.stop()
         self.objects.close()
+        self.retrieval.close()
         self.library.close()
         self._released()

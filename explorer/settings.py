@@ -18,6 +18,7 @@ class Limits:
         held: runs of one address or login that may wait or train, whatever tokens they came with.
         hourly: runs that one address or login may start in an hour.
         scores: scores of one address or login that may wait or be worked on.
+        searches: searches of one address or login that may wait or be worked on.
         openings: datasets that one address or login may wait for while they are opened.
         batch, dim, memory, probe: largest images per batch, embedding size, cross-batch memory, images on the maps.
         minutes: longest training budget of a run.
@@ -30,6 +31,7 @@ class Limits:
     held: int = 4
     hourly: int = 20
     scores: int = 2
+    searches: int = 3
     openings: int = 4
     batch: int = 1024
     dim: int = 512

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-
 
 @dataclass(frozen=True, kw_only=True)
 class Hierarchy:
@@ -24,21 +22,6 @@ class Hierarchy:
     def depth(self) -> int:
         """Number of levels L."""
         return len(self.levels)
-
-
-def shared_levels(labels: np.ndarray, others: np.ndarray) -> np.ndarray:
-    """The severity of results: how many label levels two images share, 0 (unrelated) to L (same finest class).
-
-    In a tree that many coarsest levels agree, so the finest one that does is ``levels[L - shared]``.
-
-    Args:
-        labels, others: integers ``[..., L]``, finest first; shapes that broadcast.
-
-    Returns:
-        int64 ``[...]``.
-    """
-    shared: np.ndarray = (labels == others).sum(axis=-1)
-    return shared
 
 
 def severity_words(hierarchy: Hierarchy) -> list[str]:

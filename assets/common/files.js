@@ -19,3 +19,24 @@ function cell(value) {
   const text = typeof value === "string" && /^[=+\-@\t\r]/.test(value) ? `'${value}` : String(value);
   return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
+
+/** Image files can be dropped on `node`, and pasted anywhere while it is on screen; each goes to `taken(file)`. */
+export function welcome(node, taken) {
+  const offered = (event) => [...(event.dataTransfer?.types ?? [])].includes("Files");
+  node.addEventListener("dragover", (event) => {
+    if (!offered(event)) return;
+    event.preventDefault();
+    node.classList.add("rs-dropping");
+  });
+  node.addEventListener("dragleave", (event) => node.contains(event.relatedTarget) || node.classList.remove("rs-dropping"));
+  node.addEventListener("drop", (event) => {
+    if (!offered(event)) return;
+    event.preventDefault();
+    node.classList.remove("rs-dropping");
+    if (event.dataTransfer.files[0]) taken(event.dataTransfer.files[0]);
+  });
+  window.addEventListener("paste", (event) => {
+    const file = [...(event.clipboardData?.files ?? [])].find((one) => one.type.startsWith("image/"));
+    if (file && node.offsetParent !== null) taken(file);
+  });
+}

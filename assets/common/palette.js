@@ -1,6 +1,7 @@
 // Colours: one per run, hue by parent and lightness by child for classes. Built in OKLCH so that steps look even.
 
-export const ARM_NAMES = ["blue", "vermillion", "green", "purple"];
+/** Classes of what is drawn in the colour of an arm. */
+export const ink = (arm) => `rs-ink rs-ink-${arm}`;
 
 const MAX_HUES = 12;
 
@@ -93,8 +94,10 @@ export const css = ([r, g, b]) => `rgb(${r} ${g} ${b})`;
 
 const MARKS = { same: "✓", near: "≈", far: "~", none: "✕" };
 
-/** How bad a result is: its mark, its word and the name of its colour. `shared` of `run.names.length` levels agree. */
+/** How bad a result is: its mark, its word and the name of its colour. `shared` of `run.names.length` levels agree; null:
+ * nobody knows. */
 export function severity(run, shared) {
+  if (shared === null) return { kind: "unknown", mark: "", word: "" };
   const depth = run.names.length;
   const kind = shared >= depth ? "same" : shared === 0 ? "none" : shared === depth - 1 ? "near" : "far";
   return { kind, mark: MARKS[kind], word: run.words[Math.min(shared, depth)] };

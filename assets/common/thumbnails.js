@@ -3,8 +3,13 @@
 import { sheetUrl } from "./api.js";
 import { brief, inFull } from "./names.js";
 
-/** Style a node so that it shows thumbnail `i` of the run, at whatever size the node has. */
+/** Style a node so that it shows thumbnail `i` of the run, at whatever size the node has. What has no sheets says where
+ * its images are: `imageUrl(i)`. */
 export function thumbnail(node, run, i) {
+  if (run.imageUrl) {
+    Object.assign(node.style, { backgroundImage: `url("${run.imageUrl(i)}")`, backgroundSize: "cover", backgroundPosition: "center" });
+    return node;
+  }
   const per = run.columns * run.columns;
   const tile = i % per;
   const last = Math.max(run.columns - 1, 1);

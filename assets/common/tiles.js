@@ -24,11 +24,11 @@ export class Tile {
     this.node = el("li", {}, this.press);
   }
 
-  /** Show image `id`, of which `shared` levels agree with the query's. Returns the word for that. */
+  /** Show image `id`, of which `shared` levels agree with the query's; null: not known. Returns the word for that. */
   show(run, id, shared) {
     const { kind, mark, word } = severity(run, shared);
-    if (this.id !== id) thumbnail(this.image, run, id);
-    this.id = id;
+    if (this.id !== id || this.run !== run) thumbnail(this.image, run, id);
+    Object.assign(this, { id, run });
     this.press.dataset.severity = kind;
     say(this.mark, mark);
     say(this.word, brief(word));

@@ -19,8 +19,10 @@ import { Series } from "../common/series.js";
 import { Status } from "./status.js";
 import { NeighbourRows } from "./neighbour_rows.js";
 import { isDark, onTheme } from "../page/theme.js";
-import { expose } from "./page_api.js";
+import { expose, toRetrieve } from "./page_api.js";
 
+const AWAY =
+  "Reconnecting: the server does not answer. If only the connection is lost, training goes on; if the server has ended, the run can go on from its last checkpoint.";
 const NEIGHBOUR_PAUSE = 900; // ms between refreshes of the neighbours while frames run by
 
 export function mount(element) {
@@ -63,7 +65,7 @@ class Live {
     });
     this.maps.marks = (arm, at) => this.marks(arm, at);
     this.legend = new Legend({ changed: () => this.paint() });
-    this.neighbours = new NeighbourRows({ hover, choose });
+    this.neighbours = new NeighbourRows({ hover, choose, search: (i) => (this.choose(i), toRetrieve()) });
     this.lassoPanel = new LassoPanel({ hover, choose, clear: () => this.lasso([]) });
     this.curves = new Curves({ seek: (step) => this.player.seekStep(step) });
     this.downloads = new Downloads({ picture: () => this.poster(), link: () => this.address(this.player.k, this.chosen) });
@@ -197,8 +199,7 @@ class Live {
 
   trouble(error) {
     if (!error) return;
-    const gone = error instanceof api.ServerError && error.status === 404;
-    this.status.say(gone ? error.message : "Reconnecting: the server does not answer. Training goes on without this page.");
+    this.status.say(error instanceof api.ServerError && error.status ? error.message : AWAY);
   }
 
   // ----------------------------------------------------------------- frame
@@ -263,7 +264,10 @@ class Live {
   choose(i, byHand = true) {
     if (i === null) return;
     this.chosen = i;
-    if (byHand) say(this.aloud, `Chosen: ${spoken(this.run, i)}`);
+    if (byHand) {
+      say(this.aloud, `Chosen: ${spoken(this.run, i)}`);
+      window.dispatchEvent(new CustomEvent("rankscope:query", { detail: { run: this.run.id, row: i } }));
+    }
     this.maps.changed();
     if (this.player.k === null) return;
     return this.neighbours.show(this.player.k, i).then(() => this.maps.changed());

@@ -2,6 +2,7 @@
 
 import * as api from "../common/api.js";
 import { el, onPoint, say } from "../common/dom.js";
+import { button } from "../common/fields.js";
 import { brief } from "../common/names.js";
 import { severity } from "../common/palette.js";
 import { pathOf, thumbnail, shownNames, spoken, tooltipOf } from "../common/thumbnails.js";
@@ -11,7 +12,7 @@ const RANKS = 10;
 const CANDIDATES = 8;
 const EMPTY = "Neighbours appear with the first frame.";
 
-/** `on`: {hover(i | null), choose(i)}. */
+/** `on`: {hover(i | null), choose(i), search(i)}. */
 export class NeighbourRows {
   constructor(on) {
     this.on = on;
@@ -19,7 +20,9 @@ export class NeighbourRows {
     this.name = el("h3", { class: "rs-clamp" });
     this.path = el("p", { class: "rs-clamp rs-note rs-path" });
     this.rows = el("div", { class: "rs-stack rs-rows" });
-    const about = el("div", { class: "rs-about" }, this.query, el("div", {}, this.name, this.path));
+    const search = button("Retrieve", () => this.on.search(this.shown));
+    search.title = "Search the gallery with this image";
+    const about = el("div", { class: "rs-about" }, this.query, el("div", {}, this.name, this.path, search));
     this.note = el("p", { class: "rs-note", text: EMPTY });
     this.body = el("div", { class: "rs-neighbours", hidden: true }, about, this.rows);
     this.node = el("section", { class: "rs-panel", "aria-label": "Nearest neighbours" }, this.note, this.body);

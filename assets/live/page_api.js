@@ -12,6 +12,13 @@ export function expose(live) {
   };
 }
 
+/** Open the tab "Retrieve", which searches with the image that is chosen. */
+export function toRetrieve() {
+  const tabs = [...document.querySelectorAll("#rs-tabs button[role=tab]")];
+  tabs.find((tab) => tab.textContent.trim() === "Retrieve")?.click();
+  window.scrollTo({ top: 0 });
+}
+
 /** Show a run in the Live tab, from its top. */
 export function toLive(id) {
   window.rankscope?.open(id);

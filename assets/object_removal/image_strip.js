@@ -33,27 +33,6 @@ export class ImageStrip {
     if (file) this.on.upload(file);
   }
 
-  /** Images can be dropped on `node`, and pasted anywhere while it is on screen. */
-  welcome(node) {
-    const offered = (event) => [...(event.dataTransfer?.types ?? [])].includes("Files");
-    node.addEventListener("dragover", (event) => {
-      if (!offered(event)) return;
-      event.preventDefault();
-      node.classList.add("rs-dropping");
-    });
-    node.addEventListener("dragleave", (event) => node.contains(event.relatedTarget) || node.classList.remove("rs-dropping"));
-    node.addEventListener("drop", (event) => {
-      if (!offered(event)) return;
-      event.preventDefault();
-      node.classList.remove("rs-dropping");
-      if (event.dataTransfer.files[0]) this.on.upload(event.dataTransfer.files[0]);
-    });
-    window.addEventListener("paste", (event) => {
-      const file = [...(event.clipboardData?.files ?? [])].find((one) => one.type.startsWith("image/"));
-      if (file && node.offsetParent !== null) this.on.upload(file);
-    });
-  }
-
   async load(dataset) {
     const turn = (this.turn = {});
     Object.assign(this, { dataset, items: [], total: Infinity, reading: false });

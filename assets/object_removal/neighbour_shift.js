@@ -5,6 +5,7 @@ import { el, grouped, say } from "../common/dom.js";
 import * as api from "./api.js";
 import { Draw } from "./draw.js";
 import { button, choose, field, fold, Problem, segments, select } from "../common/fields.js";
+import { Newest } from "../common/newest.js";
 import { percent } from "../common/measures.js";
 import { Stage } from "./stage.js";
 import { BeforeAfter } from "./before_after.js";
@@ -39,7 +40,7 @@ export class NeighbourShift {
     this.fold.classList.add("rs-largefold");
     this.fold.addEventListener("toggle", () => this.fold.open && this.read());
     this.node = el("section", { class: "rs-panel", "aria-label": "Neighbours before and after" }, this.fold);
-    this.asking = new api.Newest(api.neighbours, (reply) => this.show(reply), (error) => this.fail(error));
+    this.asking = new Newest(api.neighbours, (reply) => this.show(reply), (error) => this.fail(error));
   }
 
   async read() {

@@ -2,7 +2,8 @@
 
 import { token } from "../common/api.js";
 import { el } from "../common/dom.js";
-import { saveCsv } from "../common/files.js";
+import { saveCsv, welcome } from "../common/files.js";
+import { Newest } from "../common/newest.js";
 import * as api from "./api.js";
 import { Problem } from "../common/fields.js";
 import { Filled } from "./filled.js";
@@ -32,7 +33,7 @@ class RemoveAnObject {
   constructor(host, { act }) {
     Object.assign(this, { host, image: null, remove: null });
     this.build((action, payload) => act(action, { token: token(), ...payload }));
-    this.asking = new api.Newest(api.query, (reply, asked) => this.answered(reply, asked), (error) => this.failed(error));
+    this.asking = new Newest(api.query, (reply, asked) => this.answered(reply, asked), (error) => this.failed(error));
     // the models are loaded when the tab is first visible
     const seen = new IntersectionObserver((entries) => {
       if (!entries.some((entry) => entry.isIntersecting)) return;
@@ -61,7 +62,7 @@ class RemoveAnObject {
     this.finetune = new Finetune({ act, settings: this.settings, use: (name) => this.useModel(name) });
     this.neighbourShift = new NeighbourShift(this.settings);
     this.pair = el("div", { class: "rs-pair" }, this.original.node, this.filled.node);
-    this.strip.welcome(this.pair);
+    welcome(this.pair, (file) => this.upload(file));
     const picking = el("div", { class: "rs-stack rs-tight" }, this.settings.node, this.strip.node);
     this.host.replaceChildren(picking, this.problem.node, this.pair, this.captions.node, this.benchmark.node, this.finetune.node, this.neighbourShift.node);
     this.original.stage.shape(1, 1);

@@ -22,9 +22,9 @@ from explorer.titles import arm_titles, data_title, run_title
 from trainers.data import load_data
 from trainers.encoders import ENCODERS, Encoder
 from trainers.errors import DataError, RunError, UserError
-from trainers.hierarchy import shared_levels
 from trainers.kinds.metric_learning.config import MetricLearningConfig
 from trainers.object_removal.fills import fill_named, paint
+from trainers.retrieval.severity import shared_levels
 from trainers.runs.damage import reading
 from trainers.runs.regular import is_regular
 from trainers.training.optimizer import under

@@ -7,15 +7,19 @@ import gradio as gr
 from explorer.object_removal.api import add_object_api
 from explorer.object_removal.service import Objects
 from explorer.page.blocks import Page
+from explorer.page.scripted import LOADER
 from explorer.page.sidebar import opened, sidebar
 from explorer.page.tabs import TABS, TabContext
 from explorer.page.theme import stylesheets
 from explorer.server.api import add_api
+from explorer.server.retrieval.api import add_retrieval_api
+from explorer.server.retrieval.service import RetrievalService
 from explorer.server.runs import Runs
 
 HEAD = f"""
 <meta name="viewport" content="width=device-width, initial-scale=1">
 {stylesheets()}
+{LOADER}
 <script type="module" src="gradio_api/rankscope/assets/page/shell.js"></script>
 """
 
@@ -26,7 +30,7 @@ _NARROW = """() => {
 }"""
 
 
-def page(runs: Runs, objects: Objects) -> Page:
+def page(runs: Runs, objects: Objects, retrieval: RetrievalService) -> Page:
     """Build the page."""
     with Page(title="Rankscope", fill_width=True, analytics_enabled=False, delete_cache=(3600, 3600)) as blocks:
         sidebar(blocks, runs, TABS.values())
@@ -37,5 +41,6 @@ def page(runs: Runs, objects: Objects) -> Page:
                 tab.select(fn=None, js=opened(descriptor))
         add_api(runs)
         add_object_api(objects)
+        add_retrieval_api(retrieval)
         blocks.load(fn=None, js=_NARROW)
     return blocks

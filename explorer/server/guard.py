@@ -26,7 +26,7 @@ LARGEST = 42 * 1024 * 1024
 """Most bytes of a request: an image of 30 MB in base64 and the rest of its message."""
 PENDING = 12
 """Most events of one address that may wait or run in Gradio's queue on a public page."""
-BYTES_ADDRESS = f"{API}/rankscope/objects/upload"
+BYTES_ADDRESSES = tuple(f"{API}/rankscope/{part}/upload" for part in ("objects", "retrieval"))
 BYTES_TYPES = ("application/octet-stream", "image/jpeg", "image/png", "image/webp", "image/gif", "image/bmp")
 _SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
 # nothing of the page needs them: files to disk, development tools, requests to other servers
@@ -68,7 +68,7 @@ class Guard:
             return
         try:
             bounded: Receive = _Bounded(receive)
-            if scope["method"] not in _SAFE and scope["path"] != BYTES_ADDRESS:
+            if scope["method"] not in _SAFE and scope["path"] not in BYTES_ADDRESSES:
                 bounded = await _readable(bounded)
             await self._app(scope, bounded, sent)
         except _TooLargeError:
@@ -95,7 +95,7 @@ class Guard:
         if local and from_another_site(headers):
             return _refused(403, "Another site's page sent this. Use the page itself.")
         kind = headers.get("content-type", "").partition(";")[0].strip().lower()
-        if path == BYTES_ADDRESS:
+        if path in BYTES_ADDRESSES:
             if kind not in BYTES_TYPES:
                 return _refused(415, "The bytes of an image were needed, sent as application/octet-stream.")
         elif kind != "application/json":

@@ -10,8 +10,8 @@ import torch
 from explorer.server.library import Library
 from explorer.server.run import Run
 from trainers.errors import RunError
-from trainers.hierarchy import shared_levels
 from trainers.metrics import describe, evaluate
+from trainers.retrieval.severity import shared_levels
 from trainers.runs.records import Probe
 
 RESULTS = 10

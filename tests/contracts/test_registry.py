@@ -18,6 +18,8 @@ from trainers.object_removal.detectors import DETECTORS
 from trainers.object_removal.fills import FILLS
 from trainers.parameters import specs
 from trainers.registry import Descriptor
+from trainers.retrieval.galleries import GALLERIES
+from trainers.retrieval.indexes import INDEXES
 from trainers.retrieval.reranking import RERANKINGS
 from trainers.samplers import SAMPLERS
 from trainers.training.augmentations import AUGMENTATIONS
@@ -34,7 +36,7 @@ FAMILIES = {
     "retrieval.reranking": RERANKINGS,
     "training.augmentations": AUGMENTATIONS,
 }
-TABLES = {**FAMILIES, "training.optimizers": OPTIMISERS}
+TABLES = {**FAMILIES, "training.optimizers": OPTIMISERS, "retrieval.galleries": GALLERIES, "retrieval.indexes": INDEXES}
 ENTRIES = [
     pytest.param(entry, id=f"{family}-{name}") for family, all_ in TABLES.items() for name, entry in all_.items()
 ]

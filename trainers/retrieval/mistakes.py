@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from trainers.hierarchy import Hierarchy, shared_levels
+from trainers.hierarchy import Hierarchy
+from trainers.retrieval.severity import shared_levels
 
 
 @dataclass(frozen=True, kw_only=True)

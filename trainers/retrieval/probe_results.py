@@ -10,9 +10,9 @@ from torch import Tensor
 from torch.nn import functional
 
 from trainers.errors import RunError
-from trainers.hierarchy import shared_levels
 from trainers.metrics.blocks import BLOCK, EXACT, GRID
 from trainers.metrics.checks import check_finite
+from trainers.retrieval.severity import shared_levels
 from trainers.runs.reader import RunReader
 from trainers.runs.records import Probe
 from trainers.runs.regular import is_regular

@@ -105,6 +105,17 @@ class Gallery:
         mark.update(np.ascontiguousarray(self.rows, np.int64))
         return images if channels is None else with_channels(images, channels), mark.hexdigest()
 
+    def image(self, row: int) -> Tensor:
+        """The pixels of one image as the dataset has them, uint8 ``[C, S, S]``.
+
+        Raises:
+            DataError: the dataset cannot be read, or has other images now.
+        """
+        part, place = split(self.datasets.load(self.choice), self.part), int(self.rows[row])
+        if place >= len(part):
+            raise DataError(f"{self.title}: the dataset has other images than when the run was trained. Restore them.")
+        return part.images[place]
+
 
 def origin(choice: DataChoice, part: str) -> tuple[DataChoice, str]:
     """See :attr:`Gallery.origin`."""

@@ -1,0 +1,36 @@
+// What the tab "Retrieve" requests from the server; every failure is a ServerError with a sentence.
+
+import { base, json } from "../common/api.js";
+
+const ask = (path, options) => json(`retrieval/${path}`, options);
+const post = (path, content) => ask(path, { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(content) });
+const part = encodeURIComponent;
+
+export const start = () => ask("start");
+export const runs = async () => (await ask("runs")).runs;
+export const run = (id) => ask(`run/${part(id)}`);
+/** The reply of `open` and `search` is {answer}, or {job}: the id of the work whose result the answer will be. */
+export const open = (id, gallery) => post("open", { run: id, gallery });
+export const search = (asked) => post("search", asked);
+export const job = (id) => ask(`job/${part(id)}`);
+export const stop = (id) => post(`job/${part(id)}/stop`, {});
+
+/** A gallery as the address of its images needs it: {name} of one of the run's, or with {source, part, ...}. */
+const place = (id, { name, ...rest }) => [`${part(id)}/${part(name)}`, new URLSearchParams(rest).toString()];
+
+/** A page of a gallery's images: those with `text` in the name of a class, and the place of `row` among them. */
+export function rows(id, gallery, { text = "", offset = 0, count = 24, row = null }) {
+  const [where, more] = place(id, gallery);
+  const asked = new URLSearchParams({ text, offset, count, ...(row === null ? {} : { row }) });
+  return ask(`rows/${where}?${asked}&${more}`);
+}
+
+export function imageUrl(id, gallery, row, side = 128) {
+  const [where, more] = place(id, gallery);
+  return `${base()}/retrieval/image/${where}/${row}?side=${side}&${more}`;
+}
+
+/** The bytes of an image file, unchanged; the reply is the reference of the upload. */
+export const upload = async (file) => (await ask("upload", { method: "POST", headers: { "content-type": "application/octet-stream" }, body: file })).upload;
+export const uploadUrl = (ref) => `${base()}/retrieval/upload/${part(ref)}`;
+export const tableUrl = (name, kind) => `${base()}/retrieval/table/${part(name)}.${kind}`;

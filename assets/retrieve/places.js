@@ -1,0 +1,31 @@
+// Arms of several runs in one list: each has a colour, and beyond six another form of it.
+
+import { el } from "../common/dom.js";
+import { brief } from "../common/names.js";
+import { ink } from "../common/palette.js";
+
+const COLOURS = 6;
+const FORMS = ["full", "ring", "dot", "circle"];
+const DASHES = ["", "6 3", "2 3", "8 3 2 3"];
+
+/** {key, colour, form, dash} of the arm at a place of the list. */
+export function look(place) {
+  const round = Math.floor(place / COLOURS) % FORMS.length;
+  return { colour: ink(place % COLOURS), form: `rs-form-${FORMS[round]}`, dash: DASHES[round] };
+}
+
+export function swatch(place) {
+  const { colour, form } = look(place);
+  return el("span", { class: `rs-swatch ${colour} ${form}`, "aria-hidden": "true" });
+}
+
+/** When a run was made, in words. */
+export const when = ({ created }) => new Date(created * 1000).toLocaleString("en-GB", { day: "numeric", month: "short", hour: "2-digit", minute: "2-digit" });
+
+const named = (run) => `${brief(run.data, 60)}, ${run.recorded ? "recorded" : when(run)}`;
+
+/** Every arm of the runs: {key, run, arm, title, of, place}; `of` names the run where there are several. */
+export function placesOf(runs) {
+  const arms = runs.flatMap((run) => run.arms.map((title, arm) => ({ key: `${run.id}.${arm}`, run: run.id, arm, title: brief(title), of: runs.length > 1 ? named(run) : "" })));
+  return arms.map((one, place) => ({ ...one, place }));
+}

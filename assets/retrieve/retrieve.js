@@ -1,0 +1,127 @@
+// The tab "Retrieve": the runs that are compared, and the sections about them. Mounted once.
+
+import * as server from "../common/api.js";
+import { el } from "../common/dom.js";
+import { Problem, segments } from "../common/fields.js";
+import { Poll } from "../common/poll.js";
+import * as api from "./api.js";
+import { RunsBar } from "./runs_bar.js";
+import { SECTIONS } from "./sections.js";
+
+const WITH = "with";
+const EMPTY = "No run yet. Choose images and losses in the sidebar, then press Train: its images can be searched a few seconds later.";
+
+export function mount(element) {
+  const host = element.querySelector(".rs-retrieve") ?? element;
+  if (!host.rankscope) host.rankscope = new Tab(host);
+}
+
+/** What the sections share: the runs, the first of them that can be searched (`home`), and the start of the server. */
+class Tab {
+  constructor(host) {
+    Object.assign(this, { host, runs: [], home: null, about: null, given: null, handed: null });
+    this.extra = (new URLSearchParams(location.search).get(WITH) ?? "").split(",").filter((id) => /^\w+$/.test(id));
+    this.problem = new Problem();
+    this.bar = new RunsBar({ add: (id) => this.compare([...this.extra, id]), remove: (id) => this.compare(this.extra.filter((one) => one !== id)) });
+    this.vacant = el("p", { class: "rs-vacant", text: EMPTY, hidden: true });
+    this.sections = SECTIONS.map(({ name, title, make }) => ({ name, title, view: make(this) }));
+    this.shown = this.sections[0];
+    const ways = this.sections.map(({ name, title }) => [name, title]);
+    this.choice = segments("What to look at", ways, this.shown.name, (name) => this.section(name));
+    this.choice.hidden = ways.length < 2;
+    this.body = el("div", { class: "rs-sections" }, ...this.sections.map((section) => section.view.node));
+    host.replaceChildren(this.choice, this.bar.node, this.problem.node, this.vacant, this.body);
+    this.section(this.shown.name, false);
+    window.addEventListener("rankscope:state", (event) => event.detail.id !== this.open && this.follow(event.detail.id));
+    window.addEventListener("rankscope:query", (event) => this.hand(event.detail));
+    this.poll = new Poll(() => this.ask(), (error) => error && !error.status && this.problem.say(error.message), host);
+    this.begin();
+  }
+
+  async begin() {
+    try {
+      this.given = await api.start();
+    } catch (error) {
+      this.problem.say(error.message);
+      setTimeout(() => this.begin(), 4000);
+      return;
+    }
+    const live = window.rankscope?.live;
+    if (live && live.chosen !== null && live.run) this.handed = { run: live.run.id, row: live.chosen };
+    await this.follow(window.rankscope?.current() ?? "");
+    this.poll.start();
+  }
+
+  section(name, look = true) {
+    this.shown = this.sections.find((section) => section.name === name);
+    for (const section of this.sections) section.view.node.hidden = section !== this.shown;
+    if (look) this.shown.view.look();
+  }
+
+  /** The run that is open in Live is another one. */
+  async follow(id) {
+    this.open = id;
+    if (this.given) await this.load();
+  }
+
+  compare(ids) {
+    this.extra = [...new Set(ids)].slice(0, this.given.most_runs - 1);
+    const url = new URL(location.href);
+    if (this.extra.length) url.searchParams.set(WITH, this.extra.join(","));
+    else url.searchParams.delete(WITH);
+    history.replaceState(history.state, "", url.href);
+    return this.load();
+  }
+
+  /** Read what is known of the runs, and have the sections show them. */
+  async load() {
+    const turn = (this.turn = {});
+    const ids = [...new Set([this.open, ...this.extra])].filter(Boolean).slice(0, this.given.most_runs);
+    const [runs, others] = await Promise.all([Promise.all(ids.map(known)), api.runs().catch(() => [])]);
+    if (turn !== this.turn) return;
+    this.runs = runs;
+    this.others = others;
+    this.bar.show(runs, others, this.given.most_runs);
+    this.vacant.hidden = ids.length > 0;
+    const home = this.usable[0] ?? null;
+    const same = home && home.id === this.home?.id;
+    try {
+      if (home && !(same && this.about.points)) this.about = await server.run(home.id);
+      this.problem.say(home || !ids.length ? null : runs[0].why);
+    } catch (error) {
+      this.problem.say(error.message);
+    }
+    if (turn !== this.turn) return;
+    this.home = home;
+    this.body.hidden = !home;
+    if (home) for (const section of this.sections) section.view.load(!same);
+  }
+
+  /** The runs that can be searched. */
+  get usable() {
+    return this.runs.filter((run) => !run.why);
+  }
+
+  /** A turn of the poll: runs that begin, go on, and are deleted while the page looks at them. */
+  async ask() {
+    if (!this.open && window.rankscope?.current()) await this.follow(window.rankscope.current());
+    const again = await Promise.all(this.runs.map((run) => known(run.id)));
+    const before = JSON.stringify(this.runs.map(signature));
+    if (again.length === this.runs.length && before !== JSON.stringify(again.map(signature))) await this.load();
+    return false;
+  }
+
+  /** An image was chosen in Live. */
+  hand(query) {
+    this.handed = query;
+    this.sections[0].view.look();
+  }
+}
+
+/** A run, or what is said in its place if it cannot be read. */
+const known = (id) => api.run(id).catch((error) => {
+  if (!error.status) throw error;
+  return { id, title: `Run ${id}`, arms: [], steps: [], points: 0, created: 0, why: error.message };
+});
+
+const signature = (run) => [run.id, run.why, run.steps.length, run.weights];

@@ -1,0 +1,8 @@
+// The sections of the tab. Adding one is adding a module with a descriptor {name, title, make(tab)} and a line here.
+//
+// make(tab) returns {node, load(), look()}: `load` is called when other runs are shown (see `Tab.runs` and `Tab.home`),
+// `look` when the section comes into sight.
+
+import { QUERY } from "./query.js";
+
+export const SECTIONS = [QUERY];

@@ -1,0 +1,69 @@
+// Work that the server may do in the background: what it does, how far it is, and a button to stop it.
+
+import { ServerError } from "../common/api.js";
+import { el, say } from "../common/dom.js";
+import { button } from "../common/fields.js";
+import * as api from "./api.js";
+
+const EVERY = 400;
+const FAILURES = 5; // looks without a reply before the page gives up
+const pause = (milliseconds) => new Promise((done) => setTimeout(done, milliseconds));
+
+export class Task {
+  constructor() {
+    this.said = el("p", { class: "rs-note", role: "status" });
+    this.bar = el("progress", { class: "rs-progress", max: 1, value: 0, "aria-label": "Done so far" });
+    this.end = button("Stop", () => this.stop());
+    this.node = el("div", { class: "rs-flow rs-moving", hidden: true }, this.said, this.bar, this.end);
+    this.id = null;
+  }
+
+  /** The answer that a reply of the server is, or will be. */
+  async answer(reply) {
+    if (!reply.job) return reply.answer;
+    const id = (this.id = reply.job);
+    this.end.disabled = false;
+    this.bar.value = 0;
+    try {
+      return await this.follow(id);
+    } finally {
+      if (this.id === id) this.rest();
+    }
+  }
+
+  async follow(id) {
+    for (let failures = 0; ; await pause(EVERY)) {
+      let job;
+      try {
+        job = await api.job(id);
+        failures = 0;
+      } catch (error) {
+        failures += 1;
+        if (error.status || failures > FAILURES) throw error;
+        continue;
+      }
+      if (job.phase === "done") return job.result;
+      if (job.phase === "failed") throw new ServerError(job.error, 400);
+      if (job.phase === "stopped") throw new ServerError("It was stopped. Search again, or choose a smaller gallery.", 400);
+      if (this.id === id) this.show(job);
+    }
+  }
+
+  show({ message, fraction }) {
+    this.node.hidden = false;
+    say(this.said, `${message[0].toUpperCase()}${message.slice(1)} …`);
+    this.bar.value = Math.max(this.bar.value, fraction);
+  }
+
+  /** Stop what is under way; its answer then is an error. */
+  stop() {
+    if (this.id === null) return;
+    this.end.disabled = true;
+    api.stop(this.id).catch(() => {}); // done in the meantime
+  }
+
+  rest() {
+    this.id = null;
+    this.node.hidden = true;
+  }
+}

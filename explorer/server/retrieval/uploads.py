@@ -1,0 +1,69 @@
+"""Images that visitors search with: kept in memory for a while, as the files that were sent."""
+
+from __future__ import annotations
+
+import re
+import secrets
+from dataclasses import dataclass
+
+from explorer.server.cache import Cache
+from explorer.server.http import GoneError
+from explorer.server.library import MEGABYTE
+from explorer.server.retrieval.image_files import encoded
+from trainers.errors import DataError
+from trainers.retrieval.query_image import decode_query
+
+LARGEST = 30 * MEGABYTE
+"""Most bytes of an image file that a visitor sends."""
+KEPT = 96 * MEGABYTE
+SHOWN = 320
+"""Side of an upload on the page, pixels."""
+_REF = re.compile(r"[0-9a-f]{32}")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Upload:
+    """An image file.
+
+    Attributes:
+        ref: cannot be guessed.
+        data: its content.
+        shown: its centre square as a JPEG, what an encoder sees of it.
+    """
+
+    ref: str
+    data: bytes
+    shown: bytes
+
+
+class Uploads:
+    """Keeps the uploads used last. Nothing is written to disk."""
+
+    def __init__(self) -> None:
+        self._kept: Cache[Upload] = Cache(limit=KEPT, cost=lambda one: len(one.data) + len(one.shown))
+
+    def add(self, data: bytes) -> Upload:
+        """Keep an image file.
+
+        Raises:
+            DataError: it is no image that can be used; says why.
+        """
+        if not data:
+            raise DataError("No image was sent. Choose a JPEG, PNG or WebP file.")
+        pixels = decode_query(data, channels=3, side=SHOWN)[0].numpy()
+        upload = Upload(ref=secrets.token_hex(16), data=data, shown=encoded(pixels))
+        return self._kept.get(upload.ref, lambda: upload)
+
+    def get(self, ref: str) -> Upload:
+        """An upload.
+
+        Raises:
+            GoneError: there is none, or no longer.
+        """
+        if not _REF.fullmatch(ref):
+            raise GoneError(f"There is no image {ref[:40]!r}.")
+        return self._kept.get(ref, lambda: _gone())
+
+
+def _gone() -> Upload:
+    raise GoneError("Your image is no longer kept here. Choose the file again.")
