@@ -8,13 +8,14 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from trainers.errors import ParameterError
+from trainers.errors import NewerVersionError, ParameterError
 from trainers.parameters import Choice, Rule, parameter
 from trainers.training.optimizers import OPTIMISERS
 from trainers.training.schedule import DROPS, SCHEDULES, WARM_UP_STEPS
 from trainers.typed import build, check_types
 
-MAX_ARMS = 4
+MAX_ARMS = 6
+"""Most models that a run trains in lockstep: the ablation of momentum in MoCo's paper has five values."""
 VERSION = 2
 BUDGET = ("minutes", "steps", "epochs")
 _KINDS = Rule(help="", registry="trainers.kinds:KINDS")
@@ -77,8 +78,6 @@ class RunConfig:
     Whichever part of the budget (minutes, steps, epochs) is reached first ends the run; at least one is set.
     """
 
-    encoder_prefix: ClassVar[str] = ""
-    """Of the encoder's tensors within an arm's part of a checkpoint; empty: it trains none of the registry."""
     kind: ClassVar[str] = ""
     """Name of the kind in :data:`trainers.kinds.KINDS`."""
 
@@ -167,6 +166,11 @@ class RunConfig:
         raise NotImplementedError
 
     @property
+    def encoder_prefix(self) -> str:
+        """Of the encoder's tensors within an arm's part of a checkpoint; empty: it trains none of the registry."""
+        return ""
+
+    @property
     def encoder_norm(self) -> str:
         """What its encoder has in place of batch normalisation; empty: nothing that would change its tensors."""
         return ""
@@ -182,17 +186,23 @@ class RunConfig:
 
 
 @dataclass(frozen=True, kw_only=True)
-class EncoderConfig(RunConfig):
-    """What kinds that train an encoder of the registry have in common."""
+class StartConfig(RunConfig):
+    """What kinds have in common that train an encoder of the registry, alone or in a model."""
 
-    encoder: Choice = parameter(
-        Choice(name="conv4"), registry="trainers.encoders:ENCODERS", help="`python -m trainers encoders` lists them."
-    )
     start: str | None = parameter(
         None,
         private=True,
         title="Start from",
         help="Id of a run in the same folder, or ID:ARM, whose encoder this one starts from; heads start anew.",
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class EncoderConfig(StartConfig):
+    """What kinds that train an encoder of the registry on images alone have in common."""
+
+    encoder: Choice = parameter(
+        Choice(name="conv4"), registry="trainers.encoders:ENCODERS", help="`python -m trainers encoders` lists them."
     )
     probe_size: int = parameter(
         1500,
@@ -218,13 +228,15 @@ def read_config(text: str) -> RunConfig:
         if values.get("version", 1) < VERSION:
             values = _migrated(values, configs.values())
         if values.pop("version") != VERSION:
-            raise ValueError("it was written by a newer version")
+            raise NewerVersionError("It was written by a newer version of this program; update it.")
         kind = values.pop("kind")
         if kind not in configs:
             raise ValueError(f"there is no kind of run {kind!r:.40}")
         config: RunConfig = build(configs[kind], values)
         check_types(config)
         return config
+    except NewerVersionError:
+        raise
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise ParameterError(f"A run configuration was needed; this one cannot be read: {error}.") from error
 

@@ -14,6 +14,10 @@ class ParameterError(UserError):
     """A parameter is out of range, of the wrong type or unknown."""
 
 
+class NewerVersionError(ParameterError):
+    """A file was written by a newer version of this program."""
+
+
 class DataError(UserError):
     """A dataset cannot be found, read or used."""
 

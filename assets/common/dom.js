@@ -1,6 +1,6 @@
 // Small helpers for building the page. Text goes in through textContent only: class names come from datasets.
 
-import { ARM_NAMES } from "./palette.js";
+import { ink } from "./palette.js";
 
 /** Make an element. `props` sets attributes, except `text`, `class` and functions named onX (listeners). */
 export function el(tag, props = {}, ...children) {
@@ -31,7 +31,7 @@ export function onPoint(node, changed) {
 }
 
 /** The square in an arm's colour. */
-export const swatch = (arm) => el("span", { class: `rs-swatch rs-${ARM_NAMES[arm]}`, "aria-hidden": "true" });
+export const swatch = (arm) => el("span", { class: `rs-swatch ${ink(arm)}`, "aria-hidden": "true" });
 
 /** Which colour stands for which arm. */
 export function armKey(titles) {

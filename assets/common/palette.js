@@ -1,6 +1,7 @@
 // Colours: one per run, hue by parent and lightness by child for classes. Built in OKLCH so that steps look even.
 
-export const ARM_NAMES = ["blue", "vermillion", "green", "purple"];
+/** Classes of what is drawn in the colour of an arm. */
+export const ink = (arm) => `rs-ink rs-ink-${arm}`;
 
 const MAX_HUES = 12;
 

@@ -1,7 +1,7 @@
 // One number over the parameter that the arms vary: at the shown step, and at the end. The server says where arms lie.
 
 import { el, figure, grouped, say } from "../common/dom.js";
-import { ARM_NAMES } from "../common/palette.js";
+import { ink } from "../common/palette.js";
 
 const SCALES = { log: "logarithmic axis", even: "in order, not to scale", linear: "" };
 const ROOM = 0.08; // of the width beside the outer arms
@@ -71,7 +71,7 @@ class Plot {
     const dots = (values, kind) =>
       values.flatMap((value, arm) => {
         if (value === null) return [];
-        const dot = el("span", { class: `rs-dotmark rs-${kind} rs-${ARM_NAMES[arm]}`, title: `${arms[arm].title}: ${figure(value)}` });
+        const dot = el("span", { class: `rs-dotmark rs-${kind} ${ink(arm)}`, title: `${arms[arm].title}: ${figure(value)}` });
         dot.style.left = x(ablation.places[arm]);
         dot.style.bottom = `${(100 * (value - low)) / (high - low)}%`;
         return [dot];

@@ -3,7 +3,7 @@
 import { el, grouped, say } from "../common/dom.js";
 import { fold } from "../common/fields.js";
 import { brief } from "../common/names.js";
-import { ARM_NAMES } from "../common/palette.js";
+import { ink } from "../common/palette.js";
 import { Ablation } from "./ablation.js";
 import { Profiles } from "./profiles.js";
 import { table, tableBox } from "../common/table.js";
@@ -115,7 +115,7 @@ export class Panel {
     this.stages = el("g", {});
     this.rule = el("line", { class: "rs-cursor", y1: 0, y2: HEIGHT });
     this.svg = el("svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, preserveAspectRatio: "none", role: "img", "aria-label": name }, this.stages, this.lines, this.rule);
-    this.readings = run.arms.map((_, arm) => el("span", { class: `rs-${ARM_NAMES[arm]}` }));
+    this.readings = run.arms.map((_, arm) => el("span", { class: ink(arm) }));
     this.high = el("span", { class: "rs-note rs-tick rs-high" });
     this.low = el("span", { class: "rs-note rs-tick rs-low" });
     const box = el("div", { class: "rs-plotbox" }, this.svg, this.high, this.low);
@@ -146,7 +146,7 @@ export class Panel {
   path(line, arm, dash) {
     const d = sparse(line).map(([step, value], i) => `${i ? "L" : "M"}${this.x(step).toFixed(2)} ${this.y(value).toFixed(2)}`);
     const alone = d.length === 1; // one value is a dot: a round line without length
-    return el("path", { d: d.join("") + (alone ? "h0" : ""), class: `rs-line rs-${ARM_NAMES[arm]}${dash ? " rs-dashed" : ""}${alone ? " rs-alone" : ""}` });
+    return el("path", { d: d.join("") + (alone ? "h0" : ""), class: `rs-line ${ink(arm)}${dash ? " rs-dashed" : ""}${alone ? " rs-alone" : ""}` });
   }
 
   x(step) {

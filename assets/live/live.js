@@ -21,6 +21,8 @@ import { NeighbourRows } from "./neighbour_rows.js";
 import { isDark, onTheme } from "../page/theme.js";
 import { expose } from "./page_api.js";
 
+const AWAY =
+  "Reconnecting: the server does not answer. If only the connection is lost, training goes on; if the server has ended, the run can go on from its last checkpoint.";
 const NEIGHBOUR_PAUSE = 900; // ms between refreshes of the neighbours while frames run by
 
 export function mount(element) {
@@ -197,8 +199,7 @@ class Live {
 
   trouble(error) {
     if (!error) return;
-    const gone = error instanceof api.ServerError && error.status === 404;
-    this.status.say(gone ? error.message : "Reconnecting: the server does not answer. Training goes on without this page.");
+    this.status.say(error instanceof api.ServerError && error.status ? error.message : AWAY);
   }
 
   // ----------------------------------------------------------------- frame

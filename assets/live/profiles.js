@@ -2,7 +2,7 @@
 
 import { el, figure, grouped, say, swatch } from "../common/dom.js";
 import { brief } from "../common/names.js";
-import { ARM_NAMES } from "../common/palette.js";
+import { ink } from "../common/palette.js";
 import { percent } from "../common/measures.js";
 
 const WIDTH = 300;
@@ -89,7 +89,7 @@ class Picture {
     const width = covered / values.length;
     const bars = values.map((value, i) => {
       const [top, bottom] = [Math.min(y(value), y(0)), Math.max(y(value), y(0))];
-      return el("rect", { x: (i * width).toFixed(2), y: top.toFixed(2), width: Math.max(width - GAP, 0.5).toFixed(2), height: Math.max(bottom - top, 0.5).toFixed(2), class: `rs-profilebar rs-${ARM_NAMES[this.index]}` });
+      return el("rect", { x: (i * width).toFixed(2), y: top.toFixed(2), width: Math.max(width - GAP, 0.5).toFixed(2), height: Math.max(bottom - top, 0.5).toFixed(2), class: `rs-profilebar ${ink(this.index)}` });
     });
     return share < 1 ? [...bars, el("rect", { x: covered.toFixed(2), y: 0, width: (WIDTH - covered).toFixed(2), height: HEIGHT, class: "rs-unfilled" })] : bars;
   }

@@ -2,7 +2,7 @@
 
 import { clamp, el } from "../common/dom.js";
 import { fold } from "../common/fields.js";
-import { ARM_NAMES } from "../common/palette.js";
+import { ink } from "../common/palette.js";
 import { table, tableBox } from "../common/table.js";
 
 const LANE = 11;
@@ -31,9 +31,9 @@ function mark(value, arm) {
   if (!Number.isFinite(value?.mean)) return [];
   const y = 3 + LANE * (arm + 0.5);
   const at = (share) => `${(clamp(share, 0, 1) * 100).toFixed(2)}%`;
-  const ink = `rs-barmark rs-${ARM_NAMES[arm]}`;
-  const line = Number.isFinite(value.low) ? [el("line", { class: ink, x1: at(value.low), x2: at(value.high), y1: y, y2: y })] : [];
-  return [...line, el("circle", { class: ink, cx: at(value.mean), cy: y, r: 4 })];
+  const marked = `rs-barmark ${ink(arm)}`;
+  const line = Number.isFinite(value.low) ? [el("line", { class: marked, x1: at(value.low), x2: at(value.high), y1: y, y2: y })] : [];
+  return [...line, el("circle", { class: marked, cx: at(value.mean), cy: y, r: 4 })];
 }
 
 function spelled(value) {

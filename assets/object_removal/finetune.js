@@ -1,4 +1,4 @@
-// Fine-tuning: up to four recipes trained side by side from the same weights, and the run that follows.
+// Fine-tuning: recipes trained side by side from the same weights, and the run that follows.
 
 import { el, say } from "../common/dom.js";
 import { button, choose, field, fields, fold, number, Problem, select, valuesOf } from "../common/fields.js";

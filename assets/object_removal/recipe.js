@@ -2,7 +2,7 @@
 
 import { el, say } from "../common/dom.js";
 import { button, checkbox, field, fields, number, select, slider, text, valuesOf } from "../common/fields.js";
-import { ARM_NAMES } from "../common/palette.js";
+import { ink } from "../common/palette.js";
 
 const ORIGINALS = [
   { name: "all", title: "all of them" },
@@ -47,7 +47,7 @@ export class Recipe {
 
   /** Which arm this is, and whether it can be removed. */
   place(arm, count) {
-    this.square.setAttribute("class", `rs-swatch rs-${ARM_NAMES[arm]}`);
+    this.square.setAttribute("class", `rs-swatch ${ink(arm)}`);
     this.drop.hidden = count < 2;
     this.drop.setAttribute("aria-label", `Remove recipe ${arm + 1}`);
   }

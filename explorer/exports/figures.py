@@ -80,7 +80,7 @@ def curves(panels: Mapping[str, Sequence[tuple[Sequence[float], Sequence[float]]
         for arm, (steps, values) in enumerate(arms):
             if not len(steps):
                 continue
-            line = {"color": ARM_COLOURS[arm % len(ARM_COLOURS)], "width": 2}
+            line = {"color": ARM_COLOURS[arm], "width": 2}
             mode = "lines" if len(steps) > 1 else "markers"
             name, group = html.escape(titles[arm]), str(arm)
             trace = go.Scatter(x=list(steps), y=list(values), mode=mode, line=line, name=name, legendgroup=group)

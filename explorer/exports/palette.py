@@ -11,9 +11,7 @@ import numpy as np
 from explorer.settings import ASSETS
 
 _SHEET = (ASSETS / "common" / "tokens.css").read_text(encoding="utf-8")
-_TOKENS = dict(re.findall(r"--rs-([a-z-]+): light-dark\((#[0-9a-f]{6})", _SHEET))
-# one per arm (Okabe-Ito family, readable on white)
-ARM_COLOURS = tuple(_TOKENS[name] for name in ("blue", "vermillion", "green", "purple"))
+ARM_COLOURS = tuple(re.findall(r"--rs-arm-[0-9]+: light-dark\((#[0-9a-f]{6})", _SHEET))
 MAX_HUES = 12
 GREY = "#969aa6"
 

@@ -1,4 +1,4 @@
-"""The arms of a comparison: up to four slots, each with an entry of a registry and a panel of its parameters."""
+"""The arms of a comparison: slots, each with an entry of a registry and a panel of its parameters."""
 
 from __future__ import annotations
 
@@ -17,7 +17,6 @@ from explorer.page.remembered import parameters_text
 from trainers.config import MAX_ARMS
 from trainers.parameters import Choice
 
-_ORDINALS = ("First", "Second", "Third", "Fourth")
 ANEW = "(...values) => [...values.slice(0, -1), String(performance.now())]"
 """JavaScript for events that change a panel's text: a new value for the last input, see ``drawn`` of the panels."""
 
@@ -92,9 +91,9 @@ class ArmPicker:
             apply_default_css=False,
             elem_classes=["rs-heading"],
         )
-        for index, ordinal in enumerate(_ORDINALS):
-            value, label = held[self.names[index]], f"{ordinal} {self.one}"
-            classes = ["rs-slot", f"rs-slot-{index}"]
+        for index, field in enumerate(self.names):
+            value, label = held[field], f"{self.one.capitalize()} {index + 1}"
+            classes = ["rs-slot", f"rs-slot-{index}", f"rs-ink-{index}"]
             with gr.Column(visible=value is not None, elem_classes=classes, min_width=80) as group:
                 name = gr.Dropdown(
                     choices,
@@ -136,9 +135,12 @@ class ArmPicker:
 
     def _families(self) -> str:
         """A style that writes its family beside each entry of the open list; Gradio's drop-down knows no groups."""
+        families: dict[str, list[str]] = {}
+        for entry in self._offered.values():
+            families.setdefault(entry.family, []).append(f'[aria-label="{entry.title}"]')
         rules = "".join(
-            f'.rs-{self.one} [role=option][aria-label="{entry.title}"]::after {{ content: "{entry.family}"; }}'
-            for entry in self._offered.values()
+            f'.rs-{self.one} [role=option]:is({",".join(titles)})::after {{ content: "{family}"; }}'
+            for family, titles in families.items()
         )
         return f"<style>{rules}</style>"
 

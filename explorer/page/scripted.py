@@ -5,20 +5,24 @@ Their templates hold no value: Gradio compares rendered templates and would buil
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import gradio as gr
 
-_LOAD = """
-const root = (window.gradio_config?.root ?? location.origin).replace(/\\/$/, "");
-import(`${root}/gradio_api/rankscope/assets/%s`).then(
-  (module) => module.mount(element, %s),
-  (error) => {
-    const host = element.querySelector(".rs-loading");
-    if (host) host.textContent = `%s could not be opened: ${error.message}. Reload the page.`;
-  },
-);
-"""
+LOADER = """<script>
+window.rankscopeMount = (element, module, what, given) => {
+  const root = (window.gradio_config?.root ?? location.origin).replace(/\\/$/, "");
+  import(`${root}/gradio_api/rankscope/assets/${module}`).then(
+    (loaded) => loaded.mount(element, given),
+    (error) => {
+      const host = element.querySelector(".rs-loading");
+      if (host) host.textContent = `${what} could not be opened: ${error.message}. Reload the page.`;
+    },
+  );
+};
+</script>"""
+"""What the head of the page needs for :func:`scripted`."""
 
 
 def scripted(
@@ -37,7 +41,7 @@ def scripted(
     return gr.HTML(
         value,
         html_template=f'<div class="{host}"><p class="rs-loading">{loading}</p></div>',
-        js_on_load=_LOAD % (module, given, what),
+        js_on_load=f"rankscopeMount(element, {json.dumps(module)}, {json.dumps(what)}, {given})",
         apply_default_css=False,
         **options,
     )

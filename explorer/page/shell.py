@@ -7,6 +7,7 @@ import gradio as gr
 from explorer.object_removal.api import add_object_api
 from explorer.object_removal.service import Objects
 from explorer.page.blocks import Page
+from explorer.page.scripted import LOADER
 from explorer.page.sidebar import opened, sidebar
 from explorer.page.tabs import TABS, TabContext
 from explorer.page.theme import stylesheets
@@ -16,6 +17,7 @@ from explorer.server.runs import Runs
 HEAD = f"""
 <meta name="viewport" content="width=device-width, initial-scale=1">
 {stylesheets()}
+{LOADER}
 <script type="module" src="gradio_api/rankscope/assets/page/shell.js"></script>
 """
 

@@ -8,8 +8,10 @@ from playwright.sync_api import Browser, Page, expect
 from tests.browser.conftest import Site
 from tests.browser.pages import PHONE, WIDE, visit
 from trainers.image_text.models import MODELS
+from trainers.kinds import KINDS
 from trainers.losses import FAMILIES
 from trainers.metrics import IMAGE_TEXT_METRICS, METRICS, PUBLISHED, REPRESENTATION_METRICS
+from trainers.parameters import Rule
 
 SHOWN = [loss for losses in FAMILIES.values() for loss in losses]
 
@@ -34,6 +36,10 @@ def test_entries_stand_under_their_families(browser: Browser, site: Site):
         open_catalogue(page)
         shown = page.locator("#rs-catalogue :is(h2, h3)").all_inner_texts()
         wanted = [text for family, losses in FAMILIES.items() for text in (family, *(loss.title for loss in losses))]
+        for kind in KINDS.values():
+            for listed, place in kind.lists.items():
+                entries = Rule(help="", registry=place).entries().values()
+                wanted += [f"{listed.capitalize()} of {kind.title.lower()}", *(entry.title for entry in entries)]
         wanted += ["Metrics", *(metric.title for metric in METRICS.values())]
         wanted += ["Frozen features", *(metric.title for metric in REPRESENTATION_METRICS.values())]
         between = (*IMAGE_TEXT_METRICS.values(), *MODELS.values())

@@ -117,3 +117,27 @@ def test_the_diagnosis_stands_under_the_numbers(browser: Browser, site: Site, mo
         expect(page.locator(".rs-ablation")).to_be_hidden()
         expect(page.locator(".rs-profile").locator(SHOWN)).to_have_count(1)  # of the arm that has a dictionary
         assert state(page)["run"] == folder.id
+
+
+@pytest.mark.parametrize(("size", "scheme"), [(WIDE, "light"), (PHONE, "dark")], ids=["wide", "phone"])
+def test_numbers_over_the_batch_and_a_curve_that_ends_with_the_first_stage(
+    browser: Browser, site: Site, momenta: RunFolder, size: tuple[int, int], scheme: str
+) -> None:
+    """The last arm has no batch of its own: its mark stands at the run's. None is trained in the second stage."""
+    sizes: tuple[dict[str, object], ...] = ({"batch": 4}, {"batch": 8}, {})
+    folder = trained(momenta.path.parents[1], *(Choice(name="cross_entropy", parameters=each) for each in sizes))
+    with visit(browser, site, site.at(folder), size=size, scheme=scheme, motion="reduce") as page:
+        rest(page)
+        seek(page, len(folder.frames()) - 1)
+        expect(page.locator(".rs-ablation h3")).to_have_text("Over batch")
+        expect(page.locator(".rs-ablation .rs-chart").first.locator(".rs-ticks span")).to_have_text(["4", "8", "16"])
+        expect(page.locator(".rs-ablation .rs-chart").first.locator(".rs-disc")).to_have_count(3)
+        ends = page.evaluate(
+            """() => [...document.querySelectorAll('.rs-curve')]
+              .filter((node) => node.querySelector('figcaption span')?.textContent === 'Loss')
+              .flatMap((node) => [...node.querySelectorAll('.rs-line')].map((line) => line.getAttribute('d')))"""
+        )
+        last = [float(path.split("L")[-1].split()[0]) for path in ends]
+        assert last == pytest.approx([300 * 12 / 20] * 3), ends
+        widest = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
+        assert widest <= 0, "the page scrolls sideways"

@@ -120,7 +120,7 @@ def test_a_silent_server_is_announced_and_found_again(browser: Browser, site: Si
     page.goto(site.at(growing))
     page.wait_for_function("() => window.debug?.state().k === 2")
     page.route("**/poll**", lambda route: route.abort())
-    page.get_by_text("Reconnecting").first.wait_for()
+    page.get_by_text("if the server has ended, the run can go on from its last checkpoint").first.wait_for()
     page.unroute("**/poll**")
     add_snapshot(growing, 3, of=12)
     until(page, "s.k === 3")

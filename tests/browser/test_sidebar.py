@@ -11,6 +11,7 @@ from playwright.sync_api import Browser, Page, expect
 from explorer.page.tabs import TABS
 from tests.browser.conftest import Site
 from tests.browser.pages import PHONE, WIDE, visit
+from trainers.config import MAX_ARMS
 
 
 @pytest.fixture
@@ -57,8 +58,9 @@ def test_losses_are_added_and_removed(page: Page):
     expect(page.locator(".rs-slot-1 .rs-loss input")).to_have_value(third)
     page.get_by_role("button", name="Add a loss").click()
     expect(page.locator(".rs-slot-2")).to_be_visible()
-    page.get_by_role("button", name="Add a loss").click()
-    expect(page.locator(".rs-slot-3")).to_be_visible()
+    for slot in range(3, MAX_ARMS):
+        page.get_by_role("button", name="Add a loss").click()
+        expect(page.locator(f".rs-slot-{slot}")).to_be_visible()
     expect(page.get_by_role("button", name="Add a loss")).to_be_hidden()
 
 
@@ -235,7 +237,13 @@ def test_unreadable_images_are_explained_under_the_field(page: Page):
     field.click()
     field.fill("/nowhere/at/all")
     field.press("Enter")
-    expect(page.locator("#rs-found [role=alert]")).to_contain_text("/nowhere/at/all")
+    alert = page.locator("#rs-found [role=alert]")
+    expect(alert).to_contain_text("/nowhere/at/all")
+    field.click()
+    field.fill(f"/nowhere/{'x' * 80}")
+    field.press("Enter")
+    expect(alert).to_contain_text("/nowhere/xxx")
+    assert alert.evaluate("(box) => box.scrollWidth <= box.clientWidth"), "a long word leaves its box"
 
 
 def test_on_a_phone_the_settings_are_closed_at_first(browser: Browser, site: Site):

@@ -25,6 +25,7 @@ _processes.set_forkserver_preload(
     [
         "trainers.worker",
         "trainers.kinds.metric_learning.loop",
+        "trainers.kinds.contrastive.loop",
         "trainers.losses",
         "trainers.data",
         "torch._dynamo",

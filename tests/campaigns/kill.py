@@ -33,11 +33,14 @@ from tests.campaigns._table import Tally, arguments, say
 from tests.layout.worlds import make_run, pid_of, set_phase
 from tests.synthetic import alive
 from tests.tiny import tiny_config, write_images
-from trainers.config import RunConfig
+from trainers.config import DataChoice, RunConfig
+from trainers.kinds.contrastive.config import ContrastiveConfig
+from trainers.parameters import Choice
 from trainers.runs import RunFolder
 from trainers.runs.records import RESUMABLE
 
 STEPS, EVERY = 24, 8  # of a run, and between its snapshots
+SECOND_STAGE = 6  # of these steps, in a run of two stages
 ONCE_MORE = 0.3  # share of the runs that are killed again while they resume
 RANDOM = "any time, from outside"
 PATIENCE = 120.0  # seconds for a run of one
@@ -100,7 +103,20 @@ def weights(folder: RunFolder) -> dict[str, torch.Tensor]:
 
 def numbers(folder: RunFolder) -> dict[tuple[int, int, str], float]:
     """Those that do not depend on time: at the start, at every snapshot and at the end."""
-    kinds = ("R_at_", "AP_", "HAP", "NDCG", "ASI", "train_R_at_", "test/", "floor_", "queries_")
+    kinds = (
+        "R_at_",
+        "AP_",
+        "HAP",
+        "NDCG",
+        "ASI",
+        "train_R_at_",
+        "test/",
+        "floor_",
+        "queries_",
+        "knn",
+        "probe",
+        "queue_",
+    )
     return {(s.arm, s.step, s.key): s.value for s in folder.scalars() if s.key.startswith(kinds)}
 
 
@@ -114,6 +130,7 @@ def kill_trainers(tally: Tally, place: Path, kills: int, draws: random.Random) -
     configs = [
         tiny_config(images, "smooth_ap", "supcon_out", **plain),
         tiny_config(images, "happier", memory=48, memory_after=4, **plain),
+        pretraining(images / "train"),
     ]
     references = [Reference(place / "runs", config) for config in configs]
     done, note = 0, place / "moments.json"
@@ -143,6 +160,31 @@ def kill_trainers(tally: Tally, place: Path, kills: int, draws: random.Random) -
         folder.db.close()
     for reference in references:
         _finish_twice(tally, place, reference)
+
+
+def pretraining(images: Path) -> RunConfig:
+    """Every memory that a checkpoint holds beside weights: queues, key encoder, bank, split batch statistics."""
+    queue = {"queue": 12}
+    return ContrastiveConfig(
+        data=DataChoice(source=str(images), image_size=16, held_out="images"),
+        methods=(
+            Choice(name="moco_v1", parameters=queue),
+            Choice(name="memory_bank", parameters={"negatives": 12}),
+            Choice(name="supcon_queue", parameters=queue),
+        ),
+        encoder=Choice(name="conv4", parameters={"width": 8}),
+        dim=16,
+        batch=7,
+        norm="split",
+        splits=3,
+        steps=STEPS - SECOND_STAGE,
+        head_steps=SECOND_STAGE,
+        minutes=None,
+        snapshot_steps=EVERY,
+        probe_size=20,
+        device="cpu",
+        threads=1,
+    )
 
 
 def _killed(folder: RunFolder, reference: Reference, note: Path, draws: random.Random) -> str | None:

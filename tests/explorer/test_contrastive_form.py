@@ -18,7 +18,7 @@ from explorer.page import forms
 from explorer.page.kinds.contrastive import IMAGES, PREVIEWED, config_of, held, restored, views
 from explorer.page.views_preview import drawn_views
 from tests.explorer.test_remembered import JSON
-from trainers.config import DataChoice
+from trainers.config import MAX_ARMS, DataChoice
 from trainers.data import inspect_data, peek_data
 from trainers.errors import DataError, ParameterError, UserError
 from trainers.kinds import KINDS, check
@@ -75,7 +75,7 @@ def test_a_preset_keeps_images_and_budget_unless_it_has_its_own() -> None:
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        (dict.fromkeys([f"method_{slot}" for slot in range(4)]), "one to 4 methods; got 0"),
+        (dict.fromkeys([f"method_{slot}" for slot in range(MAX_ARMS)]), f"one to {MAX_ARMS} methods; got 0"),
         ({"method_1": "nope"}, "There is no method 'nope'; choose from"),
         ({"method_0_parameters": '{"moco_v2": {"momentum": 2}}'}, "momentum needs a number from 0 to 1; got 2"),
         ({"augmentation": "huge"}, "There is no augmentation 'huge'"),
@@ -92,9 +92,9 @@ def test_what_is_wrong_is_named(changes: dict[str, Any], words: str) -> None:
         config_of(FIRST | changes)
 
 
-def test_five_methods_are_refused_wherever_they_come_from() -> None:
-    with pytest.raises(ParameterError, match="one to 4 methods; got 5"):
-        check(ContrastiveConfig(methods=(Choice(name="simclr"),) * 5))
+def test_too_many_methods_are_refused_wherever_they_come_from() -> None:
+    with pytest.raises(ParameterError, match=f"one to {MAX_ARMS} methods; got {MAX_ARMS + 1}"):
+        check(ContrastiveConfig(methods=(Choice(name="simclr"),) * (MAX_ARMS + 1)))
 
 
 GOOD = {

@@ -269,4 +269,4 @@ def test_the_same_loss_twice_has_two_names(client: TestClient, root: Path) -> No
     )
     write_bytes(folder.path / "config.json", config.to_json().encode())
     arms = client.get(f"{PREFIX}/run/{folder.id}").json()["arms"]
-    assert [arm["title"] for arm in arms] == ["Smooth-AP", "Smooth-AP (tau 0.05)"]
+    assert [arm["title"] for arm in arms] == ["Smooth-AP (tau 0.01)", "Smooth-AP (tau 0.05)"]

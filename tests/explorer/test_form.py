@@ -7,6 +7,7 @@ import pytest
 from explorer.page.dataset_picker import data_choice
 from explorer.page.kinds.metric_learning import LOSS_PICKER, configuration
 from explorer.page.parameter_panel import stored_values
+from trainers.config import MAX_ARMS
 from trainers.errors import ParameterError
 from trainers.kinds.metric_learning.config import MetricLearningConfig
 from trainers.parameters import Choice
@@ -27,7 +28,7 @@ def test_losses_keep_their_order_and_their_own_parameters():
 
 
 def test_empty_slots_are_left_out():
-    values = dict(zip(LOSS_PICKER.names, ["supcon", None, "", None], strict=True))
+    values = dict(zip(LOSS_PICKER.names, ["supcon", None, "", *[None] * (MAX_ARMS - 3)], strict=True))
     values |= dict.fromkeys(LOSS_PICKER.texts, "{}")
     values["loss_0_parameters"] = '{"supcon": {"temperature": 0.2}}'
     assert LOSS_PICKER.chosen(values) == [("supcon", {"temperature": 0.2})]
@@ -49,7 +50,7 @@ def test_label_columns_as_typed_and_as_chosen():
     [
         ({"losses": []}, "A run needs a loss"),
         ({"losses": ["nope"]}, "There is no loss 'nope'; choose from"),
-        ({"losses": ["supcon"] * 5}, "one to 4 losses; got 5"),
+        ({"losses": ["supcon"] * (MAX_ARMS + 1)}, f"one to {MAX_ARMS} losses; got {MAX_ARMS + 1}"),
         ({"loss_parameters": [{}, {}]}, "Got 2 sets of loss parameters for 1 losses"),
         ({"loss_parameters": [{"temperature": 50}]}, "temperature needs"),
         ({"loss_parameters": [{"heat": 1}]}, "has no parameter 'heat'"),

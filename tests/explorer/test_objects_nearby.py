@@ -22,7 +22,7 @@ from explorer.settings import Settings
 from tests.explorer.small_world import DOG, Tab, descriptor, load, paint_png
 from tests.synthetic import make_run
 from tests.tiny import tiny_config, write_images
-from trainers.config import read_config
+from trainers.config import MAX_ARMS, read_config
 from trainers.data import access, load_data
 from trainers.image_text.models import MODELS
 from trainers.kinds.finetuning.config import FinetuningConfig
@@ -245,8 +245,8 @@ def test_the_page_trains_as_published_or_at_the_models_own_rate(mending: tuple[F
         ({"model": "nobody"}, "no model"),
         ({"model": "run:0123456789ABCDEFGHJKMNPQRS:0"}, "cannot be fine-tuned again"),
         ({"dataset": "elsewhere"}, "not open"),
-        ({"recipes": []}, "1 to 4"),
-        ({"recipes": [{}] * 5}, "1 to 4"),
+        ({"recipes": []}, f"1 to {MAX_ARMS}"),
+        ({"recipes": [{}] * (MAX_ARMS + 1)}, f"1 to {MAX_ARMS}"),
         ({"recipes": [{"wings": 2}]}, "wings"),
         ({"recipes": [{"fill": "magic"}]}, "no fill"),
         ({"recipes": [{"originals": "none", "removed": False}]}, "needs images"),

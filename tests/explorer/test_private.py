@@ -14,7 +14,7 @@ from explorer.server.runs import Runs
 from explorer.server.scheduler import Scheduler
 from explorer.settings import Settings
 from tests.explorer.served_page import GRADIO_WARNINGS
-from trainers.config import RunConfig
+from trainers.config import RunConfig, StartConfig
 from trainers.errors import ParameterError
 from trainers.kinds import KINDS
 from trainers.kinds.base import Kind
@@ -29,7 +29,8 @@ def private(config: type[RunConfig]) -> set[str]:
 
 @pytest.mark.parametrize("kind", KINDS.values(), ids=list(KINDS))
 def test_a_kind_whose_encoder_is_exported_can_start_from_one(kind: Kind) -> None:
-    assert private(kind.config) == ({"start"} if kind.config.encoder_prefix else set())
+    assert private(kind.config) == ({"start"} if issubclass(kind.config, StartConfig) else set())
+    assert isinstance(kind.config(), StartConfig) or not kind.config().encoder_prefix
     assert not private(kind.config) & {*kind.main, *kind.more}
 
 

@@ -14,6 +14,7 @@ from explorer.page import remembered
 from explorer.page.kinds.metric_learning import config_of, defaults
 from explorer.page.kinds.metric_learning import restored as restored_values
 from explorer.page.remembered import LONGEST, VERSION, keeping
+from trainers.config import MAX_ARMS
 from trainers.data import access
 from trainers.encoders import ENCODERS
 from trainers.kinds.metric_learning.config import MetricLearningConfig
@@ -70,7 +71,7 @@ def test_what_was_chosen_comes_back() -> None:
 
 def test_a_removed_loss_stays_removed_and_filled_slots_come_first() -> None:
     values = restored(kept(loss_0=None))
-    assert [values[f"loss_{slot}"] for slot in range(4)] == ["happier", None, None, None]
+    assert [values[f"loss_{slot}"] for slot in range(MAX_ARMS)] == ["happier", *[None] * (MAX_ARMS - 1)]
     assert restored(kept(loss_0=None, loss_1=None)) == defaults()
 
 

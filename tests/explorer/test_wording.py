@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from explorer.server.run import Run
-from explorer.titles import arm_titles, data_title, severity_words, summary
+from explorer.titles import arm_titles, data_title, run_title, severity_words, summary
 from tests.synthetic import hierarchy
 from trainers.config import DataChoice, RunConfig
 from trainers.kinds.metric_learning.config import MetricLearningConfig
@@ -26,6 +26,8 @@ def _run(tmp_path: Path, config: RunConfig) -> Run:
         ([("smooth_ap", {}), ("smooth_ap", {})], ["Smooth-AP #1", "Smooth-AP #2"]),
         ([("smooth_ap", {"tau": 0.1}), ("happier", {})], ["Smooth-AP", "HAPPIER"]),
         ([("smooth_ap", {"tau": 0.1}), ("smooth_ap", {"tau": 0.2})], ["Smooth-AP (tau 0.1)", "Smooth-AP (tau 0.2)"]),
+        ([("smooth_ap", {}), ("smooth_ap", {"tau": 0.2})], ["Smooth-AP (tau 0.01)", "Smooth-AP (tau 0.2)"]),
+        ([("smooth_ap", {}), ("smooth_ap", {"tau": 0.01})], ["Smooth-AP #1", "Smooth-AP #2"]),
         (
             [("contextual", {"k": 4, "eps": 0.1}), ("contextual", {"k": 8, "eps": 0.1})],
             ["Contextual (k 4)", "Contextual (k 8)"],
@@ -36,6 +38,19 @@ def _run(tmp_path: Path, config: RunConfig) -> Run:
 def test_titles_differ(losses: list, titles: list[str]) -> None:
     choices = tuple(Choice(name=name, parameters=parameters) for name, parameters in losses)
     assert arm_titles(MetricLearningConfig(losses=choices)) == titles
+
+
+@pytest.mark.parametrize(
+    ("losses", "title"),
+    [
+        ([("smooth_ap", {}), ("happier", {})], "Smooth-AP vs HAPPIER on Drawn world"),
+        ([("smooth_ap", {}), ("smooth_ap", {"tau": 0.2})], "Smooth-AP: tau 0.01 vs 0.2 on Drawn world"),
+        ([("supcon", {})], "SupCon on Drawn world"),
+    ],
+)
+def test_what_varies_stands_in_the_title_of_a_run(tmp_path: Path, losses: list, title: str) -> None:
+    choices = tuple(Choice(name=name, parameters=parameters) for name, parameters in losses)
+    assert run_title(_run(tmp_path, MetricLearningConfig(losses=choices))) == title
 
 
 @pytest.mark.parametrize(

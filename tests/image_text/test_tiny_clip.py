@@ -13,7 +13,8 @@ from trainers.errors import DataError, RunError
 from trainers.image_text import tokenizer
 from trainers.image_text.encoding import encode_images, encode_texts, squash
 from trainers.image_text.models import MODELS
-from trainers.image_text.models.tiny_clip import ASSETS, CONTEXT, SIDE, WEIGHTS, TinyClip, load_weights, save_folder
+from trainers.image_text.models.tiny_clip import ASSETS, SIDE, WEIGHTS, TinyClip, load_weights, save_folder
+from trainers.image_text.small import CONTEXT
 
 SENTENCES = ["a dog chasing a red frisbee on the grass", "one cat", "Größe & ⚽?"]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import hashlib
 import io
+import json
 import os
 import subprocess
 import sys
@@ -21,6 +22,8 @@ import torch
 
 from explorer.exports import EXPORTS
 from tests.explorer.page import Page
+from trainers.errors import RunError
+from trainers.kinds.metric_learning.config import MetricLearningConfig
 from trainers.runs import RunFolder
 from trainers.runs.files import read_tensors
 
@@ -188,3 +191,11 @@ def digest(path: Path) -> str:
         found.update(f"{name} {tensor.dtype} {tuple(tensor.shape)}".encode())
         found.update(tensor.contiguous().numpy().tobytes())
     return found.hexdigest()
+
+
+def test_a_run_of_a_newer_version_says_to_update_and_not_to_delete(tmp_path: Path) -> None:
+    folder = RunFolder.create(tmp_path, MetricLearningConfig())
+    path = folder.path / "config.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"version": 99}))
+    with pytest.raises(RunError, match=r"cannot be opened\. It was written by a newer version .* update it\.$"):
+        _ = RunFolder.open(tmp_path, folder.id).config

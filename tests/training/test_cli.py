@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import os
 import subprocess
 import sys
@@ -10,6 +11,8 @@ from pathlib import Path
 import pytest
 
 from tests.tiny import write_images
+from trainers.cli.flags import add_flags, given
+from trainers.kinds.contrastive.config import ContrastiveConfig
 from trainers.runs import list_runs
 
 
@@ -78,3 +81,13 @@ def test_batches_that_do_not_suit_a_loss_are_said_and_trained(images: Path, tmp_
     assert (folder.path / "log.txt").read_text().count("note: Contextual measures the ranking only where") == 2
     quiet = train(images, tmp_path, "--losses", "contextual", "--images-per-class", "4", "--steps", "1")
     assert quiet.returncode == 0 and "rankscope:" not in quiet.stderr
+
+
+def test_a_flag_of_true_or_false_needs_no_value_and_says_what_it_takes(capsys: pytest.CaptureFixture[str]) -> None:
+    parser = argparse.ArgumentParser()
+    add_flags(parser, ContrastiveConfig)
+    for words, value in (("", True), (" true", True), (" FALSE", False)):
+        assert given(parser.parse_args(f"--corruptions{words}".split()), ContrastiveConfig) == {"corruptions": value}
+    with pytest.raises(SystemExit):
+        parser.parse_args(["--corruptions", "maybe"])
+    assert "true or false was needed; got 'maybe'" in capsys.readouterr().err

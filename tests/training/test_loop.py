@@ -9,7 +9,7 @@ import torch
 
 from tests.tiny import tiny_config, write_images
 from tests.training.reopened import reopened
-from trainers.config import RunConfig
+from trainers.config import MAX_ARMS, RunConfig
 from trainers.errors import ParameterError
 from trainers.kinds import check
 from trainers.kinds.metric_learning.evaluation import LEFT_OUT, Evaluator, left_out
@@ -133,7 +133,7 @@ def test_a_batch_holds_all_classes_where_there_are_too_few(tmp_path: Path, image
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        ({"losses": ()}, "one to 4 losses; got 0"),
+        ({"losses": ()}, f"one to {MAX_ARMS} losses; got 0"),
         ({"losses": (Choice(name="magic"),)}, "no loss 'magic'"),
         ({"losses": (Choice(name="supcon_out", parameters={"temperature": -1.0}),)}, "temperature needs"),
         ({"encoder": "eye"}, "no encoder 'eye'"),

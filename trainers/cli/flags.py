@@ -49,7 +49,7 @@ def runs_flag(parser: argparse.ArgumentParser) -> None:
 
 def _truth(text: str) -> bool:
     if text.lower() not in ("true", "false"):
-        raise ParameterError(f"true or false was needed; got {text!r}")
+        raise argparse.ArgumentTypeError(f"true or false was needed; got {text!r:.60}")
     return text.lower() == "true"
 
 
@@ -71,10 +71,14 @@ def _add_flag(parser: argparse.ArgumentParser, spec: Spec) -> None:
     options: dict[str, Any] = {"type": _PLAIN.get(base, str), "default": argparse.SUPPRESS}
     if spec.type is tuple:
         options["nargs"] = "+"
+    elif base is bool:
+        options |= {"nargs": "?", "const": True}
     if spec.rule.choices is not None:
         options["choices"] = spec.rule.choices
     elif base is Choice:
         options["metavar"] = SPELLING
+    elif base is bool:
+        options["metavar"] = "true|false"
     elif base not in _PLAIN:
         options["metavar"] = "PARAMETER=VALUE,..."
     else:

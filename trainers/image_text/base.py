@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
+from trainers.parameters import Choice
 from trainers.registry import Descriptor
 
 
@@ -84,21 +85,24 @@ class ModelDescriptor(Descriptor):
     Attributes:
         paper: where it comes from.
         make: called with checked parameters; may draw weights from torch's global generator.
+        encoder: from checked parameters to the entry of :data:`trainers.encoders.ENCODERS` that is its image tower but
+            for a projection, and that its attribute ``encoder`` holds; None: it has another image tower.
         trainable: whether it can be fine-tuned here.
         natural_images: whether it was trained on photographs; false: it knows the drawn scenes only.
         trained: false: it starts from random weights and must be trained here before it is of use.
         learning_rate: a default for fine-tuning.
-        size: the memory of a run is estimated from it; a guess for a model that the user names.
+        size: from checked parameters, a guess for a model that the user names; a run's memory is estimated from it.
         shipped: file of the weights that come with the program, if any.
     """
 
     paper: str
     make: Callable[[Any], ImageTextModel]
+    encoder: Callable[[Any], Choice] | None = None
     trainable: bool = True
     natural_images: bool = True
     trained: bool = True
     learning_rate: float = 2e-6
-    size: ModelSize = field(default_factory=ModelSize)
+    size: Callable[[Any], ModelSize] = lambda _: ModelSize()
     shipped: Path | None = None
 
     def build(self, parameters: Mapping[str, Any]) -> ImageTextModel:

@@ -40,9 +40,14 @@ def ablation(arms: Sequence[ArmView]) -> Ablation | None:
     first = arms[0]
     if not first.family or any((arm.family, arm.schema) != (first.family, first.schema) for arm in arms):
         return None
-    known = {spec.name: [arm.parameters.get(spec.name, spec.default) for arm in arms] for spec in specs(first.schema)}
+    known = {spec.name: [_value(arm, spec) for arm in arms] for spec in specs(first.schema)}
     varied = [spec for spec in specs(first.schema) if any(value != known[spec.name][0] for value in known[spec.name])]
     return _axis(varied[0], known[varied[0].name]) if len(varied) == 1 else None
+
+
+def _value(arm: ArmView, spec: Spec) -> Any:
+    value = arm.parameters.get(spec.name, spec.default)
+    return arm.unset.get(spec.name) if value is None else value
 
 
 def _axis(spec: Spec, values: list[Any]) -> Ablation:

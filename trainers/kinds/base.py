@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from trainers.config import BUDGET, RunConfig
 from trainers.errors import ParameterError
-from trainers.parameters import Choice, entry
+from trainers.parameters import Choice, entry, specs
 from trainers.registry import NoParameters
 
 if TYPE_CHECKING:
@@ -32,6 +32,7 @@ class ArmView:
         name: of the loss or recipe.
         label: the title of the loss or recipe itself.
         parameters: those that differ from their defaults.
+        unset: what counts for a parameter that is None, where the run's settings say it.
         family: arms of the same one differ in parameters alone; empty: it is not known.
         schema: the dataclass of all its parameters, see :mod:`trainers.parameters`.
     """
@@ -40,6 +41,7 @@ class ArmView:
     name: str
     label: str
     parameters: Mapping[str, Any] = field(default_factory=dict)
+    unset: Mapping[str, Any] = field(default_factory=dict)
     family: str = ""
     schema: type = NoParameters
 
@@ -200,8 +202,14 @@ class Kind(ABC):
         return self.source(config).rstrip("/").rsplit("/", 1)[-1]
 
     def run_title(self, config: Any, data: str) -> str:
-        """A title of a run on images of the title ``data``."""
-        return f"{' vs '.join(arm.title for arm in self.arms(config))} on {data}"
+        """A title of a run on images of the title ``data``; arms of one kind share their name in it."""
+        from trainers.kinds.ablation import ablation
+
+        arms = self.arms(config)
+        varied = ablation(arms) if arms else None
+        names = varied.values if varied else [arm.title for arm in arms]
+        shared = f"{arms[0].label}: {varied.title.lower()} " if varied else ""
+        return f"{shared}{' vs '.join(names)} on {data}"
 
     def details(self, config: Any) -> list[str]:
         """Words between the images and the budget in a run's summary."""
@@ -262,15 +270,19 @@ def numbered(titles: Sequence[str]) -> list[str]:
     return unique
 
 
-def chosen_arms(choices: Sequence[Choice], entries: Mapping[str, Any]) -> list[ArmView]:
+def chosen_arms(
+    choices: Sequence[Choice], entries: Mapping[str, Any], unset: Mapping[str, Any] = MappingProxyType({})
+) -> list[ArmView]:
     """An arm per entry of a registry; the same entry twice is told apart by its parameters, or by number.
 
-    Parameters that all of them were given with the same value are not listed. An entry that this program does not know
-    is called by its bare name.
+    Listed are the parameters in which they differ, defaults among them. An entry that this program does not know is
+    called by its bare name.
     """
     labels = [entries[choice.name].title if choice.name in entries else choice.name for choice in choices]
     often = Counter(labels)
-    listed = [_listed(choice, [other for other in choices if other.name == choice.name]) for choice in choices]
+    settings = [_settings(choice, entries) for choice in choices]
+    alike = [[other for other, also in zip(settings, labels, strict=True) if also == label] for label in labels]
+    listed = list(map(_listed, settings, alike))
     titles = [
         f"{label} ({parameters})" if often[label] > 1 and parameters else label
         for label, parameters in zip(labels, listed, strict=True)
@@ -281,6 +293,7 @@ def chosen_arms(choices: Sequence[Choice], entries: Mapping[str, Any]) -> list[A
             name=choice.name,
             label=label,
             parameters=dict(choice.parameters),
+            unset=unset,
             family=choice.name,
             schema=entries[choice.name].parameters if choice.name in entries else NoParameters,
         )
@@ -288,12 +301,19 @@ def chosen_arms(choices: Sequence[Choice], entries: Mapping[str, Any]) -> list[A
     ]
 
 
-def _listed(choice: Choice, alike: Sequence[Choice]) -> str:
-    own = dict(choice.parameters).items()
+def _settings(choice: Choice, entries: Mapping[str, Any]) -> dict[str, Any]:
+    """All parameters of a choice by name."""
+    known = specs(entries[choice.name].parameters) if choice.name in entries else ()
+    given = {name: tuple(value) if isinstance(value, list) else value for name, value in choice.parameters.items()}
+    return {spec.name: spec.default for spec in known} | given
+
+
+def _listed(own: Mapping[str, Any], alike: Sequence[Mapping[str, Any]]) -> str:
+    """The parameters that are not the same in all of ``alike``."""
     return ", ".join(
-        f"{name} {value:g}" if isinstance(value, float) else f"{name} {value}"
-        for name, value in sorted(own)
-        if any((name, value) not in other.parameters.items() for other in alike)
+        f"{name} {value:g}" if isinstance(value, float) else f"{name} {'none' if value is None else value}"
+        for name, value in sorted(own.items())
+        if any((name, value) not in other.items() for other in alike)
     )
 
 

@@ -11,7 +11,7 @@ from safetensors import SafetensorError
 from torch import Tensor
 
 from trainers.config import MAX_ARMS, RunConfig, read_config
-from trainers.errors import RunError
+from trainers.errors import NewerVersionError, RunError
 from trainers.runs import checked
 from trainers.runs.damage import absent, damaged, reading, reads, words
 from trainers.runs.database import Database
@@ -80,6 +80,8 @@ class RunReader:
             config = read_config(text)
             if not 1 <= config.arms <= MAX_ARMS:
                 raise ValueError(f"it has {config.arms} arms")
+        except NewerVersionError as error:
+            raise RunError(f"The run {self.id} cannot be opened. {error}") from error
         except (ValueError, RecursionError) as error:
             raise RunError(
                 f"The run {self.id} has no readable configuration: {str(error)[:300].rstrip('.')}. "

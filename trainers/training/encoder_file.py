@@ -37,8 +37,8 @@ class RunEncoders:
         self._run, self._config = folder.id, folder.config
         if not self._config.encoder_prefix:
             raise UserError(
-                f"Run {folder.id} trains no encoder of the catalogue. Choose a run of metric learning or of "
-                "contrastive pretraining."
+                f"Run {folder.id} trains no encoder of the catalogue. Choose a run of metric learning, of contrastive "
+                "pretraining, or of a model that has such an encoder."
             )
         self._choice: Choice = self._config.encoder  # type: ignore[attr-defined]
         self._class = entry(ENCODERS, self._choice.name, "encoder").make

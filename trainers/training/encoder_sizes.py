@@ -55,6 +55,23 @@ def _sizes(
     return trained, sum(sizes), widest
 
 
+def feature_width(encoder: Choice, channels: int, side: int) -> int:
+    """Numbers of an image's features, in front of the encoder's head; nothing is loaded.
+
+    Raises:
+        UserError: the encoder cannot be made.
+    """
+    return _width(encoder.name, tuple(sorted(encoder.parameters.items())), channels, side)
+
+
+@lru_cache(maxsize=64)
+def _width(name: str, parameters: tuple[tuple[str, Any], ...], channels: int, side: int) -> int:
+    """See :func:`feature_width`."""
+    return without_values(
+        Choice(name=name, parameters=dict(parameters)), channels=channels, side=side, dim=2
+    ).without_head()
+
+
 def without_values(encoder: Choice, *, channels: int, side: int, dim: int) -> Encoder:
     """An encoder whose weights do not matter; nothing is loaded.
 

@@ -16,6 +16,8 @@ from trainers.data.base import LoadedData, Progress, silent
 from trainers.errors import RunError
 from trainers.metrics import counts
 from trainers.runs import RunFolder
+from trainers.runs.checked import real, whole
+from trainers.runs.damage import words
 from trainers.runs.records import STAGE, Attribute, Snapshot
 from trainers.training.arm import Arm
 from trainers.training.device import choose
@@ -68,6 +70,7 @@ class Loop(ABC):
         self._evaluation: Evaluation | None = None
         self._epoch = 1
         self._images: tuple[int, int] | None = None
+        self._trained_on: int | None = None
         self._build(progress or silent)
         self.stages = tuple(stage.in_steps(self._epoch) for stage in self._stages())
         self._stage = StageStart()
@@ -79,7 +82,8 @@ class Loop(ABC):
     def _build(self, tell: Progress) -> None:
         """Read the data, make :attr:`arms` and count the steps of an epoch, :attr:`_epoch`.
 
-        A kind whose encoder can be exported sets :attr:`_images`, channels and side of its images.
+        A kind whose encoder can be exported sets :attr:`_images`, channels and side of its images; a kind that keeps
+        their rows sets :attr:`_trained_on`, how many it trains on.
         """
 
     def _stages(self) -> Sequence[Stage]:
@@ -117,13 +121,19 @@ class Loop(ABC):
 
     @property
     def planned_steps(self) -> int | None:
-        """The number of steps the run will take: the limits, or an estimate from the speed so far."""
-        limits = [stage.steps for stage in self.stages if stage.steps]
-        known = sum(limits) if len(limits) == len(self.stages) else None
-        if known and not any(stage.minutes for stage in self.stages):
-            return known
+        """The number of steps the run will take: the limits, or an estimate from the speed so far.
+
+        Stages that are over count the steps they took, and those after this one their limits where they have one.
+        """
+        done, used, limit = self.step - self._stage.step, self._stage_progress, self.stage.steps
+        if self.stage.minutes and done and used:
+            limit = max(done, round(done / used))
+        limits = [limit, *(stage.steps for stage in self.stages[self._stage.index + 1 :])]
+        known = [steps for steps in limits if steps]
+        if len(known) == len(limits):
+            return self._stage.step + sum(known)
         if not self.step or not self.progress:
-            return known
+            return None
         return max(self.step, round(self.step / self.progress))
 
     def advance(self, seconds: float) -> bool:
@@ -186,6 +196,8 @@ class Loop(ABC):
         }
         if self._images is not None:
             about["images"] = self._images
+        if self._trained_on is not None:
+            about["trained_on"] = self._trained_on
         self.folder.write_checkpoint(tensors, about)
         self._last_checkpoint = time.monotonic()
 
@@ -212,10 +224,12 @@ class Loop(ABC):
         return self.stage.progress(self.step - self._stage.step, self.seconds - self._stage.seconds)
 
     def _one_step(self) -> None:
-        """One optimizer step of every arm."""
+        """One step of every arm of which something is trained."""
         batch = self._batch()
         factor = self.stage.factor(self.step - self._stage.step, self._stage_progress, self._epoch)
         for arm in self.arms:
+            if arm.waits:
+                continue
             # dropout and the like must be the same for every arm, and the same again after a resume
             torch.manual_seed(self.config.seed * 1_000_003 + self.step)
             started = time.monotonic()
@@ -317,8 +331,12 @@ class Loop(ABC):
     def _restore(self) -> None:
         checkpoint = self.folder.read_checkpoint()
         tensors, about = checkpoint or ({}, {})
+        self._check_images(about.get("trained_on"))
         try:
-            self._stage = StageStart(*about.get("stage", ()))  # type: ignore[misc]
+            index, first, seconds = about.get("stage", (0, 0, 0.0))  # type: ignore[misc]
+            self._stage = StageStart(
+                index=whole(index, "stage"), step=whole(first, "first step"), seconds=real(seconds, "seconds")
+            )
             for arm in self.arms:
                 arm.begin(self.stage)
             if checkpoint is None:
@@ -327,10 +345,23 @@ class Loop(ABC):
                 return
             for arm in self.arms:
                 arm.load(tensors)
-            self.step, self.seconds, self._k = int(about["step"]), float(about["seconds"]), int(about["k"])  # type: ignore[arg-type]
+            self.step, self._k = whole(about["step"], "step"), whole(about["k"], "k")
+            self.seconds = real(about["seconds"], "seconds")
+            step, seconds = about["last_snapshot"]  # type: ignore[misc]
+            self._last_snapshot = (int(step), float(seconds), 0.0)
         except (KeyError, IndexError, RuntimeError, ValueError, TypeError) as error:
-            raise RunError(f"The checkpoint of run {self.folder.id} does not fit its configuration: {error}") from error
-        step, seconds = about["last_snapshot"]  # type: ignore[misc]
-        self._last_snapshot = (int(step), float(seconds), 0.0)
+            why = "".join(words(error).splitlines()[-1:]).strip()  # torch lists what differs below a heading
+            raise RunError(
+                f"The checkpoint of run {self.folder.id} does not fit its configuration and images ({why}). Restore "
+                "them as they were, or start a new run."
+            ) from error
         self.folder.rewind(self.step)
         self.folder.log(f"resumed at step {self.step}")
+
+    def _check_images(self, before: object) -> None:
+        """Refuse other images than those that a checkpoint was trained on: its rows would mean other ones."""
+        if before is not None and self._trained_on is not None and before != self._trained_on:
+            raise RunError(
+                f"Run {self.folder.id} has been trained on {before} images, and now there are {self._trained_on}. "
+                "Restore the images as they were, or start a new run."
+            )

@@ -16,7 +16,7 @@ from explorer.page.kinds.base import FormContext, KindForm, KindPage, Values
 from explorer.page.settings_form import SettingsForm, checked_choice
 from explorer.server.runs import Runs
 from explorer.server.visitors import caller
-from trainers.config import DataChoice
+from trainers.config import MAX_ARMS, DataChoice
 from trainers.encoders import ENCODERS
 from trainers.errors import ParameterError
 from trainers.kinds import check
@@ -30,7 +30,7 @@ _IMAGES = DatasetPicker()
 LOSS_PICKER = ArmPicker(
     one="loss",
     title="Losses",
-    same="They share weights, batches and augmentation; only the loss differs.",
+    same="They start with the same weights and see the same batches; only the loss differs.",
     entries=LOSSES,
     first=_FIRST.losses,
     added=("supcon", "proxy_anchor", "roadmap", "smooth_ap"),
@@ -56,7 +56,7 @@ def configuration(
     """
     given = list(loss_parameters or ())
     if not losses:
-        raise ParameterError("A run needs a loss: choose one to four.")
+        raise ParameterError(f"A run needs a loss: choose one to {MAX_ARMS}.")
     if len(given) > len(losses):
         raise ParameterError(f"Got {len(given)} sets of loss parameters for {len(losses)} losses; give one per loss.")
     config = MetricLearningConfig(
@@ -143,7 +143,7 @@ def endpoints(runs: Runs) -> list[Callable[..., Any]]:
         token: str = "",
         request: gr.Request | None = None,
     ) -> str:
-        """Queue a comparison of one to four losses and return its run id at once.
+        """Queue a comparison of losses and return its run id at once.
 
         Args:
             losses: catalogue names, for example smooth_ap and happier.

@@ -1,15 +1,19 @@
-"""The Catalogue tab: every loss and metric with its formula and paper, made from the descriptors."""
+"""The Catalogue tab: every loss, metric, model and method with its paper, made from the descriptors."""
 
 from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
 
 import gradio as gr
 
 from explorer.page.tabs.base import TabContext, TabDescriptor
 from trainers.cli.flags import shown
 from trainers.image_text.models import MODELS, ModelDescriptor
+from trainers.kinds import KINDS
 from trainers.losses import FAMILIES, LOSSES, LossDescriptor
 from trainers.metrics import IMAGE_TEXT_METRICS, METRICS, REPRESENTATION_METRICS, Measure
-from trainers.parameters import Spec, describe, specs
+from trainers.parameters import Rule, Spec, describe, specs
 
 _LATEX = [{"left": "$$", "right": "$$", "display": True}]
 _INTRO = (
@@ -19,21 +23,37 @@ _INTRO = (
 
 
 def build(_context: TabContext) -> None:
-    """Add the catalogue to the tab."""
-    sections = {family: [loss_text(loss) for loss in losses] for family, losses in FAMILIES.items()}
-    sections["Metrics"] = [metric_text(metric) for metric in METRICS.values()]
-    sections["Frozen features"] = [metric_text(metric) for metric in REPRESENTATION_METRICS.values()]
-    between = [metric_text(metric) for metric in IMAGE_TEXT_METRICS.values()]
-    sections["Images and captions"] = between + [model_text(model) for model in MODELS.values()]
+    """Add the catalogue to the tab; its entries are drawn when the tab is opened, for they are a third of the page."""
+    sections = dict(_sections())
     anchors = {heading: "catalogue-" + heading.lower().replace(" ", "-") for heading in sections}
     links = "".join(f'<a href="#{anchor}">{heading}</a>' for heading, anchor in anchors.items())
     jumps = f'<nav class="rs-jumps" aria-label="Families">{links}</nav>'
     with gr.Column(elem_id="rs-catalogue"):
         gr.HTML(f'<p class="rs-sentence">{_INTRO}</p>{jumps}', apply_default_css=False)
-        for heading, entries in sections.items():
-            gr.HTML(f'<h2 id="{anchors[heading]}" tabindex="-1">{heading}</h2>', apply_default_css=False)
-            for entry in entries:
-                gr.Markdown(entry, latex_delimiters=_LATEX, elem_classes=["rs-entry"])
+        mounted = gr.HTML("", js_on_load='trigger("mounted")', elem_classes=["rs-nothing"])
+        opened = gr.Textbox(visible=False, label="Opened")
+        mounted.mounted(fn=None, outputs=[opened], js='() => ["yes"]')
+
+        @gr.render(triggers=[opened.change], queue=False, show_progress="hidden")
+        def draw() -> None:
+            for heading, entries in sections.items():
+                gr.HTML(f'<h2 id="{anchors[heading]}" tabindex="-1">{heading}</h2>', apply_default_css=False)
+                for entry in entries:
+                    gr.Markdown(entry, latex_delimiters=_LATEX, elem_classes=["rs-entry"])
+
+
+def _sections() -> Iterator[tuple[str, list[str]]]:
+    """Headings with their entries as Markdown."""
+    for family, losses in FAMILIES.items():
+        yield family, [loss_text(loss) for loss in losses]
+    for kind in KINDS.values():
+        for listed, place in kind.lists.items():
+            entries = Rule(help="", registry=place).entries().values()
+            yield f"{listed.capitalize()} of {kind.title.lower()}", [entry_text(entry) for entry in entries]
+    yield "Metrics", [metric_text(metric) for metric in METRICS.values()]
+    yield "Frozen features", [metric_text(metric) for metric in REPRESENTATION_METRICS.values()]
+    between = [metric_text(metric) for metric in IMAGE_TEXT_METRICS.values()]
+    yield "Images and captions", between + [model_text(model) for model in MODELS.values()]
 
 
 def loss_text(loss: LossDescriptor) -> str:
@@ -41,11 +61,14 @@ def loss_text(loss: LossDescriptor) -> str:
     names = [loss.name, *(name for name, other in LOSSES.items() if other.alias_of == loss.name)]
     facts = [", ".join(f"`{name}`" for name in names), *_needs(loss)]
     paper = f"[{loss.paper} {loss.year}]({loss.url})"
-    fields = specs(loss.parameters)
-    count = "1 parameter" if len(fields) == 1 else f"{len(fields)} parameters"
-    listed = "\n".join(_parameter_text(spec) for spec in fields)
-    panel = f"<details><summary>{count}</summary>\n\n{listed}\n\n</details>" if fields else ""
-    return _entry(loss.title, loss.sentence, _equation(loss), paper, " · ".join(facts), loss.slow, loss.differs, panel)
+    needs = (" · ".join(facts), loss.slow, loss.differs)
+    return _entry(loss.title, loss.sentence, _equation(loss), paper, *needs, _panel(loss.parameters))
+
+
+def entry_text(entry: Any) -> str:
+    """One entry of a registry that a kind of run lists, as Markdown."""
+    facts = f"`{entry.name}` · {entry.family.lower()}"
+    return _entry(entry.title, entry.sentence, f"[{entry.paper}]({entry.url})", facts, _panel(entry.parameters))
 
 
 def metric_text(metric: Measure) -> str:
@@ -57,7 +80,9 @@ def metric_text(metric: Measure) -> str:
 def model_text(model: ModelDescriptor) -> str:
     """One image-text model as Markdown."""
     facts = [f"`{model.name}`", "can be fine-tuned" if model.trainable else "cannot be fine-tuned here"]
-    if not model.natural_images:
+    if not model.trained:
+        facts.append("starts from random weights")
+    elif not model.natural_images:
         facts.append("knows the drawn scenes only")
     return _entry(model.title, model.sentence, model.paper, " · ".join(facts))
 
@@ -80,6 +105,14 @@ def _needs(loss: LossDescriptor) -> list[str]:
         (loss.gallery, memory),
     )
     return [words for holds, words in facts if holds]
+
+
+def _panel(parameters: type) -> str:
+    """The parameters behind a line that counts them; empty if there are none."""
+    fields = specs(parameters)
+    count = "1 parameter" if len(fields) == 1 else f"{len(fields)} parameters"
+    listed = "\n".join(_parameter_text(spec) for spec in fields)
+    return f"<details><summary>{count}</summary>\n\n{listed}\n\n</details>" if fields else ""
 
 
 def _parameter_text(spec: Spec) -> str:

@@ -250,8 +250,8 @@ def test_joint_training_stops_the_classifiers_gradient() -> None:
         arm = MethodArm(0, "", made("supcon", joint=joint), nn.Linear(FEATURES, CLASSES), 7, torch.device("cpu"))
         arm.begin(Stage.of(ContrastiveConfig()))
         images = views(arm.method).images
-        batch = Batch(view=images.__getitem__, labels=torch.arange(8) % CLASSES, rows=torch.arange(8), step=0)
-        terms, _, _ = arm._compared(batch)
+        batch = Views(images=images, labels=torch.arange(8) % CLASSES, rows=torch.arange(8))
+        terms, _ = arm._compared(batch)
         assert set(terms) == ({"contrast", "classifier"} if joint else {"contrast"})
         sum(terms.values()).backward()
         grads.append([weight.grad for weight in arm.method.parameters()])
@@ -280,9 +280,7 @@ def test_half_precision_ends_at_the_encoder(name: str, monkeypatch: pytest.Monke
         if half:
             monkeypatch.setattr(torch, "autocast", as_on_a_gpu)
         torch.manual_seed(0)
-        terms, _, _ = arm._compared(
-            Batch(view=images.__getitem__, labels=torch.arange(8) % CLASSES, rows=torch.arange(8), step=0)
-        )
+        terms, _ = arm._compared(Views(images=images, labels=torch.arange(8) % CLASSES, rows=torch.arange(8)))
         made_of.append(terms)
     assert made_of[0].keys() == made_of[1].keys()
     for term, exact in made_of[0].items():
@@ -295,30 +293,54 @@ ONE_BY_ONE = ("moco_v1", "moco_v2", "end_to_end", "memory_bank", "supcon_queue",
 
 
 @pytest.mark.parametrize("name", [name for name in METHODS if name != "max_margin"])  # torch has no fake form of it
-def test_a_step_does_not_wait_for_a_gpu(name: str) -> None:
+@pytest.mark.parametrize("size", [None, 3])
+def test_a_step_does_not_wait_for_a_gpu(name: str, size: int | None) -> None:
     with fake_device():
         with torch.device(DEVICE):
-            arm = MethodArm(0, name, made(name), nn.Linear(FEATURES, CLASSES), 0, DEVICE)
+            arm = MethodArm(0, name, made(name, batch=size), nn.Linear(FEATURES, CLASSES), 0, DEVICE)
         config = ContrastiveConfig(optimiser="adamw")  # of which torch's fake tensors know the fused form
         for stage in (Stage.of(config), Stage.of(config, networks=("classifier",))):
             with torch.device(DEVICE):
                 arm.begin(stage)
+            if arm.waits:
+                continue
+            arm._stepper._late.depth = 3  # earlier steps are read late, and a fake device has no values to give
             images, rows = torch.empty(8, 3, 8, 8, device=DEVICE), torch.arange(8)
             batch = Batch(view=lambda _number, made=images: made, labels=rows % CLASSES, rows=rows, step=0)
             assert arm.step(batch, 1.0)["loss"].device == DEVICE
 
 
 @pytest.mark.parametrize(("name", "parameters"), [("supcon", {"joint": True}), ("cross_entropy", {})])
-def test_a_classifier_that_was_trained_with_the_encoder_is_not_trained_again(
+def test_a_classifier_that_was_trained_with_the_encoder_waits_in_the_second_stage(
     name: str, parameters: dict[str, object]
 ) -> None:
     arm = MethodArm(0, "", made(name, **parameters), nn.Linear(FEATURES, CLASSES), 7, torch.device("cpu"))
     trained = arm.classifier.weight.detach().clone()
     config = ContrastiveConfig(head_learning_rate=1.0)
+    arm.begin(Stage.of(config))
+    assert not arm.waits
     arm.begin(Stage.of(config, networks=("classifier",)))
-    images = torch.rand(8, 3, 8, 8)
-    batch = Batch(view=lambda _number: images, labels=torch.arange(8) % CLASSES, rows=torch.arange(8), step=0)
-    scalars = arm.step(batch, 1.0)
-    arm.settle()
-    assert set(scalars) == {"loss", "term/classifier", "examples", "batch_accuracy"}
-    assert torch.equal(arm.classifier.weight, trained)
+    assert arm.waits and torch.equal(arm.classifier.weight, trained)
+
+
+@pytest.mark.parametrize(
+    ("name", "parameters"),
+    [
+        *((name, {}) for name in METHODS),
+        ("moco_v2", {"positives": 3}),
+        ("moco_v1", {"sharing": "shared"}),
+        ("end_to_end", {"sharing": "separate"}),
+    ],
+)
+def test_what_a_method_says_it_needs_is_what_it_holds(name: str, parameters: dict[str, object]) -> None:
+    """Counted in the method as built: encoders by their weights, keys by the longest side of its buffers."""
+    method = made(name, **parameters)
+    needs = METHODS[name].needs(method.settings, IMAGES)
+    own = sum(weight.numel() for weight in method.net.parameters())
+    trained = sum(weight.numel() for weight in method.parameters() if weight.requires_grad)
+    following = sum(weight.numel() for weight in method.parameters() if not weight.requires_grad)
+    assert (needs.views, needs.trained * own, needs.following * own) == (method.views, trained, following)
+    assert needs.stored == max((max(one.shape, default=0) for one in method.buffers()), default=0)
+    assert (needs.compared > 0) == (method.dictionary is not None)
+    if needs.compared:
+        assert METHODS[name].candidates(method.settings, 8) == 1 + needs.compared

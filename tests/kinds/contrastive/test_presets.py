@@ -7,13 +7,15 @@ import dataclasses
 import pytest
 
 from trainers.config import DataChoice
+from trainers.encoders import ENCODERS
 from trainers.kinds.base import Preset
 from trainers.kinds.contrastive.config import ContrastiveConfig
 from trainers.kinds.contrastive.kind import Contrastive
-from trainers.kinds.contrastive.memory import dictionary_of, footprint
+from trainers.kinds.contrastive.memory import footprint, needs_of
+from trainers.kinds.contrastive.networks import Projected, projector
 from trainers.kinds.contrastive.presets import PRESETS
 from trainers.parameters import Choice
-from trainers.training.memory_estimate import Shape
+from trainers.training.memory_estimate import COPIES, Shape
 from trainers.training.stage import Stage
 
 DRAWN = 96 * 20 + 80 * 16  # training images of the drawn pots where a few of each pot are held out
@@ -24,7 +26,7 @@ def test_no_dictionary_is_larger_than_the_dataset(preset: Preset) -> None:
     config = ContrastiveConfig(**preset.settings)
     Contrastive().check(config)
     images = DRAWN if config.data.source == "drawn" else config.data.max_images
-    assert all(dictionary_of(choice) <= images for choice in config.methods)
+    assert all(needs_of(choice).compared <= images for choice in config.methods)
 
 
 def test_moco_v1_as_in_its_paper() -> None:
@@ -51,3 +53,31 @@ def test_a_memory_bank_holds_all_images() -> None:
     )
     more = footprint(dataclasses.replace(config, dim=256), shape).memories - footprint(config, shape).memories
     assert more >= 500_000 * 128 * 4
+
+
+def test_views_that_are_the_same_image_are_told_where_methods_compare_views() -> None:
+    def said(method: str, augmentation: str) -> list[str]:
+        config = ContrastiveConfig(methods=(Choice(name=method),), augmentation=Choice(name=augmentation))
+        return [sentence for sentence in Contrastive().advice(config) if "Without augmentation" in sentence]
+
+    assert said("simclr", "none") and said("memory_bank", "none")
+    assert not said("simclr", "moco_v2") and not said("supcon", "none") and not said("cross_entropy", "none")
+
+
+def test_normalisation_that_a_start_does_not_give_is_told() -> None:
+    def said(**settings: object) -> list[str]:
+        return [one for one in Contrastive().advice(ContrastiveConfig(**settings)) if "begins anew" in one]  # type: ignore[arg-type]
+
+    assert said(start="A" * 26, norm="group") and not said(start="A" * 26) and not said(norm="group")
+
+
+def test_the_head_is_as_wide_as_the_features() -> None:
+    """Counted in a network as it is trained; images, activations and evaluation are not in it."""
+    net = ENCODERS["conv4"].build(channels=3, side=64, dim=128, parameters={})
+    own = Projected(net, projector(net.without_head(), 128, mlp=True))
+    weights = sum(weight.numel() for weight in own.parameters())
+    shape = Shape(images=1000, channels=3, side=64, classes=10)
+    one = footprint(ContrastiveConfig(methods=(Choice(name="simclr"),)), shape)
+    assert 4 * COPIES * weights <= one.encoders <= 2 * 4 * COPIES * weights
+    followed = footprint(ContrastiveConfig(methods=(Choice(name="moco_v2", parameters={"queue": 64}),)), shape)
+    assert followed.encoders - one.encoders >= 2 * 4 * weights

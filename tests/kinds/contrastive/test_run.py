@@ -14,7 +14,7 @@ from torch.nn.modules.batchnorm import _BatchNorm
 from tests.tiny import write_images
 from tests.training.reopened import reopened
 from trainers.config import DataChoice
-from trainers.errors import ParameterError, UserError
+from trainers.errors import ParameterError, RunError, UserError
 from trainers.kinds import check
 from trainers.kinds.contrastive.config import ContrastiveConfig
 from trainers.kinds.contrastive.loop import ContrastiveLoop
@@ -251,3 +251,70 @@ def test_views_encoded_together_are_normalised_over_the_whole_batch(tmp_path: Pa
     assert split == [False, False, True]
     arms = run(tmp_path, images, *methods, norm="layer").arms
     assert not any(isinstance(part, _BatchNorm) for arm in arms for part in arm.encoder.modules())
+
+
+def test_a_dataset_to_transfer_to_is_read_before_training(tmp_path: Path, images: Path) -> None:
+    loose = tmp_path / "loose"
+    loose.mkdir()
+    for number in range(6):
+        Image.new("RGB", (16, 16), (number, 0, 0)).save(loose / f"{number}.png")
+    with pytest.raises(UserError, match="Transfer needs a dataset with classes"):
+        run(tmp_path / "runs", images, Choice(name="simclr"), transfer=str(loose))
+    with pytest.raises(UserError, match="nowhere' does not exist"):
+        run(tmp_path / "runs", images, Choice(name="simclr"), transfer=str(tmp_path / "nowhere"))
+
+
+def test_what_was_measured_stays_when_the_other_dataset_is_gone_at_the_end(tmp_path: Path, images: Path) -> None:
+    other = Path(shutil.copytree(images, tmp_path / "other"))
+    loop = run(tmp_path / "runs", images, Choice(name="simclr"), transfer=str(other), steps=2, head_steps=0)
+    assert not loop.advance(60)
+    shutil.rmtree(other)
+    with pytest.raises(UserError, match="other' does not exist"):
+        loop.finish()
+    assert (0, "test/knn_accuracy") in numbers(loop)
+    shutil.copytree(images, other)
+    again = ContrastiveLoop(RunFolder.open(loop.folder.path.parent, loop.folder.id))
+    again.finish()
+    keys = [each.key for each in again.folder.scalars()]
+    assert keys.count("test/knn_accuracy") == keys.count("test/transfer_accuracy") == 1
+
+
+def test_a_run_whose_images_changed_says_so(tmp_path: Path, images: Path) -> None:
+    """The queue knows its keys by their rows, which mean other images now, or none."""
+    own = Path(shutil.copytree(images, tmp_path / "own"))
+    loop = run(tmp_path / "runs", own)
+    loop.advance(0)
+    loop._one_step()
+    loop.checkpoint()
+    next(own.rglob("*.png")).unlink()
+    with pytest.raises(RunError, match=r"has been trained on \d+ images, and now there are \d+\. Restore"):
+        ContrastiveLoop(RunFolder.open(loop.folder.path.parent, loop.folder.id))
+
+
+@pytest.mark.parametrize("damage", [{"last_snapshot": 5}, {"stage": [9, 0, 0]}, {"stage": [0, "a", None]}])
+def test_a_checkpoint_that_does_not_fit_says_what_to_do(
+    tmp_path: Path, images: Path, damage: dict[str, object]
+) -> None:
+    loop = run(tmp_path, images)
+    loop.advance(0)
+    loop.checkpoint()
+    tensors, about = loop.folder.read_checkpoint() or ({}, {})
+    loop.folder.write_checkpoint(tensors, about | damage)
+    with pytest.raises(RunError, match=r"does not fit its configuration and images \([^\n]*\). Restore"):
+        ContrastiveLoop(RunFolder.open(loop.folder.path.parent, loop.folder.id))
+
+
+def test_the_steps_planned_are_those_of_both_stages(tmp_path: Path, images: Path) -> None:
+    loop = run(tmp_path, images, steps=6, head_steps=40)
+    assert loop.planned_steps == 46
+    loop.advance(0)
+    for _ in range(6):
+        loop._one_step()
+    loop._next_stage()
+    loop._one_step()
+    assert loop.planned_steps == 46
+    timed = run(tmp_path, images, steps=None, minutes=60.0, head_steps=40)
+    assert timed.planned_steps is None
+    timed._one_step()
+    timed.seconds = 36.0  # one step in a hundredth of the time
+    assert timed.planned_steps == 140

@@ -177,7 +177,7 @@ DESCRIPTORS = (
         parameters=SigLipParameters,
         make=lambda chosen: load("ViT-B-16-SigLIP", chosen.pretrained),
         missing=lambda chosen: missing("ViT-B-16-SigLIP", chosen.pretrained),
-        size=ModelSize(weights=203_000_000, kept=110_000_000),  # 196 patches where B/32 has 49
+        size=lambda _: ModelSize(weights=203_000_000, kept=110_000_000),  # 196 patches where B/32 has 49
         order=21,
     ),
     ModelDescriptor(

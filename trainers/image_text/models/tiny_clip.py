@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,8 +16,7 @@ from torch import Tensor, nn
 
 from trainers.data import access
 from trainers.errors import RunError
-from trainers.image_text import tokenizer
-from trainers.image_text.base import ImageTextModel, ModelDescriptor, ModelSize
+from trainers.image_text.base import ModelDescriptor, ModelSize
 from trainers.image_text.losses import (
     LARGEST_LOG_SCALE,
     MARGIN,
@@ -28,24 +26,17 @@ from trainers.image_text.losses import (
     hardest_triplet_loss,
     siglip_loss,
 )
+from trainers.image_text.small import MEAN, STD, TEXT, SmallModel, caption_features
 from trainers.parameters import parameter
 from trainers.runs.files import read_tensors, write_tensors
 
-SIDE, CONTEXT = 64, 32
-PARTS = 4
+SIDE = 64
 ASSETS = Path(__file__).resolve().parents[3] / "assets" / "models"
 WEIGHTS = "open_clip_model.safetensors"
-MEAN, STD = (0.5, 0.5, 0.5), (0.25, 0.25, 0.25)
 ARCHITECTURE: dict[str, Any] = {
     "embed_dim": 128,
     "vision_cfg": {"layers": [1, 1, 1, 1], "width": 16, "head_width": 32, "image_size": SIDE},
-    "text_cfg": {
-        "context_length": CONTEXT,
-        "vocab_size": tokenizer.VOCABULARY,
-        "width": 128,
-        "heads": 4,
-        "layers": 3,
-    },
+    "text_cfg": dict(TEXT),
 }
 """As open_clip writes it: a modified ResNet of one block a stage, and a text transformer of three layers."""
 
@@ -59,11 +50,11 @@ class TinyClipParameters:
     weights: str = parameter("", help="Folder of other weights of this shape; empty for the shipped ones.", main=True)
 
 
-class TinyClip(ImageTextModel):
+class TinyClip(SmallModel):
     """open_clip's CLIP at 64 pixels, with one of three losses."""
 
     def __init__(self, loss: str) -> None:
-        super().__init__(side=SIDE, context=CONTEXT, mean=MEAN, std=STD)
+        super().__init__(side=SIDE)
         from open_clip import CLIP
 
         self.net = CLIP(**ARCHITECTURE)
@@ -77,27 +68,7 @@ class TinyClip(ImageTextModel):
         return self.net.encode_image(self.normalise(images).contiguous(memory_format=torch.channels_last))
 
     def text_features(self, tokens: Tensor) -> Tensor:
-        if tokens.device.type != "cpu" or len(tokens) < 2 * PARTS:
-            return self.net.encode_text(tokens)
-        # attention is causal, so tokens after the end token change nothing: on a CPU captions of similar length are
-        # encoded together, up to the end of the longest
-        ends = tokens.argmax(1) + 1
-        order = ends.argsort()
-        parts = [self._read(tokens[rows, : int(ends[rows].max())]) for rows in order.chunk(PARTS)]
-        return torch.cat(parts)[order.argsort()]
-
-    def _read(self, tokens: Tensor) -> Tensor:
-        """The same as open_clip's ``encode_text``, of tokens ``[B, L]`` with L at most :data:`CONTEXT`."""
-        net, length = self.net, tokens.shape[1]
-        words = net.token_embedding(tokens) + net.positional_embedding[:length]
-        read = net.ln_final(net.transformer(words, attn_mask=net.attn_mask[:length, :length]))
-        return read[torch.arange(len(tokens)), tokens.argmax(1)] @ net.text_projection
-
-    def tokenise(self, texts: Sequence[str]) -> Tensor:
-        return tokenizer.tokenise(texts, CONTEXT)
-
-    def lengths(self, texts: Sequence[str]) -> list[int]:
-        return tokenizer.lengths(texts, CONTEXT)
+        return caption_features(self.net, tokens)
 
     def terms(self, images: Tensor, texts: Tensor) -> dict[str, Tensor]:
         if self._loss == "siglip":
@@ -173,7 +144,7 @@ def _descriptor(name: str, title: str, sentence: str, order: int) -> ModelDescri
         missing=lambda parameters: _missing(name, parameters),
         natural_images=False,
         learning_rate=2e-4,
-        size=ModelSize(weights=2_800_000, side=64, kept=1_500_000),
+        size=lambda _: ModelSize(weights=2_800_000, side=64, kept=1_500_000),
         shipped=ASSETS / name / WEIGHTS,
         order=order,
     )

@@ -6,7 +6,6 @@ is small and its words are CLIP's most frequent byte pairs.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -14,12 +13,10 @@ from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence
 
 from trainers.image_text import tokenizer
-from trainers.image_text.base import ImageTextModel, ModelDescriptor, ModelSize
+from trainers.image_text.base import ModelDescriptor, ModelSize
 from trainers.image_text.losses import MARGIN, hardest_triplet_loss
+from trainers.image_text.small import SmallModel
 from trainers.parameters import parameter
-
-CONTEXT = 32
-MEAN, STD = (0.5, 0.5, 0.5), (0.25, 0.25, 0.25)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,11 +63,11 @@ class CaptionTower(nn.Module):
         return last.mean(0)  # the two directions, each after its last word
 
 
-class Vse(ImageTextModel):
+class Vse(SmallModel):
     """Both towers, with the loss of the hardest negative. Their attributes name the weights in checkpoints."""
 
     def __init__(self, parameters: VseParameters) -> None:
-        super().__init__(side=parameters.side, context=CONTEXT, mean=MEAN, std=STD)
+        super().__init__(side=parameters.side)
         self.photos = ImageTower(parameters.width, parameters.dim)
         self.sentences = CaptionTower(parameters.words, parameters.dim)
         self._margin = parameters.margin
@@ -80,12 +77,6 @@ class Vse(ImageTextModel):
 
     def text_features(self, tokens: Tensor) -> Tensor:
         return self.sentences(tokens)
-
-    def tokenise(self, texts: Sequence[str]) -> Tensor:
-        return tokenizer.tokenise(texts, CONTEXT)
-
-    def lengths(self, texts: Sequence[str]) -> list[int]:
-        return tokenizer.lengths(texts, CONTEXT)
 
     def terms(self, images: Tensor, texts: Tensor) -> dict[str, Tensor]:
         return {"triplet": hardest_triplet_loss(images, texts, self._margin)}
@@ -101,6 +92,6 @@ DESCRIPTOR = ModelDescriptor(
     natural_images=False,
     trained=False,
     learning_rate=1e-3,
-    size=ModelSize(weights=1_600_000, side=64, kept=1_500_000),
+    size=lambda _: ModelSize(weights=1_600_000, side=64, kept=1_500_000),
     order=10,
 )

@@ -19,12 +19,23 @@ def advice(config: ContrastiveConfig, images: int | None = None) -> list[str]:
 
 def _sentences(config: ContrastiveConfig, images: int | None) -> Iterator[str]:
     from trainers.kinds.contrastive.methods import METHODS
+    from trainers.training.augmentations.none import DESCRIPTOR as UNCHANGED
 
+    if config.start and config.encoder_norm:
+        yield (
+            f"The normalisation layers of the encoder that this run starts from are replaced by {config.encoder_norm} "
+            "normalisation, which begins anew. To keep them, choose the normalisation 'batch' or 'split'."
+        )
     for choice in config.methods:
         descriptor = METHODS.get(choice.name)
         if descriptor is None:
             continue
         settings = descriptor.checked(choice.parameters)
+        if config.augmentation.name == UNCHANGED.name and descriptor.candidates is not None and not descriptor.labels:
+            yield (
+                "Without augmentation both views of an image are the same, and finding one by the other teaches "
+                "little. Choose an augmentation, for example SimCLR's."
+            )
         queue, momentum = getattr(settings, "queue", None), getattr(settings, "momentum", None)
         if queue is not None and getattr(settings, "sharing", "separate") == "separate" and momentum == 0:
             yield (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import torch
@@ -52,8 +52,8 @@ class MethodArm(Arm):
     def begin(self, stage: Stage) -> None:
         """Train what ``stage`` trains; the classifier's own stage begins with new weights, the same for every arm."""
         self._alone = _alone(stage)
-        self._waits = self._alone and self.method.classifier != "after"
-        if self._alone and not self._waits and self.classifier is not None:
+        self.waits = self._alone and self.method.classifier != "after"
+        if self._alone and not self.waits and self.classifier is not None:
             started_again(self.classifier, self._seed)
         super().begin(stage)
 
@@ -70,42 +70,53 @@ class MethodArm(Arm):
         return [{"params": weights, "lr": stage.learning_rate, "weight_decay": stage.weight_decay}]
 
     def step(self, batch: Batch, factor: float) -> dict[str, Tensor | float]:
-        """One optimizer step; none in a stage in which nothing of this arm is trained.
+        """One optimizer step, or one for each part of the batch where the method takes fewer images at once.
+
+        The learning rate of a part is the step's, times its share of the batch (the linear rule that SimCLR and MoCo's
+        end-to-end training follow); all else is as if each part were a batch. The classifier's own stage has no parts.
 
         Returns:
-            besides ``loss`` the method's own numbers, and ``classifier_accuracy`` on the batch where one is trained.
+            besides ``loss`` the method's own numbers, and ``batch_accuracy`` where a classifier is trained; means over
+            the images of the batch.
         """
-        terms, numbers, images = self._classified(batch) if self._alone else self._compared(batch)
+        count = 1 if self._alone else self.method.views
+        size = None if self._alone else self.method.settings.batch
+        parts = [
+            (len(views.rows) / len(batch.rows), self._optimised(views, factor, batch))
+            for views in self._views(batch, count).parts(size)
+        ]
+        return {"examples": float(count * len(batch.rows)), **_mean(parts)}
+
+    def _optimised(self, views: Views, factor: float, batch: Batch) -> dict[str, Tensor]:
+        """One optimizer step."""
+        terms, numbers = self._classified(views) if self._alone else self._compared(views)
         loss = torch.stack(list(terms.values())).sum()
-        if not self._waits:
-            self.descend(loss, factor, batch.step, batch.rows)
+        self.descend(loss, factor * (len(views.rows) / len(batch.rows)), batch.step, views.rows)
         # also of a single term: the loss is another one in each stage
         named = {f"term/{name}": term.detach() for name, term in terms.items()}
-        return {"loss": loss.detach(), "examples": float(images), **named, **numbers}
+        return {"loss": loss.detach(), **named, **numbers}
 
-    def _compared(self, batch: Batch) -> tuple[dict[str, Tensor], dict[str, Tensor], int]:
+    def _compared(self, views: Views) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
         self.method.train()
-        views = self._views(batch, self.method.views)
         with first_output(self.encoder) as features:
             outcome = self.method(views)
         terms, numbers = dict(outcome.terms), dict(outcome.numbers)
-        if self.method.classifier != "after" and self.classifier is not None and batch.labels is not None:
-            own = features[0][: len(batch.rows)]
+        if self.method.classifier != "after" and self.classifier is not None and views.labels is not None:
+            own = features[0][: len(views.rows)]
             logits = self.classifier((own if self.method.classifier == "through" else own.detach()).float())
-            labels = send(batch.labels, self._device)
+            labels = send(views.labels, self._device)
             terms["classifier"] = self.method.criterion(logits, labels)
             numbers["batch_accuracy"] = _accuracy(logits, labels)
-        return terms, numbers, len(batch.rows) * self.method.views
+        return terms, numbers
 
-    def _classified(self, batch: Batch) -> tuple[dict[str, Tensor], dict[str, Tensor], int]:
-        assert self.classifier is not None and batch.labels is not None
+    def _classified(self, views: Views) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
+        assert self.classifier is not None and views.labels is not None
         self.method.eval()
-        images = self._views(batch, 1).images[0]
         with torch.no_grad():
-            features = encode(self.encoder, images)
-        logits, labels = self.classifier(features), send(batch.labels, self._device)
+            features = encode(self.encoder, views.images[0])
+        logits, labels = self.classifier(features), send(views.labels, self._device)
         terms = {"classifier": self.method.criterion(logits, labels)}
-        return terms, {"batch_accuracy": _accuracy(logits, labels)}, len(images)
+        return terms, {"batch_accuracy": _accuracy(logits, labels)}
 
     def _views(self, batch: Batch, count: int) -> Views:
         images = tuple(batch.view(number).contiguous(memory_format=torch.channels_last) for number in range(count))
@@ -114,6 +125,14 @@ class MethodArm(Arm):
 
 def _alone(stage: Stage) -> bool:
     return stage.networks is not None and set(stage.networks) == {CLASSIFIER}
+
+
+def _mean(parts: Sequence[tuple[float, dict[str, Tensor]]]) -> dict[str, Tensor]:
+    """Each number's mean over parts of a batch, which are given with their shares of it."""
+    (_, first), *others = parts
+    if not others:
+        return first
+    return {key: torch.stack([share * numbers[key] for share, numbers in parts]).sum() for key in first}
 
 
 def _accuracy(logits: Tensor, labels: Tensor) -> Tensor:

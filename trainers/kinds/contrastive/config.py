@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from trainers.config import DataChoice, EncoderConfig, RunConfig
+from trainers.config import MAX_ARMS, DataChoice, EncoderConfig, RunConfig
 from trainers.parameters import Choice, default_of, parameter
 
 NORMS = ("batch", "split", "group", "layer")
@@ -13,13 +13,12 @@ NORMS = ("batch", "split", "group", "layer")
 
 @dataclass(frozen=True, kw_only=True)
 class ContrastiveConfig(EncoderConfig):
-    """One dataset, one encoder, one to four methods trained in lockstep on the same views; then linear classifiers.
+    """One dataset, one encoder, several methods trained in lockstep on the same views; then linear classifiers.
 
     Sizes are ours, for small machines; the methods' own defaults are the papers'.
     """
 
     kind: ClassVar[str] = "contrastive"
-    encoder_prefix: ClassVar[str] = "method/net.backbone."
 
     data: DataChoice = parameter(factory=lambda: DataChoice(held_out="images"), help="Which images.")
     methods: tuple[Choice, ...] = parameter(
@@ -27,7 +26,7 @@ class ContrastiveConfig(EncoderConfig):
         registry="trainers.kinds.contrastive.methods:METHODS",
         title="Method",
         flag="method",
-        help="One to four, e.g. moco_v2:queue=4096,momentum=0.99 simclr.",
+        help=f"One to {MAX_ARMS}, e.g. moco_v2:queue=4096,momentum=0.99 simclr.",
     )
     dim: int = parameter(
         128,
@@ -72,6 +71,11 @@ class ContrastiveConfig(EncoderConfig):
     optimiser: str = default_of(RunConfig, "optimiser", "sgd")
     learning_rate: float = default_of(RunConfig, "learning_rate", 0.06)
     weight_decay: float = default_of(RunConfig, "weight_decay", 5e-4)
+
+    @property
+    def encoder_prefix(self) -> str:
+        """See :class:`RunConfig`."""
+        return "method/net.backbone."
 
     @property
     def arms(self) -> int:

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from trainers.kinds.contrastive.config import ContrastiveConfig
-from trainers.kinds.contrastive.memory import dictionary_of
+from trainers.kinds.contrastive.memory import needs_of
 
 COLLAPSED = 0.01
 """Variance of unit rows, at most 1: a spread of a tenth of the radius, as in
@@ -58,8 +58,8 @@ def diagnosis(config: ContrastiveConfig, arm: int, numbers: Mapping[str, float])
     found = list(_collapse(numbers))
     if descriptor.candidates is None:
         return found
-    count = descriptor.candidates(settings, config.batch)
-    filled = numbers.get("queue_filled", 0.0) if dictionary_of(config.methods[arm]) else 1.0
+    count = descriptor.candidates(settings, settings.images(config.batch))
+    filled = numbers.get("queue_filled", 0.0) if needs_of(config.methods[arm]).compared else 1.0
     if filled < 1:
         return [*found, _filling(filled)]
     return [*(found or _loss(numbers, count, settings)), *_dictionary(numbers)]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 
 import torch
 from torch import Tensor
@@ -47,8 +47,17 @@ class FinalNumbers:
     def __init__(self, config: ContrastiveConfig, images: Images, classes: Tensor | None, device: torch.device) -> None:
         self._config, self._images, self._classes, self._device = config, images, classes, device
 
-    def of(self, arm: MethodArm, classifier: bool, tell: Progress) -> dict[str, float]:
-        """The numbers of an arm, keyed ``test/<metric>``.
+    def check(self, tell: Progress) -> None:
+        """Read the other dataset once before training, so that what is wrong with it is known before hours of it.
+
+        Raises:
+            UserError: it cannot be read, or has too few classes or images of another kind.
+        """
+        if self._config.transfer is not None:
+            self._other(self._config.transfer, tell)
+
+    def of(self, arm: MethodArm, classifier: bool, tell: Progress) -> Iterator[dict[str, float]]:
+        """The numbers of an arm, keyed ``test/<metric>``, a part at a time; those of another dataset come last.
 
         Args:
             classifier: the arm's classifier has been trained.
@@ -60,11 +69,12 @@ class FinalNumbers:
         others = [self._config.corruptions, self._config.transfer is not None]
         share = 1 / (1 + sum(others))
         values, head = self._whole_test(arm, classifier, part_of(tell, 0, share))
+        yield _keyed(values)
         if self._config.corruptions and head is not None:
-            values |= self._corrupted(arm, head, part_of(tell, share, 2 * share))
+            yield _keyed(self._corrupted(arm, head, part_of(tell, share, 2 * share)))
         if self._config.transfer is not None:
-            values["transfer_accuracy"] = self._transferred(arm, self._config.transfer, part_of(tell, 1 - share, 1))
-        return {f"test/{key}": value for key, value in values.items() if math.isfinite(value)}
+            accuracy = self._transferred(arm, self._config.transfer, part_of(tell, 1 - share, 1))
+            yield _keyed({"transfer_accuracy": accuracy})
 
     def _whole_test(
         self, arm: MethodArm, classifier: bool, tell: Progress
@@ -118,16 +128,24 @@ class FinalNumbers:
 
     def _transferred(self, arm: MethodArm, source: str, tell: Progress) -> float:
         """Accuracy of a linear probe on another dataset, of which images are held out."""
-        own = self._images.train.shape[1:]
-        most = self._config.data.max_images
-        choice = DataChoice(source=source, held_out="images", image_size=int(own[-1]), max_images=most)
-        data = load_data(choice, part_of(tell, 0, 0.3))
-        _check_transfer(data, source, int(own[0]))
+        data = self._other(source, part_of(tell, 0, 0.3))
         parts = [self._embedded(arm, part.images, source, tell) for part in (data.train, data.test)]
         progress = told(tell, f"training a linear probe on {source}", PROBE_STEPS)
         return linear_probe(
             parts[0], data.train.labels, parts[1], data.test.labels, steps=PROBE_STEPS, progress=progress
         ).accuracy
+
+    def _other(self, source: str, tell: Progress) -> LoadedData:
+        own = self._images.train.shape[1:]
+        most = self._config.data.max_images
+        choice = DataChoice(source=source, held_out="images", image_size=int(own[-1]), max_images=most)
+        data = load_data(choice, tell)
+        _check_transfer(data, source, int(own[0]))
+        return data
+
+
+def _keyed(values: Mapping[str, float]) -> dict[str, float]:
+    return {f"test/{key}": value for key, value in values.items() if math.isfinite(value)}
 
 
 def _check_transfer(data: LoadedData, source: str, channels: int) -> None:

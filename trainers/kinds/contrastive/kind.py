@@ -75,8 +75,9 @@ class Contrastive(Kind):
         return normalised(encoder, config.encoder_norm or "batch")
 
     def check(self, config: ContrastiveConfig) -> None:
-        """Check that the encoder sees views, and that the images may be opened here."""
+        """Check that the encoder sees views, the methods' own batches, and that the images may be opened here."""
         from trainers.encoders import ENCODERS
+        from trainers.kinds.contrastive.methods import METHODS
 
         encoder = ENCODERS[config.encoder.name]
         if encoder.frozen:
@@ -84,6 +85,13 @@ class Contrastive(Kind):
                 f"{encoder.title} looks at features that never change, and contrastive training needs new views in "
                 "every step. Choose an encoder that is trained whole, such as conv4 or timm."
             )
+        for choice in config.methods:
+            own = METHODS[choice.name].checked(choice.parameters).batch
+            if own is not None and own > config.batch:
+                raise ParameterError(
+                    f"{METHODS[choice.name].title}: batch {own} is larger than the batch of the run, {config.batch}, "
+                    f"which all methods share. Set it to at most {config.batch}, or raise that of the run."
+                )
         for source in filter(None, (config.data.source, config.transfer)):
             check_source(source)
         check_start(config.start)
@@ -96,9 +104,9 @@ class Contrastive(Kind):
 
     def sizes(self, config: ContrastiveConfig) -> Mapping[str, int]:
         """Batch, projection, dictionary and probe."""
-        from trainers.kinds.contrastive.memory import dictionary_of
+        from trainers.kinds.contrastive.memory import needs_of
 
-        largest = max(map(dictionary_of, config.methods), default=0)
+        largest = max((needs_of(choice).compared for choice in config.methods), default=0)
         return {"batch": config.batch, "dim": config.dim, "memory": largest, "probe": config.probe_size}
 
     def advice(self, config: ContrastiveConfig) -> list[str]:
@@ -123,7 +131,7 @@ class Contrastive(Kind):
         """One per method; the same method twice is told apart by its parameters, or by number."""
         from trainers.kinds.contrastive.methods import METHODS
 
-        return chosen_arms(config.methods, METHODS)
+        return chosen_arms(config.methods, METHODS, unset={"batch": config.batch})
 
     def source(self, config: ContrastiveConfig) -> str:
         """A dataset of the catalogue, a folder or a Hub id."""
@@ -136,7 +144,8 @@ class Contrastive(Kind):
     def details(self, config: ContrastiveConfig) -> list[str]:
         """Encoder, augmentation and batch."""
         from trainers.encoders import ENCODERS
+        from trainers.training.augmentations import AUGMENTATIONS
 
-        name = config.encoder.name
-        encoder = ENCODERS[name].title if name in ENCODERS else name
-        return [encoder, f"{config.augmentation.name} views", f"{config.batch} images a step"]
+        names = (ENCODERS, config.encoder.name), (AUGMENTATIONS, config.augmentation.name)
+        encoder, views = (known[name].title if name in known else name for known, name in names)
+        return [encoder, f"{views} views", f"{config.batch} images a step"]

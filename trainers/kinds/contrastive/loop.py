@@ -1,4 +1,4 @@
-"""Contrastive training: one to four methods in lockstep on the same views, then a linear classifier for each."""
+"""Contrastive training: several methods in lockstep on the same views, then a linear classifier for each."""
 
 from __future__ import annotations
 
@@ -78,10 +78,12 @@ class ContrastiveLoop(Loop):
     def _last_numbers(self, tell: Progress) -> None:
         for number, arm in enumerate(self.arms, start=1):
             which = f", {arm.title} ({number} of {len(self.arms)})" if len(self.arms) > 1 else ""
-            values = self._final.of(
+            parts = self._final.of(
                 arm, self._has_classifier(arm), lambda text, done, which=which: tell(text + which, done)
             )
-            self._scalars.now(arm.index, self.step, self.seconds, values)
+            for values in parts:
+                self._scalars.now(arm.index, self.step, self.seconds, values)
+                self._scalars.flush()
 
     # ----------------------------------------------------------------- set-up
 
@@ -94,7 +96,7 @@ class ContrastiveLoop(Loop):
         classes, labels = _classes(data)
         self._classes = 0 if classes is None else len(classes)
         _, channels, side, _ = data.train.images.shape
-        self._images = (channels, side)
+        self._images, self._trained_on = (channels, side), len(data.train)
         shape = Shape(images=len(data.train) + len(data.test), channels=channels, side=side, classes=self._classes)
         check_fits(footprint(config, shape))
         self.arms = self._make_arms(channels, side, len(data.train))
@@ -117,6 +119,8 @@ class ContrastiveLoop(Loop):
 
         self._evaluator = Evaluator(images, view=fixed, classes=classes, device=self._device)
         self._final = FinalNumbers(config, images, classes, self._device)
+        if self.folder.read_checkpoint() is None:
+            self._final.check(tell)
         self._write_test_probe(data, images.probe, self._evaluator.floor)
 
     def _batch_size(self, images: int) -> int:

@@ -2,8 +2,8 @@
 
 total = program + images + encoders + activations + memories + pairs + evaluation
 
-encoders     per method: weights, gradients and moments, the key encoder, and what is checkpointed
-activations  of all views of a batch; methods take turns
+encoders     per method: weights, gradients and moments, a key encoder, and what is checkpointed
+activations  of all views of a batch, or of the part of it that a method takes at once; methods take turns
 memories     per method: K x D x 4 bytes and 24 of each key's origin, K all images for a memory bank; once more when
              checkpointed
 pairs        of one method at a time: logits, their gradient and their softmax, B x (1 + K) or (V B) x (V B)
@@ -12,15 +12,21 @@ evaluation   the probe, the bank and the features of all images
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from trainers.data import settings
 from trainers.kinds.contrastive.config import ContrastiveConfig
 from trainers.parameters import Choice
-from trainers.training.encoder_sizes import encoder_sizes, guessed_shape
+from trainers.training.encoder_sizes import encoder_sizes, feature_width, guessed_shape
 from trainers.training.memory_estimate import COPIES, FLOAT, Footprint, Shape
 
+if TYPE_CHECKING:
+    from trainers.kinds.contrastive.methods import Needs
+
 _LOGITS = 4
-_VIEWS = 2
 _EVALUATED = 256
+_FOLLOWING = 2
+"""Copies of an encoder without a gradient: its weights, and what is checkpointed."""
 
 
 def footprint(config: ContrastiveConfig, shape: Shape | None = None) -> Footprint:
@@ -35,45 +41,43 @@ def footprint(config: ContrastiveConfig, shape: Shape | None = None) -> Footprin
     """
     known = shape or guessed_shape(config.data, classes=100)
     weights, kept, widest = encoder_sizes(config.encoder, known.channels, known.side, config.dim)
-    head = widest * (widest + config.dim)
+    width = feature_width(config.encoder, known.channels, known.side)
+    head = width * (width + config.dim)
     pixels = known.channels * known.side**2
-    keys = [dictionary_of(choice) for choice in config.methods]
-    views = max(map(views_of, config.methods))
+    methods = [(needs_of(choice, known.images), images_of(choice, config)) for choice in config.methods]
+    copies = sum(COPIES * needs.trained + _FOLLOWING * needs.following for needs, _ in methods)
+    encoded = max(kept * needs.views * images for needs, images in methods)
     return Footprint(
         images=min(known.images * pixels, settings.memory_bytes()),
-        encoders=FLOAT * (COPIES + 2) * config.arms * (weights + head),
-        activations=FLOAT * config.batch * views * (kept + 3 * pixels),
-        memories=sum(2 * stored(choice, known.images) * (FLOAT * config.dim + 24) for choice in config.methods),
-        pairs=max(_LOGITS * FLOAT * _rows(config.batch, views, count) for count in keys),
-        evaluation=FLOAT * ((config.probe_size + 2000) * pixels + 2 * known.images * widest)
+        encoders=FLOAT * copies * (weights + head),
+        activations=FLOAT * (encoded + config.batch * max(needs.views for needs, _ in methods) * 3 * pixels),
+        memories=sum(2 * needs.stored * (FLOAT * config.dim + 24) for needs, _ in methods),
+        pairs=max(_LOGITS * FLOAT * _logits(needs, images) for needs, images in methods),
+        evaluation=FLOAT * ((config.probe_size + 2000) * pixels + 2 * known.images * width)
         + FLOAT * 2 * _EVALUATED * widest,
     )
 
 
-def dictionary_of(choice: Choice) -> int:
-    """Keys that a method compares with beside its batch; 0: none, or an unknown method."""
-    from trainers.kinds.contrastive.methods import METHODS
+def needs_of(choice: Choice, images: int = 0) -> Needs:
+    """What a method takes of memory with so many training images; the least for an unknown method."""
+    from trainers.kinds.contrastive.methods import METHODS, Needs
 
     if choice.name not in METHODS:
-        return 0
-    checked = METHODS[choice.name].checked(choice.parameters)
-    return int(getattr(checked, "queue", getattr(checked, "negatives", 0)))
+        return Needs()
+    descriptor = METHODS[choice.name]
+    return descriptor.needs(descriptor.checked(choice.parameters), images)
 
 
-def stored(choice: Choice, images: int) -> int:
-    """Keys that a method keeps: its queue, or one of each of so many images where it draws from all of them."""
+def images_of(choice: Choice, config: ContrastiveConfig) -> int:
+    """Images of an optimizer step of a method."""
     from trainers.kinds.contrastive.methods import METHODS
 
-    known = choice.name in METHODS and METHODS[choice.name].checked(choice.parameters)
-    return images if hasattr(known, "negatives") else int(getattr(known, "queue", 0))
+    known = METHODS.get(choice.name)
+    return known.checked(choice.parameters).images(config.batch) if known else config.batch
 
 
-def views_of(choice: Choice) -> int:
-    """Views of an image that a method takes."""
-    positives = choice.parameters.get("positives", 1)
-    return 1 + positives if isinstance(positives, int) else _VIEWS
-
-
-def _rows(batch: int, views: int, keys: int) -> int:
-    """Logits of a step."""
-    return batch * (views - 1) * (1 + keys) if keys else (views * batch) ** 2
+def _logits(needs: Needs, images: int) -> int:
+    """Logits of an optimizer step; of a method that encodes one view and keeps no keys, more than there are."""
+    if needs.compared:
+        return images * max(1, needs.views - 1) * (1 + needs.compared)
+    return (needs.views * images) ** 2

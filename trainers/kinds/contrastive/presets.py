@@ -1,8 +1,9 @@
-"""The comparisons of both papers, each as one run of up to four methods.
+"""The comparisons of both papers, each as one run.
 
 Sizes are ours, for small images and two CPU cores, wherever a title does not say otherwise. What the papers vary is
 varied here too: the dictionary (figure 3 of MoCo), the momentum (its section 4.1), the temperature and the place of
-the logarithm (SupCon, sections 3 and 4), one stage or two (SupCon, section 4).
+the logarithm (SupCon, sections 3 and 4), one stage or two (SupCon, section 4), the batch (SupCon, figure 4b; SimCLR,
+figure 9).
 """
 
 from __future__ import annotations
@@ -55,26 +56,37 @@ PRESETS = (
     _preset(
         "dictionary",
         "Size of the dictionary",
-        "MoCo with four queues.",
-        _methods("moco_v1", momentum=0.99, queue=[256, 512, 1024, 2048]),
+        "MoCo with six queues; end-to-end training would stop at the keys of its batch.",
+        _methods("moco_v1", momentum=0.99, queue=[64, 128, 256, 512, 1024, 2048]),
     ),
     _preset(
         "momentum",
         "Momentum of the key encoder",
-        "MoCo with momentum 0, 0.9, 0.99 and 0.999; with 0 the paper's training fails.",
-        _methods("moco_v1", queue=2048, momentum=[0.0, 0.9, 0.99, 0.999]),
-    ),
-    _preset(
-        "high_momentum",
-        "High momentum of the key encoder",
-        "MoCo with momentum 0.9, 0.99, 0.999 and 0.9999; the last needs a long run to move at all.",
-        _methods("moco_v1", queue=2048, momentum=[0.9, 0.99, 0.999, 0.9999]),
+        "MoCo with momentum 0, 0.9, 0.99, 0.999 and 0.9999. With 0 the paper's training fails; 0.9999 needs a long run "
+        "to move at all.",
+        _methods("moco_v1", queue=2048, momentum=[0.0, 0.9, 0.99, 0.999, 0.9999]),
     ),
     _preset(
         "temperature",
         "Temperature",
         "MoCo v2 at four temperatures.",
         _methods("moco_v2", **_SMALL, temperature=[0.05, 0.1, 0.2, 0.5]),
+    ),
+    _preset(
+        "batch",
+        "Batch size of SupCon",
+        "SupCon with 32, 64, 128 and 256 images in an optimizer step, and the same images in an epoch. Sizes are ours; "
+        "the paper's batch is 6,144.",
+        _methods("supcon", batch=[32, 64, 128, 256]),
+        **_LABELLED,
+    ),
+    _preset(
+        "batch_simclr",
+        "Batch size of SimCLR",
+        "SimCLR with 32, 64, 128 and 256 images in an optimizer step, and the same images in an epoch. Sizes are ours; "
+        "the paper compares 256 to 8,192.",
+        _methods("simclr", batch=[32, 64, 128, 256]),
+        augmentation=Choice(name="simclr"),
     ),
     _preset(
         "shuffling",

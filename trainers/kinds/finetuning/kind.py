@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from trainers.config import BUDGET, RunConfig
+from trainers.config import BUDGET, MAX_ARMS, RunConfig
 from trainers.kinds.base import ArmView, Kind, Preset
 from trainers.kinds.finetuning.config import FinetuningConfig
 from trainers.parameters import Choice, entry
@@ -26,7 +26,7 @@ class Finetuning(Kind):
     title = "Fine-tuning on object-removed images"
     verb = "finetune"
     old_verbs = ("mend",)
-    sentence = "Fine-tune an image-text model on object-removed images, after one to four recipes in lockstep."
+    sentence = f"Fine-tune an image-text model on object-removed images, after one to {MAX_ARMS} recipes in lockstep."
     compares = "recipes"
     order = 2
     config: ClassVar[type[RunConfig]] = FinetuningConfig

@@ -1,4 +1,4 @@
-"""Fine-tuning after up to four recipes in lockstep, from the same weights (Kim et al. 2023, 3.3)."""
+"""Fine-tuning after several recipes in lockstep, from the same weights (Kim et al. 2023, 3.3)."""
 
 from __future__ import annotations
 
@@ -27,6 +27,7 @@ from trainers.object_removal.square_images import read_images
 from trainers.object_removal.vocabulary import WordTable, load_words
 from trainers.runs import RunFolder
 from trainers.training.augmentations import AUGMENTATIONS
+from trainers.training.encoder_file import start_from
 from trainers.training.evaluation import Finish, ProbeResult
 from trainers.training.loop import Loop
 from trainers.training.optimizer import under
@@ -69,6 +70,10 @@ class FinetuningLoop(Loop):
         torch.manual_seed(config.seed)
         tell("loading the model", 0.0)
         model = MODELS[config.model.name].build(config.model.parameters)
+        if config.encoder_prefix:
+            self._images = (3, model.side)
+        if config.start:
+            start_from(model.encoder, self.folder, config.start)
         stages = Stages(tell, (1.0, 6.0, 3.0))  # about what opening, training images and benchmark take
         scenes = load_chosen(config.scenes, stages.next())
         for note in scenes.notes:

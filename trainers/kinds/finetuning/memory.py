@@ -15,7 +15,8 @@ _EMBEDDED = 1024
 
 def footprint(config: FinetuningConfig) -> Footprint:
     """Estimate a run: a model, its copies and its batch, from the size that its descriptor states."""
-    size = MODELS[config.model.name].size
+    model = MODELS[config.model.name]
+    size = model.size(model.checked(config.model.parameters))
     arms, batch = config.arms, config.batch
     images = config.scenes.limit or _IMAGES
     return Footprint(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from trainers.data.captioned.loader import parameters_of
 from trainers.errors import ParameterError
-from trainers.kinds.base import check_source
+from trainers.kinds.base import check_source, check_start
 from trainers.kinds.finetuning.config import FinetuningConfig
 
 
@@ -16,6 +16,7 @@ def check(config: FinetuningConfig) -> None:
         DataError: a source that may not be opened here.
     """
     _check_captioners(config)
+    _check_start(config)
     _check_model(config)
     for source in filter(None, (config.scenes.source, config.scenes.captions_from)):
         check_source(source)
@@ -49,3 +50,15 @@ def _check_model(config: FinetuningConfig) -> None:
     reason = model.lacking(config.model.parameters)
     if reason is not None:
         raise ParameterError(reason)
+
+
+def _check_start(config: FinetuningConfig) -> None:
+    from trainers.image_text.models import MODELS
+
+    check_start(config.start)
+    if config.start is not None and not config.encoder_prefix:
+        takers = ", ".join(name for name, model in MODELS.items() if model.encoder is not None)
+        raise ParameterError(
+            f"{MODELS[config.model.name].title} cannot start from the encoder of a run: its image tower is none of the "
+            f"encoders. Of the models, this one can: {takers}."
+        )

@@ -1,4 +1,4 @@
-"""Metric learning on labelled images: one to four losses in lockstep."""
+"""Metric learning on labelled images: several losses in lockstep."""
 
 from trainers.kinds.metric_learning.kind import MetricLearning
 

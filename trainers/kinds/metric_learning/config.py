@@ -5,23 +5,22 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from trainers.config import EncoderConfig, RunConfig
+from trainers.config import MAX_ARMS, EncoderConfig, RunConfig
 from trainers.kinds._version1 import shared
 from trainers.parameters import Choice, default_of, parameter
 
 
 @dataclass(frozen=True, kw_only=True)
 class MetricLearningConfig(EncoderConfig):
-    """One dataset, one encoder, one to four losses trained in lockstep on the same batches."""
+    """One dataset, one encoder, several losses trained in lockstep on the same batches."""
 
     kind: ClassVar[str] = "metric_learning"
-    encoder_prefix: ClassVar[str] = "encoder/"
 
     losses: tuple[Choice, ...] = parameter(
         (Choice(name="smooth_ap"), Choice(name="happier")),
         registry="trainers.losses:LOSSES",
         title="Loss",
-        help="One to four, e.g. smooth_ap happier:alpha=5,weight_proxy=0.5.",
+        help=f"One to {MAX_ARMS}, e.g. smooth_ap happier:alpha=5,weight_proxy=0.5.",
     )
     dim: int = parameter(
         64, low=2, high=4096, log=True, slider=(2, 2048), title="Embedding size", help="Numbers in each embedding."
@@ -54,6 +53,11 @@ class MetricLearningConfig(EncoderConfig):
     )
 
     augmentation: Choice = default_of(RunConfig, "augmentation", Choice(name="light"))
+
+    @property
+    def encoder_prefix(self) -> str:
+        """See :class:`RunConfig`."""
+        return "encoder/"
 
     @property
     def arms(self) -> int:

@@ -1,11 +1,11 @@
-"""Metric learning on labelled images: one to four losses in lockstep."""
+"""Metric learning on labelled images: several losses in lockstep."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, ClassVar
 
-from trainers.config import RunConfig
+from trainers.config import MAX_ARMS, RunConfig
 from trainers.errors import ParameterError
 from trainers.kinds.base import ArmView, Kind, Preset, check_source, check_start, chosen_arms, source_title
 from trainers.kinds.metric_learning.config import MetricLearningConfig
@@ -25,7 +25,7 @@ class MetricLearning(Kind):
     name = "metric_learning"
     title = "Metric learning"
     verb = "train"
-    sentence = "Train one to four losses in lockstep on the same labelled images."
+    sentence = f"Train one to {MAX_ARMS} losses in lockstep on the same labelled images."
     compares = "losses"
     order = 1
     config: ClassVar[type[RunConfig]] = MetricLearningConfig

@@ -1,4 +1,4 @@
-"""Metric learning on images with labels: one to four losses in lockstep on the same batches."""
+"""Metric learning on images with labels: several losses in lockstep on the same batches."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ class MetricLearningLoop(Loop):
             self.folder.log(f"note: {sentence}")
         labels = torch.cat([compact[:, None], data.train.labels[:, 1:]], dim=1)
         _, channels, side, _ = data.train.images.shape
-        self._images = (channels, side)
+        self._images, self._trained_on = (channels, side), len(data.train)
         images = len(data.train) + len(data.test)
         check_fits(footprint(config, Shape(images=images, channels=channels, side=side, classes=len(classes))))
         torch.manual_seed(config.seed)

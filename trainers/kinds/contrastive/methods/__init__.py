@@ -2,9 +2,17 @@
 
 import sys
 
-from trainers.kinds.contrastive.methods.base import Method, MethodDescriptor, Outcome, Parts, Views
+from trainers.kinds.contrastive.methods.base import (
+    Method,
+    MethodDescriptor,
+    MethodParameters,
+    Needs,
+    Outcome,
+    Parts,
+    Views,
+)
 from trainers.registry import load
 
 METHODS = load(sys.modules[__name__])
 
-__all__ = ["METHODS", "Method", "MethodDescriptor", "Outcome", "Parts", "Views"]
+__all__ = ["METHODS", "Method", "MethodDescriptor", "MethodParameters", "Needs", "Outcome", "Parts", "Views"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
@@ -9,7 +10,26 @@ from typing import Any, Protocol
 from torch import Tensor, nn
 
 from trainers.kinds.contrastive.networks import Projected
+from trainers.parameters import parameter
 from trainers.registry import Descriptor
+
+
+@dataclass(frozen=True, kw_only=True)
+class MethodParameters:
+    """What every method has."""
+
+    batch: int | None = parameter(
+        None,
+        low=2,
+        high=8192,
+        log=True,
+        help="Images of an optimizer step; empty: all of the run's batch. With fewer, the batch is taken in parts, one "
+        "optimizer step each, at a learning rate in proportion to the part.",
+    )
+
+    def images(self, batch: int) -> int:
+        """Images of an optimizer step where the run's batch has so many."""
+        return min(self.batch or batch, batch)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,6 +45,24 @@ class Views:
     images: tuple[Tensor, ...]
     labels: Tensor | None
     rows: Tensor
+
+    def parts(self, size: int | None) -> list[Views]:
+        """The batch in parts of ``size`` images, the rest in a last one; all of it in one where ``size`` is None.
+
+        A rest of one image joins the part before it: a loss within the batch has nothing to compare it with.
+        """
+        count = len(self.rows)
+        starts = list(range(0, count, size or count))
+        if len(starts) > 1 and count - starts[-1] == 1:
+            starts.pop()
+        return [self._part(slice(*pair)) for pair in itertools.pairwise([*starts, count])]
+
+    def _part(self, places: slice) -> Views:
+        return Views(
+            images=tuple(view[places] for view in self.images),
+            labels=None if self.labels is None else self.labels[places],
+            rows=self.rows[places],
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,7 +115,7 @@ class Method(nn.Module):
     """A system in training: an encoder, and whatever its loss needs beside it, all of it in a checkpoint.
 
     Attributes:
-        settings: checked parameters.
+        settings: checked parameters, a :class:`MethodParameters`.
         net: encoder and projection head, both trained.
         views: how many augmented views of each image it takes.
         classifier: how the linear classifier is trained with it: ``after`` (in the second stage alone), ``beside``
@@ -112,6 +150,25 @@ class Method(nn.Module):
 
 
 @dataclass(frozen=True, kw_only=True)
+class Needs:
+    """What a method takes of memory.
+
+    Attributes:
+        views: of an image, encoded in each step.
+        trained: encoders with a head that have a gradient.
+        following: further ones that follow a trained one, without a gradient.
+        compared: keys of earlier batches that a query is compared with.
+        stored: keys of earlier batches that it keeps.
+    """
+
+    views: int = 2
+    trained: int = 1
+    following: int = 0
+    compared: int = 0
+    stored: int = 0
+
+
+@dataclass(frozen=True, kw_only=True)
 class MethodDescriptor(Descriptor):
     """One entry of the registry of methods.
 
@@ -125,6 +182,7 @@ class MethodDescriptor(Descriptor):
             together; so batch normalisation stays over the whole batch (SimCLR, section 2.2: global BN).
         candidates: called with checked parameters and the images of a batch: how many keys a query is compared with,
             its own among them; None: the method compares nothing.
+        needs: called with checked parameters and the number of training images.
     """
 
     family: str
@@ -135,3 +193,5 @@ class MethodDescriptor(Descriptor):
     mlp: bool = True
     together: bool = False
     candidates: Callable[[Any, int], int] | None = None
+    needs: Callable[[Any, int], Needs] = lambda _settings, _images: Needs()
+    parameters: type[MethodParameters] = MethodParameters

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from trainers.kinds.contrastive.methods.base import Method, MethodDescriptor, Outcome, Views
+from trainers.kinds.contrastive.methods.base import Method, MethodDescriptor, Needs, Outcome, Views
 from trainers.kinds.contrastive.networks import encode
 
 
@@ -46,6 +46,7 @@ _CROSS_ENTROPY = MethodDescriptor(
     module=CrossEntropy,
     labels=True,
     mlp=False,
+    needs=lambda _settings, _images: Needs(views=1),
     order=13,
 )
 

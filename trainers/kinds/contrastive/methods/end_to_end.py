@@ -10,7 +10,15 @@ import torch
 from torch.nn import functional
 
 from trainers.errors import UserError
-from trainers.kinds.contrastive.methods.base import Method, MethodDescriptor, Outcome, Parts, Views
+from trainers.kinds.contrastive.methods.base import (
+    Method,
+    MethodDescriptor,
+    MethodParameters,
+    Needs,
+    Outcome,
+    Parts,
+    Views,
+)
 from trainers.kinds.contrastive.methods.moco import agreement
 from trainers.kinds.contrastive.networks import encode
 from trainers.kinds.contrastive.shuffling import shuffled
@@ -19,7 +27,7 @@ from trainers.parameters import parameter
 
 
 @dataclass(frozen=True, kw_only=True)
-class EndToEndParameters:
+class EndToEndParameters(MethodParameters):
     temperature: float = temperature(0.07)
     sharing: str = parameter(
         "shared", choices=("shared", "separate"), help="One encoder for queries and keys, or one for each."
@@ -74,5 +82,6 @@ DESCRIPTOR = MethodDescriptor(
     module=EndToEnd,
     mlp=False,
     candidates=lambda _settings, batch: batch,
+    needs=lambda settings, _images: Needs(trained=1 if settings.sharing == "shared" else 2),
     order=4,
 )

@@ -5,14 +5,22 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from trainers.kinds.contrastive.memory_bank import MemoryBank
-from trainers.kinds.contrastive.methods.base import Method, MethodDescriptor, Outcome, Parts, Views
+from trainers.kinds.contrastive.methods.base import (
+    Method,
+    MethodDescriptor,
+    MethodParameters,
+    Needs,
+    Outcome,
+    Parts,
+    Views,
+)
 from trainers.kinds.contrastive.methods.moco import picked
 from trainers.losses.supcon import temperature
 from trainers.parameters import parameter
 
 
 @dataclass(frozen=True, kw_only=True)
-class MemoryBankParameters:
+class MemoryBankParameters(MethodParameters):
     negatives: int = parameter(
         65_536, low=1, high=1_048_576, log=True, help="Stored features drawn to compare a batch with."
     )
@@ -58,5 +66,6 @@ DESCRIPTOR = MethodDescriptor(
     module=MemoryBankMethod,
     mlp=False,
     candidates=lambda settings, _batch: 1 + int(settings.negatives),
+    needs=lambda settings, images: Needs(views=1, compared=settings.negatives, stored=images),
     order=5,
 )

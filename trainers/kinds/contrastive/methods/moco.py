@@ -9,7 +9,15 @@ import torch
 from torch import Tensor
 
 from trainers.errors import UserError
-from trainers.kinds.contrastive.methods.base import Method, MethodDescriptor, Outcome, Parts, Views
+from trainers.kinds.contrastive.methods.base import (
+    Method,
+    MethodDescriptor,
+    MethodParameters,
+    Needs,
+    Outcome,
+    Parts,
+    Views,
+)
 from trainers.kinds.contrastive.moco import SHARING, MoCo
 from trainers.kinds.contrastive.picking import first_cross_entropy
 from trainers.losses.supcon import temperature
@@ -34,7 +42,7 @@ def shuffle() -> Any:
 
 
 @dataclass(frozen=True, kw_only=True)
-class MoCoParameters:
+class MoCoParameters(MethodParameters):
     queue: int = queue_size(65_536)
     momentum: float = momentum()
     temperature: float = temperature(0.07)
@@ -105,6 +113,15 @@ def own_and_queue(settings: Any, _batch: int) -> int:
     return 1 + int(settings.queue)
 
 
+def _needs(settings: MoCoParameters, _images: int) -> Needs:
+    return Needs(
+        views=1 + settings.positives,
+        following=int(settings.sharing != "shared"),
+        compared=settings.queue,
+        stored=settings.queue,
+    )
+
+
 def agreement(logits: Tensor) -> dict[str, Tensor]:
     """``contrast_accuracy``: share of queries whose own key, in column 0, is closer than all others, ties left out."""
     with torch.no_grad():
@@ -123,6 +140,7 @@ _V1 = MethodDescriptor(
     module=MoCoMethod,
     mlp=False,
     candidates=own_and_queue,
+    needs=_needs,
     order=1,
 )
 

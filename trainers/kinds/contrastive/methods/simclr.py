@@ -7,14 +7,14 @@ from dataclasses import dataclass
 import torch
 
 from trainers.errors import UserError
-from trainers.kinds.contrastive.methods.base import Method, MethodDescriptor, Outcome, Parts, Views
+from trainers.kinds.contrastive.methods.base import Method, MethodDescriptor, MethodParameters, Outcome, Parts, Views
 from trainers.kinds.contrastive.networks import encode
 from trainers.losses import LOSSES
 from trainers.losses.supcon import temperature
 
 
 @dataclass(frozen=True, kw_only=True)
-class SimCLRMethodParameters:
+class SimCLRMethodParameters(MethodParameters):
     temperature: float = temperature(0.5)
 
 

@@ -8,7 +8,15 @@ import torch
 from torch import Tensor
 
 from trainers.errors import UserError
-from trainers.kinds.contrastive.methods.base import Method, MethodDescriptor, Outcome, Parts, Views
+from trainers.kinds.contrastive.methods.base import (
+    Method,
+    MethodDescriptor,
+    MethodParameters,
+    Needs,
+    Outcome,
+    Parts,
+    Views,
+)
 from trainers.kinds.contrastive.methods.moco import (
     MoCoParameters,
     agreement,
@@ -26,7 +34,7 @@ from trainers.training.host import send
 
 
 @dataclass(frozen=True, kw_only=True)
-class Shared(Temperatures):
+class Shared(Temperatures, MethodParameters):
     """What SupCon has within the batch and with a queue."""
 
     base_temperature: float | None = base_temperature(0.07)
@@ -146,6 +154,7 @@ DESCRIPTORS = (
         module=SupConQueue,
         together=False,
         candidates=own_and_queue,
+        needs=lambda settings, _images: Needs(following=1, compared=settings.queue, stored=settings.queue),
         order=12,
     ),
 )

@@ -1,0 +1,271 @@
+"""Methods that take the batch of a step in parts, each an optimizer step of its own: the ablation of the batch size."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+import torch
+from torch import nn
+from torch.nn import functional
+
+from tests.kinds.contrastive.test_methods import CLASSES, FEATURES, made, views
+from tests.kinds.contrastive.test_run import SMALL, images, numbers, run
+from tests.training.reopened import reopened
+from trainers.errors import ParameterError
+from trainers.kinds import KINDS, check
+from trainers.kinds.ablation import ablation
+from trainers.kinds.contrastive.arm import MethodArm
+from trainers.kinds.contrastive.batches import Batch
+from trainers.kinds.contrastive.config import ContrastiveConfig
+from trainers.kinds.contrastive.diagnosis import diagnosis
+from trainers.kinds.contrastive.loop import ContrastiveLoop
+from trainers.kinds.contrastive.memory import footprint
+from trainers.kinds.contrastive.methods import METHODS, Views
+from trainers.kinds.contrastive.presets import PRESETS
+from trainers.parameters import Choice
+from trainers.runs import RunFolder
+from trainers.training.optimizer import NonFiniteLossError
+from trainers.training.stage import Stage
+
+__all__ = ["images"]  # a fixture
+CPU = torch.device("cpu")
+
+
+@pytest.mark.parametrize(
+    ("count", "size", "sizes"),
+    [
+        (8, None, [8]),
+        (8, 8, [8]),
+        (8, 9, [8]),
+        (8, 4, [4, 4]),
+        (10, 4, [4, 4, 2]),
+        (9, 4, [4, 5]),  # a rest of one image joins the part before it
+        (3, 2, [3]),
+        (1, None, [1]),
+        (1, 2, [1]),
+    ],
+)
+def test_parts_of_a_batch(count: int, size: int | None, sizes: list[int]) -> None:
+    whole = Views(
+        images=(torch.rand(count, 1, 2, 2), torch.rand(count, 1, 2, 2)),
+        labels=torch.arange(count) % 2,
+        rows=torch.arange(count) + 100,
+    )
+    parts = whole.parts(size)
+    assert [len(part.rows) for part in parts] == sizes
+    assert torch.equal(torch.cat([part.rows for part in parts]), whole.rows)
+    assert torch.equal(torch.cat([part.labels for part in parts]), whole.labels)
+    for number, view in enumerate(whole.images):
+        assert torch.equal(torch.cat([part.images[number] for part in parts]), view)
+    unlabelled = Views(images=whole.images, labels=None, rows=whole.rows)
+    assert all(part.labels is None for part in unlabelled.parts(size))
+
+
+WITH_CLASSIFIER = [("cross_entropy", {}), ("max_margin", {}), ("supcon", {"joint": True})]
+
+
+@pytest.mark.parametrize(
+    ("name", "parameters"),
+    [*((name, {}) for name in METHODS if name not in ("cross_entropy", "max_margin")), *WITH_CLASSIFIER],
+)
+def test_parts_are_a_hand_written_loop_of_sgd_steps(name: str, parameters: dict[str, object]) -> None:
+    """Ten images in parts of 4, 4 and 2; rates of 0.4, 0.4 and 0.2 of the step's; numbers are means over images."""
+    arm = MethodArm(0, "", made(name, batch=4, **parameters), nn.Linear(FEATURES, CLASSES), 7, CPU)
+    slow, classifier = copy.deepcopy(arm.method), copy.deepcopy(arm.classifier)
+    arm.begin(Stage.of(ContrastiveConfig(learning_rate=0.5, momentum=0.9, weight_decay=1e-2)))
+    weights = [weight for weight in slow.parameters() if weight.requires_grad]
+    if slow.classifier != "after":
+        weights += list(classifier.parameters())
+    optimiser = torch.optim.SGD(weights, lr=0.5, momentum=0.9, weight_decay=1e-2)
+    for step in range(2):
+        given = views(slow, count=10, first=10 * step)
+        torch.manual_seed(step)
+        scalars = arm.step(Batch(view=given.images.__getitem__, labels=given.labels, rows=given.rows, step=step), 0.8)
+        torch.manual_seed(step)
+        means: dict[str, float] = {}
+        for first, last in ((0, 4), (4, 8), (8, 10)):
+            part = Views(
+                images=tuple(view[first:last] for view in given.images),
+                labels=given.labels[first:last],
+                rows=given.rows[first:last],
+            )
+            loss, found = _slow_loss(slow, classifier, part)
+            optimiser.param_groups[0]["lr"] = 0.5 * 0.8 * (last - first) / 10
+            optimiser.zero_grad()
+            loss.backward()
+            optimiser.step()
+            for key, value in {"loss": loss.item(), **found}.items():
+                means[key] = means.get(key, 0.0) + value * (last - first) / 10
+        assert scalars["examples"] == 10 * slow.views
+        assert set(means) <= set(scalars)
+        for key, value in means.items():
+            assert float(scalars[key]) == pytest.approx(value, rel=1e-5, abs=1e-7), key
+    for key, value in slow.state_dict().items():
+        assert torch.allclose(arm.method.state_dict()[key], value, rtol=1e-6, atol=1e-7), key
+    assert torch.allclose(arm.classifier.weight, classifier.weight, rtol=1e-6, atol=1e-7)
+
+
+def _slow_loss(method: nn.Module, classifier: nn.Linear, part: Views) -> tuple[torch.Tensor, Mapping[str, float]]:
+    """The loss by the definitions of the classifiers, and the numbers that stand beside it."""
+    if method.classifier == "through":
+        logits = classifier(method.encoder(part.images[0]))
+        found = {"batch_accuracy": float((logits.argmax(1) == part.labels).float().mean())}
+        own = functional.multi_margin_loss if isinstance(method, METHODS["max_margin"].module) else None
+        return (own or functional.cross_entropy)(logits, part.labels), found
+    outcome = method(part)
+    loss, found = outcome.terms["contrast"], {key: float(value) for key, value in outcome.numbers.items()}
+    if method.classifier == "beside":
+        with torch.no_grad():
+            features = method.encoder(part.images[0])
+        logits = classifier(features)
+        found["batch_accuracy"] = float((logits.argmax(1) == part.labels).float().mean())
+        loss = loss + functional.cross_entropy(logits, part.labels)
+    return loss, found
+
+
+def test_a_queue_and_its_key_encoder_move_with_every_part(tmp_path: Path, images: Path) -> None:
+    """Three parts a step are three batches of the queue, and three times the momentum."""
+    method = made("moco_v2", batch=4, momentum=0.5)
+    arm = MethodArm(0, "", method, None, 0, CPU)
+    arm.begin(Stage.of(ContrastiveConfig(learning_rate=1e-7, momentum=0.0, weight_decay=0.0)))
+    key, query = (next(net.parameters()) for net in (method.moco.key_encoder, method.moco.encoder))
+    with torch.no_grad():
+        key.add_(1.0)
+    given = views(method, count=10)
+    arm.step(Batch(view=given.images.__getitem__, labels=None, rows=given.rows, step=0), 1.0)
+    queue = method.moco.dictionary
+    assert int(queue.batches) == 3 and int(queue.pointer) == 10
+    assert queue.written.tolist() == [0] * 4 + [1] * 4 + [2] * 2 + [-1] * 6
+    assert queue.rows[:10].tolist() == given.rows.tolist()
+    assert torch.allclose(key - query, torch.tensor(1 / 8), atol=1e-4)
+
+
+PARTED = [
+    Choice(name="moco_v2", parameters={**SMALL, "batch": 4}),
+    Choice(name="supcon", parameters={"batch": 3, "joint": True}),
+    Choice(name="cross_entropy", parameters={"batch": 2}),
+]
+
+
+def test_runs_in_parts_resume_to_the_same_bits(tmp_path: Path, images: Path) -> None:
+    """Batches of 7: parts of 4 and 3, of 3 and 4 (a rest of one image), and of 2, 2 and 3; SGD with momentum."""
+    whole, cut = (run(tmp_path, images, *PARTED, batch=7) for _ in range(2))
+    again = reopened(cut)
+    for loop in (whole, again):
+        while loop.advance(60):
+            pass
+        assert loop.step == 9
+    for one, other in zip(whole.arms, again.arms, strict=True):
+        state, resumed = one.tensors(), other.tensors()
+        assert state.keys() == resumed.keys()
+        assert all(torch.equal(value, resumed[name]) for name, value in state.items())
+
+
+def test_the_whole_batch_as_a_part_changes_no_bit(tmp_path: Path, images: Path) -> None:
+    names = [("moco_v2", SMALL), ("simclr", {}), ("supcon", {"joint": True}), ("cross_entropy", {})]
+    unset = run(tmp_path, images, *(Choice(name=name, parameters=own) for name, own in names))
+    given = run(tmp_path, images, *(Choice(name=name, parameters={**own, "batch": 8}) for name, own in names))
+    for loop in (unset, given):
+        while loop.advance(60):
+            pass
+    for one, other in zip(unset.arms, given.arms, strict=True):
+        assert all(torch.equal(value, other.tensors()[name]) for name, value in one.tensors().items())
+
+
+def test_arms_see_the_same_images_in_smaller_batches(tmp_path: Path, images: Path) -> None:
+    """Hooks note what the encoders are called with: the same views, cut where the parts end."""
+    loop = run(tmp_path, images, *(Choice(name="end_to_end", parameters={"batch": size}) for size in (8, 4, 2)))
+    seen: list[list[torch.Tensor]] = [[] for _ in loop.arms]
+    for arm, kept in zip(loop.arms, seen, strict=True):
+        arm.method.net.register_forward_pre_hook(lambda _net, inputs, kept=kept: kept.append(inputs[0].clone()))
+    loop._one_step()
+    assert [[len(part) for part in kept[::2]] for kept in seen] == [[8], [4, 4], [2, 2, 2, 2]]
+    for kept in seen[1:]:
+        assert torch.equal(torch.cat(kept[::2]), seen[0][0])  # queries; keys come in another order
+
+
+def test_a_part_that_is_no_number_is_named_and_nothing_of_its_step_is_kept(tmp_path: Path, images: Path) -> None:
+    """The first part's step at an absurd rate makes the second part's loss no number, within one step."""
+    method = Choice(name="moco_v2", parameters={**SMALL, "batch": 4})
+    loop = run(tmp_path, images, method, learning_rate=0.06)
+    loop.advance(0)
+    loop._one_step()
+    loop.checkpoint()
+    kept = {name: value.clone() for name, value in loop.arms[0].tensors().items()}
+    rows = loop._batch().rows
+    loop.arms[0]._stepper._rates = [1e30]
+    with pytest.raises(NonFiniteLossError, match=rf"in step 2\. The batch held 4 images, .* rows {int(rows[4])}, "):
+        loop._one_step()
+    for attempt in (loop._one_step, loop.checkpoint, loop.snapshot):
+        with pytest.raises(NonFiniteLossError, match=rf"rows {int(rows[4])}, "):
+            attempt()
+    again = ContrastiveLoop(RunFolder.open(loop.folder.path.parent, loop.folder.id))
+    assert again.step == 1
+    assert all(torch.equal(value, kept[name]) for name, value in again.arms[0].tensors().items())
+    whole = run(tmp_path, images, method, learning_rate=0.06)
+    for one in (again, whole):
+        while one.advance(60):
+            pass
+    resumed = again.arms[0].tensors()
+    assert all(torch.equal(value, resumed[name]) for name, value in whole.arms[0].tensors().items())
+
+
+def test_the_second_stage_is_trained_on_whole_batches_and_calls_no_arm_that_waits(tmp_path: Path, images: Path) -> None:
+    methods = [Choice(name=name, parameters={"batch": 4}) for name in ("simclr", "cross_entropy")]
+    loop = run(tmp_path, images, *methods)
+    loop.advance(0)
+    for _ in range(6):
+        loop._one_step()
+    loop._next_stage()
+    assert [arm.waits for arm in loop.arms] == [False, True]
+    called: list[list[int]] = [[], []]
+    for arm, sizes in zip(loop.arms, called, strict=True):
+        arm.encoder.register_forward_pre_hook(lambda _net, inputs, sizes=sizes: sizes.append(len(inputs[0])))
+    before = {name: value.clone() for name, value in loop.arms[1].tensors().items()}
+    loop._one_step()
+    assert called == [[8], []]
+    assert all(torch.equal(value, before[name]) for name, value in loop.arms[1].tensors().items())
+    while loop.advance(60):
+        pass
+    loop.finish()
+    steps = [[each.step for each in loop.folder.scalars() if (each.arm, each.key) == (arm, "loss")] for arm in (0, 1)]
+    assert max(steps[0]) == 9 and max(steps[1]) == 6
+    assert {(arm, "test/classifier_accuracy") for arm in (0, 1)} <= numbers(loop).keys()
+
+
+def test_a_batch_larger_than_the_runs_is_refused_before_the_run_is_queued() -> None:
+    method = Choice(name="supcon", parameters={"batch": 512})
+    with pytest.raises(ParameterError, match="SupCon: batch 512 is larger than the batch of the run, 256"):
+        check(ContrastiveConfig(methods=(method,)))
+    check(ContrastiveConfig(methods=(method,), batch=512))
+    for wrong in (1, 0, 2.5):
+        with pytest.raises(ParameterError, match="batch needs a whole number from 2"):
+            check(ContrastiveConfig(methods=(Choice(name="supcon", parameters={"batch": wrong}),)))
+
+
+def test_the_plot_is_over_the_batch_and_an_unset_one_is_the_runs() -> None:
+    kind = KINDS["contrastive"]
+    for name in ("batch", "batch_simclr"):
+        (preset,) = (preset for preset in PRESETS if preset.name == name)
+        found = ablation(kind.arms(ContrastiveConfig(**preset.settings)))
+        assert found is not None and (found.title, found.scale) == ("Batch", "log")
+        assert found.values == ("32", "64", "128", "256") and found.places == pytest.approx((0, 1 / 3, 2 / 3, 1))
+    sizes = (Choice(name="simclr", parameters={"batch": 64}), Choice(name="simclr"))
+    found = ablation(kind.arms(ContrastiveConfig(methods=sizes, batch=512)))
+    assert found is not None and found.values == ("64", "512")
+    assert ablation(kind.arms(ContrastiveConfig(methods=sizes, batch=64))) is None
+
+
+def test_the_diagnosis_and_the_estimate_know_the_batch_of_a_method() -> None:
+    def config(size: int | None) -> ContrastiveConfig:
+        return ContrastiveConfig(methods=(Choice(name="simclr", parameters={"batch": size}),), batch=256)
+
+    guessing = {"loss": 4.14, "term/contrast": 4.14}  # log(63) = 4.143, log(511) = 6.24
+    assert any("log(63)" in sentence for sentence in diagnosis(config(32), 0, guessing))
+    assert not any("that of guessing" in sentence for sentence in diagnosis(config(None), 0, guessing))
+    whole, part = (footprint(config(size)) for size in (None, 32))
+    assert footprint(config(256)) == whole
+    assert part.activations < whole.activations / 2 and part.pairs == whole.pairs // 64
