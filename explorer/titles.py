@@ -1,4 +1,4 @@
-"""How a run is named in words: titles, summaries, severities."""
+"""How a run is named in words: titles, summaries."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import math
 from explorer.server.queue import Place
 from explorer.server.run import Run
 from trainers.config import RunConfig
-from trainers.hierarchy import Hierarchy
 from trainers.kinds import kind_of
 
 
@@ -37,9 +36,3 @@ def waiting(place: Place | None) -> str:
         return ""
     time = "for how long is not known" if place.minutes is None else f"about {math.ceil(place.minutes)} min"
     return f"It is number {place.position} in the queue, {time}. The page may be closed meanwhile."
-
-
-def severity_words(hierarchy: Hierarchy) -> list[str]:
-    """``words[n]`` for a result that shares ``n`` levels with the query, 0 to L."""
-    depth = hierarchy.depth
-    return ["unrelated", *(f"same {hierarchy.levels[depth - shared]}" for shared in range(1, depth + 1))]

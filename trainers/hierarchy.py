@@ -22,3 +22,9 @@ class Hierarchy:
     def depth(self) -> int:
         """Number of levels L."""
         return len(self.levels)
+
+
+def severity_words(hierarchy: Hierarchy) -> list[str]:
+    """``words[n]`` for a result that shares ``n`` levels with the query, 0 to L."""
+    depth = hierarchy.depth
+    return ["unrelated", *(f"same {hierarchy.levels[depth - shared]}" for shared in range(1, depth + 1))]

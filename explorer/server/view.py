@@ -11,9 +11,9 @@ import numpy as np
 
 from explorer.exports import offered
 from explorer.server.run import Run
-from explorer.titles import run_title, severity_words, summary
+from explorer.titles import run_title, summary
 from trainers.config import RunConfig
-from trainers.hierarchy import Hierarchy
+from trainers.hierarchy import Hierarchy, severity_words
 from trainers.kinds import diagnoses, kind_of
 from trainers.kinds.ablation import ablation
 from trainers.runs.records import PHASES, Phase, Probe, RunState

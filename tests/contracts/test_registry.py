@@ -18,6 +18,9 @@ from trainers.object_removal.detectors import DETECTORS
 from trainers.object_removal.fills import FILLS
 from trainers.parameters import specs
 from trainers.registry import Descriptor
+from trainers.retrieval.galleries import GALLERIES
+from trainers.retrieval.indexes import INDEXES
+from trainers.retrieval.reranking import RERANKINGS
 from trainers.samplers import SAMPLERS
 from trainers.training.augmentations import AUGMENTATIONS
 from trainers.training.optimizers import OPTIMISERS
@@ -30,9 +33,10 @@ FAMILIES = {
     "image_text.models": MODELS,
     "object_removal.fills": FILLS,
     "object_removal.detectors": DETECTORS,
+    "retrieval.reranking": RERANKINGS,
     "training.augmentations": AUGMENTATIONS,
 }
-TABLES = {**FAMILIES, "training.optimizers": OPTIMISERS}
+TABLES = {**FAMILIES, "training.optimizers": OPTIMISERS, "retrieval.galleries": GALLERIES, "retrieval.indexes": INDEXES}
 ENTRIES = [
     pytest.param(entry, id=f"{family}-{name}") for family, all_ in TABLES.items() for name, entry in all_.items()
 ]
@@ -89,6 +93,13 @@ DESCRIPTOR = DetectorDescriptor(
     make=lambda chosen: lambda image: Raw(boxes=np.array([[1.0, 1, 5, 5]]), names=["dog"], scores=np.array([0.9])),
 )
 """,
+    "retrieval.reranking": """
+from trainers.retrieval.reranking.base import Reranking
+DESCRIPTOR = Reranking(
+    name="extra_reranking", title="Extra re-ranking", sentence="Another one.", paper="None", year=2026, url="",
+    prepare=lambda rows, _: lambda part: -rows[part] @ rows.T,
+)
+""",
     "training.augmentations": """
 from trainers.training.augmentations.base import AugmentationDescriptor, unit
 DESCRIPTOR = AugmentationDescriptor(
@@ -117,6 +128,7 @@ from trainers.kinds.metric_learning.loop import MetricLearningLoop
 from trainers.object_removal.detectors import DETECTORS
 from trainers.object_removal.fills import FILLS, paint
 from trainers.parameters import Choice
+from trainers.retrieval.reranking import RERANKINGS
 from trainers.runs import RunFolder
 
 for verb in ("losses", "encoders", "models", "augmentations"):
@@ -131,6 +143,8 @@ scenes, model = "drawn_scenes:train=50,val=20,test=20", "extra_model:width=8"
 assert main(["score", "--data", scenes, "--model", model, "--fill", "extra_fill", "--queries", "3"]) == 0
 grey = torch.full((1, 1, 2, 2), 7, dtype=torch.uint8)
 assert corrupt(CORRUPTIONS["extra_corruption"], grey, severity=3, seed=0).unique().tolist() == [10]
+order = RERANKINGS["extra_reranking"].rerank(np.ones(1), np.array([[0.5], [0.2]]), np.array([0.5, 0.2]))
+assert order.tolist() == [1, 0]
 assert DETECTORS["extra_detector"].build({})(np.zeros((8, 8, 3), np.uint8)).names == ("dog",)
 """
 

@@ -309,7 +309,7 @@ def test_without_numba_whole_matrices_give_the_same(monkeypatch):
     emb, labels = torch.randn(200, 8), torch.arange(200) // 4
     by_lists = build()(emb, labels)
     similarity = torch.nn.functional.normalize(emb) @ torch.nn.functional.normalize(emb).T
-    module._lists.cache_clear()
+    module.lists.cache_clear()
     try:
         with monkeypatch.context() as patch:
             patch.setitem(sys.modules, "trainers.losses._contextual_lists", None)
@@ -317,5 +317,5 @@ def test_without_numba_whole_matrices_give_the_same(monkeypatch):
             assert module.listed(similarity, labels, 4, module.ContextualParameters()) is None
             torch.testing.assert_close(build()(emb, labels), by_lists)
     finally:
-        module._lists.cache_clear()
+        module.lists.cache_clear()
     assert module.listed(similarity, labels, 4, module.ContextualParameters()) is not None

@@ -18,7 +18,9 @@ from trainers.data import load_data
 from trainers.errors import DataError, UserError
 from trainers.kinds import kind_of
 from trainers.metrics import evaluate
+from trainers.metrics.one_query import score_query
 from trainers.parameters import Choice
+from trainers.retrieval.reranking import RERANKINGS
 from trainers.retrieval.results import ArmResult, Query, Ranking, RunArm
 from trainers.retrieval.retriever import SCORES, Retriever
 from trainers.runs import RunFolder
@@ -70,7 +72,8 @@ def test_results_are_those_of_a_slow_search(which: str, part: str, request: pyte
                 assert result.ancestor.name == data.hierarchy.names[min(shared)][labels[5, min(shared)]]
         others = torch.arange(len(rows)) != 5
         values = evaluate(rows[5:6], split.labels[5:6], rows[others], split.labels[others], SCORES, True)
-        assert dict(ranking(answer).scores) == pytest.approx({key: float(value[0]) for key, value in values.items()})
+        defined = {key: float(value[0]) for key, value in values.items() if value[0] == value[0]}
+        assert dict(ranking(answer).scores) == pytest.approx(defined)
         assert answer.index is not None and answer.index.name == "flat" and answer.index.recall == 1
 
 
@@ -204,6 +207,22 @@ def test_every_normalisation_is_built_again(norm: str, images: Path, tmp_path: P
     assert [one.error for one in Retriever().retrieve(arms(folder), Query(row=1), TEST).arms] == [None, None]
 
 
+@pytest.mark.parametrize("name", RERANKINGS)
+def test_re_ranking_reorders_the_first_results_and_is_scored(name: str, run: RunFolder) -> None:
+    plain = Retriever().retrieve(arms(run), Query(row=5), TEST, k=35)
+    found = Retriever().retrieve(arms(run), Query(row=5), TEST, k=35, rerank=Choice(name=name))
+    for before, after in zip(plain.arms, found.arms, strict=True):
+        assert after.error is None and after.ranking == before.ranking and after.reranked is not None
+        assert before.ranking is not None and before.reranked is None
+        rows = [one.row for one in after.reranked.results]
+        assert sorted(rows) == sorted(one.row for one in before.ranking.results)
+        labels = load_data(run.config.data).test.labels.numpy()  # type: ignore[attr-defined]
+        match = (labels == labels[5])[rows]
+        assert dict(after.reranked.scores) == score_query(match, SCORES, order=np.arange(35))
+    with pytest.raises(UserError, match="no re-ranking 'magic'"):
+        Retriever().retrieve(arms(run), Query(row=5), TEST, rerank=Choice(name="magic"))
+
+
 def test_visitors_at_once_get_the_same_answers(run: RunFolder) -> None:
     retriever = Retriever()
 
@@ -217,19 +236,20 @@ def test_visitors_at_once_get_the_same_answers(run: RunFolder) -> None:
     assert answers == [[list(each) for each in rows(row)] for row in asked]
 
 
+class StoppedError(Exception):
+    """Somebody asked."""
+
+
 def test_whoever_stops_it_is_heard_and_nothing_is_kept(
     run: RunFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("RANKSCOPE_CACHE", str(tmp_path))
 
-    class Stopped(Exception):
-        pass
-
     def stop(text: str, _fraction: float) -> None:
         if text.startswith("embedding the gallery: 36"):
-            raise Stopped
+            raise StoppedError
 
-    with pytest.raises(Stopped):
+    with pytest.raises(StoppedError):
         Retriever().retrieve(arms(run), Query(row=1), TEST, progress=stop)
     assert not [path for path in (tmp_path / "vectors").iterdir() if not path.name.startswith(".")]
 

@@ -51,6 +51,7 @@ def retrieve(arguments: argparse.Namespace) -> int:
     """Print the results; exit status 1 if no arm has any."""
     from trainers.retrieval.galleries import GALLERIES
     from trainers.retrieval.indexes import INDEXES
+    from trainers.retrieval.reranking import RERANKINGS
     from trainers.retrieval.results import Query
     from trainers.retrieval.retriever import Retriever
 
@@ -67,7 +68,7 @@ def retrieve(arguments: argparse.Namespace) -> int:
             gallery,
             k=arguments.k,
             index=_choice(arguments.index, INDEXES),
-            rerank=_choice(arguments.rerank, {}),
+            rerank=_choice(arguments.rerank, RERANKINGS),
             step=arguments.step,
             progress=tell,
         )

@@ -91,7 +91,7 @@ def neighbourhoods(
     if sizes[0].sum() > FULL * n * n or alone.any():
         return None
     near = _lists(s, radii[0], sizes[0])
-    back = sparse.csr_array((np.arange(near.nnz, dtype=np.int32), near.indices, near.indptr), shape=s.shape).T.tocsr()
+    back = transposed(near)
     among = np.diff(back.indptr).astype(np.int64)
     if (among * (2 * among + sizes[0])).sum() + (sizes[0] ** 2).sum() > WORK * n**3:
         return None
@@ -144,15 +144,10 @@ class _Terms(torch.autograd.Function):
 def _context(plan: Neighbourhoods, *, with_slope: bool) -> tuple[float, ndarray | None]:
     """The mean of D^2 and its derivative by the cosines ``[n, n]``."""
     s, n = plan.similarity, len(plan.similarity)
-    near, back, close = _pair(plan.near), (*_pair(plan.back), plan.back.data), plan.close
-    closer = close.T.tocsr()
-    worth = np.empty(plan.near.nnz, s.dtype)
-    _rows(loops.overlaps, n, near, back, worth)
-    mutual = close.multiply(closer).tocsr().astype(s.dtype)
-    size = np.diff(mutual.indptr)
-    expanded = mutual @ sparse.csr_array((worth, plan.near.indices, plan.near.indptr), shape=(n, n))
-    row = np.repeat(np.arange(n), np.diff(expanded.indptr))
-    expanded.data /= size[row].astype(s.dtype)
+    near, back = _pair(plan.near), (*_pair(plan.back), plan.back.data)
+    worth, mutual, expanded = expand(plan.near, plan.back, plan.close, s.dtype)
+    size, row = np.diff(mutual.indptr), np.repeat(np.arange(n), np.diff(expanded.indptr))
+    closer = plan.close.T.tocsr()
     misses = _misses(expanded, plan.labels)
     loss = np.einsum("ij,ij->i", misses, misses).sum(dtype=np.float64) / n**2
     if not with_slope:
@@ -165,6 +160,30 @@ def _context(plan: Neighbourhoods, *, with_slope: bool) -> tuple[float, ndarray 
     rest = worth, misses, by_size, pulls, scale, slope
     _rows(loops.gather, n, s, near, back, _pair(mutual), _pair(closer), *rest)
     return loss, slope
+
+
+def expand(
+    near: sparse.csr_array, back: sparse.csr_array, close: sparse.csr_array, number: np.dtype
+) -> tuple[ndarray, sparse.csr_array, sparse.csr_array]:
+    """W beside the index of ``near``, M and E, of the type ``number``; see the head of this module.
+
+    Args:
+        near, back, close: as in :class:`Neighbourhoods`.
+    """
+    n = len(near.indptr) - 1
+    worth = np.empty(near.nnz, number)
+    _rows(loops.overlaps, n, _pair(near), (*_pair(back), back.data), worth)
+    mutual = close.multiply(close.T.tocsr()).tocsr().astype(number)
+    expanded = mutual @ sparse.csr_array((worth, near.indices, near.indptr), shape=(n, n))
+    row = np.repeat(np.arange(n), np.diff(expanded.indptr))
+    expanded.data /= np.diff(mutual.indptr)[row].astype(number)
+    return worth, mutual, expanded
+
+
+def transposed(near: sparse.csr_array) -> sparse.csr_array:
+    """``back`` of :class:`Neighbourhoods`: the transpose, whose values are the places of the entries in ``near``."""
+    places = np.arange(near.nnz, dtype=np.int32)
+    return sparse.csr_array((places, near.indices, near.indptr), shape=near.shape).T.tocsr()
 
 
 def _misses(expanded: sparse.csr_array, labels: ndarray) -> ndarray:

@@ -138,15 +138,15 @@ def listed(
     Args:
         similarity, labels, k, parameters: as for :func:`whole`.
     """
-    lists = _lists(similarity.dtype) if similarity.device.type == "cpu" else None
-    if lists is None:
+    found = lists(similarity.dtype) if similarity.device.type == "cpu" else None
+    if found is None:
         return None
     p, margins = parameters, (parameters.pos_margin, parameters.neg_margin)
-    return lists.neighbourhoods(similarity, host(labels), k=k, eps=p.eps, alpha=p.alpha, margins=margins)
+    return found.neighbourhoods(similarity, host(labels), k=k, eps=p.eps, alpha=p.alpha, margins=margins)
 
 
 @lru_cache(maxsize=2)
-def _lists(dtype: torch.dtype) -> ModuleType | None:
+def lists(dtype: torch.dtype) -> ModuleType | None:
     """The module that works on lists of neighbours, tried on three images; None where its compiler does not work."""
     try:
         from trainers.losses import _contextual_lists  # its compiler is slow to import

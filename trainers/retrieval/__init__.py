@@ -1,4 +1,4 @@
-"""Searches galleries of images under the encoders of runs, without a browser.
+"""Retrieval with trained runs: results, re-ranking, curves of a query, mistakes, disagreements. Nothing of the page.
 
 from trainers.retrieval.results import Query, RunArm
 from trainers.retrieval.retriever import Retriever

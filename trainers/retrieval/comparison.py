@@ -25,8 +25,8 @@ class Comparison:
 
     def __init__(self, vectors: Vectors) -> None:
         self.vectors = vectors
-        self._waiting: list[tuple[np.ndarray, Future[np.ndarray]]] = []
-        self._lock, self._turn = threading.Lock(), threading.Lock()
+        self._waiting: list[tuple[np.ndarray, Future[np.ndarray | None]]] = []
+        self._busy, self._lock = False, threading.Lock()
 
     def similarities(self, query: np.ndarray) -> np.ndarray:
         """Cosines ``[N]`` with a unit query float32 ``[D]``; the caller may write to them.
@@ -34,25 +34,37 @@ class Comparison:
         In float64 up to :data:`EXACT` numbers, as the metrics do: scores are then those of
         :func:`trainers.metrics.evaluate`. In float32 beyond.
         """
-        own: Future[np.ndarray] = Future()
+        own: Future[np.ndarray | None] = Future()
         with self._lock:
             self._waiting.append((query, own))
-        with self._turn:
-            with self._lock:
-                taken, self._waiting = self._waiting, []
-            if taken:
-                self._compute(taken)
-        return own.result()
+            waits, self._busy = self._busy, True
+        if waits and (answer := own.result()) is not None:
+            return answer
+        return self._lead(own)
 
-    def _compute(self, taken: list[tuple[np.ndarray, Future[np.ndarray]]]) -> None:
+    def _lead(self, own: Future[np.ndarray | None]) -> np.ndarray:
+        """Answer all that wait, then let the first of those that came meanwhile lead: its future gets None."""
+        with self._lock:
+            taken, self._waiting = self._waiting, []
+        others = [future for _, future in taken if future is not own]
         try:
             table = self._products(np.stack([query for query, _ in taken]))
             for row, (_, future) in zip(table, taken, strict=True):
-                future.set_result(row)
+                if future is own:
+                    answer = row
+                else:
+                    future.set_result(row)
         except BaseException as error:  # all who wait hear of it
-            for _, future in taken:
+            for future in others:
                 if not future.done():
                     future.set_exception(error)
+            raise
+        finally:
+            with self._lock:
+                self._busy = bool(self._waiting)
+                if self._waiting:
+                    self._waiting[0][1].set_result(None)
+        return answer
 
     @cached_property
     def _exact(self) -> Tensor:

@@ -37,7 +37,7 @@ def decode_query(data: bytes, *, channels: int, side: int) -> Tensor:
             f"The query has {len(data) / 1e6:,.0f} MB, above {LARGEST_FILE / 1e6:,.0f} MB. Shrink the image first."
         )
     try:
-        pixels = torch.from_numpy(square(data, side))
+        pixels = torch.tensor(square(data, side))
     except UndecodableError as error:
         text = str(error)
         raise DataError(text if text.endswith(".") else f"The query cannot be decoded ({text}).") from error

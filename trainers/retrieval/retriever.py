@@ -24,6 +24,7 @@ from trainers.retrieval.indexes import INDEXES, Chosen, Size, choose
 from trainers.retrieval.keyed import Keyed
 from trainers.retrieval.query_image import decode_query
 from trainers.retrieval.relation import related
+from trainers.retrieval.reranking import RERANKINGS
 from trainers.retrieval.results import ArmResult, IndexUse, Query, Ranking, Result, Retrieval, RunArm
 from trainers.retrieval.severity import class_path, common_ancestor, shared_levels
 from trainers.retrieval.stored import stored_vectors
@@ -151,6 +152,8 @@ class Retriever:
             raise ParameterError("A query needs a run; got none.")
         if wish.index.name != "auto":
             entry(INDEXES, wish.index.name, "index").checked(wish.index.parameters)
+        if rerank is not None:
+            entry(RERANKINGS, rerank.name, "re-ranking").checked(rerank.parameters)
         asked = self._ask(home, arms, query, gallery, part_of(progress, 0.0, 0.2))
         if step is not None and (asked.gallery.name != "probe" or asked.own is None):
             raise UserError(
@@ -397,8 +400,6 @@ def _whole_order(whole: np.ndarray, first: np.ndarray, own: int | None) -> np.nd
 
 
 def _reranked(choice: Choice, query: np.ndarray, candidates: np.ndarray, similarity: np.ndarray) -> np.ndarray:
-    from trainers.retrieval.reranking import RERANKINGS
-
     descriptor = entry(RERANKINGS, choice.name, "re-ranking")
     parameters = descriptor.checked(choice.parameters)
     order: np.ndarray = descriptor.rerank(query, candidates, similarity.astype(np.float32), parameters)

@@ -27,13 +27,13 @@ def shared_levels(labels: np.ndarray, query: np.ndarray) -> np.ndarray:
     """On how many levels each image agrees with the query: 0 (unrelated) to L (same finest class).
 
     Args:
-        labels: integers ``[N, L]``, finest first; -1: of no class that the query's dataset has.
-        query: integers ``[L]``.
+        labels: integers ``[..., L]``, finest first; -1: of no class that the query's dataset has.
+        query: integers ``[L]``, or any shape that broadcasts.
 
     Returns:
-        int64 ``[N]``.
+        int64 ``[...]``.
     """
-    return (np.asarray(labels) == np.asarray(query)).sum(axis=1)
+    return (np.asarray(labels) == np.asarray(query)).sum(axis=-1)
 
 
 def common_ancestor(labels: np.ndarray, query: np.ndarray, hierarchy: Hierarchy) -> Ancestor | None:

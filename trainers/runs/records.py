@@ -102,6 +102,8 @@ class Probe:
         hierarchy: the label tree.
         data_title: name of the dataset as shown.
         notes: sentences about how the data was read.
+        fingerprint: of the images and labels of the dataset, see :class:`trainers.data.base.LoadedData`; empty in runs
+            of older versions.
         tile: side in pixels of one thumbnail; ``columns`` x ``columns`` tiles fill a sheet.
         sheets: number of thumbnail sheets, ``thumbs/000.webp`` on; point i is tile ``i % columns**2`` (row-major)
             of sheet ``i // columns**2``.
@@ -113,6 +115,7 @@ class Probe:
     hierarchy: Hierarchy
     data_title: str
     notes: tuple[str, ...] = ()
+    fingerprint: str = ""
     tile: int = 64
     columns: int = 12
     sheets: int = 0

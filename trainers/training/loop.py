@@ -315,6 +315,7 @@ class Loop(ABC):
                 Attribute(name=name, names=names, values=data.test.attributes[name][rows].numpy())
                 for name, names in data.attributes.items()
             ),
+            fingerprint=data.fingerprint,
         )
         return known
 

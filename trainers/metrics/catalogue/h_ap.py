@@ -6,17 +6,32 @@ import torch
 from torch import Tensor
 
 from trainers.metrics.measure import Measure
+from trainers.metrics.ranked_lists import RankedBlock
 from trainers.metrics.ranking import Lists
 
 
 def hierarchical_ap(lists: Lists, _k: int | None, _level: int) -> Tensor:
-    """H-AP: (1 / sum rel) sum_i (1 / rank_i) sum_{j up to rank_i} min(rel_i, rel_j). float64 ``[b]``, NaN if undefined.
+    """H-AP: (1 / sum rel) sum_i (1 / rank_i) sum_{j up to rank_i} min(rel_i, rel_j).
+
+    Returns:
+        float64 ``[b]``, NaN if undefined.
+    """
+    block = lists.block
+    _, hrank, total = graded(block)
+    return block.per_list(hrank / block.rank) / torch.where(total > 0, total, torch.nan)
+
+
+def graded(block: RankedBlock) -> tuple[Tensor, Tensor, Tensor]:
+    """Relevance of each item, its hierarchical rank sum_{j up to rank_i} min(rel_i, rel_j), and each list's sum of rel.
 
     Relevance of an item that shares l of L levels: (l/L) / (number of items that share exactly l). Items are
     told apart by level, not by relevance: two levels can have the same relevance, and an item must not count twice
     then. Running counts per level make it O(L G) a list.
+
+    Returns:
+        float64 ``[P]``, ``[P]`` and ``[b]``.
     """
-    block, depth = lists.block, lists.block.legend.depth
+    depth = block.legend.depth
     counts = block.counts
     weight = torch.arange(depth + 1, dtype=torch.float64, device=counts.device).div(depth)
     relevance = torch.where(counts > 0, weight / counts.clamp(min=1), 0.0)
@@ -25,8 +40,7 @@ def hierarchical_ap(lists: Lists, _k: int | None, _level: int) -> Tensor:
     hrank = torch.zeros_like(own)
     for other, so_far in enumerate(block.so_far, start=1):
         hrank += torch.minimum(own, block.spread(relevance[:, other])) * so_far
-    total = (relevance * counts).sum(1)
-    return block.per_list(hrank / block.rank) / torch.where(total > 0, total, torch.nan)
+    return own, hrank, (relevance * counts).sum(1)
 
 
 DESCRIPTOR = Measure(

@@ -1,0 +1,90 @@
+"""The verb ``mistakes`` on made-up runs and on a run of an earlier version."""
+
+from __future__ import annotations
+
+import csv
+import tarfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from tests.synthetic import make_run
+from trainers.cli.main import main
+from trainers.metrics import evaluate
+
+FIXTURES = Path(__file__).parents[1] / "fixtures" / "runs"
+
+
+def test_it_prints_severities_confusions_and_disagreements(tmp_path: Path, capsys) -> None:
+    folder = make_run(tmp_path, points=120, frames=2)
+    assert main(["mistakes", folder.id, "--runs", str(tmp_path), "--frame", "0", "--class", "product 1"]) == 0
+    printed = capsys.readouterr().out
+    assert printed.startswith("Made-up world, frame 0: 120 queries, 10 results of each\n")
+    tables = [
+        "Results by the finest level",
+        "First results over the training",
+        "Confusions that cost",
+        "Classes named 'product 1'",
+        "Queries whose AP",
+    ]
+    assert [printed.index(table) for table in tables] == sorted(printed.index(table) for table in tables)
+    assert "step 0  step 25" in printed
+    assert "same product  same kind  same aisle  unrelated" in printed and "Last numbers" not in printed
+    assert printed.count("product 11") >= 2
+
+
+def test_the_file_has_a_line_per_arm_and_query(tmp_path: Path, capsys) -> None:
+    folder = make_run(tmp_path, points=60, frames=2)
+    path = tmp_path / "queries.csv"
+    assert main(["mistakes", folder.id, "--runs", str(tmp_path), "--csv", str(path), "--k", "1"]) == 0
+    rows = list(csv.DictReader(path.read_text(encoding="utf-8").splitlines()))
+    assert len(rows) == 120 and {row["arm"] for row in rows} == {"Smooth-AP", "HAPPIER"}
+    probe, vectors = folder.probe(), torch.from_numpy(folder.embeddings(1)[0].astype(np.float32))
+    want = evaluate(vectors, torch.from_numpy(probe.labels).long(), metrics=["AP"], per_query=True)["AP"]
+    assert [float(row["AP"]) for row in rows[:60]] == want.tolist()
+    assert rows[5]["query_kind"] == probe.hierarchy.names[1][probe.labels[5, 1]]
+    first = folder.frame(1).arms[0].neighbours[:, 0]
+    assert [int(row["first_result"]) for row in rows[:60]] == first.tolist()
+    assert [int(row["levels_shared"]) for row in rows[:60]] == (probe.labels[first] == probe.labels).sum(1).tolist()
+    assert main(["mistakes", folder.id, "--runs", str(tmp_path), "--csv", str(tmp_path)]) == 1
+    assert "cannot be written" in capsys.readouterr().err
+
+
+def test_a_baseline_adds_its_arms_and_the_differences(tmp_path: Path, capsys) -> None:
+    one, other = make_run(tmp_path, points=60, frames=2), make_run(tmp_path, points=60, frames=2, arms=1)
+    assert main(["mistakes", one.id, "--baseline", other.id, "--runs", str(tmp_path), "--metric", "HAP"]) == 0
+    printed = capsys.readouterr().out
+    assert "Smooth-AP (baseline)" in printed and f"Last numbers less those of {other.id}" in printed
+    assert "+0.000" in printed and "different images" not in printed
+    fewer = make_run(tmp_path, points=48, frames=2)
+    assert main(["mistakes", one.id, "--baseline", fewer.id, "--runs", str(tmp_path)]) == 0
+    assert "different images" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("more", "sentence"),
+    [
+        (["--k", "0"], "--k needs a whole number"),
+        (["--metric", "beauty"], "There is no metric 'beauty'"),
+        (["--frame", "9"], "has no frame 9"),
+        (["--baseline", "x"], "A run id is 26"),
+    ],
+)
+def test_what_cannot_be_done_is_said_in_a_sentence(tmp_path: Path, capsys, more, sentence) -> None:
+    folder = make_run(tmp_path, points=24, frames=1)
+    assert main(["mistakes", folder.id, "--runs", str(tmp_path), *more]) == 1
+    assert sentence in capsys.readouterr().err
+
+
+def test_a_run_of_an_earlier_version_can_be_run_and_baseline(tmp_path: Path, capsys) -> None:
+    ids = []
+    for name in ("metric_learning_finished", "metric_learning_before_memory"):
+        with tarfile.open(FIXTURES / f"{name}.tar.xz") as archive:
+            archive.extractall(tmp_path / name, filter="data")
+        (found,) = (path.parent for path in (tmp_path / name).rglob("config.json"))
+        ids.append(found.rename(tmp_path / found.name).name)
+    assert main(["mistakes", ids[0], "--baseline", ids[1], "--runs", str(tmp_path)]) == 0
+    printed = capsys.readouterr().out
+    assert "Confusions that cost most" in printed and f"Last numbers less those of {ids[1]}" in printed

@@ -1,0 +1,202 @@
+"""Mistakes against counts written as loops, and what must always hold."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from tests.metrics.worlds import tree
+from tests.synthetic import add_snapshot, hierarchy, make_run
+from trainers.errors import RunError
+from trainers.metrics import evaluate
+from trainers.retrieval import probe_results as module
+from trainers.retrieval.mistakes import find_classes, mistakes, severity_shares
+from trainers.retrieval.mistakes_over_training import MistakesOverTraining
+from trainers.retrieval.probe_results import nearest, probe_results
+
+
+def slow_nearest(emb, labels, count: int) -> list[list[int]]:
+    unit = np.asarray(emb, np.float64)
+    unit = unit / np.linalg.norm(unit, axis=1, keepdims=True)
+    lists = []
+    for q in range(len(unit)):
+        entries = [
+            (
+                -round(float(unit[q] @ unit[j]), 10),
+                sum(int(a == b) for a, b in zip(labels[q], labels[j], strict=True)),
+                j,
+            )
+            for j in range(len(unit))
+            if j != q
+        ]
+        lists.append([j for _, _, j in sorted(entries)[:count]])
+    return lists
+
+
+@pytest.mark.parametrize("depth", [1, 2, 3])
+@pytest.mark.parametrize("step", [2**23, 100])
+def test_results_are_ranked_as_by_the_metrics(depth, step, monkeypatch) -> None:
+    monkeypatch.setattr(module, "BLOCK", step)
+    emb, labels = tree(depth, 45, depth)
+    emb[5:25] = emb[4]  # more ties than are looked at first
+    assert nearest(emb, labels.numpy(), 7).tolist() == slow_nearest(emb, labels.numpy(), 7)
+
+
+def test_a_gallery_apart_and_more_than_there_are() -> None:
+    emb, labels = tree(1, 30, 2)
+    found = nearest(emb[:10], labels[:10].numpy(), 99, emb[10:], labels[10:].numpy())
+    assert found.shape == (10, 20)
+    cosine = torch.nn.functional.normalize(emb[:10]) @ torch.nn.functional.normalize(emb[10:]).T
+    assert found.tolist() == cosine.argsort(dim=1, descending=True).tolist()
+    assert nearest(emb[:5], labels[:5].numpy(), 9).shape == (5, 4)
+
+
+@pytest.mark.parametrize("depth", [1, 2, 3])
+@pytest.mark.parametrize("k", [1, 6])
+def test_mistakes_follow_their_definitions(depth, k) -> None:
+    emb, tensor = tree(depth + 7, 60, depth, branch=3)
+    labels = tensor.numpy()
+    ids = nearest(emb, labels, k)
+    found = mistakes(ids, labels)
+    wanted = [sum(labels[j, 0] == labels[q, 0] for j in range(60)) - 1 for q in range(60)]
+    asked = [q for q in range(60) if wanted[q]]
+    assert (found.k, found.queries, found.left_out) == (k, len(asked), 60 - len(asked))
+    pairs: dict[tuple[int, int], list[tuple[int, int, int]]] = defaultdict(list)
+    severities = []
+    for q in asked:
+        for rank, j in enumerate(ids[q]):
+            shared = sum(int(a == b) for a, b in zip(labels[q], labels[j], strict=True))
+            severities.append((rank, shared))
+            if rank < wanted[q] and labels[q, 0] != labels[j, 0]:
+                pairs[labels[q, 0], labels[j, 0]].append((rank, q, j))
+    for shared in range(depth + 1):
+        assert found.topk[shared] == pytest.approx(np.mean([s == shared for _, s in severities]))
+        assert found.top1[shared] == pytest.approx(np.mean([s == shared for rank, s in severities if rank == 0]))
+    assert {(c.query_class, c.result_class): c.count for c in found.confusions} == {p: len(v) for p, v in pairs.items()}
+    for one in found.confusions:
+        rank, q, j = min(pairs[one.query_class, one.result_class])
+        assert (one.rank, one.query, one.result) == (rank + 1, q, j)
+        assert one.missing == depth - one.shared == int((labels[q] != labels[j]).sum())
+    costs = [one.cost for one in found.confusions]
+    assert costs == sorted(costs, reverse=True)
+    assert mistakes(ids, labels, most=2).confusions == found.confusions[:2]
+    for level, table in enumerate(found.levels):
+        assert table.level == level and table.ids.tolist() == sorted({int(labels[q, level]) for q in asked})
+        for row, name in enumerate(table.ids):
+            own = [q for q in asked if labels[q, level] == name]
+            same = np.array([[labels[j, level] == name for j in ids[q]] for q in own])
+            assert table.queries[row] == len(own)
+            assert table.own[row] == pytest.approx(same.mean()) and table.own1[row] == pytest.approx(same[:, 0].mean())
+            many = sum(labels[:, level] == name) - 1
+            assert table.best[row] == pytest.approx(min(many, k) / k)
+            shared = np.array([[(labels[q] == labels[j]).sum() for j in ids[q]] for q in own])
+            for grade in range(depth + 1):
+                assert table.topk[row, grade] == pytest.approx((shared == grade).mean())
+                assert table.top1[row, grade] == pytest.approx((shared[:, 0] == grade).mean())
+
+
+def test_the_first_results_agree_with_recall_at_one() -> None:
+    emb, labels = tree(3, 80, 3)
+    emb[10:40] = emb[9]
+    found = mistakes(nearest(emb, labels.numpy(), 1), labels.numpy())
+    assert found.top1[-1] == pytest.approx(evaluate(emb, labels, metrics=["R_at_1"])["R_at_1"], abs=1e-15)
+
+
+@pytest.mark.parametrize("k", [1, 4, 30])
+def test_a_perfect_ranking_has_no_mistakes(k) -> None:
+    _, tensor = tree(2, 70, 3)
+    labels = tensor.numpy()
+    shared = (labels[:, None] == labels[None]).sum(2) - 100 * np.eye(70, dtype=int)
+    ids = np.argsort(-shared, axis=1, kind="stable")[:, :k]
+    found = mistakes(ids, labels)
+    assert found.confusions == ()
+    np.testing.assert_allclose(found.topk, found.best, atol=1e-15)
+    for table in found.levels:
+        np.testing.assert_allclose(table.own, table.best, atol=1e-15)
+
+
+def test_other_names_for_the_classes_change_nothing() -> None:
+    emb, tensor = tree(4, 60, 2, branch=3)
+    labels = tensor.numpy()
+    renamed = np.stack([np.random.default_rng(level).permutation(50)[labels[:, level]] for level in range(2)], 1)
+    first, second = (mistakes(nearest(emb, some, 5), some) for some in (labels, renamed))
+    np.testing.assert_array_equal(first.topk, second.topk)
+    np.testing.assert_array_equal(first.best, second.best)
+    assert sorted(c.cost for c in first.confusions) == sorted(c.cost for c in second.confusions)
+    assert {(c.query, c.result, c.count) for c in first.confusions} == {
+        (c.query, c.result, c.count) for c in second.confusions
+    }
+
+
+def test_a_gallery_of_others_is_counted_by_its_own_labels() -> None:
+    emb, tensor = tree(5, 60, 2)
+    labels = tensor.numpy()
+    ids = nearest(emb[:20], labels[:20], 4, emb[20:], labels[20:])
+    found = mistakes(ids, labels[:20], labels[20:])
+    there = [(labels[20:, 0] == labels[q, 0]).any() for q in range(20)]
+    assert found.queries == sum(there)
+    want = [(labels[20 + j] == labels[q]).sum() for q in range(20) if there[q] for j in ids[q]]
+    np.testing.assert_allclose(found.topk, np.bincount(want, minlength=3) / len(want))
+
+
+def test_nobody_has_an_image_to_find() -> None:
+    found = mistakes(np.array([[1], [0]]), np.array([[0], [1]]))
+    assert (found.queries, found.left_out, found.confusions) == (0, 2, ())
+    assert found.topk.tolist() == [0.0, 0.0] and found.levels[0].ids.tolist() == []
+
+
+def test_classes_are_found_by_name() -> None:
+    named = hierarchy()
+    assert find_classes(named, "Aisle 1") == [(2, 1)]
+    assert find_classes(named, "1")[0][0] == 0
+    assert find_classes(named, "kind")[0] == (1, 0) and len(find_classes(named, "", most=5)) == 5
+    assert find_classes(named, "nothing of it") == []
+
+
+def test_results_of_a_frame_are_the_stored_ones_or_come_from_the_embeddings(tmp_path: Path) -> None:
+    folder = make_run(tmp_path, points=120, frames=2)
+    stored = [arm.neighbours for arm in folder.frame(1).arms]
+    for found, want in zip(probe_results(folder, 1, 10), stored, strict=True):
+        np.testing.assert_array_equal(found, want[:, :10])
+    labels = folder.probe().labels
+    for found, arm in zip(probe_results(folder, 1, 40), folder.embeddings(1), strict=True):
+        np.testing.assert_array_equal(found, nearest(torch.from_numpy(arm.astype(np.float32)), labels, 40))
+    folder.embeddings_path(1).unlink()
+    with pytest.raises(RunError, match="keeps 20 results"):
+        probe_results(folder, 1, 40)
+
+
+def test_mistakes_over_training_are_those_of_each_frame_and_read_once(tmp_path: Path, monkeypatch) -> None:
+    folder = make_run(tmp_path, points=120, frames=3)
+    labels = folder.probe().labels
+    over = MistakesOverTraining(folder)
+    series = over.series(10)
+    assert [(k, step) for k, step, _ in series] == folder.frame_steps()
+    for k, _, moments in series:
+        for moment, ids in zip(moments, probe_results(folder, k, 10), strict=True):
+            whole = mistakes(ids, labels)
+            np.testing.assert_array_equal(moment.topk, whole.topk)
+            np.testing.assert_array_equal(moment.top1, whole.top1)
+    read = []
+    whole_frame = type(folder).frame
+    monkeypatch.setattr(type(folder), "frame", lambda self, k: read.append(k) or whole_frame(self, k))
+    over.series(10)
+    assert read == []
+    folder.frame_path(2).unlink()
+    assert [k for k, _, _ in over.series(10)] == [0, 1]
+    add_snapshot(folder, 2, of=3)
+    assert len(over.series(10)) == 3 and read == [2]
+
+
+def test_shares_alone_are_those_of_the_whole() -> None:
+    emb, tensor = tree(6, 50, 2)
+    labels = tensor.numpy()
+    ids = nearest(emb, labels, 5)
+    top1, topk = severity_shares(ids, labels)
+    whole = mistakes(ids, labels)
+    np.testing.assert_array_equal(top1, whole.top1)
+    np.testing.assert_array_equal(topk, whole.topk)

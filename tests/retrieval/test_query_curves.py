@@ -1,0 +1,122 @@
+"""Curves against the definitions as loops; their areas against the metrics."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+
+from tests.metrics import slow
+from tests.metrics.worlds import tree
+from trainers.metrics import blocks, evaluate
+from trainers.retrieval.query_curves import Curve, mean_curves, query_curves
+
+
+def slow_plain(levels: list[int], depth: int, level: int) -> list[tuple[float, float]]:
+    hits = [shared >= depth - level for shared in levels]
+    return [(sum(hits[:r]) / sum(hits), sum(hits[:r]) / r) for r in range(1, len(hits) + 1) if hits[r - 1]]
+
+
+def slow_hierarchical(levels: list[int], depth: int) -> list[tuple[float, float]]:
+    rel = [shared / depth / levels.count(shared) if shared else 0.0 for shared in levels]
+    return [
+        (sum(rel[:r]) / sum(rel), sum(min(rel[r - 1], other) for other in rel[:r]) / (r * rel[r - 1]))
+        for r in range(1, len(rel) + 1)
+        if rel[r - 1]
+    ]
+
+
+@pytest.mark.parametrize("depth", [1, 2, 3])
+def test_curves_follow_their_definitions_and_their_areas_are_the_metrics(depth) -> None:
+    emb, labels = tree(depth, 50, depth)
+    each = evaluate(emb, labels, metrics=["AP", "HAP", f"AP_level{depth - 1}"], per_query=True)
+    for query, levels in enumerate(slow.ranked_levels(emb, labels)):
+        for level, name in ((0, "AP"), (depth - 1, f"AP_level{depth - 1}")):
+            found = query_curves(emb[query], labels[query], emb, labels, own=query, level=level)
+            for curve, want, area in (
+                (found.plain, slow_plain(levels, depth, level), each[name][query]),
+                (found.hierarchical, slow_hierarchical(levels, depth), each["HAP"][query]),
+            ):
+                if curve is None:
+                    assert np.isnan(area) and not want
+                    continue
+                np.testing.assert_allclose(np.stack([curve.recall, curve.precision], 1), want, rtol=0, atol=1e-12)
+                assert curve.area == pytest.approx(area, abs=1e-14)
+
+
+def test_with_one_level_both_curves_are_the_same() -> None:
+    emb, labels = tree(1, 40, 1)
+    found = query_curves(emb[3], labels[3], emb, labels, own=3)
+    np.testing.assert_allclose(found.plain.precision, found.hierarchical.precision, atol=1e-15)
+    np.testing.assert_allclose(found.plain.recall, found.hierarchical.recall, atol=1e-15)
+
+
+def test_a_perfect_list_has_full_precision_everywhere() -> None:
+    labels = torch.tensor([[0, 0], [0, 0], [0, 0], [1, 0], [1, 0], [2, 1]])
+    emb = torch.tensor([[0.0], [0.01], [0.02], [0.4], [0.5], [1.5]]).double()
+    found = query_curves(*(each[0] for each in (_on_circle(emb), labels)), _on_circle(emb), labels, own=0)
+    for curve in (found.plain, found.hierarchical):
+        np.testing.assert_allclose(curve.precision, 1.0, atol=1e-15)
+        assert curve.area == pytest.approx(1.0, abs=1e-15) and curve.recall[-1] == 1.0
+
+
+def _on_circle(angle: torch.Tensor) -> torch.Tensor:
+    return torch.cat([angle.cos(), angle.sin()], 1)
+
+
+def test_a_query_without_relatives_has_no_curve() -> None:
+    labels = torch.tensor([[0, 0], [1, 0], [2, 1]])
+    found = query_curves(torch.eye(3)[0], labels[0], torch.eye(3), labels, own=0)
+    assert found.plain is None and found.hierarchical is not None
+    assert query_curves(torch.eye(3)[2], labels[2], torch.eye(3), labels, own=2).hierarchical is None
+
+
+@pytest.mark.parametrize("most", [2, 17, 300])
+def test_thinning_keeps_the_area_and_the_ends(most) -> None:
+    rng = np.random.default_rng(most)
+    width = rng.random(5000)
+    curve = Curve(recall=np.cumsum(width) / width.sum(), precision=np.sort(rng.random(5000))[::-1] ** 4)
+    thin = curve.thinned(most)
+    assert len(thin.recall) <= most and thin.recall[-1] == curve.recall[-1]
+    assert thin.area == pytest.approx(curve.area, abs=1e-13)
+    assert (np.diff(thin.recall) > 0).all() and thin.precision.max() <= curve.precision.max()
+    assert curve.thinned(5000) is curve
+
+
+def test_thin_curves_stay_near_the_whole_one() -> None:
+    emb, labels = tree(0, 900, 2)
+    whole = query_curves(emb[0], labels[0], emb, labels, own=0, level=1).plain
+    thin = whole.thinned(60)
+    where = np.searchsorted(thin.recall, whole.recall).clip(max=len(thin.recall) - 1)
+    assert np.abs(thin.precision[where] - whole.precision)[5:].mean() < 0.02
+
+
+@pytest.mark.parametrize("depth", [1, 3])
+def test_the_mean_curves_have_the_mean_areas(depth, monkeypatch) -> None:
+    emb, labels = tree(2, 60, depth)
+    means = evaluate(emb, labels, metrics=["AP", "HAP"])
+    found = mean_curves(emb, labels, points=37)
+    assert found.plain.area == pytest.approx(means["AP"], abs=1e-13)
+    assert found.hierarchical.area == pytest.approx(means["HAP"], abs=1e-13)
+    monkeypatch.setattr(blocks, "BLOCK", 300)
+    told = []
+    again = mean_curves(emb, labels, points=37, progress=told.append)
+    np.testing.assert_allclose(again.plain.precision, found.plain.precision, atol=1e-14)
+    assert told[-1] == 60 and len(told) > 5
+
+
+def test_a_mean_curve_is_the_mean_of_the_curves() -> None:
+    emb, labels = tree(4, 40, 2)
+    found = mean_curves(emb, labels, points=1000).plain
+    curves = [query_curves(emb[q], labels[q], emb, labels, own=q).plain for q in range(40)]
+    at = 0.4995  # inside a step of every curve
+    want = np.mean([curve.precision[np.searchsorted(curve.recall, at)] for curve in curves if curve is not None])
+    assert found.precision[np.searchsorted(found.recall, at)] == pytest.approx(want, abs=1e-9)
+
+
+def test_the_mean_over_a_gallery_apart() -> None:
+    emb, labels = tree(5, 60, 2)
+    found = mean_curves(emb[:20], labels[:20], emb[20:], labels[20:])
+    means = evaluate(emb[:20], labels[:20], emb[20:], labels[20:], metrics=["AP", "HAP"])
+    assert found.plain.area == pytest.approx(means["AP"], abs=1e-13)
+    assert found.hierarchical.area == pytest.approx(means["HAP"], abs=1e-13)

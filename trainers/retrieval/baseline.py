@@ -1,0 +1,83 @@
+"""The numbers and curves of a run less those of a baseline on the same images."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from trainers.metrics.names import describe_any
+from trainers.retrieval.query_metrics import arm_titles
+from trainers.retrieval.same_images import shared_images
+from trainers.runs.reader import RunReader
+from trainers.runs.records import Scalar
+
+Points = list[tuple[int, float]]
+"""Step and value, by step."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class BaselineDifferences:
+    """What :func:`differences` finds.
+
+    Attributes:
+        pairs: for each arm the arm of the baseline that it is compared with.
+        whole: the maps of both runs show the same images; else their numbers are of different ones, in part.
+        curves: by arm and key, the differences at the steps of the run that lie within those of the baseline.
+        numbers: by arm and key, the last value of the run less the last one of the baseline.
+    """
+
+    pairs: tuple[int, ...]
+    whole: bool
+    curves: Mapping[tuple[int, str], Points]
+    numbers: Mapping[tuple[int, str], float]
+
+    def at(self, arm: int, key: str, step: int) -> float | None:
+        """The newest difference at or before a step; None: there is none."""
+        before = [value for at, value in self.curves.get((arm, key), ()) if at <= step]
+        return before[-1] if before else None
+
+
+def differences(folder: RunReader, baseline: RunReader) -> BaselineDifferences:
+    """Compare every number that both runs have.
+
+    Raises:
+        UserError: they are not on the same images.
+        RunError: one is damaged.
+    """
+    shared = shared_images(folder, baseline)
+    pairs = paired(arm_titles(folder), arm_titles(baseline))
+    mine, others = _points(folder.scalars()), _points(baseline.scalars())
+    both = [(place, (pairs[place[0]], place[1])) for place in mine if (pairs[place[0]], place[1]) in others]
+    curves = {place: subtracted(mine[place], others[other]) for place, other in both}
+    return BaselineDifferences(
+        pairs=pairs,
+        whole=shared.whole,
+        curves={(arm, key): points for (arm, key), points in curves.items() if points and describe_any(key).is_curve},
+        numbers={place: mine[place][-1][1] - others[other][-1][1] for place, other in both},
+    )
+
+
+def paired(titles: Sequence[str], others: Sequence[str]) -> tuple[int, ...]:
+    """For each arm of a run an arm of the baseline: the one of its title, else the one in its place, else the first."""
+    places = {title: place for place, title in enumerate(others)}
+    return tuple(places.get(title, place if place < len(others) else 0) for place, title in enumerate(titles))
+
+
+def subtracted(points: Points, others: Points) -> Points:
+    """A curve less another, at its own steps; between two steps of the other one on the line between them.
+
+    Steps before the first and after the last of the other curve are left out.
+    """
+    steps, values = (np.array(column) for column in zip(*others, strict=True))
+    inside = [(step, value) for step, value in points if steps[0] <= step <= steps[-1]]
+    return [(step, value - float(np.interp(step, steps, values))) for step, value in inside]
+
+
+def _points(scalars: Sequence[Scalar]) -> dict[tuple[int, str], Points]:
+    found: dict[tuple[int, str], Points] = defaultdict(list)
+    for scalar in scalars:
+        found[scalar.arm, scalar.key].append((scalar.step, scalar.value))
+    return {place: sorted(points) for place, points in found.items()}

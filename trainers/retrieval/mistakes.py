@@ -1,0 +1,214 @@
+"""How bad the results of a set of queries are: by severity, by level and class, and the confusions that cost most."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from trainers.hierarchy import Hierarchy
+from trainers.retrieval.severity import shared_levels
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClassResults:
+    """The results of the queries of each class of one level.
+
+    Attributes:
+        level: 0 the finest.
+        ids: int64 ``[C]``, classes that have queries, into the names of the level.
+        queries: int64 ``[C]``.
+        top1, topk: float64 ``[C, L + 1]``, share of first and of all results that agree on so many levels.
+        own1, own: float64 ``[C]``, share of first and of all results that are of the query's class at this level.
+        best: float64 ``[C]``, the highest ``own`` that the size of the class allows.
+    """
+
+    level: int
+    ids: np.ndarray
+    queries: np.ndarray
+    top1: np.ndarray
+    topk: np.ndarray
+    own1: np.ndarray
+    own: np.ndarray
+    best: np.ndarray
+
+
+@dataclass(frozen=True, kw_only=True)
+class Confusion:
+    """Images of one class where images of another were wanted.
+
+    Attributes:
+        query_class, result_class: ids at the finest level.
+        count: how many results.
+        shared: levels that they agree on; ``missing`` of the L levels they do not.
+        query, result: an example, the one nearest to the top: rows of the queries and of the gallery.
+        rank: of the example, from 1.
+    """
+
+    query_class: int
+    result_class: int
+    count: int
+    shared: int
+    missing: int
+    query: int
+    result: int
+    rank: int
+
+    @property
+    def cost(self) -> int:
+        """Count times missing levels."""
+        return self.count * self.missing
+
+
+@dataclass(frozen=True, kw_only=True)
+class Mistakes:
+    """What :func:`mistakes` finds.
+
+    Attributes:
+        k: results of each query.
+        queries: how many have an image of their class to find; ``left_out``: how many do not.
+        top1, topk: float64 ``[L + 1]``, share of first and of all results that agree on so many levels.
+        best: float64 ``[L + 1]``, ``topk`` of perfect lists; small classes do not fill k results.
+        levels: the results by class, a table for each level.
+        confusions: the costliest first.
+    """
+
+    k: int
+    queries: int
+    left_out: int
+    top1: np.ndarray
+    topk: np.ndarray
+    best: np.ndarray
+    levels: tuple[ClassResults, ...]
+    confusions: tuple[Confusion, ...]
+
+
+def mistakes(
+    ids: np.ndarray, labels: np.ndarray, gallery_labels: np.ndarray | None = None, *, most: int | None = None
+) -> Mistakes:
+    """Count the results of every query by severity.
+
+    Queries without an image of their class are left out, as of the metrics' means. Among the confusions are the results
+    of another class up to rank min(k, R), R being how many images of its class a query has to find: a perfect list has
+    none.
+
+    Args:
+        ids: integers ``[Q, k]``, rows of the gallery, best first, the query not among them; k at least 1.
+        labels: integers ``[Q, L]``, finest first.
+        gallery_labels: ``[G, L]``; None: the gallery is the queries, each searched among the others.
+        most: how many confusions; None: all.
+    """
+    own = gallery_labels is None
+    kept = labels if gallery_labels is None else gallery_labels
+    wanted = np.stack([_found(labels[:, level], kept[:, level], own) for level in range(labels.shape[1])], axis=1)
+    asked = np.flatnonzero(wanted[:, 0] > 0)
+    ids, own_labels, wanted = ids[asked], labels[asked], wanted[asked]
+    results = kept[ids]
+    shared = shared_levels(results, own_labels[:, None])
+    depth = labels.shape[1]
+    return Mistakes(
+        k=ids.shape[1],
+        queries=len(asked),
+        left_out=len(labels) - len(asked),
+        top1=_shares(shared[:, :1], depth),
+        topk=_shares(shared, depth),
+        best=_best(wanted, ids.shape[1]),
+        levels=tuple(_by_class(level, own_labels, results, shared, wanted) for level in range(depth)),
+        confusions=_confusions(ids, asked, own_labels, results, shared, wanted[:, 0])[:most],
+    )
+
+
+def severity_shares(ids: np.ndarray, labels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """``top1`` and ``topk`` of :func:`mistakes` alone, for many frames."""
+    asked = _found(labels[:, 0], labels[:, 0], own=True) > 0
+    shared = shared_levels(labels[ids[asked]], labels[asked][:, None])
+    return _shares(shared[:, :1], labels.shape[1]), _shares(shared, labels.shape[1])
+
+
+def find_classes(hierarchy: Hierarchy, text: str, most: int = 50) -> list[tuple[int, int]]:
+    """Level and id of the classes whose names hold every word of ``text``, whatever the case.
+
+    Names that begin with the text come first, then finer levels, then as the names are ordered.
+    """
+    words = text.lower().split()
+    found = [
+        (not name.lower().startswith(text.strip().lower()), level, name.lower(), number)
+        for level, names in enumerate(hierarchy.names)
+        for number, name in enumerate(names)
+        if all(word in name.lower() for word in words)
+    ]
+    return [(level, number) for _, level, _, number in sorted(found)[:most]]
+
+
+def _found(labels: np.ndarray, gallery: np.ndarray, own: bool) -> np.ndarray:
+    """How many images of its class each query has to find, int64 ``[Q]``."""
+    size = 1 + max(labels.max(initial=-1), gallery.max(initial=-1))
+    found: np.ndarray = np.bincount(gallery, minlength=size)[labels] - own
+    return found
+
+
+def _shares(shared: np.ndarray, depth: int) -> np.ndarray:
+    return np.bincount(shared.ravel(), minlength=depth + 1) / max(shared.size, 1)
+
+
+def _best(wanted: np.ndarray, k: int) -> np.ndarray:
+    """Shares of the severities of perfect lists, from how many images each query has to find at each level."""
+    reached = np.minimum(wanted, k)  # finest level first
+    exactly = np.diff(np.concatenate([np.zeros_like(reached[:, :1]), reached], axis=1), axis=1).sum(0)
+    shares = np.concatenate([[len(wanted) * k - exactly.sum()], exactly[::-1]])
+    return shares / max(shares.sum(), 1)
+
+
+def _by_class(
+    level: int, labels: np.ndarray, results: np.ndarray, shared: np.ndarray, wanted: np.ndarray
+) -> ClassResults:
+    ids, number = np.unique(labels[:, level], return_inverse=True)
+    queries, k, grades = np.bincount(number, minlength=len(ids)), shared.shape[1], labels.shape[1] + 1
+    same = results[:, :, level] == labels[:, None, level]
+
+    def mean(values: np.ndarray) -> np.ndarray:
+        return np.bincount(number, values, minlength=len(ids)) / queries
+
+    def grid(some: np.ndarray) -> np.ndarray:
+        places = (number[:, None] * grades + some).ravel()
+        counted = np.bincount(places, minlength=len(ids) * grades).reshape(-1, grades)
+        return counted / (queries[:, None] * some.shape[1])
+
+    return ClassResults(
+        level=level,
+        ids=ids.astype(np.int64),
+        queries=queries,
+        top1=grid(shared[:, :1]),
+        topk=grid(shared),
+        own1=mean(same[:, 0]),
+        own=mean(same.mean(1)),
+        best=mean(np.minimum(wanted[:, level], k) / k),
+    )
+
+
+def _confusions(
+    ids: np.ndarray, asked: np.ndarray, labels: np.ndarray, results: np.ndarray, shared: np.ndarray, wanted: np.ndarray
+) -> tuple[Confusion, ...]:
+    query, rank = np.nonzero((results[:, :, 0] != labels[:, None, 0]) & (np.arange(ids.shape[1]) < wanted[:, None]))
+    order = np.lexsort((query, rank))  # the first of each pair is its example
+    query, rank = query[order], rank[order]
+    triples = np.stack([labels[query, 0], results[query, rank, 0], shared[query, rank]], axis=1)
+    size = triples.max(0, initial=0) + 1
+    code = (triples[:, 0].astype(np.int64) * size[1] + triples[:, 1]) * size[2] + triples[:, 2]
+    _, first, counts = np.unique(code, return_index=True, return_counts=True)
+    missing = labels.shape[1] - triples[first, 2]
+    ranked = np.lexsort((triples[first, 1], triples[first, 0], -counts, -counts * missing))
+    return tuple(
+        Confusion(
+            query_class=int(triples[place, 0]),
+            result_class=int(triples[place, 1]),
+            count=int(counts[which]),
+            shared=int(triples[place, 2]),
+            missing=int(missing[which]),
+            query=int(asked[query[place]]),
+            result=int(ids[query[place], rank[place]]),
+            rank=int(rank[place]) + 1,
+        )
+        for which in ranked
+        for place in (first[which],)
+    )

@@ -1,0 +1,62 @@
+"""How the severity of results moved while a run trained."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from trainers.errors import RunError
+from trainers.retrieval.mistakes import severity_shares
+from trainers.retrieval.probe_results import probe_of, probe_results
+from trainers.runs.reader import RunReader
+
+
+@dataclass(frozen=True, kw_only=True)
+class Moment:
+    """The results of one arm at one frame: shares by levels agreed, float64 ``[L + 1]``, of the first and of k."""
+
+    top1: np.ndarray
+    topk: np.ndarray
+
+
+class MistakesOverTraining:
+    """The shares of every stored frame of a run. A frame is read once; one that was written again is read again.
+
+    Args:
+        folder: the run; nothing is written to it.
+    """
+
+    def __init__(self, folder: RunReader) -> None:
+        self._folder = folder
+        self._kept: dict[tuple[int, int], tuple[tuple[int, int], list[Moment]]] = {}
+
+    def series(self, k: int) -> list[tuple[int, int, list[Moment]]]:
+        """Frame, step and a :class:`Moment` per arm, oldest first; frames that keep fewer than k results are left out.
+
+        Raises:
+            RunError: the run has no images with labels.
+        """
+        labels = probe_of(self._folder).labels
+        found = []
+        for frame, step in self._folder.frame_steps():
+            try:
+                found.append((frame, step, self._moments(frame, k, labels)))
+            except RunError:
+                self._kept.pop((frame, k), None)
+        return found
+
+    def _moments(self, frame: int, k: int, labels: np.ndarray) -> list[Moment]:
+        stamp = self._stamp(frame)
+        kept = self._kept.get((frame, k))
+        if kept is None or kept[0] != stamp:
+            shares = [severity_shares(ids, labels) for ids in probe_results(self._folder, frame, k)]
+            kept = self._kept[frame, k] = stamp, [Moment(top1=top1, topk=topk) for top1, topk in shares]
+        return kept[1]
+
+    def _stamp(self, frame: int) -> tuple[int, int]:
+        try:
+            about = self._folder.frame_path(frame).stat()
+        except OSError as error:
+            raise RunError(f"The run {self._folder.id} lacks frame {frame}.") from error
+        return about.st_mtime_ns, about.st_size

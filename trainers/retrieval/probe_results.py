@@ -1,0 +1,140 @@
+"""The k nearest images of every query, as ids."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from trainers.errors import RunError
+from trainers.metrics.blocks import BLOCK, EXACT, GRID
+from trainers.metrics.checks import check_finite
+from trainers.retrieval.severity import shared_levels
+from trainers.runs.reader import RunReader
+from trainers.runs.records import Probe
+from trainers.runs.regular import is_regular
+
+_SPARE = 8  # more are looked at than asked for, to see which queries have ties at the edge of their list
+
+
+def probe_of(folder: RunReader) -> Probe:
+    """The probe of a run.
+
+    Raises:
+        RunError: its images are not read yet, or have no labels.
+    """
+    probe = folder.probe()
+    if probe is None or not probe.hierarchy.levels:
+        raise RunError(f"The run {folder.id} has no images with labels yet.")
+    return probe
+
+
+def probe_embeddings(folder: RunReader, k: int) -> tuple[np.ndarray, ...]:
+    """Float32 ``[P, D]`` of every arm at snapshot ``k``.
+
+    Raises:
+        RunError: they are not kept, or hold no finite numbers.
+    """
+    if not is_regular(folder.embeddings_path(k)):
+        raise RunError(f"The run {folder.id} keeps no embeddings of frame {k}; choose its last frame.")
+    arms = tuple(arm.astype(np.float32) for arm in folder.embeddings(k))
+    if not all(np.isfinite(arm).all() for arm in arms):
+        raise RunError(f"The embeddings of frame {k} of run {folder.id} are not numbers: its training diverged.")
+    return arms
+
+
+def newest_embeddings(folder: RunReader) -> int:
+    """The newest frame, or snapshot of a run without frames, whose embeddings are kept.
+
+    Raises:
+        RunError: there is none.
+    """
+    drawn = set(folder.frames())
+    kept = [k for k, _, _ in reversed(folder.snapshots()) if is_regular(folder.embeddings_path(k))]
+    if not kept:
+        raise RunError(f"The run {folder.id} keeps no embeddings.")
+    return next((k for k in kept if k in drawn), kept[0])
+
+
+def probe_results(folder: RunReader, k: int, count: int) -> list[np.ndarray]:
+    """Ids ``[P, count]`` of the results of every probe image in every arm, at frame ``k``.
+
+    Those stored with the frame, which the page shows, where they are enough; else from the embeddings.
+
+    Raises:
+        RunError: there is no such frame, or it keeps too few results and no embeddings.
+    """
+    stored = [arm.neighbours for arm in folder.frame(k).arms]
+    most = min(count, len(stored[0]) - 1)
+    if all(ids.shape[1] >= most for ids in stored):
+        return [ids[:, :most] for ids in stored]
+    if not is_regular(folder.embeddings_path(k)):
+        raise RunError(
+            f"Frame {k} of run {folder.id} keeps {stored[0].shape[1]} results of each image and no embeddings; "
+            f"got {count}. Choose fewer results, or the last frame."
+        )
+    labels = probe_of(folder).labels
+    return [nearest(torch.from_numpy(arm), labels, most) for arm in probe_embeddings(folder, k)]
+
+
+def nearest(
+    embeddings: Tensor,
+    labels: np.ndarray,
+    count: int,
+    gallery: Tensor | None = None,
+    gallery_labels: np.ndarray | None = None,
+) -> np.ndarray:
+    """The nearest images by cosine, in the order of the metrics: of equal ones the less relevant first, then by id.
+
+    Args:
+        embeddings: ``[Q, D]`` floating, raw.
+        labels: integers ``[Q, L]``, finest first.
+        count: results of each query; fewer where the gallery is smaller.
+        gallery, gallery_labels: ``[G, D]`` and ``[G, L]``; None: each image is searched among the others.
+
+    Returns:
+        int64 ``[Q, k]``, rows of the gallery.
+
+    Raises:
+        UserError: values are not finite.
+    """
+    own = gallery is None
+    known, kept = (embeddings, labels) if gallery is None or gallery_labels is None else (gallery, gallery_labels)
+    check_finite(embeddings, "embeddings")
+    check_finite(known, "gallery")
+    count = min(count, len(known) - own)
+    parts = [_block(part, keys, labels, kept, count) for part, keys in _keys(embeddings, known, own)]
+    return np.concatenate(parts) if parts else np.zeros((0, count), np.int64)
+
+
+def _keys(queries: Tensor, gallery: Tensor, own: bool) -> Iterator[tuple[slice, Tensor]]:
+    """Slices of the queries and their cosines ``[b, G]`` on the metrics' grid, the nearest the highest."""
+    number = torch.float64 if len(queries) * len(gallery) <= EXACT else torch.float32
+    unit = functional.normalize(gallery.to(number), dim=1, eps=1e-12)
+    step = max(1, BLOCK // max(len(gallery), 1))
+    for first in range(0, len(queries), step):
+        part = slice(first, min(first + step, len(queries)))
+        keys = (functional.normalize(queries[part].to(number), dim=1, eps=1e-12) * GRID[number]) @ unit.T
+        if own:
+            rows = torch.arange(part.start, part.stop)
+            keys[rows - part.start, rows] = -torch.inf
+        yield part, keys
+
+
+def _block(part: slice, keys: Tensor, labels: np.ndarray, kept: np.ndarray, count: int) -> np.ndarray:
+    if not count:
+        return np.zeros((len(keys), 0), np.int64)
+    values, ids = keys.topk(min(count + _SPARE, keys.shape[1]), dim=1)
+    values, ids = values.round().numpy(), ids.numpy()
+    asked = labels[part]
+    order = np.lexsort((ids, shared_levels(kept[ids], asked[:, None]), -values), axis=1)[:, :count]
+    found: np.ndarray = np.take_along_axis(ids, order, axis=1)
+    if keys.shape[1] > count + _SPARE:
+        for row in np.flatnonzero(values[:, count - 1] == values[:, -1]):  # more ties than were looked at
+            some = np.flatnonzero(keys[row].round().numpy() >= values[row, -1])
+            exact = keys[row, some].round().numpy()
+            found[row] = some[np.lexsort((some, shared_levels(kept[some], asked[row]), -exact))[:count]]
+    return found

@@ -1,0 +1,60 @@
+"""Metrics of every query of a run's probe, by arm."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+
+from trainers.kinds import kind_of
+from trainers.metrics import evaluate
+from trainers.retrieval.probe_results import probe_embeddings, probe_of
+from trainers.runs.reader import RunReader
+
+METRICS = ("R_at_1", "AP", "HAP", "NDCG")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ArmMetrics:
+    """Metrics of the queries under one arm.
+
+    Attributes:
+        run: id; arm: from 0; title: of the arm.
+        values: metric name to float64 ``[Q]``, NaN where a query has nothing to find.
+    """
+
+    run: str
+    arm: int
+    title: str
+    values: dict[str, np.ndarray]
+
+
+def query_metrics(
+    folder: RunReader, k: int, metrics: Sequence[str] = METRICS, points: np.ndarray | None = None
+) -> list[ArmMetrics]:
+    """Metrics of every probe image as a query against the others, at frame ``k``.
+
+    Args:
+        metrics: any of :data:`trainers.metrics.METRICS`, numbers filled in.
+        points: int64 ``[Q]``, the images that are queries and gallery; None: the whole probe.
+
+    Raises:
+        UserError: a metric is unknown, or the frame keeps no embeddings, or they are not finite.
+    """
+    labels = torch.from_numpy(probe_of(folder).labels).long()
+    chosen = slice(None) if points is None else torch.from_numpy(points)
+    found = []
+    for arm, (title, rows) in enumerate(zip(arm_titles(folder), probe_embeddings(folder, k), strict=True)):
+        vectors = torch.from_numpy(rows)[chosen]
+        values: Any = evaluate(vectors, labels[chosen], metrics=metrics, per_query=True)
+        found.append(ArmMetrics(run=folder.id, arm=arm, title=title, values=values))
+    return found
+
+
+def arm_titles(folder: RunReader) -> list[str]:
+    """One title per arm, all different."""
+    config = folder.config
+    return [arm.title for arm in kind_of(config).arms(config)]

@@ -1,0 +1,80 @@
+"""Which images of the probe two runs share."""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from trainers.config import DataChoice, RunConfig, SceneChoice
+from trainers.errors import UserError
+from trainers.retrieval.probe_results import probe_of
+from trainers.runs.reader import RunReader
+from trainers.runs.records import Probe
+
+_NO_ROWS = ("image_size", "image_column", "label_columns")
+"""Settings of a dataset that do not decide which image is in which row of the test set."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class SharedImages:
+    """The images that two probes share.
+
+    Attributes:
+        rows: int64 ``[n]``, their rows in the test set, ascending.
+        first, second: int64 ``[n]``, their points in each probe.
+        whole: both probes are these images and no other.
+    """
+
+    rows: np.ndarray
+    first: np.ndarray
+    second: np.ndarray
+    whole: bool
+
+
+def shared_images(first: RunReader, second: RunReader) -> SharedImages:
+    """The images that the probes of two runs share, by their rows in the test set.
+
+    Runs are on the same images if the fingerprints of their datasets are equal. Where one is not stored, or the images
+    were read at another size, the settings that decide which image is in which row must be equal, and the class names
+    and labels too.
+
+    Raises:
+        UserError: they are not on the same images; the sentence says why.
+        RunError: a run is damaged, or has no probe with labels.
+    """
+    one, other = probe_of(first), probe_of(second)
+    rows, a, b = np.intersect1d(one.rows, other.rows, return_indices=True)
+    reason = _difference(first, second, one, other)
+    if not reason and not len(rows):
+        reason = "their maps show no image in common"
+    if not reason and (one.labels[a] != other.labels[b]).any():
+        reason = "the same rows have other labels"
+    if reason:
+        raise UserError(f"The runs {first.id} and {second.id} are not on the same images: {reason}.")
+    return SharedImages(rows=rows, first=a, second=b, whole=len(rows) == len(one.rows) == len(other.rows))
+
+
+def _difference(first: RunReader, second: RunReader, one: Probe, other: Probe) -> str:
+    """Why the datasets are not the same; empty if they are."""
+    if one.fingerprint and one.fingerprint == other.fingerprint:
+        return ""
+    if one.hierarchy != other.hierarchy:
+        return f"their classes differ ({one.data_title} and {other.data_title})"
+    data, beside = _choice(first.config), _choice(second.config)
+    if data.keys() != beside.keys():
+        return "they read them in different ways"
+    for name in sorted(data.keys() - set(_NO_ROWS)):
+        if data[name] != beside[name]:
+            return f"the setting {name} is {data[name]} in one and {beside[name]} in the other"
+    if one.fingerprint and other.fingerprint and data.get("image_size") == beside.get("image_size"):
+        return "their dataset has changed between them"
+    return ""
+
+
+def _choice(config: RunConfig) -> dict[str, Any]:
+    """The settings that name a run's images, whatever its kind calls them."""
+    chosen = [value for value in vars(config).values() if isinstance(value, (DataChoice, SceneChoice))]
+    return {name: value for one in chosen for name, value in dataclasses.asdict(one).items()}
