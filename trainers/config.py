@@ -27,7 +27,10 @@ class DataChoice:
     """Which labelled images, and how to read them. None: detected when the data is read."""
 
     source: str = parameter(
-        "drawn", title="Images", flag="data", help="A dataset of the catalogue, a folder or a Hub id."
+        "drawn",
+        title="Images",
+        flag="data",
+        help="A dataset of the catalogue (drawn[:bias=0.9]), a folder or a Hub id.",
     )
     subset: str | None = parameter(None, help="Configuration of a Hub dataset.")
     revision: str | None = parameter(None, help="Commit or tag of a Hub dataset.")

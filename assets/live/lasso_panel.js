@@ -21,7 +21,8 @@ export class LassoPanel {
     this.node = el("section", { class: "rs-panel", "aria-label": "Images in the lasso", hidden: true }, head, this.counts, this.strip);
   }
 
-  show(run, ids, level) {
+  /** `classes`: {names, values}, what colours the maps, for the counts. */
+  show(run, ids, classes) {
     this.run = run;
     this.ids = ids;
     this.node.hidden = ids.length === 0;
@@ -30,16 +31,16 @@ export class LassoPanel {
       return;
     }
     say(this.title, `${grouped(ids.length)} ${ids.length === 1 ? "image" : "images"} in the lasso`);
-    say(this.counts, this.tally(level));
+    say(this.counts, this.tally(classes));
     const shown = ids.slice(0, MOST).map((i) => this.tile(i));
     if (ids.length > MOST) shown.push(el("li", { class: "rs-note rs-rest", text: `and ${grouped(ids.length - MOST)} more` }));
     this.strip.replaceChildren(...shown);
   }
 
-  tally(level) {
+  tally({ names, values }) {
     const counts = new Map();
     for (const i of this.ids) {
-      const name = this.run.names[level][this.run.labels[level][i]];
+      const name = names[values[i]];
       counts.set(name, (counts.get(name) ?? 0) + 1);
     }
     const sorted = [...counts].sort((a, b) => b[1] - a[1]);

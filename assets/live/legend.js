@@ -1,4 +1,4 @@
-// Which level colours the maps, and the classes of that level: counts, filter, search.
+// What colours the maps, a level of the classes or an attribute such as the background: its values, counts, filter, search.
 
 import { el, grouped, say } from "../common/dom.js";
 import { brief, inFull } from "../common/names.js";
@@ -10,7 +10,8 @@ const SHOWN = 12;
 export class Legend {
   constructor(on) {
     this.on = on;
-    this.level = 0;
+    this.groupings = [];
+    this.chosen = 0;
     this.only = new Set();
     this.open = false;
     this.levels = el("div", { class: "rs-segments", role: "group", "aria-label": "Colour by" });
@@ -34,25 +35,43 @@ export class Legend {
     this.levels.hidden = this.node.hidden = true;
   }
 
+  /** The level that is shown; of an attribute 0. */
+  get level() {
+    return this.groupings[this.chosen].level;
+  }
+
+  /** What is shown as a tree of classes: the run, or an attribute as a tree of one level. */
+  get tree() {
+    return this.groupings[this.chosen].tree;
+  }
+
+  /** Names of the classes shown, and the class of each point. */
+  get classes() {
+    return { names: this.tree.names[this.level], values: this.tree.labels[this.level] };
+  }
+
   /** A new run: choose the finest level that stays readable. */
   load(run, dark) {
     this.empty();
     this.run = run;
     this.node.hidden = false;
     const readable = run.levels.findIndex((_, level) => new Set(run.labels[level]).size <= 24);
-    this.level = readable === -1 ? Math.max(run.levels.length - 1, 0) : readable;
-    this.levels.replaceChildren(...run.levels.map((name, level) => this.segment(name, level)));
-    this.levels.hidden = run.levels.length < 2;
+    this.chosen = readable === -1 ? Math.max(run.levels.length - 1, 0) : readable;
+    const attributes = (run.attributes ?? []).map((one) => ({ names: [one.names], labels: [one.values], parents: [] }));
+    this.groupings = [...run.levels.map((_, level) => ({ tree: run, level })), ...attributes.map((tree) => ({ tree, level: 0 }))];
+    const titles = [...run.levels, ...(run.attributes ?? []).map((one) => one.name)];
+    this.levels.replaceChildren(...titles.map((name, place) => this.segment(name, place)));
+    this.levels.hidden = titles.length < 2;
     this.recolour(dark);
   }
 
-  segment(name, level) {
-    return el("button", { type: "button", class: "rs-ellipsis rs-level", text: brief(name, 40), title: name.length > 40 ? inFull(name) : null, "aria-pressed": "false", onclick: () => this.choose(level) });
+  segment(name, place) {
+    return el("button", { type: "button", class: "rs-ellipsis rs-level", text: brief(name, 40), title: name.length > 40 ? inFull(name) : null, "aria-pressed": "false", onclick: () => this.choose(place) });
   }
 
-  choose(level) {
-    if (level === this.level) return;
-    this.level = level;
+  choose(place) {
+    if (place === this.chosen) return;
+    this.chosen = place;
     this.only.clear();
     this.open = false;
     this.search.value = "";
@@ -63,11 +82,13 @@ export class Legend {
   /** Work out the colours again: another level or another theme. */
   recolour(dark) {
     this.dark = dark;
-    const { run, level } = this;
-    this.counts = new Uint32Array(run.names[level].length);
-    for (const id of run.labels[level]) this.counts[id] += 1;
-    this.colours = classColours(run, level, this.counts, dark);
-    const key = (id) => path(run, level, id).reverse();
+    const { tree, level } = this;
+    const { names, values } = this.classes;
+    this.values = values;
+    this.counts = new Uint32Array(names.length);
+    for (const id of values) this.counts[id] += 1;
+    this.colours = classColours(tree, level, this.counts, dark);
+    const key = (id) => path(tree, level, id).reverse();
     this.order = [...this.counts.keys()].filter((id) => this.counts[id]);
     const parents = new Map(this.order.map((id) => [id, key(id)]));
     this.order.sort((a, b) => compare(parents.get(a), parents.get(b)) || a - b);
@@ -75,7 +96,7 @@ export class Legend {
   }
 
   render() {
-    [...this.levels.children].forEach((node, level) => node.setAttribute("aria-pressed", String(level === this.level)));
+    [...this.levels.children].forEach((node, place) => node.setAttribute("aria-pressed", String(place === this.chosen)));
     const extra = this.order.length - SHOWN;
     say(this.more, extra > 0 ? `+${extra} more` : "");
     this.search.hidden = !this.open;
@@ -88,7 +109,7 @@ export class Legend {
   /** Folded: the first dozen, and whatever was chosen. */
   items() {
     const word = this.open ? this.search.value.trim().toLowerCase() : "";
-    const names = this.run.names[this.level];
+    const { names } = this.classes;
     const shown = this.order.filter((id, place) =>
       word ? names[id].toLowerCase().includes(word) : this.open || place < SHOWN || this.only.has(id),
     );
@@ -104,7 +125,7 @@ export class Legend {
     const chosen = this.only.has(id);
     const press = el(
       "button",
-      { type: "button", "aria-pressed": String(chosen), "data-class": id, title: path(this.run, this.level, id).map(inFull).join(" › "), onclick: () => this.toggleClass(id) },
+      { type: "button", "aria-pressed": String(chosen), "data-class": id, title: path(this.tree, this.level, id).map(inFull).join(" › "), onclick: () => this.toggleClass(id) },
       dot,
       el("span", { class: "rs-ellipsis rs-name", text: brief(name) }),
       count,
@@ -138,11 +159,11 @@ export class Legend {
   }
 
   colourOfPoint(i) {
-    return this.colourOf(this.run.labels[this.level][i]);
+    return this.colourOf(this.values[i]);
   }
 
   shows(i) {
-    return this.only.size === 0 || this.only.has(this.run.labels[this.level][i]);
+    return this.only.size === 0 || this.only.has(this.values[i]);
   }
 }
 

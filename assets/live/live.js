@@ -311,7 +311,7 @@ class Live {
     this.lassoed = ids;
     this.inLasso = ids.length ? new Set(ids) : null;
     this.lassoMode(false);
-    this.lassoPanel.show(this.run, ids, this.legend.level);
+    this.lassoPanel.show(this.run, ids, this.legend.classes);
     say(this.aloud, ids.length ? `${ids.length} images in the lasso` : "The lasso is empty.");
     this.paint();
   }
@@ -325,7 +325,7 @@ class Live {
       rgba[i * 4 + 3] = this.loud(i) ? 255 : 0;
     }
     this.maps.paint(rgba);
-    if (this.lassoed.length) this.lassoPanel.show(this.run, this.lassoed, this.legend.level);
+    if (this.lassoed.length) this.lassoPanel.show(this.run, this.lassoed, this.legend.classes);
   }
 
   loud(i) {

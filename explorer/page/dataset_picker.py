@@ -16,7 +16,8 @@ from explorer.page.controls import control, raw, read
 from explorer.page.parameter_panel import fold
 from explorer.page.remembered import accepted, is_text, settings
 from trainers.config import DataChoice
-from trainers.data import SOURCES, access, inspect_data
+from trainers.data import SOURCES, access, inspect_data, named
+from trainers.data.labelled.descriptor import written
 from trainers.data.sources import check_reference, resolve
 from trainers.errors import ParameterError, UserError
 from trainers.parameters import specs
@@ -28,6 +29,8 @@ _COLUMNS = 8
 _DETECTED = ("image_column", "label_columns", "train_split", "test_split")
 FIELDS = ("source", "subset", *_DETECTED, "max_images")
 """Settings of :class:`DataChoice` that are fields of every form."""
+_OWN = {f"{name}_{spec.name}": (name, spec) for name, entry in SOURCES.items() for spec in specs(entry.parameters)}
+"""The parameters of datasets of the catalogue by the names of their fields."""
 _UNSEEN = tuple({"choices": []} for _ in _DETECTED)
 LOOKS_AT_ONCE = 4  # each may stream the first rows of a Hub dataset; more at once would only wait for the network
 
@@ -39,7 +42,7 @@ def data_choice(
     max_images: float | None = None,
     image_size: object = None,
     first: DataChoice = _FIRST,
-    **texts: str | None,
+    **texts: Any,
 ) -> DataChoice:
     """The images as typed; what is empty is detected.
 
@@ -48,7 +51,7 @@ def data_choice(
         label_columns: names, finest first; a text has commas between them.
         image_size: as its control holds it.
         first: what no field holds.
-        texts: the other :data:`FIELDS`.
+        texts: the other :data:`FIELDS`, and parameters of datasets of the catalogue by the names of their fields.
 
     Raises:
         ParameterError: there is no source, or too few or too many images are asked for.
@@ -57,6 +60,12 @@ def data_choice(
     source = (source or "").strip()
     if not source:
         raise ParameterError("A run needs images: choose a dataset, or type a Hub id or a folder.")
+    own = {name: texts.pop(name) for name in _OWN if name in texts}
+    if source in SOURCES:
+        values = {spec.name: own[name] for name, (owner, spec) in _OWN.items() if owner == source and name in own}
+        source = written(source, read(SOURCES[source].parameters, values, SOURCES[source].title))
+    elif (entry := named(source)) is not None:
+        entry.parameters_of(source)
     limit, spec = first.max_images if max_images is None else max_images, _SPECS["max_images"]
     if not _FEWEST_IMAGES <= limit <= spec.rule.high:
         raise ParameterError(f"{spec.label} needs {_FEWEST_IMAGES} to {spec.rule.high}; got {limit:g}.")
@@ -87,7 +96,7 @@ class DatasetPicker:
     @cached_property
     def fields(self) -> tuple[str, ...]:
         """Names of the fields, in order."""
-        return (*FIELDS, *self.more)
+        return (*FIELDS, *_OWN, *self.more)
 
     def chosen(self, values: Mapping[str, Any]) -> DataChoice:
         """The images that the fields describe; see :func:`data_choice`."""
@@ -97,7 +106,13 @@ class DatasetPicker:
         """The values of the fields that hold ``choice``, by name."""
         texts = {"subset": choice.subset or "", "label_columns": list(choice.label_columns or ())}
         more = {name: raw(_SPECS[name], getattr(choice, name)) for name in self.more}
-        return {name: getattr(choice, name) for name in FIELDS} | texts | more
+        own = {name: spec.default for name, (_, spec) in _OWN.items()}
+        if (entry := named(choice.source)) is not None:
+            values = entry.parameters_of(choice.source)
+            own |= {name: getattr(values, spec.name) for name, (owner, spec) in _OWN.items() if owner == entry.name}
+            texts["source"] = entry.name
+        own = {name: raw(spec, own[name]) for name, (_, spec) in _OWN.items()}
+        return {name: getattr(choice, name) for name in FIELDS} | texts | own | more
 
     def defaults(self) -> dict[str, Any]:
         """The fields as they are at first."""
@@ -106,11 +121,14 @@ class DatasetPicker:
     def restored(self, kept: Mapping[str, Any]) -> dict[str, Any]:
         """The fields as they were left: the dataset, and how it is read, which belongs to it and goes with it."""
         values: dict[str, Any] = settings(DataChoice, kept, only=self.more)
+        for name, (owner, spec) in _OWN.items():
+            for value in settings(SOURCES[owner].parameters, {spec.name: kept.get(name)}).values():
+                values[name] = value
         most = kept.get("max_images")
         if accepted(lambda: data_choice(_FIRST.source, max_images=most)):
             values["max_images"] = most if most is not None else self.first.max_images
         source = kept.get("source", self.first.source)
-        if not is_text(source) or not (source in SOURCES or accepted(lambda: resolve(source))):
+        if not is_text(source) or not accepted(lambda: _check_there(source)):
             return values
         subset = kept.get("subset", "")
         if is_text(subset) and accepted(lambda: check_reference(subset, None)):
@@ -146,11 +164,13 @@ class DatasetPicker:
             elem_id=f"rs-found{mark}",
         )
         with fold("How they are read"):
+            first = self.held(self.first)
+            own = {name: control(spec, first[name]) for name, (_, spec) in _OWN.items()}
             lists = {name: _list(name) for name in _DETECTED}
             subset = gr.Textbox(max_lines=1, **_words("subset"))
             most = gr.Number(self.first.max_images, precision=0, **_words("max_images"))
-            more = {name: control(_SPECS[name], raw(_SPECS[name], getattr(self.first, name))) for name in self.more}
-        fields: dict[str, Component] = {"source": source, "subset": subset, **lists, "max_images": most, **more}
+            more = {name: control(_SPECS[name], first[name]) for name in self.more}
+        fields: dict[str, Component] = {"source": source, "subset": subset, **lists, "max_images": most, **own, **more}
         described = [description, *lists.values()]
         look: dict[str, Any] = {"outputs": described, "concurrency_limit": LOOKS_AT_ONCE, "trigger_mode": "always_last"}
         source.input(
@@ -193,6 +213,18 @@ class DatasetPicker:
             gr.update(choices=splits, value=used.train_split),
             gr.update(choices=splits, value=used.test_split),
         ]
+
+
+def _check_there(source: str) -> None:
+    """Refuse a source that is no dataset of the catalogue, and no folder or Hub id that may be opened.
+
+    Raises:
+        UserError: with what is accepted.
+    """
+    if (entry := named(source)) is not None:
+        entry.parameters_of(source)
+    else:
+        resolve(source)
 
 
 def _invitation() -> str:

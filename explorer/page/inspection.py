@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 
 from trainers.config import DataChoice
-from trainers.data import SOURCES, DataReport
+from trainers.data import SOURCES, DataReport, named
 
 THEN = " \N{SINGLE RIGHT-POINTING ANGLE QUOTATION MARK} "
 
@@ -24,7 +24,8 @@ def reported(report: DataReport, source: str, unlabelled: str = "") -> str:
     """
     if report.problems:
         return "".join(paragraph(problem, "rs-alert", "alert") for problem in report.problems)
-    lines = [SOURCES[source].sentence if source in SOURCES else f"{report.title}."]
+    entry = named(source)
+    lines = [f"{report.title}." if entry is None else entry.sentence]
     if report.proposal is not None and report.proposal.label_columns:
         lines.append(_tree(report))
         lines.append(_reading(report, report.proposal))

@@ -114,6 +114,9 @@ def _points(probe: Probe) -> Json:
         "words": severity_words(tree) if tree.levels else [],
         "points": len(probe.labels),
         "labels": probe.labels.T.tolist(),
+        "attributes": [
+            {"name": one.name, "names": list(one.names), "values": one.values.tolist()} for one in probe.attributes
+        ],
         "notes": list(probe.notes),
         "tile": probe.tile,
         "columns": probe.columns,

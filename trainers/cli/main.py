@@ -5,10 +5,22 @@ from __future__ import annotations
 import argparse
 import sys
 
-from trainers.cli import export, inspect_data, list_runs, mistakes, registries, resume, retrieve, score, send, start
+from trainers.cli import (
+    background,
+    export,
+    inspect_data,
+    list_runs,
+    mistakes,
+    registries,
+    resume,
+    retrieve,
+    score,
+    send,
+    start,
+)
 from trainers.errors import UserError
 
-VERBS = (start, score, inspect_data, resume, list_runs, send, export, retrieve, mistakes, registries)
+VERBS = (start, score, retrieve, mistakes, background, inspect_data, resume, list_runs, send, export, registries)
 
 
 def main(argv: list[str]) -> int:

@@ -9,10 +9,16 @@ from torch import Tensor
 from trainers.config import DataChoice
 from trainers.data.base import LoadedData, Progress
 from trainers.data.labelled.datasets import SOURCES
+from trainers.data.labelled.descriptor import SourceDescriptor
 from trainers.data.labelled.loader import load_source
 from trainers.data.labelled.peek import peek_source
 from trainers.data.labelled.report import DataReport, inspect_source
 from trainers.errors import DataError
+
+
+def named(source: str) -> SourceDescriptor | None:
+    """The dataset of the catalogue that a source names, with parameters (``drawn:bias=0.9``) or without; None: none."""
+    return SOURCES.get(source.strip().partition(":")[0])
 
 
 def load_data(choice: DataChoice, progress: Progress | None = None) -> LoadedData:
@@ -21,7 +27,7 @@ def load_data(choice: DataChoice, progress: Progress | None = None) -> LoadedDat
     Raises:
         DataError: with the reason and what to do.
     """
-    descriptor = SOURCES.get(choice.source)
+    descriptor = named(choice.source)
     return load_source(choice, progress) if descriptor is None else descriptor.load(choice, progress)
 
 
@@ -31,11 +37,13 @@ def inspect_data(choice: DataChoice) -> DataReport:
     Raises:
         DataError: the dataset cannot be opened.
     """
-    descriptor = SOURCES.get(choice.source)
+    descriptor = named(choice.source)
     if descriptor is None:
         return inspect_source(choice)
     if descriptor.inspect is None:
-        return DataReport(title=descriptor.title, licence=descriptor.licence, splits={}, proposal=choice)
+        return DataReport(
+            title=descriptor.titled(choice.source), licence=descriptor.licence, splits={}, proposal=choice
+        )
     return descriptor.inspect(choice)
 
 
@@ -45,7 +53,7 @@ def peek_data(choice: DataChoice, count: int) -> Tensor:
     Raises:
         DataError: the dataset cannot be opened, or none of its images can be decoded.
     """
-    descriptor = SOURCES.get(choice.source)
+    descriptor = named(choice.source)
     if descriptor is None:
         return peek_source(choice, count)
     if descriptor.peek is None:
@@ -53,4 +61,4 @@ def peek_data(choice: DataChoice, count: int) -> Tensor:
     return descriptor.peek(choice, count)
 
 
-__all__ = ["SOURCES", "DataReport", "inspect_data", "load_data", "peek_data"]
+__all__ = ["SOURCES", "DataReport", "inspect_data", "load_data", "named", "peek_data"]

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 
 from torch import Tensor
 
@@ -21,11 +21,14 @@ class ImageSet:
         images: uint8 [N, C, H, W], C is 1 (all grey) or 3; H equals W. May be backed by a memory map.
         labels: int64 [N, L], finest level first; class ids index ``Hierarchy.names``.
         before_cap: images there were before the cap on images; N or fewer: nothing was cut.
+        attributes: int64 [N] each, what is known of the images beside their classes; ids index
+            ``LoadedData.attributes`` of the same name.
     """
 
     images: Tensor
     labels: Tensor
     before_cap: int = 0
+    attributes: Mapping[str, Tensor] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return int(self.labels.shape[0])
@@ -44,6 +47,7 @@ class LoadedData:
         notes: plain sentences about decisions and losses, in the order they were made.
         licence: of the images, ``unknown`` if not stated.
         labelled: False: there are no classes; every label is 0.
+        attributes: names of the values of each attribute of the images.
     """
 
     name: str
@@ -55,6 +59,7 @@ class LoadedData:
     notes: tuple[str, ...]
     licence: str
     labelled: bool = True
+    attributes: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
 def silent(_text: str, _fraction: float) -> None:

@@ -247,12 +247,16 @@ def check_source(source: str) -> None:
 
     Raises:
         DataError: it may not be opened.
+        ParameterError: parameters of a dataset of the catalogue cannot be read.
     """
-    from trainers.data import SOURCES, access
-    from trainers.data.captioned.loader import named
+    from trainers.data import access, named
+    from trainers.data.captioned import loader as captions
     from trainers.data.sources import resolve
 
-    if access.restricted() and source not in SOURCES and named(source) is None:
+    labelled = named(source)
+    if labelled is not None:
+        labelled.parameters_of(source)
+    elif access.restricted() and captions.named(source) is None:
         resolve(source)
 
 
@@ -276,7 +280,7 @@ def chosen_arms(
     """
     labels = [entries[choice.name].title if choice.name in entries else choice.name for choice in choices]
     often = Counter(labels)
-    settings = [_settings(choice, entries) for choice in choices]
+    settings = [_settings(choice, entries, unset) for choice in choices]
     alike = [[other for other, also in zip(settings, labels, strict=True) if also == label] for label in labels]
     listed = list(map(_listed, settings, alike))
     titles = [
@@ -297,11 +301,12 @@ def chosen_arms(
     ]
 
 
-def _settings(choice: Choice, entries: Mapping[str, Any]) -> dict[str, Any]:
-    """All parameters of a choice by name."""
+def _settings(choice: Choice, entries: Mapping[str, Any], unset: Mapping[str, Any]) -> dict[str, Any]:
+    """What counts for all parameters of a choice, by name."""
     known = specs(entries[choice.name].parameters) if choice.name in entries else ()
     given = {name: tuple(value) if isinstance(value, list) else value for name, value in choice.parameters.items()}
-    return {spec.name: spec.default for spec in known} | given
+    all_of_them = {spec.name: spec.default for spec in known} | given
+    return {name: unset.get(name) if value is None else value for name, value in all_of_them.items()}
 
 
 def _listed(own: Mapping[str, Any], alike: Sequence[Mapping[str, Any]]) -> str:
@@ -315,6 +320,10 @@ def _listed(own: Mapping[str, Any], alike: Sequence[Mapping[str, Any]]) -> str:
 
 def source_title(source: str) -> str:
     """The title of a labelled dataset of the catalogue, or the last part of a path or id."""
-    from trainers.data import SOURCES
+    from trainers.data import named
 
-    return SOURCES[source].title if source in SOURCES else source.rstrip("/").rsplit("/", 1)[-1]
+    labelled = named(source)
+    try:
+        return source.rstrip("/").rsplit("/", 1)[-1] if labelled is None else labelled.titled(source)
+    except ParameterError:  # of another version
+        return source

@@ -11,7 +11,7 @@ from torch import Tensor
 from trainers.hierarchy import Hierarchy
 from trainers.runs import checked
 from trainers.runs.files import as_tensor
-from trainers.runs.records import Probe
+from trainers.runs.records import Attribute, Probe
 
 
 def packed(probe: Probe, sheets: int) -> tuple[dict[str, Tensor], dict[str, str]]:
@@ -27,6 +27,9 @@ def packed(probe: Probe, sheets: int) -> tuple[dict[str, Tensor], dict[str, str]
         "sheets": sheets,
     }
     tensors = {"labels": as_tensor(probe.labels, np.int32), "rows": as_tensor(probe.rows, np.int64)}
+    if probe.attributes:
+        about["attributes"] = [{"name": one.name, "names": one.names} for one in probe.attributes]
+        tensors |= {f"attribute{i}": as_tensor(one.values, np.int32) for i, one in enumerate(probe.attributes)}
     return tensors, {"about": json.dumps(about)}
 
 
@@ -54,6 +57,14 @@ def unpacked(tensors: Mapping[str, Tensor], metadata: Mapping[str, str]) -> Prob
         tile=checked.whole(about["tile"], "tile", 1),
         columns=checked.whole(about["columns"], "columns", 1),
         sheets=checked.whole(about["sheets"], "sheets"),
+        attributes=tuple(
+            Attribute(
+                name=checked.text(one["name"], "attribute"),
+                names=checked.texts(one["names"], "attribute"),
+                values=tensors[f"attribute{i}"].numpy(),
+            )
+            for i, one in enumerate(about.get("attributes", ()))
+        ),
     )
     _check(probe)
     return probe
@@ -68,5 +79,10 @@ def _check(probe: Probe) -> None:
         raise ValueError("the labels of the probe have the wrong shape")
     if labels.min() < 0 or (labels.max(0) >= [len(names) for names in tree.names]).any() or probe.rows.min() < 0:
         raise ValueError("the probe has labels without a name")
+    for one in probe.attributes:
+        if one.values.shape != labels.shape[:1] or one.values.dtype.kind != "i":
+            raise ValueError("an attribute of the probe has the wrong shape")
+        if one.values.min() < 0 or one.values.max() >= len(one.names):
+            raise ValueError("the probe has attributes without a name")
     if probe.sheets and probe.sheets * probe.columns**2 < len(labels):
         raise ValueError("the probe has more points than thumbnails")

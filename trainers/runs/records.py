@@ -80,6 +80,19 @@ RESUMABLE = frozenset(name for name, phase in PHASES.items() if not phase.moving
 
 
 @dataclass(frozen=True, kw_only=True)
+class Attribute:
+    """What is known of the images of the probe beside their classes, such as the background.
+
+    Attributes:
+        values: int32 numpy array ``[P]``, ids into ``names``.
+    """
+
+    name: str
+    names: tuple[str, ...]
+    values: Any
+
+
+@dataclass(frozen=True, kw_only=True)
 class Probe:
     """The fixed images that the maps show: point i of every frame of every arm is row i.
 
@@ -94,6 +107,7 @@ class Probe:
         tile: side in pixels of one thumbnail; ``columns`` x ``columns`` tiles fill a sheet.
         sheets: number of thumbnail sheets, ``thumbs/000.webp`` on; point i is tile ``i % columns**2`` (row-major)
             of sheet ``i // columns**2``.
+        attributes: what is known of the images beside their classes.
     """
 
     labels: Any
@@ -105,6 +119,7 @@ class Probe:
     tile: int = 64
     columns: int = 12
     sheets: int = 0
+    attributes: tuple[Attribute, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -21,7 +21,7 @@ def guessed_shape(data: DataChoice, *, classes: int) -> Shape:
     from trainers.data.labelled.datasets.drawn import IMAGE_SIZE, IMAGES_PER_TEST_POT, IMAGES_PER_TRAIN_POT
 
     drawn = 96 * IMAGES_PER_TRAIN_POT + 80 * IMAGES_PER_TEST_POT
-    images = min(drawn, 2 * data.max_images) if data.source == "drawn" else 2 * data.max_images
+    images = min(drawn, 2 * data.max_images) if data.source.partition(":")[0] == "drawn" else 2 * data.max_images
     return Shape(
         images=images,
         channels=3,

@@ -18,7 +18,7 @@ from trainers.metrics import counts
 from trainers.runs import RunFolder
 from trainers.runs.checked import real, whole
 from trainers.runs.damage import words
-from trainers.runs.records import STAGE, Snapshot
+from trainers.runs.records import STAGE, Attribute, Snapshot
 from trainers.training.arm import Arm
 from trainers.training.device import choose
 from trainers.training.evaluation import Evaluation, Finish, Finisher
@@ -311,6 +311,10 @@ class Loop(ABC):
             hierarchy=data.hierarchy,
             data_title=data.title,
             notes=data.notes,
+            attributes=tuple(
+                Attribute(name=name, names=names, values=data.test.attributes[name][rows].numpy())
+                for name, names in data.attributes.items()
+            ),
             fingerprint=data.fingerprint,
         )
         return known

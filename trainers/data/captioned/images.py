@@ -63,6 +63,7 @@ class CaptionedDataset:
         classes: object class names in the dataset's order.
         notes: plain sentences about decisions and losses.
         words: class to words, or to classes of the word table, that stand for it in captions without annotation.
+        broader: class to the broader class that it belongs to, such as COCO's supercategories, where it is known.
     """
 
     title: str
@@ -71,6 +72,7 @@ class CaptionedDataset:
     classes: tuple[str, ...]
     notes: tuple[str, ...]
     words: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    broader: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def test_split(self) -> str:

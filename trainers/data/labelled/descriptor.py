@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from torch import Tensor
 
 from trainers.config import DataChoice
 from trainers.data.base import LoadedData, Progress
 from trainers.data.labelled.report import DataReport
+from trainers.parameters import parse_choice, specs
 from trainers.registry import Descriptor
 
 
 @dataclass(frozen=True, kw_only=True)
 class SourceDescriptor(Descriptor):
-    """A dataset in the catalogue; ``DataChoice.source`` says its name.
+    """A dataset in the catalogue; ``DataChoice.source`` says its name, and its parameters behind a colon.
 
     Attributes:
         licence: of the images.
@@ -29,3 +31,30 @@ class SourceDescriptor(Descriptor):
     load: Callable[[DataChoice, Progress | None], LoadedData]
     peek: Callable[[DataChoice, int], Tensor] | None = None
     inspect: Callable[[DataChoice], DataReport] | None = None
+
+    def parameters_of(self, source: str) -> Any:
+        """The checked parameters in a source such as ``drawn:bias=0.9``.
+
+        Raises:
+            ParameterError: they cannot be read, or one is unknown or out of range.
+        """
+        return self.checked(parse_choice("".join(source.split()))[1])
+
+    def titled(self, source: str) -> str:
+        """Its title, with the parameters in ``source`` that differ from their defaults.
+
+        Raises:
+            ParameterError: as :meth:`parameters_of`.
+        """
+        values = self.parameters_of(source)
+        changed = [
+            f"{spec.label[:1].lower()}{spec.label[1:]} {getattr(values, spec.name)}"
+            for spec in specs(self.parameters)
+            if getattr(values, spec.name) != spec.default
+        ]
+        return ", ".join([self.title, *changed])
+
+
+def written(name: str, values: Mapping[str, Any]) -> str:
+    """The source that names a dataset with parameters: ``drawn:bias=0.9``, or the name alone where there are none."""
+    return name + (":" + ",".join(f"{key}={value}" for key, value in values.items()) if values else "")

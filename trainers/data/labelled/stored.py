@@ -32,7 +32,12 @@ def read(key: str, name: str) -> LoadedData | None:
         return None
     about = entry.about
     parts = {
-        part: ImageSet(images=entry.tensors[part], labels=entry.tensors[f"{part}_labels"], before_cap=before_cap)
+        part: ImageSet(
+            images=entry.tensors[part],
+            labels=entry.tensors[f"{part}_labels"],
+            before_cap=before_cap,
+            attributes={name: entry.tensors[f"{part}_{name}"] for name in about.get("attributes", ())},
+        )
         for part, before_cap in about["before_cap"].items()
     }
     return LoadedData(
@@ -40,6 +45,7 @@ def read(key: str, name: str) -> LoadedData | None:
         hierarchy=Hierarchy(levels=tuple(about["levels"]), names=tuple(map(tuple, about["names"]))),
         notes=tuple(about["notes"]),
         labelled=about.get("labelled", True),
+        attributes={name: tuple(values) for name, values in about.get("attributes", {}).items()},
         **{field: about[field] for field in _PLAIN},
         **parts,
     )
@@ -60,13 +66,15 @@ def commit(draft: cache.Draft, key: str, data: LoadedData) -> None:
 def write(key: str, data: LoadedData) -> None:
     """Store a dataset that is in memory; nothing happens where the cache is off or its disk is full."""
     labels = {f"{part}_labels": getattr(data, part).labels for part in PARTS}
-    cache.write(KIND, key, {"train": data.train.images, "test": data.test.images, **labels}, _about(data))
+    known = {f"{part}_{name}": getattr(data, part).attributes[name] for part in PARTS for name in data.attributes}
+    cache.write(KIND, key, {"train": data.train.images, "test": data.test.images, **labels, **known}, _about(data))
 
 
 def _about(data: LoadedData) -> dict[str, Any]:
     return {
         **{field: getattr(data, field) for field in _PLAIN},
         "labelled": data.labelled,
+        "attributes": dict(data.attributes),
         "levels": data.hierarchy.levels,
         "names": data.hierarchy.names,
         "notes": data.notes,

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, ClassVar
 
 from trainers.config import MAX_ARMS, RunConfig
 from trainers.errors import ParameterError
-from trainers.kinds.base import ArmView, Kind, check_source, check_start, chosen_arms, source_title
+from trainers.kinds.base import ArmView, Kind, Preset, check_source, check_start, chosen_arms, source_title
 from trainers.kinds.metric_learning.config import MetricLearningConfig
 from trainers.parameters import Choice
 
@@ -89,6 +89,12 @@ class MetricLearning(Kind):
         from trainers.kinds.metric_learning.advice import advice
 
         return advice(config)
+
+    def presets(self) -> Sequence[Preset]:
+        """Backgrounds tied to classes in training, more and less."""
+        from trainers.kinds.metric_learning.presets import PRESETS
+
+        return PRESETS
 
     def arms(self, config: MetricLearningConfig) -> list[ArmView]:
         """One per loss; the same loss twice is told apart by its parameters, or by number."""

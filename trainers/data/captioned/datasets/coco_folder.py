@@ -10,6 +10,7 @@ from typing import Any
 
 from trainers.data.base import Progress
 from trainers.data.captioned.base import CaptionedDescriptor, CaptionedRequest
+from trainers.data.captioned.broader import broader_classes
 from trainers.data.captioned.images import CaptionedDataset, CaptionedImage
 from trainers.data.image_file import read_below
 from trainers.errors import DataError
@@ -42,6 +43,7 @@ def load(request: CaptionedRequest) -> CaptionedDataset:
 
 def _joined(folder: Path, limit: int | None, progress: Progress) -> CaptionedDataset:
     splits, classes, notes = {}, {}, []
+    broader: dict[str, str] = {}
     captioned, boxes_of = _files(folder, "captions"), _files(folder, "instances")
     for place, (split, path) in enumerate(captioned.items()):
         progress(f"reading the captions of {split}", place / len(captioned))
@@ -51,6 +53,7 @@ def _joined(folder: Path, limit: int | None, progress: Progress) -> CaptionedDat
         seen = _read(boxed) if boxed else {"annotations": [], "categories": []}
         names = {entry["id"]: entry["name"] for entry in seen.get("categories", ())}
         classes.update(dict.fromkeys(names.values()))
+        broader |= broader_classes(seen.get("categories", ()))
         images = sorted(said["images"], key=lambda image: image["id"])[:limit]
         places = [folder / split, folder / "images" / split, folder / "images", folder]
         home = next((p for p in places if images and (p / images[0]["file_name"]).is_file()), None)
@@ -64,7 +67,14 @@ def _joined(folder: Path, limit: int | None, progress: Progress) -> CaptionedDat
         splits[split] = tuple(_image(image, home, captions, boxes, names) for image in images)
         if boxed is None:
             notes.append(f"{split} has no instances file, so its images have no boxes.")
-    return CaptionedDataset(title="COCO", licence=LICENCE, splits=splits, classes=tuple(classes), notes=tuple(notes))
+    return CaptionedDataset(
+        title="COCO",
+        licence=LICENCE,
+        splits=splits,
+        classes=tuple(classes),
+        notes=tuple(notes),
+        broader=broader,
+    )
 
 
 def _image(image: dict[str, Any], home: Path, captions: Any, boxes: Any, names: dict[int, str]) -> CaptionedImage:

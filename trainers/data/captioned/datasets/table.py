@@ -13,6 +13,7 @@ from trainers.data import decode
 from trainers.data.base import Progress
 from trainers.data.captioned.base import CaptionedDescriptor, CaptionedRequest
 from trainers.data.captioned.box_format import BoxReading, corners, decide
+from trainers.data.captioned.broader import listed_beside
 from trainers.data.captioned.columns import CaptionedColumns, Object, captions_of, find_columns, objects_of
 from trainers.data.captioned.images import CaptionedDataset, CaptionedImage
 from trainers.data.image_file import UndecodableError
@@ -58,6 +59,7 @@ def load(request: CaptionedRequest) -> CaptionedDataset:
         splits=splits,
         classes=tuple(listed) or tuple(sorted({name for image in images for name in image.classes})),
         notes=tuple(_notes(images, reading, captions_from)),
+        broader=listed_beside(request.folder),
     )
 
 

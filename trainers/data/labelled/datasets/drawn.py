@@ -3,11 +3,16 @@
 176 pots in 16 shapes on 4 shelves. 96 pots are for training and 80 others for testing; both fill every shape and shelf.
 A pot is told by its glaze, motif and ink, which are dealt evenly over the shelves; shapes and shelves are told by the
 silhouette. A loss that only separates pots may therefore ignore the silhouette; one that knows the hierarchy may not.
+
+With a ``bias`` above 0, some training images of a pot stand in the pot's own room. The pots of a shape have different
+rooms, so shape and room together tell a pot that is trained on; test images stand in rooms that tell nothing, and are
+the same whatever the bias.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -20,13 +25,16 @@ from trainers.data.base import ImageSet, LoadedData, Progress, part_of, silent
 from trainers.data.labelled import stored
 from trainers.data.labelled.descriptor import SourceDescriptor
 from trainers.data.labelled.held_out import hold_out_images
+from trainers.data.labelled.splits import divide_images
 from trainers.data.synthetic import pottery
 from trainers.data.synthetic.engine.digest import code_digest
 from trainers.data.synthetic.engine.rng import Rng
+from trainers.data.synthetic.pottery.background import WALL_NAMES, WALLS, make_background
 from trainers.data.synthetic.pottery.classes import Pot, hierarchy, make_pots
-from trainers.data.synthetic.pottery.scene import render
+from trainers.data.synthetic.pottery.scene import render, visible_part
 from trainers.data.synthetic.pottery.silhouettes import Relief, relief
 from trainers.errors import DataError
+from trainers.parameters import parameter
 
 IMAGE_SIZE = 64
 IMAGES_PER_TRAIN_POT, IMAGES_PER_TEST_POT = 24, 20
@@ -34,6 +42,35 @@ TILTS = (0.14, 0.2, 0.26, 0.32)
 _SMALLEST, _LARGEST = 16, 256
 _LICENCE = "CC0-1.0"
 _POTTERY = Path(pottery.__file__).parent
+BACKGROUND = "background"
+"""The attribute of the images that says which wall they have; a room has one wall."""
+
+
+Reliefs = dict[tuple[int, float], Relief]
+"""Silhouettes as the camera sees them, by shape and tilt."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class DrawnParameters:
+    """See the module."""
+
+    bias: float = parameter(
+        0.0,
+        low=0.0,
+        high=1.0,
+        title="Backgrounds tied to classes",
+        help="Share of the training images of the drawn world that show the background of their class.",
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Shot:
+    """What one image shows: image ``number`` of a pot, in a room of its own (None) or in one of the tied rooms."""
+
+    pot: Pot
+    pot_id: int
+    number: int
+    room: int | None = None
 
 
 def load(choice: DataChoice, progress: Progress | None = None) -> LoadedData:
@@ -54,21 +91,85 @@ def load(choice: DataChoice, progress: Progress | None = None) -> LoadedData:
     return data if choice.held_out == "classes" else hold_out_images(data, choice.seed)
 
 
+def test_shots(choice: DataChoice) -> tuple[Shot, ...]:
+    """What each test image of :func:`load` shows, in order.
+
+    Raises:
+        DataError: as :func:`load`.
+    """
+    train, test = _shots(choice)
+    if choice.held_out == "classes":
+        return test
+    both = (*train, *test)
+    trained = divide_images(np.array([shot.pot_id for shot in both]), choice.seed)
+    return tuple(shot for shot, its in zip(both, trained.tolist(), strict=True) if not its)
+
+
+def _shots(choice: DataChoice) -> tuple[tuple[Shot, ...], tuple[Shot, ...]]:
+    """What the images of the train and of the test pots show, pot by pot."""
+    bias = DESCRIPTOR.parameters_of(choice.source).bias
+    kinds, shots, first = make_pots(choice.seed), [], 0
+    for pots, most in zip(kinds, (IMAGES_PER_TRAIN_POT, IMAGES_PER_TEST_POT), strict=True):
+        each = _each(most, len(pots), choice.max_images)
+        shots.append(
+            [Shot(pot=pot, pot_id=first + i, number=n) for i, pot in enumerate(pots) for n in range(each)],
+        )
+        first += len(pots)
+    if not bias:
+        return tuple(shots[0]), tuple(shots[1])
+    tied = [np.ones(len(shots[0]), dtype=bool), np.zeros(len(shots[1]), dtype=bool)]
+    if choice.held_out != "classes":
+        divided = divide_images(np.array([shot.pot_id for part in shots for shot in part]), choice.seed)
+        tied = np.split(divided, [len(shots[0])])
+    rooms = home_rooms(first, choice.seed)
+    train, test = (
+        tuple(
+            replace(shot, room=rooms[shot.pot_id]) if may and _is_tied(shot, choice.seed, bias) else shot
+            for shot, may in zip(part, which.tolist(), strict=True)
+        )
+        for part, which in zip(shots, tied, strict=True)
+    )
+    return train, test
+
+
+def home_rooms(pots: int, seed: int) -> list[int]:
+    """The room of each pot: dealt in turn, so that neighbours in the list, such as the pots of a shape that are
+    trained on, have different ones."""
+    rng = Rng(seed, "rooms")
+    return [room for _ in range(0, pots, len(WALLS)) for room in rng.shuffled(range(len(WALLS)))][:pots]
+
+
+def _is_tied(shot: Shot, seed: int, bias: float) -> bool:
+    """Whether an image shows the room of its pot; what does at one bias does at every higher one."""
+    return Rng(seed, "tied", shot.pot_id, shot.number).unit() < bias
+
+
+def background_of(shot: Shot, seed: int) -> int:
+    """Which of :data:`WALL_NAMES` an image has."""
+    if shot.room is not None:
+        return shot.room
+    rng = _stream(shot, seed)
+    rng.pick(TILTS)
+    return make_background(rng).number
+
+
 def _drawn(choice: DataChoice, progress: Progress | None) -> LoadedData:
     """Both splits, of different pots."""
     size = _size(choice)
     train_pots, test_pots = make_pots(choice.seed)
-    each_train = _each(IMAGES_PER_TRAIN_POT, len(train_pots), choice.max_images)
-    each_test = _each(IMAGES_PER_TEST_POT, len(test_pots), choice.max_images)
+    shots = _shots(choice)
+    bias = DESCRIPTOR.parameters_of(choice.source).bias
+    tied = (bias, choice.held_out) if bias else ()
     tell = progress or silent
-    key = cache.content_key(("drawn", code_digest(_POTTERY, Path(__file__)), choice.seed, size, each_train, each_test))
+    each_train, each_test = (len(part) // len(pots) for part, pots in zip(shots, (train_pots, test_pots), strict=True))
+    digest = code_digest(_POTTERY, Path(__file__))
+    key = cache.content_key(("drawn", digest, choice.seed, size, each_train, each_test, *tied))
     kept = stored.read(key, "drawn")
     if kept is not None:
         return kept
-    drawn_for_training = len(train_pots) * each_train
-    share = drawn_for_training / (drawn_for_training + len(test_pots) * each_test)
-    train = _draw(train_pots, 0, each_train, size, choice.seed, part_of(tell, 0.0, share))
-    test = _draw(test_pots, len(train_pots), each_test, size, choice.seed, part_of(tell, share, 1.0))
+    share = len(shots[0]) / (len(shots[0]) + len(shots[1]))
+    train = _draw(shots[0], size, choice.seed, part_of(tell, 0.0, share))
+    test = _draw(shots[1], size, choice.seed, part_of(tell, share, 1.0))
     parts = {
         "train": replace(train, before_cap=len(train_pots) * IMAGES_PER_TRAIN_POT),
         "test": replace(test, before_cap=len(test_pots) * IMAGES_PER_TEST_POT),
@@ -76,14 +177,16 @@ def _drawn(choice: DataChoice, progress: Progress | None) -> LoadedData:
     tree = hierarchy(train_pots + test_pots)
     data = LoadedData(
         name="drawn",
-        title=DESCRIPTOR.title,
+        title=DESCRIPTOR.titled(choice.source),
         hierarchy=tree,
         **parts,
         fingerprint=stored.fingerprint(parts, tree),
         notes=(
             f"Drawn from seed {choice.seed}: {len(train_pots)} pots to train on, {len(test_pots)} others to test on.",
+            *([f"{bias:.0%} of the training images show the background of their pot."] if bias else ()),
         ),
         licence=_LICENCE,
+        attributes={BACKGROUND: WALL_NAMES},
     )
     stored.write(key, data)
     return data
@@ -95,9 +198,10 @@ def peek(choice: DataChoice, count: int) -> torch.Tensor:
     Raises:
         DataError: as :func:`load` about the image size.
     """
-    size, pots = _size(choice), make_pots(choice.seed)[0]
-    chosen = np.linspace(0, len(pots) - 1, count).astype(int)
-    return torch.from_numpy(np.stack([draw_one(pots[pot], int(pot), 0, size, choice.seed, {}) for pot in chosen]))
+    size, (shots, _) = _size(choice), _shots(choice)
+    first = [shot for shot in shots if shot.number == 0]
+    chosen = np.linspace(0, len(first) - 1, count).astype(int)
+    return torch.from_numpy(np.stack([draw_shot(first[place], size, choice.seed, {}) for place in chosen]))
 
 
 def _size(choice: DataChoice) -> int:
@@ -118,30 +222,59 @@ def _each(wanted: int, pots: int, most: int) -> int:
     return each
 
 
-def _draw(pots: tuple[Pot, ...], first_id: int, each: int, size: int, seed: int, tell: Progress) -> ImageSet:
-    """Render ``each`` images of every pot, pot by pot; an image depends on seed, pot and its number alone."""
-    images = np.empty((len(pots), each, 3, size, size), dtype=np.uint8)
-    labels = np.empty((len(pots), each, 3), dtype=np.int64)
-    reliefs: dict[tuple[int, float], Relief] = {}
-    for index, pot in enumerate(pots):
-        tell(f"Drawing pot {index + 1} of {len(pots)}", index / len(pots))
-        reliefs = {key: kept for key, kept in reliefs.items() if key[0] == pot.shape}
-        for number in range(each):
-            images[index, number] = draw_one(pot, first_id + index, number, size, seed, reliefs)
-        labels[index] = (first_id + index, pot.shape, pot.shelf)
-    flat = torch.from_numpy(images.reshape(-1, 3, size, size))
-    return ImageSet(images=flat, labels=torch.from_numpy(labels.reshape(-1, 3)))
+def _draw(shots: Sequence[Shot], size: int, seed: int, tell: Progress) -> ImageSet:
+    """Render images pot by pot; an image depends on seed, pot, its number and its room alone."""
+    images = np.empty((len(shots), 3, size, size), dtype=np.uint8)
+    reliefs: Reliefs = {}
+    for row, shot in enumerate(shots):
+        if not shot.number:
+            tell(f"Drawing pot {shot.pot_id + 1}", row / len(shots))
+            reliefs = {key: kept for key, kept in reliefs.items() if key[0] == shot.pot.shape}
+        images[row] = draw_shot(shot, size, seed, reliefs)
+    labels = torch.tensor([(shot.pot_id, shot.pot.shape, shot.pot.shelf) for shot in shots])
+    backgrounds = torch.tensor([background_of(shot, seed) for shot in shots])
+    return ImageSet(images=torch.from_numpy(images), labels=labels, attributes={BACKGROUND: backgrounds})
 
 
-def draw_one(
-    pot: Pot, pot_id: int, number: int, size: int, seed: int, reliefs: dict[tuple[int, float], Relief]
+def draw_shot(
+    shot: Shot, size: int, seed: int, reliefs: Reliefs, *, room: int | None = None, empty: bool = False
 ) -> NDArray[np.uint8]:
-    """One image, uint8 [3, size, size]; ``reliefs`` keeps the maps of silhouettes already seen."""
-    rng = Rng(seed, "image", pot_id, number)
-    key = (pot.shape, rng.pick(TILTS))
+    """One image, uint8 [3, size, size].
+
+    Args:
+        reliefs: keeps the maps of silhouettes already seen.
+        room: another room that the pot stands in; None: its own.
+        empty: without the pot and its shadow.
+    """
+    there = shot.room if room is None else room
+    seen, rng = _seen(shot, size, seed, reliefs)
+    return render(shot.pot, seen, size, rng, room=None if there is None else (seed, there), empty=empty)
+
+
+def pot_mask(shot: Shot, size: int, seed: int, reliefs: Reliefs) -> NDArray[np.bool_]:
+    """The pixels in which some of the pot is seen, bool [size, size]: outside them its image is the same to the bit
+    with the pot and without, but for the shadow."""
+    seen, rng = _seen(shot, size, seed, reliefs)
+    mask: NDArray[np.bool_] = visible_part(shot.pot, seen, size, rng) > 0
+    return mask
+
+
+def _seen(shot: Shot, size: int, seed: int, reliefs: Reliefs) -> tuple[Relief, Rng]:
+    """The silhouette as the camera sees it, and the stream of what else is drawn."""
+    rng = _stream(shot, seed)
+    key = (shot.pot.shape, rng.pick(TILTS))
     if key not in reliefs:
-        reliefs[key] = relief(pot.silhouette, key[1], max(80, 9 * size // 4))
-    return render(pot, reliefs[key], size, rng)
+        reliefs[key] = relief(shot.pot.silhouette, key[1], max(80, 9 * size // 4))
+    return reliefs[key], rng
+
+
+def _stream(shot: Shot, seed: int) -> Rng:
+    return Rng(seed, "image", shot.pot_id, shot.number)
+
+
+def draw_one(pot: Pot, pot_id: int, number: int, size: int, seed: int, reliefs: Reliefs) -> NDArray[np.uint8]:
+    """Image ``number`` of a pot in a room of its own, see :func:`draw_shot`."""
+    return draw_shot(Shot(pot=pot, pot_id=pot_id, number=number), size, seed, reliefs)
 
 
 DESCRIPTOR = SourceDescriptor(
@@ -151,5 +284,6 @@ DESCRIPTOR = SourceDescriptor(
     licence=_LICENCE,
     load=load,
     peek=peek,
+    parameters=DrawnParameters,
     order=0,
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -25,6 +25,20 @@ WALLS = (
     (206, 178, 140),
 )
 TABLES = ((150, 112, 84), (196, 168, 138), (104, 82, 70), (210, 204, 196), (126, 132, 134), (86, 92, 96))
+WALL_NAMES = (
+    "ivory",
+    "pale grey",
+    "light blue",
+    "sand",
+    "lilac",
+    "sage",
+    "slate",
+    "pine",
+    "clay",
+    "midnight",
+    "white",
+    "ochre",
+)
 LEAVES = ((74, 104, 78), (104, 128, 92), (58, 84, 84), (140, 140, 96))
 BACKDROPS = ("plain", "niche", "disc", "panels", "stripes")
 
@@ -34,6 +48,7 @@ class Background:
     """Everything in an image that is not the pot. Lengths are shares of the image.
 
     Attributes:
+        number: which of :data:`WALLS` the wall has, before its colour was varied.
         wall, second, table: colours in linear light, [3, 1, 1].
         backdrop: what the second colour paints on the wall; ``place`` is its middle and ``extent`` its half width.
         behind: how far above the pot's foot the table ends.
@@ -45,6 +60,7 @@ class Background:
         leaves: number of sprigs in front.
     """
 
+    number: int
     wall: Floats
     second: Floats
     table: Floats
@@ -69,8 +85,10 @@ def make_background(rng: Rng) -> Background:
     side = rng.between(0.25, 0.75) * (1.0 if rng.happens(0.5) else -1.0)
     up = rng.between(0.25, 0.6)
     warmth = rng.around(0.4)
+    number = rng.below(len(WALLS))
     return Background(
-        wall=_varied(rng.pick(WALLS), rng),
+        number=number,
+        wall=_varied(WALLS[number], rng),
         second=_varied(rng.pick(WALLS), rng),
         table=_varied(rng.pick(TABLES), rng),
         backdrop=rng.pick(BACKDROPS),
@@ -90,8 +108,33 @@ def make_background(rng: Rng) -> Background:
     )
 
 
+def in_room(background: Background, seed: int, number: int) -> Background:
+    """The same light and leaves in room ``number`` of a seed: its wall, backdrop and table are always the same.
+
+    There is a room for each of :data:`WALLS`.
+    """
+    rng = Rng(seed, "room", number)
+    return replace(
+        background,
+        number=number,
+        wall=_varied(WALLS[number], rng),
+        second=_varied(rng.pick(WALLS), rng),
+        table=_varied(rng.pick(TABLES), rng),
+        backdrop=rng.pick(BACKDROPS),
+        place=rng.between(0.25, 0.75),
+        extent=rng.between(0.22, 0.42),
+    )
+
+
 def paint_background(
-    background: Background, x: Floats, y: Floats, foot_x: float, foot_y: float, girth: float
+    background: Background,
+    x: Floats,
+    y: Floats,
+    foot_x: float,
+    foot_y: float,
+    girth: float,
+    *,
+    shadow: bool = True,
 ) -> Floats:
     """Wall, backdrop, table and the shadow of a pot that stands at (foot_x, foot_y): float32 [3, n, n].
 
@@ -106,6 +149,8 @@ def paint_background(
     front = inside(horizon - y, edge)
     top = background.table * (0.8 + 0.35 * (y - horizon))
     image += front * (top - image)
+    if not shadow:
+        return image.astype(np.float32, copy=False)
     dx = (x - foot_x + 0.5 * girth * background.lamp[0]) / max(1.5 * girth, 0.05)
     dy = (y - foot_y + 0.02) / max(0.45 * girth, 0.02)
     contact = 1 / (1 + (dx * dx + dy * dy) ** 2)
@@ -139,10 +184,10 @@ def hang_light(image: Floats, background: Background, x: Floats, y: Floats) -> N
     image *= 1 - background.window * bar
 
 
-def foreground(image: Floats, background: Background, x: Floats, y: Floats, rng: Rng) -> None:
-    """Sprigs that reach into the image from its edge, a little out of focus, in place."""
+def foreground(image: Floats, background: Background, x: Floats, y: Floats, rng: Rng, brightness: float = 0.8) -> None:
+    """Sprigs that reach into the image from its edge, a little out of focus, in place; black of brightness 0."""
     for _ in range(background.leaves):
-        colour = _varied(rng.pick(LEAVES), rng) * np.float32(0.8)
+        colour = _varied(rng.pick(LEAVES), rng) * np.float32(brightness)
         left = rng.happens(0.5)
         base_x, base_y = (-0.05 if left else 1.05), rng.between(0.1, 1.05)
         heading = rng.between(-0.14, 0.06)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +15,7 @@ from trainers.data.synthetic.pottery.background import (
     Background,
     foreground,
     hang_light,
+    in_room,
     make_background,
     paint_background,
 )
@@ -47,25 +49,78 @@ class Pose:
     spin: float
 
 
-def render(pot: Pot, relief: Relief, size: int, rng: Rng) -> NDArray[np.uint8]:
+class Covered(NamedTuple):
+    """What a pot covers of an image: rows and columns of its bounding box, and in it float32 maps, see
+    :class:`trainers.data.synthetic.pottery.silhouettes.Relief`."""
+
+    rows: slice
+    columns: slice
+    cover: Floats
+    arc: Floats
+    angle: Floats
+    nx: Floats
+    ny: Floats
+    mouth: Floats
+    depth: Floats
+    ring: Floats
+    roundness: Floats
+
+
+def render(
+    pot: Pot, relief: Relief, size: int, rng: Rng, *, room: tuple[int, int] | None = None, empty: bool = False
+) -> NDArray[np.uint8]:
     """Draw ``pot`` once: uint8 [3, size, size].
+
+    Args:
+        room: seed and number of the room it stands in, see :func:`in_room`; None: one that no other image has.
+        empty: without the pot and its shadow; everything else is as it would be with them.
 
     The image is computed in linear light at twice the size, with soft edges of one fine pixel, and shrunk by means
     of 2 x 2; the square root at the end is the display's gamma, which IEEE fixes to the bit where 1/2.2 would not be.
     """
     background = make_background(rng)
+    if room is not None:
+        background = in_room(background, *room)
     pose = make_pose(relief, rng)
-    n = size * SUPERSAMPLING
-    axis = (np.arange(n, dtype=np.float32) + np.float32(0.5)) / np.float32(n)
-    x, y = axis[None, :], axis[:, None]
+    n, x, y = _axes(size)
     c, s = cos_sin(pose.lean)
     level_x, level_y = pose.x + c * (x - pose.x) - s * (y - pose.y), pose.y + s * (x - pose.x) + c * (y - pose.y)
     foot = pose.y + 0.5 * pose.scale * relief.top
-    image = paint_background(background, level_x, level_y, pose.x, foot, pose.scale * relief.girth)
-    _place(image, pot, relief, pose, background, n, rng)
+    glaze, ink = _fired(GLAZES[pot.glaze], rng), _fired(INKS[pot.ink], rng)
+    girth = pose.scale * relief.girth
+    image = paint_background(background, level_x, level_y, pose.x, foot, girth, shadow=not empty)
+    if not empty:
+        _place(image, pot, relief, pose, background, n, (glaze, ink))
     hang_light(image, background, x, y)
     foreground(image, background, x, y, rng)
     return _develop(image, background)
+
+
+def visible_part(pot: Pot, relief: Relief, size: int, rng: Rng) -> Floats:
+    """How much of each pixel the pot takes in the image that :func:`render` draws, what stands in front of it taken
+    off: float32 [size, size], 0 to 1.
+    """
+    background = make_background(rng)
+    pose = make_pose(relief, rng)
+    n, x, y = _axes(size)
+    _fired(GLAZES[pot.glaze], rng), _fired(INKS[pot.ink], rng)  # drawn before the leaves
+    matte = np.zeros((1, n, n), dtype=np.float32)
+    seen = _covered(relief, pose, n)
+    target = matte[:, seen.rows, seen.columns]
+    for layer in (seen.ring, seen.cover, seen.mouth) if pot.silhouette.handles else (seen.cover, seen.mouth):
+        target += layer * (1 - target)
+    leaves = np.concatenate([matte] * 3)
+    foreground(leaves, background, x, y, rng, brightness=0.0)
+    rows = leaves[0, 0::2] + leaves[0, 1::2]
+    part: Floats = np.float32(0.25) * (rows[:, 0::2] + rows[:, 1::2])
+    return part
+
+
+def _axes(size: int) -> tuple[int, Floats, Floats]:
+    """Fine pixels n to a side, and where their middles lie: x [1, n], y [n, 1]."""
+    n = size * SUPERSAMPLING
+    axis = (np.arange(n, dtype=np.float32) + np.float32(0.5)) / np.float32(n)
+    return n, axis[None, :], axis[:, None]
 
 
 def make_pose(relief: Relief, rng: Rng) -> Pose:
@@ -80,8 +135,8 @@ def make_pose(relief: Relief, rng: Rng) -> Pose:
     )
 
 
-def _place(image: Floats, pot: Pot, relief: Relief, pose: Pose, background: Background, n: int, rng: Rng) -> None:
-    """Lay handle, body and mouth over ``image`` [3, n, n] in place, within their bounding box."""
+def _covered(relief: Relief, pose: Pose, n: int) -> Covered:
+    """The maps of ``relief`` in an image of n fine pixels to a side."""
     c, s = cos_sin(pose.lean)
     half_x, half_y = relief.reach + 0.02, 0.5 * relief.top + 0.14
     wide, high = pose.scale * (c * half_x + abs(s) * half_y), pose.scale * (c * half_y + abs(s) * half_x)
@@ -95,16 +150,29 @@ def _place(image: Floats, pot: Pot, relief: Relief, pose: Pose, background: Back
     column = np.clip(((px - LEFT) * relief.density).astype(np.int32), 0, columns - 1)
     row = np.clip(((TOP - py) * relief.density).astype(np.int32), 0, rows - 1)
     cells = np.take(relief.cells.reshape(rows * columns, -1), row * columns + column, axis=0)
-    cover, arc, angle, nx, ny, mouth, depth, ring, roundness = np.ascontiguousarray(np.moveaxis(cells, -1, 0))
+    return Covered(slice(top, bottom), slice(left, right), *np.ascontiguousarray(np.moveaxis(cells, -1, 0)))
 
-    glaze, ink = _fired(GLAZES[pot.glaze], rng), _fired(INKS[pot.ink], rng)
+
+def _place(
+    image: Floats,
+    pot: Pot,
+    relief: Relief,
+    pose: Pose,
+    background: Background,
+    n: int,
+    paints: tuple[Floats, Floats],
+) -> None:
+    """Lay handle, body and mouth over ``image`` [3, n, n] in place, within their bounding box; ``paints`` are glaze and
+    ink."""
+    rows, columns, cover, arc, angle, nx, ny, mouth, depth, ring, roundness = _covered(relief, pose, n)
+    glaze, ink = paints
     soft = float(1.3 / (n * pose.scale * _CELL))
     paint = _ornament(pot, relief, arc, angle + np.float32(pose.spin), soft)
     skin = glaze + paint * (ink - glaze)
     bare = clip01((np.float32(0.035) - arc) * np.float32(60))
     skin = skin + bare * (linear(_CLAY) - skin)
-    lamp_x = flip * background.lamp[0]
-    target = image[:, top:bottom, left:right]
+    lamp_x = (-1.0 if pose.mirrored else 1.0) * background.lamp[0]
+    target = image[:, rows, columns]
     if pot.silhouette.handles:
         target += ring * (glaze * (0.62 - 0.34 * roundness * np.float32(lamp_x)) - target)
     shade, shine = _shading(nx, ny, lamp_x, background)

@@ -1,0 +1,100 @@
+"""Images whose main object is known: where it is, and where it was drawn here also how the image looks without it."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from trainers.data import cache
+from trainers.data.captioned.images import Box
+from trainers.hierarchy import Hierarchy
+from trainers.object_removal.regions import clean_boxes, pixel_mask
+
+Redraw = Callable[[np.ndarray], Tensor]
+"""From places among the images, int64 ``[n]``, to uint8 ``[n, C, S, S]``."""
+EMPTY, ELSEWHERE = "empty", "elsewhere"
+"""Names of :attr:`ObjectImages.redrawn`: without the object, and with the same object before another background."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ObjectImages:
+    """A gallery of N images, some of which have an object that can be removed.
+
+    Attributes:
+        title: of the dataset.
+        images: uint8 ``[N, C, S, S]``, as an encoder takes them.
+        labels: int64 ``[N, L]``, finest first; hierarchy: their names.
+        rows: int64 ``[N]``, row of each image in the test set of the run, or its place in the dataset.
+        ids: a name for each image, where the dataset has them.
+        masks: from places int64 ``[n]`` to bool ``[n, S, S]``, pixels of the object; all False: none is known.
+        redrawn: exact images by name, :data:`EMPTY` and :data:`ELSEWHERE`, of datasets that are drawn here.
+        own: the images are the test set of the run that is measured.
+        notes: sentences about what was left out.
+        key: equal where images, labels and objects are.
+    """
+
+    title: str
+    images: Tensor
+    labels: np.ndarray
+    hierarchy: Hierarchy
+    rows: np.ndarray
+    masks: Callable[[np.ndarray], np.ndarray]
+    key: str
+    ids: tuple[str, ...] = ()
+    redrawn: Mapping[str, Redraw] = field(default_factory=dict)
+    own: bool = False
+    notes: tuple[str, ...] = ()
+
+    def __len__(self) -> int:
+        return len(self.images)
+
+    @property
+    def side(self) -> int:
+        """S."""
+        return int(self.images.shape[-1])
+
+
+def square_masks(boxes: Sequence[Sequence[Box]], sizes: Sequence[tuple[int, int]], side: int) -> np.ndarray:
+    """Pixels that boxes touch after the centre square of each image was cut out and resized, bool ``[N, S, S]``.
+
+    Args:
+        boxes: of each image, in pixels of the upright original.
+        sizes: width and height of each original.
+        side: S.
+    """
+    masks = np.zeros((len(boxes), side, side), dtype=bool)
+    for mask, own, (width, height) in zip(masks, boxes, sizes, strict=True):
+        edge = min(width, height)
+        if edge < 1:
+            continue
+        left, top, scale = (width - edge) / 2, (height - edge) / 2, side / edge
+        moved = [((x0 - left) * scale, (y0 - top) * scale, (x1 - left) * scale, (y1 - top) * scale)
+                 for x0, y0, x1, y1 in own]  # fmt: skip
+        mask |= pixel_mask(clean_boxes(moved, side, side).boxes, side, side)
+    return masks
+
+
+def square_mask(mask: np.ndarray, side: int) -> np.ndarray:
+    """A mask bool ``[H, W]`` of an upright image, cut and resized like the image: bool ``[S, S]``, every pixel that the
+    mask touches."""
+    height, width = mask.shape
+    edge = min(width, height)
+    left, top = (width - edge) // 2, (height - edge) // 2
+    cut = mask[top : top + edge, left : left + edge]
+    small = torch.nn.functional.adaptive_max_pool2d(torch.from_numpy(cut[None].astype(np.float32)), side)
+    found: np.ndarray = small[0].numpy() > 0
+    return found
+
+
+def fingerprint(images: Tensor, labels: np.ndarray, *more: object) -> str:
+    """Hexadecimal digest of pixels, labels and whatever else decides what is removed."""
+    digest = hashlib.blake2b(repr(more).encode(), digest_size=16)
+    digest.update(repr((tuple(images.shape), labels.shape)).encode())
+    digest.update(np.ascontiguousarray(labels, np.int64).tobytes())
+    cache.update(digest, np.ascontiguousarray(images.numpy()))
+    return digest.hexdigest()

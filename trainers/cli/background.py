@@ -1,0 +1,95 @@
+"""The verb ``background``: what the encoders of a run look at, the object or its surroundings."""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from trainers.background.settings import Settings
+from trainers.cli.flags import add_flags, given, runs_flag
+from trainers.cli.progress import progress_bar
+from trainers.errors import UserError
+from trainers.runs import RunFolder
+
+if TYPE_CHECKING:
+    from trainers.background.results import BackgroundResult
+
+
+def add(verbs: Any) -> None:
+    """Add the verb."""
+    text = "Search with the object of each query removed, and with nothing but the object."
+    parser = verbs.add_parser("background", help=text, description=text)
+    parser.add_argument("ids", nargs="+", metavar="RUN", help="id of a run; several are measured in turn")
+    add_flags(parser, Settings)
+    parser.add_argument("--csv", type=Path, metavar="FILE", help="write every number with its interval")
+    parser.add_argument(
+        "--list",
+        type=int,
+        default=0,
+        metavar="N",
+        help="also list N queries that notice the loss of their object least",
+    )
+    parser.add_argument("--pool", action="store_true", help="also pool the queries of runs that differ in their seed")
+    parser.add_argument(
+        "--against",
+        nargs="+",
+        default=(),
+        metavar="RUN",
+        help="with --pool: print the change from these runs, in order",
+    )
+    runs_flag(parser)
+    parser.set_defaults(run=background)
+
+
+def background(arguments: argparse.Namespace) -> int:
+    """Measure, print, and write the numbers; 95 % intervals in brackets, by resampling the queries."""
+    from trainers.background.pooling import pooled, text
+    from trainers.background.results import COLUMNS
+
+    settings = Settings(**given(arguments, Settings))
+    rows, results = [], []
+    for number, run in enumerate(arguments.ids):
+        result = _measured(arguments.runs, run, settings)
+        print(("\n" if number else "") + f"run {run}\n{result.text()}")
+        for arm in range(len(result.arms) if arguments.list else 0):
+            print(_listed(result, arm, arguments.list))
+        rows += result.table()
+        results.append(result)
+    if arguments.pool:
+        print(text(pooled(results, [_measured(arguments.runs, run, settings) for run in arguments.against])))
+    sys.stdout.flush()
+    if arguments.csv is not None:
+        try:
+            with arguments.csv.open("w", newline="") as file:
+                writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
+                writer.writeheader()
+                writer.writerows(rows)
+        except OSError as error:
+            raise UserError(f"{arguments.csv} cannot be written: {error.strerror or error}.") from error
+        print(f"wrote {arguments.csv}")
+    return 0
+
+
+def _measured(root: Path, run: str, settings: Settings) -> BackgroundResult:
+    from trainers.background.measure import measure
+
+    folder = RunFolder.open(root, run)
+    try:
+        with progress_bar() as tell:
+            return measure(folder, settings, tell)
+    finally:
+        folder.db.close()
+
+
+def _listed(result: BackgroundResult, arm: int, most: int) -> str:
+    lines = [f"\nqueries of {result.arms[arm].title} that notice the loss of their object least:"]
+    for one in result.unnoticing(arm, most):
+        name = f" ({one['id']})" if one["id"] else ""
+        lines.append(
+            f"  row {one['row']}{name}: {one['stays']:.0%} of the neighbours stay, similarity {one['similarity']:.3f}, "
+            f"{' < '.join(one['classes'])}"
+        )
+    return "\n".join(lines)
