@@ -49,7 +49,7 @@ class Rule:
         flag: its name on the command line; the field's own name if empty.
         registry: ``module:NAME`` of the registry that a :class:`Choice` chooses from; imported when it is needed.
         main: its value may be written without its name, as in ``open_clip:ViT-B-32``.
-        private: it reaches beyond the run that it is a setting of: no form has it, and a public page refuses it.
+        private: it reaches beyond the run that it is a setting of: a public page neither offers nor takes it.
     """
 
     help: str

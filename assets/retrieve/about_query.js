@@ -9,9 +9,9 @@ export class AboutQuery {
   constructor() {
     this.query = new Card("The query");
     this.pointed = new Card("");
-    this.pointed.node.classList.add("rs-pointed");
+    this.pointed.node.classList.add("rs-popup");
     this.pointed.hide();
-    this.node = el("div", { class: "rs-querycards" }, this.query.node, this.pointed.node);
+    this.node = el("div", { class: "rs-querycards" }, this.query.node, el("div", { class: "rs-pointed" }, this.pointed.node));
   }
 
   /** An image of a gallery: `classes` finest first, empty where they are not known. */
@@ -52,7 +52,6 @@ class Card {
     this.image.setAttribute("aria-label", names.length ? `${otherwise}: ${names.join(", ")}` : otherwise);
   }
 
-  /** Its place is kept, so that nothing moves. */
   hide() {
     this.node.style.visibility = "hidden";
   }

@@ -9,7 +9,7 @@ import { share } from "./severity_colours.js";
 import * as api from "./mistakes_api.js";
 
 const TYPED = 250; // ms without a key before the classes are searched
-const SHOWN = 25;
+const SHOWN = 12;
 
 /** `open(example, answer)`: show the rows of a class's worst query. */
 export class MistakesByClass {

@@ -8,7 +8,7 @@ const HEIGHT = 150;
 const STEPS = 40; // a curve with more of them is drawn as the mean precision of as many equal parts of recall
 const KINDS = [
   { name: "plain", title: "Precision against recall", score: "AP", note: "Of the results so far, the share of the query's own finest class. The area is AP." },
-  { name: "hierarchical", title: "Hierarchical precision against recall", score: "HAP", note: "A result counts for as much of the label tree as it shares with the query. The area is H-AP." },
+  { name: "hierarchical", title: "Hierarchical precision against recall", score: "HAP", note: "A result counts for as much of the label tree as it shares with the query. The area is H-AP; long lists are drawn as means over fortieths of recall." },
 ];
 
 export class QueryCurves {

@@ -1,7 +1,7 @@
 // The tab "Retrieve": the runs that are compared, and the sections about them. Mounted once.
 
 import * as server from "../common/api.js";
-import { el } from "../common/dom.js";
+import { el, say } from "../common/dom.js";
 import { Problem, segments } from "../common/fields.js";
 import { Poll } from "../common/poll.js";
 import * as api from "./api.js";
@@ -23,7 +23,7 @@ class Tab {
     this.extra = (new URLSearchParams(location.search).get(WITH) ?? "").split(",").filter((id) => /^\w+$/.test(id));
     this.problem = new Problem();
     this.bar = new RunsBar({ add: (id) => this.compare([...this.extra, id]), remove: (id) => this.compare(this.extra.filter((one) => one !== id)) });
-    this.vacant = el("p", { class: "rs-vacant", text: EMPTY, hidden: true });
+    this.vacant = el("p", { class: "rs-vacant", hidden: true });
     this.sections = SECTIONS.map(({ name, title, make }) => ({ name, title, view: make(this) }));
     this.shown = this.sections[0];
     const ways = this.sections.map(({ name, title }) => [name, title]);
@@ -82,18 +82,19 @@ class Tab {
     this.runs = runs;
     this.others = others;
     this.bar.show(runs, others, this.given.most_runs);
-    this.vacant.hidden = ids.length > 0;
     const home = this.usable[0] ?? null;
     const same = home && home.id === this.home?.id;
     try {
       if (home && !(same && this.about.points)) this.about = await server.run(home.id);
-      this.problem.say(home || !ids.length ? null : runs[0].why);
+      this.problem.say(null);
     } catch (error) {
       this.problem.say(error.message);
     }
     if (turn !== this.turn) return;
     this.home = home;
     this.body.hidden = !home;
+    this.vacant.hidden = home !== null;
+    say(this.vacant, ids.length ? runs[0].why : EMPTY);
     if (home) for (const section of this.sections) section.view.load(!same);
   }
 

@@ -27,7 +27,7 @@ export class RunsBar {
 
   chip(run, places, at) {
     const title = brief(run.title, 120);
-    const note = run.why ?? [run.recorded ? "recorded run" : when(run), at === 0 ? "open in Live" : ""].filter(Boolean).join(", ");
+    const note = (places.length || !at ? null : run.why) ?? [run.recorded ? "recorded run" : run.created ? when(run) : "", at === 0 ? "open in Live" : ""].filter(Boolean).join(", ");
     const name = el("span", { class: "rs-flow rs-chipname" }, ...places.map((one) => swatch(one.place)), el("span", { class: "rs-ellipsis", text: title, title: inFull(run.title) }));
     const parts = [name, el("span", { class: "rs-note", text: note })];
     const away = at === 0 ? null : iconButton("close", `Remove ${title}`, () => this.on.remove(run.id));

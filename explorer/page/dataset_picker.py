@@ -164,11 +164,11 @@ class DatasetPicker:
             elem_id=f"rs-found{mark}",
         )
         with fold("How they are read"):
+            first = self.held(self.first)
+            own = {name: control(spec, first[name]) for name, (_, spec) in _OWN.items()}
             lists = {name: _list(name) for name in _DETECTED}
             subset = gr.Textbox(max_lines=1, **_words("subset"))
             most = gr.Number(self.first.max_images, precision=0, **_words("max_images"))
-            first = self.held(self.first)
-            own = {name: control(spec, first[name]) for name, (_, spec) in _OWN.items()}
             more = {name: control(_SPECS[name], first[name]) for name in self.more}
         fields: dict[str, Component] = {"source": source, "subset": subset, **lists, "max_images": most, **own, **more}
         described = [description, *lists.values()]

@@ -13,6 +13,7 @@ from explorer.page.arm_picker import ANEW
 from explorer.page.blocks import QUIET
 from explorer.page.inspection import paragraph
 from explorer.page.kinds import PAGES, FormContext, KindForm, Values, form_of
+from explorer.server.runs import Runs
 from trainers.config import BUDGET, RunConfig
 from trainers.kinds import KINDS
 from trainers.kinds.base import Kind
@@ -82,11 +83,12 @@ class Forms:
         return entry(self.by_kind, kind, "kind of run").form.config(held[kind])
 
 
-def build_forms(note: gr.HTML) -> Forms:
+def build_forms(note: gr.HTML, runs: Runs) -> Forms:
     """Build a form per kind of run that is started in the sidebar, and the choice between them.
 
     Args:
         note: what was said at the last start.
+        runs: those there are.
     """
     builders = {}
     for name, kind in KINDS.items():
@@ -104,7 +106,8 @@ def build_forms(note: gr.HTML) -> Forms:
         with gr.Column(visible=not built, elem_id=f"rs-form-{name}", elem_classes=["rs-form"], min_width=80) as group:
             mounted = gr.HTML("", js_on_load='trigger("mounted")', elem_classes=["rs-nothing"])
             drawn = gr.Textbox(visible=False, label="Turn of the panels")
-            form, first = _with_presets(KINDS[name], builder, FormContext(drawn=drawn, note=note, mark=mark))
+            context = FormContext(drawn=drawn, note=note, mark=mark, runs=runs)
+            form, first = _with_presets(KINDS[name], builder, context)
             reset = gr.Button("Reset to defaults", size="sm", elem_id=f"rs-reset{mark}")
         if first:
             reset.click(list(first.values()).copy, None, list(first), queue=False, **QUIET)

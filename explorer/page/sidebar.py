@@ -47,7 +47,7 @@ def sidebar(page: gr.Blocks, runs: Runs, tabs: Iterable[TabDescriptor]) -> None:
         token = gr.Textbox(visible=False, label="Visitor's token")
         note = gr.HTML("", apply_default_css=False, elem_id="rs-note", render=False)
         with gr.Column(elem_id="rs-setup", min_width=80):
-            forms = build_forms(note)
+            forms = build_forms(note, runs)
         with gr.Column(elem_id="rs-go", min_width=80):
             train = gr.Button("Train", variant="primary", elem_id="rs-train")
             note.render()

@@ -221,6 +221,11 @@ def test_a_dataset_without_boxes_says_what_to_choose(folder_run: RunFolder) -> N
         measure(folder_run)
 
 
+def test_a_dataset_that_is_not_there_is_named(folder_run: RunFolder, tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="does not exist"):
+        measure(folder_run, Settings(data=str(tmp_path / "absent")))
+
+
 def test_a_damaged_image_is_left_out_and_said(folder_run: RunFolder, tmp_path: Path) -> None:
     result = measure(folder_run, Settings(data=str(write_boxed(tmp_path / "boxed", damaged=True)), queries=16))
     assert len(result.places) == len(result.rows) == 15

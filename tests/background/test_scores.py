@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 import pytest
 import torch
@@ -9,11 +11,13 @@ from torch import Tensor
 
 from tests.metrics import slow
 from trainers.background.objects import ObjectImages
+from trainers.background.pooling import pooled
 from trainers.background.queries import ALONE, MOVED, WHOLE, WITHOUT, Queries, make_queries
 from trainers.background.results import ArmBackground, BackgroundResult
 from trainers.background.scores import Scores, chance, nearest, score_forms
 from trainers.background.sources import OBJECT_SOURCES, ObjectRequest
 from trainers.config import DataChoice
+from trainers.errors import UserError
 from trainers.metrics.bootstrap import bootstrap
 
 
@@ -173,3 +177,19 @@ def test_the_object_alone_stands_before_the_mean_colour_of_the_gallery(objects: 
         assert (alone[query][:, ~mask] == colour[:, None]).all()
     assert torch.equal(whole, objects.images[torch.from_numpy(exact.places)])
     assert exact.fill == "rerender" and exact.covered.tolist() == pytest.approx(masks.float().mean((1, 2)).tolist())
+
+
+def test_runs_are_pooled_and_compared_query_by_query(objects: ObjectImages, exact: Queries) -> None:
+    pot, background = (scores_of(objects, exact, pot=seen) for seen in (True, False))
+    first, second = result_of(objects, exact, pot), result_of(objects, exact, background)
+    for number in pooled([first, second], [second, second]):
+        own = [one.values(0, number.form, number.measure) for one in (first, second)]
+        assert number.interval == bootstrap(np.concatenate(own))
+        assert number.runs == tuple(float(values.mean()) for values in own)
+        assert number.change == bootstrap(np.concatenate([own[0] - own[1], own[1] - own[1]]))
+        assert number.changes == (float((own[0] - own[1]).mean()), 0.0)
+    assert all(number.change is None for number in pooled([first, second]))
+    shorter = dataclasses.replace(second, places=second.places[:-1])
+    for results, others in (([first, second], [second]), ([first], [shorter])):
+        with pytest.raises(UserError):
+            pooled(results, others)

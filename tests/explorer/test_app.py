@@ -33,6 +33,7 @@ PUBLIC = {
     "/list_runs",
     "/remove_object",
     "/score_objects",
+    "/retrieve_images",
 }
 
 
@@ -126,6 +127,9 @@ def test_an_unknown_run_is_a_sentence(client: Client):
         ("/remove_object", {"image": "0", "models": ["nobody"]}, "There is no model 'nobody'"),
         ("/remove_object", {"image": "9999999", "models": ["tiny_clip"]}, "there is no number 9999999"),
         ("/remove_object", {"image": "no picture", "models": ["tiny_clip"]}, "an image file in base64"),
+        ("/retrieve_images", {"runs": ["0" * 26], "row": 1}, "There is no run"),
+        ("/retrieve_images", {"runs": [], "row": 1}, "a list of 1 to 4 runs"),
+        ("/retrieve_images", {"runs": ["0" * 26], "image": "no picture"}, "An image file in base64"),
         ("/score_objects", {"dataset": "elsewhere", "models": ["tiny_clip"]}, "is not open"),
         ("/score_objects", {"fill": "magic", "models": ["tiny_clip"]}, "There is no fill 'magic'"),
     ],

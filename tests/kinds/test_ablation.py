@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from trainers.kinds import KINDS
+from trainers.kinds import KINDS, kind_of
 from trainers.kinds.ablation import Ablation, ablation
 from trainers.kinds.contrastive.config import ContrastiveConfig
 from trainers.kinds.metric_learning.config import MetricLearningConfig
@@ -69,3 +69,8 @@ def test_losses_and_recipes_too() -> None:
 def test_values_of_a_damaged_or_newer_configuration() -> None:
     assert of_methods("simclr", {"temperature": [1]}, {"temperature": "hot"}) is not None
     assert of_methods("of_tomorrow", {"shape": 1}, {"shape": 2}) is None
+
+
+def test_the_title_of_an_arm_without_a_value_has_that_of_the_run() -> None:
+    config = ContrastiveConfig(methods=(Choice(name="simclr", parameters={"batch": 64}), Choice(name="simclr")))
+    assert [arm.title for arm in kind_of(config).arms(config)] == ["SimCLR (batch 64)", "SimCLR (batch 256)"]

@@ -118,6 +118,8 @@ def _objects(own: DataChoice, settings: Settings, encoder: ArmEncoder, progress:
             continue
         if objects is not None:
             return objects
+    if len(reasons) > 1:  # it could be read neither with labels nor with captions
+        raise reasons[0]
     title = source.rstrip("/").rsplit("/", 1)[-1]
     raise DataError(_NOTHING_KNOWN.format(title)) from (reasons[0] if reasons else None)
 

@@ -20,7 +20,7 @@ from trainers.cli import (
 )
 from trainers.errors import UserError
 
-VERBS = (start, score, background, inspect_data, resume, list_runs, send, export, retrieve, mistakes, registries)
+VERBS = (start, score, retrieve, mistakes, background, inspect_data, resume, list_runs, send, export, registries)
 
 
 def main(argv: list[str]) -> int:

@@ -280,7 +280,7 @@ def chosen_arms(
     """
     labels = [entries[choice.name].title if choice.name in entries else choice.name for choice in choices]
     often = Counter(labels)
-    settings = [_settings(choice, entries) for choice in choices]
+    settings = [_settings(choice, entries, unset) for choice in choices]
     alike = [[other for other, also in zip(settings, labels, strict=True) if also == label] for label in labels]
     listed = list(map(_listed, settings, alike))
     titles = [
@@ -301,11 +301,12 @@ def chosen_arms(
     ]
 
 
-def _settings(choice: Choice, entries: Mapping[str, Any]) -> dict[str, Any]:
-    """All parameters of a choice by name."""
+def _settings(choice: Choice, entries: Mapping[str, Any], unset: Mapping[str, Any]) -> dict[str, Any]:
+    """What counts for all parameters of a choice, by name."""
     known = specs(entries[choice.name].parameters) if choice.name in entries else ()
     given = {name: tuple(value) if isinstance(value, list) else value for name, value in choice.parameters.items()}
-    return {spec.name: spec.default for spec in known} | given
+    all_of_them = {spec.name: spec.default for spec in known} | given
+    return {name: unset.get(name) if value is None else value for name, value in all_of_them.items()}
 
 
 def _listed(own: Mapping[str, Any], alike: Sequence[Mapping[str, Any]]) -> str:

@@ -30,6 +30,7 @@ class RunEncoders:
         RunError: it is damaged.
 
     Attributes:
+        choice: name and parameters of the encoder.
         step: how many steps had been trained.
     """
 
@@ -40,8 +41,8 @@ class RunEncoders:
                 f"Run {folder.id} trains no encoder of the catalogue. Choose a run of metric learning, of contrastive "
                 "pretraining, or of a model that has such an encoder."
             )
-        self._choice: Choice = self._config.encoder  # type: ignore[attr-defined]
-        self._class = entry(ENCODERS, self._choice.name, "encoder").make
+        self.choice: Choice = self._config.encoder  # type: ignore[attr-defined]
+        self._class = entry(ENCODERS, self.choice.name, "encoder").make
         checkpoint = folder.read_checkpoint()
         if checkpoint is None:
             raise UserError(f"Run {folder.id} has no checkpoint that can be read; a run writes its first one in time.")
@@ -75,7 +76,7 @@ class RunEncoders:
         if self._class.wraps:
             self._check_names(tensors)
             tensors = under(tensors, f"{self._class.wraps}.")
-        about = {"encoder": json.dumps({"name": self._choice.name, "parameters": dict(self._choice.parameters)})}
+        about = {"encoder": json.dumps({"name": self.choice.name, "parameters": dict(self.choice.parameters)})}
         about |= zip(("channels", "side"), map(str, self._images), strict=False)
         if self._config.encoder_norm:
             about["norm"] = self._config.encoder_norm
@@ -85,7 +86,7 @@ class RunEncoders:
     def _check_names(self, tensors: dict[str, Tensor]) -> None:
         if not self._config.encoder_norm:
             return
-        own = without_head(without_values(self._choice, channels=3, side=32, dim=2).state_dict(), self._class)
+        own = without_head(without_values(self.choice, channels=3, side=32, dim=2).state_dict(), self._class)
         if own.keys() != tensors.keys():
             raise UserError(
                 f"The encoder of run {self._run} has {self._config.encoder_norm} normalisation in place of its batch "

@@ -311,11 +311,11 @@ class Loop(ABC):
             hierarchy=data.hierarchy,
             data_title=data.title,
             notes=data.notes,
-            fingerprint=data.fingerprint,
             attributes=tuple(
                 Attribute(name=name, names=names, values=data.test.attributes[name][rows].numpy())
                 for name, names in data.attributes.items()
             ),
+            fingerprint=data.fingerprint,
         )
         return known
 

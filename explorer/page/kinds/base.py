@@ -30,11 +30,13 @@ class FormContext:
         drawn: hidden; its change draws the parameter panels anew.
         note: what was said at the last start.
         mark: ends the ids of the form's elements, so that they are unique.
+        runs: those that it may start from; None: none.
     """
 
     drawn: gr.Textbox
     note: gr.HTML
     mark: str = ""
+    runs: Runs | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

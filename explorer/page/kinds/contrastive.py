@@ -14,6 +14,7 @@ from explorer.page.dataset_picker import DatasetPicker
 from explorer.page.entry_picker import EntryPicker
 from explorer.page.kinds.base import FormContext, KindForm, KindPage, Values
 from explorer.page.settings_form import SettingsForm, checked_choice
+from explorer.page.start_picker import StartPicker
 from explorer.page.views_preview import views_preview
 from trainers.encoders import ENCODERS
 from trainers.kinds import check
@@ -46,6 +47,7 @@ _METHODS = ArmPicker(
 )
 _AUGMENTATION = EntryPicker(spec=_SPECS["augmentation"], entries=AUGMENTATIONS)
 _ENCODER = EntryPicker(spec=_SPECS["encoder"], entries={name: one for name, one in ENCODERS.items() if not one.frozen})
+_START = StartPicker(config=ContrastiveConfig, encoder=_ENCODER)
 _SETTINGS = SettingsForm(config=ContrastiveConfig, main=KIND.main, more=KIND.more)
 
 
@@ -56,6 +58,7 @@ def held(config: ContrastiveConfig) -> Values:
         **_METHODS.held(config.methods),
         **_AUGMENTATION.held(config.augmentation),
         **_ENCODER.held(config.encoder),
+        **_START.held(config),
         **_SETTINGS.held(config),
     }
 
@@ -78,6 +81,7 @@ def config_of(values: Mapping[str, Any]) -> ContrastiveConfig:
         augmentation=checked_choice("augmentation", AUGMENTATIONS, *_AUGMENTATION.chosen(values)),
         encoder=checked_choice("encoder", ENCODERS, *_ENCODER.chosen(values)),
         **_SETTINGS.chosen({name: values[name] for name in _SETTINGS.specs}),
+        **_START.chosen(values),
     )
     check(config)
     return config
@@ -107,11 +111,12 @@ def build(context: FormContext) -> KindForm:
     with gr.Column(min_width=80) as previewed:
         pass  # its button needs a setting that stands further down
     encoder = _ENCODER.build(context.drawn, f"rs-encoder{context.mark}")
+    start = _START.build(encoder, context.drawn, context.note, context.runs)
     settings = _SETTINGS.build()
     with previewed:
         views_preview({**images, **augmentation, "pretext": settings["pretext"]}, views)
     return KindForm(
-        fields={**images, **methods.fields, **augmentation, **encoder, **settings},
+        fields={**images, **methods.fields, **augmentation, **encoder, **start, **settings},
         config=config_of,
         held=held,
         restored=restored,

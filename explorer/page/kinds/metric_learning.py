@@ -14,6 +14,7 @@ from explorer.page.dataset_picker import DatasetPicker, data_choice
 from explorer.page.entry_picker import EntryPicker
 from explorer.page.kinds.base import FormContext, KindForm, KindPage, Values
 from explorer.page.settings_form import SettingsForm, checked_choice
+from explorer.page.start_picker import StartPicker
 from explorer.server.runs import Runs
 from explorer.server.visitors import caller
 from trainers.config import MAX_ARMS, DataChoice
@@ -38,6 +39,7 @@ LOSS_PICKER = ArmPicker(
 _ENCODER = EntryPicker(
     spec=next(spec for spec in specs(MetricLearningConfig) if spec.name == "encoder"), entries=ENCODERS
 )
+_START = StartPicker(config=MetricLearningConfig, encoder=_ENCODER)
 SETTINGS = SettingsForm(config=MetricLearningConfig, main=KIND.main, more=("sampler", "augmentation", *KIND.more))
 
 
@@ -48,6 +50,7 @@ def configuration(
     encoder: str = _FIRST.encoder.name,
     encoder_parameters: Mapping[str, Any] | None = None,
     training: Mapping[str, Any] | None = None,
+    start: Mapping[str, Any] | None = None,
 ) -> MetricLearningConfig:
     """A checked configuration. Parameters and settings are as the controls hold them, or plain values.
 
@@ -64,6 +67,7 @@ def configuration(
         losses=tuple(checked_choice("loss", LOSSES, *pair) for pair in zip_longest(losses, given, fillvalue={})),
         encoder=checked_choice("encoder", ENCODERS, encoder, encoder_parameters or {}),
         **SETTINGS.chosen(training or {}),
+        **(start or {}),
     )
     check(config)
     return config
@@ -75,6 +79,7 @@ def held(config: MetricLearningConfig) -> Values:
         **_IMAGES.held(config.data),
         **LOSS_PICKER.held(config.losses),
         **_ENCODER.held(config.encoder),
+        **_START.held(config),
         **SETTINGS.held(config),
     }
 
@@ -99,6 +104,7 @@ def config_of(values: Mapping[str, Any]) -> MetricLearningConfig:
         [parameters for _, parameters in losses],
         *_ENCODER.chosen(values),
         {name: values[name] for name in SETTINGS.specs},
+        _START.chosen(values),
     )
 
 
@@ -107,6 +113,7 @@ def build(context: FormContext) -> KindForm:
     images, described = _IMAGES.build(context.note, context.mark)
     losses = LOSS_PICKER.build(context.drawn)
     encoder = _ENCODER.build(context.drawn, f"rs-encoder{context.mark}")
+    start = _START.build(encoder, context.drawn, context.note, context.runs)
     settings = SETTINGS.build()
     menu = encoder["encoder"]
     menu.picked(
@@ -117,7 +124,7 @@ def build(context: FormContext) -> KindForm:
         **QUIET,
     )
     return KindForm(
-        fields={**images, **losses.fields, **encoder, **settings},
+        fields={**images, **losses.fields, **encoder, **start, **settings},
         config=config_of,
         held=held,
         restored=restored,

@@ -26,12 +26,8 @@ def add_retrieval_api(service: RetrievalService) -> None:
         runs: list[str],
         row: int | None = None,
         image: str = "",
-        gallery: str = "probe",
-        dataset: dict[str, Any] | None = None,
-        k: int = 10,
-        index: str = "auto",
-        rerank: str = "",
-        step: int | None = None,
+        gallery: dict[str, Any] | None = None,
+        settings: dict[str, Any] | None = None,
         request: gr.Request | None = None,
     ) -> dict[str, Any]:
         """The images that every arm of up to four runs finds for a query, with severities and scores.
@@ -40,16 +36,13 @@ def add_retrieval_api(service: RetrievalService) -> None:
             runs: ids of runs; the gallery is the first one's.
             row: the query, an image of the gallery by its number from 0.
             image: or an image file in base64.
-            gallery: probe (the images on the maps), test, train or dataset.
-            dataset: of the gallery dataset: source, part, held_out, max_images.
-            k: results of each arm.
-            index: auto, or an index by name.
-            rerank: a re-ranking by name; empty for none.
-            step: of the gallery probe, the embeddings at or before this step.
+            gallery: its name: probe (the images on the maps, if left out), test, train or dataset; of the latter also
+                source, part, held_out and max_images.
+            settings: k, results of each arm; index, by name; rerank, a re-ranking by name; step, of the probe the
+                embeddings stored at or before it.
         """
         query = {"upload": service.uploads.add(_decoded(image)).ref} if image else {"row": row}
-        asked = {"runs": runs, "query": query, "k": k, "index": index, "rerank": rerank, "step": step}
-        search = Search.of({**asked, "gallery": {**(dataset or {}), "name": gallery}})
+        search = Search.of({**(settings or {}), "runs": runs, "query": query, "gallery": gallery})
         reply = service.searches.search(search, caller(request))
         if "answer" in reply:
             return reply["answer"]

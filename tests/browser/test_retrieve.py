@@ -1,0 +1,151 @@
+"""The tab Retrieve in a browser: from an image to its results, by mouse and by keyboard, wide and on a phone."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+from playwright.sync_api import Browser, Locator, Page, expect
+
+from tests.browser.conftest import Site
+from tests.browser.image_folder import jpeg
+from tests.browser.pages import PHONE, WIDE, profile, rest, until, visit
+from tests.browser.test_access import _findings, darken
+from tests.synthetic import make_run
+from trainers.runs import RunFolder
+
+
+@contextmanager
+def tab(browser: Browser, site: Site, folder: RunFolder, more: str = "", **how: object) -> Iterator[Page]:
+    """The tab with the results of its first query."""
+    with visit(browser, site, site.at(folder, more), motion="reduce", **how) as page:  # type: ignore[arg-type]
+        rest(page)
+        page.get_by_role("tab", name="Retrieve").click()
+        settled(page)
+        yield page
+
+
+@contextmanager
+def refusing(browser: Browser, site: Site, folder: RunFolder) -> Iterator[Page]:
+    """The same where the server will refuse something, which the browser logs as an error."""
+    context = profile(browser, viewport={"width": WIDE[0], "height": WIDE[1]}, reduced_motion="reduce")
+    page = context.new_page()
+    page.goto(site.at(folder))
+    until(page, "s.k !== null")
+    page.get_by_role("tab", name="Retrieve").click()
+    settled(page)
+    yield page
+    context.close()
+
+
+def settled(page: Page, count: int = 2) -> None:
+    """Wait until every row shows an answer."""
+    expect(page.locator(".rs-resultrow")).to_have_count(count)
+    expect(page.locator(".rs-retrieve .rs-rows")).to_have_attribute("aria-busy", "false")
+
+
+def tiles(page: Page, row: int = 0) -> Locator:
+    return page.locator(".rs-resultrow").nth(row).locator(".rs-tile:visible")
+
+
+def query(page: Page) -> str | None:
+    return page.locator(".rs-querycard .rs-query").first.get_attribute("aria-label")
+
+
+def test_from_a_point_in_live_to_results_and_on(browser: Browser, site: Site) -> None:
+    with visit(browser, site, site.at(site.finished, "&i=7"), motion="reduce") as page:
+        rest(page)
+        page.locator(".rs-about").get_by_role("button", name="Retrieve").click()
+        settled(page)
+        assert (query(page) or "").startswith("Image 8: product 7")
+        expect(tiles(page)).to_have_count(10)
+        expect(tiles(page).first).to_have_attribute(
+            "aria-label", re.compile(r"^Rank 1, same .*similarity 0\.\d{3}.*In common")
+        )
+        expect(page.locator(".rs-resultrow .rs-summary").first).to_contain_text(re.compile(r"AP [01]\.\d+.*H-AP.*NDCG"))
+        expect(page.locator(".rs-prcurve path")).to_have_count(4)
+        tiles(page).nth(3).hover()
+        expect(page.locator(".rs-pointed")).to_contain_text("Similarity")
+        tiles(page).nth(3).click()
+        expect(page.locator(".rs-pick[aria-pressed=true]")).to_be_in_viewport()
+        assert not (query(page) or "").startswith("Image 8:")
+
+
+def test_steps_runs_and_a_baseline_are_compared(browser: Browser, site: Site) -> None:
+    other = make_run(site.root, points=600, frames=3, arms=1, seed=0)
+    with tab(browser, site, site.finished) as page:
+        page.get_by_label("Compare with").select_option(other.id)
+        settled(page, 3)
+        assert f"with={other.id}" in page.url
+        page.get_by_role("button", name="Baseline").last.click()
+        expect(page.locator(".rs-resultrow .rs-summary").first).to_contain_text(re.compile("[+−±]0"))
+        page.get_by_role("slider", name="Frame").locator("visible=true").press("Home")
+        expect(page.locator(".rs-resultrow .rs-summary").first).to_contain_text("step 0")
+        page.reload()
+        page.get_by_role("tab", name="Retrieve").click()
+        settled(page, 3)
+        expect(page.get_by_role("button", name="Baseline").last).to_have_attribute("aria-pressed", "true")
+        page.get_by_role("button", name=re.compile("^Remove")).click()
+        settled(page, 2)
+        other.delete()
+
+
+def test_by_keyboard_alone(browser: Browser, site: Site) -> None:
+    with visit(browser, site, site.at(site.finished), motion="reduce") as page:
+        rest(page)
+        page.get_by_role("tab", name="Retrieve").focus()
+        page.keyboard.press("Enter")
+        settled(page)
+        page.get_by_label("Search with an image of").focus()
+        page.keyboard.type("product 9")
+        page.keyboard.press("Enter")
+        expect(page.locator(".rs-querycard h3").first).to_have_text("product 9")
+        while not page.evaluate("() => document.activeElement.matches('.rs-resultrow .rs-tile')"):
+            page.keyboard.press("Tab")
+        page.keyboard.press("ArrowDown")
+        page.keyboard.press("ArrowRight")
+        focused = page.evaluate("() => document.activeElement.getAttribute('aria-label')")
+        assert focused.startswith("Rank 2,")
+        before = query(page)
+        page.keyboard.press("Enter")
+        expect(page.locator(".rs-querycard .rs-query").first).not_to_have_attribute("aria-label", before or "")
+
+
+def test_a_class_that_is_not_there_and_a_file_that_is_no_image(browser: Browser, site: Site) -> None:
+    with refusing(browser, site, site.finished) as page:
+        page.get_by_label("Search with an image of").fill("zebra")
+        expect(page.locator(".rs-retrieve .rs-place")).to_contain_text("No class of this gallery has “zebra”")
+        file = page.locator(".rs-retrieve input[type=file]")
+        file.set_input_files({"name": "a.png", "mimeType": "image/png", "buffer": b"no image"})
+        expect(page.locator(".rs-asking .rs-alert")).to_contain_text("not an image that can be read")
+        page.get_by_role("button", name="Webcam").click()
+        expect(page.locator(".rs-asking .rs-alert")).to_contain_text("camera")
+
+
+def test_an_image_of_ones_own_and_no_weights(browser: Browser, site: Site) -> None:
+    with tab(browser, site, site.finished) as page:
+        file = page.locator(".rs-retrieve input[type=file]")
+        file.set_input_files({"name": "a.jpg", "mimeType": "image/jpeg", "buffer": jpeg()})
+        expect(page.locator(".rs-rownote").first).to_contain_text("no checkpoint")
+        expect(page.locator(".rs-querycard h3").first).to_have_text("Your image")
+        expect(page.get_by_role("slider", name="Frame").locator("visible=true")).to_have_count(0)
+
+
+def test_a_run_that_is_deleted_while_it_is_open(browser: Browser, site: Site) -> None:
+    folder = make_run(site.root, points=60, frames=2)
+    with refusing(browser, site, folder) as page:
+        folder.delete()
+        tiles(page).nth(1).click()
+        expect(page.locator(".rs-retrieve")).to_contain_text(folder.id)
+
+
+@pytest.mark.parametrize("size", [WIDE, PHONE], ids=["wide", "phone"])
+def test_no_serious_finding(browser: Browser, site: Site, size: tuple[int, int]) -> None:
+    with tab(browser, site, site.finished, "&__theme=light", size=size) as page:
+        page.get_by_text("How each arm was searched").click()
+        assert page.evaluate("() => document.documentElement.scrollWidth <= innerWidth")
+        assert _findings(page, "#retrieve-view") == []
+        darken(page, ".rs-retrieve")
+        assert _findings(page, "#retrieve-view") == []

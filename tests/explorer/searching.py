@@ -1,0 +1,74 @@
+"""A client of the tab "Retrieve", over real runs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import httpx
+from starlette.applications import Starlette
+from starlette.testclient import TestClient
+
+from explorer.server.library import Library
+from explorer.server.retrieval.routes import retrieval_routes
+from explorer.server.retrieval.service import RetrievalService
+from explorer.server.routes import PREFIX, routes
+from explorer.settings import Settings
+from tests.explorer.page import Line, Watched
+from tests.tiny import tiny_config, write_images
+from trainers.runs import RunFolder
+from trainers.worker import Worker
+
+
+class Search:
+    """A client with the prefix filled in."""
+
+    def __init__(self, runs: Path, **settings: Any) -> None:
+        self.settings = Settings(**{"runs": runs, "recorded": runs.parent / "recorded", **settings})
+        self.library = Library(self.settings.runs, self.settings.recorded)
+        self.service = RetrievalService(self.settings, self.library)
+        self.client = TestClient(
+            Starlette(routes=routes(self.library, Watched(), Line(), more=retrieval_routes(self.service)))
+        )
+        self.client.__enter__()  # one event loop for all requests, as the server has
+
+    def get(self, path: str) -> httpx.Response:
+        return self.client.get(f"{PREFIX}/retrieval/{path}")
+
+    def post(self, path: str, content: object) -> httpx.Response:
+        body = {"content": content} if isinstance(content, bytes) else {"json": content}
+        return self.client.post(f"{PREFIX}/retrieval/{path}", **body)
+
+    def json(self, path: str, content: object = None) -> dict[str, Any]:
+        reply = self.get(path) if content is None else self.post(path, content)
+        assert reply.status_code == 200, reply.text
+        return reply.json()
+
+    def done(self, path: str, content: object) -> dict[str, Any]:
+        """The answer of ``open`` and ``search``, wherever it was made."""
+        reply = self.json(path, content)
+        return reply["answer"] if "answer" in reply else self.service.searches.jobs.get(reply["job"]).wait()
+
+    def search(self, *runs: str, row: int = 3, **changes: object) -> dict[str, Any]:
+        return self.done("search", {"runs": runs, "query": {"row": row}, **changes})
+
+    def refused(self, content: object, path: str = "search") -> str:
+        reply = self.post(path, content)
+        assert 400 <= reply.status_code < 500, f"{reply.status_code} {reply.text}"
+        return reply.json()["error"]
+
+    def close(self) -> None:
+        self.service.close()
+        self.client.__exit__()
+        self.library.close()
+
+
+def train(root: Path, *losses: str, images: Path | None = None, **changes: object) -> RunFolder:
+    """A run of a few steps on images of coloured discs in three groups, with its checkpoint."""
+    place = images or write_images(root / "images", train=6, test=6, each=6, groups=3)
+    settings: dict[str, object] = {"steps": 4, "snapshot_steps": 2, "probe_size": 20}
+    folder = RunFolder.create(root / "runs", tiny_config(place, *losses, **(settings | changes)))
+    state = Worker(folder, lambda _state: None).run()
+    assert state.phase == "finished", state.error
+    folder.db.close()
+    return folder
