@@ -41,7 +41,7 @@ class LookedAt {
     this.unnoticing = new Unnoticing((query) => this.open(query));
     this.rows = new FormRows();
     this.brushed = new BrushedImage({ compare: (upload, drawing) => this.compare(upload, drawing), fail: (sentence) => this.problem.say(sentence) });
-    this.node = el("div", { class: "rs-section" }, head, this.numbers.node, this.unnoticing.node, this.rows.node, this.brushed.node);
+    this.node = el("div", { class: "rs-section" }, head, this.numbers.node, this.unnoticing.node, this.rows.node);
   }
 
   load() {
@@ -53,7 +53,9 @@ class LookedAt {
     this.chosen();
   }
 
-  look() {}
+  look() {
+    this.node.append(this.brushed.node);
+  }
 
   offer({ background, anywhere }) {
     const sets = background.datasets.map(({ name, title }) => ({ name, title }));

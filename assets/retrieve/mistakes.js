@@ -22,7 +22,7 @@ const ALONE = "One run is shown; add another on the same images above to compare
 
 class Mistakes {
   constructor(tab) {
-    Object.assign(this, { tab, step: null, stale: true, answers: new Map() });
+    Object.assign(this, { tab, step: null, steps: [], stale: true, answers: new Map() });
     const open = (example) => this.open(example);
     const images = (run) => ({ id: run, imageUrl: (row) => search.imageUrl(run, MAPS, row) });
     this.k = number(K, 1, 100, 1, () => this.ask());
@@ -33,6 +33,7 @@ class Mistakes {
     this.training = new MistakesTraining({ seek: (step) => this.seek(this.steps.findIndex(([, one]) => one === step)) });
     this.classes = new MistakesByClass(open);
     this.confusions = new Confusions(open, images);
+    this.scrubber.node.hidden = true;
     this.queries = new DifferentQueries(open, images);
     this.numbers = new BaselineNumbers();
     this.baselineNote = el("p", { class: "rs-note", text: ALONE });
@@ -47,7 +48,6 @@ class Mistakes {
     this.places = placesOf(this.tab.usable);
     if (fresh) this.step = null;
     this.offer();
-    this.timeline();
     this.stale = true;
     if (!this.node.hidden) this.ask();
   }
@@ -66,8 +66,9 @@ class Mistakes {
     this.baselineNote.hidden = others.length > 0;
   }
 
-  timeline() {
-    const steps = [...new Set(this.tab.usable.flatMap((run) => run.steps))].sort((a, b) => a - b);
+  /** Every drawn map keeps the nearest images, so that any step of `series` can be shown. */
+  timeline(series) {
+    const steps = [...new Set(series.flatMap((one) => one.steps))].sort((a, b) => a - b);
     this.steps = steps.map((step, k) => [k, step]);
     this.scrubber.node.hidden = steps.length < 2;
     const place = this.step === null ? steps.length - 1 : steps.filter((step) => step <= this.step).length - 1;
@@ -98,9 +99,11 @@ class Mistakes {
     this.problem.say(failed.length ? failed.join(" ") : null);
     this.answers = new Map(severity.flatMap((one) => (one.status === "fulfilled" ? one.value.arms.map((arm) => [`${one.value.run}.${arm.arm}`, { answer: one.value, arm }]) : [])));
     this.body.hidden = !this.answers.size;
+    const series = training.flatMap((one) => (one.status === "fulfilled" ? [one.value] : []));
+    this.timeline(series);
     if (!this.answers.size) return;
     this.bars.show(this.places, this.answers, (place) => this.pair(place), files("severity", "Shares as CSV", usable, (run) => this.asked(run)));
-    this.training.show(this.places, new Map(training.flatMap((one) => (one.status === "fulfilled" ? [[one.value.run, one.value]] : []))), this.step);
+    this.training.show(this.places, new Map(series.map((one) => [one.run, one])), this.step);
     this.training.files.replaceChildren(files("training", "Shares over training as CSV", usable, (run) => this.asked(run)));
     this.confusions.show(this.places, this.answers);
     this.confusions.files.replaceChildren(files("confusions", "Confusions as CSV", usable, (run) => this.asked(run)));

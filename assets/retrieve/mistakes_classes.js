@@ -62,7 +62,7 @@ export class MistakesByClass {
     const several = `first ${answer.k}`;
     const head = ["Class", "Level", "Queries", ...answer.arms.flatMap((title) => [`${brief(title)}: first result of it`, several]), `${several}, at best`];
     const rows = classes.map((one) => el("tr", {}, el("th", { scope: "row" }, this.name(one, answer)), ...[brief(one.level), grouped(one.queries), ...one.arms.flatMap((arm) => [share(arm.own1), share(arm.own)]), share(one.best)].map((cell) => el("td", { text: cell }))));
-    this.box.replaceChildren(el("table", { class: "rs-table" }, el("thead", {}, el("tr", {}, ...head.map((cell) => el("th", { scope: "col", text: cell })))), el("tbody", {}, ...rows)));
+    this.box.replaceChildren(el("table", { class: "rs-table rs-classtable" }, el("thead", {}, el("tr", {}, ...head.map((cell) => el("th", { scope: "col", text: cell })))), el("tbody", {}, ...rows)));
     this.files.replaceChildren(el("a", { href: api.csvUrl("classes", this.wanted), download: "", text: "Classes as CSV" }));
   }
 

@@ -30,12 +30,13 @@ export const share = (value) => `${(value * 100).toFixed(1)} %`;
 export const spokenShares = (words, shares) => severities(words).map(({ word, shared }) => `${brief(word)} ${share(shares[shared])}`).join(", ");
 
 const ROOM = 0.09; // a narrower part of a bar has no room for its number
+const WIDE = 0.25; // nor has this one on a phone
 
 export function severityBar(words, shares, label) {
   const parts = severities(words).map(({ shared, mark, word, colour: ink }) => {
     const value = shares[shared];
     const text = value >= ROOM ? `${mark} ${Math.round(value * 100)} %` : "";
-    return el("span", { class: "rs-sharepart", style: `flex-grow: ${value}; background: ${ink}`, title: `${mark} ${word}: ${share(value)}`, text, hidden: value <= 0 });
+    return el("span", { class: value < WIDE ? "rs-sharepart rs-tightpart" : "rs-sharepart", style: `flex-grow: ${value}; background: ${ink}`, title: `${mark} ${word}: ${share(value)}`, text, hidden: value <= 0 });
   });
   return el("div", { class: "rs-sharebar", role: "img", "aria-label": `${label}: ${spokenShares(words, shares)}` }, ...parts);
 }
