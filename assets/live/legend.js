@@ -13,6 +13,7 @@ export class Legend {
     this.groupings = [];
     this.chosen = 0;
     this.only = new Set();
+    Object.assign(this, { chosen: 0, groupings: [{ tree: null, level: 0 }] });
     this.open = false;
     this.levels = el("div", { class: "rs-segments", role: "group", "aria-label": "Colour by" });
     this.list = el("ul", { class: "rs-flow rs-classes", "aria-label": "Classes; choose one to see only it" });
