@@ -38,6 +38,20 @@ MOST_JOBS = 12
 """Searches and openings of all visitors that may wait or run."""
 GRACE = 0.4
 """Seconds that a request waits for its job, since much is done sooner."""
+CURVES = {
+    "AP": {
+        "name": "plain",
+        "title": "Precision against recall",
+        "note": "Of the results so far, the share of the query's own finest class. The area is AP.",
+    },
+    "HAP": {
+        "name": "hierarchical",
+        "title": "Hierarchical precision against recall",
+        "note": "A result counts for as much of the label tree as it shares with the query. The area is H-AP; long "
+        "lists are drawn as means over fortieths of recall.",
+    },
+}
+"""The curves of a query, by the metric that their area is."""
 _ANSWERS = 64
 _READY = 512
 _RERANKING = "re-ranking"
@@ -228,6 +242,7 @@ class Searches:
             "levels": list(levels.levels),
             "words": severity_words(levels),
             "scores": [{"key": key, "title": describe(key).title} for key in SCORES],
+            "curves": [{**curve, "score": key} for key, curve in CURVES.items()],
             "seconds": round(time.perf_counter() - begin, 4),
             "table": name,
         }
