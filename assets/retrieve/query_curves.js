@@ -1,4 +1,4 @@
-// Precision against recall of the query, and its counterpart over the label tree; the areas are AP and H-AP.
+// Precision against recall of the query, and its counterpart over the label tree; their areas are scores of the query.
 
 import { el, figure } from "../common/dom.js";
 import { look, swatch } from "./places.js";
@@ -6,19 +6,19 @@ import { look, swatch } from "./places.js";
 const WIDTH = 300;
 const HEIGHT = 150;
 const STEPS = 40; // a curve with more of them is drawn as the mean precision of as many equal parts of recall
-const KINDS = [
-  { name: "plain", title: "Precision against recall", score: "AP", note: "Of the results so far, the share of the query's own finest class. The area is AP." },
-  { name: "hierarchical", title: "Hierarchical precision against recall", score: "HAP", note: "A result counts for as much of the label tree as it shares with the query. The area is H-AP; long lists are drawn as means over fortieths of recall." },
-];
-
 export class QueryCurves {
   constructor() {
-    this.panels = KINDS.map((kind) => new CurvePanel(kind));
-    this.note = el("p", { class: "rs-note", hidden: true });
-    this.node = el("section", { class: "rs-stack rs-tight", "aria-label": "Curves of the query", hidden: true }, this.note, el("div", { class: "rs-columns rs-prcurves" }, ...this.panels.map((panel) => panel.node)));
+    this.panels = [];
+    this.list = el("div", { class: "rs-columns rs-prcurves" });
+    this.node = el("section", { class: "rs-stack rs-tight", "aria-label": "Curves of the query", hidden: true }, this.list);
   }
 
+  /** The server says which curves there are, what each shows, and which score its area is. */
   show(answer, places) {
+    if (!this.panels.length) {
+      this.panels = answer.curves.map((kind) => new CurvePanel(kind));
+      this.list.replaceChildren(...this.panels.map((panel) => panel.node));
+    }
     const arms = places.map((place) => [place, answer.arms.find((arm) => `${arm.run}.${arm.arm}` === place.key)]);
     const drawn = this.panels.map((panel) => panel.show(arms, answer));
     this.node.hidden = !drawn.some(Boolean);

@@ -133,7 +133,7 @@ export function why({ severity, ancestor }) {
   return ancestor ? `In common: ${brief(ancestor.name)} (${brief(ancestor.level_name)}).` : "Nothing in common.";
 }
 
-/** "AP 0.49 → 0.52 (+0.03)", for every score. */
+/** "Score 0.490 → 0.520 +0.030", for every score. */
 function summary(arm, answer, base) {
   const parts = answer.scores.flatMap(({ key, title }) => {
     const [first, last] = [arm.ranking.scores[key], (arm.reranked ?? arm.ranking).scores[key]];

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import csv
 import json
 import sys
 from pathlib import Path
@@ -17,8 +16,6 @@ from trainers.runs import RunFolder
 
 if TYPE_CHECKING:
     from trainers.retrieval.results import ArmResult, Ranking, Retrieval
-
-COLUMNS = ("run", "arm", "title", "step", "rank", "row", "similarity", "severity", "ancestor", "classes", "error")
 
 
 def add(verbs: Any) -> None:
@@ -54,6 +51,7 @@ def retrieve(arguments: argparse.Namespace) -> int:
     from trainers.retrieval.reranking import RERANKINGS
     from trainers.retrieval.results import Query
     from trainers.retrieval.retriever import Retriever
+    from trainers.retrieval.tables import write_csv
 
     if arguments.out is not None and arguments.out.suffix not in (".csv", ".parquet"):
         raise UserError(f"A file that ends in .csv or .parquet was needed; got {arguments.out}.")
@@ -75,7 +73,7 @@ def retrieve(arguments: argparse.Namespace) -> int:
     if arguments.json:
         print(json.dumps(answer.as_json(), indent=2))
     elif arguments.csv:
-        _write_csv(answer, sys.stdout)
+        write_csv(answer, sys.stdout)
     else:
         _print(answer)
     if arguments.out is not None:
@@ -149,46 +147,16 @@ def _print_scores(what: str, ranking: Ranking) -> None:
         print(f"  {what}" + "  ".join(f"{describe(key).short} {value:.4f}" for key, value in ranking.scores.items()))
 
 
-def _rows(answer: Retrieval) -> list[tuple[Any, ...]]:
-    """A row of :data:`COLUMNS` per result, and one per arm without any."""
-    rows: list[tuple[Any, ...]] = []
-    for arm in answer.arms:
-        head = (arm.run, arm.arm, arm.title, arm.step)
-        if arm.final is None:
-            rows.append((*head, None, None, None, None, None, None, arm.error))
-            continue
-        rows += [
-            (
-                *head,
-                place,
-                result.row,
-                result.similarity,
-                result.severity,
-                None if result.ancestor is None else result.ancestor.name,
-                " < ".join(result.classes),
-                None,
-            )
-            for place, result in enumerate(arm.final.results, start=1)
-        ]
-    return rows
-
-
-def _write_csv(answer: Retrieval, file: Any) -> None:
-    table = csv.writer(file)
-    table.writerow(COLUMNS)
-    table.writerows(_rows(answer))
-
-
 def _write(answer: Retrieval, path: Path) -> None:
+    from trainers.retrieval.tables import table, write_csv
+
     try:
         if path.suffix == ".csv":
             with path.open("w", newline="", encoding="utf-8") as file:
-                _write_csv(answer, file)
+                write_csv(answer, file)
             return
-        import pyarrow
         from pyarrow import parquet
 
-        columns = list(zip(*_rows(answer), strict=True))
-        parquet.write_table(pyarrow.table(dict(zip(COLUMNS, map(list, columns), strict=True))), path)
+        parquet.write_table(table(answer), path)
     except OSError as error:
         raise UserError(f"{path} cannot be written: {error.strerror or error}.") from error

@@ -5,7 +5,7 @@ from __future__ import annotations
 import secrets
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -30,7 +30,7 @@ from trainers.retrieval.arm_encoder import image_config
 from trainers.retrieval.galleries.base import origin
 from trainers.retrieval.indexes import INDEXES
 from trainers.retrieval.reranking import RERANKINGS
-from trainers.retrieval.results import ArmResult, Query, RunArm
+from trainers.retrieval.results import ArmResult, Query, Retrieval, RunArm
 from trainers.retrieval.retriever import SCORES, Retriever
 
 PUBLIC_K = 30
@@ -38,6 +38,20 @@ MOST_JOBS = 12
 """Searches and openings of all visitors that may wait or run."""
 GRACE = 0.4
 """Seconds that a request waits for its job, since much is done sooner."""
+CURVES = {
+    "AP": {
+        "name": "plain",
+        "title": "Precision against recall",
+        "note": "Of the results so far, the share of the query's own finest class. The area is AP.",
+    },
+    "HAP": {
+        "name": "hierarchical",
+        "title": "Hierarchical precision against recall",
+        "note": "A result counts for as much of the label tree as it shares with the query. The area is H-AP; long "
+        "lists are drawn as means over fortieths of recall.",
+    },
+}
+"""The curves of a query, by the metric that their area is."""
 _ANSWERS = 64
 _READY = 512
 _RERANKING = "re-ranking"
@@ -98,7 +112,7 @@ class Searches:
         self._public = public
         self.jobs: Jobs[Task] = Jobs(lambda job: job.work(job.tell), noun="searches", most=MOST_JOBS, each=each)
         self._ready: Cache[bool] = Cache(limit=_READY)
-        self._answers: Cache[Reply] = Cache(limit=_ANSWERS)
+        self._answers: Cache[Retrieval] = Cache(limit=_ANSWERS)
 
     def open(self, asked: Open, caller: Caller = NOBODY) -> Reply:
         """Read a gallery: ``{"answer": ...}``, or ``{"job": id}`` if it takes longer.
@@ -124,8 +138,8 @@ class Searches:
         at_once = all(need in self._ready.values for need in plan.needs)
         return self._reply(lambda progress: self._answered(plan, progress), caller, at_once=at_once)
 
-    def answer(self, name: str) -> Reply:
-        """An answer that was given, by its ``table``.
+    def answer(self, name: str) -> Retrieval:
+        """What was found, by the ``table`` of the answer.
 
         Raises:
             GoneError: it is no longer kept.
@@ -217,19 +231,21 @@ class Searches:
             if need[:2] in there:
                 self._ready.get(need, lambda: True)
         place = {name: number for number, name in enumerate(plan.order)}
-        answers = sorted((*found.arms, *plan.lost), key=lambda one: (place[one.run], one.arm))
+        arms = sorted((*found.arms, *plan.lost), key=lambda one: (place[one.run], one.arm))
+        found = replace(found, arms=tuple(arms))
         collection = plan.gallery if plan.query.collection is None else plan.query.collection
         levels = self._galleries.open(plan.home.id, collection).hierarchy
-        answer = {
+        name = secrets.token_hex(12)
+        self._answers.get(name, lambda: found)
+        return {
             **found.as_json(),
-            "arms": [one.as_json() for one in answers],
             "levels": list(levels.levels),
             "words": severity_words(levels),
             "scores": [{"key": key, "title": describe(key).title} for key in SCORES],
+            "curves": [{**curve, "score": key} for key, curve in CURVES.items()],
             "seconds": round(time.perf_counter() - begin, 4),
-            "table": secrets.token_hex(12),
+            "table": name,
         }
-        return self._answers.get(answer["table"], lambda: answer)
 
 
 def steps_of(run: Run) -> list[int]:
@@ -248,5 +264,5 @@ def written(run: Run) -> int:
     return path.stat().st_mtime_ns if path.is_file() else 0
 
 
-def _gone() -> Reply:
+def _gone() -> Retrieval:
     raise GoneError("These results are no longer kept here. Search again.")

@@ -1,0 +1,54 @@
+"""The results of a search as a table: a line per result, and one per arm without any."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from trainers.retrieval.results import Retrieval
+
+if TYPE_CHECKING:
+    import pyarrow
+
+COLUMNS = ("run", "arm", "title", "step", "rank", "row", "similarity", "severity", "ancestor", "classes", "error")
+"""Ranks count from 1, after re-ranking if there was one; severity and ancestor are empty where they are not known."""
+
+
+def rows(answer: Retrieval) -> list[tuple[Any, ...]]:
+    """A row of :data:`COLUMNS` per result, and one per arm without any."""
+    lines: list[tuple[Any, ...]] = []
+    for arm in answer.arms:
+        head = (arm.run, arm.arm, arm.title, arm.step)
+        if arm.final is None:
+            lines.append((*head, None, None, None, None, None, None, arm.error))
+            continue
+        lines += [
+            (
+                *head,
+                place,
+                result.row,
+                result.similarity,
+                result.severity,
+                None if result.ancestor is None else result.ancestor.name,
+                " < ".join(result.classes),
+                None,
+            )
+            for place, result in enumerate(arm.final.results, start=1)
+        ]
+    return lines
+
+
+def write_csv(answer: Retrieval, file: Any, cell: Callable[[str], str] = str) -> None:
+    """Write CSV to an open file; ``cell`` is applied to every text."""
+    table = csv.writer(file)
+    table.writerow(COLUMNS)
+    table.writerows([cell(one) if isinstance(one, str) else one for one in line] for line in rows(answer))
+
+
+def table(answer: Retrieval) -> pyarrow.Table:
+    """As a table of Arrow."""
+    import pyarrow
+
+    columns = zip(*rows(answer), strict=True)
+    return pyarrow.table(dict(zip(COLUMNS, map(list, columns), strict=True)))
