@@ -10,10 +10,9 @@ const SHOWN = 12;
 export class Legend {
   constructor(on) {
     this.on = on;
-    this.groupings = [];
+    this.groupings = [{ tree: null, level: 0 }];
     this.chosen = 0;
     this.only = new Set();
-    Object.assign(this, { chosen: 0, groupings: [{ tree: null, level: 0 }] });
     this.open = false;
     this.levels = el("div", { class: "rs-segments", role: "group", "aria-label": "Colour by" });
     this.list = el("ul", { class: "rs-flow rs-classes", "aria-label": "Classes; choose one to see only it" });
