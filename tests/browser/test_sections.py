@@ -42,10 +42,6 @@ def section(page: Page, name: str) -> None:
     page.locator(".rs-retrieve .rs-segment", has_text=name).first.click()
 
 
-def panel(page: Page, name: str) -> object:
-    return page.get_by_role("region", name=name)
-
-
 def mistakes(page: Page) -> None:
     section(page, MISTAKES)
     expect(page.locator(".rs-sharebar").first).to_be_visible()
@@ -62,7 +58,7 @@ def test_from_a_bar_to_the_rows_of_a_confusion(browser: Browser, site: Site) -> 
         )
         expect(page.locator(".rs-areapanel")).to_have_count(2)
         page.get_by_role("slider", name="Frame").locator("visible=true").press("Home")
-        expect(page.get_by_label("Results by severity")).to_contain_text("at step 0")
+        expect(page.get_by_label("Results by severity", exact=True)).to_contain_text("at step 0")
         expect(page.locator(".rs-areapanel .rs-note").last).to_contain_text("Step 0:")
         row = page.get_by_label("Confusions").locator(".rs-pairrow").first
         name = (row.locator(".rs-pairname").text_content() or "").partition(" got ")[0]
@@ -77,13 +73,13 @@ def test_classes_and_queries_by_keyboard(browser: Browser, site: Site) -> None:
         page.locator(".rs-retrieve > .rs-segments input").first.focus()
         page.keyboard.press("ArrowRight")
         expect(page.locator(".rs-sharebar").first).to_be_visible()
-        page.get_by_label("By", exact=True).select_option("HAP")
+        page.locator(".rs-inline select").select_option("HAP")
         found = page.get_by_label("Where the arms differ most").last
         expect(found).to_contain_text("H-AP of 600 queries")
-        page.get_by_label("Class", exact=True).fill("kind 2")
         classes = page.get_by_role("region", name="By class")
+        classes.get_by_role("searchbox").fill("kind 2")
         expect(classes).to_contain_text("No class with queries")  # of the finest level
-        page.get_by_label("Level", exact=True).select_option("1")
+        classes.get_by_role("combobox").select_option("1")
         expect(classes.locator("tbody tr")).to_have_count(1)
         classes.locator("tbody button").focus()
         page.keyboard.press("Enter")
@@ -122,7 +118,7 @@ def test_from_a_measurement_to_the_images_of_a_query(browser: Browser, site: Sit
         expect(rows.locator(".rs-formimage")).to_have_count(4)
         expect(rows.locator(".rs-formrow")).to_have_count(8)
         expect(rows.locator(".rs-formrow").first.locator(".rs-tile")).to_have_count(10)
-        assert page.evaluate("() => [...document.querySelectorAll('.rs-formimage')].every((one) => one.naturalWidth)")
+        page.wait_for_function("() => [...document.querySelectorAll('.rs-formimage')].every((one) => one.naturalWidth)")
         page.get_by_role("button", name="Search with this image").click()
         settled(page)
         expect(page.get_by_label("Gallery")).to_have_value("test")
