@@ -46,6 +46,7 @@ export class FormRows {
 function tile(result, rank, run, whole) {
   const one = new Tile("div", {});
   const word = one.show(run, result.row, result.severity);
+  one.word.hidden = !word;
   const name = brief(result.classes[0] ?? "");
   const stays = whole?.has(result.row);
   one.press.append(el("span", { class: "rs-note rs-tiletext", text: name }));

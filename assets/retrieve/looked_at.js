@@ -69,7 +69,7 @@ class LookedAt {
 
   chosen() {
     const run = this.tab.usable.find((one) => one.id === this.run.value);
-    this.begin.disabled = this.brushed.node.inert = !run?.weights;
+    this.begin.disabled = this.brushed.node.hidden = !run?.weights;
     this.problem.say(run && !run.weights ? NO_WEIGHTS : null);
     if (this.shown && this.shown !== this.run.value) this.empty();
   }
@@ -133,7 +133,7 @@ class LookedAt {
       if (turn !== this.turn) return;
       this.shown = run;
       const arms = answer.arms.map((arm) => ({ ...arm, note: staying(arm.stays) }));
-      this.rows.show({ title: "Your image", about: `${percent(answer.covered)} of it is brushed; searched is the ${answer.title}.`, titles: answer.titles, picture: (form) => answer.images[form], images: { imageUrl: (row) => search.imageUrl(run, MAPS, row) }, words: [""], arms });
+      this.rows.show({ title: "Your image", about: `${percent(answer.covered)} of it is brushed. Gallery: ${brief(answer.title, 120)}.`, titles: answer.titles, picture: (form) => answer.images[form], images: { imageUrl: (row) => search.imageUrl(run, MAPS, row) }, words: [""], arms });
       this.reveal();
     } catch (error) {
       if (turn === this.turn) this.problem.say(error.message);

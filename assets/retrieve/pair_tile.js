@@ -4,7 +4,7 @@ import { el } from "../common/dom.js";
 import { thumbnail } from "../common/thumbnails.js";
 import { severity } from "../common/palette.js";
 
-export const picture = (images, row) => thumbnail(el("span", { class: "rs-picture rs-small", "aria-hidden": "true" }), images, row);
+export const picture = (images, row) => thumbnail(el("span", { class: "rs-picture rs-pairpicture", "aria-hidden": "true" }), images, row);
 
 /** A result with its severity as a mark on the edge. */
 export function marked(images, row, words, shared) {

@@ -27,7 +27,7 @@ export class Unnoticing {
 
   item(one, key) {
     const name = one.classes.map((each) => brief(each));
-    const image = (form, text) => el("img", { class: "rs-picture rs-small", src: api.formUrl(key, form, one.query), alt: text, loading: "lazy" });
+    const image = (form, text) => el("img", { class: "rs-picture rs-pairpicture", src: api.formUrl(key, form, one.query), alt: text, loading: "lazy" });
     const said = `${percent(one.stays)} stay, similarity ${one.similarity.toFixed(2)}, object ${percent(one.covered)} of the image`;
     const texts = el("span", { class: "rs-pairtext" }, el("span", { class: "rs-clamp rs-pairname", style: "--lines: 1", text: name[0] }), el("span", { class: "rs-note", text: said }));
     return el("li", {}, el("button", { type: "button", class: "rs-pairrow", title: one.classes.map(inFull).join("\n"), onclick: () => this.open(one.query) }, image(WHOLE, ""), image(REMOVED, ""), texts));
