@@ -37,7 +37,7 @@ export class Legend {
 
   /** The level that is shown; of an attribute 0. */
   get level() {
-    return this.groupings[this.chosen].level;
+    return this.groupings?.[this.chosen]?.level ?? 0; // none before a run is shown
   }
 
   /** What is shown as a tree of classes: the run, or an attribute as a tree of one level. */

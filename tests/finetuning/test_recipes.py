@@ -75,8 +75,8 @@ def test_the_default_is_the_papers_share_of_pairs():
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        ({"recipes": ()}, "one to 4 recipes; got 0"),
-        ({"recipes": ({},) * 5}, "one to 4 recipes; got 5"),
+        ({"recipes": ()}, f"one to {MAX_ARMS} recipes; got 0"),
+        ({"recipes": ({},) * (MAX_ARMS + 1)}, f"one to {MAX_ARMS} recipes; got {MAX_ARMS + 1}"),
         ({"recipes": ({"originals": "none", "removed": False},)}, "originals, object-removed ones or both"),
         ({"recipes": ({"fill": "magic"},)}, "no fill 'magic'"),
         ({"recipes": ({"ratio": 0.0},)}, "from 0.01 to 1"),

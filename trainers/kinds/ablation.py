@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from trainers.kinds.base import ArmView
+from trainers.kinds.arm_view import ArmView
 from trainers.parameters import Spec, is_number, specs
 
 CLOSEST = 0.12

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from trainers.config import BUDGET, RunConfig
 from trainers.errors import ParameterError
+from trainers.kinds.ablation import ablation
+from trainers.kinds.arm_view import ArmView
 from trainers.parameters import Choice, entry, specs
 from trainers.registry import NoParameters
 
@@ -21,29 +23,6 @@ if TYPE_CHECKING:
     from trainers.metrics.measures import Measures
     from trainers.training.loop import Loop
     from trainers.training.memory_estimate import Footprint
-
-
-@dataclass(frozen=True, kw_only=True)
-class ArmView:
-    """One arm as it is listed.
-
-    Attributes:
-        title: unique among the arms of its run.
-        name: of the loss or recipe.
-        label: the title of the loss or recipe itself.
-        parameters: those that differ from their defaults.
-        unset: what counts for a parameter that is None, where the run's settings say it.
-        family: arms of the same one differ in parameters alone; empty: it is not known.
-        schema: the dataclass of all its parameters, see :mod:`trainers.parameters`.
-    """
-
-    title: str
-    name: str
-    label: str
-    parameters: Mapping[str, Any] = field(default_factory=dict)
-    unset: Mapping[str, Any] = field(default_factory=dict)
-    family: str = ""
-    schema: type = NoParameters
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -203,8 +182,6 @@ class Kind(ABC):
 
     def run_title(self, config: Any, data: str) -> str:
         """A title of a run on images of the title ``data``; arms of one kind share their name in it."""
-        from trainers.kinds.ablation import ablation
-
         arms = self.arms(config)
         varied = ablation(arms) if arms else None
         names = varied.values if varied else [arm.title for arm in arms]

@@ -122,7 +122,7 @@ def test_a_run_that_collapses_says_so_in_its_last_lines(tmp_path: Path) -> None:
     folder = trained(tmp_path, *methods, **settings)
     first, hot = diagnoses(folder.config, folder)
     assert first[0].startswith("The embeddings have collapsed") and hot[0].startswith("The embeddings have collapsed")
-    assert f"MoCo v2: {first[0]}" in result(folder)
+    assert f"MoCo v2 (temperature 0.2): {first[0]}" in result(folder)
 
 
 def test_a_healthy_run_and_one_too_hot(tmp_path: Path) -> None:

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, ClassVar
 
 from trainers.config import RunConfig
 from trainers.errors import ParameterError
-from trainers.kinds.base import ArmView, Kind, Preset, check_source, check_start, chosen_arms, source_title
+from trainers.kinds.arm_view import ArmView
+from trainers.kinds.base import Kind, Preset, check_source, check_start, chosen_arms, source_title
 from trainers.kinds.contrastive.config import ContrastiveConfig
 
 if TYPE_CHECKING:

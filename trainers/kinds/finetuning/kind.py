@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from trainers.config import BUDGET, MAX_ARMS, RunConfig
-from trainers.kinds.base import ArmView, Kind, Preset
+from trainers.kinds.arm_view import ArmView
+from trainers.kinds.base import Kind, Preset
 from trainers.kinds.finetuning.config import FinetuningConfig
 from trainers.parameters import Choice, entry
 

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, ClassVar
 
 from trainers.config import MAX_ARMS, RunConfig
 from trainers.errors import ParameterError
-from trainers.kinds.base import ArmView, Kind, Preset, check_source, check_start, chosen_arms, source_title
+from trainers.kinds.arm_view import ArmView
+from trainers.kinds.base import Kind, Preset, check_source, check_start, chosen_arms, source_title
 from trainers.kinds.metric_learning.config import MetricLearningConfig
 from trainers.parameters import Choice
 

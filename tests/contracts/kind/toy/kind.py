@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from trainers.config import RunConfig
-from trainers.kinds.base import ArmView, Kind
+from trainers.kinds.arm_view import ArmView
+from trainers.kinds.base import Kind
 from trainers.metrics.measures import Measures, Panel
 from trainers.parameters import default_of, parameter
 
