@@ -1,6 +1,6 @@
-// The last numbers of the open run less those of a baseline.
+// The numbers of the open run less those of a baseline, at the step that is shown.
 
-import { el } from "../common/dom.js";
+import { el, grouped, say } from "../common/dom.js";
 import { Problem } from "../common/fields.js";
 import { brief } from "../common/names.js";
 import { table, tableBox } from "../common/table.js";
@@ -9,16 +9,18 @@ import * as api from "./mistakes_api.js";
 export class BaselineNumbers {
   constructor() {
     this.problem = new Problem();
+    this.title = el("h3", {});
     this.box = tableBox();
     this.note = el("p", { class: "rs-note" });
-    this.node = el("section", { class: "rs-panel rs-stack rs-tight", "aria-label": "Difference to the baseline", hidden: true }, el("h3", { text: "Last numbers less the baseline's" }), this.problem.node, this.box, this.note);
+    this.node = el("section", { class: "rs-panel rs-stack rs-tight", "aria-label": "Difference to the baseline", hidden: true }, this.title, this.problem.node, this.box, this.note);
   }
 
-  /** `asked`: {run, baseline}; without a baseline nothing is shown. */
+  /** `asked`: {run, baseline, step}; without a baseline nothing is shown. */
   async load(asked) {
     const turn = (this.turn = {});
     this.node.hidden = !asked.baseline;
     if (!asked.baseline) return;
+    say(this.title, `${asked.step === null ? "Last numbers" : `Numbers at step ${grouped(asked.step)}`} less the baseline's`);
     try {
       const answer = await api.baseline(asked);
       if (turn !== this.turn) return;

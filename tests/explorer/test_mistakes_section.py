@@ -131,6 +131,17 @@ def test_a_baseline_on_the_same_images(site: Site, run: RunFolder, tmp_path: Pat
     assert all(one["point"] == one["query"] for arm in mapped["arms"] for one in arm["confusions"])
 
 
+def test_a_baseline_is_compared_at_the_same_step(site: Site, run: RunFolder, tmp_path: Path) -> None:
+    other = make_run(tmp_path, points=200, frames=4)
+    step = dict(run.frame_steps())[2]
+    answer = site.answer("queries", run=run.id, baseline=other.id, step=step, metric="AP")
+    assert answer["queries"] == 200  # two runs alike: at one step, the pairs of arms lie together
+    for one in answer["found"]:
+        assert one["values"][:2] == pytest.approx(one["values"][2:])
+    numbers = site.answer("baseline", run=run.id, baseline=other.id, step=step)
+    assert {value for arm in numbers["arms"] for value in arm["numbers"]} <= {0.0, None}
+
+
 def test_runs_on_other_images_say_so(site: Site, run: RunFolder, tmp_path: Path) -> None:
     from tests.retrieval.conftest import trained
     from tests.tiny import tiny_config, write_images

@@ -51,7 +51,8 @@ class Queries(Body):
 
 
 class Baseline(Body):
-    """``mistakes/baseline``: the last numbers of a run less those of another."""
+    """``mistakes/baseline``: the numbers of a run less those of another, at a step or the last."""
 
     run: Text = REQUIRED
     baseline: Text = REQUIRED
+    step: whole(0, MOST_ROWS) | None = None

@@ -17,7 +17,7 @@ from trainers.hierarchy import severity_words
 from trainers.kinds import kind_of
 from trainers.metrics import METRICS, describe
 from trainers.metrics.names import describe_any
-from trainers.retrieval.baseline import differences
+from trainers.retrieval.baseline import BaselineDifferences, differences
 from trainers.retrieval.disagreements import disagreements
 from trainers.retrieval.mistakes import ClassResults, Mistakes, find_classes, mistakes
 from trainers.retrieval.mistakes_over_training import MistakesOverTraining
@@ -162,11 +162,12 @@ class MistakeAnswers:
         run = self._library.get(asked.run)
         baseline = self._library.get(asked.baseline) if asked.baseline else None
         with reading(run.id, passed=UserError):
-            key = (asked.metric, asked.count, _at(run, asked.step), None if baseline is None else _at(baseline, None))
+            other = None if baseline is None else _at(baseline, asked.step)
+            key = (asked.metric, asked.count, _at(run, asked.step), other)
             return self._queries.get(key, lambda: self._differing(run, baseline, asked))
 
     def baseline(self, asked: bodies.Baseline) -> Reply:
-        """The last numbers of a run less those of a baseline.
+        """The numbers of a run less those of a baseline, the last ones or those at a step.
 
         Raises:
             UserError: there is no such run, or they are on other images.
@@ -183,7 +184,7 @@ class MistakeAnswers:
                 "measures": [{"key": key, "title": describe_any(key).title} for key in keys],
                 "arms": [
                     {"title": title, "less": others[found.pairs[arm]]}
-                    | {"numbers": [found.numbers.get((arm, key)) for key in keys]}
+                    | {"numbers": [_difference(found, arm, key, asked.step) for key in keys]}
                     for arm, title in enumerate(titles)
                 ],
             }
@@ -207,8 +208,14 @@ class MistakeAnswers:
 
     def _differing(self, run: Run, baseline: Run | None, asked: bodies.Queries) -> Reply:
         probe = probe_of(run.folder)
-        other = None if baseline is None else baseline.folder
-        found = disagreements(run.folder, _at(run, asked.step)[1], asked.metric, baseline=other, most=asked.count)
+        found = disagreements(
+            run.folder,
+            _at(run, asked.step)[1],
+            asked.metric,
+            baseline=None if baseline is None else baseline.folder,
+            baseline_k=None if baseline is None else _at(baseline, asked.step)[1],
+            most=asked.count,
+        )
         return {
             "run": run.id,
             "metric": asked.metric,
@@ -226,6 +233,10 @@ class MistakeAnswers:
                 for one in found.found
             ],
         }
+
+
+def _difference(found: BaselineDifferences, arm: int, key: str, step: int | None) -> float | None:
+    return found.numbers.get((arm, key)) if step is None else found.at(arm, key, step)
 
 
 def _metrics() -> list[str]:
