@@ -7,6 +7,7 @@ import io
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from explorer.server.library import Library
 from explorer.server.retrieval.background_routes import background_routes
 from explorer.server.retrieval.backgrounds import Backgrounds
 from explorer.server.retrieval.galleries import Galleries
+from explorer.server.retrieval.searches import Task
 from explorer.server.retrieval.uploads import Uploads
 from tests.data.world import encode
 from tests.synthetic import make_run
@@ -24,6 +26,7 @@ from tests.tiny import tiny_config, write_images
 from trainers.background.measure import measure
 from trainers.background.settings import Settings
 from trainers.config import DataChoice
+from trainers.data.base import Progress
 from trainers.kinds import kind_of
 from trainers.retrieval.retriever import Retriever
 from trainers.runs import RunFolder
@@ -214,5 +217,19 @@ def test_in_public_it_is_bounded(runs: Path, pots: RunFolder) -> None:
 
 
 def test_it_can_be_stopped(site: Site, pots: RunFolder) -> None:
-    site.service.jobs.close()  # nothing is worked on: the job stays where it is
-    assert "wait already" in site.refused("measure", run=pots.id, queries=30)
+    begun, go_on = Event(), Event()
+
+    def hold(progress: Progress) -> Any:
+        begun.set()
+        assert go_on.wait(60)
+        progress("held", 0.5)
+
+    held = site.service.jobs.add(Task(work=hold))
+    assert begun.wait(60)
+    waiting = site.post("measure", run=pots.id, queries=30).json()["job"]
+    assert site.get(f"job/{waiting}").json()["phase"] == "waiting"
+    for job in (waiting, held.id):
+        assert site.post(f"job/{job}/stop").status_code == 200
+    go_on.set()
+    assert held.done.wait(60)
+    assert [site.get(f"job/{job}").json()["phase"] for job in (waiting, held.id)] == ["stopped"] * 2
