@@ -34,7 +34,7 @@ def test_a_public_page_says_the_same_of_folders_that_are_there_and_that_are_not(
     write_tree(tmp_path / "photos", ["a", "b", "c", "d"])
     there, absent = str(tmp_path / "photos"), str(tmp_path / "none")
     for path in (there, absent):
-        form = [path, "", None, [], None, None, None]
+        form = [path, "", None, [], None, None, None, 0.0]
         found = public.event("Subset", form).json()["data"][0]
         assert "RANKSCOPE_FOLDERS" in str(found), "the sidebar's look"
         assert error(public.post(f"{PREFIX}/objects/open", {"source": path})) == access.REFUSAL
