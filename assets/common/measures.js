@@ -1,6 +1,6 @@
 // Numbers in words: the server's templates, filled in with what is known.
 
-import { grouped } from "./dom.js";
+import { figure, grouped } from "./dom.js";
 
 const FIELD = /\{([^}]+)\}/g;
 
@@ -18,9 +18,9 @@ export function listed(names) {
 /** A share between 0 and 1 as "9.9 %". */
 export const percent = (share) => `${(share * 100).toFixed(share < 0.0995 ? 1 : 0)} %`;
 
-/** A difference with its sign: "+0.030". */
-export function signed(value, digits = 3) {
-  const size = Math.abs(value).toFixed(digits);
+/** A difference with its sign: "+0.030"; `words` writes its size. */
+export function signed(value, words = figure) {
+  const size = words(Math.abs(value));
   return `${Number(size) === 0 ? "±" : value > 0 ? "+" : "−"}${size}`;
 }
 

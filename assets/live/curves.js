@@ -113,7 +113,7 @@ export class Curves {
     const cell = (key, arm) => {
       const measured = this.series.point(key, arm, this.step);
       const less = this.baseline.less(key, arm, measured, !this.series.named[key].curve);
-      return `${short(measured?.[1])}${less === null ? "" : ` (${signed(less)})`}`;
+      return `${short(measured?.[1])}${less === null ? "" : ` (${signed(less, short)})`}`;
     };
     const row = (key) => [brief(this.series.named[key].title), ...arms.map((_, arm) => cell(key, arm))];
     const keys = this.series.keys.filter((key) => !key.startsWith(this.run.measures.stage));

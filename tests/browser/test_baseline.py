@@ -8,11 +8,13 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
+from explorer.server.routes import PREFIX
 from tests.browser.conftest import Site
 from tests.browser.pages import PHONE, WIDE, profile, rest, until, visit
 from tests.browser.test_access import _findings, darken
 from tests.browser.test_retrieve import settled
 from tests.synthetic import make_run
+from trainers.retrieval.baseline import paired, subtracted
 from trainers.runs import RunFolder
 
 SIGNED = re.compile(r"[+−±]\d\.\d{3}")
@@ -76,10 +78,7 @@ def test_a_baseline_is_pinned_seen_everywhere_and_removed(browser: Browser, site
         assert "pin=" not in page.url
 
 
-def test_a_run_on_other_images_or_none_is_said(browser: Browser, site: Site) -> None:
-    apart = make_run(site.root, points=600, frames=2)
-    about = apart.probe()
-    assert about is not None
+def test_a_baseline_that_cannot_be_read_is_said(browser: Browser, site: Site) -> None:
     with visit(browser, site, site.at(site.finished, "&pin=01AAAAAAAAAAAAAAAAAAAAAAAA"), motion="reduce") as page:
         rest(page)
         expect(compared(page)).to_contain_text("The baseline cannot be compared.")
@@ -87,7 +86,6 @@ def test_a_run_on_other_images_or_none_is_said(browser: Browser, site: Site) -> 
         expect(differences(page)).to_have_count(0)
         page.get_by_role("button", name="Remove the baseline").click()
         expect(compared(page)).to_be_hidden()
-    apart.delete()
 
 
 def test_a_baseline_that_has_ended_is_read_once(browser: Browser, site: Site, other: RunFolder) -> None:
@@ -102,6 +100,26 @@ def test_a_baseline_that_has_ended_is_read_once(browser: Browser, site: Site, ot
         pass
     assert len(asked) == 1
     context.close()
+
+
+def test_the_page_pairs_and_interpolates_as_the_package_does(browser: Browser, site: Site) -> None:
+    titles, others = ["a", "b", "c", "d"], ["c", "a", "e"]
+    own = [(0, 1.0), (5, 2.0), (20, 3.0), (40, 4.0)]
+    base = [(5, 0.5), (10, 1.0), (30, 2.0)]
+    script = """async ([root, titles, others, own, base]) => {
+      const { paired } = await import(`${root}/common/baseline.js`);
+      const { Series } = await import(`${root}/common/series.js`);
+      const series = new Series();
+      series.add(base.map(([step, value]) => [0, step, "a number", value]), {});
+      return [paired(titles, others), own.map(([step]) => series.between("a number", 0, step))];
+    }"""
+    with visit(browser, site, site.at(site.finished), motion="reduce") as page:
+        root = f"{site.url}{PREFIX}/assets"
+        pairs, found = page.evaluate(script, [root, titles, others, own, base])
+    assert tuple(pairs) == paired(titles, others) == (1, 1, 0, 0)
+    assert found[0] is None and found[3] == [30, 2.0]  # before its first step nothing, after its last one that
+    inside = [value - other for (_, value), (_, other) in zip(own[1:3], found[1:3], strict=True)]
+    assert inside == pytest.approx([less for _, less in subtracted(own, base)])
 
 
 @pytest.mark.parametrize("size", [WIDE, PHONE], ids=["wide", "phone"])
