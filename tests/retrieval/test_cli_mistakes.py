@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import dataclasses
 import tarfile
 from pathlib import Path
 
@@ -50,6 +51,17 @@ def test_the_file_has_a_line_per_arm_and_query(tmp_path: Path, capsys) -> None:
     assert [int(row["levels_shared"]) for row in rows[:60]] == (probe.labels[first] == probe.labels).sum(1).tolist()
     assert main(["mistakes", folder.id, "--runs", str(tmp_path), "--csv", str(tmp_path)]) == 1
     assert "cannot be written" in capsys.readouterr().err
+
+
+def test_class_names_are_no_formulas_in_the_file(tmp_path: Path) -> None:
+    folder = make_run(tmp_path, points=60, frames=1)
+    probe = folder.probe()
+    names = tuple(tuple(f"=1+{name}\udce9" for name in level) for level in probe.hierarchy.names)
+    folder.write_probe(dataclasses.replace(probe, hierarchy=dataclasses.replace(probe.hierarchy, names=names)), [])
+    path = tmp_path / "queries.csv"
+    assert main(["mistakes", folder.id, "--runs", str(tmp_path), "--csv", str(path)]) == 0
+    row = next(csv.DictReader(path.read_text(encoding="utf-8").splitlines()))
+    assert row["query_kind"].startswith("'=1+") and row["first_kind"].startswith("'=1+")
 
 
 def test_a_baseline_adds_its_arms_and_the_differences(tmp_path: Path, capsys) -> None:
