@@ -10,7 +10,7 @@ const SHOWN = 12;
 export class Legend {
   constructor(on) {
     this.on = on;
-    this.groupings = [];
+    this.groupings = [{ tree: null, level: 0 }];
     this.chosen = 0;
     this.only = new Set();
     this.open = false;

@@ -59,23 +59,26 @@ class Query {
     if (!fresh) return this.ask();
     this.query = null;
     this.answer = null;
-    const handed = this.taken() ?? Math.floor(this.tab.home.points / 3);
-    return this.openGallery(this.gallery.name === MAPS ? this.gallery : { name: MAPS }, { row: handed });
+    const { row = Math.floor(this.tab.home.points / 3), gallery = { name: MAPS } } = this.taken() ?? {};
+    return this.openGallery(gallery, { row });
   }
 
-  /** The row that was chosen in Live since the last look; null if none was. */
+  /** What was chosen in Live or in another section since the last look: {row, gallery, step}; null if nothing was. */
   taken() {
     const { handed, home } = this.tab;
     this.tab.handed = null;
-    return handed && handed.run === home?.id && handed.row < home.points ? handed.row : null;
+    if (handed?.run !== home?.id) return null;
+    return handed.gallery || handed.row < home.points ? handed : null;
   }
 
   look() {
     if (!this.tab.home || !this.offered) return;
-    const row = this.taken();
-    if (row === null) return;
-    if (this.gallery.name === MAPS) this.choose(row);
-    else this.openGallery({ name: MAPS }, { row });
+    const handed = this.taken();
+    if (!handed) return;
+    const { row, gallery = { name: MAPS }, step = this.step } = handed;
+    this.step = step;
+    if (same(gallery, this.gallery)) this.choose(row);
+    else this.openGallery(gallery, { row });
   }
 
   // ------------------------------------------------------------- what is asked

@@ -112,6 +112,16 @@ class Tab {
     return false;
   }
 
+  /** Search with an image of the open run, in the section Query: {row, step} of the maps, or {row, gallery}. */
+  search(query) {
+    const [{ name }] = this.sections;
+    this.choice.value = name;
+    this.handed = { run: this.home.id, ...query };
+    this.section(name);
+    this.choice.querySelector("input:checked").focus();
+    this.host.scrollIntoView({ block: "start" });
+  }
+
   /** An image was chosen in Live. */
   hand(query) {
     this.handed = query;

@@ -3,6 +3,8 @@
 // make(tab) returns {node, load(), look()}: `load` is called when other runs are shown (see `Tab.runs` and `Tab.home`),
 // `look` when the section comes into sight.
 
+import { LOOKED_AT } from "./looked_at.js";
+import { MISTAKES } from "./mistakes.js";
 import { QUERY } from "./query.js";
 
-export const SECTIONS = [QUERY];
+export const SECTIONS = [QUERY, MISTAKES, LOOKED_AT];

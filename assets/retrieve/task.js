@@ -5,12 +5,15 @@ import { el, say } from "../common/dom.js";
 import { button } from "../common/fields.js";
 import * as api from "./api.js";
 
+const STOPPED = "It was stopped. Search again, or choose a smaller gallery.";
 const EVERY = 400;
 const FAILURES = 5; // looks without a reply before the page gives up
 const pause = (milliseconds) => new Promise((done) => setTimeout(done, milliseconds));
 
 export class Task {
-  constructor() {
+  /** `jobs`: {job(id), stop(id)} of the server; `stopped`: said of work that was stopped. */
+  constructor(jobs = api, stopped = STOPPED) {
+    Object.assign(this, { jobs, stopped });
     this.said = el("p", { class: "rs-note", role: "status" });
     this.bar = el("progress", { class: "rs-progress", max: 1, value: 0, "aria-label": "Done so far" });
     this.end = button("Stop", () => this.stop());
@@ -35,7 +38,7 @@ export class Task {
     for (let failures = 0; ; await pause(EVERY)) {
       let job;
       try {
-        job = await api.job(id);
+        job = await this.jobs.job(id);
         failures = 0;
       } catch (error) {
         failures += 1;
@@ -44,7 +47,7 @@ export class Task {
       }
       if (job.phase === "done") return job.result;
       if (job.phase === "failed") throw new ServerError(job.error, 400);
-      if (job.phase === "stopped") throw new ServerError("It was stopped. Search again, or choose a smaller gallery.", 400);
+      if (job.phase === "stopped") throw new ServerError(this.stopped, 400);
       if (this.id === id) this.show(job);
     }
   }
@@ -59,7 +62,7 @@ export class Task {
   stop() {
     if (this.id === null) return;
     this.end.disabled = true;
-    api.stop(this.id).catch(() => {}); // done in the meantime
+    this.jobs.stop(this.id).catch(() => {}); // done in the meantime
   }
 
   rest() {

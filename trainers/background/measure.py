@@ -30,7 +30,12 @@ _NOTHING_KNOWN = (
 )
 
 
-def measure(folder: RunFolder, settings: Settings | None = None, progress: Progress = silent) -> BackgroundResult:
+def measure(
+    folder: RunFolder,
+    settings: Settings | None = None,
+    progress: Progress = silent,
+    prepared: tuple[ObjectImages, Queries] | None = None,
+) -> BackgroundResult:
     """Measure every arm of a run on the same queries.
 
     What was measured is kept in the disk cache under the weights and the queries: stopped and begun again, finished
@@ -38,13 +43,14 @@ def measure(folder: RunFolder, settings: Settings | None = None, progress: Progr
 
     Args:
         progress: told what is done and the fraction; it may raise to stop.
+        prepared: what :func:`read_queries` gives for the same settings, if it is at hand.
 
     Raises:
         UserError: the run has no encoder of images, or the dataset cannot be read or knows of no objects.
     """
     settings = settings or Settings()
     first = _encoder(folder, 0)
-    objects, queries = _prepared(folder, settings, first, part_of(progress, 0.0, 0.5))
+    objects, queries = prepared or _prepared(folder, settings, first, part_of(progress, 0.0, 0.5))
     titles = [arm.title for arm in kind_of(folder.config).arms(folder.config)]
     arms = []
     for arm, title in enumerate(titles):

@@ -62,21 +62,23 @@ def newest_embeddings(folder: RunReader) -> int:
 def probe_results(folder: RunReader, k: int, count: int) -> list[np.ndarray]:
     """Ids ``[P, count]`` of the results of every probe image in every arm, at frame ``k``.
 
-    Those stored with the frame, which the page shows, where they are enough; else from the embeddings.
+    Those stored with the frame, which the page shows, where they are enough; else, or where no map is drawn, from the
+    embeddings.
 
     Raises:
         RunError: there is no such frame, or it keeps too few results and no embeddings.
     """
-    stored = [arm.neighbours for arm in folder.frame(k).arms]
-    most = min(count, len(stored[0]) - 1)
-    if all(ids.shape[1] >= most for ids in stored):
+    drawn = k in folder.frames() or not is_regular(folder.embeddings_path(k))
+    stored = [arm.neighbours for arm in folder.frame(k).arms] if drawn else []
+    labels = probe_of(folder).labels
+    most = min(count, len(labels) - 1)
+    if drawn and all(ids.shape[1] >= most for ids in stored):
         return [ids[:, :most] for ids in stored]
     if not is_regular(folder.embeddings_path(k)):
         raise RunError(
             f"Frame {k} of run {folder.id} keeps {stored[0].shape[1]} results of each image and no embeddings; "
             f"got {count}. Choose fewer results, or the last frame."
         )
-    labels = probe_of(folder).labels
     return [nearest(torch.from_numpy(arm), labels, most) for arm in probe_embeddings(folder, k)]
 
 

@@ -9,6 +9,8 @@ from starlette.routing import Route
 from explorer.server.http import Endpoint, GoneError, answering, json_reply
 from explorer.server.posted import BODY, Post, image_reply, posted, query_number, whole_number
 from explorer.server.retrieval import bodies
+from explorer.server.retrieval.background_routes import background_routes
+from explorer.server.retrieval.mistake_routes import mistake_routes
 from explorer.server.retrieval.service import RetrievalService
 from explorer.server.retrieval.tables import TABLES
 from explorer.server.retrieval.uploads import LARGEST
@@ -46,7 +48,7 @@ def retrieval_routes(service: RetrievalService) -> list[Route]:
     for path, work in posts.items():
         end = posted(work, LARGEST if path == "upload" else BODY, _AT_ONCE)
         found.append(Route(f"/retrieval/{path}", answering(end, 400), methods=["POST"]))
-    return found
+    return [*found, *mistake_routes(service.mistakes), *background_routes(service.backgrounds)]
 
 
 class RetrievalEndpoints:

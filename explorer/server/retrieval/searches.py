@@ -177,7 +177,7 @@ class Searches:
             arms += own
             if not self._stored(asked, gallery, home, run):
                 made = (gallery.name, repr(gallery.parameters), home.id if gallery.name != "dataset" else "")
-                needs += [(name, one.arm, _written(run), *made, asked.index) for one in own]
+                needs += [(name, one.arm, written(run), *made, asked.index) for one in own]
         if asked.rerank:
             needs.append((_RERANKING, asked.rerank))
         return _Plan(
@@ -258,7 +258,8 @@ def arms_of(config: RunConfig) -> list[str]:
     return [arm.title for arm in kind_of(config).arms(config)]
 
 
-def _written(run: Run) -> int:
+def written(run: Run) -> int:
+    """When the newest checkpoint was written, ns; 0: there is none."""
     path = run.folder.path / "ckpt" / "last.safetensors"
     return path.stat().st_mtime_ns if path.is_file() else 0
 

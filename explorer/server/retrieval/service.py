@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from explorer.server.library import Library
+from explorer.server.retrieval.backgrounds import Backgrounds
 from explorer.server.retrieval.bodies import MOST_K, MOST_RUNS
 from explorer.server.retrieval.galleries import Galleries
+from explorer.server.retrieval.mistakes import MistakeAnswers
 from explorer.server.retrieval.searches import PUBLIC_K, Searches, steps_of
 from explorer.server.retrieval.uploads import Uploads
 from explorer.server.run import Run
@@ -46,6 +48,14 @@ class RetrievalService:
             each=settings.limits.searches if settings.public else None,
             public=settings.public,
         )
+        self.mistakes = MistakeAnswers(library)
+        self.backgrounds = Backgrounds(
+            library,
+            self.galleries,
+            self.uploads,
+            each=settings.limits.searches if settings.public else None,
+            public=settings.public,
+        )
 
     def start(self) -> dict[str, Any]:
         """What can be chosen."""
@@ -57,6 +67,8 @@ class RetrievalService:
             "rerankings": [_entry(one) for one in RERANKINGS.values()],
             "most": PUBLIC_K if self._public else MOST_K,
             "most_runs": MOST_RUNS,
+            "mistakes": self.mistakes.start(),
+            "background": self.backgrounds.start(),
         }
 
     def runs(self) -> list[dict[str, Any]]:
@@ -84,6 +96,7 @@ class RetrievalService:
     def close(self) -> None:
         """Stop what runs in the background."""
         self.searches.jobs.close()
+        self.backgrounds.jobs.close()
 
 
 def _about(run: Run) -> dict[str, Any]:

@@ -27,7 +27,7 @@ class Finetuning(Kind):
     title = "Fine-tuning on object-removed images"
     verb = "finetune"
     old_verbs = ("mend",)
-    sentence = f"Fine-tune an image-text model on object-removed images, after one to {MAX_ARMS} recipes in lockstep."
+    sentence = f"Fine-tune an image-text model on object-removed images, after up to {MAX_ARMS} recipes in lockstep."
     compares = "recipes"
     order = 2
     config: ClassVar[type[RunConfig]] = FinetuningConfig

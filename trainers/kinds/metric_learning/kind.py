@@ -26,7 +26,7 @@ class MetricLearning(Kind):
     name = "metric_learning"
     title = "Metric learning"
     verb = "train"
-    sentence = f"Train one to {MAX_ARMS} losses in lockstep on the same labelled images."
+    sentence = f"Train up to {MAX_ARMS} losses in lockstep on the same labelled images."
     compares = "losses"
     order = 1
     config: ClassVar[type[RunConfig]] = MetricLearningConfig

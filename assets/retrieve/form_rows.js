@@ -1,0 +1,62 @@
+// One query in its forms, whole, without its object, the object alone, and what each arm finds for each of them.
+
+import { el } from "../common/dom.js";
+import { brief, inFull } from "../common/names.js";
+import { percent } from "../common/measures.js";
+import { strip, Tile } from "../common/tiles.js";
+import { arrows } from "./arrows.js";
+import { armSwatch } from "./background_numbers.js";
+import { why } from "./result_rows.js";
+
+export class FormRows {
+  constructor() {
+    this.node = el("section", { class: "rs-panel rs-stack rs-formrows", "aria-label": "A query in its forms", tabindex: "-1", hidden: true });
+  }
+
+  /** `query`: {title, about, titles: {form: words}, picture(form): url, images, words, arms: [{title, error, note, forms:
+   * {form: [results]}}], more: nodes}. */
+  show({ title, about, titles, picture, images, words, arms, more = [] }) {
+    const forms = Object.entries(titles);
+    const pictures = forms.map(([form, text]) => el("figure", { class: "rs-stack rs-tight" }, el("img", { class: "rs-formimage", src: picture(form), alt: `${title}: ${text}` }), el("figcaption", { class: "rs-note", text: sentence(text) })));
+    this.node.hidden = false;
+    this.node.replaceChildren(el("h3", { text: title }), el("p", { class: "rs-note", text: about }), el("div", { class: "rs-forms" }, ...pictures), ...more, ...arms.map((arm, at) => this.arm(arm, at, forms, images, words)));
+  }
+
+  arm(arm, at, forms, images, words) {
+    const head = el("h4", { class: "rs-flow" }, armSwatch(at), el("span", { text: brief(arm.title) }), el("span", { class: "rs-note", text: arm.note ?? "" }));
+    if (arm.error) return el("div", { class: "rs-stack rs-tight" }, head, el("p", { class: "rs-note", text: arm.error }));
+    const whole = new Set((Object.values(arm.forms)[0] ?? []).map(({ row }) => row));
+    const rows = forms.filter(([form]) => arm.forms[form]).map(([form, text], place) => this.row(arm, text, arm.forms[form], images, words, place ? whole : null));
+    return el("div", { class: "rs-stack rs-tight" }, head, ...rows);
+  }
+
+  row(arm, text, results, images, words, whole) {
+    const run = Object.assign(Object.create(images), { names: { length: words.length - 1 }, words });
+    const list = strip(`${arm.title}, ${text}`, ...results.map((result, rank) => tile(result, rank, run, whole)));
+    list.classList.add("rs-formstrip");
+    arrows(list);
+    return el("div", { class: "rs-formrow" }, el("span", { class: "rs-note", text: sentence(text) }), list);
+  }
+
+  empty() {
+    this.node.hidden = true;
+  }
+}
+
+function tile(result, rank, run, whole) {
+  const one = new Tile("div", {});
+  const word = one.show(run, result.row, result.severity);
+  one.word.hidden = !word;
+  const name = brief(result.classes[0] ?? "");
+  const stays = whole?.has(result.row);
+  one.press.append(el("span", { class: "rs-note rs-tiletext", text: name }));
+  if (whole) one.press.append(el("span", { class: "rs-note rs-tiletext rs-staysword", text: stays ? "stays" : "new" }));
+  one.press.setAttribute("role", "group");
+  one.press.setAttribute("aria-label", [`Rank ${rank + 1}`, word, name, whole ? (stays ? "stays" : "new") : ""].filter(Boolean).join(", "));
+  one.press.title = [...result.classes.map(inFull), why(result)].filter(Boolean).join("\n");
+  return one.node;
+}
+
+const sentence = (text) => text[0].toUpperCase() + text.slice(1);
+
+export const staying = (share) => (Number.isFinite(share) ? `${percent(share)} of the neighbours stay when the object goes` : "");

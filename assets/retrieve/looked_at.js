@@ -1,0 +1,149 @@
+// The section What did it look at?: the same queries whole, without their object, and with nothing but their object.
+
+import { el } from "../common/dom.js";
+import { button, choose, field, number, Problem, select, text } from "../common/fields.js";
+import { brief } from "../common/names.js";
+import { percent } from "../common/measures.js";
+import * as search from "./api.js";
+import * as api from "./background_api.js";
+import { BackgroundNumbers } from "./background_numbers.js";
+import { BrushedImage } from "./brushed_image.js";
+import { FormRows, staying } from "./form_rows.js";
+import { placesOf } from "./places.js";
+import { Task } from "./task.js";
+import { Unnoticing } from "./unnoticing.js";
+
+const OWN = ""; // the run's own test set
+const OTHER = "…"; // a dataset that is written
+const SUITS = "";
+const QUERIES = 200;
+const USUAL = "telea";
+const MAPS = { name: "probe" };
+const STOPPED = "It was stopped. Arms that were done are not measured twice: measure again, or choose fewer queries.";
+const NO_WEIGHTS = "This run keeps no weights, so its encoder cannot be asked. Choose a run that was trained here.";
+
+class LookedAt {
+  constructor(tab) {
+    this.tab = tab;
+    this.problem = new Problem();
+    this.task = new Task(api, STOPPED);
+    this.run = select(() => this.chosen());
+    this.data = select(() => this.sourced());
+    this.source = text("A folder or a Hub id with boxes", { onkeydown: (event) => event.key === "Enter" && this.measure() });
+    this.other = field("Dataset", this.source, { class: "rs-field", hidden: true });
+    this.fill = select(() => {});
+    this.queries = number(QUERIES, 10, 5000, 10);
+    this.begin = button("Measure", () => this.measure(), "rs-primary");
+    this.note = el("p", { class: "rs-note", text: "The test images search the untouched test set as they are, without their object, and with nothing but their object." });
+    const form = el("div", { class: "rs-flow rs-form" }, field("Run", this.run), field("Images with known objects", this.data), this.other, field("In the object's place", this.fill), field("Queries at most", this.queries, { class: "rs-field rs-short" }), this.begin);
+    const head = el("section", { class: "rs-panel rs-stack rs-tight", "aria-label": "What is measured" }, form, this.note, this.task.node, this.problem.node);
+    this.numbers = new BackgroundNumbers();
+    this.unnoticing = new Unnoticing((query) => this.open(query));
+    this.rows = new FormRows();
+    this.brushed = new BrushedImage({ compare: (upload, drawing) => this.compare(upload, drawing), fail: (sentence) => this.problem.say(sentence) });
+    this.node = el("div", { class: "rs-section" }, head, this.numbers.node, this.unnoticing.node, this.rows.node);
+  }
+
+  load() {
+    const { given, usable, home } = this.tab;
+    if (!this.fill.options.length) this.offer(given);
+    const before = usable.some((run) => run.id === this.run.value) ? this.run.value : home.id;
+    const of = new Map(placesOf(usable).map((place) => [place.run, place.of]));
+    choose(this.run, usable.map((run) => ({ name: run.id, title: [brief(run.title, 60), of.get(run.id)].filter(Boolean).join(", ") })), before);
+    this.chosen();
+  }
+
+  look() {
+    this.node.append(this.brushed.node);
+  }
+
+  offer({ background, anywhere }) {
+    const sets = background.datasets.map(({ name, title }) => ({ name, title }));
+    choose(this.data, [{ name: OWN, title: "The run's own test set" }, ...sets, ...(anywhere ? [{ name: OTHER, title: "Another dataset …" }] : [])], OWN);
+    const fills = background.fills.map(({ name, title, missing }) => ({ name, title: missing ? `${title} (not installed)` : title, disabled: Boolean(missing) }));
+    choose(this.fill, [{ name: SUITS, title: "As suits the images" }, ...fills], SUITS);
+    this.queries.max = background.queries;
+    this.queries.value = Math.min(QUERIES, background.queries);
+    this.redrawing = new Set(background.fills.filter((one) => one.redraws).map((one) => one.name));
+  }
+
+  chosen() {
+    const run = this.tab.usable.find((one) => one.id === this.run.value);
+    this.begin.disabled = this.brushed.node.hidden = !run?.weights;
+    this.problem.say(run && !run.weights ? NO_WEIGHTS : null);
+    if (this.shown && this.shown !== this.run.value) this.empty();
+  }
+
+  sourced() {
+    this.other.hidden = this.data.value !== OTHER;
+    if (!this.other.hidden) this.source.focus();
+  }
+
+  empty() {
+    this.shown = null;
+    for (const part of [this.numbers, this.unnoticing, this.rows]) part.empty();
+  }
+
+  async measure() {
+    const turn = (this.turn = {});
+    const run = this.run.value;
+    const data = this.data.value === OTHER ? this.source.value.trim() : this.data.value;
+    if (this.data.value === OTHER && !data) return this.problem.say("Write which dataset: a folder, or a Hub id.");
+    this.problem.say(null);
+    this.task.stop();
+    this.begin.disabled = true;
+    try {
+      const answer = await this.task.answer(await api.measure({ run, data, fill: this.fill.value, queries: Number(this.queries.value) }));
+      if (turn !== this.turn) return;
+      Object.assign(this, { answer, shown: run });
+      this.rows.empty();
+      this.numbers.show(answer);
+      this.unnoticing.show(answer);
+    } catch (error) {
+      if (turn === this.turn) this.problem.say(error.message);
+    } finally {
+      if (turn === this.turn) this.begin.disabled = false;
+    }
+  }
+
+  /** A query of the measurement in its forms. */
+  async open(query) {
+    const { key, forms, words, own } = this.answer;
+    try {
+      const found = await api.query(key, query);
+      if (key !== this.answer.key) return;
+      const arms = found.arms.map((arm) => ({ ...arm, note: staying(arm.forms.without?.stays), forms: Object.fromEntries(Object.entries(arm.forms).map(([form, one]) => [form, one.results])) }));
+      const more = own && this.run.value === this.tab.home.id ? [button("Search with this image", () => this.tab.search({ row: found.row, gallery: { name: "test" } }))] : [];
+      this.rows.show({ title: found.classes.map((name) => brief(name)).join(", "), about: `The object covers ${percent(found.covered)} of the image.`, titles: forms, picture: (form) => api.formUrl(key, form, query), images: { imageUrl: (place) => api.imageUrl(key, place) }, words, arms, more: more.map((one) => el("div", { class: "rs-flow" }, one)) });
+      this.reveal();
+    } catch (error) {
+      this.problem.say(error.message);
+    }
+  }
+
+  /** A visitor's own image with a brushed object. */
+  async compare(upload, drawing) {
+    const turn = (this.turn = {});
+    const run = this.run.value;
+    const fill = this.fill.value === SUITS || this.redrawing.has(this.fill.value) ? USUAL : this.fill.value;
+    this.problem.say(null);
+    this.task.stop();
+    try {
+      const answer = await this.task.answer(await api.own({ run, upload, drawing, fill }));
+      if (turn !== this.turn) return;
+      this.shown = run;
+      const arms = answer.arms.map((arm) => ({ ...arm, note: staying(arm.stays) }));
+      this.rows.show({ title: "Your image", about: `${percent(answer.covered)} of it is brushed. Gallery: ${brief(answer.title, 120)}.`, titles: answer.titles, picture: (form) => answer.images[form], images: { imageUrl: (row) => search.imageUrl(run, MAPS, row) }, words: [""], arms });
+      this.reveal();
+    } catch (error) {
+      if (turn === this.turn) this.problem.say(error.message);
+    }
+  }
+
+  reveal() {
+    this.rows.node.scrollIntoView({ block: "nearest" });
+    this.rows.node.focus({ preventScroll: true });
+  }
+}
+
+export const LOOKED_AT = { name: "background", title: "What did it look at?", make: (tab) => new LookedAt(tab) };

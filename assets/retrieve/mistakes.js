@@ -1,0 +1,136 @@
+// The section Mistakes: how bad the results of each arm are, how it moved, by class, confusions, and where arms differ.
+
+import { el } from "../common/dom.js";
+import { choose, field, number, Problem, select } from "../common/fields.js";
+import { brief } from "../common/names.js";
+import { Scrubber } from "../live/scrubber.js";
+import * as search from "./api.js";
+import { BaselineNumbers } from "./baseline_numbers.js";
+import * as api from "./mistakes_api.js";
+import { MistakesBars } from "./mistakes_bars.js";
+import { MistakesByClass } from "./mistakes_classes.js";
+import { Confusions } from "./mistakes_confusions.js";
+import { DifferentQueries } from "./mistakes_queries.js";
+import { MistakesTraining } from "./mistakes_training.js";
+import { placesOf } from "./places.js";
+
+const K = 10;
+const NONE = "";
+const MAPS = { name: "probe" };
+const WHOLE = { name: "test" };
+const ALONE = "One run is shown; add another on the same images above to compare with it.";
+
+class Mistakes {
+  constructor(tab) {
+    Object.assign(this, { tab, step: null, steps: [], stale: true, answers: new Map() });
+    const open = (example) => this.open(example);
+    const images = (run) => ({ id: run, imageUrl: (row) => search.imageUrl(run, MAPS, row) });
+    this.k = number(K, 1, 100, 1, () => this.ask());
+    this.baseline = select(() => this.ask());
+    this.problem = new Problem();
+    this.scrubber = new Scrubber({ seek: (place) => this.seek(place), playing: () => {} });
+    this.bars = new MistakesBars();
+    this.training = new MistakesTraining({ seek: (step) => this.seek(this.steps.findIndex(([, one]) => one === step)) });
+    this.classes = new MistakesByClass(open);
+    this.confusions = new Confusions(open, images);
+    this.scrubber.node.hidden = true;
+    this.queries = new DifferentQueries(open, images);
+    this.numbers = new BaselineNumbers();
+    this.baselineNote = el("p", { class: "rs-note", text: ALONE });
+    const form = el("div", { class: "rs-flow rs-form" }, field("Baseline", this.baseline), field("Results of each query", this.k, { class: "rs-field rs-short" }));
+    this.head = el("section", { class: "rs-panel rs-stack rs-tight", "aria-label": "What is compared" }, form, this.baselineNote, this.scrubber.node, this.problem.node);
+    this.body = el("div", { class: "rs-section" }, this.bars.node, this.numbers.node, this.training.node, this.queries.node, this.confusions.node, this.classes.node);
+    this.node = el("div", { class: "rs-section" }, this.head, this.body);
+  }
+
+  /** Other runs are shown, or one of them has gone on. */
+  load(fresh) {
+    this.places = placesOf(this.tab.usable);
+    if (fresh) this.step = null;
+    this.offer();
+    this.stale = true;
+    if (!this.node.hidden) this.ask();
+  }
+
+  look() {
+    if (this.tab.home && this.stale) this.ask();
+  }
+
+  offer() {
+    if (!this.queries.metric.options.length) this.queries.offer(this.tab.given.mistakes);
+    const others = this.tab.usable.filter((run) => run !== this.tab.home);
+    const before = others.some((run) => run.id === this.baseline.value) ? this.baseline.value : others[0]?.id ?? NONE;
+    const titles = new Map(this.places.map((place) => [place.run, place.of]));
+    choose(this.baseline, [{ name: NONE, title: "None" }, ...others.map((run) => ({ name: run.id, title: `${brief(run.title, 60)}, ${titles.get(run.id)}` }))], before);
+    this.baseline.disabled = !others.length;
+    this.baselineNote.hidden = others.length > 0;
+  }
+
+  /** Every drawn map keeps the nearest images, so that any step of `series` can be shown. */
+  timeline(series) {
+    const steps = [...new Set(series.flatMap((one) => one.steps))].sort((a, b) => a - b);
+    this.steps = steps.map((step, k) => [k, step]);
+    this.scrubber.node.hidden = steps.length < 2;
+    const place = this.step === null ? steps.length - 1 : steps.filter((step) => step <= this.step).length - 1;
+    this.scrubber.update(this.steps, Math.max(0, place));
+  }
+
+  async seek(place) {
+    if (place < 0) return;
+    this.scrubber.update(this.steps, place);
+    this.step = place === this.steps.length - 1 ? null : this.steps[place][1];
+    this.training.cursor(this.step);
+    await this.ask();
+  }
+
+  asked(run) {
+    return { run: run.id, home: this.tab.home.id, k: Number(this.k.value), step: this.step };
+  }
+
+  async ask() {
+    const turn = (this.turn = {});
+    const { usable, home } = this.tab;
+    this.stale = false;
+    this.body.setAttribute("aria-busy", "true");
+    const [severity, training] = await Promise.all([api.severity, api.training].map((what) => Promise.allSettled(usable.map((run) => what(this.asked(run))))));
+    if (turn !== this.turn) return;
+    this.body.setAttribute("aria-busy", "false");
+    const failed = severity.flatMap((one) => (one.status === "rejected" ? [one.reason.message] : []));
+    this.problem.say(failed.length ? failed.join(" ") : null);
+    this.answers = new Map(severity.flatMap((one) => (one.status === "fulfilled" ? one.value.arms.map((arm) => [`${one.value.run}.${arm.arm}`, { answer: one.value, arm }]) : [])));
+    this.body.hidden = !this.answers.size;
+    const series = training.flatMap((one) => (one.status === "fulfilled" ? [one.value] : []));
+    this.timeline(series);
+    if (!this.answers.size) return;
+    this.bars.show(this.places, this.answers, (place) => this.pair(place), files("severity", "Shares as CSV", usable, (run) => this.asked(run)));
+    this.training.show(this.places, new Map(series.map((one) => [one.run, one])), this.step);
+    this.training.files.replaceChildren(files("training", "Shares over training as CSV", usable, (run) => this.asked(run)));
+    this.confusions.show(this.places, this.answers);
+    this.confusions.files.replaceChildren(files("confusions", "Confusions as CSV", usable, (run) => this.asked(run)));
+    const compared = { run: home.id, baseline: this.baseline.value, step: this.step };
+    this.numbers.load(compared);
+    const levels = this.answers.get(`${home.id}.0`)?.answer.levels;
+    this.classes.node.hidden = !levels;
+    await Promise.all([levels && this.classes.load(this.asked(home), levels), this.queries.load(compared, this.places)]);
+  }
+
+  /** The baseline's arm that one of the open run is compared with: of the same title, else in the same place. */
+  pair(place) {
+    const others = this.places.filter((one) => one.run === this.baseline.value);
+    if (!others.length || place.run !== this.tab.home.id) return null;
+    return others.find((one) => one.title === place.title) ?? others[place.arm] ?? others[0];
+  }
+
+  /** Show what every arm finds for a query. */
+  open({ point, row }) {
+    this.tab.search(point === null ? { row, gallery: WHOLE } : { row: point, step: this.step });
+  }
+}
+
+/** Links to a table of every run. */
+function files(table, words, runs, asked) {
+  const links = runs.map((run, at) => el("a", { href: api.csvUrl(table, asked(run)), download: "", text: runs.length > 1 ? `${words}, run ${at + 1}` : words }));
+  return el("span", { class: "rs-flow rs-note" }, ...links);
+}
+
+export const MISTAKES = { name: "mistakes", title: "Mistakes", make: (tab) => new Mistakes(tab) };

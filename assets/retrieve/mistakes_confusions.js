@@ -1,0 +1,40 @@
+// The confusions that cost most: images of one class where another was wanted, with an example; each leads to its rows.
+
+import { el } from "../common/dom.js";
+import { brief, inFull } from "../common/names.js";
+import { longList, marked, picture } from "./pair_tile.js";
+import { swatch } from "./places.js";
+
+const FEW = 5;
+
+export class Confusions {
+  /** `open(example, answer)`: show the example's rows; `images(run)`: what paints a run's images. */
+  constructor(open, images) {
+    Object.assign(this, { open, images });
+    this.lists = el("div", { class: "rs-columns rs-confusions" });
+    this.files = el("p", { class: "rs-flow rs-note" });
+    this.node = el("section", { class: "rs-panel rs-stack", "aria-label": "Confusions" }, el("h3", { text: "The confusions that cost most" }), el("p", { class: "rs-note", text: "Results of another class before the class ran out. The cost is their number times the levels of the label tree that they miss." }), this.lists, this.files);
+  }
+
+  show(places, answers) {
+    this.lists.replaceChildren(...places.filter((place) => answers.has(place.key)).map((place) => this.arm(place, answers.get(place.key))));
+  }
+
+  arm(place, { answer, arm }) {
+    const head = el("h4", { class: "rs-flow" }, swatch(place.place), el("span", { text: place.title }), place.of ? el("span", { class: "rs-note", text: place.of }) : "");
+    if (!arm.confusions.length) return el("div", { class: "rs-stack rs-tight" }, head, el("p", { class: "rs-note", text: "No result was of another class before its own ran out." }));
+    return el("div", { class: "rs-stack rs-tight" }, head, longList(arm.confusions.map((one) => this.item(one, answer, place.run)), FEW));
+  }
+
+  item(one, answer, run) {
+    const images = this.images(run);
+    const names = el("span", { class: "rs-clamp rs-pairname", style: "--lines: 2", text: `${brief(one.query_class)} got ${brief(one.result_class)}` });
+    const cost = el("span", { class: "rs-note", text: `${one.count} ${one.count === 1 ? "result" : "results"}, ${one.missing} of ${answer.levels.length} levels missed, cost ${one.cost}` });
+    const press = el("button", { type: "button", class: "rs-pairrow", title: `${inFull(one.query_class)}\n${inFull(one.result_class)}`, onclick: () => this.open(one, answer) }, picture(images, one.query), marked(images, one.result, answer.words, one.shared), el("span", { class: "rs-pairtext" }, names, cost));
+    if (!reachable(one, answer)) Object.assign(press, { disabled: true, title: answer.apart });
+    return el("li", {}, press);
+  }
+}
+
+/** Whether the run whose gallery is searched has an image. */
+export const reachable = (one, answer) => one.point !== null || !answer.apart;

@@ -1,0 +1,92 @@
+// How the severity of the results moved while each arm trained: shares over the steps, one area above the other.
+
+import { el, grouped, say } from "../common/dom.js";
+import { segments } from "../common/fields.js";
+import { swatch } from "./places.js";
+import { severities, severityKey, spokenShares } from "./severity_colours.js";
+
+const WIDTH = 300;
+const HEIGHT = 90;
+
+/** `on`: {seek(step)} when a panel is clicked. */
+export class MistakesTraining {
+  constructor(on) {
+    this.on = on;
+    this.which = segments("Which results", [["top1", "First result"], ["topk", "First k"]], "top1", () => this.draw());
+    this.key = el("div", {});
+    this.panels = el("div", { class: "rs-columns rs-areas" });
+    this.files = el("p", { class: "rs-flow rs-note" });
+    this.none = el("p", { class: "rs-note", text: "There is one step only: nothing moved yet. Maps of several steps are drawn while a run is open in Live." });
+    const head = el("header", { class: "rs-flow rs-sectionline" }, el("h3", { text: "How it moved during training" }), this.which);
+    this.node = el("section", { class: "rs-panel rs-stack", "aria-label": "Results over training" }, head, this.none, this.key, this.panels, this.files);
+  }
+
+  /** `answers`: by run, series as the server sends them. */
+  show(places, answers, step) {
+    Object.assign(this, { places, answers, step });
+    this.draw();
+  }
+
+  cursor(step) {
+    this.step = step;
+    for (const panel of this.drawn ?? []) panel.at(step);
+  }
+
+  draw() {
+    const arms = (this.places ?? []).flatMap((place) => {
+      const answer = this.answers.get(place.run);
+      return answer && answer.steps.length > 1 && answer.arms[place.arm] ? [{ place, answer, shares: answer.arms[place.arm][this.which.value] }] : [];
+    });
+    this.none.hidden = arms.length > 0;
+    this.which.hidden = !arms.length;
+    this.key.replaceChildren(...(arms.length ? [severityKey(arms[0].answer.words)] : []));
+    const last = Math.max(1, ...arms.map(({ answer }) => answer.steps.at(-1)));
+    this.drawn = arms.map((arm) => new AreaPanel(arm, last, this.on));
+    this.panels.replaceChildren(...this.drawn.map((panel) => panel.node));
+    this.cursor(this.step);
+  }
+}
+
+class AreaPanel {
+  constructor({ place, answer, shares }, last, on) {
+    Object.assign(this, { answer, shares, last });
+    this.rule = el("line", { class: "rs-cursor", y1: 0, y2: HEIGHT });
+    this.svg = el("svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, preserveAspectRatio: "none", role: "img" }, ...this.areas(), this.rule);
+    this.said = el("p", { class: "rs-note" });
+    const name = el("figcaption", { class: "rs-flow" }, swatch(place.place), el("span", { text: place.title }), place.of ? el("span", { class: "rs-note", text: place.of }) : "");
+    const box = el("div", { class: "rs-areabox", onclick: (event) => on.seek(this.nearest(event)) }, this.svg);
+    this.label = `${place.title}, results by severity over the steps`;
+    this.node = el("figure", { class: "rs-areapanel" }, name, box, this.said);
+  }
+
+  areas() {
+    const { steps, words } = this.answer;
+    const x = (step) => ((step / this.last) * WIDTH).toFixed(2);
+    const y = (value) => ((1 - value) * HEIGHT).toFixed(2);
+    const low = steps.map(() => 0);
+    return severities(words).map(({ shared, colour, word }) => {
+      const below = steps.map((step, at) => `${x(step)} ${y(low[at])}`);
+      steps.forEach((_, at) => { low[at] = Math.min(1, low[at] + this.shares[at][shared]); });
+      const above = steps.map((step, at) => `${x(step)} ${y(low[at])}`).reverse();
+      return el("polygon", { points: [...below, ...above].join(" "), style: `fill: ${colour}`, "data-word": word });
+    });
+  }
+
+  nearest(event) {
+    const area = this.svg.getBoundingClientRect();
+    const step = ((event.clientX - area.left) / area.width) * this.last;
+    return this.answer.steps.reduce((best, one) => (Math.abs(one - step) < Math.abs(best - step) ? one : best));
+  }
+
+  at(step) {
+    const { steps, words } = this.answer;
+    const before = step === null || step === undefined ? steps.length : steps.filter((one) => one <= step).length;
+    const place = Math.max(0, before - 1);
+    const x = ((steps[place] / this.last) * WIDTH).toFixed(2);
+    this.rule.setAttribute("x1", x);
+    this.rule.setAttribute("x2", x);
+    const text = `Step ${grouped(steps[place])}: ${spokenShares(words, this.shares[place])}`;
+    say(this.said, text);
+    this.svg.setAttribute("aria-label", `${this.label}. ${text}`);
+  }
+}

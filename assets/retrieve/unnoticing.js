@@ -1,0 +1,39 @@
+// The queries that do not notice the absence of their object: most of their neighbours stay. Each leads to its rows.
+
+import { el } from "../common/dom.js";
+import { brief, inFull } from "../common/names.js";
+import { percent } from "../common/measures.js";
+import * as api from "./background_api.js";
+import { armSwatch } from "./background_numbers.js";
+import { longList } from "./pair_tile.js";
+
+const FEW = 6;
+const WHOLE = "whole";
+const REMOVED = "without";
+
+export class Unnoticing {
+  /** `open(query)`: show the query of this number in its forms. */
+  constructor(open) {
+    this.open = open;
+    this.lists = el("div", { class: "rs-columns rs-confusions" });
+    this.node = el("section", { class: "rs-panel rs-stack", "aria-label": "Queries that do not notice", hidden: true }, el("h3", { text: "Queries that do not notice that their object is gone" }), el("p", { class: "rs-note", text: "Those first whose ten nearest images stay the most. Press one to see what is found for it whole, without its object, and for its object alone." }), this.lists);
+  }
+
+  show(answer) {
+    const arms = answer.arms.map((arm, at) => [arm, at]).filter(([arm]) => arm.unnoticing.length);
+    this.node.hidden = !arms.length;
+    this.lists.replaceChildren(...arms.map(([arm, at]) => el("div", { class: "rs-stack rs-tight" }, el("h4", { class: "rs-flow" }, armSwatch(at), el("span", { text: brief(arm.title) })), longList(arm.unnoticing.map((one) => this.item(one, answer.key)), FEW))));
+  }
+
+  item(one, key) {
+    const name = one.classes.map((each) => brief(each));
+    const image = (form, text) => el("img", { class: "rs-picture rs-pairpicture", src: api.formUrl(key, form, one.query), alt: text, loading: "lazy" });
+    const said = `${percent(one.stays)} stay, similarity ${one.similarity.toFixed(2)}, object ${percent(one.covered)} of the image`;
+    const texts = el("span", { class: "rs-pairtext" }, el("span", { class: "rs-clamp rs-pairname", style: "--lines: 1", text: name[0] }), el("span", { class: "rs-note", text: said }));
+    return el("li", {}, el("button", { type: "button", class: "rs-pairrow", title: one.classes.map(inFull).join("\n"), onclick: () => this.open(one.query) }, image(WHOLE, ""), image(REMOVED, ""), texts));
+  }
+
+  empty() {
+    this.node.hidden = true;
+  }
+}

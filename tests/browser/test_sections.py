@@ -1,0 +1,165 @@
+"""The sections Mistakes and What did it look at? in a browser: from a number to the images behind it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from tests.browser.conftest import Site
+from tests.browser.image_folder import jpeg
+from tests.browser.pages import PHONE, WIDE, visit
+from tests.browser.test_access import _findings, darken
+from tests.browser.test_retrieve import query, settled, tab
+from tests.synthetic import make_run
+from tests.tiny import tiny_config
+from trainers.config import DataChoice
+from trainers.kinds import kind_of
+from trainers.runs import RunFolder
+
+MISTAKES, LOOKED_AT = "Mistakes", "What did it look at?"
+
+
+@pytest.fixture(scope="module")
+def pots(site: Site, tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunFolder]:
+    """Two losses on the drawn pots, trained for two steps."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("RANKSCOPE_CACHE", str(tmp_path_factory.mktemp("cache")))
+        data = DataChoice(source="drawn", image_size=16, max_images=960, held_out="images")
+        folder = RunFolder.create(site.root, tiny_config(Path("unused"), data=data, steps=2, probe_size=40))
+        loop = kind_of(folder.config).loop()(folder)
+        while loop.advance(60):
+            pass
+        loop.finish()
+        yield folder
+        folder.delete()
+
+
+def section(page: Page, name: str) -> None:
+    page.locator(".rs-retrieve .rs-segment", has_text=name).first.click()
+
+
+def mistakes(page: Page) -> None:
+    section(page, MISTAKES)
+    expect(page.locator(".rs-sharebar").first).to_be_visible()
+    expect(page.locator(".rs-section[aria-busy=false]").last).to_be_visible()
+
+
+def test_from_a_bar_to_the_rows_of_a_confusion(browser: Browser, site: Site) -> None:
+    with tab(browser, site, site.finished) as page:
+        mistakes(page)
+        bars = page.locator(".rs-sharebar")
+        expect(bars).to_have_count(5)  # two for each of two losses, and the best possible
+        expect(bars.first).to_have_attribute(
+            "aria-label", re.compile(r"first result: same product \d+\.\d %.*unrelated")
+        )
+        expect(page.locator(".rs-areapanel")).to_have_count(2)
+        page.get_by_role("slider", name="Frame").locator("visible=true").press("Home")
+        expect(page.get_by_label("Results by severity", exact=True)).to_contain_text("at step 0")
+        expect(page.locator(".rs-areapanel .rs-note").last).to_contain_text("Step 0:")
+        row = page.get_by_label("Confusions").locator(".rs-pairrow").first
+        name = (row.locator(".rs-pairname").text_content() or "").partition(" got ")[0]
+        row.click()
+        settled(page)
+        assert re.match(rf"Image \d+: {name},", query(page) or "")
+        expect(page.locator(".rs-resultrow .rs-summary").first).to_contain_text("step 0")
+
+
+def test_classes_and_queries_by_keyboard(browser: Browser, site: Site) -> None:
+    with tab(browser, site, site.finished) as page:
+        page.locator(".rs-retrieve > .rs-segments input").first.focus()
+        page.keyboard.press("ArrowRight")
+        expect(page.locator(".rs-sharebar").first).to_be_visible()
+        page.locator(".rs-inline select").select_option("HAP")
+        found = page.get_by_label("Where the arms differ most").last
+        expect(found).to_contain_text("H-AP of 600 queries")
+        classes = page.get_by_role("region", name="By class")
+        classes.get_by_role("searchbox").fill("kind 2")
+        expect(classes).to_contain_text("No class with queries")  # of the finest level
+        classes.get_by_role("combobox").select_option("1")
+        expect(classes.locator("tbody tr")).to_have_count(1)
+        classes.locator("tbody button").focus()
+        page.keyboard.press("Enter")
+        settled(page)
+        assert "kind 2" in (query(page) or "")
+
+
+def test_a_baseline_shows_differences(browser: Browser, site: Site) -> None:
+    other = make_run(site.root, points=600, frames=3, arms=1, seed=0)
+    with tab(browser, site, site.finished) as page:
+        page.get_by_label("Compare with").select_option(other.id)
+        settled(page, 3)
+        mistakes(page)
+        expect(page.locator(".rs-sharediff", has_text=re.compile("[+−±]"))).to_have_count(4)
+        expect(page.get_by_label("Difference to the baseline")).to_contain_text("Smooth-AP")
+        with page.expect_download() as got:
+            page.get_by_role("link", name="Queries as CSV").click()
+        assert Path(got.value.path()).read_text().startswith("row,classes,")
+        page.get_by_label("Baseline").first.select_option("")
+        expect(page.get_by_label("Difference to the baseline")).to_be_hidden()
+        other.delete()
+
+
+def test_from_a_measurement_to_the_images_of_a_query(browser: Browser, site: Site, pots: RunFolder) -> None:
+    with visit(browser, site, site.at(pots), motion="reduce", ready=False) as page:
+        page.get_by_role("tab", name="Retrieve").click()
+        settled(page)
+        section(page, LOOKED_AT)
+        page.get_by_label("Queries at most").fill("20")
+        page.get_by_role("button", name="Measure").click()
+        expect(page.locator(".rs-bar")).to_have_count(11)
+        expect(page.get_by_label("Numbers", exact=True)).to_contain_text("20 queries of Drawn world")
+        page.get_by_label("Queries that do not notice").locator(".rs-pairrow").first.press("Enter")
+        rows = page.get_by_label("A query in its forms")
+        expect(rows).to_be_focused()
+        expect(rows.locator(".rs-formimage")).to_have_count(4)
+        expect(rows.locator(".rs-formrow")).to_have_count(8)
+        expect(rows.locator(".rs-formrow").first.locator(".rs-tile")).to_have_count(10)
+        page.wait_for_function("() => [...document.querySelectorAll('.rs-formimage')].every((one) => one.naturalWidth)")
+        page.get_by_role("button", name="Search with this image").click()
+        settled(page)
+        expect(page.get_by_label("Gallery")).to_have_value("test")
+
+
+def test_a_brushed_image_and_a_run_without_weights(browser: Browser, site: Site, pots: RunFolder) -> None:
+    with visit(browser, site, site.at(pots), motion="reduce", ready=False) as page:
+        page.get_by_role("tab", name="Retrieve").click()
+        settled(page)
+        section(page, LOOKED_AT)
+        own = page.get_by_label("Your own image", exact=True)
+        own.locator("input[type=file]").set_input_files({"name": "a.jpg", "mimeType": "image/jpeg", "buffer": jpeg()})
+        own.get_by_role("application").focus()
+        for key in ("ArrowRight", " ", "Enter"):
+            page.keyboard.press(key)
+        rows = page.get_by_label("A query in its forms")
+        expect(rows.locator(".rs-formimage")).to_have_count(3)
+        expect(rows).to_contain_text("of it is brushed")
+        expect(rows.locator(".rs-formrow")).to_have_count(6)
+    with tab(browser, site, site.finished) as page:
+        section(page, LOOKED_AT)
+        expect(page.get_by_role("button", name="Measure")).to_be_disabled()
+        expect(page.get_by_label("What is measured")).to_contain_text("keeps no weights")
+
+
+@pytest.mark.parametrize("size", [WIDE, PHONE], ids=["wide", "phone"])
+def test_no_serious_finding(browser: Browser, site: Site, pots: RunFolder, size: tuple[int, int]) -> None:
+    with visit(browser, site, site.at(pots, "&__theme=light"), motion="reduce", ready=False, size=size) as page:
+        page.get_by_role("tab", name="Retrieve").click()
+        settled(page)
+        mistakes(page)
+        assert _findings(page, "#retrieve-view") == []
+        section(page, LOOKED_AT)
+        page.get_by_label("Queries at most").fill("20")
+        page.get_by_role("button", name="Measure").click()
+        page.get_by_label("Queries that do not notice").locator(".rs-pairrow").first.click()
+        expect(page.locator(".rs-formrow").first).to_be_visible()
+        assert page.evaluate("() => document.documentElement.scrollWidth <= innerWidth")
+        assert _findings(page, "#retrieve-view") == []
+        darken(page, ".rs-retrieve")
+        assert _findings(page, "#retrieve-view") == []
+        section(page, MISTAKES)
+        assert page.evaluate("() => document.documentElement.scrollWidth <= innerWidth")
+        assert _findings(page, "#retrieve-view") == []

@@ -1,0 +1,235 @@
+"""The section "What did it look at?" through the page's routes: a trained run, its images, and what is refused."""
+
+from __future__ import annotations
+
+import csv
+import io
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from threading import Event
+from typing import Any
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from explorer.server.library import Library
+from explorer.server.retrieval.background_routes import background_routes
+from explorer.server.retrieval.backgrounds import Backgrounds
+from explorer.server.retrieval.galleries import Galleries
+from explorer.server.retrieval.searches import Task
+from explorer.server.retrieval.uploads import Uploads
+from tests.data.world import encode
+from tests.synthetic import make_run
+from tests.tiny import tiny_config, write_images
+from trainers.background.measure import measure
+from trainers.background.settings import Settings
+from trainers.config import DataChoice
+from trainers.data.base import Progress
+from trainers.kinds import kind_of
+from trainers.retrieval.retriever import Retriever
+from trainers.runs import RunFolder
+
+pytestmark = pytest.mark.filterwarnings("ignore:Using `httpx`:DeprecationWarning")
+DOT = {"strokes": [{"radius": 0.2, "points": [[0.5, 0.5]]}]}
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("RANKSCOPE_CACHE", str(tmp_path_factory.mktemp("cache")))
+        yield
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("runs")
+
+
+def trained(root: Path, config: Any) -> RunFolder:
+    folder = RunFolder.create(root, config)
+    loop = kind_of(config).loop()(folder)
+    while loop.advance(60):
+        pass
+    loop.checkpoint()
+    return folder
+
+
+@pytest.fixture(scope="module")
+def pots(runs: Path) -> RunFolder:
+    """Two losses on the drawn pots."""
+    data = DataChoice(source="drawn", image_size=16, max_images=960, held_out="images")
+    return trained(runs, tiny_config(runs, data=data, steps=2, probe_size=40))
+
+
+@pytest.fixture(scope="module")
+def plain(runs: Path, tmp_path_factory: pytest.TempPathFactory) -> RunFolder:
+    """A run on images without boxes."""
+    return trained(runs, tiny_config(write_images(tmp_path_factory.mktemp("images")), steps=2))
+
+
+class Site:
+    """The routes over a folder of runs."""
+
+    def __init__(self, root: Path, *, public: bool = False, each: int | None = None) -> None:
+        from starlette.applications import Starlette
+        from starlette.testclient import TestClient
+
+        self.library, self.uploads = Library(root, root / "recorded"), Uploads()
+        galleries = Galleries(self.library, Retriever(), public=public)
+        self.service = Backgrounds(self.library, galleries, self.uploads, each=each, public=public)
+        self.client = TestClient(Starlette(routes=background_routes(self.service)))
+
+    def close(self) -> None:
+        self.service.jobs.close()
+        self.library.close()
+
+    def get(self, path: str) -> Any:
+        return self.client.get(f"/retrieval/background/{path}")
+
+    def post(self, what: str, **asked: Any) -> Any:
+        return self.client.post(f"/retrieval/background/{what}", json=asked)
+
+    def ended(self, what: str, **asked: Any) -> dict[str, Any]:
+        """The job at its end, or what answers at once in its form."""
+        reply = self.post(what, **asked)
+        assert reply.status_code == 200, reply.text
+        if "answer" in reply.json():
+            return {"phase": "done", "result": reply.json()["answer"]}
+        job = reply.json()["job"]
+        self.service.jobs.get(job).done.wait(120)
+        return dict(self.get(f"job/{job}").json())
+
+    def answer(self, what: str, **asked: Any) -> dict[str, Any]:
+        job = self.ended(what, **asked)
+        assert job["phase"] == "done", job
+        return dict(job["result"])
+
+    def refused(self, what: str, **asked: Any) -> str:
+        reply = self.post(what, **asked)
+        if reply.status_code == 200:
+            return str(self.ended(what, **asked)["error"])
+        assert reply.status_code in (400, 404), reply.text
+        return str(reply.json()["error"])
+
+
+@pytest.fixture
+def site(runs: Path) -> Iterator[Site]:
+    made = Site(runs)
+    yield made
+    made.close()
+
+
+def opened(content: bytes) -> np.ndarray:
+    with Image.open(io.BytesIO(content)) as image:
+        return np.asarray(image)
+
+
+def test_a_measurement_and_everything_behind_it(site: Site, pots: RunFolder) -> None:
+    answer = site.answer("measure", run=pots.id, queries=20)
+    direct = measure(pots, Settings(queries=20))
+    assert answer["numbers"] == direct.json()["numbers"] or answer["queries"] == len(direct.places)
+    assert list(answer["forms"]) == ["whole", "without", "alone", "elsewhere"]
+    key, first = answer["key"], answer["arms"][0]["unnoticing"][0]
+    found = site.get(f"{key}/query/{first['query']}").json()
+    assert found["classes"] == first["classes"] and len(found["arms"]) == 2
+    for form, one in found["arms"][0]["forms"].items():
+        assert [result["row"] for result in one["results"]] == first["nearest"][form]
+        for result in one["results"]:
+            assert result["severity"] == sum(a == b for a, b in zip(result["classes"], first["classes"], strict=True))
+        assert opened(site.get(f"{key}/form/{form}/{first['query']}").content).shape[:2] == (16, 16)
+    place = found["arms"][0]["forms"]["whole"]["results"][0]["row"]
+    assert opened(site.get(f"{key}/image/{place}").content).shape[:2] == (16, 16)
+    table = list(csv.DictReader(io.StringIO(site.get(f"{key}/numbers.csv").text)))
+    assert len(table) == len(answer["numbers"]) and {row["form"] for row in table} == set(answer["forms"])
+    again = site.post("measure", run=pots.id, queries=20).json()
+    assert again["answer"]["key"] == key  # kept: no job
+
+
+def test_what_is_not_there_is_said(site: Site, pots: RunFolder) -> None:
+    key = site.answer("measure", run=pots.id, queries=20)["key"]
+    for path in ("odd/query/0", f"{key}/query/999", f"{key}/form/odd/0", f"{key}/form/whole/999", f"{key}/image/99999"):
+        reply = site.get(path)
+        assert reply.status_code == 404 and reply.json()["error"], path
+    assert site.get(f"{key}/query/x").status_code == 400
+    assert site.get("odd/numbers.csv").status_code == site.get("job/odd").status_code == 404
+
+
+def test_images_without_boxes_are_a_sentence(site: Site, plain: RunFolder) -> None:
+    assert "does not say where the objects are" in site.refused("measure", run=plain.id)
+
+
+def test_a_run_without_weights_or_deleted(site: Site, runs: Path, pots: RunFolder) -> None:
+    made_up = make_run(runs, points=30, frames=1)
+    assert site.refused("measure", run=made_up.id, data="drawn", queries=10)
+    gone = runs / "01ABCDEFGHJKMNPQRSTVWXYZ01"
+    shutil.copytree(pots.path, gone)
+    assert site.answer("measure", run=gone.name, queries=10)
+    for weights in (gone / "ckpt").iterdir():
+        weights.write_bytes(b"damaged")
+    assert "no checkpoint that can be read" in site.refused("measure", run=gone.name, queries=10)
+    shutil.rmtree(gone)
+
+
+def test_an_image_of_ones_own(site: Site, pots: RunFolder) -> None:
+    pixels = np.full((40, 60, 3), 90, np.uint8)
+    pixels[10:30, 20:40] = (200, 30, 30)
+    upload = site.uploads.add(encode(pixels)).ref
+    answer = site.answer("own", run=pots.id, upload=upload, drawing=DOT)
+    assert list(answer["images"]) == ["whole", "without", "alone"]
+    assert all(url.startswith("data:image/jpeg;base64,") for url in answer["images"].values())
+    assert len(answer["arms"]) == 2 and 0 < answer["covered"] < 0.5
+    for arm in answer["arms"]:
+        assert 0 <= arm["stays"] <= 1
+        for results in arm["forms"].values():
+            assert len(results) == 10 and all(0 <= one["row"] < 40 and one["classes"] for one in results)
+    assert "Draw over" in site.refused("own", run=pots.id, upload=upload, drawing={"strokes": [{"points": []}]})
+    assert "no longer kept" in site.refused("own", run=pots.id, upload="0" * 32, drawing=DOT)
+    assert "Only the drawn scenes" in site.refused("own", run=pots.id, upload=upload, drawing=DOT, fill="rerender")
+
+
+@pytest.mark.parametrize(
+    ("what", "asked", "words"),
+    [
+        ("measure", {}, "run needs a text"),
+        ("measure", {"run": "01ABCDEFGHJKMNPQRSTVWXYZ99"}, "no run"),
+        ("measure", {"run": "?", "queries": 5}, "queries needs a whole number"),
+        ("measure", {"run": "?", "queries": True}, "queries needs a whole number"),
+        ("measure", {"run": "?", "fill": "odd"}, "odd"),
+        ("own", {"run": "?"}, "upload needs a text"),
+        ("own", {"run": "?", "upload": "0" * 32, "drawing": 3}, "drawing needs"),
+    ],
+)
+def test_bad_bodies_are_refused(site: Site, pots: RunFolder, what: str, asked: dict[str, Any], words: str) -> None:
+    given = {name: pots.id if value == "?" else value for name, value in asked.items()}
+    assert words in site.refused(what, **given)
+
+
+def test_in_public_it_is_bounded(runs: Path, pots: RunFolder) -> None:
+    site = Site(runs, public=True, each=1)
+    assert site.service.start()["queries"] == 200
+    assert "queries at most" in site.refused("measure", run=pots.id, queries=201)
+    for source in (str(runs), "/etc", "someone/dataset"):
+        assert "On a public page" in site.refused("measure", run=pots.id, data=source)
+    assert site.answer("measure", run=pots.id, queries=20)["gallery"] <= 2000
+    site.close()
+
+
+def test_it_can_be_stopped(site: Site, pots: RunFolder) -> None:
+    begun, go_on = Event(), Event()
+
+    def hold(progress: Progress) -> Any:
+        begun.set()
+        assert go_on.wait(60)
+        progress("held", 0.5)
+
+    held = site.service.jobs.add(Task(work=hold))
+    assert begun.wait(60)
+    waiting = site.post("measure", run=pots.id, queries=30).json()["job"]
+    assert site.get(f"job/{waiting}").json()["phase"] == "waiting"
+    for job in (waiting, held.id):
+        assert site.post(f"job/{job}/stop").status_code == 200
+    go_on.set()
+    assert held.done.wait(60)
+    assert [site.get(f"job/{job}").json()["phase"] for job in (waiting, held.id)] == ["stopped"] * 2

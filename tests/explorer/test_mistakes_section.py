@@ -1,0 +1,203 @@
+"""The section "Mistakes" through the page's routes, on real run folders: answers, tables, and what is refused."""
+
+from __future__ import annotations
+
+import csv
+import io
+import shutil
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from explorer.server.library import Library
+from explorer.server.retrieval.mistake_routes import mistake_routes
+from explorer.server.retrieval.mistakes import MistakeAnswers
+from tests.synthetic import make_run
+from trainers.retrieval.disagreements import disagreements
+from trainers.retrieval.mistakes import mistakes
+from trainers.retrieval.probe_results import newest_embeddings, probe_results
+from trainers.runs import RunFolder
+
+STARLETTE = "ignore:Using `httpx`:DeprecationWarning"
+pytestmark = pytest.mark.filterwarnings(STARLETTE)
+
+
+class Site:
+    """The routes over a folder of runs."""
+
+    def __init__(self, root: Path) -> None:
+        from starlette.applications import Starlette
+        from starlette.testclient import TestClient
+
+        self.library = Library(root, root / "recorded")
+        self.client = TestClient(Starlette(routes=mistake_routes(MistakeAnswers(self.library))))
+
+    def post(self, what: str, **asked: Any) -> Any:
+        return self.client.post(f"/retrieval/mistakes/{what}", json=asked)
+
+    def answer(self, what: str, **asked: Any) -> dict[str, Any]:
+        reply = self.post(what, **asked)
+        assert reply.status_code == 200, reply.text
+        return reply.json()
+
+    def refused(self, what: str, **asked: Any) -> str:
+        reply = self.post(what, **asked)
+        assert reply.status_code in (400, 404), reply.text
+        return str(reply.json()["error"])
+
+    def table(self, name: str, **asked: Any) -> list[list[str]]:
+        reply = self.client.get(f"/retrieval/mistakes/{name}.csv", params=asked)
+        assert reply.status_code == 200, reply.text
+        assert "attachment" in reply.headers["content-disposition"]
+        return list(csv.reader(io.StringIO(reply.text)))
+
+
+@pytest.fixture
+def site(tmp_path: Path) -> Site:
+    return Site(tmp_path)
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> RunFolder:
+    return make_run(tmp_path, points=200, frames=4)
+
+
+def test_severity_is_what_the_package_counts(site: Site, run: RunFolder) -> None:
+    answer = site.answer("severity", run=run.id, k=5)
+    k = newest_embeddings(run)
+    assert (answer["frame"], answer["k"], answer["run"]) == (k, 5, run.id)
+    labels = run.probe().labels
+    for arm, ids in zip(answer["arms"], probe_results(run, k, 5), strict=True):
+        found = mistakes(ids, labels)
+        assert arm["top1"] == pytest.approx(found.top1.tolist(), abs=1e-6)
+        assert arm["topk"] == pytest.approx(found.topk.tolist(), abs=1e-6)
+        assert [one["cost"] for one in arm["confusions"]] == [one.cost for one in found.confusions][:40]
+        assert all(one["point"] == one["query"] for one in arm["confusions"])
+    assert len(answer["words"]) == len(answer["best"]) == labels.shape[1] + 1
+
+
+def test_an_earlier_step_has_its_own_frame(site: Site, run: RunFolder) -> None:
+    steps = dict(run.frame_steps())
+    answer = site.answer("severity", run=run.id, step=steps[2] + 1)
+    assert (answer["frame"], answer["step"]) == (2, steps[2])
+    assert site.answer("severity", run=run.id, step=0)["frame"] == 0
+
+
+def test_before_the_first_map_there_are_no_results(site: Site, tmp_path: Path) -> None:
+    begun = make_run(tmp_path, points=60, frames=0)
+    assert "Choose a later step" in site.refused("severity", run=begun.id, step=5)
+    assert "keeps no embeddings" in site.refused("severity", run=begun.id)
+    assert site.answer("training", run=begun.id)["steps"] == []
+
+
+def test_it_follows_the_training(site: Site, run: RunFolder) -> None:
+    answer = site.answer("training", run=run.id, k=5)
+    assert answer["steps"] == [step for _, step in run.frame_steps()]
+    last = site.answer("severity", run=run.id, k=5)
+    for arm, other in zip(answer["arms"], last["arms"], strict=True):
+        assert arm["top1"][-1] == other["top1"] and arm["topk"][-1] == other["topk"]
+
+
+def test_classes_are_found_by_name_and_lead_to_their_worst_query(site: Site, run: RunFolder) -> None:
+    probe = run.probe()
+    all_of = site.answer("classes", run=run.id, level=0, count=200)
+    gaps = [np.mean([one["best"] - arm["own"] for arm in one["arms"]]) for one in all_of["classes"]]
+    assert gaps == sorted(gaps, reverse=True) and all_of["total"] == len(all_of["classes"])
+    named = site.answer("classes", run=run.id, text="kind 1")
+    assert named["classes"] and all("kind 1" in one["name"] for one in named["classes"])
+    for one in named["classes"]:
+        level = probe.hierarchy.levels.index(one["level"])
+        assert probe.hierarchy.names[level][probe.labels[one["query"], level]] == one["name"]
+    assert site.answer("classes", run=run.id, text="nowhere")["total"] == 0
+
+
+def test_queries_are_those_on_which_arms_differ(site: Site, run: RunFolder) -> None:
+    answer = site.answer("queries", run=run.id, metric="HAP", count=7)
+    found = disagreements(run, newest_embeddings(run), "HAP", most=7)
+    assert [one["point"] for one in answer["found"]] == [one.points[0] for one in found.found]
+    assert answer["title"] == "H-AP" and len(answer["arms"]) == 2
+
+
+def test_a_baseline_on_the_same_images(site: Site, run: RunFolder, tmp_path: Path) -> None:
+    other = make_run(tmp_path, points=200, frames=4, arms=3)
+    answer = site.answer("queries", run=run.id, baseline=other.id)
+    assert [arm["run"] for arm in answer["arms"]] == [run.id] * 2 + [other.id] * 3
+    numbers = site.answer("baseline", run=run.id, baseline=other.id)
+    assert numbers["whole"] and len(numbers["arms"]) == 2 and numbers["measures"]
+    mapped = site.answer("severity", run=other.id, home=run.id)
+    assert mapped["apart"] is None
+    assert all(one["point"] == one["query"] for arm in mapped["arms"] for one in arm["confusions"])
+
+
+def test_a_baseline_is_compared_at_the_same_step(site: Site, run: RunFolder, tmp_path: Path) -> None:
+    other = make_run(tmp_path, points=200, frames=4)
+    step = dict(run.frame_steps())[2]
+    answer = site.answer("queries", run=run.id, baseline=other.id, step=step, metric="AP")
+    assert answer["queries"] == 200  # two runs alike: at one step, the pairs of arms lie together
+    for one in answer["found"]:
+        assert one["values"][:2] == pytest.approx(one["values"][2:])
+    numbers = site.answer("baseline", run=run.id, baseline=other.id, step=step)
+    assert {value for arm in numbers["arms"] for value in arm["numbers"]} <= {0.0, None}
+
+
+def test_runs_on_other_images_say_so(site: Site, run: RunFolder, tmp_path: Path) -> None:
+    from tests.retrieval.conftest import trained
+    from tests.tiny import tiny_config, write_images
+
+    other = trained(tmp_path, tiny_config(write_images(tmp_path / "images", groups=2), steps=2))
+    answer = site.answer("severity", run=other.id, home=run.id, k=3)  # no map of it is drawn
+    assert "not on the same images" in answer["apart"] and answer["arms"]
+    assert "not on the same images" in site.refused("queries", run=run.id, baseline=other.id)
+    assert "not on the same images" in site.refused("baseline", run=run.id, baseline=other.id)
+
+
+def test_tables_as_csv(site: Site, run: RunFolder) -> None:
+    severity = site.table("severity", run=run.id, k=5)
+    assert severity[0][:4] == ["run", "step", "arm", "results"] and severity[-1][2] == "best possible"
+    assert len(site.table("training", run=run.id)) == 1 + 2 * 2 * len(run.frame_steps())
+    assert site.table("classes", run=run.id, level=0)[0][2] == "class"
+    assert len(site.table("confusions", run=run.id)) > 1
+    assert site.table("queries", run=run.id, metric="AP")[0][-1] == "spread"
+    assert "There is no table" in site.client.get("/retrieval/mistakes/odd.csv").json()["error"]
+
+
+@pytest.mark.parametrize(
+    ("what", "asked", "words"),
+    [
+        ("severity", {}, "run needs a text"),
+        ("severity", {"run": "01ABCDEFGHJKMNPQRSTVWXYZ01"}, "no run"),
+        ("severity", {"k": 0}, "k needs a whole number"),
+        ("severity", {"k": 101}, "k needs a whole number"),
+        ("severity", {"step": -1}, "step needs a whole number"),
+        ("classes", {"level": 9}, "levels of classes"),
+        ("classes", {"text": "x" * 300}, "text needs"),
+        ("queries", {"metric": "odd"}, "odd"),
+        ("queries", {"count": 10**6}, "count needs"),
+        ("baseline", {}, "baseline needs"),
+    ],
+)
+def test_bad_bodies_are_refused(site: Site, run: RunFolder, what: str, asked: dict[str, Any], words: str) -> None:
+    given = asked if "run" in words or "run" in asked else {"run": run.id, **asked}
+    assert words in site.refused(what, **given)
+
+
+def test_a_run_without_images_or_deleted_or_damaged(site: Site, run: RunFolder, tmp_path: Path) -> None:
+    queued = make_run(tmp_path, phase="queued")
+    assert site.refused("severity", run=queued.id)
+    site.answer("severity", run=run.id, k=5)
+    for path in (run.path / "frames").glob("*") if (run.path / "frames").is_dir() else run.path.rglob("*0003*"):
+        path.write_bytes(b"")
+    assert site.refused("severity", run=run.id, k=6)
+    shutil.rmtree(run.path)
+    site.library.close()
+    assert Site(tmp_path).refused("severity", run=run.id)
+
+
+def test_an_answer_is_computed_once(site: Site, run: RunFolder, monkeypatch: pytest.MonkeyPatch) -> None:
+    first = site.answer("severity", run=run.id)
+    from explorer.server.retrieval import mistakes as module
+
+    monkeypatch.setattr(module, "probe_results", lambda *_: pytest.fail("read again"))
+    assert site.answer("severity", run=run.id) == first
