@@ -38,14 +38,14 @@ def add(verbs: Any) -> None:
 def show(arguments: argparse.Namespace) -> int:
     """Print the tables, write the file."""
     from trainers.retrieval.mistakes import mistakes
-    from trainers.retrieval.probe_results import newest_embeddings, probe_of, probe_results
+    from trainers.retrieval.probe_results import labelled_probe_of, newest_embeddings, probe_results
     from trainers.retrieval.query_metrics import arm_titles
 
     if arguments.k < 1:
         raise ParameterError(f"--k needs a whole number of at least 1; got {arguments.k}.")
     folder = RunFolder.open(arguments.runs, arguments.id)
     baseline = RunFolder.open(arguments.runs, arguments.baseline) if arguments.baseline else None
-    probe, k = probe_of(folder), newest_embeddings(folder) if arguments.frame is None else arguments.frame
+    probe, k = labelled_probe_of(folder), newest_embeddings(folder) if arguments.frame is None else arguments.frame
     titles, results = arm_titles(folder), probe_results(folder, k, arguments.k)
     found = [mistakes(ids, probe.labels) for ids in results]
     first = found[0]

@@ -260,8 +260,8 @@ def _lock(place: Path, operation: int = fcntl.LOCK_SH) -> int | None:
 def _read_arrays(
     folder: Path, digests: Mapping[str, str | None], map_above: int | None, verified: bool = False
 ) -> dict[str, Tensor]:
-    """The arrays in the order of ``digests``; each that is held in memory, or with ``verified`` any, is compared with its
-    digest, unless None."""
+    """The arrays in the order of ``digests``; each that is held in memory is compared with its digest, unless None, and
+    with ``verified`` each that is mapped."""
     paths = {name: folder / f"{name}.npy" for name in digests}
     sizes = {name: path.stat().st_size for name, path in paths.items()}
     held, tensors = 0, {}
