@@ -45,7 +45,7 @@ def add_retrieval_api(service: RetrievalService) -> None:
             settings: k, results of each arm; index, by name; rerank, a re-ranking by name; step, of the probe the
                 embeddings stored at or before it.
         """
-        query = {"upload": service.uploads.add(_decoded(image)).ref} if image else {"row": row}
+        query = {"upload": service.uploads.add(_decoded(image)).ref if image else "", "row": row}
         search = Search.of({**(settings or {}), "runs": runs, "query": query, "gallery": gallery})
         return _waited(service.searches.search(search, caller(request)), service.searches.jobs, "a smaller gallery")
 
