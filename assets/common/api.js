@@ -83,6 +83,9 @@ export async function run(id) {
   return json(`run/${id}`);
 }
 export const poll = (id, after, row) => json(`run/${id}/poll?after=${after}&row=${row}`);
+/** The runs that can be the baseline of a run, and what is new of the numbers of one; see explorer/server/baselines.py. */
+export const baselines = async (id) => (await json(`run/${id}/baselines`)).runs;
+export const baseline = (id, other, row) => json(`run/${id}/baseline/${other}?row=${row}`);
 
 /** Frame k: {k, step, limit, arms: [{quality, drift, method}], coords: [Uint16Array per arm]}. */
 export function frame(id, k, info = null) {

@@ -18,6 +18,12 @@ export function listed(names) {
 /** A share between 0 and 1 as "9.9 %". */
 export const percent = (share) => `${(share * 100).toFixed(share < 0.0995 ? 1 : 0)} %`;
 
+/** A difference with its sign: "+0.030". */
+export function signed(value, digits = 3) {
+  const size = Math.abs(value).toFixed(digits);
+  return `${Number(size) === 0 ? "±" : value > 0 ? "+" : "−"}${size}`;
+}
+
 /** "new", "up 3", "left", or nothing for a result that kept its rank. */
 export function moved(move) {
   if (typeof move !== "number") return move ?? "";

@@ -53,6 +53,17 @@ export class Series {
     return low ? line[low - 1] : null;
   }
 
+  /** The value of a line at `step`, between two steps on the line between them: [step, value]. After its end its last one,
+   * before its begin null. */
+  between(key, arm, step) {
+    const before = this.point(key, arm, step);
+    if (!before || before[0] === step) return before;
+    const line = this.all.get(key)[arm];
+    const after = line[line.indexOf(before) + 1];
+    if (!after) return before;
+    return [step, before[1] + ((step - before[0]) / (after[0] - before[0])) * (after[1] - before[1])];
+  }
+
   lastStep() {
     let last = 0;
     for (const arms of this.all.values()) for (const line of arms) last = Math.max(last, line.at(-1)?.[0] ?? 0);

@@ -1,7 +1,8 @@
 // One card per loss: title, how faithful the map is, the map itself, four numbers.
 
-import { el, figure, say, swatch } from "../common/dom.js";
-import { filled } from "../common/measures.js";
+import { difference } from "../common/baseline.js";
+import { el, figure, grouped, say, swatch } from "../common/dom.js";
+import { filled, signed } from "../common/measures.js";
 import { brief, inFull } from "../common/names.js";
 
 const tips = { count: 0 };
@@ -30,6 +31,8 @@ export class Card {
     this.waiting = el("p", { class: "rs-layer rs-waiting" });
     this.plot.append(this.waiting);
     this.values = new Map();
+    this.differences = new Map();
+    this.against = el("p", { class: "rs-note rs-whole rs-cardagainst" });
     this.whole = el("p", { class: "rs-note rs-whole" });
     this.clipped = el("p", { class: "rs-note rs-whole rs-clipped" });
     this.diagnosis = el("ul", { class: "rs-note rs-whole rs-diagnosis", "aria-label": "What the newest numbers say" });
@@ -38,14 +41,16 @@ export class Card {
       { class: "rs-card" },
       el("header", { class: "rs-flow" }, swatch(arm), this.title, this.fidelity),
       this.plot,
-      el("footer", {}, ...about.numbers.map((number) => this.number(number)), this.whole, this.clipped, this.diagnosis),
+      el("footer", {}, ...about.numbers.map((number) => this.number(number)), this.against, this.whole, this.clipped, this.diagnosis),
     );
   }
 
   number({ key, short, sentence }) {
     const value = el("span", { class: "rs-value", text: "–" });
+    const less = el("span", { class: "rs-less" });
     this.values.set(key, value);
-    return el("div", { class: "rs-figure" }, value, explained(short, sentence));
+    this.differences.set(key, less);
+    return el("div", { class: "rs-figure" }, value, explained(short, sentence), less);
   }
 
   describe(points) {
@@ -71,17 +76,34 @@ export class Card {
     return this.fidelity.replaceChildren(...nodes);
   }
 
-  /** The numbers of the images on the map, and once a run is done those of all test images. `point(key)`: [step, value] or null. */
-  show(point) {
+  /** The numbers of the images on the map, and once a run is done those of all test images. `point(key)`: [step, value] or null.
+   * `baseline`: see baseline.js; `step`: the one that is shown. */
+  show(point, baseline, step) {
     const { about } = this;
     const value = (key) => point(key)?.[1];
     for (const [key, node] of this.values) say(node, figure(value(key)));
+    this.compare(point, baseline, step);
     const known = about.whole.filter(({ key }) => Number.isFinite(value(key)));
-    const whole = known.map(({ key, short }) => `${short} ${figure(value(key))}`).join(" · ");
+    const less = (key) => baseline.less(key, this.arm, point(key), true);
+    const whole = known.map(({ key, short }) => `${short} ${figure(value(key))}${less(key) === null ? "" : ` (${signed(less(key))})`}`).join(" · ");
     const part = filled(about.part, (field) => this.known(field, point));
     say(this.whole, whole ? `${filled(about.whole_test, (field) => value(about.test + field))}: ${whole}` : part);
     const clipped = value(about.clipped);
     say(this.clipped, clipped > 0 ? `gradient clipped in ${percent(clipped)} of steps` : "");
+  }
+
+  /** Write under each number how it differs from the baseline's, and which of its arms that is. */
+  compare(point, baseline, step) {
+    for (const { key, better } of this.about.numbers) {
+      const less = baseline.less(key, this.arm, point(key));
+      const node = less === null ? null : difference(less, better);
+      const before = this.differences.get(key);
+      if (before.textContent !== (node?.textContent ?? "")) before.replaceChildren(...(node ? [node] : []));
+    }
+    if (!baseline.there) return say(this.against, "");
+    const { title, same } = baseline.beside(this.arm);
+    const ended = baseline.ended(step);
+    return say(this.against, `less the baseline${same ? "" : `’s ${brief(title)}`}${ended === null ? "" : ` at step ${grouped(ended)}, its last`}`);
   }
 
   /** Sentences on what the newest numbers say of the training. */

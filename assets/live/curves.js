@@ -2,6 +2,7 @@
 
 import { el, grouped, say } from "../common/dom.js";
 import { fold } from "../common/fields.js";
+import { listed, signed } from "../common/measures.js";
 import { brief } from "../common/names.js";
 import { ink } from "../common/palette.js";
 import { Ablation } from "./ablation.js";
@@ -12,10 +13,12 @@ const WIDTH = 300;
 const HEIGHT = 110;
 const SHARE = "share"; // a number from 0 to 1
 
-/** `on`: {seek(step)} when a panel is clicked. */
+const DOTTED = "dotted: baseline";
+
+/** `on`: {seek(step)} when a panel is clicked; `baseline`: see baseline.js. */
 export class Curves {
-  constructor(on) {
-    this.on = on;
+  constructor(on, baseline) {
+    Object.assign(this, { on, baseline });
     this.panels = new Map();
     this.first = el("div", { class: "rs-columns rs-panels" });
     this.later = el("div", { class: "rs-columns rs-panels" });
@@ -77,12 +80,19 @@ export class Curves {
   draw() {
     const last = Math.max(this.series.lastStep(), 1);
     const words = this.stages().map(([step, title]) => `${title} from step ${grouped(step)}`);
-    say(this.key, [`steps 0 to ${grouped(last)}`, this.run.measures.legend, ...words].filter(Boolean).join(" · "));
+    say(this.key, [`steps 0 to ${grouped(last)}`, this.run.measures.legend, this.dotted(), ...words].filter(Boolean).join(" · "));
     for (const panel of this.panels.values()) {
       if (panel.node.parentNode === this.later && !this.rest.open) continue;
-      panel.draw(this.series, last, this.stages());
+      panel.draw(this.series, last, this.stages(), this.baseline.lines(panel.key, last));
       panel.cursor(this.series, this.hovered ?? this.step, last);
     }
+  }
+
+  /** What the lines of the baseline look like; grey are those that stand in no arm's colour. */
+  dotted() {
+    if (!this.baseline.there) return "";
+    const grey = this.baseline.about.arms.filter((title) => !this.run.arms.some((arm) => arm.title === title));
+    return grey.length ? `${DOTTED}, its ${listed(grey.map((title) => brief(title)))} grey` : DOTTED;
   }
 
   /** [step, title] of each stage that has begun; empty in a run of one stage. */
@@ -100,7 +110,12 @@ export class Curves {
   tabulate() {
     if (!this.numbers.open) return;
     const { arms } = this.run;
-    const row = (key) => [brief(this.series.named[key].title), ...arms.map((_, arm) => short(this.series.at(key, arm, this.step)))];
+    const cell = (key, arm) => {
+      const measured = this.series.point(key, arm, this.step);
+      const less = this.baseline.less(key, arm, measured, !this.series.named[key].curve);
+      return `${short(measured?.[1])}${less === null ? "" : ` (${signed(less)})`}`;
+    };
+    const row = (key) => [brief(this.series.named[key].title), ...arms.map((_, arm) => cell(key, arm))];
     const keys = this.series.keys.filter((key) => !key.startsWith(this.run.measures.stage));
     this.table.replaceChildren(table([`At step ${grouped(this.step)}`, ...arms.map((arm) => arm.title)], keys.map(row)));
   }
@@ -129,24 +144,27 @@ export class Panel {
     box.addEventListener("click", (event) => on.seek(step(event)));
   }
 
-  /** `stages`: [step, title] of each; all but the first get a dotted line where they begin. */
-  draw(series, last, stages = []) {
+  /** `stages`: [step, title] of each; all but the first get a dotted line where they begin. `beside`: lines of a
+   * baseline, [line, arm or null]. */
+  draw(series, last, stages = [], beside = []) {
     this.last = last;
     const begin = ([step]) => el("line", { class: "rs-cursor rs-begin", x1: this.x(step), x2: this.x(step), y1: 0, y2: HEIGHT });
     this.stages.replaceChildren(...stages.filter(([step]) => step).map(begin));
     const sets = [[this.key, false], [this.dashed, true]].filter(([key]) => key);
-    const values = sets.flatMap(([key]) => series.arms(key).flatMap((line) => line.map(([, value]) => value)));
+    const lines = [...beside.map(([line]) => line), ...sets.flatMap(([key]) => series.arms(key))];
+    const values = lines.flatMap((line) => line.map(([, value]) => value));
     this.domain = domain(values, this.unit);
     say(this.high, values.length ? tick(this.domain[1]) : "");
     say(this.low, values.length ? tick(this.domain[0]) : "");
-    const paths = sets.flatMap(([key, dash]) => series.arms(key).map((line, arm) => this.path(line, arm, dash)));
-    this.lines.replaceChildren(...paths);
+    const paths = sets.flatMap(([key, dash]) => series.arms(key).map((line, arm) => this.path(line, arm, dash ? " rs-dashed" : "")));
+    this.lines.replaceChildren(...beside.map(([line, arm]) => this.path(line, arm, " rs-dotted")), ...paths);
   }
 
-  path(line, arm, dash) {
+  /** `arm`: whose colour it has; null: grey. */
+  path(line, arm, form) {
     const d = sparse(line).map(([step, value], i) => `${i ? "L" : "M"}${this.x(step).toFixed(2)} ${this.y(value).toFixed(2)}`);
     const alone = d.length === 1; // one value is a dot: a round line without length
-    return el("path", { d: d.join("") + (alone ? "h0" : ""), class: `rs-line ${ink(arm)}${dash ? " rs-dashed" : ""}${alone ? " rs-alone" : ""}` });
+    return el("path", { d: d.join("") + (alone ? "h0" : ""), class: `rs-line ${arm === null ? "rs-grey" : ink(arm)}${form}${alone ? " rs-alone" : ""}` });
   }
 
   x(step) {

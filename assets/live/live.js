@@ -1,6 +1,7 @@
 // The Live view: puts the pieces together and follows one run. Mounted once; a run switch changes what it shows.
 
 import * as api from "../common/api.js";
+import { Baseline } from "./baseline.js";
 import { LassoPanel } from "./lasso_panel.js";
 import { Curves } from "./curves.js";
 import { el, icon, reducedMotion, say } from "../common/dom.js";
@@ -67,7 +68,8 @@ class Live {
     this.legend = new Legend({ changed: () => this.paint() });
     this.neighbours = new NeighbourRows({ hover, choose, search: (i) => (this.choose(i), toRetrieve()) });
     this.lassoPanel = new LassoPanel({ hover, choose, clear: () => this.lasso([]) });
-    this.curves = new Curves({ seek: (step) => this.player.seekStep(step) });
+    this.baseline = new Baseline(() => this.numbers());
+    this.curves = new Curves({ seek: (step) => this.player.seekStep(step) }, this.baseline);
     this.downloads = new Downloads({ picture: () => this.poster(), link: () => this.address(this.player.k, this.chosen) });
     this.card = new HoverCard();
     this.aloud = el("p", { class: "rs-unseen", "aria-live": "polite" });
@@ -78,14 +80,14 @@ class Live {
     const lasso = el("button", { type: "button", class: "rs-act rs-tool", "aria-pressed": "false", onclick: () => this.lassoMode() }, icon("lasso"), el("span", { text: "Lasso" }));
     const whole = el("button", { type: "button", class: "rs-act rs-tool rs-wholebutton", onclick: () => this.maps.reset() }, icon("reset"), el("span", { text: "Show everything" }));
     this.lassoButton = lasso;
-    const naming = el("div", { class: "rs-flow rs-titleline" }, this.title, this.badge, this.status.line, this.summary);
+    const naming = el("div", { class: "rs-flow rs-titleline" }, this.title, this.badge, this.status.line, this.summary, this.baseline.control);
     const head = el("header", { class: "rs-head" }, naming, this.downloads.node);
     this.maps.node.append(this.card.node);
     this.track = el("div", { class: "rs-track" });
     const honest = el("p", { class: "rs-note rs-caveat", text: "2-D maps lose most neighbours; the numbers come from the full space." });
     const tools = el("div", { class: "rs-flow rs-tools" }, whole, lasso);
     const under = el("div", { class: "rs-flow rs-under" }, this.legend.levels, honest, tools);
-    this.host.replaceChildren(head, this.status.problem.node, this.maps.node, this.track, under, this.legend.node, this.lassoPanel.node, this.neighbours.node, this.curves.node, this.aloud);
+    this.host.replaceChildren(head, this.status.problem.node, this.baseline.summary, this.maps.node, this.track, under, this.legend.node, this.lassoPanel.node, this.neighbours.node, this.curves.node, this.aloud);
   }
 
   // ------------------------------------------------------------------- run
@@ -141,6 +143,7 @@ class Live {
     clearTimeout(this.later);
     this.card.hide();
     this.legend.empty();
+    this.baseline.empty();
     this.curves.empty();
     this.lassoMode(false);
     say(this.aloud, "");
@@ -153,6 +156,7 @@ class Live {
     this.title.title = inFull(run.title);
     say(this.summary, brief(run.summary, 300));
     this.badge.hidden = !run.recorded;
+    this.baseline.load(run);
     this.curves.run = run;
     this.neighbours.run = run;
     this.maps.run = run;
@@ -191,6 +195,7 @@ class Live {
     }
     if (!this.run.points && news.frame) this.meet(await api.run(run.id));
     await this.player.extend(news);
+    await this.baseline.poll();
     this.state(news);
     this.maps.cards.forEach((card, arm) => card.diagnose(news.diagnosis[arm] ?? []));
     this.numbers();
@@ -223,8 +228,9 @@ class Live {
   numbers() {
     const step = this.step;
     this.maps.cards.forEach((card, arm) => {
-      card.show((key) => this.series.point(key, arm, step));
+      card.show((key) => this.series.point(key, arm, step), this.baseline, step);
     });
+    this.baseline.tell(step);
     this.curves.update(step);
   }
 

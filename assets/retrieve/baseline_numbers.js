@@ -2,6 +2,7 @@
 
 import { el, grouped, say } from "../common/dom.js";
 import { Problem } from "../common/fields.js";
+import { signed } from "../common/measures.js";
 import { brief } from "../common/names.js";
 import { table, tableBox } from "../common/table.js";
 import * as api from "./mistakes_api.js";
@@ -35,10 +36,8 @@ export class BaselineNumbers {
   }
 
   show({ whole, measures, arms }) {
-    const rows = arms.map((arm) => [brief(arm.title), brief(arm.less), ...arm.numbers.map(signed)]);
+    const rows = arms.map((arm) => [brief(arm.title), brief(arm.less), ...arm.numbers.map((value) => (value === null ? "–" : signed(value)))]);
     this.box.replaceChildren(table(["Arm", "less", ...measures.map(({ title }) => brief(title))], rows));
     this.note.textContent = whole ? "Both maps show the same images." : "The maps of the two runs show different images, in part: so do the numbers that are of the map.";
   }
 }
-
-const signed = (value) => (value === null ? "–" : `${value > 0 ? "+" : value < 0 ? "−" : "±"}${Math.abs(value).toFixed(3)}`);

@@ -1,5 +1,6 @@
 // The section Mistakes: how bad the results of each arm are, how it moved, by class, confusions, and where arms differ.
 
+import { paired, pin, pinned } from "../common/baseline.js";
 import { el } from "../common/dom.js";
 import { choose, field, number, Problem, select } from "../common/fields.js";
 import { brief } from "../common/names.js";
@@ -22,11 +23,11 @@ const ALONE = "One run is shown; add another on the same images above to compare
 
 class Mistakes {
   constructor(tab) {
-    Object.assign(this, { tab, step: null, steps: [], stale: true, answers: new Map() });
+    Object.assign(this, { tab, step: null, steps: [], stale: true, declined: false, answers: new Map() });
     const open = (example) => this.open(example);
     const images = (run) => ({ id: run, imageUrl: (row) => search.imageUrl(run, MAPS, row) });
     this.k = number(K, 1, 100, 1, () => this.ask());
-    this.baseline = select(() => this.ask());
+    this.baseline = select((id) => this.pin(id));
     this.problem = new Problem();
     this.scrubber = new Scrubber({ seek: (place) => this.seek(place), playing: () => {} });
     this.bars = new MistakesBars();
@@ -59,11 +60,27 @@ class Mistakes {
   offer() {
     if (!this.queries.metric.options.length) this.queries.offer(this.tab.given.mistakes);
     const others = this.tab.usable.filter((run) => run !== this.tab.home);
-    const before = others.some((run) => run.id === this.baseline.value) ? this.baseline.value : others[0]?.id ?? NONE;
+    const chosen = others.find((run) => run.id === pinned()?.run) ?? (this.declined ? null : others[0]);
     const titles = new Map(this.places.map((place) => [place.run, place.of]));
-    choose(this.baseline, [{ name: NONE, title: "None" }, ...others.map((run) => ({ name: run.id, title: `${brief(run.title, 60)}, ${titles.get(run.id)}` }))], before);
+    choose(this.baseline, [{ name: NONE, title: "None" }, ...others.map((run) => ({ name: run.id, title: `${brief(run.title, 60)}, ${titles.get(run.id)}` }))], chosen?.id ?? NONE);
     this.baseline.disabled = !others.length;
     this.baselineNote.hidden = others.length > 0;
+  }
+
+  /** Pin the baseline that was chosen; without one nothing is compared until another is. */
+  pin(id) {
+    this.declined = id === NONE;
+    const other = pinned() && pinned().run !== this.tab.home.id;
+    if (this.declined && !other) this.repin();
+    else pin(id || null);
+  }
+
+  /** Another baseline is pinned. */
+  repin() {
+    if (!this.places) return;
+    this.offer();
+    this.stale = true;
+    if (!this.node.hidden) this.ask();
   }
 
   /** Every drawn map keeps the nearest images, so that any step of `series` can be shown. */
@@ -114,11 +131,12 @@ class Mistakes {
     await Promise.all([levels && this.classes.load(this.asked(home), levels), this.queries.load(compared, this.places)]);
   }
 
-  /** The baseline's arm that one of the open run is compared with: of the same title, else in the same place. */
+  /** The baseline's arm that one of the open run is compared with. */
   pair(place) {
     const others = this.places.filter((one) => one.run === this.baseline.value);
     if (!others.length || place.run !== this.tab.home.id) return null;
-    return others.find((one) => one.title === place.title) ?? others[place.arm] ?? others[0];
+    const own = this.places.filter((one) => one.run === place.run);
+    return others[paired(own.map(({ title }) => title), others.map(({ title }) => title))[place.arm]];
   }
 
   /** Show what every arm finds for a query. */

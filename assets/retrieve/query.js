@@ -1,6 +1,7 @@
 // The section Query: one image, searched for in every arm.
 
 import { ServerError } from "../common/api.js";
+import { pin, pinned } from "../common/baseline.js";
 import { el, say } from "../common/dom.js";
 import { Problem } from "../common/fields.js";
 import { Newest } from "../common/newest.js";
@@ -17,18 +18,16 @@ import { SearchSettings } from "./search_settings.js";
 import { Task } from "./task.js";
 
 const MAPS = "probe"; // the gallery whose embeddings are kept with every frame
-const PIN = "pin";
 const same = (one, other) => JSON.stringify(one) === JSON.stringify(other);
 
 class Query {
   constructor(tab) {
     Object.assign(this, { tab, gallery: { name: MAPS }, query: null, step: null, answer: null, steps: [] });
-    this.pinned = new URLSearchParams(location.search).get(PIN);
     this.problem = new Problem();
     this.task = new Task();
     this.settings = new SearchSettings({ changed: () => this.ask(), open: (gallery) => this.openGallery(gallery) });
     this.about = new AboutQuery();
-    this.rows = new ResultRows({ choose: (row) => this.choose(row), point: (result, images) => this.about.point(result, images), pin: (key) => this.pin(key) });
+    this.rows = new ResultRows({ choose: (row) => this.choose(row), point: (result, images) => this.about.point(result, images), pin });
     this.scrubber = new Scrubber({ seek: (place) => this.seek(place), playing: () => {} });
     this.curves = new QueryCurves();
     this.facts = new Facts();
@@ -165,13 +164,9 @@ class Query {
     });
   }
 
-  pin(key) {
-    this.pinned = this.pinned === key ? null : key;
-    const url = new URL(location.href);
-    if (this.pinned) url.searchParams.set(PIN, this.pinned);
-    else url.searchParams.delete(PIN);
-    history.replaceState(history.state, "", url.href);
-    if (this.answer) this.rows.show(this.answer, this.images, this.pinned);
+  /** Another baseline is pinned. */
+  repin() {
+    if (this.answer) this.rows.show(this.answer, this.images, pinned());
   }
 
   ask() {
@@ -198,7 +193,7 @@ class Query {
     this.rows.busy(false);
     Object.assign(this.images, { names: answer.words.slice(1), words: answer.words }); // severities count the query's levels
     this.aboutQuery(answer);
-    this.rows.show(answer, this.images, this.pinned);
+    this.rows.show(answer, this.images, pinned());
     this.curves.show(answer, this.places);
     this.facts.show(answer, this.places);
     this.notes.hidden = !answer.notes.length;

@@ -1,5 +1,6 @@
 // A row of results for every arm: same query, same rank in the same column.
 
+import { difference, paired } from "../common/baseline.js";
 import { el, figure, onPoint, say } from "../common/dom.js";
 import { brief, inFull } from "../common/names.js";
 import { moved } from "../common/measures.js";
@@ -7,7 +8,7 @@ import { similarity, strip, Tile } from "../common/tiles.js";
 import { arrows } from "./arrows.js";
 import { swatch } from "./places.js";
 
-/** `on`: {choose(row), point(result | null, images), pin(key)}. */
+/** `on`: {choose(row), point(result | null, images), pin(key | null)}. */
 export class ResultRows {
   constructor(on) {
     this.on = on;
@@ -25,12 +26,19 @@ export class ResultRows {
     if (this.rows.some((row, at) => this.node.children[at] !== row.node) || this.node.childElementCount !== this.rows.length) this.node.replaceChildren(...this.rows.map((row) => row.node));
   }
 
-  /** Show an answer; `images`: what the tiles show; `pinned`: key of the arm that the others are compared with. */
+  /** Show an answer; `images`: what the tiles show; `pinned`: the arm, or the run, that the others are compared with. */
   show(answer, images, pinned) {
     const arms = new Map(answer.arms.map((arm) => [`${arm.run}.${arm.arm}`, arm]));
-    const base = arms.get(pinned);
-    for (const row of this.rows) row.show(arms.get(row.place.key) ?? lost(answer, row.place), answer, images, base);
+    for (const row of this.rows) row.show(arms.get(row.place.key) ?? lost(answer, row.place), answer, images, arms.get(this.base(row.place, pinned)), pinned);
     this.mark(null);
+  }
+
+  /** Key of the arm that one is compared with; of a pinned run its arm of the same title, see `paired`. */
+  base({ run, arm }, pinned) {
+    if (!pinned || pinned.arm !== null) return pinned?.key;
+    if (pinned.run === run) return null;
+    const titles = (id) => this.rows.filter(({ place }) => place.run === id).map(({ place }) => place.title);
+    return `${pinned.run}.${paired(titles(run), titles(pinned.run))[arm]}`;
   }
 
   busy(on) {
@@ -53,7 +61,7 @@ class Row {
     Object.assign(this, { place, rows, tiles: [] });
     this.summary = el("span", { class: "rs-note rs-summary" });
     this.said = el("p", { class: "rs-note rs-rownote", hidden: true });
-    this.pin = el("button", { type: "button", class: "rs-act rs-pin", "aria-pressed": "false", text: "Baseline", title: "Compare the others with this one", onclick: () => rows.on.pin(place.key) });
+    this.pin = el("button", { type: "button", class: "rs-act rs-pin", "aria-pressed": "false", text: "Baseline", title: "Compare the others with this one", onclick: () => rows.on.pin(this.pin.getAttribute("aria-pressed") === "true" ? null : place.key) });
     const of = place.of && el("span", { class: "rs-note rs-ellipsis rs-of", text: place.of, title: place.of });
     const head = el("h4", { class: "rs-flow" }, swatch(place.place), el("span", { text: place.title }), of || null, this.summary);
     this.list = strip(`Results of ${place.title}${place.of && `, ${place.of}`}`);
@@ -63,13 +71,13 @@ class Row {
     this.node = el("div", { class: "rs-row rs-resultrow" }, el("div", { class: "rs-rowhead" }, head, this.pin), this.said, this.list);
   }
 
-  show(arm, answer, images, base) {
+  show(arm, answer, images, base, pinned) {
     const list = arm.reranked ?? arm.ranking;
     this.said.hidden = !arm.error;
     say(this.said, arm.error ?? "");
     this.list.hidden = Boolean(arm.error);
     this.pin.hidden = Boolean(arm.error);
-    this.pin.setAttribute("aria-pressed", String(base === arm));
+    this.pin.setAttribute("aria-pressed", String(pinned?.arm === null ? pinned.run === this.place.run : pinned?.key === this.place.key));
     this.summary.replaceChildren(...(arm.error ? [] : summary(arm, answer, base)));
     this.fill(list?.results ?? [], arm, answer, images);
   }
@@ -140,15 +148,10 @@ function summary(arm, answer, base) {
     if (last === undefined) return [];
     const words = arm.reranked ? `${title} ${figure(first)} → ` : `${title} `;
     const other = base && base !== arm ? (base.reranked ?? base.ranking)?.scores[key] : undefined;
-    return [el("span", { class: "rs-score" }, words, el("b", { text: figure(last) }), other === undefined ? null : difference(last - other))];
+    return [el("span", { class: "rs-score" }, words, el("b", { text: figure(last) }), ...(other === undefined ? [] : [" ", difference(last - other)]))];
   });
   const step = el("span", { text: `step ${arm.step.toLocaleString("en-GB")}` });
   return [...parts, step].flatMap((part, at) => (at ? [" · ", part] : [part]));
-}
-
-function difference(value) {
-  const text = `${value > 0 ? "+" : value < 0 ? "−" : "±"}${Math.abs(value).toFixed(3)}`;
-  return el("span", { class: value > 0 ? "rs-better" : value < 0 ? "rs-worse" : "", text: ` ${text}` });
 }
 
 /** What is shown of an arm that the answer does not have: its run cannot be read. */

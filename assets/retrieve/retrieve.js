@@ -1,6 +1,7 @@
 // The tab "Retrieve": the runs that are compared, and the sections about them. Mounted once.
 
 import * as server from "../common/api.js";
+import { onPin, pin, pinned } from "../common/baseline.js";
 import { el, say } from "../common/dom.js";
 import { Problem, segments } from "../common/fields.js";
 import { Poll } from "../common/poll.js";
@@ -22,7 +23,7 @@ class Tab {
     Object.assign(this, { host, runs: [], home: null, about: null, given: null, handed: null });
     this.extra = (new URLSearchParams(location.search).get(WITH) ?? "").split(",").filter((id) => /^\w+$/.test(id));
     this.problem = new Problem();
-    this.bar = new RunsBar({ add: (id) => this.compare([...this.extra, id]), remove: (id) => this.compare(this.extra.filter((one) => one !== id)) });
+    this.bar = new RunsBar({ add: (id) => this.compare([...this.extra, id]), remove: (id) => this.remove(id) });
     this.vacant = el("p", { class: "rs-vacant", hidden: true });
     this.sections = SECTIONS.map(({ name, title, make }) => ({ name, title, view: make(this) }));
     this.shown = this.sections[0];
@@ -33,6 +34,7 @@ class Tab {
     host.replaceChildren(this.choice, this.bar.node, this.problem.node, this.vacant, this.body);
     this.section(this.shown.name, false);
     window.addEventListener("rankscope:state", (event) => event.detail.id !== this.open && this.follow(event.detail.id));
+    onPin(() => this.repin());
     window.addEventListener("rankscope:query", (event) => this.hand(event.detail));
     this.poll = new Poll(() => this.ask(), (error) => error && !error.status && this.problem.say(error.message), host);
     this.begin();
@@ -73,10 +75,29 @@ class Tab {
     return this.load();
   }
 
+  remove(id) {
+    const rest = this.extra.filter((one) => one !== id);
+    if (pinned()?.run !== id) return this.compare(rest);
+    this.extra = rest;
+    pin(null);
+    return this.compare(rest);
+  }
+
+  /** The open run, those beside it, and the baseline. */
+  get ids() {
+    return [...new Set([this.open, ...this.extra, pinned()?.run])].filter(Boolean).slice(0, this.given.most_runs);
+  }
+
+  repin() {
+    if (!this.given) return;
+    if (JSON.stringify(this.ids) !== JSON.stringify(this.runs.map((run) => run.id))) this.load();
+    else for (const { view } of this.sections) view.repin?.();
+  }
+
   /** Read what is known of the runs, and have the sections show them. */
   async load() {
     const turn = (this.turn = {});
-    const ids = [...new Set([this.open, ...this.extra])].filter(Boolean).slice(0, this.given.most_runs);
+    const { ids } = this;
     const [runs, others] = await Promise.all([Promise.all(ids.map(known)), api.runs().catch(() => [])]);
     if (turn !== this.turn) return;
     this.runs = runs;

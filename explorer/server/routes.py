@@ -21,6 +21,7 @@ from starlette.routing import Mount, Route
 
 from explorer.exports import EXPORTS
 from explorer.server import retrieve, run_list, view
+from explorer.server.baselines import Baselines
 from explorer.server.http import Endpoint, RequestError, answering, json_reply
 from explorer.server.library import Library
 from explorer.server.run import Run
@@ -53,6 +54,7 @@ def routes(
         more: further routes under the same prefix; they come first.
     """
     ends = Endpoints(library, layout, queue, assets)
+    baselines = Baselines(library)
 
     def runs(request: Request) -> Response:
         return json_reply({"runs": run_list.runs(library, queue, request.headers.get(TOKEN_HEADER) or None)})
@@ -66,6 +68,12 @@ def routes(
         "/run/{id}/frame/{k}": ends.of_one_run(ends.frame),
         "/run/{id}/frameinfo/{k}": ends.of_one_run(
             lambda run, request: json_reply(view.frame_info(run, _path(request, "k")))
+        ),
+        "/run/{id}/baselines": ends.of_one_run(lambda run, _request: json_reply(baselines.choices(run))),
+        "/run/{id}/baseline/{other}": ends.of_one_run(
+            lambda run, request: json_reply(
+                baselines.numbers(run, request.path_params["other"], _query(request, "row", 0))
+            )
         ),
         "/run/{id}/sheet/{name}": ends.of_one_run(_sheet),
         "/run/{id}/neighbours/{k}/{index}": ends.of_one_run(

@@ -147,7 +147,7 @@ def poll(run: Run, queue: Runs, after: int, row: int) -> Json:
     if rewound:
         listed = run.folder.frame_steps()
     beyond = -1 if rewound else after
-    row, metrics = _metrics(run, row)
+    row, values = metrics(run, row)
     return {
         **state_json(state),
         "queue_position": position(queue, run, state.phase),
@@ -155,8 +155,8 @@ def poll(run: Run, queue: Runs, after: int, row: int) -> Json:
         "frame": frame_info(run, newest) if newest is not None and newest > beyond else None,
         "frames": [list(pair) for pair in listed],
         "row": row,
-        "metrics": metrics,
-        "keys": _keys(run, {key for _, _, key, _ in metrics}),
+        "metrics": values,
+        "keys": _keys(run, {key for _, _, key, _ in values}),
         "diagnosis": run.at_rest("diagnosis", lambda: diagnoses(run.config, run.folder)),
     }
 
@@ -172,8 +172,9 @@ def frame_info(run: Run, k: int) -> Json:
     return {"k": k, "step": rows[0][0], "seconds": rows[0][1], "limit": rows[0][2], "arms": arms}
 
 
-def _metrics(run: Run, after: int) -> tuple[int, list[list[Any]]]:
-    rows = run.folder.metric_rows(after, METRIC_ROWS)
+def metrics(run: Run, after: int, most: int = METRIC_ROWS) -> tuple[int, list[list[Any]]]:
+    """Numbers written after row ``after`` as ``[arm, step, key, value]``, and the row of the last one."""
+    rows = run.folder.metric_rows(after, most)
     # JSON has no infinity; a loss that diverged is reported by the run's error, not by the curve
     values = [[arm, step, key, value] for _, arm, step, key, value in rows if number(value) is not None]
     return (rows[-1][0] if rows else after), values
