@@ -14,16 +14,10 @@ from explorer.layout.align import unpack
 from explorer.server.library import Library
 from explorer.server.run import Run
 from explorer.titles import arm_titles
+from trainers.cells import plain_cell
 from trainers.errors import RunError
 from trainers.runs.records import Frame, Probe
 from trainers.runs.regular import is_there
-
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")
-
-
-def plain_cell(text: str) -> str:
-    """Text that no spreadsheet reads as a formula: an apostrophe is put before the characters that start one."""
-    return f"'{text}" if text.startswith(_FORMULA) else text
 
 
 def write_metrics(run: Run, path: Path) -> None:

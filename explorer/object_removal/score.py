@@ -19,6 +19,7 @@ from explorer.object_removal.models import BATCH, PIECE, Known, Loaded, Models
 from explorer.object_removal.parts import parts, verdict
 from explorer.server.http import GoneError
 from explorer.server.jobs import Job
+from trainers.cells import plain_cells
 from trainers.data.base import Progress
 from trainers.errors import DataError
 from trainers.metrics.bootstrap import Interval
@@ -248,10 +249,5 @@ def csv_table(job: ScoreJob) -> bytes:
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(COLUMNS)
-    writer.writerows([_no_formula(cell) for cell in row] for row in job.rows)
-    return out.getvalue().encode("utf-8", "replace")
-
-
-def _no_formula(cell: Any) -> Any:
-    """A caption that begins like a formula must not be run by a spreadsheet."""
-    return f"'{cell}" if isinstance(cell, str) and cell[:1] in ("=", "+", "-", "@", "\t", "\r") else cell
+    writer.writerows(map(plain_cells, job.rows))
+    return out.getvalue().encode()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import io
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -19,6 +20,7 @@ from trainers.background import measure as measuring
 from trainers.background.measure import measure, read_queries
 from trainers.background.own_image import compare_own
 from trainers.background.queries import ALONE, WHOLE, WITHOUT
+from trainers.background.results import write_csv
 from trainers.background.settings import Settings
 from trainers.cli.main import main
 from trainers.config import DataChoice
@@ -297,8 +299,12 @@ def test_the_command_line_prints_a_table_and_writes_it(
     rows = list(csv.DictReader(out.read_text().splitlines()))
     result = measure(folder_run, Settings(data=str(boxed), fill="mean", queries=12))
     assert [float(row["mean"]) for row in rows] == [number["mean"] for number in result.table()]
-    assert main(["background", folder_run.id, "--runs", str(folder_run.path.parent)]) == 1
-    assert "boxes or masks" in capsys.readouterr().err
+    for flags, said in (([], "boxes or masks"), (["--list", "-3"], "got -3"), (["--against", "x"], "needs --pool")):
+        assert main(["background", folder_run.id, "--runs", str(folder_run.path.parent), *flags]) == 1
+        assert said in capsys.readouterr().err
+    formula = io.StringIO()
+    write_csv(formula, [{**result.table()[0], "title": "=1+1"}])
+    assert ",'=1+1," in formula.getvalue()
 
 
 def test_the_probe_keeps_the_background_of_each_point(pretrained: RunFolder) -> None:

@@ -34,6 +34,8 @@ PUBLIC = {
     "/remove_object",
     "/score_objects",
     "/retrieve_images",
+    "/list_mistakes",
+    "/measure_background",
 }
 
 
@@ -130,6 +132,10 @@ def test_an_unknown_run_is_a_sentence(client: Client):
         ("/retrieve_images", {"runs": ["0" * 26], "row": 1}, "There is no run"),
         ("/retrieve_images", {"runs": [], "row": 1}, "a list of 1 to 4 runs"),
         ("/retrieve_images", {"runs": ["0" * 26], "image": "no picture"}, "An image file in base64"),
+        ("/list_mistakes", {"run": "0" * 26}, "There is no run"),
+        ("/list_mistakes", {"run": "../x", "k": 0}, "k needs a whole number"),
+        ("/measure_background", {"run": "0" * 26}, "There is no run"),
+        ("/measure_background", {"run": "0" * 26, "queries": 1}, "queries needs a whole number"),
         ("/score_objects", {"dataset": "elsewhere", "models": ["tiny_clip"]}, "is not open"),
         ("/score_objects", {"fill": "magic", "models": ["tiny_clip"]}, "There is no fill 'magic'"),
     ],

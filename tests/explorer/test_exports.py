@@ -22,12 +22,12 @@ from starlette.testclient import TestClient
 from explorer.exports import EXPORTS
 from explorer.exports import offered as offered_of
 from explorer.exports.pages import curve_panels
-from explorer.exports.tables import plain_cell
 from explorer.layout.plan import thin
 from explorer.server.library import Library
 from explorer.server.routes import PREFIX, routes
 from tests.explorer.page import Line, Watched
 from tests.synthetic import alive, hierarchy, labels_of, make_run
+from trainers.cells import plain_cell
 from trainers.hierarchy import Hierarchy
 from trainers.kinds.finetuning.config import FinetuningConfig
 from trainers.kinds.metric_learning.measures import MEASURES

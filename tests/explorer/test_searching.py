@@ -227,6 +227,7 @@ def test_an_upload_that_is_gone(page: Search) -> None:
         ({"runs": ["x"] * 5}, "a list of 1 to 4 runs"),
         ({"runs": ["../../etc"]}, "26 letters and digits"),
         ({"query": {}}, "got neither"),
+        ({"query": {"row": 1, "upload": "0" * 32}}, "got both"),
         ({"query": {"row": 10**8}}, "numbered from 0"),
         ({"query": {"row": "3"}}, "query.row needs a whole number"),
         ({"k": 0}, "a whole number from 1 to 100"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import dataclasses
 import tarfile
 from pathlib import Path
 
@@ -12,7 +13,12 @@ import torch
 
 from tests.synthetic import make_run
 from trainers.cli.main import main
+from trainers.errors import RunError
+from trainers.hierarchy import Hierarchy
 from trainers.metrics import evaluate
+from trainers.retrieval.mistakes_over_training import MistakesOverTraining
+from trainers.retrieval.query_metrics import query_metrics
+from trainers.runs import RunFolder
 
 FIXTURES = Path(__file__).parents[1] / "fixtures" / "runs"
 
@@ -35,6 +41,24 @@ def test_it_prints_severities_confusions_and_disagreements(tmp_path: Path, capsy
     assert printed.count("product 11") >= 2
 
 
+def test_a_run_whose_maps_were_never_drawn_has_its_training_too(run: RunFolder, capsys) -> None:
+    assert not run.frames()
+    assert main(["mistakes", run.id, "--runs", str(run.path.parent)]) == 0
+    printed = capsys.readouterr().out
+    assert "First results over the training" in printed and "step 0  step 3  step 6" in printed
+
+
+def test_images_without_classes_have_no_mistakes(tmp_path: Path, capsys) -> None:
+    folder = make_run(tmp_path, points=60, frames=1)
+    probe, one = folder.probe(), Hierarchy(levels=("class",), names=(("none",),))
+    folder.write_probe(dataclasses.replace(probe, hierarchy=one, labels=0 * probe.labels[:, :1]), [])
+    assert main(["mistakes", folder.id, "--runs", str(tmp_path)]) == 1
+    assert "have no classes" in capsys.readouterr().err
+    for ask in (lambda: query_metrics(folder, 0), lambda: MistakesOverTraining(folder).series(5)):
+        with pytest.raises(RunError, match="have no classes"):
+            ask()
+
+
 def test_the_file_has_a_line_per_arm_and_query(tmp_path: Path, capsys) -> None:
     folder = make_run(tmp_path, points=60, frames=2)
     path = tmp_path / "queries.csv"
@@ -50,6 +74,17 @@ def test_the_file_has_a_line_per_arm_and_query(tmp_path: Path, capsys) -> None:
     assert [int(row["levels_shared"]) for row in rows[:60]] == (probe.labels[first] == probe.labels).sum(1).tolist()
     assert main(["mistakes", folder.id, "--runs", str(tmp_path), "--csv", str(tmp_path)]) == 1
     assert "cannot be written" in capsys.readouterr().err
+
+
+def test_class_names_are_no_formulas_in_the_file(tmp_path: Path) -> None:
+    folder = make_run(tmp_path, points=60, frames=1)
+    probe = folder.probe()
+    names = tuple(tuple(f"=1+{name}\udce9" for name in level) for level in probe.hierarchy.names)
+    folder.write_probe(dataclasses.replace(probe, hierarchy=dataclasses.replace(probe.hierarchy, names=names)), [])
+    path = tmp_path / "queries.csv"
+    assert main(["mistakes", folder.id, "--runs", str(tmp_path), "--csv", str(path)]) == 0
+    row = next(csv.DictReader(path.read_text(encoding="utf-8").splitlines()))
+    assert row["query_kind"].startswith("'=1+") and row["first_kind"].startswith("'=1+")
 
 
 def test_a_baseline_adds_its_arms_and_the_differences(tmp_path: Path, capsys) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -39,6 +40,27 @@ def test_json_csv_and_files_hold_the_same(run: RunFolder, tmp_path: Path, capsys
     assert [int(line["row"]) for line in csv.DictReader(io.StringIO((tmp_path / "a.csv").read_text()))] == rows
 
 
+def test_class_names_are_text_to_every_program(
+    tmp_path: Path, run: RunFolder, images: Path, capsysbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    shutil.copytree(images, tmp_path / "images")
+    for number, name in enumerate(["=1+1", "@SUM(A1)", "-2", "a\udce9", "<b>", "\tx"]):
+        (tmp_path / "images" / "test" / f"group{number % 2}" / f"colour{number + 8:02d}").rename(
+            tmp_path / "images" / "test" / f"group{number % 2}" / name
+        )
+    gallery = ["--row", "3", "--k", "35", "--gallery", f"dataset:{tmp_path / 'images'}"]
+    for file in ("a.csv", "a.parquet"):
+        assert called(run, *gallery, "--out", str(tmp_path / file)) == 0
+    printed = capsysbinary.readouterr().out
+    assert b"a\\udce9 < group1" in printed
+    named = parquet.read_table(tmp_path / "a.parquet").column("classes").to_pylist()
+    lines = list(csv.DictReader(io.StringIO((tmp_path / "a.csv").read_text(encoding="utf-8"))))
+    assert {"=1+1 < group0", "a? < group1", "<b> < group0"} <= set(named)
+    assert [line["classes"] for line in lines] == [f"'{name}" if name[0] in "=@-\t" else name for name in named]
+    assert called(run, *gallery, "--csv") == 0
+    assert b",'=1+1 < group0" in capsysbinary.readouterr().out
+
+
 def test_an_image_file_is_searched_in_the_probe(
     run: RunFolder, images: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -53,8 +75,11 @@ def test_an_image_file_is_searched_in_the_probe(
 
 def test_what_cannot_be_done_is_said(run: RunFolder, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "text.png").write_text("no image")
+    with (tmp_path / "huge.png").open("wb") as file:
+        file.truncate(2**33)
     for flags, words in (
         (["--image", str(tmp_path / "none.png")], "No such file"),
+        (["--image", str(tmp_path / "huge.png")], "more than 100 MB"),
         (["--image", str(tmp_path / "text.png")], "not an image"),
         (["--row", "400"], "36 images, numbered from 0; got 400"),
         (["--row", "1", "--rerank", "magic"], "magic"),

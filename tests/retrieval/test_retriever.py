@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from safetensors.torch import load_file, save_file
 
 from tests.retrieval.conftest import contrastive_config, trained
 from tests.tiny import tiny_config, write_images
@@ -144,6 +145,40 @@ def test_a_run_deleted_meanwhile_says_so(images: Path, run: RunFolder, tmp_path:
     shutil.rmtree(path)
     errors = [one.error for one in retriever.retrieve(both, Query(row=1), TEST).arms]
     assert errors[0] is None and "may have been deleted" in str(errors[1])
+
+
+def test_a_frame_that_was_written_again_is_searched_as_it_is_now(
+    run: RunFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RANKSCOPE_CACHE", str(tmp_path / "cache"))
+    shutil.copytree(run.path, tmp_path / run.id)
+    copy, retriever = RunFolder(tmp_path / run.id), Retriever()
+    k = max(k for k, _, _ in copy.snapshots())
+    for turn in range(2):  # the second time with the images the other way round
+        for one in (retriever, Retriever()):
+            for index in ("flat", "hnsw"):
+                found = one.retrieve(arms(copy), Query(row=1), PROBE, k=5, index=Choice(name=index))
+                rows = copy.embeddings(k)[0].astype(np.float64)
+                cosine = rows @ rows[1] / np.linalg.norm(rows, axis=1) / np.linalg.norm(rows[1])
+                cosine[1] = -2
+                for result in ranking(found.arms[0]).results:
+                    assert result.similarity == pytest.approx(cosine[result.row], abs=1e-5), (turn, index)
+        tensors = {name: value.flip(0).contiguous() for name, value in load_file(copy.embeddings_path(k)).items()}
+        save_file(tensors, copy.embeddings_path(k))
+
+
+@pytest.mark.parametrize("spoiled", [0.0, np.nan])
+def test_kept_embeddings_that_were_damaged_are_made_again(
+    spoiled: float, run: RunFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RANKSCOPE_CACHE", str(tmp_path))
+    wanted = Retriever().retrieve(arms(run), Query(row=1), TEST, k=20)
+    for path in tmp_path.glob("vectors/*/vectors.npy"):
+        kept = np.load(path, mmap_mode="r+")
+        kept[5:20] = spoiled
+        kept.flush()
+    found = Retriever().retrieve(arms(run), Query(row=1), TEST, k=20)
+    assert [ranking(one) for one in found.arms] == [ranking(one) for one in wanted.arms]
 
 
 def test_diverged_training_is_an_error_of_its_arm(run: RunFolder, tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,6 +12,7 @@ import numpy as np
 
 from trainers.background.queries import TITLES, WHOLE, WITHOUT
 from trainers.background.scores import METRICS, NEAREST, Scores
+from trainers.cells import plain_cells
 from trainers.metrics import describe
 from trainers.metrics.bootstrap import Interval, bootstrap
 
@@ -175,9 +176,7 @@ class BackgroundResult:
     def csv(self) -> str:
         """:meth:`table` as CSV with a head."""
         text = io.StringIO()
-        writer = csv.DictWriter(text, COLUMNS, lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(self.table())
+        write_csv(text, self.table())
         return text.getvalue()
 
     def json(self, most: int = 50) -> dict[str, Any]:
@@ -214,6 +213,13 @@ class BackgroundResult:
                 lost = "" if number.lost is None else f"  lost {_shown(number.lost)}"
                 lines.append(f"  {words:<64} {_shown(number.interval)}{lost}")
         return "\n".join(lines)
+
+
+def write_csv(file: Any, rows: Iterable[Mapping[str, Any]]) -> None:
+    """Write rows of :meth:`BackgroundResult.table` to an open file, with a head; no cell is read as a formula."""
+    writer = csv.writer(file, lineterminator="\n")
+    writer.writerow(COLUMNS)
+    writer.writerows(plain_cells(row[name] for name in COLUMNS) for row in rows)
 
 
 def measure_title(name: str) -> str:

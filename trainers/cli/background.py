@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import csv
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from trainers.background.settings import Settings
 from trainers.cli.flags import add_flags, given, runs_flag
 from trainers.cli.progress import progress_bar
-from trainers.errors import UserError
+from trainers.errors import ParameterError, UserError
 from trainers.runs import RunFolder
 
 if TYPE_CHECKING:
@@ -47,8 +46,12 @@ def add(verbs: Any) -> None:
 def background(arguments: argparse.Namespace) -> int:
     """Measure, print, and write the numbers; 95 % intervals in brackets, by resampling the queries."""
     from trainers.background.pooling import pooled, text
-    from trainers.background.results import COLUMNS
+    from trainers.background.results import write_csv
 
+    if arguments.list < 0:
+        raise ParameterError(f"--list needs a whole number of at least 0; got {arguments.list}.")
+    if arguments.against and not arguments.pool:
+        raise ParameterError("--against needs --pool: the change is that of the pooled queries.")
     settings = Settings(**given(arguments, Settings))
     rows, results = [], []
     for number, run in enumerate(arguments.ids):
@@ -63,10 +66,8 @@ def background(arguments: argparse.Namespace) -> int:
     sys.stdout.flush()
     if arguments.csv is not None:
         try:
-            with arguments.csv.open("w", newline="") as file:
-                writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
-                writer.writeheader()
-                writer.writerows(rows)
+            with arguments.csv.open("w", newline="", encoding="utf-8") as file:
+                write_csv(file, rows)
         except OSError as error:
             raise UserError(f"{arguments.csv} cannot be written: {error.strerror or error}.") from error
         print(f"wrote {arguments.csv}")

@@ -26,6 +26,5 @@ def show(arguments: argparse.Namespace) -> int:
         except UserError as error:
             print(f"{folder.id}  damaged: {error}")
             continue
-        what = what.encode(errors="backslashreplace").decode()  # a name may hold what no terminal can print
         print(f"{folder.id}  {state.phase:<12} step {state.step:<7} {what}")
     return 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import io
 import sys
 
 from trainers.cli import (
@@ -25,6 +26,9 @@ VERBS = (start, score, retrieve, mistakes, background, inspect_data, resume, lis
 
 def main(argv: list[str]) -> int:
     """Parse and run; errors meant for people are printed as one sentence, exit status 1."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")  # a name may hold what no terminal can print
     try:
         arguments = _parser().parse_args(argv)
         return int(arguments.run(arguments))

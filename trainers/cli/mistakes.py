@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from trainers.cells import plain_cells
 from trainers.cli.flags import runs_flag
 from trainers.errors import ParameterError, UserError
 from trainers.runs import RunFolder
@@ -37,14 +38,14 @@ def add(verbs: Any) -> None:
 def show(arguments: argparse.Namespace) -> int:
     """Print the tables, write the file."""
     from trainers.retrieval.mistakes import mistakes
-    from trainers.retrieval.probe_results import newest_embeddings, probe_of, probe_results
+    from trainers.retrieval.probe_results import labelled_probe_of, newest_embeddings, probe_results
     from trainers.retrieval.query_metrics import arm_titles
 
     if arguments.k < 1:
         raise ParameterError(f"--k needs a whole number of at least 1; got {arguments.k}.")
     folder = RunFolder.open(arguments.runs, arguments.id)
     baseline = RunFolder.open(arguments.runs, arguments.baseline) if arguments.baseline else None
-    probe, k = probe_of(folder), newest_embeddings(folder) if arguments.frame is None else arguments.frame
+    probe, k = labelled_probe_of(folder), newest_embeddings(folder) if arguments.frame is None else arguments.frame
     titles, results = arm_titles(folder), probe_results(folder, k, arguments.k)
     found = [mistakes(ids, probe.labels) for ids in results]
     first = found[0]
@@ -165,14 +166,16 @@ def _write(path: Path, folder: RunFolder, k: int, titles: Sequence[str], results
         with path.open("w", newline="", encoding="utf-8") as file:
             writer = csv.writer(file)
             own, other = (tuple(f"{side}_{level}" for level in probe.hierarchy.levels) for side in ("query", "first"))
-            writer.writerow(("arm", "query", "row", *own, *metrics, "first_result", *other, "levels_shared"))
+            writer.writerow(
+                plain_cells(("arm", "query", "row", *own, *metrics, "first_result", *other, "levels_shared"))
+            )
             for title, ids, arm in zip(titles, results, measured, strict=True):
                 for query, result in enumerate(ids[:, 0]):
                     values = (arm.values[name][query] for name in metrics)
                     names = (_names(probe, image) for image in (query, int(result)))
                     shared = shared_levels(probe.labels[query], probe.labels[result])
                     line = (title, query, int(probe.rows[query]), *next(names), *("" if v != v else v for v in values))
-                    writer.writerow((*line, int(result), *next(names), int(shared)))
+                    writer.writerow(plain_cells((*line, int(result), *next(names), int(shared))))
     except OSError as error:
         raise UserError(f"{path} cannot be written: {error.strerror or error}.") from error
     print(f"wrote {path}")
@@ -195,5 +198,4 @@ def _table(title: str, head: Sequence[object], rows: Sequence[Sequence[object]])
     widths = [max(len(line[column]) for line in lines) for column in range(len(lines[0]))]
     print(f"\n{title}")
     for line in lines:
-        text = "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
-        print("  " + text.encode(errors="backslashreplace").decode())  # names may hold what no terminal can print
+        print("  " + "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip())

@@ -105,10 +105,13 @@ def _arms(root: Path, written: str) -> list[Any]:
 
 
 def _content(path: Path | None) -> bytes | None:
+    from trainers.data.image_file import LARGEST_FILE
+
     if path is None:
         return None
     try:
-        return path.read_bytes()
+        with path.open("rb") as file:
+            return file.read(LARGEST_FILE + 1)  # one that is larger is refused
     except OSError as error:
         raise UserError(f"{path} cannot be read: {error.strerror or error}.") from error
 

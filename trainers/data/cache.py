@@ -54,12 +54,13 @@ def content_key(parts: Iterable[object]) -> str:
     return digest.hexdigest()
 
 
-def read(kind: str, key: str, *, map_above: int | None = None) -> Entry | None:
+def read(kind: str, key: str, *, map_above: int | None = None, verified: bool = False) -> Entry | None:
     """An entry; None if there is none, or a damaged one, which is removed.
 
     Args:
         map_above: bytes that may be held in memory, smallest arrays first; the rest is memory-mapped (private,
             writable) and its content is not verified. None: everything is held in memory.
+        verified: the content of what is mapped is compared too, which takes a reading of its file.
     """
     root = settings.cache_folder()
     folder = None if root is None else root / kind / key
@@ -75,7 +76,7 @@ def read(kind: str, key: str, *, map_above: int | None = None) -> Entry | None:
             files = {name: folder / name for name in others}
             if any(_file_digest(files[name]) != digest for name, digest in others.items()):
                 raise ValueError("a file was changed")
-            return Entry(tensors=_read_arrays(folder, digests, map_above), about=about, files=files)
+            return Entry(tensors=_read_arrays(folder, digests, map_above, verified), about=about, files=files)
         except Exception:  # a damaged file can make json and numpy raise almost anything
             shutil.rmtree(folder, ignore_errors=True)
             return None
@@ -256,8 +257,11 @@ def _lock(place: Path, operation: int = fcntl.LOCK_SH) -> int | None:
     return handle
 
 
-def _read_arrays(folder: Path, digests: Mapping[str, str | None], map_above: int | None) -> dict[str, Tensor]:
-    """The arrays in the order of ``digests``; each that is held in memory is compared with its digest, unless None."""
+def _read_arrays(
+    folder: Path, digests: Mapping[str, str | None], map_above: int | None, verified: bool = False
+) -> dict[str, Tensor]:
+    """The arrays in the order of ``digests``; each that is held in memory is compared with its digest, unless None, and
+    with ``verified`` each that is mapped."""
     paths = {name: folder / f"{name}.npy" for name in digests}
     sizes = {name: path.stat().st_size for name, path in paths.items()}
     held, tensors = 0, {}
@@ -268,6 +272,8 @@ def _read_arrays(folder: Path, digests: Mapping[str, str | None], map_above: int
         if not mapped and digests[name] not in (None, _digest(array)):
             raise ValueError(f"{name} was changed")
         if mapped:
+            if verified and digests[name] != _file_digest(paths[name], array.offset):
+                raise ValueError(f"{name} was changed")
             hold(folder, array)  # which the tensor keeps
         tensors[name] = torch.from_numpy(array)
     return {name: tensors[name] for name in digests}
@@ -277,8 +283,10 @@ def _summary(about: Any, arrays: Mapping[str, str], files: Mapping[str, str]) ->
     return _digest(json.dumps([about, arrays, files] if files else [about, arrays]).encode())
 
 
-def _file_digest(path: Path) -> str:
+def _file_digest(path: Path, offset: int = 0) -> str:
+    """Digest of a file's content from ``offset`` on."""
     with path.open("rb") as file:
+        file.seek(offset)
         return hashlib.file_digest(file, lambda: hashlib.blake2b(digest_size=16)).hexdigest()
 
 

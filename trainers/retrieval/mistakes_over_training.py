@@ -8,7 +8,7 @@ import numpy as np
 
 from trainers.errors import RunError
 from trainers.retrieval.mistakes import severity_shares
-from trainers.retrieval.probe_results import probe_of, probe_results
+from trainers.retrieval.probe_results import labelled_probe_of, probe_results
 from trainers.runs.reader import RunReader
 
 
@@ -22,6 +22,8 @@ class Moment:
 
 class MistakesOverTraining:
     """The shares of every stored frame of a run. A frame is read once; one that was written again is read again.
+
+    Of a run whose maps were never drawn, the embeddings of its snapshots are read in their place.
 
     Args:
         folder: the run; nothing is written to it.
@@ -37,9 +39,10 @@ class MistakesOverTraining:
         Raises:
             RunError: the run has no images with labels.
         """
-        labels = probe_of(self._folder).labels
+        labels = labelled_probe_of(self._folder).labels
         found = []
-        for frame, step in self._folder.frame_steps():
+        drawn = self._folder.frame_steps()
+        for frame, step in drawn or [(k, step) for k, step, _ in self._folder.snapshots()]:
             try:
                 found.append((frame, step, self._moments(frame, k, labels)))
             except RunError:
@@ -55,8 +58,9 @@ class MistakesOverTraining:
         return kept[1]
 
     def _stamp(self, frame: int) -> tuple[int, int]:
+        folder = self._folder
         try:
-            about = self._folder.frame_path(frame).stat()
+            about = (folder.frame_path(frame) if folder.frames() else folder.embeddings_path(frame)).stat()
         except OSError as error:
-            raise RunError(f"The run {self._folder.id} lacks frame {frame}.") from error
+            raise RunError(f"The run {folder.id} lacks frame {frame}.") from error
         return about.st_mtime_ns, about.st_size

@@ -32,6 +32,18 @@ def probe_of(folder: RunReader) -> Probe:
     return probe
 
 
+def labelled_probe_of(folder: RunReader) -> Probe:
+    """The probe of a run, of more than one class.
+
+    Raises:
+        RunError: its images are not read yet, or are all of one class, as those without labels are.
+    """
+    probe = probe_of(folder)
+    if all(len(names) < 2 for names in probe.hierarchy.names):
+        raise RunError(f"The images of run {folder.id} have no classes, so no result of theirs is a mistake.")
+    return probe
+
+
 def probe_embeddings(folder: RunReader, k: int) -> tuple[np.ndarray, ...]:
     """Float32 ``[P, D]`` of every arm at snapshot ``k``.
 

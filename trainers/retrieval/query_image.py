@@ -33,9 +33,7 @@ def decode_query(data: bytes, *, channels: int, side: int) -> Tensor:
     if not data:
         raise DataError(f"The query is empty. Give a {ACCEPTED} file.")
     if len(data) > LARGEST_FILE:
-        raise DataError(
-            f"The query has {len(data) / 1e6:,.0f} MB, above {LARGEST_FILE / 1e6:,.0f} MB. Shrink the image first."
-        )
+        raise DataError(f"The query has more than {LARGEST_FILE / 1e6:,.0f} MB. Shrink the image first.")
     try:
         pixels = torch.tensor(square(data, side))
     except UndecodableError as error:

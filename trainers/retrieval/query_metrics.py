@@ -11,7 +11,7 @@ import torch
 
 from trainers.kinds import kind_of
 from trainers.metrics import evaluate
-from trainers.retrieval.probe_results import probe_embeddings, probe_of
+from trainers.retrieval.probe_results import labelled_probe_of, probe_embeddings
 from trainers.runs.reader import RunReader
 
 METRICS = ("R_at_1", "AP", "HAP", "NDCG")
@@ -44,7 +44,7 @@ def query_metrics(
     Raises:
         UserError: a metric is unknown, or the frame keeps no embeddings, or they are not finite.
     """
-    labels = torch.from_numpy(probe_of(folder).labels).long()
+    labels = torch.from_numpy(labelled_probe_of(folder).labels).long()
     chosen = slice(None) if points is None else torch.from_numpy(points)
     found = []
     for arm, (title, rows) in enumerate(zip(arm_titles(folder), probe_embeddings(folder, k), strict=True)):

@@ -194,7 +194,7 @@ class Retriever:
             return _Asked(gallery=gallery, own=None, collection=gallery, row=None, image=query.image, notes=(note,))
         collection = gallery if query.collection is None else self.gallery(home, query.collection, progress)
         if not 0 <= query.row < len(collection):
-            raise UserError(f"The {collection.title} has {len(collection):,} images, numbered from 0; got {query.row}.")
+            raise UserError(f"{collection.title}: {len(collection):,} images, numbered from 0; got {query.row}.")
         asked = _Asked(
             gallery=gallery,
             own=_place(gallery, collection, query.row),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from trainers.data import cache
 from trainers.errors import RunError
 from trainers.retrieval.arm_encoder import image_config
 from trainers.retrieval.galleries.base import Gallery, origin
@@ -34,4 +35,4 @@ def stored_vectors(folder: RunFolder, arm: int, gallery: Gallery, step: int | No
         raise RunError(f"The embeddings of run {folder.id} at step {at} are no finite numbers: its training diverged.")
     length = np.linalg.norm(rows.astype(np.float32), axis=1, keepdims=True)
     unit = rows.astype(np.float32) / np.where(length > 0, length, 1)
-    return Vectors(rows=unit, key=f"{folder.id}/{arm}/{k}"), at
+    return Vectors(rows=unit, key=cache.content_key((unit.shape, unit.tobytes()))), at

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from trainers.cells import encodable, plain_cells
 from trainers.retrieval.results import Retrieval
 
 if TYPE_CHECKING:
@@ -39,11 +39,11 @@ def rows(answer: Retrieval) -> list[tuple[Any, ...]]:
     return lines
 
 
-def write_csv(answer: Retrieval, file: Any, cell: Callable[[str], str] = str) -> None:
-    """Write CSV to an open file; ``cell`` is applied to every text."""
+def write_csv(answer: Retrieval, file: Any) -> None:
+    """Write CSV to an open file; no cell is read as a formula."""
     table = csv.writer(file)
     table.writerow(COLUMNS)
-    table.writerows([cell(one) if isinstance(one, str) else one for one in line] for line in rows(answer))
+    table.writerows(map(plain_cells, rows(answer)))
 
 
 def table(answer: Retrieval) -> pyarrow.Table:
@@ -51,4 +51,5 @@ def table(answer: Retrieval) -> pyarrow.Table:
     import pyarrow
 
     columns = zip(*rows(answer), strict=True)
-    return pyarrow.table(dict(zip(COLUMNS, map(list, columns), strict=True)))
+    texts = [[encodable(one) if isinstance(one, str) else one for one in column] for column in columns]
+    return pyarrow.table(dict(zip(COLUMNS, texts, strict=True)))

@@ -65,7 +65,7 @@ def gallery_vectors(encoder: ArmEncoder, gallery: Gallery, progress: Progress = 
     """
     images, mark = gallery.images(encoder.channels, encoder.side, part_of(progress, 0.0, 0.2))
     key = cache.content_key((encoder.run, encoder.arm, encoder.step, encoder.digest, encoder.device.type, mark))
-    stored = cache.read(KIND, key, map_above=0)
+    stored = cache.read(KIND, key, map_above=0, verified=True)
     if stored is not None and _fits(stored.tensors.get("vectors"), len(images)):
         return Vectors(rows=stored.tensors["vectors"].numpy(), key=key)
     tell = part_of(progress, 0.2, 1.0)

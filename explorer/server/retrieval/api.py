@@ -1,4 +1,4 @@
-"""The public endpoint that searches images in runs."""
+"""The public endpoints of retrieval: search, mistakes, and what an encoder looks at."""
 
 from __future__ import annotations
 
@@ -9,8 +9,12 @@ from typing import Any
 import gradio as gr
 
 from explorer.server.http import RequestError
+from explorer.server.jobs import Jobs
 from explorer.server.plain import typed
+from explorer.server.retrieval.background_bodies import Measure
 from explorer.server.retrieval.bodies import Search
+from explorer.server.retrieval.mistake_bodies import Mistakes
+from explorer.server.retrieval.searches import Task
 from explorer.server.retrieval.service import RetrievalService
 from explorer.server.retrieval.uploads import LARGEST
 from explorer.server.visitors import caller
@@ -20,7 +24,7 @@ _LONGEST = 600.0
 
 
 def add_retrieval_api(service: RetrievalService) -> None:
-    """Add the endpoint to the page that is being built."""
+    """Add the endpoints to the page that is being built."""
 
     def retrieve_images(
         runs: list[str],
@@ -41,18 +45,47 @@ def add_retrieval_api(service: RetrievalService) -> None:
             settings: k, results of each arm; index, by name; rerank, a re-ranking by name; step, of the probe the
                 embeddings stored at or before it.
         """
-        query = {"upload": service.uploads.add(_decoded(image)).ref} if image else {"row": row}
+        query = {"upload": service.uploads.add(_decoded(image)).ref if image else "", "row": row}
         search = Search.of({**(settings or {}), "runs": runs, "query": query, "gallery": gallery})
-        reply = service.searches.search(search, caller(request))
-        if "answer" in reply:
-            return reply["answer"]
-        job = service.searches.jobs.get(reply["job"])
-        if not job.done.wait(_LONGEST):
-            service.searches.jobs.stop(job)
-            raise RequestError(f"The search is not done after {_LONGEST:.0f} s. Choose a smaller gallery.")
-        return job.wait()
+        return _waited(service.searches.search(search, caller(request)), service.searches.jobs, "a smaller gallery")
 
-    gr.api(typed(retrieve_images), api_name=retrieve_images.__name__)
+    def list_mistakes(run: str, k: int = 10, step: int | None = None) -> dict[str, Any]:
+        """The results of every arm by severity, first and first k, and the confusions that cost most.
+
+        Args:
+            run: id of a run.
+            k: results of each query among the images on the maps.
+            step: the newest map at or before it; the newest of all if left out.
+        """
+        return service.mistakes.severity(Mistakes.of({"run": run, "k": k, "step": step}))
+
+    def measure_background(
+        run: str, data: str = "", fill: str = "", queries: int = 200, request: gr.Request | None = None
+    ) -> dict[str, Any]:
+        """What every arm of a run finds by the whole image, the object alone and the background alone, with intervals.
+
+        Args:
+            run: id of a run.
+            data: a dataset that knows its objects; the run's own test set if left out.
+            fill: what takes the object's place, by name; what suits the images if left out.
+            queries: most queries.
+        """
+        asked = Measure.of({"run": run, "data": data, "fill": fill, "queries": queries})
+        return _waited(service.backgrounds.measure(asked, caller(request)), service.backgrounds.jobs, "fewer queries")
+
+    for endpoint in (retrieve_images, list_mistakes, measure_background):
+        gr.api(typed(endpoint), api_name=endpoint.__name__)
+
+
+def _waited(reply: dict[str, Any], jobs: Jobs[Task], instead: str) -> dict[str, Any]:
+    """The answer, once it is there."""
+    if "answer" in reply:
+        return reply["answer"]
+    job = jobs.get(reply["job"])
+    if not job.done.wait(_LONGEST):
+        jobs.stop(job)
+        raise RequestError(f"It is not done after {_LONGEST:.0f} s. Choose {instead}.")
+    return job.wait()
 
 
 def _decoded(image: str) -> bytes:

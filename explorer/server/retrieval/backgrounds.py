@@ -195,7 +195,7 @@ class Backgrounds:
         Raises:
             GoneError: it is no longer kept.
         """
-        return self._get(key).result.csv().encode("utf-8", "replace")
+        return self._get(key).result.csv().encode()
 
     def _settings(self, asked: Measure) -> Settings:
         if asked.fill:

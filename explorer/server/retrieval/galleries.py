@@ -123,7 +123,7 @@ class Galleries:
         """
         gallery = self.get(run, choice)
         if not 0 <= row < len(gallery):
-            raise GoneError(f"The {gallery.title} has {len(gallery):,} images, numbered from 0; there is no {row}.")
+            raise GoneError(f"{gallery.title}: {len(gallery):,} images, numbered from 0; there is no {row}.")
         key = (*self._key(run, choice), row, side)
         return self._images.get(key, lambda: encoded(self._pixels(run, gallery, row), side))
 

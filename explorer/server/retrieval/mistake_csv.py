@@ -7,10 +7,10 @@ import io
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from explorer.exports.tables import plain_cell
 from explorer.server.http import GoneError
 from explorer.server.retrieval import mistake_bodies as bodies
 from explorer.server.retrieval.mistakes import MistakeAnswers
+from trainers.cells import plain_cells
 
 Rows = list[Sequence[object]]
 _CONFUSION = ("query_class", "result_class", "count", "shared", "missing", "cost", "row", "rank")
@@ -35,8 +35,8 @@ def as_csv(rows: Sequence[Sequence[object]]) -> bytes:
     """Rows, the head among them; no cell is read as a formula, what is not known is empty."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
-    writer.writerows([plain_cell(cell) if isinstance(cell, str) else cell for cell in row] for row in rows)
-    return out.getvalue().encode("utf-8", "replace")
+    writer.writerows(map(plain_cells, rows))
+    return out.getvalue().encode()
 
 
 def _severity(answers: MistakeAnswers, asked: Mapping[str, Any]) -> Rows:

@@ -21,7 +21,7 @@ from trainers.retrieval.baseline import BaselineDifferences, differences
 from trainers.retrieval.disagreements import disagreements
 from trainers.retrieval.mistakes import ClassResults, Mistakes, find_classes, mistakes
 from trainers.retrieval.mistakes_over_training import MistakesOverTraining
-from trainers.retrieval.probe_results import newest_embeddings, probe_of, probe_results
+from trainers.retrieval.probe_results import labelled_probe_of, newest_embeddings, probe_of, probe_results
 from trainers.retrieval.query_metrics import METRICS as USUAL
 from trainers.retrieval.query_metrics import arm_titles
 from trainers.retrieval.same_images import shared_images
@@ -268,7 +268,7 @@ def _written(folder: RunReader, k: int) -> int:
 
 
 def _read(folder: RunReader, k: int, count: int) -> _Frame:
-    probe, ids = probe_of(folder), probe_results(folder, k, count)
+    probe, ids = labelled_probe_of(folder), probe_results(folder, k, count)
     if not ids or not ids[0].shape[1]:
         raise RunError(f"The run {folder.id} shows a single image: there is none to find.")
     steps = {at: step for at, step, _ in folder.snapshots()} | dict(folder.frame_steps())

@@ -193,6 +193,8 @@ class Searches:
 
     def _query(self, asked: Search) -> Query:
         query = asked.query
+        if query.upload and query.row is not None:
+            raise ParameterError("A query is a row of a gallery, or an image of your own; got both.")
         if query.upload:
             return Query(image=self._uploads.get(query.upload).data)
         if query.row is None:

@@ -6,7 +6,6 @@ import io
 
 from pyarrow import parquet
 
-from explorer.exports.tables import plain_cell
 from trainers.retrieval.results import Retrieval
 from trainers.retrieval.tables import table, write_csv
 
@@ -14,8 +13,8 @@ from trainers.retrieval.tables import table, write_csv
 def csv_file(answer: Retrieval) -> bytes:
     """As CSV that no spreadsheet runs."""
     out = io.StringIO(newline="")
-    write_csv(answer, out, plain_cell)
-    return out.getvalue().encode("utf-8", "replace")
+    write_csv(answer, out)
+    return out.getvalue().encode()
 
 
 def parquet_file(answer: Retrieval) -> bytes:

@@ -1,0 +1,23 @@
+"""Cells of tables that other programs read: texts that no spreadsheet runs and every encoding has."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+
+
+def encodable(text: str) -> str:
+    """Text that UTF-8 has: what a file name had that is not UTF-8 becomes a question mark."""
+    return text.encode("utf-8", "replace").decode("utf-8")
+
+
+def plain_cell(text: str) -> str:
+    """Text that no spreadsheet reads as a formula: an apostrophe is put before the characters that start one."""
+    return encodable(f"'{text}" if text.startswith(_FORMULA) else text)
+
+
+def plain_cells(row: Iterable[Any]) -> list[Any]:
+    """A row of a CSV table whose texts are :func:`plain_cell`."""
+    return [plain_cell(cell) if isinstance(cell, str) else cell for cell in row]
