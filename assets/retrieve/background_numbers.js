@@ -1,6 +1,7 @@
 // What each arm retrieves by: numbers with intervals for the whole image, the object alone and the background alone.
 
 import { el, grouped } from "../common/dom.js";
+import { percent } from "../common/measures.js";
 import { brief } from "../common/names.js";
 import { bars } from "../object_removal/bars.js";
 import * as api from "./background_api.js";
@@ -18,7 +19,7 @@ export class BackgroundNumbers {
     const failed = answer.arms.filter((arm) => arm.error);
     const models = answer.arms.map((arm) => ({ title: brief(arm.title), values: valuesOf(answer, arm) }));
     const rows = rowsOf(answer);
-    const about = `${grouped(answer.queries)} queries of ${brief(answer.title)} against ${grouped(answer.gallery)} untouched images; a query's own image is not among them. R@1 of a random order: ${(answer.chance * 100).toFixed(1)} %.`;
+    const about = `${grouped(answer.queries)} queries of ${brief(answer.title)} against ${grouped(answer.gallery)} untouched images; a query's own image is not among them. In a random order the first result is of the query's class for ${percent(answer.chance)} of them.`;
     this.node.replaceChildren(
       el("h3", { text: "By the object, or by what is around it?" }),
       el("p", { class: "rs-note", text: about }),

@@ -8,7 +8,6 @@ import { look, swatch } from "./places.js";
 import * as api from "./mistakes_api.js";
 
 const FEW = 8;
-const USUAL = "AP";
 
 export class DifferentQueries {
   /** `open(example, answer)`: show its rows; `images(run)`: what paints a run's images. */
@@ -24,7 +23,7 @@ export class DifferentQueries {
   }
 
   offer(metrics) {
-    choose(this.metric, metrics, USUAL);
+    choose(this.metric, metrics, metrics.find(({ usual }) => usual).name);
   }
 
   /** `asked`: {run, baseline, step}. */

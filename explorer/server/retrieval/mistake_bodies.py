@@ -7,6 +7,8 @@ from explorer.server.retrieval.bodies import MOST_K, MOST_ROWS
 
 MOST_LISTED = 200
 """Classes or queries of an answer."""
+USUAL_METRIC = "AP"
+"""By which queries are compared if nothing else is asked for."""
 _Words = text(200, least=0)
 
 
@@ -45,7 +47,7 @@ class Queries(Body):
 
     run: Text = REQUIRED
     baseline: Optional = ""
-    metric: text(80) = "AP"
+    metric: text(80) = USUAL_METRIC
     step: whole(0, MOST_ROWS) | None = None
     count: whole(1, MOST_LISTED) = 50
 

@@ -67,9 +67,10 @@ class MistakeAnswers:
         self._queries: Cache[Reply] = Cache(limit=_KEPT)
         self._series: Cache[MistakesOverTraining] = Cache(limit=_SERIES)
 
-    def start(self) -> list[dict[str, str]]:
-        """The metrics by which queries can be compared."""
-        return [{"name": name, "title": describe(name).title} for name in _metrics()]
+    def start(self) -> list[Reply]:
+        """The metrics by which queries can be compared; one of them is the usual one."""
+        usual = bodies.USUAL_METRIC
+        return [{"name": name, "title": describe(name).title, "usual": name == usual} for name in _metrics()]
 
     def severity(self, asked: bodies.Mistakes) -> Reply:
         """Shares of the results by severity and the costliest confusions of every arm.
