@@ -11,7 +11,7 @@ from playwright.sync_api import Page, sync_playwright
 from explorer import Explorer, Settings
 from explorer.settings import ASSETS
 from tests.browser.conftest import FLAGS, chromium
-from tests.browser.pages import profile
+from tests.browser.pages import open_tab, profile
 
 SHOTS = {
     "live_light": ((1280, 1000), "light", "Live"),
@@ -71,7 +71,7 @@ def _settle(page: Page) -> None:
 
 def _ask(page: Page, tab: str) -> None:
     """Open the other tab and wait until every caption is read."""
-    page.get_by_role("tab", name=tab).first.click()
+    open_tab(page, tab)
     page.wait_for_function(_READ, timeout=180_000)
     page.wait_for_timeout(1500)
 

@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from tests.browser.conftest import Site
-from tests.browser.pages import PHONE, WIDE, visit
+from tests.browser.pages import PHONE, WIDE, open_tab, visit
 from trainers.image_text.models import MODELS
 from trainers.kinds import KINDS
 from trainers.losses import FAMILIES
@@ -17,7 +17,7 @@ SHOWN = [loss for losses in FAMILIES.values() for loss in losses]
 
 
 def open_catalogue(page: Page) -> None:
-    page.get_by_role("tab", name="Catalogue").first.click()
+    open_tab(page, "Catalogue")
     formulas = len(SHOWN) + len(PUBLISHED)
     expect(page.locator("#rs-catalogue .katex-display")).to_have_count(formulas)
 

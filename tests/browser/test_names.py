@@ -9,7 +9,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from tests.browser.conftest import Site
 from tests.browser.named_folder import GROUPS, LONG, NAMES, named_choice, train_on, write_named
-from tests.browser.pages import PHONE, WIDE, place, rest, visit
+from tests.browser.pages import PHONE, WIDE, open_tab, place, rest, visit
 from trainers.runs import RunFolder
 
 
@@ -57,7 +57,7 @@ def test_long_names_stay_in_their_place(
         expect(entries).to_have_count(len(GROUPS))
         assert max(page.evaluate(_TALL, ".rs-segments button")) <= 46
         assert page.evaluate(_OUTSIDE) == []
-        page.get_by_role("tab", name="Runs").click()
+        open_tab(page, "Runs")
         expect(page.locator(".rs-runcard").first).to_be_visible()
         assert page.evaluate(_OUTSIDE) == []
         assert page.evaluate("window.hacked") is None

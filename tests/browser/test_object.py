@@ -17,7 +17,7 @@ from explorer.object_removal.first import CHOSEN, TAKEN
 from explorer.object_removal.recorded import RECORD
 from tests.browser.conftest import Site
 from tests.browser.image_folder import HOSTILE, jpeg, write_dataset
-from tests.browser.pages import PHONE, WIDE, visit
+from tests.browser.pages import PHONE, WIDE, open_tab, visit
 from tests.browser.test_access import _findings, darken
 from trainers.config import read_config
 
@@ -29,7 +29,7 @@ def tab(browser: Browser, site: Site, size: tuple[int, int] = WIDE, **more: obje
     """The tab with its first answers."""
     theme = f"&__theme={more.get('scheme', 'light')}"
     with visit(browser, site, site.at(site.finished, theme), size=size, **more) as page:  # type: ignore[arg-type]
-        page.get_by_role("tab", name="Remove an object").click()
+        open_tab(page, "Remove an object")
         expect(page.locator(".rs-caption .rs-words").first).to_be_visible(timeout=FIRST)
         yield page
 
@@ -163,7 +163,7 @@ def test_the_first_answer_says_what_goes_on_behind_it(browser: Browser, site: Si
         page.route("**/objects/encode", told)
         page.route("**/objects/encoding", told)
         page.route("**/objects/query", answered)
-        page.get_by_role("tab", name="Remove an object").click()
+        open_tab(page, "Remove an object")
         line, bar = page.locator(".rs-background [role=status]"), page.locator(".rs-background progress")
         expect(line).to_contain_text(
             "Tiny CLIP and Tiny CLIP, fine-tuned: encoding captions: 512 of 20,000", timeout=FIRST

@@ -9,7 +9,7 @@ import torch
 from playwright.sync_api import Browser, Page, expect
 
 from tests.browser.conftest import Site
-from tests.browser.pages import PHONE, WIDE, visit
+from tests.browser.pages import PHONE, WIDE, open_tab, visit
 from tests.synthetic import make_run
 
 
@@ -21,7 +21,7 @@ def card(page: Page, run_id: str):
 def test_a_run_is_opened_from_the_list(browser: Browser, site: Site):
     other = make_run(site.root, points=120, frames=2, arms=3, seed=4)
     with visit(browser, site, site.at(site.finished)) as page:
-        page.get_by_role("tab", name="Runs").click()
+        open_tab(page, "Runs")
         expect(card(page, other.id).locator(".rs-runarms li")).to_have_count(3)
         expect(card(page, other.id).locator(".rs-phase")).to_have_text("finished")
         card(page, other.id).get_by_role("button", name="Open").click()
@@ -40,7 +40,7 @@ def test_encoders_are_downloaded(browser: Browser, site: Site, size: tuple[int, 
         live.get_by_role("button", name="Download").click()
         expect(live.get_by_role("link", name="Encoder (safetensors)")).to_be_visible()
         page.keyboard.press("Escape")
-        page.get_by_role("tab", name="Runs").click()
+        open_tab(page, "Runs")
         card(page, other.id).locator(".rs-takehome summary").click()
         with page.expect_download() as started:
             card(page, other.id).get_by_role("link", name="Encoder (safetensors)").click()
@@ -52,7 +52,7 @@ def test_a_run_is_deleted_only_after_a_question(browser: Browser, site: Site):
     other = make_run(site.root, points=120, frames=2, seed=5)
     other.db.close()
     with visit(browser, site, site.at(site.finished)) as page:
-        page.get_by_role("tab", name="Runs").click()
+        open_tab(page, "Runs")
         delete = card(page, other.id).get_by_role("button", name="Delete:")
         delete.click()
         card(page, other.id).get_by_role("button", name="Keep").click()
@@ -68,7 +68,7 @@ def test_a_resumed_run_joins_the_line(browser: Browser, site: Site):
     other = make_run(site.root, points=120, frames=2, seed=6, phase="stopped")
     other.db.close()
     with visit(browser, site, site.at(site.finished)) as page:
-        page.get_by_role("tab", name="Runs").click()
+        open_tab(page, "Runs")
         card(page, other.id).get_by_role("button", name="Resume").click()
         expect(card(page, other.id).locator(".rs-phase")).to_have_text("waiting")
         card(page, other.id).get_by_role("button", name="Stop").click()

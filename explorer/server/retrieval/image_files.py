@@ -7,6 +7,8 @@ import io
 import numpy as np
 from PIL import Image
 
+from trainers.data.image_file import open_header, unpacked
+
 QUALITY = 90
 
 
@@ -22,7 +24,7 @@ def encoded(pixels: np.ndarray, side: int | None = None) -> bytes:
 
 def cut(sheet: bytes, columns: int, tile: int, place: int) -> np.ndarray:
     """The tile ``place`` of a sheet of thumbnails, uint8 ``[3, tile, tile]``."""
-    with Image.open(io.BytesIO(sheet)) as image:
+    with open_header(sheet) as image, unpacked(image):
         left, top = place % columns * tile, place // columns * tile
         cropped = image.convert("RGB").crop((left, top, left + tile, top + tile))
         return np.asarray(cropped, np.uint8).transpose(2, 0, 1)
