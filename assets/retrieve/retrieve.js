@@ -90,8 +90,11 @@ class Tab {
 
   repin() {
     if (!this.given) return;
-    if (JSON.stringify(this.ids) !== JSON.stringify(this.runs.map((run) => run.id))) this.load();
-    else for (const { view } of this.sections) view.repin?.();
+    if (JSON.stringify(this.ids) !== JSON.stringify(this.runs.map((run) => run.id)) || !this.others) this.load();
+    else {
+      this.bar.show(this.runs, this.others, this.given.most_runs);
+      for (const { view } of this.sections) view.repin?.();
+    }
   }
 
   /** Read what is known of the runs, and have the sections show them. */

@@ -1,5 +1,6 @@
 // Which runs are searched: the one that is open in Live, and up to three beside it.
 
+import { pinned } from "../common/baseline.js";
 import { el } from "../common/dom.js";
 import { choose, field, iconButton, select } from "../common/fields.js";
 import { brief, inFull } from "../common/names.js";
@@ -27,7 +28,7 @@ export class RunsBar {
 
   chip(run, places, at) {
     const title = brief(run.title, 120);
-    const note = (places.length || !at ? null : run.why) ?? [run.recorded ? "recorded run" : run.created ? when(run) : "", at === 0 ? "open in Live" : ""].filter(Boolean).join(", ");
+    const note = (places.length || !at ? null : run.why) ?? [run.recorded ? "recorded run" : run.created ? when(run) : "", at === 0 ? "open in Live" : "", at > 0 && pinned()?.run === run.id ? "baseline" : ""].filter(Boolean).join(", ");
     const name = el("span", { class: "rs-flow rs-chipname" }, ...places.map((one) => swatch(one.place)), el("span", { class: "rs-ellipsis", text: title, title: inFull(run.title) }));
     const parts = [name, el("span", { class: "rs-note", text: note })];
     const away = at === 0 ? null : iconButton("close", `Remove ${title}`, () => this.on.remove(run.id));

@@ -13,7 +13,7 @@ from tests.browser.conftest import Site
 from tests.browser.pages import PHONE, WIDE, profile, rest, until, visit
 from tests.browser.test_access import _findings, darken
 from tests.browser.test_retrieve import settled
-from tests.synthetic import make_run
+from tests.synthetic import add_snapshot, alive, make_run
 from trainers.retrieval.baseline import paired, subtracted
 from trainers.runs import RunFolder
 
@@ -66,6 +66,7 @@ def test_a_baseline_is_pinned_seen_everywhere_and_removed(browser: Browser, site
         expect(differences(page)).to_have_count(8)
         page.get_by_role("tab", name="Retrieve").click()
         settled(page, 3)
+        expect(page.locator(".rs-chip").last).to_contain_text("baseline")
         expect(page.get_by_role("button", name="Baseline", exact=True).last).to_have_attribute("aria-pressed", "true")
         expect(page.locator(".rs-resultrow .rs-summary").first).to_contain_text(SIGNED)
         page.locator(".rs-retrieve .rs-segment", has_text="Mistakes").first.click()
@@ -100,6 +101,16 @@ def test_a_baseline_that_has_ended_is_read_once(browser: Browser, site: Site, ot
         pass
     assert len(asked) == 1
     context.close()
+
+
+def test_a_baseline_that_trains_goes_on(browser: Browser, site: Site) -> None:
+    moving = make_run(site.root, points=600, frames=2, arms=1, phase="running")
+    with alive(moving), visit(browser, site, site.at(site.finished, f"&pin={moving.id}"), motion="reduce") as page:
+        rest(page)
+        expect(compared(page)).to_contain_text("the baseline at step 25, its last.")
+        add_snapshot(moving, 2, of=3)
+        expect(compared(page)).to_contain_text("the baseline at step 50, its last.")
+    moving.delete()
 
 
 def test_the_page_pairs_and_interpolates_as_the_package_does(browser: Browser, site: Site) -> None:
