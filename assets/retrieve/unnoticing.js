@@ -10,6 +10,7 @@ import { longList } from "./pair_tile.js";
 const FEW = 6;
 const WHOLE = "whole";
 const REMOVED = "without";
+const NONE = "None: without its object, no query keeps any of its ten nearest images.";
 
 export class Unnoticing {
   /** `open(query)`: show the query of this number in its forms. */
@@ -22,7 +23,13 @@ export class Unnoticing {
   show(answer) {
     const arms = answer.arms.map((arm, at) => [arm, at]).filter(([arm]) => arm.unnoticing.length);
     this.node.hidden = !arms.length;
-    this.lists.replaceChildren(...arms.map(([arm, at]) => el("div", { class: "rs-stack rs-tight" }, el("h4", { class: "rs-flow" }, armSwatch(at), el("span", { text: brief(arm.title) })), longList(arm.unnoticing.map((one) => this.item(one, answer.key)), FEW))));
+    this.lists.replaceChildren(...arms.map(([arm, at]) => this.list(arm, at, answer.key)));
+  }
+
+  list(arm, at, key) {
+    const heading = el("h4", { class: "rs-flow" }, armSwatch(at), el("span", { text: brief(arm.title) }));
+    const items = arm.unnoticing.filter((one) => one.stays > 0).map((one) => this.item(one, key));
+    return el("div", { class: "rs-stack rs-tight" }, heading, items.length ? longList(items, FEW) : el("p", { class: "rs-note", text: NONE }));
   }
 
   item(one, key) {
