@@ -21,9 +21,10 @@ from trainers.kinds import kind_of
 from trainers.metrics import evaluate
 from trainers.metrics.one_query import score_query
 from trainers.parameters import Choice
+from trainers.retrieval.ranked import SCORES
 from trainers.retrieval.reranking import RERANKINGS
 from trainers.retrieval.results import ArmResult, Query, Ranking, RunArm
-from trainers.retrieval.retriever import SCORES, Retriever
+from trainers.retrieval.retriever import Retriever
 from trainers.runs import RunFolder
 from trainers.training.embedding import embed
 

@@ -61,7 +61,7 @@ class Ranking:
 
     Attributes:
         results: best first; never the query itself.
-        scores: metric name to value, those of :data:`trainers.retrieval.retriever.SCORES` that are defined.
+        scores: metric name to value, those of :data:`trainers.retrieval.ranked.SCORES` that are defined.
         curves: precision against recall; None: not asked for, or the classes are not known.
     """
 

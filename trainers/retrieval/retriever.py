@@ -6,7 +6,7 @@ import threading
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -14,55 +14,29 @@ from trainers.data import settings
 from trainers.data.base import Progress, part_of, silent
 from trainers.errors import ParameterError, UserError
 from trainers.kinds import kind_of
-from trainers.metrics.one_query import query_block, score_query
 from trainers.parameters import Choice, entry
 from trainers.retrieval.arm_encoder import ArmEncoder, check_arm, image_config, read_encoder
+from trainers.retrieval.asked import Asked, place, with_labels
 from trainers.retrieval.built import Built, build
 from trainers.retrieval.comparison import Comparison
 from trainers.retrieval.galleries import GALLERIES, Datasets, Gallery
 from trainers.retrieval.indexes import INDEXES, Chosen, Size, choose
 from trainers.retrieval.keyed import Keyed
-from trainers.retrieval.query_curves import Curves, curves_of
 from trainers.retrieval.query_image import decode_query
-from trainers.retrieval.relation import related
+from trainers.retrieval.ranked import measured, nearest, ranking, reranked_order, whole_order
 from trainers.retrieval.reranking import RERANKINGS
-from trainers.retrieval.results import ArmResult, IndexUse, Query, Ranking, Result, Retrieval, RunArm
-from trainers.retrieval.severity import class_path, common_ancestor, shared_levels
+from trainers.retrieval.results import ArmResult, IndexUse, Query, Retrieval, RunArm
+from trainers.retrieval.severity import class_path
 from trainers.retrieval.stored import stored_vectors
 from trainers.retrieval.vectors import Vectors, gallery_vectors
 from trainers.runs import RunFolder
 from trainers.runs.damage import reading
 
-SCORES = ("AP", "HAP", "NDCG")
-"""Metrics of a query against the whole gallery."""
 MOST_RESULTS = 1000
 RERANKED = 200
 """First results that are re-ranked, unless more are wanted."""
 _ENCODERS = 8  # kept in memory
 _GALLERIES = 4
-
-
-@dataclass(frozen=True, kw_only=True)
-class _Asked:
-    """A query, resolved once for all arms.
-
-    Attributes:
-        own: place of the query in the gallery; None: it is not in it.
-        collection, row: where its pixels are, unless it is an image.
-        image: the content of an image file.
-        classes: int64 ``[L]``; None: not known.
-        match: bool ``[N, L]``, agreement of each image with the query; None: not known.
-    """
-
-    gallery: Gallery
-    own: int | None
-    collection: Gallery
-    row: int | None
-    image: bytes | None
-    classes: np.ndarray | None = None
-    labels: np.ndarray | None = None
-    match: np.ndarray | None = None
-    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -184,25 +158,25 @@ class Retriever:
 
     def _ask(
         self, home: RunFolder | None, arms: Sequence[RunArm], query: Query, choice: Choice, progress: Progress
-    ) -> _Asked:
+    ) -> Asked:
         gallery, home = self._first_gallery([home] if home else [one.folder for one in arms], choice, progress)
         if (query.row is None) == (query.image is None):
             raise ParameterError("A query is either a row or an image; got " + ("both." if query.image else "neither."))
         if query.row is None:
             decode_query(query.image or b"", channels=3, side=8)  # what is no image is refused before anything is read
             note = "The classes of the query are not known, so there are no severities and no scores."
-            return _Asked(gallery=gallery, own=None, collection=gallery, row=None, image=query.image, notes=(note,))
+            return Asked(gallery=gallery, own=None, collection=gallery, row=None, image=query.image, notes=(note,))
         collection = gallery if query.collection is None else self.gallery(home, query.collection, progress)
         if not 0 <= query.row < len(collection):
             raise UserError(f"{collection.title}: {len(collection):,} images, numbered from 0; got {query.row}.")
-        asked = _Asked(
+        asked = Asked(
             gallery=gallery,
-            own=_place(gallery, collection, query.row),
+            own=place(gallery, collection, query.row),
             collection=collection,
             row=query.row,
             image=None,
         )
-        return _with_labels(asked)
+        return with_labels(asked)
 
     def _first_gallery(
         self, homes: Sequence[RunFolder], choice: Choice, progress: Progress
@@ -218,7 +192,7 @@ class Retriever:
 
     # ----------------------------------------------------------------- an arm
 
-    def _answer(self, arm: RunArm, asked: _Asked, wish: _Wish, progress: Progress) -> ArmResult:
+    def _answer(self, arm: RunArm, asked: Asked, wish: _Wish, progress: Progress) -> ArmResult:
         title, folder = "", arm.folder
         try:
             folder.check()
@@ -229,7 +203,7 @@ class Retriever:
         except UserError as error:
             return ArmResult(run=folder.id, arm=arm.arm, title=title, error=str(error))
 
-    def _found(self, arm: RunArm, title: str, asked: _Asked, wish: _Wish, progress: Progress) -> ArmResult:
+    def _found(self, arm: RunArm, title: str, asked: Asked, wish: _Wish, progress: Progress) -> ArmResult:
         clock = _Clock()
         with clock.over("vectors"):
             compared, step = self._compared(arm, asked, wish, part_of(progress, 0.0, 0.8))
@@ -244,18 +218,21 @@ class Retriever:
             whole = compared.similarities(query) if chosen.descriptor.exact or wish.scores else None
             depth = max(wish.k, RERANKED) if wish.rerank is not None else wish.k
             if chosen.descriptor.exact and whole is not None:
-                rows, near = _nearest(whole, depth, asked.own)
+                rows, near = nearest(whole, depth, asked.own)
             else:
                 rows, near = built.nearest(vectors, query, depth, asked.own)
+        scored = whole if wish.scores else None
         with clock.over("score"):
-            first = _ranking(asked, rows[: wish.k], near[: wish.k], _measured(asked, whole, wish, None))
+            numbers = measured(asked, scored, None, curves=wish.curves)
+            first = ranking(asked, rows[: wish.k], near[: wish.k], numbers)
         reranked = None
         if wish.rerank is not None:
             with clock.over("rerank"):
-                order = _reranked(wish.rerank, query, vectors.take(rows), near)
-                ranked = None if whole is None else _whole_order(whole, rows[order], asked.own)
+                order = reranked_order(wish.rerank, query, vectors.take(rows), near)
+                ranked = None if scored is None else whole_order(scored, rows[order], asked.own)
                 kept = order[: wish.k]
-                reranked = _ranking(asked, rows[kept], near[kept], _measured(asked, whole, wish, ranked))
+                numbers = measured(asked, scored, ranked, curves=wish.curves)
+                reranked = ranking(asked, rows[kept], near[kept], numbers)
         return ArmResult(
             run=arm.folder.id,
             arm=arm.arm,
@@ -273,7 +250,7 @@ class Retriever:
             seconds=clock.seconds,
         )
 
-    def _compared(self, arm: RunArm, asked: _Asked, wish: _Wish, progress: Progress) -> tuple[Comparison, int]:
+    def _compared(self, arm: RunArm, asked: Asked, wish: _Wish, progress: Progress) -> tuple[Comparison, int]:
         if asked.gallery.name == "probe" and asked.own is not None:
             stored = stored_vectors(arm.folder, arm.arm, asked.gallery, wish.step)
             if stored is not None:
@@ -297,7 +274,7 @@ class Retriever:
 
         return self._encoders.get((arm.folder.path, arm.arm, written), read)
 
-    def _query_vector(self, arm: RunArm, asked: _Asked, vectors: Vectors) -> np.ndarray:
+    def _query_vector(self, arm: RunArm, asked: Asked, vectors: Vectors) -> np.ndarray:
         """Float32 ``[D]``, unit."""
         if asked.own is not None:
             return vectors.take(np.array([asked.own]))[0]
@@ -327,91 +304,3 @@ def _checked(k: int) -> int:
     if not 1 <= k <= MOST_RESULTS:
         raise ParameterError(f"k needs a whole number from 1 to {MOST_RESULTS:,}; got {k}.")
     return k
-
-
-def _place(gallery: Gallery, collection: Gallery, row: int) -> int | None:
-    """Where the image ``row`` of ``collection`` is in the gallery."""
-    if collection is gallery:
-        return row
-    if collection.origin != gallery.origin:
-        return None
-    places = np.flatnonzero(gallery.rows == collection.rows[row])
-    return int(places[0]) if len(places) else None
-
-
-def _with_labels(asked: _Asked) -> _Asked:
-    """The same with what is known of how the gallery's images are related to the query."""
-    gallery, collection = asked.gallery, asked.collection
-    if not (gallery.labelled and collection.labelled):
-        return replace(asked, notes=("These images have no classes, so there are no severities and no scores.",))
-    classes = collection.labels[asked.row]
-    relation = related(gallery.labels, gallery.hierarchy, collection.hierarchy)
-    notes = (relation.sentence,) if relation.sentence else ()
-    match = None if relation.labels is None else relation.labels == classes
-    if match is not None and match.any(axis=1).sum() == (asked.own is not None):
-        notes += ("The gallery has no image that is related to the query.",)
-    return replace(asked, classes=classes, labels=relation.labels, match=match, notes=notes)
-
-
-def _nearest(similarity: np.ndarray, k: int, own: int | None) -> tuple[np.ndarray, np.ndarray]:
-    """Rows and similarities of the ``k`` largest, the largest first, equal ones by row; without the row ``own``."""
-    values = similarity if own is None else similarity.copy()
-    if own is not None:
-        values[own] = -np.inf
-    k = min(k, len(values) - (own is not None))
-    if k < 1:
-        return np.zeros(0, np.int64), np.zeros(0, values.dtype)
-    edge = np.partition(values, -k)[-k]
-    rows = np.flatnonzero(values >= edge)
-    rows = rows[np.lexsort((rows, -values[rows]))][:k]
-    return rows, values[rows]
-
-
-def _ranking(
-    asked: _Asked, rows: np.ndarray, near: np.ndarray, measured: tuple[dict[str, float], Curves | None]
-) -> Ranking:
-    gallery, labels, classes = asked.gallery, asked.labels, asked.classes
-    known = labels is not None and classes is not None
-    severity = shared_levels(labels[rows], classes) if known else None  # type: ignore[index, arg-type]
-    results = tuple(
-        Result(
-            row=int(row),
-            similarity=float(near[place]),
-            severity=None if severity is None else int(severity[place]),
-            classes=class_path(gallery.labels[row], gallery.hierarchy) if gallery.labelled else (),
-            ancestor=common_ancestor(labels[row], classes, asked.collection.hierarchy) if known else None,  # type: ignore[index, arg-type]
-        )
-        for place, row in enumerate(rows.tolist())
-    )
-    return Ranking(results=results, scores=measured[0], curves=measured[1])
-
-
-def _measured(
-    asked: _Asked, whole: np.ndarray | None, wish: _Wish, order: np.ndarray | None
-) -> tuple[dict[str, float], Curves | None]:
-    """Scores of the query over the whole gallery, and its curves."""
-    if not wish.scores or asked.match is None or whole is None:
-        return {}, None
-    match, similarity = asked.match, whole
-    if asked.own is not None:  # at the end of the list as an irrelevant item, which no metric notices
-        match, similarity = match.copy(), whole.copy()
-        match[asked.own], similarity[asked.own] = False, -2.0
-    scores = score_query(match, SCORES, similarity=similarity, order=order)
-    return scores, curves_of(query_block(match, similarity=similarity, order=order)) if wish.curves else None
-
-
-def _whole_order(whole: np.ndarray, first: np.ndarray, own: int | None) -> np.ndarray:
-    """All rows: those that were re-ranked, then the others by similarity, then the query itself."""
-    values = whole.copy()
-    values[first] = np.inf
-    if own is not None:
-        values[own] = -np.inf
-    rest = np.argsort(-values, kind="stable")[len(first) :]
-    return np.concatenate([first, rest])
-
-
-def _reranked(choice: Choice, query: np.ndarray, candidates: np.ndarray, similarity: np.ndarray) -> np.ndarray:
-    descriptor = entry(RERANKINGS, choice.name, "re-ranking")
-    parameters = descriptor.checked(choice.parameters)
-    order: np.ndarray = descriptor.rerank(query, candidates, similarity.astype(np.float32), parameters)
-    return order

@@ -29,9 +29,10 @@ from trainers.parameters import Choice, entry
 from trainers.retrieval.arm_encoder import image_config
 from trainers.retrieval.galleries.base import origin
 from trainers.retrieval.indexes import INDEXES
+from trainers.retrieval.ranked import SCORES
 from trainers.retrieval.reranking import RERANKINGS
 from trainers.retrieval.results import ArmResult, Query, Retrieval, RunArm
-from trainers.retrieval.retriever import SCORES, Retriever
+from trainers.retrieval.retriever import Retriever
 
 PUBLIC_K = 30
 MOST_JOBS = 12

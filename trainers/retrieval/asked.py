@@ -1,0 +1,57 @@
+"""A query, resolved once for all arms: where it is, and how the images of the gallery are related to it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from trainers.retrieval.galleries import Gallery
+from trainers.retrieval.relation import related
+
+
+@dataclass(frozen=True, kw_only=True)
+class Asked:
+    """A query, resolved once for all arms.
+
+    Attributes:
+        own: place of the query in the gallery; None: it is not in it.
+        collection, row: where its pixels are, unless it is an image.
+        image: the content of an image file.
+        classes: int64 ``[L]``; None: not known.
+        match: bool ``[N, L]``, agreement of each image with the query; None: not known.
+    """
+
+    gallery: Gallery
+    own: int | None
+    collection: Gallery
+    row: int | None
+    image: bytes | None
+    classes: np.ndarray | None = None
+    labels: np.ndarray | None = None
+    match: np.ndarray | None = None
+    notes: tuple[str, ...] = ()
+
+
+def place(gallery: Gallery, collection: Gallery, row: int) -> int | None:
+    """Where the image ``row`` of ``collection`` is in the gallery."""
+    if collection is gallery:
+        return row
+    if collection.origin != gallery.origin:
+        return None
+    places = np.flatnonzero(gallery.rows == collection.rows[row])
+    return int(places[0]) if len(places) else None
+
+
+def with_labels(asked: Asked) -> Asked:
+    """The same with what is known of how the gallery's images are related to the query."""
+    gallery, collection = asked.gallery, asked.collection
+    if not (gallery.labelled and collection.labelled):
+        return replace(asked, notes=("These images have no classes, so there are no severities and no scores.",))
+    classes = collection.labels[asked.row]
+    relation = related(gallery.labels, gallery.hierarchy, collection.hierarchy)
+    notes = (relation.sentence,) if relation.sentence else ()
+    match = None if relation.labels is None else relation.labels == classes
+    if match is not None and match.any(axis=1).sum() == (asked.own is not None):
+        notes += ("The gallery has no image that is related to the query.",)
+    return replace(asked, classes=classes, labels=relation.labels, match=match, notes=notes)

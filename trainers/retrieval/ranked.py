@@ -1,0 +1,80 @@
+"""The results of a query from similarities, in order or re-ranked, with its metrics over the whole gallery."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from trainers.metrics.one_query import query_block, score_query
+from trainers.parameters import Choice, entry
+from trainers.retrieval.asked import Asked
+from trainers.retrieval.query_curves import Curves, curves_of
+from trainers.retrieval.reranking import RERANKINGS
+from trainers.retrieval.results import Ranking, Result
+from trainers.retrieval.severity import class_path, common_ancestor, shared_levels
+
+SCORES = ("AP", "HAP", "NDCG")
+"""Metrics of a query against the whole gallery."""
+
+
+def nearest(similarity: np.ndarray, k: int, own: int | None) -> tuple[np.ndarray, np.ndarray]:
+    """Rows and similarities of the ``k`` largest, the largest first, equal ones by row; without the row ``own``."""
+    values = similarity if own is None else similarity.copy()
+    if own is not None:
+        values[own] = -np.inf
+    k = min(k, len(values) - (own is not None))
+    if k < 1:
+        return np.zeros(0, np.int64), np.zeros(0, values.dtype)
+    edge = np.partition(values, -k)[-k]
+    rows = np.flatnonzero(values >= edge)
+    rows = rows[np.lexsort((rows, -values[rows]))][:k]
+    return rows, values[rows]
+
+
+def ranking(
+    asked: Asked, rows: np.ndarray, near: np.ndarray, measured: tuple[dict[str, float], Curves | None]
+) -> Ranking:
+    gallery, labels, classes = asked.gallery, asked.labels, asked.classes
+    known = labels is not None and classes is not None
+    severity = shared_levels(labels[rows], classes) if known else None  # type: ignore[index, arg-type]
+    results = tuple(
+        Result(
+            row=int(row),
+            similarity=float(near[place]),
+            severity=None if severity is None else int(severity[place]),
+            classes=class_path(gallery.labels[row], gallery.hierarchy) if gallery.labelled else (),
+            ancestor=common_ancestor(labels[row], classes, asked.collection.hierarchy) if known else None,  # type: ignore[index, arg-type]
+        )
+        for place, row in enumerate(rows.tolist())
+    )
+    return Ranking(results=results, scores=measured[0], curves=measured[1])
+
+
+def measured(
+    asked: Asked, whole: np.ndarray | None, order: np.ndarray | None, *, curves: bool
+) -> tuple[dict[str, float], Curves | None]:
+    """Scores of the query over the whole gallery, and its curves."""
+    if asked.match is None or whole is None:
+        return {}, None
+    match, similarity = asked.match, whole
+    if asked.own is not None:  # at the end of the list as an irrelevant item, which no metric notices
+        match, similarity = match.copy(), whole.copy()
+        match[asked.own], similarity[asked.own] = False, -2.0
+    scores = score_query(match, SCORES, similarity=similarity, order=order)
+    return scores, curves_of(query_block(match, similarity=similarity, order=order)) if curves else None
+
+
+def whole_order(whole: np.ndarray, first: np.ndarray, own: int | None) -> np.ndarray:
+    """All rows: those that were re-ranked, then the others by similarity, then the query itself."""
+    values = whole.copy()
+    values[first] = np.inf
+    if own is not None:
+        values[own] = -np.inf
+    rest = np.argsort(-values, kind="stable")[len(first) :]
+    return np.concatenate([first, rest])
+
+
+def reranked_order(choice: Choice, query: np.ndarray, candidates: np.ndarray, similarity: np.ndarray) -> np.ndarray:
+    descriptor = entry(RERANKINGS, choice.name, "re-ranking")
+    parameters = descriptor.checked(choice.parameters)
+    order: np.ndarray = descriptor.rerank(query, candidates, similarity.astype(np.float32), parameters)
+    return order
