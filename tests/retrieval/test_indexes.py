@@ -178,3 +178,21 @@ def test_queries_of_several_threads_share_a_product(count: int, dtype: type) -> 
     with pytest.raises(RuntimeError):
         comparison.similarities(np.ones(3, np.float32))
     assert len(comparison.similarities(wide[0])) == count
+
+
+def test_an_index_is_searched_where_another_library_has_replaced_the_search_of_faiss() -> None:
+    code = """
+import torch, faiss.contrib.torch_utils
+import numpy as np
+from trainers.data.base import silent
+from trainers.retrieval.indexes import INDEXES
+from trainers.retrieval.vectors import Vectors
+rows = np.random.default_rng(0).standard_normal((400, 8)).astype(np.float32)
+rows /= np.linalg.norm(rows, axis=1, keepdims=True)
+for name in ("hnsw", "ivf_sq8", "ivf_rabitq"):
+    descriptor = INDEXES[name]
+    found = descriptor.build(Vectors(rows=rows, key=name), descriptor.checked({}), silent).search(rows[:5], 3)
+    assert found.shape == (5, 3) and (found >= 0).all() and (found < 400).all(), (name, found)
+    assert name == "ivf_rabitq" or (found[:, 0] == np.arange(5)).all(), (name, found)  # one bit a number is coarse
+"""
+    subprocess.run([sys.executable, "-c", code], check=True, cwd=Path(__file__).parents[2])

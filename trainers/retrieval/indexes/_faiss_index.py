@@ -44,9 +44,12 @@ class FaissIndex:
 
     def search(self, queries: np.ndarray, k: int) -> np.ndarray:
         """See :class:`trainers.retrieval.indexes.base.Index`."""
-        found: np.ndarray = self._index.search(
-            np.ascontiguousarray(queries, np.float32), min(k, self._index.ntotal), params=self._parameters
-        )[1]
+        library, wanted = faiss(), min(k, self._index.ntotal)
+        asked = np.ascontiguousarray(queries, np.float32)
+        near, found = np.empty((len(asked), wanted), np.float32), np.empty((len(asked), wanted), np.int64)
+        # not search(): faiss.contrib.torch_utils, which other libraries import, replaces it by one without parameters
+        pointers = [library.swig_ptr(array) for array in (asked, near, found)]
+        self._index.search_c(len(asked), pointers[0], wanted, pointers[1], pointers[2], self._parameters)
         return np.pad(found, ((0, 0), (0, k - found.shape[1])), constant_values=-1)
 
     def write(self, path: Path) -> None:
