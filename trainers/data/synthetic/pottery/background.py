@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -87,13 +88,7 @@ def make_background(rng: Rng) -> Background:
     warmth = rng.around(0.4)
     number = rng.below(len(WALLS))
     return Background(
-        number=number,
-        wall=_varied(WALLS[number], rng),
-        second=_varied(rng.pick(WALLS), rng),
-        table=_varied(rng.pick(TABLES), rng),
-        backdrop=rng.pick(BACKDROPS),
-        place=rng.between(0.25, 0.75),
-        extent=rng.between(0.22, 0.42),
+        **_room(number, rng),
         behind=rng.between(0.03, 0.2),
         lamp=(side, up, float(np.sqrt(max(1 - side * side - up * up, 0.05)))),
         ambient=rng.between(0.3, 0.55),
@@ -114,16 +109,7 @@ def in_room(background: Background, seed: int, number: int) -> Background:
     There is a room for each of :data:`WALLS`.
     """
     rng = Rng(seed, "room", number)
-    return replace(
-        background,
-        number=number,
-        wall=_varied(WALLS[number], rng),
-        second=_varied(rng.pick(WALLS), rng),
-        table=_varied(rng.pick(TABLES), rng),
-        backdrop=rng.pick(BACKDROPS),
-        place=rng.between(0.25, 0.75),
-        extent=rng.between(0.22, 0.42),
-    )
+    return replace(background, **_room(number, rng))
 
 
 def paint_background(
@@ -226,3 +212,16 @@ def _varied(colour: Colour, rng: Rng) -> Floats:
     """A display colour, randomly a little lighter or darker, in linear light (gamma 2)."""
     varied = clip01(unit(colour) * np.float32(1 + rng.around(0.12)) + np.float32(rng.around(0.03)))
     return varied * varied
+
+
+def _room(number: int, rng: Rng) -> dict[str, Any]:
+    """Wall, backdrop and table: fields of :class:`Background`."""
+    return {
+        "number": number,
+        "wall": _varied(WALLS[number], rng),
+        "second": _varied(rng.pick(WALLS), rng),
+        "table": _varied(rng.pick(TABLES), rng),
+        "backdrop": rng.pick(BACKDROPS),
+        "place": rng.between(0.25, 0.75),
+        "extent": rng.between(0.22, 0.42),
+    }
