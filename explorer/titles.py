@@ -6,13 +6,7 @@ import math
 
 from explorer.server.queue import Place
 from explorer.server.run import Run
-from trainers.config import RunConfig
 from trainers.kinds import kind_of
-
-
-def arm_titles(config: RunConfig) -> list[str]:
-    """One title per arm, all different."""
-    return [arm.title for arm in kind_of(config).arms(config)]
 
 
 def data_title(run: Run) -> str:

@@ -10,8 +10,10 @@ import numpy as np
 from PIL import Image
 
 from trainers.config import DataChoice, RunConfig
+from trainers.kinds import kind_of
 from trainers.kinds.metric_learning.config import MetricLearningConfig
 from trainers.parameters import Choice
+from trainers.runs import RunFolder
 
 SIDE = 24
 
@@ -66,3 +68,13 @@ def _disc(colour: np.ndarray, draws: np.random.Generator) -> np.ndarray:
     image = draws.integers(90, 166, (SIDE, SIDE, 3)).astype(float)
     image[inside] = colour + draws.normal(0, 12, (int(inside.sum()), 3))
     return image.clip(0, 255).astype(np.uint8)
+
+
+def trained(root: Path, config: RunConfig) -> RunFolder:
+    """A run of ``config`` below ``root``, trained to the end of its budget, with a checkpoint."""
+    folder = RunFolder.create(root, config)
+    loop = kind_of(config).loop()(folder)
+    while loop.advance(60):
+        pass
+    loop.checkpoint()
+    return folder

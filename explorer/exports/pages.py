@@ -18,9 +18,9 @@ from explorer.layout.align import unpack
 from explorer.layout.plan import thin
 from explorer.server.library import Library
 from explorer.server.run import Run
-from explorer.titles import arm_titles, run_title, summary
+from explorer.titles import run_title, summary
 from trainers.errors import RunError
-from trainers.kinds import kind_of
+from trainers.kinds import arm_titles, kind_of
 from trainers.metrics import counts
 from trainers.metrics.measures import Measures, final_numbers
 from trainers.metrics.names import Described

@@ -13,9 +13,9 @@ import pyarrow.parquet as pq
 from explorer.layout.align import unpack
 from explorer.server.library import Library
 from explorer.server.run import Run
-from explorer.titles import arm_titles
 from trainers.cells import plain_cell
 from trainers.errors import RunError
+from trainers.kinds import arm_titles
 from trainers.runs.records import Frame, Probe
 from trainers.runs.regular import is_there
 

@@ -20,13 +20,13 @@ from explorer.server.cache import Cache
 from explorer.server.http import GoneError
 from explorer.server.library import Library
 from explorer.server.run import Run
-from explorer.titles import arm_titles
 from trainers.data import access
 from trainers.errors import DataError, RunError, UserError
 from trainers.hf_transformers import is_folder
 from trainers.image_text.base import ImageTextModel, ModelDescriptor
 from trainers.image_text.encoding import encode_images, encode_texts
 from trainers.image_text.models import MODELS
+from trainers.kinds import arm_titles
 from trainers.kinds.finetuning.config import FinetuningConfig
 from trainers.parameters import parse_choice
 from trainers.runs.damage import reading

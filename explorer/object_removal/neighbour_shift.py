@@ -18,10 +18,11 @@ from explorer.object_removal.strokes import read_drawing
 from explorer.server.cache import Cache
 from explorer.server.library import MEGABYTE, Library
 from explorer.server.run import Run
-from explorer.titles import arm_titles, data_title, run_title
+from explorer.titles import data_title, run_title
 from trainers.data import load_data
 from trainers.encoders import ENCODERS, Encoder
 from trainers.errors import DataError, RunError, UserError
+from trainers.kinds import arm_titles
 from trainers.kinds.metric_learning.config import MetricLearningConfig
 from trainers.object_removal.fills import fill_named, paint
 from trainers.retrieval.severity import shared_levels

@@ -8,8 +8,9 @@ from explorer.server.cache import Cache
 from explorer.server.library import Library
 from explorer.server.run import Run
 from explorer.server.view import created, metrics
-from explorer.titles import arm_titles, run_title
+from explorer.titles import run_title
 from trainers.errors import RunError, UserError
+from trainers.kinds import arm_titles
 from trainers.retrieval.baseline import paired
 from trainers.retrieval.same_images import shared_images
 from trainers.runs.damage import reading

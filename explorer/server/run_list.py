@@ -9,9 +9,9 @@ from explorer.server.library import Library
 from explorer.server.run import Run
 from explorer.server.view import DAMAGED, Json, created, number, phase_json, position, state_json
 from explorer.server.visitors import digest
-from explorer.titles import arm_titles, data_title, run_title, summary
+from explorer.titles import data_title, run_title, summary
 from trainers.errors import RunError
-from trainers.kinds import KINDS, kind_of
+from trainers.kinds import KINDS, arm_titles, kind_of
 from trainers.runs import RunFolder
 from trainers.runs.damage import reading
 from trainers.runs.records import PHASES, RunState

@@ -15,7 +15,7 @@ import torch
 
 from tests.data.world import encode
 from tests.shared import needs
-from tests.tiny import tiny_config, write_images
+from tests.tiny import tiny_config, trained, write_images
 from trainers.background import measure as measuring
 from trainers.background.measure import measure, read_queries
 from trainers.background.own_image import compare_own
@@ -26,7 +26,6 @@ from trainers.cli.main import main
 from trainers.config import DataChoice
 from trainers.data import cache
 from trainers.errors import DataError, ParameterError, UserError
-from trainers.kinds import kind_of
 from trainers.kinds.contrastive.config import ContrastiveConfig
 from trainers.parameters import Choice
 from trainers.retrieval.galleries import Datasets
@@ -40,15 +39,6 @@ FEW = Settings(queries=20)
 @pytest.fixture(autouse=True)
 def _own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("RANKSCOPE_CACHE", str(tmp_path / "cache"))
-
-
-def trained(root: Path, config) -> RunFolder:
-    folder = RunFolder.create(root, config)
-    loop = kind_of(config).loop()(folder)
-    while loop.advance(60):
-        pass
-    loop.checkpoint()
-    return folder
 
 
 @pytest.fixture(scope="module")

@@ -117,23 +117,8 @@ def test_an_image_is_never_its_own_neighbour_and_small_galleries_give_fewer() ->
 
 
 def result_of(objects: ObjectImages, queries: Queries, *arms: dict[str, Scores]) -> BackgroundResult:
-    return BackgroundResult(
-        title=objects.title,
-        own=True,
-        arms=tuple(
-            ArmBackground(run="run", arm=at, title=f"arm {at}", scores=scores) for at, scores in enumerate(arms)
-        ),
-        places=queries.places,
-        rows=objects.rows,
-        ids=objects.ids,
-        labels=objects.labels,
-        names=objects.hierarchy.names,
-        levels=objects.hierarchy.levels,
-        covered=queries.covered,
-        fill=queries.fill,
-        chance=chance(objects.labels, queries.places),
-        notes=queries.notes,
-    )
+    measured = (ArmBackground(run="run", arm=at, title=f"arm {at}", scores=scores) for at, scores in enumerate(arms))
+    return dataclasses.replace(BackgroundResult.of(objects, queries, measured), own=True)
 
 
 def test_intervals_are_paired_and_differences_have_both_signs(objects: ObjectImages, exact: Queries) -> None:

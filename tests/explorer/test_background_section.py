@@ -22,12 +22,11 @@ from explorer.server.retrieval.searches import Task
 from explorer.server.retrieval.uploads import Uploads
 from tests.data.world import encode
 from tests.synthetic import make_run
-from tests.tiny import tiny_config, write_images
+from tests.tiny import tiny_config, trained, write_images
 from trainers.background.measure import measure
 from trainers.background.settings import Settings
 from trainers.config import DataChoice
 from trainers.data.base import Progress
-from trainers.kinds import kind_of
 from trainers.retrieval.retriever import Retriever
 from trainers.runs import RunFolder
 
@@ -45,15 +44,6 @@ def _own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("runs")
-
-
-def trained(root: Path, config: Any) -> RunFolder:
-    folder = RunFolder.create(root, config)
-    loop = kind_of(config).loop()(folder)
-    while loop.advance(60):
-        pass
-    loop.checkpoint()
-    return folder
 
 
 @pytest.fixture(scope="module")

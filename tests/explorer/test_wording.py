@@ -7,10 +7,11 @@ from pathlib import Path
 import pytest
 
 from explorer.server.run import Run
-from explorer.titles import arm_titles, data_title, run_title, summary
+from explorer.titles import data_title, run_title, summary
 from tests.synthetic import hierarchy
 from trainers.config import DataChoice, RunConfig
 from trainers.hierarchy import severity_words
+from trainers.kinds import arm_titles
 from trainers.kinds.metric_learning.config import MetricLearningConfig
 from trainers.parameters import Choice
 from trainers.runs import RunFolder

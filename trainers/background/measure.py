@@ -10,14 +10,14 @@ import torch
 from trainers.background.objects import ObjectImages
 from trainers.background.queries import TITLES, Queries, make_queries
 from trainers.background.results import ArmBackground, BackgroundResult
-from trainers.background.scores import METRICS, Scores, chance, score_forms
+from trainers.background.scores import METRICS, Scores, score_forms
 from trainers.background.settings import Settings
 from trainers.background.sources import OBJECT_SOURCES, ObjectRequest
 from trainers.config import DataChoice
 from trainers.data import cache, load_data
 from trainers.data.base import Progress, part_of, silent
 from trainers.errors import DataError, RunError, UserError
-from trainers.kinds import kind_of
+from trainers.kinds import arm_titles
 from trainers.kinds.base import check_source
 from trainers.parameters import check_all
 from trainers.retrieval.arm_encoder import ArmEncoder, image_config, read_encoder
@@ -51,27 +51,13 @@ def measure(
     settings = settings or Settings()
     first = _encoder(folder, 0)
     objects, queries = prepared or _prepared(folder, settings, first, part_of(progress, 0.0, 0.5))
-    titles = [arm.title for arm in kind_of(folder.config).arms(folder.config)]
+    titles = arm_titles(folder.config)
     arms = []
     for arm, title in enumerate(titles):
         begin = 0.5 + 0.5 * arm / len(titles)
         tell = part_of(progress, begin, begin + 0.5 / len(titles))
         arms.append(_measured(folder, arm, title, first if arm == 0 else None, objects, queries, tell))
-    return BackgroundResult(
-        title=objects.title,
-        own=objects.own,
-        arms=tuple(arms),
-        places=queries.places,
-        rows=objects.rows,
-        ids=objects.ids,
-        labels=objects.labels,
-        names=objects.hierarchy.names,
-        levels=objects.hierarchy.levels,
-        covered=queries.covered,
-        fill=queries.fill,
-        chance=chance(objects.labels, queries.places),
-        notes=(*objects.notes, *queries.notes),
-    )
+    return BackgroundResult.of(objects, queries, arms)
 
 
 def read_queries(

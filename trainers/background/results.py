@@ -10,8 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from trainers.background.queries import TITLES, WHOLE, WITHOUT
-from trainers.background.scores import METRICS, NEAREST, Scores
+from trainers.background.objects import ObjectImages
+from trainers.background.queries import TITLES, WHOLE, WITHOUT, Queries
+from trainers.background.scores import METRICS, NEAREST, Scores, chance
 from trainers.cells import plain_cells
 from trainers.metrics import describe
 from trainers.metrics.bootstrap import Interval, bootstrap
@@ -103,6 +104,25 @@ class BackgroundResult:
     fill: str
     chance: float
     notes: tuple[str, ...]
+
+    @classmethod
+    def of(cls, objects: ObjectImages, queries: Queries, arms: Iterable[ArmBackground]) -> BackgroundResult:
+        """The measurement of ``arms`` with these queries against these images."""
+        return cls(
+            title=objects.title,
+            own=objects.own,
+            arms=tuple(arms),
+            places=queries.places,
+            rows=objects.rows,
+            ids=objects.ids,
+            labels=objects.labels,
+            names=objects.hierarchy.names,
+            levels=objects.hierarchy.levels,
+            covered=queries.covered,
+            fill=queries.fill,
+            chance=chance(objects.labels, queries.places),
+            notes=(*objects.notes, *queries.notes),
+        )
 
     def difference(self, first: int, second: int, form: str, measure: str) -> Interval:
         """How much more arm ``first`` has than arm ``second``, query by query, with its interval.

@@ -37,16 +37,16 @@ def add(verbs: Any) -> None:
 
 def show(arguments: argparse.Namespace) -> int:
     """Print the tables, write the file."""
+    from trainers.kinds import arm_titles
     from trainers.retrieval.mistakes import mistakes
     from trainers.retrieval.probe_results import labelled_probe_of, newest_embeddings, probe_results
-    from trainers.retrieval.query_metrics import arm_titles
 
     if arguments.k < 1:
         raise ParameterError(f"--k needs a whole number of at least 1; got {arguments.k}.")
     folder = RunFolder.open(arguments.runs, arguments.id)
     baseline = RunFolder.open(arguments.runs, arguments.baseline) if arguments.baseline else None
     probe, k = labelled_probe_of(folder), newest_embeddings(folder) if arguments.frame is None else arguments.frame
-    titles, results = arm_titles(folder), probe_results(folder, k, arguments.k)
+    titles, results = arm_titles(folder.config), probe_results(folder, k, arguments.k)
     found = [mistakes(ids, probe.labels) for ids in results]
     first = found[0]
     left_out = f"; {first.left_out} have no other image of their class and are left out" if first.left_out else ""
@@ -137,12 +137,11 @@ def _queries(probe: Probe, folder: RunFolder, k: int, baseline: RunFolder | None
 
 
 def _differences(folder: RunFolder, baseline: RunFolder, titles: Sequence[str]) -> None:
-    from trainers.kinds import kind_of
+    from trainers.kinds import arm_titles, kind_of
     from trainers.metrics import describe
     from trainers.retrieval.baseline import differences
-    from trainers.retrieval.query_metrics import arm_titles
 
-    found, others = differences(folder, baseline), arm_titles(baseline)
+    found, others = differences(folder, baseline), arm_titles(baseline.config)
     shown = kind_of(folder.config).measures
     keys = [*shown.numbers, *(f"test/{key}" for key in shown.whole)]
     keys = [key for key in keys if any((arm, key) in found.numbers for arm in range(len(titles)))]

@@ -28,6 +28,11 @@ def kind_of(config: RunConfig) -> Kind:
     return KINDS[config.kind]
 
 
+def arm_titles(config: RunConfig) -> list[str]:
+    """One title per arm, all different."""
+    return [arm.title for arm in kind_of(config).arms(config)]
+
+
 def diagnoses(config: RunConfig, folder: RunReader) -> list[list[str]]:
     """For every arm of a run the sentences on what its newest numbers say of its training."""
     kind = kind_of(config)

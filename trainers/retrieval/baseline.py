@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from trainers.kinds import arm_titles
 from trainers.metrics.names import describe_any
-from trainers.retrieval.query_metrics import arm_titles
 from trainers.retrieval.same_images import shared_images
 from trainers.runs.reader import RunReader
 from trainers.runs.records import Scalar
@@ -48,7 +48,7 @@ def differences(folder: RunReader, baseline: RunReader) -> BaselineDifferences:
         RunError: one is damaged.
     """
     shared = shared_images(folder, baseline)
-    pairs = paired(arm_titles(folder), arm_titles(baseline))
+    pairs = paired(arm_titles(folder.config), arm_titles(baseline.config))
     mine, others = _points(folder.scalars()), _points(baseline.scalars())
     both = [(place, (pairs[place[0]], place[1])) for place in mine if (pairs[place[0]], place[1]) in others]
     curves = {place: subtracted(mine[place], others[other]) for place, other in both}

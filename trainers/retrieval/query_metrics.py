@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from trainers.kinds import kind_of
+from trainers.kinds import arm_titles
 from trainers.metrics import evaluate
 from trainers.retrieval.probe_results import labelled_probe_of, probe_embeddings
 from trainers.runs.reader import RunReader
@@ -47,14 +47,8 @@ def query_metrics(
     labels = torch.from_numpy(labelled_probe_of(folder).labels).long()
     chosen = slice(None) if points is None else torch.from_numpy(points)
     found = []
-    for arm, (title, rows) in enumerate(zip(arm_titles(folder), probe_embeddings(folder, k), strict=True)):
+    for arm, (title, rows) in enumerate(zip(arm_titles(folder.config), probe_embeddings(folder, k), strict=True)):
         vectors = torch.from_numpy(rows)[chosen]
         values: Any = evaluate(vectors, labels[chosen], metrics=metrics, per_query=True)
         found.append(ArmMetrics(run=folder.id, arm=arm, title=title, values=values))
     return found
-
-
-def arm_titles(folder: RunReader) -> list[str]:
-    """One title per arm, all different."""
-    config = folder.config
-    return [arm.title for arm in kind_of(config).arms(config)]

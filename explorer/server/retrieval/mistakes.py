@@ -14,7 +14,7 @@ from explorer.server.retrieval import mistake_bodies as bodies
 from explorer.server.run import Run
 from trainers.errors import RunError, UserError
 from trainers.hierarchy import severity_words
-from trainers.kinds import kind_of
+from trainers.kinds import arm_titles, kind_of
 from trainers.metrics import METRICS, describe
 from trainers.metrics.names import describe_any
 from trainers.retrieval.baseline import BaselineDifferences, differences
@@ -23,7 +23,6 @@ from trainers.retrieval.mistakes import ClassResults, Mistakes, find_classes, mi
 from trainers.retrieval.mistakes_over_training import MistakesOverTraining
 from trainers.retrieval.probe_results import labelled_probe_of, newest_embeddings, probe_of, probe_results
 from trainers.retrieval.query_metrics import METRICS as USUAL
-from trainers.retrieval.query_metrics import arm_titles
 from trainers.retrieval.same_images import shared_images
 from trainers.runs.damage import reading
 from trainers.runs.reader import RunReader
@@ -129,7 +128,7 @@ class MistakeAnswers:
                         "top1": [_plain(moments[arm].top1) for _, _, moments in series],
                         "topk": [_plain(moments[arm].topk) for _, _, moments in series],
                     }
-                    for arm, title in enumerate(arm_titles(run.folder))
+                    for arm, title in enumerate(arm_titles(run.folder.config))
                 ],
             }
 
@@ -177,7 +176,7 @@ class MistakeAnswers:
         with reading(run.id, passed=UserError):
             found = differences(run.folder, other.folder)
             measures = kind_of(run.config).measures
-            titles, others = arm_titles(run.folder), arm_titles(other.folder)
+            titles, others = arm_titles(run.folder.config), arm_titles(other.folder.config)
             keys = [*measures.numbers, *(f"test/{key}" for key in measures.whole)]
             keys = [key for key in keys if any((arm, key) in found.numbers for arm in range(len(titles)))]
             return {
@@ -277,7 +276,7 @@ def _read(folder: RunReader, k: int, count: int) -> _Frame:
         k=k,
         step=steps.get(k, 0),
         probe=probe,
-        titles=arm_titles(folder),
+        titles=arm_titles(folder.config),
         ids=ids,
         found=[mistakes(one, probe.labels, most=CONFUSIONS) for one in ids],
     )

@@ -14,9 +14,10 @@ from explorer.server.retrieval.uploads import Uploads
 from explorer.server.run import Run
 from explorer.server.view import created
 from explorer.settings import Settings
-from explorer.titles import arm_titles, data_title, run_title
+from explorer.titles import data_title, run_title
 from trainers.data import SOURCES
 from trainers.errors import RunError, UserError
+from trainers.kinds import arm_titles
 from trainers.registry import Descriptor
 from trainers.retrieval.arm_encoder import image_config
 from trainers.retrieval.galleries import GALLERIES
