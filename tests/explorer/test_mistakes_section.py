@@ -197,7 +197,7 @@ def test_a_run_without_images_or_deleted_or_damaged(site: Site, run: RunFolder, 
 
 def test_an_answer_is_computed_once(site: Site, run: RunFolder, monkeypatch: pytest.MonkeyPatch) -> None:
     first = site.answer("severity", run=run.id)
-    from explorer.server.retrieval import mistakes as module
+    from explorer.server.retrieval import mistake_frames as module
 
     monkeypatch.setattr(module, "probe_results", lambda *_: pytest.fail("read again"))
     assert site.answer("severity", run=run.id) == first

@@ -2,55 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
-
-import numpy as np
 
 from explorer.server.cache import Cache
 from explorer.server.library import Library
 from explorer.server.retrieval import mistake_bodies as bodies
+from explorer.server.retrieval.mistake_classes import class_row, listed_classes, placed, plain
+from explorer.server.retrieval.mistake_frames import Frame, frame_at, read_frame
 from explorer.server.run import Run
-from trainers.errors import RunError, UserError
+from trainers.errors import UserError
 from trainers.hierarchy import severity_words
 from trainers.kinds import arm_titles, kind_of
 from trainers.metrics import METRICS, describe
 from trainers.metrics.names import describe_any
 from trainers.retrieval.baseline import BaselineDifferences, differences
 from trainers.retrieval.disagreements import disagreements
-from trainers.retrieval.mistakes import ClassResults, Mistakes, find_classes, mistakes
+from trainers.retrieval.mistakes import Mistakes
 from trainers.retrieval.mistakes_over_training import MistakesOverTraining
-from trainers.retrieval.probe_results import labelled_probe_of, newest_embeddings, probe_of, probe_results
+from trainers.retrieval.probe_results import probe_of
 from trainers.retrieval.query_metrics import METRICS as USUAL
 from trainers.retrieval.same_images import shared_images
 from trainers.runs.damage import reading
-from trainers.runs.reader import RunReader
 from trainers.runs.records import Probe
 
-CONFUSIONS = 40
-"""Confusions of an arm in an answer."""
 _KEPT = 64
 _SERIES = 32
 Reply = dict[str, Any]
-
-
-@dataclass(frozen=True, kw_only=True)
-class _Frame:
-    """The results of every arm of a run at one frame.
-
-    Attributes:
-        k: the frame; ``step``: of the training.
-        ids: int64 ``[P, results]`` of each arm.
-        found: of each arm.
-    """
-
-    k: int
-    step: int
-    probe: Probe
-    titles: list[str]
-    ids: list[np.ndarray]
-    found: list[Mistakes]
 
 
 class MistakeAnswers:
@@ -62,7 +39,7 @@ class MistakeAnswers:
 
     def __init__(self, library: Library) -> None:
         self._library = library
-        self._frames: Cache[_Frame] = Cache(limit=_KEPT)
+        self._frames: Cache[Frame] = Cache(limit=_KEPT)
         self._queries: Cache[Reply] = Cache(limit=_KEPT)
         self._series: Cache[MistakesOverTraining] = Cache(limit=_SERIES)
 
@@ -94,14 +71,14 @@ class MistakeAnswers:
                 "left_out": first.left_out,
                 "levels": list(frame.probe.hierarchy.levels),
                 "words": severity_words(frame.probe.hierarchy),
-                "best": _plain(first.best),
+                "best": plain(first.best),
                 "apart": apart,
                 "arms": [
                     {
                         "arm": arm,
                         "title": frame.titles[arm],
-                        "top1": _plain(one.top1),
-                        "topk": _plain(one.topk),
+                        "top1": plain(one.top1),
+                        "topk": plain(one.topk),
                         "confusions": _confusions(frame.probe, one, points),
                     }
                     for arm, one in enumerate(frame.found)
@@ -125,8 +102,8 @@ class MistakeAnswers:
                 "arms": [
                     {
                         "title": title,
-                        "top1": [_plain(moments[arm].top1) for _, _, moments in series],
-                        "topk": [_plain(moments[arm].topk) for _, _, moments in series],
+                        "top1": [plain(moments[arm].top1) for _, _, moments in series],
+                        "topk": [plain(moments[arm].topk) for _, _, moments in series],
                     }
                     for arm, title in enumerate(arm_titles(run.folder.config))
                 ],
@@ -142,7 +119,7 @@ class MistakeAnswers:
         with reading(run.id, passed=UserError):
             frame = self._frame(run, asked.k, asked.step)
             points, _ = self._points(run, asked.home)
-            chosen = _chosen(frame, asked.level, asked.text)
+            chosen = listed_classes(frame, asked.level, asked.text)
             listed = chosen[: asked.count]
             return {
                 "run": run.id,
@@ -150,7 +127,7 @@ class MistakeAnswers:
                 "step": frame.step,
                 "k": frame.found[0].k,
                 "arms": frame.titles,
-                "classes": [_class(frame, points, level, at) for level, at in listed],
+                "classes": [class_row(frame, points, level, at) for level, at in listed],
             }
 
     def queries(self, asked: bodies.Queries) -> Reply:
@@ -162,8 +139,8 @@ class MistakeAnswers:
         run = self._library.get(asked.run)
         baseline = self._library.get(asked.baseline) if asked.baseline else None
         with reading(run.id, passed=UserError):
-            other = None if baseline is None else _at(baseline, asked.step)
-            key = (asked.metric, asked.count, _at(run, asked.step), other)
+            other = None if baseline is None else frame_at(baseline, asked.step)
+            key = (asked.metric, asked.count, frame_at(run, asked.step), other)
             return self._queries.get(key, lambda: self._differing(run, baseline, asked))
 
     def baseline(self, asked: bodies.Baseline) -> Reply:
@@ -189,9 +166,9 @@ class MistakeAnswers:
                 ],
             }
 
-    def _frame(self, run: Run, k: int, step: int | None) -> _Frame:
-        at = _at(run, step)
-        return self._frames.get((*at, k), lambda: _read(run.folder, at[1], k))
+    def _frame(self, run: Run, k: int, step: int | None) -> Frame:
+        at = frame_at(run, step)
+        return self._frames.get((*at, k), lambda: read_frame(run.folder, at[1], k))
 
     def _points(self, run: Run, home: str) -> tuple[dict[int, int | None], str | None]:
         """For each image on the maps of a run its place on those of ``home``, or None; and why there are none."""
@@ -210,10 +187,10 @@ class MistakeAnswers:
         probe = probe_of(run.folder)
         found = disagreements(
             run.folder,
-            _at(run, asked.step)[1],
+            frame_at(run, asked.step)[1],
             asked.metric,
             baseline=None if baseline is None else baseline.folder,
-            baseline_k=None if baseline is None else _at(baseline, asked.step)[1],
+            baseline_k=None if baseline is None else frame_at(baseline, asked.step)[1],
             most=asked.count,
         )
         return {
@@ -244,44 +221,6 @@ def _metrics() -> list[str]:
     return [*USUAL, *(name for name in METRICS if name not in USUAL and not name.endswith(("_k", "_l")))]
 
 
-def _at(run: Run, step: int | None) -> tuple[str, int, int]:
-    """The run, its newest frame at or before a step, and when that was written.
-
-    Raises:
-        RunError: it has none.
-    """
-    folder = run.folder
-    if step is None:
-        k = newest_embeddings(folder)
-    else:
-        places = folder.frame_steps() or [(k, at) for k, at, _ in folder.snapshots()]
-        before = [k for k, at in places if at <= step]
-        if not before:
-            raise RunError(f"The run {run.id} has no results at step {step:,} or before. Choose a later step.")
-        k = before[-1]
-    return run.id, k, _written(folder, k)
-
-
-def _written(folder: RunReader, k: int) -> int:
-    stamps = [path.stat().st_mtime_ns for path in (folder.frame_path(k), folder.embeddings_path(k)) if path.is_file()]
-    return max(stamps, default=0)
-
-
-def _read(folder: RunReader, k: int, count: int) -> _Frame:
-    probe, ids = labelled_probe_of(folder), probe_results(folder, k, count)
-    if not ids or not ids[0].shape[1]:
-        raise RunError(f"The run {folder.id} shows a single image: there is none to find.")
-    steps = {at: step for at, step, _ in folder.snapshots()} | dict(folder.frame_steps())
-    return _Frame(
-        k=k,
-        step=steps.get(k, 0),
-        probe=probe,
-        titles=arm_titles(folder.config),
-        ids=ids,
-        found=[mistakes(one, probe.labels, most=CONFUSIONS) for one in ids],
-    )
-
-
 def _confusions(probe: Probe, found: Mistakes, points: dict[int, int | None]) -> list[Reply]:
     names = probe.hierarchy.names[0]
     return [
@@ -295,72 +234,11 @@ def _confusions(probe: Probe, found: Mistakes, points: dict[int, int | None]) ->
             "rank": one.rank,
             "query": one.query,
             "result": one.result,
-            **_place(probe, one.query, points),
+            **placed(probe, one.query, points),
         }
         for one in found.confusions
     ]
 
 
-def _place(probe: Probe, query: int, points: dict[int, int | None]) -> dict[str, int | None]:
-    return {"point": points[query], "row": int(probe.rows[query])}
-
-
-def _chosen(frame: _Frame, level: int | None, text: str) -> list[tuple[int, int]]:
-    """Level and place in its table of the classes to list."""
-    tables, depth = frame.found[0].levels, frame.probe.hierarchy.depth
-    if level is not None and level >= depth:
-        raise RunError(f"The run has {depth} levels of classes, numbered from 0; got {level}.")
-    if text.strip():
-        places = [{int(number): at for at, number in enumerate(table.ids)} for table in tables]
-        named = find_classes(frame.probe.hierarchy, text, most=sum(map(len, frame.probe.hierarchy.names)))
-        found = [(one, places[one][number]) for one, number in named if number in places[one]]
-        return [(one, at) for one, at in found if level is None or one == level]
-    levels = range(depth) if level is None else (level,)
-    every = [(one, at) for one in levels for at in range(len(tables[one].ids))]
-    return sorted(every, key=lambda place: (-_gap(frame, *place), place))
-
-
-def _gap(frame: _Frame, level: int, at: int) -> float:
-    """How far the arms stay below the best order, mean."""
-    return float(np.mean([one.levels[level].best[at] - one.levels[level].own[at] for one in frame.found]))
-
-
-def _class(frame: _Frame, points: dict[int, int | None], level: int, at: int) -> Reply:
-    tables: Sequence[ClassResults] = [one.levels[level] for one in frame.found]
-    number = int(tables[0].ids[at])
-    hierarchy = frame.probe.hierarchy
-    query = _worst(frame, level, number)
-    return {
-        "name": hierarchy.names[level][number],
-        "level": hierarchy.levels[level],
-        "queries": int(tables[0].queries[at]),
-        "best": float(tables[0].best[at]),
-        "query": query,
-        **_place(frame.probe, query, points),
-        "arms": [
-            {
-                "own1": float(table.own1[at]),
-                "own": float(table.own[at]),
-                "top1": _plain(table.top1[at]),
-                "topk": _plain(table.topk[at]),
-            }
-            for table in tables
-        ],
-    }
-
-
-def _worst(frame: _Frame, level: int, number: int) -> int:
-    """The query of a class whose results are least often of it, over all arms; the first of several."""
-    labels = frame.probe.labels[:, level]
-    sizes = np.bincount(frame.probe.labels[:, 0])
-    queries = np.flatnonzero((labels == number) & (sizes[frame.probe.labels[:, 0]] > 1))
-    hits = sum((labels[ids[queries]] == number).sum(axis=1) for ids in frame.ids)
-    return int(queries[np.argmin(hits)])
-
-
 def _names(probe: Probe, point: int) -> list[str]:
     return [names[label] for names, label in zip(probe.hierarchy.names, probe.labels[point].tolist(), strict=True)]
-
-
-def _plain(shares: np.ndarray) -> list[float]:
-    return [round(float(share), 6) for share in shares]

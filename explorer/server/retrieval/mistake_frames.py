@@ -1,0 +1,79 @@
+"""The results of every arm of a run at one frame, as the section "Mistakes" reads them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from explorer.server.run import Run
+from trainers.errors import RunError
+from trainers.kinds import arm_titles
+from trainers.retrieval.mistakes import Mistakes, mistakes
+from trainers.retrieval.probe_results import labelled_probe_of, newest_embeddings, probe_results
+from trainers.runs.reader import RunReader
+from trainers.runs.records import Probe
+
+CONFUSIONS = 40
+"""Confusions of an arm in an answer."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Frame:
+    """The results of every arm of a run at one frame.
+
+    Attributes:
+        k: the frame; ``step``: of the training.
+        ids: int64 ``[P, results]`` of each arm.
+        found: of each arm.
+    """
+
+    k: int
+    step: int
+    probe: Probe
+    titles: list[str]
+    ids: list[np.ndarray]
+    found: list[Mistakes]
+
+
+def frame_at(run: Run, step: int | None) -> tuple[str, int, int]:
+    """The run, its newest frame at or before a step, and when that was written.
+
+    Raises:
+        RunError: it has none.
+    """
+    folder = run.folder
+    if step is None:
+        k = newest_embeddings(folder)
+    else:
+        places = folder.frame_steps() or [(k, at) for k, at, _ in folder.snapshots()]
+        before = [k for k, at in places if at <= step]
+        if not before:
+            raise RunError(f"The run {run.id} has no results at step {step:,} or before. Choose a later step.")
+        k = before[-1]
+    return run.id, k, _written(folder, k)
+
+
+def _written(folder: RunReader, k: int) -> int:
+    stamps = [path.stat().st_mtime_ns for path in (folder.frame_path(k), folder.embeddings_path(k)) if path.is_file()]
+    return max(stamps, default=0)
+
+
+def read_frame(folder: RunReader, k: int, count: int) -> Frame:
+    """The first ``count`` results of every arm at frame ``k``, and their mistakes.
+
+    Raises:
+        RunError: the run is damaged, or shows a single image.
+    """
+    probe, ids = labelled_probe_of(folder), probe_results(folder, k, count)
+    if not ids or not ids[0].shape[1]:
+        raise RunError(f"The run {folder.id} shows a single image: there is none to find.")
+    steps = {at: step for at, step, _ in folder.snapshots()} | dict(folder.frame_steps())
+    return Frame(
+        k=k,
+        step=steps.get(k, 0),
+        probe=probe,
+        titles=arm_titles(folder.config),
+        ids=ids,
+        found=[mistakes(one, probe.labels, most=CONFUSIONS) for one in ids],
+    )
