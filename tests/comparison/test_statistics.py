@@ -59,7 +59,6 @@ def test_the_standard_error_is_that_of_scipy_and_of_the_formula() -> None:
 @pytest.mark.parametrize("scenario", SCENARIOS)
 @pytest.mark.parametrize("seeds", [1, 2, 3])
 def test_intervals_are_those_of_loops(monkeypatch: pytest.MonkeyPatch, scenario: str, seeds: int) -> None:
-    monkeypatch.setattr("trainers.metrics.bootstrap._CLASS_RESAMPLES", 60)
     monkeypatch.setattr(class_resamples, "__defaults__", (60,))
     rng = np.random.default_rng(seeds)
     sizes = class_sizes(7, 3, True, rng)

@@ -9,6 +9,7 @@ import pytest
 import torch
 from safetensors.numpy import load_file, save_file
 
+from tests import damages
 from tests.tiny import tiny_config, write_images
 from trainers.data.labelled.stored import image_fingerprint
 from trainers.errors import RunError
@@ -75,9 +76,20 @@ def test_a_damaged_file_is_a_sentence(tmp_path: Path, folder: RunFolder, harm: s
     save_file(tensors, copy.queries_path, metadata=about)
     with pytest.raises(RunError, match=rf"The run folder {copy.id} is incomplete or damaged"):
         copy.test_queries()
-    copy.queries_path.write_bytes(b"no tensors")
-    with pytest.raises(RunError, match=r"lacks test_queries\.safetensors, or it is damaged"):
-        copy.test_queries()
+
+
+def test_whatever_lies_in_its_place_is_a_sentence(tmp_path: Path, folder: RunFolder) -> None:
+    copy = RunFolder.create(tmp_path, folder.config)
+    for harm in (damages.empty, damages.half, damages.garbage, damages.huge, damages.a_link_loop, damages.a_folder):
+        damages.missing(copy.queries_path)
+        copy.write_queries(folder.test_queries())
+        if harm is damages.a_link_loop:
+            damages.missing(copy.queries_path)
+        harm(copy.queries_path)
+        with pytest.raises(RunError, match=r"lacks test_queries\.safetensors, or it is damaged"):
+            copy.test_queries()
+    damages.missing(copy.queries_path)
+    assert copy.test_queries() is None
 
 
 def test_of_a_very_large_test_set_a_fixed_subset_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
