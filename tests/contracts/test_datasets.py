@@ -101,9 +101,9 @@ def test_the_columns_and_splits_of_a_hub_dataset_are_those_it_is_loaded_with(
     """A folder with the pinned columns and splits stands for the dataset."""
     names = known.label_columns or ("category",)
     for split in dict.fromkeys(filter(None, (known.train_split or "train", known.test_split))):
-        columns = {name: [row // (2 * 2**place) for row in range(16)] for place, name in enumerate(names)}
+        columns = {name: [row // (2 * 2**place) for row in range(32)] for place, name in enumerate(names)}
         write_split(
-            tmp_path / "own", split, columns, image=known.image_column, images=[picture(row) for row in range(16)]
+            tmp_path / "own", split, columns, image=known.image_column, images=[picture(row) for row in range(32)]
         )
     local = dataclasses.replace(known, hub=str(tmp_path / "own"), subset=None)
     entry = dataclasses.replace(SOURCES[known.name], load=local.load)
