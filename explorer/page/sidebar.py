@@ -126,5 +126,5 @@ class _Starting:
 
 def opened(tab: TabDescriptor) -> str:
     """JavaScript for the moment a tab is opened: ``shell.js`` shows of the sidebar what belongs to it."""
-    detail = json.dumps({"name": tab.name, "trains": tab.trains})
+    detail = json.dumps({"name": tab.name, "trains": tab.trains, "plans": tab.plans})
     return f"() => {{ window.dispatchEvent(new CustomEvent('rankscope:tab', {{ detail: {detail} }})); return []; }}"

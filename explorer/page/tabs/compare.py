@@ -33,4 +33,4 @@ def build(context: TabContext) -> None:
     view.act(act, None, said, **QUIET).then(fn=None, js=CHANGED)
 
 
-DESCRIPTOR = TabDescriptor(name="compare", title="Compare", order=5, build=build, trains=True)
+DESCRIPTOR = TabDescriptor(name="compare", title="Compare", order=5, build=build, trains=True, plans=True)
