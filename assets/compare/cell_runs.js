@@ -24,7 +24,7 @@ export class CellRuns {
     const where = named(row.condition);
     const title = `${metric.title}: ${brief(row.variant, 120)}${where ? `, ${where}` : ""}`;
     const head = el("div", { class: "rs-flow rs-cellhead" }, el("h3", { text: title }), this.close);
-    const values = found.values ?? [];
+    const values = found.values.filter(({ value }) => Number.isFinite(value)).sort((one, other) => one.seed - other.seed);
     const [low, high] = limits([found.low, found.high, ...values.map(({ value }) => value)]);
     const items = values.map((one) => this.item(one, row, metric, ([low, high]), report));
     const lacking = (row.missing ?? []).map((seed) => el("li", { class: "rs-flow rs-note", text: `seed ${seed}: no result` }));

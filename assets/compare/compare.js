@@ -4,12 +4,12 @@ import * as api from "../common/api.js";
 import { el, say } from "../common/dom.js";
 import { button, choose, field, Problem, segments, select } from "../common/fields.js";
 import { Poll } from "../common/poll.js";
-import { named } from "./reading.js";
 import { PlanBar } from "./plan_bar.js";
-import { read } from "./reading.js";
+import { named, read } from "./reading.js";
 import { SECTIONS } from "./sections.js";
 
 const NONE = "No comparison yet. A sweep trains the same losses over several seeds, so that a difference can be told from chance.";
+const EVERY = 5; // turns of the poll between two looks at the list of plans
 const PENDING = "The results fill in as the runs finish.";
 
 /** `act(action, id, token)` asks the server; `public`: only its owner may change a plan. */
@@ -21,7 +21,7 @@ export function mount(element, options) {
 /** What the sections share: the report, and the metric and condition that they are about. */
 class Tab {
   constructor(host, options) {
-    Object.assign(this, { host, id: null, report: null, part: null, metric: null, condition: {} });
+    Object.assign(this, { host, plans: [], turns: 0, id: null, report: null, part: null, metric: null, condition: {} });
     this.problem = new Problem();
     this.bar = new PlanBar({ ...options, open: (id) => this.open(id) });
     this.vacant = el("div", { class: "rs-stack rs-noplan", hidden: true }, el("p", { text: NONE }), el("p", {}, button("Make a sweep", () => window.rankscope?.sweep?.(""), "rs-primary")));
@@ -39,7 +39,7 @@ class Tab {
     this.poll = new Poll(() => this.ask(), (error) => this.trouble(error), host);
     window.rankscopePlan = { seen: () => (host.offsetParent !== null ? (this.id ?? undefined) : undefined) };
     window.addEventListener("rankscope:wanted", () => this.wanted());
-    window.addEventListener("rankscope:changed", () => this.poll.again(0));
+    window.addEventListener("rankscope:changed", () => this.again());
     window.addEventListener("rankscope:tab", (event) => event.detail.name === "compare" && this.address());
     this.wanted();
     this.poll.start();
@@ -57,6 +57,12 @@ class Tab {
     this.body.hidden = true;
     this.problem.say(null);
     this.address();
+    this.again();
+  }
+
+  /** Ask at once, for the list of plans too. */
+  again() {
+    this.turns = 0;
     this.poll.again(0);
   }
 
@@ -70,12 +76,11 @@ class Tab {
   }
 
   async ask() {
-    const { plans } = await api.plans();
-    this.vacant.hidden = plans.length > 0;
-    if (!this.id || (!plans.some((plan) => plan.id === this.id) && !this.report)) {
-      if (plans.length && !this.id) this.id = plans[0].id;
-    }
-    this.bar.list(plans, this.id);
+    if (this.turns % EVERY === 0) this.plans = (await api.plans()).plans;
+    this.turns += 1;
+    this.vacant.hidden = this.plans.length > 0;
+    this.id ??= this.plans[0]?.id ?? null;
+    this.bar.list(this.plans, this.id);
     if (!this.id) return true;
     const { id } = this;
     const report = await api.plan(id);
@@ -89,8 +94,8 @@ class Tab {
   trouble(error) {
     this.problem.say(error && (error.status ? error.message : "Reconnecting: the server does not answer. Training goes on if only the connection is lost."));
     if (error?.status !== 404 || this.report) return;
-    this.id = null; // another one is shown
-    this.bar.show(null);
+    this.bar.show(null); // another one is shown at the next turn
+    Object.assign(this, { id: null, turns: 0 });
   }
 
   show(report) {

@@ -40,7 +40,7 @@ class Intervals {
 
 function draw(metric, rows, width) {
   const cells = rows.map((row) => row.cells[metric.key]).map((cell) => (Number.isFinite(cell?.mean) ? cell : null));
-  const limits = span(cells.flatMap((cell) => (cell ? [cell.mean, cell.low, cell.high, ...(cell.values ?? []).map(({ value }) => value)] : [])));
+  const limits = span(cells.flatMap((cell) => (cell ? [cell.mean, cell.low, cell.high, ...cell.values.map(({ value }) => value)] : [])));
   const left = Math.min(0.42 * width, 7 * Math.max(...rows.map((row) => row.variant.length)) + 12);
   const right = width - 10;
   const height = rows.length * ROW + FOOT;
@@ -56,7 +56,7 @@ function draw(metric, rows, width) {
     const name = el("text", { class: "rs-rowtext", x: 0, y: y + 4, text: fitting(row.variant, left - 12) });
     const cell = cells[place];
     if (!cell) return [name];
-    const seeds = (cell.values ?? []).map(({ value }) => el("circle", { class: `rs-seedmark ${ink(colour(row))}`, cx: x(value), cy: y + 7, r: 2 }));
+    const seeds = cell.values.map(({ value }) => el("circle", { class: `rs-seedmark ${ink(colour(row))}`, cx: x(value), cy: y + 7, r: 2 }));
     const range = Number.isFinite(cell.low) ? [el("line", { class: `rs-range95 ${ink(colour(row))}`, x1: x(cell.low), x2: x(cell.high), y1: y, y2: y })] : [];
     return [name, ...range, ...seeds, el("circle", { class: `rs-meanmark ${ink(colour(row))}`, cx: x(cell.mean), cy: y, r: 5 })];
   });

@@ -48,11 +48,13 @@ class Over {
     say(this.title, `Over ${axis.title}`);
     choose(this.axisMenu, axes.map((one, place) => ({ name: place, title: one.title })), this.axis);
     this.axisField.hidden = axes.length < 2;
-    const rests = distinct(part.rows.map((row) => remainder(row, axis)));
+    const others = axes.filter((one) => one !== axis);
+    const all = distinct(part.rows.map((row) => places(row, others)));
+    const rests = all.filter((rest) => !all.some((other) => other !== rest && within(rest, other)));
     this.other = Math.min(this.other, rests.length - 1);
     choose(this.otherMenu, rests.map((rest, place) => ({ name: place, title: named(rest) })), this.other);
     this.otherField.hidden = rests.length < 2;
-    const rows = part.rows.filter((row) => same(remainder(row, axis), rests[this.other]));
+    const rows = part.rows.filter((row) => within(places(row, others), rests[this.other]));
     this.lines = lines(rows, axis);
     this.key.replaceChildren(...this.lines.map((line) => el("li", { class: "rs-flow" }, swatch(line.colour), el("span", { text: brief(line.title) }))));
     this.draw(part.metrics, axis);
@@ -73,10 +75,13 @@ class Over {
 }
 
 /** The value of a row on an axis; undefined: it is not varied in this loss. */
-const at = (row, axis) => row.at?.[axis.title] ?? row.condition[axis.title];
+const at = (row, axis) => row[axis.of][axis.title];
 
-/** Where a row lies on all other axes. */
-const remainder = (row, axis) => Object.fromEntries(Object.entries({ ...row.condition, ...row.at }).filter(([name]) => name !== axis.title));
+/** Where a row lies on axes, as far as they are varied in its loss. */
+const places = (row, axes) => Object.fromEntries(axes.map((axis) => [axis.title, at(row, axis)]).filter(([, value]) => value !== undefined));
+
+/** Whether every place of one is among those of the other. */
+const within = (one, other) => Object.entries(one).every(([name, value]) => other[name] === value);
 
 function distinct(all) {
   return all.filter((one, place) => all.findIndex((other) => same(one, other)) === place);

@@ -16,8 +16,8 @@ class Runs {
     this.node = el("section", { class: "rs-stack rs-tight", "aria-label": "Runs" }, this.title, this.lost, this.rest);
   }
 
-  show(part, report) {
-    const runs = report.runs.filter((run) => !part.name || !run.part || run.part === part.name);
+  show(part) {
+    const { runs } = part;
     const lost = runs.filter((run) => LOST.has(run.phase));
     this.node.hidden = !runs.length;
     this.title.hidden = this.lost.hidden = !lost.length;

@@ -2,22 +2,21 @@
 
 import { figure, grouped } from "../common/dom.js";
 
-/** What the server sends (see explorer/server/plan_reports.py), with rows that know their part's runs. */
+/** What the server sends (see explorer/server/plan_reports.py), with a row for every variant that is planned. */
 export function read(report) {
-  const runs = new Map(report.runs.map((run) => [run.id, run]));
-  return { ...report, byId: runs, parts: report.parts.map((part) => new Part(part)) };
+  return { ...report, byId: new Map(report.runs.map((run) => [run.id, run])), parts: report.parts.map((part) => new Part(part, report.runs)) };
 }
 
 /** One table of a report, its verdicts and what was varied. */
 class Part {
-  constructor(part) {
+  constructor(part, runs) {
     Object.assign(this, part);
     const { table } = part;
+    this.runs = runs.filter((run) => run.part === part.name);
     this.metrics = table?.metrics ?? [];
-    this.names = table?.conditions ?? [];
-    this.rows = table?.rows ?? [];
     this.pairs = table?.pairs ?? [];
     this.notes = table?.notes ?? [];
+    this.rows = rows(part, this.runs);
     this.conditions = distinct(this.rows.map((row) => row.condition));
   }
 
@@ -32,6 +31,22 @@ class Part {
   }
 }
 
+/** A row per planned variant and condition: what the table has of it, its look, its runs and how many seeds there are. */
+function rows(part, runs) {
+  const looks = new Map(part.variants.map((variant) => [variant.title, variant]));
+  const found = new Map((part.table?.rows ?? []).map((row) => [text([row.variant, row.condition]), row]));
+  const made = new Map();
+  for (const run of runs) {
+    for (const variant of run.variants) {
+      const key = text([variant, run.condition]);
+      if (!made.has(key)) made.set(key, { cells: {}, missing: [], ...found.get(key), ...looks.get(variant), variant, condition: run.condition, runs: [], seeds: new Set() });
+      made.get(key).runs.push(run);
+      made.get(key).seeds.add(run.seed);
+    }
+  }
+  return [...made.values()];
+}
+
 /** Different conditions in the order in which they come first. */
 function distinct(conditions) {
   const known = new Map(conditions.map((condition) => [text(condition), condition]));
@@ -39,7 +54,7 @@ function distinct(conditions) {
 }
 
 export const same = (one, other) => text(one) === text(other);
-const text = (condition) => JSON.stringify(Object.entries(condition));
+const text = (value) => JSON.stringify(value);
 
 /** "noise 0.2, batch 64"; empty where nothing is varied. */
 export const named = (condition) => Object.entries(condition).map(([name, value]) => `${name} ${shown(value)}`).join(", ");

@@ -23,7 +23,7 @@ class Table {
     const groups = part.conditions.map((condition) => this.group(condition));
     this.box.replaceChildren(el("table", { class: "rs-table rs-results" }, el("caption", { class: "rs-unseen", text: part.title || report.title }), el("thead", {}, head), ...groups));
     if (focused) this.box.querySelector(`[data-cell="${CSS.escape(focused)}"]`)?.focus({ preventScroll: true });
-    const words = [part.table.caption, ...part.notes].filter(Boolean);
+    const words = [part.table?.caption, ...part.notes].filter(Boolean);
     this.notes.replaceChildren(...words.map((text) => el("li", { text })));
     this.detail();
   }
@@ -36,11 +36,10 @@ class Table {
 
   row(row) {
     const counts = [...new Set(Object.values(row.cells).map((cell) => cell.seeds.length))].sort((a, b) => a - b);
-    const of = row.planned ? ` of ${row.planned}` : "";
     const variant = el("th", { scope: "row" }, el("span", { class: "rs-flow rs-variant" }, swatch(colour(row)), el("span", { class: "rs-clamp", text: brief(row.variant, 120), title: inFull(row.variant) })));
     const cells = this.part.metrics.map((metric) => el("td", {}, this.cell(row, metric)));
     const seeds = counts.length > 1 ? `${counts[0]}–${counts.at(-1)}` : String(counts[0] ?? 0);
-    return el("tr", {}, variant, ...cells, el("td", { class: "rs-note", text: `${seeds}${of}` }));
+    return el("tr", {}, variant, ...cells, el("td", { class: "rs-note", text: `${seeds} of ${row.seeds.size}` }));
   }
 
   cell(row, metric) {
@@ -56,7 +55,7 @@ class Table {
 
   /** Why a cell is empty. */
   pending(row) {
-    const phases = new Set(this.report.runs.filter((run) => (row.runs ?? []).includes(run.id)).map((run) => run.phase));
+    const phases = new Set(row.runs.map((run) => run.phase));
     if (["running", "starting", "paused"].some((phase) => phases.has(phase))) return "trains";
     return ["planned", "queued", "interrupted"].some((phase) => phases.has(phase)) ? "waits" : "–";
   }

@@ -29,7 +29,7 @@ class Verdicts {
     this.unseen.replaceChildren(...(folded ? others.map(sentence) : []));
     this.rest.hidden = !folded;
     say(this.rest.querySelector("summary"), `${others.length} pairs without a difference`);
-    say(this.method, part.table.method ?? "");
+    say(this.method, part.table?.method ?? "");
   }
 }
 
