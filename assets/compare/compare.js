@@ -14,7 +14,7 @@ const PENDING = "The results fill in as the runs finish.";
 
 /** `act(action, id, token)` asks the server; `public`: only its owner may change a plan. */
 export function mount(element, options) {
-  const host = element.querySelector(".rs-compare") ?? element;
+  const host = element.querySelector(".rs-comparison") ?? element;
   if (!host.rankscope) host.rankscope = new Tab(host, options);
 }
 
@@ -31,10 +31,8 @@ class Tab {
     this.conditionMenu = select((place) => this.about({ condition: this.part.conditions[Number(place)] }));
     this.metricField = field("Metric", this.metricMenu);
     this.conditionField = field("Under", this.conditionMenu);
-    this.menus = el("div", { class: "rs-flow rs-menus" }, this.metricField, this.conditionField);
-    this.sections = Object.fromEntries(SECTIONS.map(({ name, make }) => [name, make(this)]));
-    const [first, ...others] = SECTIONS.map(({ name }) => this.sections[name].node);
-    this.body = el("div", { class: "rs-stack rs-planbody", hidden: true }, this.parts, this.note, first, this.menus, ...others);
+    this.sections = SECTIONS.map(({ make }) => make(this));
+    this.body = el("div", { class: "rs-stack rs-planbody", hidden: true }, this.parts, this.note, ...this.sections.map((section) => section.node));
     host.replaceChildren(this.problem.node, this.vacant, this.bar.node, this.body);
     this.poll = new Poll(() => this.ask(), (error) => this.trouble(error), host);
     window.rankscopePlan = { seen: () => (host.offsetParent !== null ? (this.id ?? undefined) : undefined) };
@@ -129,13 +127,12 @@ class Tab {
     choose(this.conditionMenu, part.conditions.map((condition, place) => ({ name: place, title: named(condition) })), Math.max(0, known));
     this.metricField.hidden = part.metrics.length < 2;
     this.conditionField.hidden = part.conditions.length < 2;
-    this.menus.hidden = !part.rows.length || (this.metricField.hidden && this.conditionField.hidden);
-    for (const section of Object.values(this.sections)) section.show(part, this.report);
+    for (const section of this.sections) section.show(part, this.report);
   }
 
   /** Another metric or condition. */
   about(change) {
     Object.assign(this, change);
-    for (const section of Object.values(this.sections)) section.show(this.part, this.report);
+    for (const section of this.sections) section.show(this.part, this.report);
   }
 }

@@ -7,7 +7,9 @@ import { colour, heading, valued, worded } from "./reading.js";
 import { Picture, fitting, span, ticks } from "./picture.js";
 
 const ROW = 26;
+const TITLE = 17; // the line of a name that has no room beside its interval
 const FOOT = 24;
+const LETTER = 7.2; // about the width of a letter
 const FIRST = 4; // pictures outside the fold
 
 class Intervals {
@@ -41,19 +43,21 @@ class Intervals {
 function draw(metric, rows, width) {
   const cells = rows.map((row) => row.cells[metric.key]).map((cell) => (Number.isFinite(cell?.mean) ? cell : null));
   const limits = span(cells.flatMap((cell) => (cell ? [cell.mean, cell.low, cell.high, ...cell.values.map(({ value }) => value)] : [])));
-  const left = Math.min(0.42 * width, 7 * Math.max(...rows.map((row) => row.variant.length)) + 12);
-  const right = width - 10;
-  const height = rows.length * ROW + FOOT;
+  const room = LETTER * Math.max(...rows.map((row) => row.variant.length)) + 12;
+  const above = room > 0.4 * width;
+  const [left, right] = [above ? 8 : room, width - 8];
+  const step = above ? ROW + TITLE : ROW;
+  const bottom = rows.length * step;
+  const height = bottom + FOOT;
   if (!limits) return { height, shapes: [], words: "No result yet" };
   const x = (value) => left + ((value - limits[0]) / (limits[1] - limits[0])) * (right - left);
-  const bottom = rows.length * ROW;
-  const scale = ticks(...limits, (right - left) / 70).flatMap((tick) => [
+  const scale = ticks(...limits, (right - left) / 48).flatMap((tick) => [
     el("line", { class: "rs-gridline", x1: x(tick), x2: x(tick), y1: 0, y2: bottom }),
     el("text", { class: "rs-ticktext", x: x(tick), y: bottom + 16, "text-anchor": "middle", text: valued(metric, tick) }),
   ]);
   const marks = rows.flatMap((row, place) => {
-    const y = place * ROW + ROW / 2;
-    const name = el("text", { class: "rs-rowtext", x: 0, y: y + 4, text: fitting(row.variant, left - 12) });
+    const y = (place + 1) * step - ROW / 2;
+    const name = el("text", { class: "rs-rowtext", x: 0, y: above ? y - 10 : y + 4, text: fitting(row.variant, above ? width : left, LETTER) });
     const cell = cells[place];
     if (!cell) return [name];
     const seeds = cell.values.map(({ value }) => el("circle", { class: `rs-seedmark ${ink(colour(row))}`, cx: x(value), cy: y + 7, r: 2 }));

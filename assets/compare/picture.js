@@ -61,11 +61,11 @@ export class Picture {
   }
 }
 
-/** About `count` round numbers that span [low, high]. */
+/** Round numbers within [low, high], at most about `count`. */
 export function ticks(low, high, count = 4) {
-  const rough = (high - low) / Math.max(1, count);
+  const rough = (high - low) / Math.max(2, count);
   const power = 10 ** Math.floor(Math.log10(rough));
-  const step = [1, 2, 5, 10].map((factor) => factor * power).find((size) => size >= rough) ?? rough;
+  const step = [1, 2, 2.5, 5, 10].map((factor) => factor * power).find((size) => size >= rough) ?? rough;
   const found = [];
   for (let at = Math.ceil(low / step - 1e-9) * step; at <= high + step * 1e-9; at += step) found.push(Number(at.toPrecision(12)));
   return found;
@@ -81,7 +81,7 @@ export function span(values) {
 }
 
 /** A text of at most about `width` pixels. */
-export function fitting(text, width, letter = 6.6) {
+export function fitting(text, width, letter) {
   const most = Math.max(3, Math.floor(width / letter));
   return text.length <= most ? text : `${text.slice(0, most - 1).trimEnd()}…`;
 }

@@ -13,10 +13,9 @@ export class PlanBar {
     this.menu = select((id) => on.open(id));
     this.choice = field("Comparison", this.menu, { class: "rs-field rs-whichplan" });
     this.title = el("h2", {});
-    this.phase = el("span", { class: "rs-note rs-phase" });
     this.summary = el("p", { class: "rs-note" });
     this.progress = el("progress", { class: "rs-progress", "aria-label": "Runs that have ended" });
-    this.words = el("p", { class: "rs-note rs-planwords", role: "status" });
+    this.words = el("p", { class: "rs-note rs-phase", role: "status" });
     this.trouble = el("p", { class: "rs-note rs-why", hidden: true });
     const act = (name) => () => on.act(name, this.plan.id, token());
     this.stop = button("Stop", act("stop"));
@@ -28,7 +27,7 @@ export class PlanBar {
     this.sure = button("", () => (this.confirm(false), on.act("delete", this.plan.id, token())), "rs-danger");
     this.keep = button("Keep", () => this.confirm(false));
     this.acts = el("div", { class: "rs-flow rs-planacts" }, this.stop, this.resume, this.downloads, this.again, this.remove, this.sure, this.keep);
-    const naming = el("div", { class: "rs-stack rs-tight" }, el("div", { class: "rs-flow rs-planname" }, this.title, this.phase), this.summary);
+    const naming = el("div", { class: "rs-stack rs-tight" }, this.title, this.summary);
     this.head = el("header", { class: "rs-planhead" }, naming, this.choice);
     this.moving = el("div", { class: "rs-flow rs-planmoving" }, this.progress, this.words);
     this.node = el("div", { class: "rs-stack rs-tight", hidden: true }, this.head, this.moving, this.trouble, this.acts);
@@ -41,7 +40,7 @@ export class PlanBar {
     if (text === this.text) return;
     this.text = text;
     this.choice.hidden = plans.length < 2;
-    choose(this.menu, plans.map((plan) => ({ name: plan.id, title: brief(`${plan.title}, ${plan.label}`, 90) })), id);
+    choose(this.menu, plans.map((plan) => ({ name: plan.id, title: `${brief(plan.title, 70)}, ${when(plan.created)}` })), id);
   }
 
   /** A report, or null for none. */
@@ -53,13 +52,12 @@ export class PlanBar {
     const { state } = plan;
     say(this.title, brief(plan.title, 160));
     this.title.title = inFull(plan.title);
-    say(this.phase, plan.recorded ? "recorded" : state.label);
-    this.phase.dataset.phase = plan.recorded ? "recorded" : state.phase;
     say(this.summary, brief(plan.summary, 300));
     this.progress.max = Math.max(1, state.planned_steps ?? 1);
     this.progress.value = state.step;
     this.progress.hidden = !state.moving;
     say(this.words, state.words);
+    this.words.dataset.phase = state.phase;
     this.trouble.hidden = !state.error;
     say(this.trouble, state.error ?? "");
     const mine = !plan.read_only && (!this.on.public || plan.mine === true);
@@ -67,9 +65,9 @@ export class PlanBar {
     this.resume.hidden = !mine || state.moving || !state.acts.includes("resume");
     this.deletable = mine && !state.moving;
     this.again.hidden = !window.rankscopePlans?.offered(plan.kind);
+    this.downloads.hidden = !plan.parts.some((part) => part.table);
     const there = plan.runs.filter((run) => run.there).length;
-    say(this.sure, there ? `Delete it and its ${there} runs for good` : "Delete for good");
-    if (this.files.childElementCount !== Object.keys(plan.downloads).length) this.files.replaceChildren(...downloads(plan));
+    say(this.sure, there ? `Delete it and its ${there === 1 ? "run" : `${there} runs`} for good` : "Delete for good");
     if (this.offered !== plan.id) this.files.replaceChildren(...downloads(plan));
     this.offered = plan.id;
     this.confirm(this.asking && this.deletable);
@@ -83,3 +81,5 @@ export class PlanBar {
     if (changed && asking) this.keep.focus();
   }
 }
+
+const when = (seconds) => new Date(seconds * 1000).toLocaleString("en-GB", { day: "numeric", month: "short", hour: "2-digit", minute: "2-digit" });

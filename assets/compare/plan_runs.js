@@ -23,7 +23,7 @@ class Runs {
     this.title.hidden = this.lost.hidden = !lost.length;
     this.lost.replaceChildren(...lost.map(line));
     this.all.replaceChildren(...runs.map(line));
-    say(this.rest.querySelector("summary"), `All ${runs.length} runs`);
+    say(this.rest.querySelector("summary"), runs.length === 1 ? "1 run" : `All ${runs.length} runs`);
   }
 }
 

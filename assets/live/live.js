@@ -82,8 +82,8 @@ class Live {
     const lasso = el("button", { type: "button", class: "rs-act rs-tool", "aria-pressed": "false", onclick: () => this.lassoMode() }, icon("lasso"), el("span", { text: "Lasso" }));
     const whole = el("button", { type: "button", class: "rs-act rs-tool rs-wholebutton", onclick: () => this.maps.reset() }, icon("reset"), el("span", { text: "Show everything" }));
     this.lassoButton = lasso;
-    const naming = el("div", { class: "rs-flow rs-titleline" }, this.title, this.badge, this.status.line, this.summary, this.origin.node, this.baseline.control);
-    const head = el("header", { class: "rs-head" }, naming, this.downloads.node);
+    const naming = el("div", { class: "rs-flow rs-titleline" }, this.title, this.badge, this.status.line, this.summary, this.baseline.control);
+    const head = el("header", { class: "rs-head" }, naming, el("div", { class: "rs-flow rs-headacts" }, this.origin.node, this.downloads.node));
     this.maps.node.append(this.card.node);
     this.track = el("div", { class: "rs-track" });
     const honest = el("p", { class: "rs-note rs-caveat", text: "2-D maps lose most neighbours; the numbers come from the full space." });

@@ -15,8 +15,9 @@ export class Origin {
     this.run = run;
     const offered = !run.part_of && window.rankscopePlans?.offered(run.kind);
     this.node.hidden = !run.part_of && !offered;
-    this.button.textContent = run.part_of ? "Back to its comparison" : "Make it a sweep";
-    this.button.title = run.part_of ? "" : "Fill the form with the settings of this run, to train it over several seeds";
+    this.node.toggleAttribute("data-offers", !run.part_of);
+    this.button.textContent = run.part_of ? "Its comparison" : "Make it a sweep";
+    this.button.title = run.part_of ? "This run is part of a comparison: open it" : "Fill the form with the settings of this run, to train it over several seeds";
   }
 
   go() {

@@ -9,7 +9,7 @@ export function mount(_element, { fill, forms }) {
 /** Open the sidebar and the fold, then fill the form; without a run it stays as it is. */
 function open(fill) {
   document.querySelector("#rs-sidebar:not(.open) .toggle-button")?.click();
-  const fold = document.querySelector(".rs-fold:has(> .rs-foldbody .rs-axis)");
+  const fold = document.querySelector(".rs-fold:has(> .rs-foldbody .rs-vary)");
   if (fold && !fold.hasAttribute("data-open")) fold.querySelector(".rs-foldhead")?.click();
   fill();
   const first = fold?.querySelector(".rs-foldbody input, .rs-foldbody textarea");

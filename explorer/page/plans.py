@@ -42,7 +42,7 @@ def _with(form: KindForm, plan: PlanForm, context: FormContext, runs: Runs) -> K
 
     counted = [*own.values(), *(form.fields[name] for name in plan.counted if name in form.fields)]
     gr.on(
-        [field.change for field in counted],
+        [context.drawn.change, *(field.change for field in counted)],
         count,
         list(fields.values()),
         said,

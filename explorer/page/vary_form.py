@@ -22,7 +22,7 @@ from trainers.parameters import Choice, Spec, parse_choice, specs
 MOST = 2
 """Axes with fields of their own; the command line and the API take more."""
 _SEEDS, _VARY = "seeds", "vary"
-_HELP = "Values with commas between them."
+_HELP = "Values, e.g. 0.1, 0.2, 0.5"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,7 +60,7 @@ class VaryForm:
         menus = []
         for axis, (name, values) in enumerate(self.axes):
             title = "Vary" if axis == 0 else "And vary"
-            with gr.Column(elem_classes=["rs-axis"], min_width=80):
+            with gr.Column(elem_classes=["rs-vary"], min_width=80):
                 made[name] = gr.Dropdown(_choices({}), value="", label=title, allow_custom_value=True, min_width=80)
                 made[values] = gr.Textbox(
                     "", label=f"Values {axis + 1}", show_label=False, placeholder=_HELP, max_lines=1

@@ -14,7 +14,7 @@ from explorer.server.cache import Cache
 from explorer.server.library import Library
 from explorer.server.run import Run
 from explorer.server.run_list import is_mine
-from explorer.server.view import Json, position, state_json
+from explorer.server.view import Json, created, position, state_json
 from explorer.titles import run_title, summary
 from trainers.errors import RunError
 from trainers.kinds import kind_of
@@ -131,11 +131,12 @@ class _Plan:
 
 def _entry(run: Run) -> Json:
     phase = run.folder.state().phase
-    return {"id": run.id, "title": run_title(run), "phase": phase, "label": PHASES[phase].label}
+    return {"id": run.id, "title": run_title(run), "phase": phase, "created": created(run.id)}
 
 
 def _words(phase: str, children: list[Child]) -> str:
-    """How far a plan is, in a line."""
+    """The state of a plan in a line."""
+    label, far = PHASES[phase].label.capitalize(), total(children).message
     if not PHASES[phase].begun:
-        return f"{PHASES[phase].label.capitalize()}: {len(children)} runs are planned."
-    return f"{total(children).message}."
+        return f"{label}: {len(children)} runs are planned."
+    return f"{far}." if PHASES[phase].active or phase == "finished" else f"{label}. {far}."

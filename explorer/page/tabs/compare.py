@@ -19,7 +19,7 @@ def build(context: TabContext) -> None:
     said = gr.HTML("", elem_id="rs-compare-said")
     view = scripted(
         "compare/compare.js",
-        "rs-compare",
+        "rs-comparison",
         "The comparison",
         ACT,
         loading="Opening the comparison …",
