@@ -13,6 +13,6 @@ function open(fill) {
   if (fold && !fold.hasAttribute("data-open")) fold.querySelector(".rs-foldhead")?.click();
   fill();
   const first = fold?.querySelector(".rs-foldbody input, .rs-foldbody textarea");
-  fold?.scrollIntoView({ block: "center" });
+  fold?.scrollIntoView({ block: "start" });
   first?.focus({ preventScroll: true });
 }
