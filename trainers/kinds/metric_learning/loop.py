@@ -20,6 +20,7 @@ from trainers.kinds.metric_learning.config import MetricLearningConfig
 from trainers.kinds.metric_learning.evaluation import LEFT_OUT, Evaluator, left_out
 from trainers.kinds.metric_learning.frozen_features import frozen_features
 from trainers.kinds.metric_learning.memory import footprint
+from trainers.kinds.metric_learning.shown_images import ShownImages
 from trainers.losses import LOSSES, forms, kernel
 from trainers.losses._memory import give_memory
 from trainers.samplers import SAMPLERS
@@ -46,7 +47,8 @@ class MetricLearningLoop(Loop):
         # with training images rarely, where evaluations are timed by the clock
         if self.config.snapshot_steps or self.seconds - self._train_evaluated[1] >= TRAIN_SECONDS:
             self._train_evaluated = (self.step, self.seconds)
-        return self._evaluator.begin(arm.encoder, training=self._train_evaluated[0] == self.step)
+        evaluation = self._evaluator.begin(arm.encoder, training=self._train_evaluated[0] == self.step)
+        return evaluation if self._shown is None else self._shown.beside(arm.encoder, evaluation)
 
     def _last_numbers(self, tell: Progress) -> None:
         if self._train_evaluated[0] != self.step:
@@ -104,6 +106,8 @@ class MetricLearningLoop(Loop):
             device=self._device,
         )
         probe = choose_probe(data.test.labels, config.probe_size, seed=0)
+        shown = probe if config.probe_of == "test" else choose_probe(data.train.truth, config.probe_size, seed=0)
+        self._shown = None if config.probe_of == "test" else ShownImages(train[shown], self._device)
         self._evaluator = Evaluator(
             train=train,
             train_labels=data.train.labels,
@@ -113,7 +117,7 @@ class MetricLearningLoop(Loop):
             device=self._device,
             test_before_cap=data.test.before_cap,
         )
-        known = self._write_test_probe(data, probe, self._evaluator.floor)
+        known = self._write_labelled_probe(data, shown, self._evaluator.floor, config.probe_of)
         if known is not None:
             self.folder.log(f"probe: R@1 without any training {known['floor_R_at_1']:.3f}")
             self.folder.log(left_out(known[LEFT_OUT], "of the probe"))
