@@ -32,7 +32,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, RunFolder]:
     images = write_images(home / "images", train=6, test=4, each=4, groups=2)
     plain = DataChoice(source=str(images), image_size=24)
     noisy = dataclasses.replace(plain, conditions=Conditions(label_noise=0.25, noise_kind="across"))
-    config = tiny_config(images, "smooth_ap", steps=1, probe_size=16)
+    config = tiny_config(images, "smooth_ap", steps=1, snapshot_steps=1, probe_size=16)
     made = {
         "train": dataclasses.replace(config, data=noisy, probe_of="train"),
         "test": dataclasses.replace(config, data=noisy),

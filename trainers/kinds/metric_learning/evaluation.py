@@ -47,7 +47,9 @@ class Evaluator:
     Args:
         train, test: uint8 images ``[N, C, H, W]``, or frozen features ``[N, F]``.
         train_labels, test_labels: int64 ``[N, L]``, finest first.
-        probe: rows of the test set that the maps show, int64 ``[P]``.
+        train_truth: the labels of ``train`` without label noise, by which some are chosen, so that runs with and
+            without noise are evaluated on the same ones; None: ``train_labels``.
+        probe: rows of the test set, int64 ``[P]``.
         device: where the encoders live.
         test_before_cap: images of the test set before the cap on images; 0: as many as there are.
         fingerprint: of the test images, see :class:`trainers.runs.records.QueryScores`.
@@ -58,6 +60,7 @@ class Evaluator:
         *,
         train: Tensor,
         train_labels: Tensor,
+        train_truth: Tensor | None = None,
         test: Tensor,
         test_labels: Tensor,
         probe: Tensor,
@@ -65,7 +68,7 @@ class Evaluator:
         test_before_cap: int = 0,
         fingerprint: str = "",
     ) -> None:
-        rows = choose_probe(train_labels, TRAIN_PROBE, seed=0)
+        rows = choose_probe(train_labels if train_truth is None else train_truth, TRAIN_PROBE, seed=0)
         self._train = send(train[rows], device)
         self._train_labels = train_labels[rows]
         self._probe = send(test[probe], device)

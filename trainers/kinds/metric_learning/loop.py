@@ -116,6 +116,7 @@ class MetricLearningLoop(Loop):
         self._evaluator = Evaluator(
             train=train,
             train_labels=data.train.labels,
+            train_truth=data.train.truth,
             test=test,
             test_labels=data.test.labels,
             probe=probe,
