@@ -11,6 +11,7 @@ from torch import Tensor
 from trainers.data.base import Progress, silent
 from trainers.data.probe import choose_probe
 from trainers.encoders import Encoder
+from trainers.kinds.metric_learning.contextual_sample import ContextualSample
 from trainers.metrics import counts, evaluate
 from trainers.metrics.catalogue.counts import LEFT_OUT
 from trainers.training.deferred import HostCopy
@@ -50,6 +51,7 @@ class Evaluator:
         self._train_labels = train_labels[rows]
         self._probe = send(test[probe], device)
         self._probe_labels = test_labels[probe]
+        self._contextual = ContextualSample(self._probe_labels)
         self._test = test
         self._test_labels = test_labels
         self._test_before_cap = test_before_cap
@@ -72,7 +74,7 @@ class Evaluator:
 
     def _scored(self, probe: Tensor, train: Tensor | None) -> ProbeResult:
         names = _names(self._probe_labels)
-        numbers = _means(evaluate(probe, self._probe_labels, metrics=names), names)
+        numbers = _means(evaluate(probe, self._probe_labels, metrics=names), names) | self._contextual.numbers(probe)
         if train is not None:
             numbers |= self._train_numbers(train)
         return ProbeResult(embeddings=probe, numbers=numbers)

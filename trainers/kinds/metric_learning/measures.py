@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from trainers.kinds.metric_learning.plots import PLOTS
 from trainers.metrics.catalogue.counts import LEFT_OUT_WORDS
 from trainers.metrics.measures import Measures, Panel
 
@@ -25,6 +26,7 @@ MEASURES = Measures(
         Panel(key="loss"),
     ),
     later=("NDCG", "ASI", "images_per_s", "clipped_share", "term/*", "AP_level_l"),
+    plots=tuple(PLOTS.values()),
     legend="solid: test images · dashed: training images",
     remarks={"queries_without_positive": LEFT_OUT_WORDS},
 )
