@@ -84,6 +84,7 @@ def about(run: Run) -> Json:
         "created": created(run.id),
         "config": json.loads(run.config.to_json()),
         "summary": summary(run),
+        "alone": kind_of(run.config).alone(run.config),
         "kind": run.config.kind,
         "arms": _arms(run.config),
         "ablation": _ablation(run.config),

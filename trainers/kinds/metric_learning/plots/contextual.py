@@ -5,7 +5,7 @@ from trainers.metrics.plots import Axis, PathPlot
 
 DESCRIPTOR = PathPlot(
     name="contextual",
-    title="Contextual loss against 1 − mAP",
+    title="Contextual loss against 1\u00a0−\u00a0mAP",
     note=(
         "Near a straight line, a loss that lowers the contextual loss raises mAP as much. Training goes from the upper "
         "right to the lower left. Both are of the same test images, four of each class, which is our choice."

@@ -7,7 +7,8 @@ DESCRIPTOR = PathPlot(
     title="Training images against test images",
     note=(
         "The further a path runs below the diagonal, the more of what the loss learned holds for the training classes "
-        "only; of two paths with the same test R@1, the one further left has memorised less."
+        "only; of two paths with the same test R@1, the one further left has memorised less. The two samples differ in "
+        "size (see under the maps), so paths compare with each other better than with the diagonal."
     ),
     source="Liao et al. 2023, figure 2",
     url="https://arxiv.org/abs/2210.01908",
