@@ -71,7 +71,8 @@ def test_plots_follow_the_scrubber_and_can_be_kept(browser: Browser, site: Site)
         )
         for k, words in ((FRAMES - 1, "0.700 and 0.600"), (1, "0.600 and 0.400")):
             seek(page, k)
-            said = f"AP, whole set against AP, mean over batches at step {k * STEPS_PER_FRAME}: "
+            sides = PLOTS["decomposability"]
+            said = f"{sides.y.title} against {sides.x.title} at step {k * STEPS_PER_FRAME}: "
             label = f"{said}Smooth-AP {words}, HAPPIER {words}"
             expect(gap.locator("svg").first).to_have_attribute("aria-label", label)
         marks = gap.locator("svg").first.evaluate(MARKS)

@@ -37,6 +37,12 @@ def test_a_comparison_says_that_it_is_one_run(page: Page, root: Path, arms: int,
     assert told.startswith("One run, one seed, one learning rate") and words in told
 
 
+def test_a_run_that_belongs_to_a_plan_does_not_say_so(page: Page, root: Path) -> None:
+    folder = make_run(root, points=48, frames=1)
+    (folder.path / "part_of").write_text("0" * 26)
+    assert page.json(f"run/{folder.id}")["alone"] == ""
+
+
 def test_a_script_two_folders_down_is_served_and_none_further(root: Path, tmp_path: Path) -> None:
     for name in ("a/b/c.js", "a/b/c/d.js"):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)

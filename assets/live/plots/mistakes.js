@@ -17,7 +17,7 @@ class MistakesView {
     this.problem = new Problem();
     this.body = el("div", { class: "rs-stack" });
     this.node = el("div", { class: "rs-stack rs-controlled" }, this.problem.node, this.body);
-    this.eye = new IntersectionObserver((seen) => seen.some((one) => one.isIntersecting) && this.read());
+    this.eye = new IntersectionObserver((seen) => seen.some((one) => one.isIntersecting) && this.read(), { rootMargin: "400px" });
     this.eye.observe(this.node);
   }
 

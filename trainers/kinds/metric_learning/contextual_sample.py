@@ -7,7 +7,7 @@ import torch
 import torch.nn.functional as F  # noqa: N812
 from torch import Tensor
 
-from trainers.losses.contextual import ContextualParameters, contextual_term
+from trainers.losses.contextual import contextual_term
 from trainers.metrics import evaluate
 from trainers.metrics.catalogue.contextual import CONTEXTUAL_AP, CONTEXTUAL_LOSS
 from trainers.training.host import equal
@@ -15,13 +15,15 @@ from trainers.training.host import equal
 PER_CLASS = 4  # the paper's k, images of each class in a batch
 CLASSES = 32  # at most: 128 images, the batch of the paper's code, so that the scale is the loss's own
 LEAST_CLASSES = 3  # proposition 4.1 needs n > 2 k
+EPS = 0.0  # as in proposition 4.1; with slack all embeddings of an untrained encoder are neighbours
+SLOPE = 1.0  # of a backward pass that is not made
 
 
 class ContextualSample:
     """Images of the probe, as many of each class as a neighbourhood holds.
 
     Liao et al. 2023, figure 3 (left): the contextual term of Eq. 5 against 1 - mAP over training. Which images the
-    paper took is not known; the sample is ours. k is 4, and eps is the loss's default.
+    paper took is not known; the sample is ours. k is 4 and eps is 0.
 
     Args:
         labels: int64 ``[P, L]`` of the probe, finest first.
@@ -49,8 +51,7 @@ class ContextualSample:
         unit = F.normalize(rows.float(), dim=1)
         similarity = unit @ unit.T
         same = equal(self._labels, self._labels, similarity.device)
-        default = ContextualParameters()
         with torch.no_grad():
-            term = contextual_term(similarity, same, PER_CLASS, default.eps, default.alpha)
+            term = contextual_term(similarity, same, PER_CLASS, EPS, SLOPE)
         ap = evaluate(rows, self._labels, metrics=["AP"])["AP"]
         return {CONTEXTUAL_LOSS: float(term), CONTEXTUAL_AP: float(ap)}  # type: ignore[arg-type]

@@ -3,21 +3,22 @@
 from trainers.metrics.measures import Panel
 from trainers.metrics.plots import Axis, PathPlot
 
-BATCH, WHOLE, GAP = "batch_AP", "whole_AP", "gap"
+BATCH, WHOLE, GAP = "batch_AP", "whole_AP", "decomposability_gap"
 
 DESCRIPTOR = PathPlot(
     name="decomposability",
-    title="AP in batches against AP on the whole set",
+    title="AP inside batches against AP on the whole set",
     note=(
-        "A loss sees one batch at a time, where AP looks better than on the whole set. The gap is the horizontal "
-        "distance to the diagonal: at 0, raising AP in batches raises AP on the whole set as much."
+        "A loss sees one batch at a time, and AP is higher inside a batch than among all training images measured. The "
+        "decomposability gap is their difference, the horizontal distance to the diagonal: the smaller it is, the "
+        "closer what the loss sees is to the ranking of the whole set."
     ),
     source="Ramzi et al. 2023, equation 6",
     url="https://arxiv.org/abs/2309.08250",
-    x=Axis(key=BATCH, title="AP, mean over batches"),
-    y=Axis(key=WHOLE, title="AP, whole set"),
+    x=Axis(key=BATCH, title="AP inside batches, training images"),
+    y=Axis(key=WHOLE, title="AP across batches, training images"),
     diagonal=True,
     panels=(Panel(key=GAP),),
-    missing="The run has no AP in batches: it was trained before this was measured, or has no evaluation yet.",
+    missing="The run has no AP inside batches: it was trained before this was measured, or has no evaluation yet.",
     order=20,
 )

@@ -13,5 +13,5 @@ DESCRIPTOR = LevelPlot(
     url="https://arxiv.org/abs/2309.08250",
     measure="AP_level_l",
     missing="The run has no AP by level yet.",
-    order=40,
+    order=30,
 )
