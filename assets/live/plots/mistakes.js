@@ -21,6 +21,12 @@ class MistakesView {
     this.eye.observe(this.node);
   }
 
+  /** The run is no longer shown. */
+  leave() {
+    this.eye.disconnect();
+    this.left = true;
+  }
+
   async read() {
     this.eye.disconnect();
     try {
@@ -29,7 +35,7 @@ class MistakesView {
       this.build();
     } catch (error) {
       this.problem.say(error.message);
-      setTimeout(() => this.eye.observe(this.node), 4000);
+      setTimeout(() => this.left || this.eye.observe(this.node), 4000);
     }
   }
 

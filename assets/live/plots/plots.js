@@ -15,7 +15,8 @@ export class Plots {
   }
 
   empty() {
-    this.cards = [];
+    for (const { view } of this.cards ?? []) view.leave?.();
+    Object.assign(this, { cards: [], said: null });
     this.node.hidden = true;
     this.grid.replaceChildren();
     this.missing.replaceChildren();
@@ -34,6 +35,6 @@ export class Plots {
     const words = without.map(({ about }) => `${about.title}: ${about.missing}`);
     if (words.join("\n") !== this.said) this.missing.replaceChildren(...words.map((text) => el("li", { text })));
     this.said = words.join("\n");
-    this.node.hidden = !this.cards.length;
+    this.node.hidden = this.cards.every(({ node, view }) => node.hidden || view.general);
   }
 }
