@@ -7,8 +7,8 @@ DESCRIPTOR = PathPlot(
     name="contextual",
     title="Contextual loss against 1\u00a0−\u00a0mAP",
     note=(
-        "Near a straight line, a loss that lowers the contextual loss raises mAP as much. Training goes from the upper "
-        "right to the lower left. Both are of the same test images, four of each class, which is our choice."
+        "Where a path is nearly straight, mAP rises in proportion as the contextual loss falls. Training goes from the "
+        "upper right to the lower left. Both are of the same test images, four of each class, which is our choice."
     ),
     source="Liao et al. 2023, figure 3, left",
     url="https://arxiv.org/abs/2210.01908",
