@@ -96,10 +96,10 @@ class Evaluator:
 
     def _scored(self, probe: Tensor, train: Tensor | None) -> ProbeResult:
         names = _names(self._probe_labels)
-        numbers = _means(evaluate(probe, self._probe_labels, metrics=names), names) | self._contextual.numbers(probe)
+        numbers = _means(evaluate(probe, self._probe_labels, metrics=names), names)
         if train is not None:
             numbers |= self._train_numbers(train)
-        return ProbeResult(embeddings=probe, numbers=numbers)
+        return ProbeResult(embeddings=probe, numbers=numbers | self._contextual.numbers(probe))
 
     def _train_numbers(self, embeddings: Tensor) -> dict[str, float]:
         return {TRAIN_KEY: float(evaluate(embeddings, self._train_labels, metrics=["R_at_1"])["R_at_1"])}  # type: ignore[arg-type]
