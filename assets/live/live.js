@@ -1,6 +1,7 @@
 // The Live view: puts the pieces together and follows one run. Mounted once; a run switch changes what it shows.
 
 import * as api from "../common/api.js";
+import { Alone } from "./alone.js";
 import { Baseline } from "./baseline.js";
 import { LassoPanel } from "./lasso_panel.js";
 import { Curves } from "./curves.js";
@@ -71,6 +72,7 @@ class Live {
     this.baseline = new Baseline(() => this.numbers());
     this.curves = new Curves({ seek: (step) => this.player.seekStep(step) }, this.baseline);
     this.downloads = new Downloads({ picture: () => this.poster(), link: () => this.address(this.player.k, this.chosen) });
+    this.alone = new Alone();
     this.card = new HoverCard();
     this.aloud = el("p", { class: "rs-unseen", "aria-live": "polite" });
     this.layout();
@@ -87,7 +89,7 @@ class Live {
     const honest = el("p", { class: "rs-note rs-caveat", text: "2-D maps lose most neighbours; the numbers come from the full space." });
     const tools = el("div", { class: "rs-flow rs-tools" }, whole, lasso);
     const under = el("div", { class: "rs-flow rs-under" }, this.legend.levels, honest, tools);
-    this.host.replaceChildren(head, this.status.problem.node, this.baseline.summary, this.maps.node, this.track, under, this.legend.node, this.lassoPanel.node, this.neighbours.node, this.curves.node, this.aloud);
+    this.host.replaceChildren(head, this.status.problem.node, this.baseline.summary, this.maps.node, this.alone.node, this.track, under, this.legend.node, this.lassoPanel.node, this.neighbours.node, this.curves.node, this.aloud);
   }
 
   // ------------------------------------------------------------------- run
@@ -178,6 +180,7 @@ class Live {
   state(state) {
     this.phase = state.phase;
     this.status.show({ ...state, recorded: this.run.recorded });
+    this.alone.show(this.run, state);
     // the sidebar's status line and buttons follow the run that is viewed
     window.dispatchEvent(new CustomEvent("rankscope:state", { detail: { ...state, id: this.run.id, recorded: this.run.recorded } }));
     const words = !state.moving ? "This run has no map." : state.message ? `Waiting for the first frame: ${state.message}` : "Waiting for the first frame";

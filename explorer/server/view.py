@@ -89,6 +89,7 @@ def about(run: Run) -> Json:
         "created": created(run.id),
         "config": json.loads(run.config.to_json()),
         "summary": summary(run),
+        "alone": _alone(run),
         "kind": run.config.kind,
         "arms": _arms(run.config),
         "ablation": _ablation(run.config),
@@ -96,6 +97,12 @@ def about(run: Run) -> Json:
         "measures": kind_of(run.config).measures.json(),
         "downloads": offered(run),
     } | _points(run.probe or _NO_PROBE)
+
+
+def _alone(run: Run) -> str:
+    """What a run does not show that belongs to no plan; empty for those that do, and for plans."""
+    kind = kind_of(run.config)
+    return "" if kind.plans or run.folder.part_of else kind.alone(run.config)
 
 
 def _arms(config: RunConfig) -> list[Json]:

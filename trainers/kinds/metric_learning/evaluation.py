@@ -13,6 +13,7 @@ from torch import Tensor
 from trainers.data.base import Progress, silent
 from trainers.data.probe import choose_probe
 from trainers.encoders import Encoder
+from trainers.kinds.metric_learning.contextual_sample import ContextualSample
 from trainers.metrics import counts, evaluate
 from trainers.metrics.catalogue.counts import LEFT_OUT
 from trainers.metrics.scores import score
@@ -73,6 +74,7 @@ class Evaluator:
         self._train_labels = train_labels[rows]
         self._probe = send(test[probe], device)
         self._probe_labels = test_labels[probe]
+        self._contextual = ContextualSample(self._probe_labels)
         self._test = test
         self._test_labels = test_labels
         self._test_before_cap = test_before_cap
@@ -100,7 +102,7 @@ class Evaluator:
         numbers = _means(evaluate(probe, self._probe_labels, metrics=names), names)
         if train is not None:
             numbers |= self._train_numbers(train)
-        return ProbeResult(embeddings=probe, numbers=numbers)
+        return ProbeResult(embeddings=probe, numbers=numbers | self._contextual.numbers(probe))
 
     def _train_numbers(self, embeddings: Tensor) -> dict[str, float]:
         return {TRAIN_KEY: float(evaluate(embeddings, self._train_labels, metrics=["R_at_1"])["R_at_1"])}  # type: ignore[arg-type]

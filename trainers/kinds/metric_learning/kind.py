@@ -92,6 +92,12 @@ class MetricLearning(Kind):
 
         return advice(config)
 
+    def alone(self, config: MetricLearningConfig) -> str:
+        """That one seed and one learning rate decide nothing."""
+        several = config.arms > 1
+        outcome = "differences may be chance" if several else "other seeds may give other numbers"
+        return f"One run, one seed, one learning rate: {outcome}."
+
     def presets(self) -> Sequence[Preset]:
         """Backgrounds tied to classes in training, more and less."""
         from trainers.kinds.metric_learning.presets import PRESETS
