@@ -73,6 +73,7 @@ class Measures:
         later: keys, or names of measures, that get a curve when they turn up, in this order.
         profiles: pictures of numbers by group, where they turn up.
         plots: numbers against each other, see :mod:`trainers.metrics.plots`.
+        compared: numbers of training whose last value is compared beside the final ones by whatever plans such runs.
         diagnosed: keys that :meth:`trainers.kinds.base.Kind.diagnosis` reads.
         legend: what solid and dashed lines are.
         summary: in the last line of the command line; empty: every number of the whole test set.
@@ -90,6 +91,7 @@ class Measures:
     legend: str
     profiles: tuple[Profile, ...] = ()
     plots: tuple[Plot, ...] = ()
+    compared: tuple[str, ...] = ()
     diagnosed: tuple[str, ...] = ()
     summary: tuple[str, ...] = ()
     titles: Mapping[str, str] = field(default_factory=dict)
@@ -191,6 +193,15 @@ def final_numbers(scalars: Sequence[Scalar], arms: int) -> list[dict[str, float]
         if scalar.key.startswith(TEST):
             finals[scalar.arm][scalar.key.removeprefix(TEST)] = scalar.value
     return finals
+
+
+def last_numbers(scalars: Sequence[Scalar], arms: int, keys: Sequence[str]) -> list[dict[str, float]]:
+    """The last value of each of ``keys`` of each arm; missing where there is none."""
+    last: list[dict[str, float]] = [{} for _ in range(arms)]
+    for scalar in scalars:
+        if scalar.key in keys:
+            last[scalar.arm][scalar.key] = scalar.value
+    return last
 
 
 def clipped(scalars: Sequence[Scalar], arm: int) -> str:
