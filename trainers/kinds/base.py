@@ -126,6 +126,10 @@ class Kind(ABC):
     def measures(self) -> Measures:
         """The numbers that a run of this kind shows, and where."""
 
+    def measures_of(self, config: Any) -> Measures:
+        """The numbers of one run: those of its kind, and what it was asked for."""
+        return self.measures
+
     # ------------------------------------------------------------- settings
 
     def presets(self) -> Sequence[Preset]:

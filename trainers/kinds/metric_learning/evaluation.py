@@ -12,6 +12,7 @@ from trainers.data.base import Progress, silent
 from trainers.data.probe import choose_probe
 from trainers.encoders import Encoder
 from trainers.metrics import counts, evaluate
+from trainers.metrics.asked import joined, measurable
 from trainers.metrics.catalogue.counts import LEFT_OUT
 from trainers.training.deferred import HostCopy
 from trainers.training.embedding import embed, embedded
@@ -32,6 +33,7 @@ class Evaluator:
         probe: rows of the test set that the maps show, int64 ``[P]``.
         device: where the encoders live.
         test_before_cap: images of the test set before the cap on images; 0: as many as there are.
+        metrics: names of further metrics; on the probe those that it is large enough for.
     """
 
     def __init__(
@@ -44,6 +46,7 @@ class Evaluator:
         probe: Tensor,
         device: torch.device,
         test_before_cap: int = 0,
+        metrics: Sequence[str] = (),
     ) -> None:
         rows = choose_probe(train_labels, TRAIN_PROBE, seed=0)
         self._train = send(train[rows], device)
@@ -53,6 +56,9 @@ class Evaluator:
         self._test = test
         self._test_labels = test_labels
         self._test_before_cap = test_before_cap
+        depth = test_labels.shape[1]
+        self._names = joined(_own(depth), metrics)
+        self._probe_names = joined(_own(depth), measurable(metrics, depth, len(probe)))
         self._device = device
 
     def begin(self, encoder: Encoder, *, training: bool = True) -> Finish:
@@ -71,7 +77,7 @@ class Evaluator:
         return self._train_numbers(embed(encoder, self._train, self._device))
 
     def _scored(self, probe: Tensor, train: Tensor | None) -> ProbeResult:
-        names = _names(self._probe_labels)
+        names = self._probe_names
         numbers = _means(evaluate(probe, self._probe_labels, metrics=names), names)
         if train is not None:
             numbers |= self._train_numbers(train)
@@ -89,7 +95,7 @@ class Evaluator:
             progress: called with the progress; it may raise to give up.
         """
         labels, count = self._test_labels, len(self._test)
-        names = _names(labels)
+        names = self._names
 
         def tell(doing: str, done: int) -> None:
             progress(f"{doing} the whole test set: {done:,} of {count:,}", done / count)
@@ -125,8 +131,9 @@ def _joined(parts: Sequence[HostCopy]) -> Tensor:
     return torch.cat([part.get() for part in parts])
 
 
-def _names(labels: Tensor) -> list[str]:
-    return ["R_at_1", "AP_at_R", "HAP", "NDCG", "ASI", *(f"AP_level{level}" for level in range(labels.shape[1]))]
+def _own(depth: int) -> list[str]:
+    """What every run measures on labels of ``depth`` levels."""
+    return ["R_at_1", "AP_at_R", "HAP", "NDCG", "ASI", *(f"AP_level{level}" for level in range(depth))]
 
 
 def _means(result: dict[str, object], names: list[str]) -> dict[str, float]:

@@ -22,6 +22,7 @@ from trainers.kinds.metric_learning.frozen_features import frozen_features
 from trainers.kinds.metric_learning.memory import footprint
 from trainers.losses import LOSSES, forms, kernel
 from trainers.losses._memory import give_memory
+from trainers.metrics.asked import check_size
 from trainers.samplers import SAMPLERS
 from trainers.training.encoder_file import start_from
 from trainers.training.evaluation import Finish
@@ -72,6 +73,7 @@ class MetricLearningLoop(Loop):
                 f"batch: {per_batch} classes, all there are to train on; {config.classes_per_batch} were asked for"
             )
         self._epoch = max(1, len(compact) // (per_batch * config.images_per_class))
+        check_size(config.metrics, data.test.labels.shape[1], len(data.test))
         for sentence in advice(config, per_batch):
             self.folder.log(f"note: {sentence}")
         labels = torch.cat([compact[:, None], data.train.labels[:, 1:]], dim=1)
@@ -111,6 +113,7 @@ class MetricLearningLoop(Loop):
             probe=probe,
             device=self._device,
             test_before_cap=data.test.before_cap,
+            metrics=config.metrics,
         )
         known = self._write_test_probe(data, probe, self._evaluator.floor)
         if known is not None:
