@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
 
+import numpy as np
 import torch
 import torch.nn.functional as F  # noqa: N812
 from torch import Tensor
@@ -14,6 +17,8 @@ from trainers.encoders import Encoder
 from trainers.metrics import counts, evaluate
 from trainers.metrics.asked import joined, measurable
 from trainers.metrics.catalogue.counts import LEFT_OUT
+from trainers.metrics.catalogue.gap import BATCH_AP, GAP, WHOLE_AP
+from trainers.metrics.gap import inside_batches
 from trainers.training.deferred import HostCopy
 from trainers.training.embedding import embed, embedded
 from trainers.training.evaluation import Finish, ProbeResult
@@ -34,6 +39,8 @@ class Evaluator:
         device: where the encoders live.
         test_before_cap: images of the test set before the cap on images; 0: as many as there are.
         metrics: names of further metrics; on the probe those that it is large enough for.
+        batches: divides training images into batches by their labels, see :func:`.gap_batches.gap_batches`; None: the
+            decomposability gap is not measured.
     """
 
     def __init__(
@@ -47,8 +54,10 @@ class Evaluator:
         device: torch.device,
         test_before_cap: int = 0,
         metrics: Sequence[str] = (),
+        batches: Callable[[Tensor], Tensor | None] | None = None,
     ) -> None:
         rows = choose_probe(train_labels, TRAIN_PROBE, seed=0)
+        self._train_batches = None if batches is None else batches(train_labels[rows])
         self._train = send(train[rows], device)
         self._train_labels = train_labels[rows]
         self._probe = send(test[probe], device)
@@ -65,7 +74,7 @@ class Evaluator:
         """Begin an evaluation: the embeddings are queued on the device; the returned function scores their host copies.
 
         Args:
-            training: also measure R@1 on training images, whose embedding adds half as much work.
+            training: also measure training images, whose embedding adds half as much work.
         """
         twin = folded(encoder)
         probe = [HostCopy(part) for part in embedded(twin, self._probe, self._device)]
@@ -73,7 +82,7 @@ class Evaluator:
         return lambda: self._scored(_joined(probe), None if train is None else _joined(train))
 
     def train_score(self, encoder: Encoder) -> dict[str, float]:
-        """R@1 of training images alone, under its key."""
+        """The numbers of training images alone: R@1, and the decomposability gap with its two sides."""
         return self._train_numbers(embed(encoder, self._train, self._device))
 
     def _scored(self, probe: Tensor, train: Tensor | None) -> ProbeResult:
@@ -84,7 +93,16 @@ class Evaluator:
         return ProbeResult(embeddings=probe, numbers=numbers)
 
     def _train_numbers(self, embeddings: Tensor) -> dict[str, float]:
-        return {TRAIN_KEY: float(evaluate(embeddings, self._train_labels, metrics=["R_at_1"])["R_at_1"])}  # type: ignore[arg-type]
+        labels = self._train_labels
+        found: Any = evaluate(embeddings, labels, metrics=["R_at_1", "AP"], per_query=True)
+        numbers = {TRAIN_KEY: _mean(found["R_at_1"])}
+        if self._train_batches is None:
+            return numbers
+        inside = inside_batches(embeddings, labels[:, :1], self._train_batches, "AP")
+        gap = inside - found["AP"]
+        defined = ~np.isnan(gap)
+        sides = {BATCH_AP: inside[defined], WHOLE_AP: found["AP"][defined], GAP: gap[defined]}
+        return numbers | {key: _mean(values) for key, values in sides.items() if len(values)}
 
     def whole_test(self, encoder: Encoder, progress: Progress = silent) -> dict[str, float]:
         """The same numbers over the whole test set, keyed ``test/<metric>``; with :data:`LEFT_OUT` and how many images.
@@ -129,6 +147,12 @@ def left_out(count: float, what: str) -> str:
 
 def _joined(parts: Sequence[HostCopy]) -> Tensor:
     return torch.cat([part.get() for part in parts])
+
+
+def _mean(values: np.ndarray) -> float:
+    """The mean of what is defined; NaN if nothing is."""
+    known = values[~np.isnan(values)]
+    return float(known.mean()) if len(known) else math.nan
 
 
 def _own(depth: int) -> list[str]:

@@ -19,6 +19,7 @@ from trainers.kinds.metric_learning.batches import Batch, Batches
 from trainers.kinds.metric_learning.config import MetricLearningConfig
 from trainers.kinds.metric_learning.evaluation import LEFT_OUT, Evaluator, left_out
 from trainers.kinds.metric_learning.frozen_features import frozen_features
+from trainers.kinds.metric_learning.gap_batches import gap_batches
 from trainers.kinds.metric_learning.memory import footprint
 from trainers.losses import LOSSES, forms, kernel
 from trainers.losses._memory import give_memory
@@ -114,6 +115,7 @@ class MetricLearningLoop(Loop):
             device=self._device,
             test_before_cap=data.test.before_cap,
             metrics=config.metrics,
+            batches=lambda labels: gap_batches(labels, config),
         )
         known = self._write_test_probe(data, probe, self._evaluator.floor)
         if known is not None:
