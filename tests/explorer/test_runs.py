@@ -11,7 +11,6 @@ from pathlib import Path
 
 import pytest
 
-from explorer.server.executor import ProcessExecutor
 from explorer.server.runs import Runs
 from explorer.server.scheduler import Scheduler
 from explorer.server.visitors import digest
@@ -23,6 +22,7 @@ from trainers.kinds.metric_learning.config import MetricLearningConfig
 from trainers.parameters import Choice
 from trainers.runs import RunFolder
 from trainers.runs.records import RunState
+from trainers.training.executor import ProcessExecutor
 
 STAND_IN = Path(__file__).with_name("stand_in.py")
 

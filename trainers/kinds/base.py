@@ -21,8 +21,10 @@ if TYPE_CHECKING:
     from torch import nn
 
     from trainers.metrics.measures import Measures
-    from trainers.training.loop import Loop
+    from trainers.plans.planned import Outcomes, PlannedRun
+    from trainers.runs import RunFolder
     from trainers.training.memory_estimate import Footprint
+    from trainers.training.trainer import Trainer
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,6 +48,7 @@ class Kind(ABC):
         compares: what its arms differ in, in the plural.
         config: the class of its configurations.
         main, more: its settings that the page shows at once and in a fold, in this order.
+        plans: it trains nothing itself; :meth:`plan` says which runs are trained for it.
         lists: registries of its own, ``module:NAME`` by the verb of the command line that lists them; their entries
             have ``family``, ``paper`` and ``url``.
     """
@@ -58,6 +61,7 @@ class Kind(ABC):
     compares: str = "arms"
     order: int = 100
     config: ClassVar[type[RunConfig]]
+    plans: ClassVar[bool] = False
     lists: ClassVar[Mapping[str, str]] = MappingProxyType({})
     main: tuple[str, ...] = ("minutes",)
     more: tuple[str, ...] = ("steps", "learning_rate", "weight_decay", "clip_norm", "seed")
@@ -65,8 +69,22 @@ class Kind(ABC):
     # ------------------------------------------------------------- training
 
     @abstractmethod
-    def loop(self) -> type[Loop]:
+    def loop(self) -> type[Trainer]:
         """What trains a run of this kind."""
+
+    def plan(self, config: Any, outcomes: Outcomes) -> Sequence[PlannedRun]:
+        """The runs that a run of this kind is made of, in order; only of kinds with :attr:`plans`.
+
+        Args:
+            outcomes: what came of those that have ended; further runs may be planned from them, and the same outcomes
+                give the same plan.
+        """
+        return ()
+
+    def result(self, folder: RunFolder) -> str:
+        """What a finished run prints: the numbers over the whole test set, a line per arm."""
+        titles = [arm.title for arm in self.arms(folder.config)]
+        return self.measures_of(folder.config).last_lines(folder.scalars(), titles)
 
     def embedder(self, config: Any, *, channels: int, side: int) -> nn.Module:
         """What embeds images in evaluation, built anew; its tensors have the names that a checkpoint gives them after
@@ -203,8 +221,12 @@ class Kind(ABC):
         minutes = f"{config.minutes:g} min" if config.minutes is not None else ""
         epochs = f"{config.epochs:g} epochs" if config.epochs is not None else ""
         budget = " or ".join(part for part in (steps, epochs, minutes) if part)
-        parts = [data, *self.details(config), clipped, budget, f"seed {config.seed}"]
+        parts = [data, *self.details(config), clipped, budget, self.seeds(config)]
         return ", ".join(part for part in parts if part)
+
+    def seeds(self, config: Any) -> str:
+        """Which seed, in words."""
+        return f"seed {config.seed}"
 
     def line(self, config: Any) -> str:
         """One line for the command line's list of runs."""

@@ -99,6 +99,14 @@ class RunReader:
         except (OSError, ValueError):
             return NOBODY
 
+    @property
+    def part_of(self) -> str:
+        """Id of the plan that it belongs to; empty if none, or if that cannot be read."""
+        try:
+            return read_regular(self.path / "part_of", OWNER_BYTES).decode("ascii")
+        except (OSError, ValueError):
+            return ""
+
     def is_alive(self) -> bool:
         """Whether a trainer process holds this run."""
         return not self.read_only and is_locked(self.path)

@@ -7,7 +7,7 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
 from torch import Tensor
@@ -51,6 +51,7 @@ class Loop(ABC):
     """
 
     arms: Sequence[Arm]
+    ending: ClassVar[str] = "scoring the whole test set"
 
     def __init__(self, folder: RunFolder, progress: Progress | None = None) -> None:
         self.folder = folder
@@ -135,6 +136,12 @@ class Loop(ABC):
         if not self.step or not self.progress:
             return None
         return max(self.step, round(self.step / self.progress))
+
+    @property
+    def how_far(self) -> str:
+        """How far it is."""
+        planned = self.planned_steps
+        return f"step {self.step:,}" + (f" of about {planned:,}" if planned else "")
 
     def advance(self, seconds: float) -> bool:
         """Train for about ``seconds`` or until the budget is spent; snapshots and checkpoints happen when due.
