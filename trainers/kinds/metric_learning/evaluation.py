@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,9 @@ from trainers.metrics.asked import joined, measurable
 from trainers.metrics.catalogue.counts import LEFT_OUT
 from trainers.metrics.catalogue.gap import BATCH_AP, GAP, WHOLE_AP
 from trainers.metrics.gap import inside_batches
+from trainers.metrics.scores import score
+from trainers.runs.query_scores import kept_queries
+from trainers.runs.records import QueryScores
 from trainers.training.deferred import HostCopy
 from trainers.training.embedding import embed, embedded
 from trainers.training.evaluation import Finish, ProbeResult
@@ -27,6 +31,19 @@ from trainers.training.host import send
 
 TRAIN_PROBE = 800  # enough for a train R@1 good to about two points
 TRAIN_KEY = "train_R_at_1"
+
+
+@dataclass(frozen=True, kw_only=True)
+class WholeTest:
+    """The evaluation of an arm on the whole test set.
+
+    Attributes:
+        numbers: means over the queries, keyed ``test/<metric>``, and counts.
+        queries: metric to float64 ``[Q]``, the queries that are kept; NaN where undefined.
+    """
+
+    numbers: dict[str, float]
+    queries: dict[str, np.ndarray]
 
 
 class Evaluator:
@@ -41,6 +58,7 @@ class Evaluator:
         metrics: names of further metrics; on the probe those that it is large enough for.
         batches: divides training images into batches by their labels, see :func:`.gap_batches.gap_batches`; None: the
             decomposability gap is not measured.
+        fingerprint: of the test images, see :class:`trainers.runs.records.QueryScores`.
     """
 
     def __init__(
@@ -55,6 +73,7 @@ class Evaluator:
         test_before_cap: int = 0,
         metrics: Sequence[str] = (),
         batches: Callable[[Tensor], Tensor | None] | None = None,
+        fingerprint: str = "",
     ) -> None:
         rows = choose_probe(train_labels, TRAIN_PROBE, seed=0)
         self._train_batches = None if batches is None else batches(train_labels[rows])
@@ -68,6 +87,8 @@ class Evaluator:
         depth = test_labels.shape[1]
         self._names = joined(_own(depth), metrics)
         self._probe_names = joined(_own(depth), measurable(metrics, depth, len(probe)))
+        self._fingerprint = fingerprint
+        self._kept = kept_queries(len(test))
         self._device = device
 
     def begin(self, encoder: Encoder, *, training: bool = True) -> Finish:
@@ -104,8 +125,8 @@ class Evaluator:
         sides = {BATCH_AP: inside[defined], WHOLE_AP: found["AP"][defined], GAP: gap[defined]}
         return numbers | {key: _mean(values) for key, values in sides.items() if len(values)}
 
-    def whole_test(self, encoder: Encoder, progress: Progress = silent) -> dict[str, float]:
-        """The same numbers over the whole test set, keyed ``test/<metric>``; with :data:`LEFT_OUT` and how many images.
+    def whole_test(self, encoder: Encoder, progress: Progress = silent) -> WholeTest:
+        """The same numbers over the whole test set; with :data:`LEFT_OUT` and how many images.
 
         Every image is a query against all others. Besides the images it takes the embeddings and a few hundred MB.
 
@@ -119,11 +140,23 @@ class Evaluator:
             progress(f"{doing} the whole test set: {done:,} of {count:,}", done / count)
 
         embeddings = embed(encoder, self._test, self._device, lambda done: tell("embedding", done))
-        result = evaluate(embeddings, labels, metrics=names, progress=lambda done: tell("scoring", done))
-        values = _means(result, [*names, LEFT_OUT]) | {counts.IMAGES: float(count)}
+        scores = score(embeddings, labels, metrics=names, progress=lambda done: tell("scoring", done))
+        values = _means(scores.means(labels.shape[1]), [*names, LEFT_OUT]) | {counts.IMAGES: float(count)}
         if self._test_before_cap > count:
             values[counts.BEFORE_CAP] = float(self._test_before_cap)
-        return {f"test/{name}": value for name, value in values.items()}
+        numbers = {f"test/{name}": value for name, value in values.items()}
+        return WholeTest(numbers=numbers, queries={name: scores.values[name][self._kept] for name in names})
+
+    def query_scores(self, arms: Sequence[WholeTest]) -> QueryScores:
+        """What a run keeps of every query, from :meth:`whole_test` of each of its arms."""
+        return QueryScores(
+            metrics=tuple(arms[0].queries),
+            values=np.stack([np.stack(list(arm.queries.values())) for arm in arms]).astype(np.float32),
+            labels=self._test_labels[:, 0].numpy()[self._kept].astype(np.int32),
+            rows=self._kept,
+            images=len(self._test),
+            fingerprint=self._fingerprint,
+        )
 
     def floor(self) -> dict[str, float]:
         """Known before any training: ``floor_R_at_1``, the R@1 of raw pixels (or frozen features) on the probe,
