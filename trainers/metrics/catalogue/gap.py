@@ -31,9 +31,9 @@ DESCRIPTORS = (
     ),
     _number(
         name=GAP,
-        title="Decomposability gap",
-        short="gap",
-        sentence="AP inside batches less AP across them: how much better the ranking looks to the loss than it is.",
+        title="Gap of batches",
+        sentence="The decomposability gap: AP inside batches less AP across them, which is how much better the ranking "
+        "looks to the loss than it is.",
         unit="number",
         better="down",
         order=195,

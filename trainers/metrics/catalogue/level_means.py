@@ -51,6 +51,7 @@ DESCRIPTORS = (
     Measure(
         name="level_mean_AP",
         title="mAP, mean of levels",
+        short="level mAP",
         sentence="AP at each level of the label tree, averaged over the levels: the mAP of the DyML benchmarks.",
         family="ranking",
         equation=r"\frac1L\sum_{l=1}^{L}AP^{(l)}",
@@ -61,6 +62,7 @@ DESCRIPTORS = (
     Measure(
         name="level_mean_R_at_k",
         title="R@k, mean of levels",
+        short="level R@k",
         sentence="R@k at each level of the label tree, averaged over the levels: at k = 1 that of the DyML benchmarks.",
         family="ranking",
         equation=r"\frac1L\sum_{l=1}^{L}R@k^{(l)}",
