@@ -9,7 +9,7 @@ import { Downloads } from "./downloads.js";
 import { HoverCard } from "./hovercard.js";
 import { Legend } from "./legend.js";
 import { MapGrid } from "./map_grid.js";
-import { marksOf, trailOf } from "./overlays.js";
+import { marksOf, ringedOf, ringsOf, trailOf } from "./overlays.js";
 import { brief, inFull } from "../common/names.js";
 import { spoken } from "../common/thumbnails.js";
 import { severity } from "../common/palette.js";
@@ -64,7 +64,7 @@ class Live {
       visible: (i) => this.legend.shows(i),
       loud: (i) => this.loud(i),
     });
-    this.maps.marks = (arm, at) => this.marks(arm, at);
+    this.maps.marks = (arm, at, size) => this.marks(arm, at, size);
     this.legend = new Legend({ changed: () => this.paint() });
     this.neighbours = new NeighbourRows({ hover, choose, search: (i) => (this.choose(i), toRetrieve()) });
     this.lassoPanel = new LassoPanel({ hover, choose, clear: () => this.lasso([]) });
@@ -139,7 +139,7 @@ class Live {
 
   /** Every part drops what it showed of the run before. */
   forget() {
-    Object.assign(this, { chosen: null, hovered: null, lassoed: [], inLasso: null });
+    Object.assign(this, { chosen: null, hovered: null, lassoed: [], inLasso: null, ringed: [] });
     clearTimeout(this.later);
     this.card.hide();
     this.legend.empty();
@@ -163,6 +163,8 @@ class Live {
     this.maps.cards.forEach((card) => card.describe(run.points));
     if (!run.points) return;
     this.legend.load(run, isDark());
+    this.ringed = ringedOf(run);
+    this.legend.rings(this.ringed.length);
     this.paint();
   }
 
@@ -338,11 +340,12 @@ class Live {
     return this.legend.shows(i) && (!this.inLasso || this.inLasso.has(i));
   }
 
-  marks(arm, at) {
+  marks(arm, at, size) {
     const lists = this.neighbours.shown === this.chosen ? this.neighbours.lists[arm] : null;
     const results = lists ? lists.ids.map((id, rank) => [id, severity(this.run, lists.shared[rank]).kind]) : [];
     const trail = this.chosen === null || reducedMotion() ? [] : trailOf(this.player.past, arm, this.chosen);
-    return marksOf({ at, chosen: this.chosen, hovered: this.hovered, trail, results });
+    const rings = ringsOf(this.ringed.filter((i) => this.loud(i)), at, size);
+    return [...rings, ...marksOf({ at, chosen: this.chosen, hovered: this.hovered, trail, results })];
   }
 
   poster() {
