@@ -43,6 +43,7 @@ class MetricLearning(Kind):
         "seed",
         "probe_size",
         "probe_of",
+        "metrics",
     )
 
     def loop(self) -> type[Loop]:
@@ -56,6 +57,10 @@ class MetricLearning(Kind):
 
         return MEASURES
 
+    def measures_of(self, config: MetricLearningConfig) -> Measures:
+        """Those of the kind, and the metrics that were asked for."""
+        return self.measures.asked(config.metrics)
+
     def embedder(self, config: MetricLearningConfig, *, channels: int, side: int) -> nn.Module:
         """The whole encoder, its head included."""
         from trainers.training.encoder_sizes import unloaded
@@ -65,6 +70,7 @@ class MetricLearning(Kind):
     def check(self, config: MetricLearningConfig) -> None:
         """Check that images can be augmented, and that they may be opened here."""
         from trainers.encoders import ENCODERS
+        from trainers.metrics.asked import check_number
 
         encoder, augmentation = ENCODERS[config.encoder.name], config.augmentation
         if encoder.frozen and augmentation not in (MetricLearningConfig.augmentation, Choice(name="none")):
@@ -74,6 +80,7 @@ class MetricLearning(Kind):
             )
         check_data(config.data)
         check_start(config.start)
+        check_number(config.metrics)
 
     def memory(self, config: MetricLearningConfig) -> Footprint:
         """Encoders, activations, cross-batch memories and pairs."""

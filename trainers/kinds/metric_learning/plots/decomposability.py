@@ -1,9 +1,10 @@
 """AP inside batches against AP on the whole set, and their difference: the decomposability gap."""
 
+from trainers.metrics.catalogue.gap import BATCH_AP as BATCH
+from trainers.metrics.catalogue.gap import GAP
+from trainers.metrics.catalogue.gap import WHOLE_AP as WHOLE
 from trainers.metrics.measures import Panel
 from trainers.metrics.plots import Axis, PathPlot
-
-BATCH, WHOLE, GAP = "batch_AP", "whole_AP", "decomposability_gap"
 
 DESCRIPTOR = PathPlot(
     name="decomposability",
