@@ -15,6 +15,10 @@ from trainers.errors import UserError
 QUIET: dict[str, Any] = {"show_progress": "hidden", "api_visibility": "private"}
 """Options of an event that shows no progress and is no public function."""
 _FAILED = "The server could not do this; its log says why. Check what was sent, or reload the page."
+_UNREAD = ("preserved_by_key",)
+"""Properties that Gradio writes of every component for drawing it anew, and does not read from the page."""
+_FALSE = ("_retryable", "_selectable", "_undoable", "likeable", "streamable")
+"""Properties that its scripts take for false where they are missing. With the others they are a twentieth of the page."""
 _log = logging.getLogger(__name__)
 
 
@@ -39,6 +43,16 @@ class Page(gr.Blocks):
         """The number of events of an address that wait or run."""
         events = list(self._queue.event_ids_to_events.values())
         return sum(1 for event in events if event.request.scope.get(ADDRESS) == address)
+
+    def get_config_file(self) -> Any:
+        """See Gradio; without what its pages do not need."""
+        config = super().get_config_file()
+        for component in config["components"]:
+            props = component["props"]
+            unread = [name for name in _UNREAD if name in props] + [name for name in _FALSE if props.get(name) is False]
+            for name in unread:
+                del props[name]
+        return config
 
     async def process_api(self, block_fn: Any, inputs: Any, *args: Any, **kwargs: Any) -> dict[str, Any]:
         """See Gradio; errors become sentences.
