@@ -46,8 +46,10 @@ def moves(xy: np.ndarray, previous: np.ndarray) -> np.ndarray:
 
 def rank_correlation(first: np.ndarray, second: np.ndarray) -> float | None:
     """Spearman's rank correlation of two float arrays ``[P]``, ties by mean rank; None where one is constant."""
+    if not len(first):
+        return None
     ranks = [rankdata(values) for values in (first, second)]
     spreads = [float(rank.std()) for rank in ranks]
-    if not len(first) or min(spreads) == 0:
+    if min(spreads) == 0:
         return None
     return float(np.mean((ranks[0] - ranks[0].mean()) * (ranks[1] - ranks[1].mean())) / (spreads[0] * spreads[1]))

@@ -7,6 +7,8 @@ import logging
 import time
 from collections.abc import Callable, Sequence
 
+import numpy as np
+
 from explorer.layout.frames import Layouter
 from explorer.layout.measuring import Measurer, noise_floors
 from explorer.layout.plan import LATE, missing, next_snapshot
@@ -119,7 +121,7 @@ class Session:
         earlier, later = self._readable(drawn[:place][::-1]), self._readable(drawn[place:])
         if earlier is not None and later is not None and len(earlier.arms[0].xy) == len(later.arms[0].xy):
             return self._layouter.between(earlier, later, snapshot, method, self._snapshot_of(earlier.k))
-        return Layouter(previous=earlier or later, measurer=self._measurer()).next(snapshot, method)
+        return Layouter(previous=earlier or later, measurer=self._measurer(self._labels())).next(snapshot, method)
 
     def _readable(self, ks: Sequence[int]) -> Frame | None:
         for k in ks:
@@ -150,7 +152,7 @@ class Session:
             self.folder.db.write(f"DELETE FROM frames WHERE k % {REFINED} NOT IN (SELECT k FROM snapshots)")
             newest = self.folder.newest_frame()
         # the probe arrives after the run has begun; until then there are no labels to measure with
-        if newest == self._last and (self._labelled or self.folder.probe() is None):
+        if newest == self._last and (self._labelled or self._labels() is None):
             return
         previous: Frame | None = None
         if newest is not None:
@@ -158,14 +160,22 @@ class Session:
                 previous = self.folder.frame(newest)
             except RunError as error:
                 _log.warning("%s The map starts anew.", error)
-        self._labelled = self.folder.probe() is not None
+        labels = self._labels()
+        self._labelled = labels is not None
         shown = None if previous is None else self._snapshot_of(previous.k)
-        self._layouter = Layouter(previous=previous, measurer=self._measurer(), shown=shown)
+        self._layouter = Layouter(previous=previous, measurer=self._measurer(labels), shown=shown)
         self._last, self._damaged = newest, set()
 
-    def _measurer(self) -> Measurer:
-        probe = self.folder.probe()
-        return Measurer(None if probe is None else probe.labels, noise_floors(self.folder.map_numbers.after()))
+    def _measurer(self, labels: np.ndarray | None) -> Measurer:
+        return Measurer(labels, noise_floors(self.folder.map_numbers.after()))
+
+    def _labels(self) -> np.ndarray | None:
+        """Of the points; None before the data is read, and where they cannot be read: maps need none."""
+        try:
+            probe = self.folder.probe()
+        except RunError:
+            return None
+        return None if probe is None else probe.labels
 
     def _snapshot_of(self, k: int) -> Snapshot | None:
         """The snapshot that map ``k`` shows; None where its embeddings are not kept."""

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
+from trainers.metrics.catalogue.maps import CURVES as MAP_CURVES
 from trainers.metrics.names import Described, describe_any
 from trainers.runs.records import STAGE, Scalar
 
@@ -137,7 +138,7 @@ class Measures:
             "whole_test": list(self.whole_test),
             "headline": [self._json(key) for key in self.headline],
             "panels": [self._json(panel.key) | {"dashed": panel.dashed, "small": panel.small} for panel in self.panels],
-            "later": list(self.later),
+            "later": [*self.later, *MAP_CURVES],
             "profiles": [
                 asdict(profile) | {"beside": [self._json(key) for key in profile.beside]} for profile in self.profiles
             ],

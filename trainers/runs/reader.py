@@ -255,6 +255,25 @@ class RunReader:
         return None if k is None else checked.whole(k, "k")
 
     @reads
+    def frame_numbers(self, after: int = -1) -> list[tuple[int, int, float, int, float | None, float | None]]:
+        """``(k, step, seconds, arm, quality, drift)`` of the frames beyond ``after``, a refined one last."""
+        sql = (
+            "SELECT f.k, step, seconds, arm, quality, drift FROM frames AS f "
+            f"JOIN snapshots AS s ON s.k = f.k % {REFINED} WHERE f.k > ? ORDER BY f.k, arm"
+        )
+        return [
+            (
+                checked.whole(k, "k"),
+                checked.whole(step, "step"),
+                checked.real(seconds, "seconds"),
+                self._check_arm(arm),
+                checked.measured(quality, "quality"),
+                checked.measured(drift, "drift"),
+            )
+            for k, step, seconds, arm, quality, drift in self.db.rows(sql, (after,))
+        ]
+
+    @reads
     def frame_rows(self, k: int) -> list[FrameRow]:
         """A row per arm of frame ``k``."""
         sql = (

@@ -13,6 +13,8 @@ NOISE_FLOOR = "map_noise_floor"
 EPOCHS = "map_epochs"
 KEPT = "map_kept_neighbours"
 MOVE = "map_move"
+CURVES = (TRUSTWORTHINESS, CONTINUITY, AGREEMENT, KEPT, MOVE)
+"""Numbers of every kind of run that have a curve over the frames."""
 
 _label = partial(
     Measure,
