@@ -2,6 +2,7 @@
 
 import * as api from "../common/api.js";
 import { Baseline } from "./baseline.js";
+import { ClassView } from "./class_view.js";
 import { LassoPanel } from "./lasso_panel.js";
 import { Curves } from "./curves.js";
 import { el, icon, reducedMotion, say } from "../common/dom.js";
@@ -15,6 +16,7 @@ import { spoken } from "../common/thumbnails.js";
 import { severity } from "../common/palette.js";
 import { picturePage } from "./poster.js";
 import { Player } from "./player.js";
+import { Refine } from "./refine.js";
 import { Poll } from "../common/poll.js";
 import { Series } from "../common/series.js";
 import { Status } from "./status.js";
@@ -42,7 +44,7 @@ class Live {
     this.build();
     this.player = new Player(this);
     this.poll = new Poll(() => this.ask(), (error) => this.trouble(error), host);
-    onTheme(() => this.run?.points && (this.legend.recolour(isDark()), this.paint()));
+    onTheme(() => this.run?.points && (this.legend.recolour(isDark()), this.recolour()));
     expose(this);
     this.begin();
   }
@@ -54,7 +56,8 @@ class Live {
     this.badge = el("span", { class: "rs-note rs-badge", text: "recorded run", hidden: true });
     this.summary = el("p", { class: "rs-note rs-runsummary" });
     this.status = new Status();
-    this.maps = new MapGrid({
+    this.classes = new ClassView(this);
+    const images = {
       hover: (i, arm, aloud) => this.hover(i, arm, aloud),
       choose: (i) => this.choose(i, true),
       enter: () => this.hovered !== null && this.choose(this.hovered, true),
@@ -63,9 +66,14 @@ class Live {
       lasso: (ids) => this.lasso(ids),
       visible: (i) => this.legend.shows(i),
       loud: (i) => this.loud(i),
-    });
-    this.maps.marks = (arm, at) => this.marks(arm, at);
-    this.legend = new Legend({ changed: () => this.paint() });
+      reach: () => 0,
+      marks: (arm, at) => this.marks(arm, at),
+      adorn: (card, sprites, ...size) => this.adorn(card, sprites, ...size),
+    };
+    const points = Object.keys(images).map((name) => [name, (...given) => (this.classes.on ? this.classes : images)[name](...given)]);
+    this.maps = new MapGrid(Object.fromEntries(points));
+    this.legend = new Legend({ changed: () => this.recolour() });
+    this.refine = new Refine((sentence) => this.status.problem.say(sentence));
     this.neighbours = new NeighbourRows({ hover, choose, search: (i) => (this.choose(i), toRetrieve()) });
     this.lassoPanel = new LassoPanel({ hover, choose, clear: () => this.lasso([]) });
     this.baseline = new Baseline(() => this.numbers());
@@ -85,8 +93,8 @@ class Live {
     this.maps.node.append(this.card.node);
     this.track = el("div", { class: "rs-track" });
     const honest = el("p", { class: "rs-note rs-caveat", text: "2-D maps lose most neighbours; the numbers come from the full space." });
-    const tools = el("div", { class: "rs-flow rs-tools" }, whole, lasso);
-    const under = el("div", { class: "rs-flow rs-under" }, this.legend.levels, honest, tools);
+    const tools = el("div", { class: "rs-flow rs-tools" }, this.refine.node, whole, lasso);
+    const under = el("div", { class: "rs-flow rs-under" }, this.legend.levels, this.classes.node, honest, tools, this.classes.note);
     this.host.replaceChildren(head, this.status.problem.node, this.baseline.summary, this.maps.node, this.track, under, this.legend.node, this.lassoPanel.node, this.neighbours.node, this.curves.node, this.aloud);
   }
 
@@ -125,6 +133,7 @@ class Live {
     Object.assign(this, { run, row: 0, series: new Series() });
     history.replaceState(history.state, "", this.address());
     this.maps.arrange(run.arms.map((arm) => arm.title), run.measures);
+    for (const card of this.maps.cards) card.truth.load(run.map_figures);
     this.maps.reset();
     this.curves.load(run, this.series);
     this.neighbours.load(run);
@@ -143,6 +152,9 @@ class Live {
     clearTimeout(this.later);
     this.card.hide();
     this.legend.empty();
+    this.classes.empty();
+    this.player.shown = null;
+    this.refine.show("", "");
     this.baseline.empty();
     this.curves.empty();
     this.lassoMode(false);
@@ -160,10 +172,45 @@ class Live {
     this.curves.run = run;
     this.neighbours.run = run;
     this.maps.run = run;
-    this.maps.cards.forEach((card) => card.describe(run.points));
     if (!run.points) return;
     this.legend.load(run, isDark());
+    this.redraw();
+  }
+
+  /** Other colours, or another level. */
+  recolour() {
+    if (this.classes.on) return this.redraw();
     this.paint();
+    return this.tellTruth();
+  }
+
+  /** Other points, or other classes of them: bring the maps in line. */
+  redraw() {
+    const { on } = this.classes;
+    this.classes.take();
+    this.paint();
+    if (this.player.shown) this.maps.show(this.placed(this.player.shown.places), 0);
+    this.maps.cards.forEach((card) => {
+      if (!on) this.classes.unadorn(card);
+      card.describe(on ? this.classes.ids.length : this.run.points, on ? "class" : "image");
+    });
+    this.tellTruth();
+  }
+
+  /** Where the points are that the maps show: images, or classes of them. */
+  placed(places) {
+    return this.classes.on && this.run.points ? this.classes.placed(places) : places;
+  }
+
+  /** Write above each map what is true of it, for the level that colours it. */
+  tellTruth() {
+    const { legend, run } = this;
+    const level = run.points && legend.tree === run ? legend.level : null;
+    this.maps.cards.forEach((card, arm) => card.truth.show(this.player.shown?.arms[arm], level));
+  }
+
+  adorn(card, sprites, width, height, now) {
+    sprites.update(this.run, this.maps.scene, card.arm, width, height, now, (i) => this.loud(i));
   }
 
   /** Address of the run; `k` and `i` add the frame and the chosen image. */
@@ -189,6 +236,8 @@ class Live {
     if (run.id !== this.run?.id) return true;
     this.row = news.row;
     this.series.add(news.metrics, news.keys);
+    this.series.add(news.maps.rows, news.maps.keys);
+    this.refine.show(run.id, news.refinement);
     if (!this.run.points && news.active) {
       const again = await api.run(run.id);
       if (again.id === this.run.id && again.points) this.meet(again);
@@ -199,7 +248,7 @@ class Live {
     this.state(news);
     this.maps.cards.forEach((card, arm) => card.diagnose(news.diagnosis[arm] ?? []));
     this.numbers();
-    return news.metrics.length >= 1500 || news.moving;
+    return news.metrics.length >= 1500 || news.moving || news.refinement === "awaited";
   }
 
   trouble(error) {
@@ -211,11 +260,12 @@ class Live {
 
   /** Called by the player with every frame that is to be shown. */
   shown(frame, first, duration) {
-    this.maps.show(frame, duration);
+    this.maps.show(this.placed(frame.places), duration);
     this.maps.cards.forEach((card, arm) => {
       card.wait("");
       card.trust(frame.arms[arm], first);
     });
+    this.tellTruth();
     this.numbers();
     this.results();
   }
@@ -289,13 +339,14 @@ class Live {
     this.maps.changed();
   }
 
-  float(arm, i) {
+  /** Show the card beside point `i`; `show` fills it, by default with the image. */
+  float(arm, i, show = (...where) => this.card.show(this.run, i, ...where)) {
     const now = performance.now();
     const box = this.maps.node.getBoundingClientRect();
     const area = this.maps.cards[arm].plot.getBoundingClientRect();
     const { scene } = this.maps;
     const [x, y] = scene.toScreen(scene.at(arm, i, now), area.width, area.height, now);
-    this.card.show(this.run, i, [x + area.left - box.left, y + area.top - box.top], box.width);
+    show([x + area.left - box.left, y + area.top - box.top], box.width);
   }
 
   clear() {
@@ -313,25 +364,27 @@ class Live {
     this.maps.lassoMode(on);
   }
 
-  lasso(ids) {
-    this.lassoed = ids;
+  /** `title`: what the images are, empty: those inside a lasso. */
+  lasso(ids, title = "") {
+    Object.assign(this, { lassoed: ids, lassoTitle: title });
     this.inLasso = ids.length ? new Set(ids) : null;
     this.lassoMode(false);
-    this.lassoPanel.show(this.run, ids, this.legend.classes);
-    say(this.aloud, ids.length ? `${ids.length} images in the lasso` : "The lasso is empty.");
+    this.lassoPanel.show(this.run, ids, this.legend.classes, title);
+    say(this.aloud, title || (ids.length ? `${ids.length} images in the lasso` : "The lasso is empty."));
     this.paint();
   }
 
   /** Colour of every point; alpha 0 makes it faint: outside the filter or the lasso. */
   paint() {
     const { points } = this.run;
+    if (this.lassoed.length) this.lassoPanel.show(this.run, this.lassoed, this.legend.classes, this.lassoTitle);
+    if (this.classes.on) return this.maps.paint(this.classes.colours(), this.classes.sizes);
     const rgba = new Uint8Array(points * 4);
     for (let i = 0; i < points; i += 1) {
       rgba.set(this.legend.colourOfPoint(i), i * 4);
       rgba[i * 4 + 3] = this.loud(i) ? 255 : 0;
     }
-    this.maps.paint(rgba);
-    if (this.lassoed.length) this.lassoPanel.show(this.run, this.lassoed, this.legend.classes);
+    return this.maps.paint(rgba);
   }
 
   loud(i) {

@@ -26,13 +26,12 @@ export class Scene {
     this.arms = [];
   }
 
-  /** Move to the frame. `coords`: one Uint16Array per arm; u stands for (u / 65535 * 2 - 1) * limit. */
-  moveTo(coords, limit, now, animate) {
+  /** Move to new places. `places`: one Float32Array [x, y, x, y, ...] per arm. */
+  moveTo(places, now, animate) {
     const part = this.part(now);
     const extent = this.extent(now);
-    const same = this.arms.length === coords.length && this.count === coords[0].length / 2;
-    this.arms = coords.map((packed, arm) => {
-      const after = Float32Array.from(packed, (u) => unpacked(u, limit));
+    const same = this.arms.length === places.length && this.count === places[0].length / 2;
+    this.arms = places.map((after, arm) => {
       const before = same && animate ? blend(this.arms[arm], part) : after;
       return { before, after };
     });
@@ -179,9 +178,6 @@ export class Scene {
     return found;
   }
 }
-
-/** A coordinate as it was before it was packed into 16 bits. */
-export const unpacked = (u, limit) => ((u / 65535) * 2 - 1) * limit;
 
 /** Half-width and half-height that hold all maps. A side grows by more than needed and shrinks late, so that it changes seldom. */
 function fitted(arms, before) {

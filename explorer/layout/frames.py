@@ -20,6 +20,7 @@ from explorer.layout.effort import (
     TURNED,
     TURNED_ABOVE,
     Effort,
+    noise_floor,
 )
 from explorer.layout.measuring import Measurer, Moved
 from explorer.layout.neighbours import Neighbours, nearest, overlap
@@ -164,7 +165,7 @@ class Layouter:
             moved = Moved(xy=xy, before=past, embeddings=embeddings, embeddings_before=shown.embeddings[i])
             found |= self._measurer.agreement(moved)
         if one.effort is not None and one.near is not None and before.arms[i].method == one.method:
-            found |= self._measurer.floor(i, one.near, xy, one.effort, self._seed_of(frame.k + 1))
+            found[numbers.NOISE_FLOOR] = noise_floor(one.near, xy, one.effort, self._seed_of(frame.k + 1))
         return found
 
     def _seed_of(self, k: int) -> int:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from explorer.layout.frames import Layouter
-from explorer.layout.measuring import Measurer, noise_floors
+from explorer.layout.measuring import Measurer
 from explorer.layout.plan import LATE, missing, next_snapshot
 from explorer.layout.warm import Warmth
 from trainers.errors import RunError
@@ -121,7 +121,7 @@ class Session:
         earlier, later = self._readable(drawn[:place][::-1]), self._readable(drawn[place:])
         if earlier is not None and later is not None and len(earlier.arms[0].xy) == len(later.arms[0].xy):
             return self._layouter.between(earlier, later, snapshot, method, self._snapshot_of(earlier.k))
-        return Layouter(previous=earlier or later, measurer=self._measurer(self._labels())).next(snapshot, method)
+        return Layouter(previous=earlier or later, measurer=Measurer(self._labels())).next(snapshot, method)
 
     def _readable(self, ks: Sequence[int]) -> Frame | None:
         for k in ks:
@@ -163,11 +163,8 @@ class Session:
         labels = self._labels()
         self._labelled = labels is not None
         shown = None if previous is None else self._snapshot_of(previous.k)
-        self._layouter = Layouter(previous=previous, measurer=self._measurer(labels), shown=shown)
+        self._layouter = Layouter(previous=previous, measurer=Measurer(labels), shown=shown)
         self._last, self._damaged = newest, set()
-
-    def _measurer(self, labels: np.ndarray | None) -> Measurer:
-        return Measurer(labels, noise_floors(self.folder.map_numbers.after()))
 
     def _labels(self) -> np.ndarray | None:
         """Of the points; None before the data is read, and where they cannot be read: maps need none."""

@@ -9,9 +9,8 @@ import numpy as np
 import pytest
 from scipy.stats import spearmanr
 
-from explorer.layout import measuring
 from explorer.layout.align import unpack
-from explorer.layout.effort import CALM, MOVING, REFINING
+from explorer.layout.effort import CALM, MOVING, REFINING, TURNED
 from explorer.layout.frames import Layouter
 from explorer.layout.labels import MOST_PAIRS, MOST_POINTS, LabelPairs
 from explorer.layout.measuring import Measurer
@@ -84,7 +83,7 @@ def test_tidier_maps_lose_continuity_and_mixed_ones_trustworthiness() -> None:
     mixed, kept = pairs.measure(tight, np.random.default_rng(0).permutation(pca(tight))), pairs.measure(tight, apart)
     assert None not in (tidy, plain, mixed, kept)
     assert tidy.continuity < 0.05 and plain.continuity > 0.8 and tidy.trustworthiness == 1
-    assert mixed.trustworthiness < 0.1 and kept.trustworthiness > 0.99 and mixed.continuity == kept.continuity == 1
+    assert mixed.trustworthiness < 0.1 and kept.trustworthiness > 0.99 and min(mixed.continuity, kept.continuity) > 0.99
 
 
 def test_an_embedding_without_classes_is_no_separation_that_a_map_could_hide() -> None:
@@ -155,28 +154,18 @@ class TestFrames:
         away = np.linalg.norm(unit_rows(clusters(0.6, points=200)) - unit_rows(clusters(0.2, points=200)), axis=1)
         assert second.arms[0].measures[maps.AGREEMENT] == pytest.approx(spearmanr(moved, away).statistic, abs=1e-6)
 
-    def test_the_noise_floor_is_the_move_of_a_frozen_embedding_and_is_measured_once(
-        self, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        asked = []
-        floor = measuring.noise_floor
-        monkeypatch.setattr(measuring, "noise_floor", lambda *given: asked.append(given) or floor(*given))
-        frames = self.made([0.8] * 5)
-        first, *later = (frame.arms[0].measures for frame in frames)
-        assert maps.NOISE_FLOOR not in first  # a map made from PCA shows no noise
-        assert {measures[maps.NOISE_FLOOR] for measures in later} == {later[0][maps.NOISE_FLOOR]}
-        assert {measures[maps.EPOCHS] for measures in later} == {CALM.epochs}
-        assert len(asked) == 2  # one for each arm
-        # the frames after the one where it was measured are such moves themselves
-        drawn = [unpack(frame.arms[0].xy, frame.limit) for frame in frames[1:]]
-        below = [np.mean(moves(b, a) <= later[0][maps.NOISE_FLOOR]) for a, b in itertools.pairwise(drawn)]
-        assert 0.8 < np.mean(below) < 1
-
-    def test_floors_of_stored_frames_are_not_measured_again(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(measuring, "noise_floor", lambda *_: pytest.fail("measured again"))
-        known = {(arm, effort.epochs): 0.125 for arm in (0, 1) for effort in (CALM, MOVING)}
-        frames = self.made([0.7, 0.72], Measurer(self.LABELS, known))
-        assert frames[1].arms[0].measures[maps.NOISE_FLOOR] == 0.125
+    def test_the_noise_floor_is_the_move_of_a_frozen_embedding(self) -> None:
+        frames = self.made([0.2, 0.8, 0.8, 0.8, 0.8])
+        assert maps.NOISE_FLOOR not in frames[0].arms[0].measures  # a map made from PCA shows no noise
+        assert {frame.arms[0].measures[maps.EPOCHS] for frame in frames[2:]} == {CALM.epochs}
+        assert frames[1].arms[0].measures[maps.EPOCHS] in (MOVING.epochs, TURNED.epochs)
+        for before, after in itertools.pairwise(frames[2:]):
+            drawn, next_drawn = (unpack(frame.arms[0].xy, frame.limit) for frame in (before, after))
+            # the embedding stood still and the effort stayed: the next frame is the one that the floor was measured on
+            floor = np.percentile(moves(next_drawn, drawn), 95)
+            assert before.arms[0].measures[maps.NOISE_FLOOR] == pytest.approx(floor, rel=1e-2)
+        # more epochs at a higher rate move points further
+        assert frames[1].arms[0].measures[maps.NOISE_FLOOR] > frames[3].arms[0].measures[maps.NOISE_FLOOR]
 
     def test_refining_keeps_at_least_as_many_neighbours_and_says_what_it_is(self) -> None:
         layouter = Layouter(measurer=Measurer(self.LABELS))

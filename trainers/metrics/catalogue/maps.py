@@ -59,7 +59,7 @@ DESCRIPTORS = (
         title="Noise floor of the map",
         short="noise floor",
         sentence="How far 95 % of the images move at most when the same embedding is laid out once more, in standard "
-        "deviations of the map. Smaller moves are drawn as stillness.",
+        "deviations of the map. Images that move less in the next map are drawn where they are.",
         unit="number",
         order=251,
     ),
