@@ -62,7 +62,7 @@ export class Card {
     const less = Number.isFinite(before) ? ` (${signed(about.quality - before, (size) => size.toFixed(2))})` : "";
     if (Number.isFinite(about.quality)) parts.push([`map keeps ${about.quality.toFixed(2)}${less} of 15`, " neighbours"]);
     if (about.method === "pca") parts.push(["PCA", " while UMAP warms up", "rs-wider"]);
-    else if (Number.isFinite(about.drift) && !first) parts.push([`moved ${about.drift.toFixed(1)} σ`, ""]);
+    else if (Number.isFinite(about.drift) && !first && !about.before) parts.push([`moved ${about.drift.toFixed(1)} σ`, ""]);
     const whole = parts.map(([text, more]) => text + more).join(" · ");
     if (this.fidelity.title === whole) return undefined;
     this.fidelity.title = whole;

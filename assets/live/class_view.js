@@ -8,19 +8,23 @@ import { ClassLabels } from "./class_labels.js";
 
 const SWELL = 1.5; // a disc of the mean size against a dot of one point
 const SWELLS = [0.7, 3.5];
-const NOTE = "Each disc stands at the mean of its images' places on the map, not at the place of the mean embedding.";
+const CAVEAT = "2-D maps lose most neighbours; the numbers come from the full space.";
+const NOTE = "2-D maps lose most neighbours. A disc stands at the mean of its images' places on the map, not at the place of their mean embedding.";
+const SWITCH = [
+  ["Images", "One point per image"],
+  ["Classes", "One point per class: its area is the number of its images"],
+];
 
 /** Stands in for the images of the Live view `live` on its maps; the methods are those that maps ask of `on`. */
 export class ClassView {
   constructor(live) {
     this.live = live;
     this.on = false;
-    this.buttons = ["Image", "Class"].map((text, place) =>
-      el("button", { type: "button", text, "aria-pressed": String(!place), title: place ? NOTE : null, onclick: () => this.turn(Boolean(place)) }),
+    this.buttons = SWITCH.map(([text, title], place) =>
+      el("button", { type: "button", text, title, "aria-pressed": String(!place), onclick: () => this.turn(Boolean(place)) }),
     );
-    this.segments = el("div", { class: "rs-segments", role: "group", "aria-label": "One point per" }, ...this.buttons);
-    this.node = el("div", { class: "rs-flow rs-pointsper" }, el("span", { class: "rs-note", text: "One point per" }), this.segments);
-    this.note = el("p", { class: "rs-note rs-whole", hidden: true, text: NOTE });
+    this.node = el("div", { class: "rs-segments", role: "group", "aria-label": "What a point stands for" }, ...this.buttons);
+    this.caveat = el("p", { class: "rs-note rs-caveat", text: CAVEAT });
     this.empty();
   }
 
@@ -34,7 +38,7 @@ export class ClassView {
     if (on === this.on) return;
     this.on = on;
     this.buttons.forEach((button, place) => button.setAttribute("aria-pressed", String(Boolean(place) === on)));
-    this.note.hidden = !on;
+    say(this.caveat, on ? NOTE : CAVEAT);
     this.live.hover(null);
     this.hover(null);
     this.live.redraw();

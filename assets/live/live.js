@@ -92,9 +92,8 @@ class Live {
     const head = el("header", { class: "rs-head" }, naming, this.downloads.node);
     this.maps.node.append(this.card.node);
     this.track = el("div", { class: "rs-track" });
-    const honest = el("p", { class: "rs-note rs-caveat", text: "2-D maps lose most neighbours; the numbers come from the full space." });
     const tools = el("div", { class: "rs-flow rs-tools" }, this.refine.node, whole, lasso);
-    const under = el("div", { class: "rs-flow rs-under" }, this.legend.levels, this.classes.node, honest, tools, this.classes.note);
+    const under = el("div", { class: "rs-flow rs-under" }, this.legend.levels, this.classes.node, this.classes.caveat, tools);
     this.host.replaceChildren(head, this.status.problem.node, this.baseline.summary, this.maps.node, this.track, under, this.legend.node, this.lassoPanel.node, this.neighbours.node, this.curves.node, this.aloud);
   }
 
