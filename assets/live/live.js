@@ -188,7 +188,7 @@ class Live {
     const { on } = this.classes;
     this.classes.take();
     this.paint();
-    if (this.player.shown) this.maps.show(this.placed(this.player.shown.places), 0);
+    if (this.player.shown) this.move(this.player.shown.places, 0);
     this.maps.cards.forEach((card) => {
       if (!on) this.classes.unadorn(card);
       card.describe(on ? this.classes.ids.length : this.run.points, on ? "class" : "image");
@@ -196,9 +196,9 @@ class Live {
     this.tellTruth();
   }
 
-  /** Where the points are that the maps show: images, or classes of them. */
-  placed(places) {
-    return this.classes.on && this.run.points ? this.classes.placed(places) : places;
+  /** Show the images at new places, or the classes of images that are there. */
+  move(places, duration) {
+    this.maps.show(this.classes.on && this.run.points ? this.classes.placed(places) : places, duration, places);
   }
 
   /** Write above each map what is true of it, for the level that colours it. */
@@ -259,7 +259,7 @@ class Live {
 
   /** Called by the player with every frame that is to be shown. */
   shown(frame, first, duration) {
-    this.maps.show(this.placed(frame.places), duration);
+    this.move(frame.places, duration);
     this.maps.cards.forEach((card, arm) => {
       card.wait("");
       card.trust(frame.arms[arm], first);

@@ -57,10 +57,11 @@ export class MapGrid {
     this.changed();
   }
 
-  /** Show points at new places, one array per arm: morph to them, or cut where motion is unwelcome. */
-  show(places, duration = MORPH) {
+  /** Show points at new places, one array per arm: morph to them, or cut where motion is unwelcome. `around`: places that are all
+   * in view. */
+  show(places, duration = MORPH, around = places) {
     const animate = reducedMotion() ? 0 : duration;
-    this.scene.moveTo(places, performance.now(), animate);
+    this.scene.moveTo(places, performance.now(), animate, around);
     this.send();
   }
 

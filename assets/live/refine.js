@@ -10,7 +10,7 @@ export class Refine {
   constructor(failed) {
     this.failed = failed;
     this.text = el("span", {});
-    const title = "200 more epochs for the last map. They are shown as one more frame.";
+    const title = "Up to 200 more epochs for the last map, shown as one more frame.";
     this.node = el("button", { type: "button", class: "rs-act rs-tool", title, hidden: true, onclick: () => this.ask() }, this.text);
   }
 

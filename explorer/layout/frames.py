@@ -16,11 +16,11 @@ from explorer.layout.effort import (
     FIRST_EPOCH_POINTS,
     FIRST_EPOCHS,
     MOVING,
-    REFINING,
     TURNED,
     TURNED_ABOVE,
     Effort,
     noise_floor,
+    refining,
 )
 from explorer.layout.measuring import Measurer, Moved
 from explorer.layout.neighbours import Neighbours, nearest, overlap
@@ -216,8 +216,9 @@ def _refined(embeddings: np.ndarray, before: _Map, seed: int) -> _Map:
     if before.method != "umap" or len(embeddings) < FEWEST_POINTS:
         return before
     near = nearest(embeddings, STORED_NEIGHBOURS)
-    xy = step(near, before.xy, epochs=REFINING.epochs, alpha=REFINING.alpha, seed=seed)
-    return dataclasses.replace(before, xy=procrustes(xy, before.xy), near=near, effort=REFINING)
+    effort = refining(len(embeddings))
+    xy = step(near, before.xy, epochs=effort.epochs, alpha=effort.alpha, seed=seed)
+    return dataclasses.replace(before, xy=procrustes(xy, before.xy), near=near, effort=effort)
 
 
 def _effort(near: Neighbours, before: _Map | None) -> Effort:

@@ -67,13 +67,13 @@ def remarks(measures: Mapping[str, float], level: int, name: str) -> list[str]:
     found = []
     if 1 - shown < TELLING:
         found.append(
-            f"Classes look further apart than they are: by {shown:.2f} of 1, averaged over the pairs of {name}. Do not "
-            "call this loss better because its map looks tidier."
+            f"Classes look further apart than they are in the space: separation of pairs at level {name} is "
+            f"{shown:.2f} too high on average, on a scale from 0 to 1. A tidy map is no proof of a better loss here."
         )
     if 1 - hidden < TELLING:
         found.append(
-            f"Classes that are apart in the space overlap on the map: by {hidden:.2f} of 1, averaged over the pairs of "
-            f"{name}."
+            f"Classes that are apart in the space overlap on the map: separation of pairs at level {name} is "
+            f"{hidden:.2f} too low on average, on a scale from 0 to 1."
         )
     return found
 

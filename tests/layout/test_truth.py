@@ -10,7 +10,7 @@ import pytest
 from scipy.stats import spearmanr
 
 from explorer.layout.align import unpack
-from explorer.layout.effort import CALM, MOVING, REFINING, TURNED
+from explorer.layout.effort import CALM, MOVING, TURNED, refining
 from explorer.layout.frames import Layouter
 from explorer.layout.labels import MOST_PAIRS, MOST_POINTS, LabelPairs
 from explorer.layout.measuring import Measurer
@@ -177,7 +177,7 @@ class TestFrames:
         assert sum(arm.quality for arm in better.arms) > sum(arm.quality for arm in last.arms)
         assert np.array_equal(better.arms[0].neighbours, nearest(arms[0], 20).ids)
         for arm, before in zip(better.arms, last.arms, strict=True):
-            assert arm.measures[maps.EPOCHS] == REFINING.epochs and maps.NOISE_FLOOR not in arm.measures
+            assert arm.measures[maps.EPOCHS] == refining(200).epochs == 200 and maps.NOISE_FLOOR not in arm.measures
             drawn, old = unpack(arm.xy, better.limit), unpack(before.xy, last.limit)
             assert arm.drift == pytest.approx(float(np.median(moves(drawn, old))))
         again = layouter.refine(last, snapshot(1, *arms))
