@@ -32,8 +32,8 @@ MOVING = Effort(epochs=20, alpha=0.25)
 TURNED = Effort(epochs=40, alpha=0.25)
 CALM = Effort(epochs=10, alpha=0.1)
 CALM_BELOW, TURNED_ABOVE = 0.05, 0.5  # share of the nearest neighbours replaced since the frame before
-# The last map is made better at leisure. A higher learning rate keeps no more neighbours and moves points further. Other
-# runs wait meanwhile, so the refined map of very many points gets fewer epochs: 4 to 7 s at 20,000 and 50,000.
+# The last map is made better at leisure. A higher learning rate keeps no more neighbours and moves points further.
+# Other runs wait meanwhile, so the refined map of very many points gets fewer epochs: seconds at 20,000 and 50,000.
 REFINING_EPOCHS, REFINING_EPOCH_POINTS = (50, 200), 2_000_000
 REFINING_ALPHA = 0.25
 

@@ -12,6 +12,10 @@ WebGL in software (SwiftShader): it is a lower bound for a machine with a GPU.
 
 prints label trustworthiness and continuity of the recorded runs' last maps beside maps made to mislead: classes pulled
 together on the map, and points put into each other's places.
+
+    python -m tests.benchmarks.maps --floors
+
+prints how far points of the recorded runs' last embeddings move when nothing changes but the random numbers.
 """
 
 from __future__ import annotations
@@ -32,6 +36,7 @@ for _key, _value in environment().items():
 
 DIM, IMAGES, FAMILY = 128, 20, 10
 SECONDS = 4.0  # of morphing that is watched
+SETTLING = 5000  # ms until the rest of the page has been drawn
 
 
 class Clock:
@@ -123,6 +128,7 @@ def rates(points: int, coords: list[np.ndarray]) -> Iterator[tuple[str, float]]:
                 page = browser.new_page(viewport={"width": 1280, "height": 900})
                 page.goto(site.at(folder, f"&k=0{query}"))
                 page.wait_for_function("() => window.rankscope?.live.player.shown")
+                page.wait_for_timeout(SETTLING)
                 yield page.evaluate(_WATCH, 1000 * SECONDS)
                 page.close()
         browser.close()
@@ -171,13 +177,42 @@ def thresholds(recorded: Path) -> None:
                 print(f"| {folder.id[-4:]}, {i}, {name} | {cells} |", flush=True)
 
 
+def floors(recorded: Path, times: int = 8) -> None:
+    """Print the noise floor of each effort on the recorded runs: mean, least and largest of repeated layouts."""
+    from explorer.layout.align import procrustes, unpack
+    from explorer.layout.effort import CALM, MOVING, TURNED, noise_floor
+    from explorer.layout.frames import STORED_NEIGHBOURS
+    from explorer.layout.neighbours import nearest
+    from explorer.layout.umap_step import step, warm_up
+    from trainers.runs import list_runs
+
+    warm_up()
+    print("| run, arm, points | " + " | ".join(f"{one.epochs} epochs" for one in (CALM, MOVING, TURNED)) + " |")
+    print("|---|---|---|---|")
+    for folder in list_runs(recorded, read_only=True):
+        k = folder.frames()[-1]
+        frame = folder.frame(k)
+        for i, (arm, rows) in enumerate(zip(frame.arms, folder.embeddings(k), strict=True)):
+            near, cells = nearest(rows, STORED_NEIGHBOURS), []
+            for effort in (CALM, MOVING, TURNED):
+                xy, found = unpack(arm.xy, frame.limit), []
+                for seed in range(times):
+                    found.append(noise_floor(near, xy, effort, seed))
+                    xy = procrustes(step(near, xy, epochs=effort.epochs, alpha=effort.alpha, seed=seed), xy)
+                cells.append(f"{np.mean(found):.3f} ({min(found):.3f} to {max(found):.3f})")
+            print(f"| {folder.id[-4:]}, {i}, {len(rows):,} | {' | '.join(cells)} |", flush=True)
+
+
 def main() -> None:
     """Print tables."""
     flags = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     flags.add_argument("--points", type=int, nargs="+", default=[1500, 20000, 50000])
     flags.add_argument("--no-browser", action="store_true", help="leave the frame rates out")
     flags.add_argument("--thresholds", action="store_true", help="label measures of recorded and of misleading maps")
+    flags.add_argument("--floors", action="store_true", help="noise floor of the recorded runs")
     given = flags.parse_args()
+    if given.floors:
+        return floors(Path("assets") / "recorded")
     if given.thresholds:
         return thresholds(Path("assets") / "recorded")
     from explorer.layout.umap_step import warm_up
