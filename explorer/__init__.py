@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from explorer.settings import Settings
 
 if TYPE_CHECKING:
-    from explorer.server.executor import ProcessExecutor
+    from trainers.training.executor import ProcessExecutor
 
 SESSIONS = 128
 """Visits that Gradio remembers. Each call of the API is one more; each takes a third of a megabyte."""
@@ -35,8 +35,6 @@ class Explorer:
         from explorer.object_removal.service import Objects
         from explorer.page.shell import HEAD, page
         from explorer.page.theme import STYLES, theme
-        from explorer.server.devices import gpus
-        from explorer.server.executor import ProcessExecutor
         from explorer.server.guard import Guard
         from explorer.server.library import Library
         from explorer.server.retrieval.routes import retrieval_routes
@@ -45,6 +43,8 @@ class Explorer:
         from explorer.server.runs import Runs
         from explorer.server.scheduler import Scheduler
         from trainers.data import access
+        from trainers.training.executor import ProcessExecutor
+        from trainers.training.gpus import gpus
 
         self._released = access.serve_strangers() if settings.public else lambda: None
         self.scheduler = Scheduler(settings, executor or ProcessExecutor(detach=settings.detach), gpus())

@@ -21,6 +21,7 @@ class Limits:
         searches: searches of one address or login that may wait or be worked on.
         openings: datasets that one address or login may wait for while they are opened.
         batch, dim, memory, probe: largest images per batch, embedding size, cross-batch memory, images on the maps.
+        runs: of one sweep.
         minutes: longest training budget of a run.
         wall_minutes: longest time a run may hold a slot, pauses counted in.
     """
@@ -37,6 +38,7 @@ class Limits:
     dim: int = 512
     memory: int = 65_536
     probe: int = 5_000
+    runs: int = 12
     minutes: float = 10.0
     wall_minutes: float = 20.0
 

@@ -34,7 +34,7 @@ from trainers.runs.records import RunState
 from trainers.runs.takeover import clear_remains
 
 if TYPE_CHECKING:
-    from trainers.training.loop import Loop
+    from trainers.training.trainer import Trainer
 
 SLICE_SECONDS = 0.2  # between readings of the control table
 STATE_SECONDS = 0.5
@@ -134,7 +134,7 @@ class Worker:
                 raise
             more = trainer.advance(SLICE_SECONDS)
             self._show(trainer)
-        self._tell(message="scoring the whole test set", force=True)
+        self._tell(message=trainer.ending, force=True)
         trainer.finish(self._scoring)
         self._show(trainer, force=True)
         self._end("finished")
@@ -174,15 +174,13 @@ class Worker:
         """Id of the newest command, so that commands for an earlier trainer of this run are skipped."""
         return max((number for number, _ in self.folder.commands(0)), default=0)
 
-    def _show(self, trainer: Loop, force: bool = False) -> None:
-        planned = trainer.planned_steps
-        text = f"step {trainer.step:,}" + (f" of about {planned:,}" if planned else "")
+    def _show(self, trainer: Trainer, force: bool = False) -> None:
         self._tell(
             phase="running",
-            message=text,
+            message=trainer.how_far,
             step=trainer.step,
             seconds=trainer.seconds,
-            planned_steps=planned,
+            planned_steps=trainer.planned_steps,
             force=force or self._state.phase != "running",
         )
 

@@ -11,7 +11,7 @@ import time
 from pathlib import Path
 
 from explorer.layout.environment import environment
-from explorer.server.executor import end, program_environment
+from trainers.training.executor import end, program_environment
 
 _log = logging.getLogger(__name__)
 

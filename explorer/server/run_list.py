@@ -32,6 +32,8 @@ def start(library: Library) -> str | None:
         try:
             run = library.get(folder.id)
             phase = run.at_rest("phase", lambda run=run: run.folder.state().phase)
+            if kind_of(run.config).plans:
+                continue  # it has no map
         except RunError:
             continue  # a damaged run is shown in the list, never first
         if run.recorded:
@@ -58,6 +60,8 @@ def _card(library: Library, folder: RunFolder, queue: Runs, token: str | None) -
         "headline": [],
         "downloads": {},
         "queue_position": None,
+        "part_of": folder.part_of,
+        "plans": False,
         "mine": None if token is None else _is_mine(folder, token),
     }
     try:
@@ -76,7 +80,8 @@ def _card_of(run: Run, queue: Runs) -> Json:
         "summary": summary(run),
         "losses": arm_titles(run.config),
         "kind": run.config.kind,
-        **state_json(state),
+        "plans": kind_of(run.config).plans,
+        **state_json(state, plans=kind_of(run.config).plans),
         "bytes": run.size(state.updated),
         "headline": _headline(run),
         "downloads": offered(run),

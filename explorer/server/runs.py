@@ -22,6 +22,7 @@ from trainers.errors import ParameterError, RunError
 from trainers.kinds import diagnoses, kind_of
 from trainers.metrics.names import Described
 from trainers.parameters import specs
+from trainers.plans.children import children_of
 from trainers.runs import RunFolder, is_id
 from trainers.runs.damage import reading
 from trainers.runs.records import PHASES, RunState
@@ -66,6 +67,8 @@ class Runs:
         """Ask the trainer to pause; returns a sentence."""
         folder = self._controlled(run_id, token)
         phase = folder.state().phase
+        if kind_of(folder.config).plans:
+            raise RunError("The runs of a plan cannot be paused together; stop it, and let it go on later.")
         if not PHASES[phase].active or "resume" in PHASES[phase].acts:
             raise RunError(f"Only a run that trains can be paused; this one is {phase}.")
         folder.send("pause")
@@ -91,6 +94,8 @@ class Runs:
         folder = self._controlled(run_id, token)
         if self._scheduler.take_out(run_id):
             return "It left the queue."
+        if self._scheduler.stop_plan(run_id):
+            return "Its runs save their checkpoints and stop."
         phase = _phase_once_begun(folder)
         if not PHASES[phase].active:
             raise RunError(f"Only a run that waits or trains can be stopped; this one is {phase}.")
@@ -106,12 +111,14 @@ class Runs:
             folder.db.close()
 
     def delete(self, run_id: str, token: str) -> str:
-        """Remove a run's folder, damaged or not; returns a sentence."""
+        """Remove a run's folder, damaged or not, and the runs that are part of it; returns a sentence."""
         folder = self._owned(self._any(run_id), token)
-        if self._scheduler.is_busy(run_id):
+        parts = list(children_of(folder))
+        if any(self._scheduler.is_busy(each.id) for each in (folder, *parts)):
             raise RunError("This run waits or trains; stop it before deleting it.")
-        folder.delete()
-        return "The run is deleted."
+        for each in (*parts, folder):  # the plan last: what is left of it after an error can be deleted again
+            each.delete()
+        return "The run is deleted." if not parts else f"It is deleted, with its {len(parts)} runs."
 
     def acts(self, caller: Caller) -> dict[str, Act]:
         """What may be asked of a run by name, for whoever calls."""

@@ -10,13 +10,15 @@ import time
 from collections.abc import Callable
 
 from explorer.server import queue
-from explorer.server.executor import Ended, ProcessExecutor
+from explorer.server.plans import Plans
 from explorer.server.queue import Job, Place, minutes_left
 from explorer.settings import Settings
 from trainers.errors import RunError
+from trainers.kinds import kind_of
 from trainers.runs import RunFolder, list_runs
 from trainers.runs.damage import BusyError, reading
 from trainers.runs.records import PHASES, RunState
+from trainers.training.executor import Ended, ProcessExecutor
 
 _log = logging.getLogger(__name__)
 WAITING = "waiting for its turn"
@@ -45,6 +47,9 @@ class Scheduler:
         self._waiting: dict[str, RunFolder] = {}
         self._training: dict[str, _Training] = {}
         self._said: dict[str, str] = {}
+        self._plans = Plans(
+            add=self.add, waits=self._waiting.__contains__, busy=self.is_busy, stop=self._take_out_or_stop
+        )
         self._lock = threading.RLock()
         self._wake = threading.Event()
         self._closed = False
@@ -62,6 +67,7 @@ class Scheduler:
         self._wake.set()
         if self._thread is not None:
             self._thread.join()
+        self._plans.close()
         self._executor.close()
         for folder in (*self._waiting.values(), *(entry.folder for entry in self._training.values())):
             folder.db.close()
@@ -75,6 +81,8 @@ class Scheduler:
                     self._guarded(run_id, lambda entry=entry: self._watch_clock(entry))
                 else:
                     self._training.pop(run_id).folder.db.close()
+            self._begin_plans()
+            self._plans.tick()
             if self._waiting:
                 cap = self._settings.limits.running if self._settings.public else None
                 self._drop_unreadable()
@@ -109,6 +117,11 @@ class Scheduler:
             folder.db.set_state(dataclasses.replace(state, phase="stopped", message="taken out of the queue"))
             return True
 
+    def stop_plan(self, run_id: str) -> bool:
+        """Stop a plan and its runs; False if this is no plan that is worked on."""
+        with self._lock:
+            return self._plans.stop(run_id)
+
     def place(self, run_id: str) -> Place | None:
         """Where a run waits; None when it does not."""
         with self._lock:
@@ -118,9 +131,9 @@ class Scheduler:
             return queue.place(waiting, training, self._slots, run_id)
 
     def is_busy(self, run_id: str) -> bool:
-        """Whether a run waits or trains."""
+        """Whether a run waits or trains, or is a plan that is worked on."""
         with self._lock:
-            return run_id in self._waiting or run_id in self._training
+            return run_id in self._waiting or run_id in self._training or run_id in self._plans
 
     def waiting(self, owner: str | None = None) -> int:
         """Number of runs that wait, of one owner or of all."""
@@ -150,6 +163,8 @@ class Scheduler:
                 if phase == "queued" and folder.writable:
                     self._waiting[folder.id] = folder
                 trains = PHASES[phase].active and folder.is_alive()
+                if PHASES[phase].active and not trains and folder.writable and kind_of(folder.config).plans:
+                    self._waiting[folder.id] = folder
             except RunError as error:
                 _log.warning("passed over: %s", error)
                 trains = False
@@ -157,6 +172,24 @@ class Scheduler:
                 self._training[folder.id] = _Training(folder=folder, device=None, ours=False, since=time.monotonic())
             elif folder.id not in self._waiting:
                 folder.db.close()
+
+    def _begin_plans(self) -> None:
+        """Take the plans out of the queue: they need no slot, only their runs do."""
+        for run_id, folder in list(self._waiting.items()):
+            try:
+                if kind_of(folder.config).plans:
+                    del self._waiting[run_id]
+                    self._plans.take(folder)
+            except BusyError:
+                self._waiting[run_id] = folder
+            except RunError as error:
+                self._waiting.pop(run_id, None)
+                self._fail(folder, str(error))
+
+    def _take_out_or_stop(self, folder: RunFolder) -> None:
+        if not self.take_out(folder.id):
+            folder.send("stop")
+        folder.db.close()
 
     def _launch(self, run_id: str) -> None:
         folder = self._waiting.pop(run_id)

@@ -76,6 +76,7 @@ def check_size(config: RunConfig, limits: Limits) -> None:
         "dim": "numbers per embedding",
         "memory": "embeddings in the cross-batch memory",
         "probe": "images on the maps",
+        "runs": "runs in a sweep",
     }
     for name, number in kind.sizes(config).items():
         most = getattr(limits, name)

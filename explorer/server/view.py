@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -36,10 +36,13 @@ _NO_PROBE = Probe(
 Json = dict[str, Any]
 
 
-def state_json(state: RunState) -> Json:
-    """The state of a run."""
+def state_json(state: RunState, *, plans: bool = False) -> Json:
+    """The state of a run; of one that ``plans`` others, which cannot be paused."""
+    phase = PHASES[state.phase]
+    if plans:
+        phase = replace(phase, acts=tuple(act for act in phase.acts if act != "pause"))
     return {
-        **phase_json(state.phase, PHASES[state.phase]),
+        **phase_json(state.phase, phase),
         "message": state.message,
         "error": state.error,
         "step": state.step,
@@ -79,8 +82,10 @@ def about(run: Run) -> Json:
     return {
         "id": run.id,
         "title": run_title(run),
-        **state_json(state),
+        **state_json(state, plans=kind_of(run.config).plans),
         "recorded": run.recorded,
+        "part_of": run.folder.part_of,
+        "plans": kind_of(run.config).plans,
         "read_only": not run.folder.writable,
         "created": created(run.id),
         "config": json.loads(run.config.to_json()),
@@ -153,7 +158,7 @@ def poll(run: Run, queue: Runs, after: int, row: int) -> Json:
     row, values = metrics(run, row)
     of_maps = _map_numbers(run, -1 if first else beyond) if first or listed else []
     return {
-        **state_json(state),
+        **state_json(state, plans=kind_of(run.config).plans),
         "queue_position": position(queue, run, state.phase),
         "rewound": rewound,
         "frame": frame_info(run, newest) if newest is not None and newest > beyond else None,

@@ -25,7 +25,6 @@ from starlette.applications import Starlette
 from starlette.testclient import TestClient
 
 from explorer.exports import EXPORTS
-from explorer.server.executor import Ended
 from explorer.server.library import Library
 from explorer.server.routes import PREFIX, routes
 from explorer.server.runs import Runs
@@ -39,6 +38,7 @@ from tests.synthetic import make_run
 from trainers.cli import main as command_line
 from trainers.errors import UserError
 from trainers.runs import RunFolder, is_id, new_id
+from trainers.training.executor import Ended
 
 WAITING = 0.25
 PATIENCE = 30.0  # seconds in which a folder must be read by everything

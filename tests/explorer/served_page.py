@@ -14,7 +14,7 @@ import httpx
 import pytest
 
 from explorer import Explorer, Settings
-from explorer.server.executor import ProcessExecutor
+from trainers.training.executor import ProcessExecutor
 
 PREFIX = "/gradio_api/rankscope"
 # Gradio leaves event loops for the garbage collector and sets an option that newer pandas versions retire

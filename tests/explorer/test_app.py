@@ -18,8 +18,8 @@ from gradio_client import Client
 from gradio_client.exceptions import AppError
 
 from explorer import Explorer, Settings
-from explorer.server.executor import ProcessExecutor
 from tests.explorer.served_page import GRADIO_WARNINGS
+from trainers.training.executor import ProcessExecutor
 
 STAND_IN = Path(__file__).with_name("stand_in.py")
 ROOT = Path(__file__).resolve().parents[2]

@@ -17,7 +17,6 @@ from explorer.object_removal.models import Models
 from explorer.object_removal.neighbour_shift import NeighbourShift
 from explorer.object_removal.removal import FilledImages
 from explorer.server.cache import Bound
-from explorer.server.executor import ProcessExecutor
 from explorer.server.library import Library
 from explorer.server.runs import Runs
 from explorer.server.scheduler import Scheduler
@@ -31,6 +30,7 @@ from trainers.errors import RunError
 from trainers.kinds.metric_learning.config import MetricLearningConfig
 from trainers.runs import RunFolder, list_runs, new_id
 from trainers.runs.regular import is_there
+from trainers.training.executor import ProcessExecutor
 
 STAND_IN = Path(__file__).with_name("stand_in.py")
 GONE = {"vanished"}

@@ -14,7 +14,6 @@ import pytest
 from explorer.page.entry_picker import EntryPicker
 from explorer.page.kinds import PAGES, FormContext, form_of
 from explorer.page.start_picker import StartPicker
-from explorer.server.executor import ProcessExecutor
 from explorer.server.runs import Runs
 from explorer.server.scheduler import Scheduler
 from explorer.settings import Settings
@@ -28,6 +27,7 @@ from trainers.kinds.base import Kind
 from trainers.kinds.metric_learning.config import MetricLearningConfig
 from trainers.parameters import Choice, specs
 from trainers.runs import RunFolder
+from trainers.training.executor import ProcessExecutor
 
 pytestmark = GRADIO_WARNINGS
 

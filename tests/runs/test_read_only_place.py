@@ -10,7 +10,6 @@ from pathlib import Path
 
 import pytest
 
-from explorer.server.executor import ProcessExecutor
 from explorer.server.runs import Runs
 from explorer.server.scheduler import Scheduler
 from explorer.settings import Settings
@@ -19,6 +18,7 @@ from tests.synthetic import make_run
 from trainers.errors import RunError
 from trainers.runs import RunFolder
 from trainers.runs.records import Scalar
+from trainers.training.executor import ProcessExecutor
 
 
 @pytest.fixture

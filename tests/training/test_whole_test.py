@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 
@@ -63,9 +64,10 @@ def test_it_says_how_far_the_scoring_is_and_how_many_images_there_were() -> None
     draws = torch.Generator().manual_seed(0)
     test = torch.randint(0, 256, (60, 3, 4, 4), dtype=torch.uint8, generator=draws)
     said: list[str] = []
-    found = evaluator(test, torch.arange(60)[:, None] // 3).whole_test(
+    whole = evaluator(test, torch.arange(60)[:, None] // 3).whole_test(
         torch.nn.Flatten(), lambda text, _fraction: said.append(text)
     )
+    found = whole.numbers
     assert said[-1] == "scoring the whole test set: 60 of 60"
     assert found["test/images"] == 60 and "test/images_before_cap" not in found
 
@@ -140,11 +142,14 @@ def test_stopped_while_it_scores_it_is_resumed_to_the_same_end(tmp_path: Path, i
             folder.send("stop")
 
     state = Worker(folder, stop).run()
-    assert (state.phase, state.step) == ("stopped", 6)
+    assert (state.phase, state.step) == ("stopped", 6) and folder.test_queries() is None
     assert not [scalar for scalar in folder.scalars() if scalar.key.startswith("test/")]
     assert Worker(folder).run().phase == "finished"
     for one, other in zip(_rows(whole), _rows(folder), strict=True):
         assert one == other
+    kept, again = whole.test_queries(), folder.test_queries()
+    assert kept and again and np.array_equal(kept.values, again.values, equal_nan=True)
+    assert kept.fingerprint == again.fingerprint != ""
     (first, _), (second, _) = whole.read_checkpoint() or ({}, {}), folder.read_checkpoint() or ({}, {})
     assert first.keys() == second.keys() and all(torch.equal(first[name], second[name]) for name in first)
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from trainers.config import BUDGET, RunConfig
+from trainers.config import BUDGET, DataChoice, RunConfig
 from trainers.errors import ParameterError
 from trainers.kinds.ablation import ablation
 from trainers.kinds.arm_view import ArmView
@@ -21,8 +21,12 @@ if TYPE_CHECKING:
     from torch import nn
 
     from trainers.metrics.measures import Measures
-    from trainers.training.loop import Loop
+    from trainers.plans.children import Child
+    from trainers.plans.planned import Outcomes, PlannedRun
+    from trainers.plans.report import Finding, Part
+    from trainers.runs import RunFolder
     from trainers.training.memory_estimate import Footprint
+    from trainers.training.trainer import Trainer
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,6 +50,8 @@ class Kind(ABC):
         compares: what its arms differ in, in the plural.
         config: the class of its configurations.
         main, more: its settings that the page shows at once and in a fold, in this order.
+        plans: it trains nothing itself; :meth:`plan` says which runs are trained for it.
+        parts: titles of the parts of a plan whose runs are compared, by name.
         lists: registries of its own, ``module:NAME`` by the verb of the command line that lists them; their entries
             have ``family``, ``paper`` and ``url``.
     """
@@ -58,6 +64,8 @@ class Kind(ABC):
     compares: str = "arms"
     order: int = 100
     config: ClassVar[type[RunConfig]]
+    plans: ClassVar[bool] = False
+    parts: ClassVar[Mapping[str, str]] = MappingProxyType({})
     lists: ClassVar[Mapping[str, str]] = MappingProxyType({})
     main: tuple[str, ...] = ("minutes",)
     more: tuple[str, ...] = ("steps", "learning_rate", "weight_decay", "clip_norm", "seed")
@@ -65,8 +73,31 @@ class Kind(ABC):
     # ------------------------------------------------------------- training
 
     @abstractmethod
-    def loop(self) -> type[Loop]:
+    def loop(self) -> type[Trainer]:
         """What trains a run of this kind."""
+
+    def plan(self, config: Any, outcomes: Outcomes) -> Sequence[PlannedRun]:
+        """The runs that a run of this kind is made of, in order; only of kinds with :attr:`plans`.
+
+        Args:
+            outcomes: what came of those that have ended; further runs may be planned from them, and the same outcomes
+                give the same plan.
+        """
+        return ()
+
+    def findings(self, config: Any, children: Sequence[Child], parts: Sequence[Part]) -> Sequence[Finding]:
+        """What a plan has found out beyond its tables.
+
+        Args:
+            children: the runs that are planned so far.
+            parts: the runs that are compared, with their tables.
+        """
+        return ()
+
+    def result(self, folder: RunFolder) -> str:
+        """What a finished run prints: the numbers over the whole test set, a line per arm."""
+        titles = [arm.title for arm in self.arms(folder.config)]
+        return self.measures.last_lines(folder.scalars(), titles)
 
     def embedder(self, config: Any, *, channels: int, side: int) -> nn.Module:
         """What embeds images in evaluation, built anew; its tensors have the names that a checkpoint gives them after
@@ -199,8 +230,12 @@ class Kind(ABC):
         minutes = f"{config.minutes:g} min" if config.minutes is not None else ""
         epochs = f"{config.epochs:g} epochs" if config.epochs is not None else ""
         budget = " or ".join(part for part in (steps, epochs, minutes) if part)
-        parts = [data, *self.details(config), clipped, budget, f"seed {config.seed}"]
+        parts = [data, *self.details(config), clipped, budget, self.seeds(config)]
         return ", ".join(part for part in parts if part)
+
+    def seeds(self, config: Any) -> str:
+        """Which seed, in words."""
+        return f"seed {config.seed}"
 
     def line(self, config: Any) -> str:
         """One line for the command line's list of runs."""
@@ -235,6 +270,18 @@ def check_source(source: str) -> None:
         labelled.parameters_of(source)
     elif access.restricted() and captions.named(source) is None:
         resolve(source)
+
+
+def check_data(choice: DataChoice) -> None:
+    """Refuse labelled images that may not be opened here, and hard conditions that no images meet.
+
+    Raises:
+        UserError: as :func:`check_source` and :func:`trainers.data.conditions.check`.
+    """
+    from trainers.data import conditions
+
+    check_source(choice.source)
+    conditions.check(choice)
 
 
 def numbered(titles: Sequence[str]) -> list[str]:
@@ -293,6 +340,11 @@ def _listed(own: Mapping[str, Any], alike: Sequence[Mapping[str, Any]]) -> str:
         for name, value in sorted(own.items())
         if any((name, value) not in other.items() for other in alike)
     )
+
+
+def titled(choice: DataChoice) -> str:
+    """The title of labelled images before they are read, with their hard conditions."""
+    return ", ".join([source_title(choice.source), *choice.conditions.words()])
 
 
 def source_title(source: str) -> str:

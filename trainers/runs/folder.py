@@ -2,11 +2,14 @@
 
 <id>/config.json            what was asked for; never changes
      run.db                 scalars, snapshots, frames, control, state
+     test_queries.safetensors   metrics of every query of the final evaluation; not in every run
      probe.safetensors      labels and rows of the probe, hierarchy in the metadata
      thumbs/000.webp        thumbnail sheets
      emb/000012.safetensors arm0, arm1, ...: float16 [P, D]
      layout/000012.safetensors  xy0, nn0, xy1, nn1, ...
      ckpt/last.safetensors  weights, optimiser state, counters (previous.safetensors: the one before)
+     owner                  digest of the token that may control it
+     part_of                id of the plan that it belongs to, if any
      ballast                space reserved for a full disk
      log.txt                decisions and events, with their reasons
 """
@@ -14,6 +17,7 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import json
 import os
 import re
@@ -34,8 +38,9 @@ from trainers.runs.damage import reading
 from trainers.runs.files import as_tensor, is_full, sync, write_bytes, write_tensors
 from trainers.runs.maps import packed_frame
 from trainers.runs.probe import packed
+from trainers.runs.query_scores import packed_scores
 from trainers.runs.reader import RunReader
-from trainers.runs.records import REFINED, Frame, Probe, Snapshot
+from trainers.runs.records import REFINED, Frame, Probe, QueryScores, Snapshot
 from trainers.runs.regular import is_there, open_regular
 from trainers.runs.removal import remove
 from trainers.runs.takeover import make_durable, make_unique, sweep_run
@@ -52,6 +57,12 @@ def new_id() -> str:
     return "".join(_ALPHABET[(number >> shift) & 31] for shift in range(125, -1, -5))
 
 
+def id_within(plan: str, name: str) -> str:
+    """The id of the run ``name`` of a plan: of the plan's own time, and the same whenever it is asked for."""
+    number = int.from_bytes(hashlib.sha256(f"{plan}/{name}".encode()).digest()[:10], "big")
+    return plan[:10] + "".join(_ALPHABET[(number >> shift) & 31] for shift in range(75, -1, -5))
+
+
 def is_id(text: str) -> bool:
     """Whether ``text`` has the form of a run id, and so cannot name another place."""
     return _ID.fullmatch(text) is not None
@@ -66,14 +77,26 @@ class RunFolder(RunReader):
     # ------------------------------------------------------------------ life
 
     @classmethod
-    def create(cls, root: Path, config: RunConfig, owner: str = "") -> RunFolder:
-        """Make a queued run. ``owner``: digest of the token that may control it; empty: anyone."""
-        path = root / new_id()
+    def create(
+        cls, root: Path, config: RunConfig, owner: str = "", *, run_id: str = "", part_of: str = ""
+    ) -> RunFolder:
+        """Make a queued run.
+
+        Args:
+            owner: digest of the token that may control it; empty: anyone.
+            run_id: empty: a new one. What was left half-made under it is made anew.
+            part_of: id of the plan that it belongs to; empty: none.
+        """
+        path = root / (run_id or new_id())
         folder = cls(path)
         try:
+            if run_id and not is_there(path / "config.json"):
+                shutil.rmtree(path, ignore_errors=True)
             path.mkdir(parents=True)
             folder.db.create()
             write_bytes(path / "owner", owner.encode(), home=path)
+            if part_of:
+                write_bytes(path / "part_of", part_of.encode(), home=path)
             write_bytes(path / "ballast", bytes(BALLAST), home=path)
             # last: a folder without it is not a run
             write_bytes(path / "config.json", config.to_json().encode(), home=path, durable=True)
@@ -159,6 +182,11 @@ class RunFolder(RunReader):
         write_tensors(self.embeddings_path(snapshot.k), tensors, home=self.path, durable=True)
         row = (snapshot.k, snapshot.step, snapshot.seconds)
         self.db.write("INSERT OR REPLACE INTO snapshots VALUES (?, ?, ?)", [row])
+
+    def write_queries(self, scores: QueryScores) -> None:
+        """Store the metrics of every query of the final evaluation."""
+        tensors, metadata = packed_scores(scores)
+        write_tensors(self.queries_path, tensors, metadata, home=self.path, durable=True)
 
     # ---------------------------------------------------------------- frames
 

@@ -21,7 +21,18 @@ from trainers.runs.map_numbers import MapNumbers
 from trainers.runs.maps import FrameRow, frame_row, unpacked_embeddings, unpacked_frame
 from trainers.runs.opening import can_write
 from trainers.runs.probe import unpacked
-from trainers.runs.records import ACTIVE, REFINED, Frame, Probe, RunState, Scalar, refined, snapshot_of
+from trainers.runs.query_scores import unpacked_scores
+from trainers.runs.records import (
+    ACTIVE,
+    REFINED,
+    Frame,
+    Probe,
+    QueryScores,
+    RunState,
+    Scalar,
+    refined,
+    snapshot_of,
+)
 from trainers.runs.regular import check_regular, is_regular, is_there, read_regular
 
 CONFIG_BYTES, OWNER_BYTES, SHEET_BYTES = 2**20, 200, 2**26
@@ -101,6 +112,14 @@ class RunReader:
         except (OSError, ValueError):
             return NOBODY
 
+    @property
+    def part_of(self) -> str:
+        """Id of the plan that it belongs to; empty if none, or if that cannot be read."""
+        try:
+            return read_regular(self.path / "part_of", OWNER_BYTES).decode("ascii")
+        except (OSError, ValueError):
+            return ""
+
     def is_alive(self) -> bool:
         """Whether a trainer process holds this run."""
         return not self.read_only and is_locked(self.path)
@@ -179,6 +198,19 @@ class RunReader:
             return None
         tensors, metadata = self._read(self.path / "probe.safetensors")
         return unpacked(tensors, metadata)
+
+    @property
+    def queries_path(self) -> Path:
+        """Path of the results per query; folders of older versions, other kinds and unfinished runs have none."""
+        return self.path / "test_queries.safetensors"
+
+    @reads
+    def test_queries(self) -> QueryScores | None:
+        """The metrics of every query of the final evaluation, or None where they were not kept."""
+        if not is_there(self.queries_path):
+            return None
+        tensors, metadata = self._read(self.queries_path)
+        return unpacked_scores(tensors, metadata, self._arm_count())
 
     def sheet_path(self, index: int) -> Path:
         """Path of thumbnail sheet ``index``."""

@@ -11,6 +11,7 @@ from torch import Tensor
 
 from trainers.data import load_data
 from trainers.data.base import LoadedData, Progress
+from trainers.data.labelled.stored import image_fingerprint
 from trainers.data.probe import choose_probe
 from trainers.encoders import ENCODERS, Encoder
 from trainers.kinds.metric_learning.advice import advice
@@ -27,6 +28,7 @@ from trainers.training.encoder_file import start_from
 from trainers.training.evaluation import Finish
 from trainers.training.loop import Loop
 from trainers.training.memory_estimate import Shape, check_fits
+from trainers.training.trained_on import TrainedOn
 
 TRAIN_SECONDS = 10.0  # of training between two train R@1, which changes slowly and costs half an evaluation
 
@@ -51,11 +53,15 @@ class MetricLearningLoop(Loop):
         if self._train_evaluated[0] != self.step:
             for arm in self.arms:
                 self._scalars.now(arm.index, self.step, self.seconds, self._evaluator.train_score(arm.encoder))
+        ended = []
         for number, arm in enumerate(self.arms, start=1):
             which = f", {arm.title} ({number} of {len(self.arms)})" if len(self.arms) > 1 else ""
-            values = self._evaluator.whole_test(arm.encoder, lambda text, done, which=which: tell(text + which, done))
-            self._scalars.now(arm.index, self.step, self.seconds, values)
-        self.folder.log(left_out(values[f"test/{LEFT_OUT}"], "of the test set"))
+            ended.append(
+                self._evaluator.whole_test(arm.encoder, lambda text, done, which=which: tell(text + which, done))
+            )
+            self._scalars.now(arm.index, self.step, self.seconds, ended[-1].numbers)
+        self.folder.write_queries(self._evaluator.query_scores(ended))
+        self.folder.log(left_out(ended[-1].numbers[f"test/{LEFT_OUT}"], "of the test set"))
 
     # ----------------------------------------------------------------- set-up
 
@@ -76,7 +82,7 @@ class MetricLearningLoop(Loop):
             self.folder.log(f"note: {sentence}")
         labels = torch.cat([compact[:, None], data.train.labels[:, 1:]], dim=1)
         _, channels, side, _ = data.train.images.shape
-        self._images, self._trained_on = (channels, side), len(data.train)
+        self._images, self._trained_on = (channels, side), TrainedOn.of(data.train.labels)
         images = len(data.train) + len(data.test)
         check_fits(footprint(config, Shape(images=images, channels=channels, side=side, classes=len(classes))))
         torch.manual_seed(config.seed)
@@ -111,6 +117,7 @@ class MetricLearningLoop(Loop):
             probe=probe,
             device=self._device,
             test_before_cap=data.test.before_cap,
+            fingerprint=image_fingerprint(data.test.images),
         )
         known = self._write_test_probe(data, probe, self._evaluator.floor)
         if known is not None:
@@ -120,8 +127,7 @@ class MetricLearningLoop(Loop):
     def _features(self, encoder: Encoder, data: LoadedData, part: str, tell: Progress) -> Tensor:
         images = getattr(data, part).images
         moved = encoder.to(self._device)
-        mark = f"{data.fingerprint}/{part}"
-        return frozen_features(moved, images, fingerprint=mark, device=self._device, progress=tell)
+        return frozen_features(moved, images, fingerprint=data.mark(part), device=self._device, progress=tell)
 
     def _make_arms(self, encoder: Encoder, labels: Tensor, classes: int) -> list[LossArm]:
         first = torch.unique(labels, dim=0)  # sorted by the finest column, so row c is class c

@@ -1,0 +1,152 @@
+"""What a sweep varies: settings of its runs and parameters of its losses, each with the values to try."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from trainers.errors import ParameterError
+from trainers.kinds.base import chosen_arms
+from trainers.kinds.metric_learning.config import MetricLearningConfig
+from trainers.losses import LOSSES
+from trainers.parameters import Choice, Spec, check, specs
+from trainers.plans.planned import Variant
+
+_FIXED = ("losses", "seed", "device", "threads", "start")
+"""Settings that are not varied: they have a place of their own, or belong to the machine."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Axis:
+    """One thing that is varied.
+
+    Attributes:
+        name: as it was given.
+        title: as listed.
+        values: to try, each once, in order.
+        path: of a setting: field names from the configuration down; empty: it is a parameter of losses.
+        parameter: its name; ``losses``: names of the losses that it is varied in.
+    """
+
+    name: str
+    title: str
+    values: tuple[Any, ...]
+    path: tuple[str, ...] = ()
+    parameter: str = ""
+    losses: frozenset[str] = frozenset()
+
+
+def axes(vary: Mapping[str, Any], losses: Sequence[Choice]) -> list[Axis]:
+    """Read what is to be varied.
+
+    Args:
+        vary: by name a value or a list of them. A name is that of a setting (``dim``, ``max_images``), of a parameter
+            of one loss (``happier.alpha``), or of a parameter of every chosen loss that has it (``temperature``).
+        losses: those that are compared.
+
+    Raises:
+        ParameterError: a name is unknown, or a value not accepted.
+    """
+    return [_axis(name, value, losses) for name, value in vary.items()]
+
+
+def conditions(config: MetricLearningConfig, settings: Sequence[Axis]) -> Iterator[tuple[dict[str, Any], Any]]:
+    """Every combination of values of the settings: values by axis title, and the configuration with them."""
+    for values in itertools.product(*(axis.values for axis in settings)):
+        changed = config
+        for axis, value in zip(settings, values, strict=True):
+            changed = _replaced(changed, axis.path, value)
+        yield {axis.title: value for axis, value in zip(settings, values, strict=True)}, changed
+
+
+def variants(losses: Sequence[Choice], parameters: Sequence[Axis]) -> list[tuple[Choice, Variant]]:
+    """Every loss with every combination of values of the parameters that are varied in it."""
+    chosen = [
+        Choice(name=loss.name, parameters={**loss.parameters, **dict(zip(names, values, strict=True))})
+        for loss in losses
+        for own in [[axis for axis in parameters if loss.name in axis.losses]]
+        for names in [[axis.parameter for axis in own]]
+        for values in itertools.product(*(axis.values for axis in own))
+    ]
+    bases = chosen_arms(losses, LOSSES)
+    views = chosen_arms(chosen, LOSSES)
+    origin = [place for place, loss in enumerate(losses) for _ in range(_count(loss, parameters))]
+    return [
+        (
+            choice,
+            Variant(title=view.title, family=bases[place].title, parameters=dict(choice.parameters), color=place),
+        )
+        for choice, view, place in zip(chosen, views, origin, strict=True)
+    ]
+
+
+def _count(loss: Choice, parameters: Sequence[Axis]) -> int:
+    count = 1
+    for axis in parameters:
+        count *= len(axis.values) if loss.name in axis.losses else 1
+    return count
+
+
+def _axis(name: str, value: Any, losses: Sequence[Choice]) -> Axis:
+    given = tuple(value) if isinstance(value, (list, tuple)) else (value,)
+    loss, _, parameter = name.rpartition(".")
+    setting = None if loss in LOSSES else _setting(MetricLearningConfig, name.rpartition(".")[2])
+    if setting is not None:
+        path, spec = setting
+        values = _checked(spec, given, name)
+        return Axis(name=name, title=spec.label, values=values, path=path)
+    wanted = [choice.name for choice in losses if loss in ("", choice.name)]
+    known = {one: _parameter(one, parameter) for one in wanted}
+    having = {one: spec for one, spec in known.items() if spec is not None}
+    if not having:
+        raise ParameterError(_unknown(name, losses))
+    for one, spec in having.items():
+        values = _checked(spec, given, f"{one}.{parameter}")
+    return Axis(name=name, title=name, values=values, parameter=parameter, losses=frozenset(having))
+
+
+def _setting(config: type, name: str) -> tuple[tuple[str, ...], Spec] | None:
+    """The path and spec of a setting by its name; settings of nested dataclasses are found by their own names."""
+    found = None
+    for spec in specs(config):
+        if name in (spec.name, spec.rule.flag) and spec.name not in _FIXED and not _is_nested(spec):
+            return (spec.name,), spec
+        if _is_nested(spec) and found is None:
+            inner = _setting(spec.type, name)
+            found = None if inner is None else ((spec.name, *inner[0]), inner[1])
+    return found
+
+
+def _is_nested(spec: Spec) -> bool:
+    return dataclasses.is_dataclass(spec.type) and spec.type is not Choice
+
+
+def _parameter(loss: str, name: str) -> Spec | None:
+    return next((spec for spec in specs(LOSSES[loss].parameters) if spec.name == name), None)
+
+
+def _checked(spec: Spec, values: Sequence[Any], owner: str) -> tuple[Any, ...]:
+    checked = tuple(check(spec, value, f"Vary {owner}") for value in values)
+    repeated = [value for place, value in enumerate(checked) if value in checked[:place]]
+    if repeated:
+        raise ParameterError(f"Vary {owner} needs each value once; got {repeated[0]!r:.60} twice.")
+    if not checked:
+        raise ParameterError(f"Vary {owner} needs a value; got none.")
+    return checked
+
+
+def _unknown(name: str, losses: Sequence[Choice]) -> str:
+    settings = [spec.name for spec in specs(MetricLearningConfig) if spec.name not in _FIXED and not _is_nested(spec)]
+    own = [f"{loss.name}.{spec.name}" for loss in losses for spec in specs(LOSSES[loss.name].parameters)]
+    return (
+        f"A sweep varies settings and parameters of its losses; there is no {name!r:.60}. "
+        f"Settings: {', '.join(settings)}. Parameters: {', '.join(own) or 'none'}."
+    )
+
+
+def _replaced(config: Any, path: Sequence[str], value: Any) -> Any:
+    name, *rest = path
+    return dataclasses.replace(config, **{name: _replaced(getattr(config, name), rest, value) if rest else value})

@@ -1,0 +1,161 @@
+"""Sweeps: the losses of a metric-learning run over seeds, settings and parameters."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from trainers.config import MAX_ARMS, RunConfig
+from trainers.errors import ParameterError
+from trainers.kinds.base import Preset
+from trainers.kinds.metric_learning.config import MetricLearningConfig
+from trainers.kinds.metric_learning.kind import MetricLearning
+from trainers.kinds.sweep.config import MOST_SEEDS, SweepConfig
+from trainers.plans.planned import Outcomes, PlannedRun, split
+
+if TYPE_CHECKING:
+    from trainers.runs import RunFolder
+    from trainers.training.trainer import Trainer
+
+MOST_RUNS = 500
+"""Of one sweep, or of one part of a fair comparison."""
+
+
+class Sweep(MetricLearning):
+    """See the module."""
+
+    name = "sweep"
+    title = "Sweep"
+    verb = "sweep"
+    sentence = "Train the same losses over several seeds, and over values of settings, and compare them."
+    order = 10
+    plans = True
+    parts: ClassVar[Mapping[str, str]] = MappingProxyType({"": "Results"})
+    config: ClassVar[type[RunConfig]] = SweepConfig
+    main = ("seeds", "vary", "minutes")
+    more = (*(name for name in MetricLearning.more if name != "seed"), "parallel")
+
+    def loop(self) -> type[Trainer]:
+        from trainers.plans.coordinator import Coordinator
+
+        return Coordinator
+
+    def check(self, config: SweepConfig) -> None:
+        """Check the seeds and what is varied, and every run that is planned."""
+        from trainers.kinds import check as check_run
+
+        if not 1 <= len(config.seeds) <= MOST_SEEDS or len(set(config.seeds)) < len(config.seeds):
+            raise ParameterError(
+                f"A sweep needs 1 to {MOST_SEEDS} seeds, each once; got {', '.join(map(str, config.seeds)) or 'none'}."
+            )
+        planned = self.plan(config, {})
+        if len(planned) > MOST_RUNS:
+            raise ParameterError(
+                f"A sweep has at most {MOST_RUNS} runs; this one would have {len(planned):,}. Vary fewer values."
+            )
+        for one in planned[: len(planned) // len(config.seeds)]:  # the seeds make no difference here
+            check_run(one.config)
+
+    def plan(self, config: SweepConfig, outcomes: Outcomes) -> Sequence[PlannedRun]:
+        """One run per seed and condition, with as many losses in lockstep as a run takes.
+
+        If a run of several losses has failed, each of its losses is trained alone: one that diverges ends them all.
+        """
+        planned: list[PlannedRun] = []
+        for one in paired_runs(config):
+            planned.append(one)
+            failed = one.name in outcomes and not outcomes[one.name].finished
+            if failed and len(one.variants) > 1:
+                planned += split(one, alone)
+        return planned
+
+    def result(self, folder: RunFolder) -> str:
+        """The table and the verdicts, in Markdown."""
+        from trainers.plans.report import report
+
+        return report(folder).markdown()
+
+    def presets(self) -> Sequence[Preset]:
+        """None: those of a single run say nothing of what to vary."""
+        return ()
+
+    def run_title(self, config: SweepConfig, data: str) -> str:
+        """The losses, what is varied, and the images."""
+        varied = "".join(f", over {axis.title.lower()}" for axis in _axes(config))
+        return f"{super().run_title(config, data)}{varied}, {self.seeds(config)}"
+
+    def details(self, config: SweepConfig) -> list[str]:
+        """What is varied, then as of every run."""
+        values = [f"{axis.title.lower()} {', '.join(map(str, axis.values))}" for axis in _axes(config)]
+        return [*values, *super().details(config)]
+
+    def seeds(self, config: SweepConfig) -> str:
+        """How many there are."""
+        return _seeds(config)
+
+    def sizes(self, config: SweepConfig) -> Mapping[str, int]:
+        """The largest of its runs, and how many there are."""
+        planned = self.plan(config, {})
+        each = [super(Sweep, self).sizes(one.config) for one in planned]
+        return {name: max(sizes[name] for sizes in each) for name in each[0]} | {"runs": len(planned)}
+
+    def memory(self, config: SweepConfig) -> Any:
+        """Of its largest run."""
+        return max((super(Sweep, self).memory(one.config) for one in self.plan(config, {})), key=lambda one: one.total)
+
+
+def paired_runs(config: SweepConfig, **changes: Any) -> list[PlannedRun]:
+    """A planned run per condition, seed and group of at most :data:`trainers.config.MAX_ARMS` losses.
+
+    Args:
+        changes: settings of every run that replace those of the sweep.
+    """
+    from trainers.kinds.sweep.axes import axes, conditions, variants
+
+    varied = axes(config.vary, config.losses)
+    arms = variants(config.losses, [axis for axis in varied if not axis.path])
+    groups = [arms[first : first + MAX_ARMS] for first in range(0, len(arms), MAX_ARMS)]
+    planned = []
+    for seed in config.seeds:
+        for condition, changed in conditions(run_config(config, **changes), [axis for axis in varied if axis.path]):
+            for place, group in enumerate(groups):
+                settings = [f"{axis.name}={condition[axis.title]}" for axis in varied if axis.path]
+                values = [f"{title.lower()} {value}" for title, value in condition.items()]
+                part = [f"losses {place * MAX_ARMS + 1} to {place * MAX_ARMS + len(group)}"] if len(groups) > 1 else []
+                planned.append(
+                    PlannedRun(
+                        name=",".join([f"seed={seed}", *settings, f"group={place}"]),
+                        title=", ".join([f"seed {seed}", *values, *part]),
+                        config=dataclasses.replace(changed, seed=seed, losses=tuple(choice for choice, _ in group)),
+                        condition=condition,
+                        seed=seed,
+                        variants=tuple(variant for _, variant in group),
+                    )
+                )
+    return planned
+
+
+def run_config(config: SweepConfig, **changes: Any) -> MetricLearningConfig:
+    """The settings of one of its runs, as far as the sweep does not vary them."""
+    names = [field.name for field in dataclasses.fields(MetricLearningConfig)]
+    return MetricLearningConfig(**{name: getattr(config, name) for name in names} | changes)
+
+
+def alone(config: MetricLearningConfig, arm: int) -> MetricLearningConfig:
+    """The same run with one of its losses."""
+    return dataclasses.replace(config, losses=(config.losses[arm],))
+
+
+def _axes(config: SweepConfig) -> list[Any]:
+    from trainers.kinds.sweep.axes import axes
+
+    try:
+        return axes(config.vary, config.losses)
+    except ParameterError:  # of another version
+        return []
+
+
+def _seeds(config: SweepConfig) -> str:
+    return f"{len(config.seeds)} seeds" if len(config.seeds) > 1 else f"seed {config.seeds[0]}"

@@ -1,0 +1,170 @@
+"""The runs of a plan on disk: made when it is their turn, found again by their ids."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from trainers.config import RunConfig
+from trainers.errors import RunError
+from trainers.kinds import kind_of
+from trainers.metrics.measures import final_numbers
+from trainers.plans.planned import Outcome, PlannedRun
+from trainers.runs import RunFolder, list_runs
+from trainers.runs.damage import reading
+from trainers.runs.folder import id_within
+from trainers.runs.records import PHASES, RunState
+
+AGAIN = ("stopped", "failed", "interrupted")
+"""Phases of runs that are trained on when their plan goes on."""
+ATTEMPTS = 3
+"""How often a run is tried whose trainer dies without a word."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Child:
+    """A planned run and where it stands.
+
+    Attributes:
+        id: of its run, whether it is there or not.
+        phase: as in :data:`trainers.runs.records.PHASES`, or ``planned`` before its folder is made.
+        outcome: None until it has ended.
+    """
+
+    planned: PlannedRun
+    id: str
+    phase: str
+    outcome: Outcome | None = None
+
+
+class Children:
+    """The runs of one plan. They lie beside it, are its owner's, and name it in their file ``part_of``.
+
+    Args:
+        folder: of the plan.
+    """
+
+    def __init__(self, folder: RunFolder) -> None:
+        self.plan = folder
+        self._kind = kind_of(folder.config)
+        self._config = folder.config
+        self._ended: dict[str, Outcome] = {}
+        self._begun: Counter[str] = Counter()
+
+    def all(self) -> list[Child]:
+        """Every run that is planned so far, in order."""
+        children: list[Child] = []
+        outcomes: dict[str, Outcome] = {}
+        while True:  # what came of the runs may lead to further ones
+            planned = self._kind.plan(self._config, outcomes)
+            known = {child.planned.name for child in children}
+            more = [self._child(one) for one in planned if one.name not in known]
+            children += more
+            ended = {child.planned.name: child.outcome for child in more if child.outcome is not None}
+            if not ended:
+                wanted = {one.name for one in planned}
+                return [child for child in children if child.planned.name in wanted]
+            outcomes |= ended
+
+    def begin(self, child: Child) -> RunFolder | None:
+        """The folder of a run that is to be trained, made if it is not there.
+
+        None: its trainer has died several times since the plan went on, and the run is now ``failed``.
+
+        Raises:
+            RunError: it cannot be made or is damaged.
+        """
+        self._begun[child.id] += 1
+        folder = self._open(child)
+        if self._begun[child.id] <= ATTEMPTS:
+            return folder
+        error = f"Its trainer ended {ATTEMPTS} times before it was done; its log and output.txt may say why."
+        folder.db.set_state(dataclasses.replace(folder.state(), phase="failed", message="failed", error=error))
+        folder.db.close()
+        return None
+
+    def _open(self, child: Child) -> RunFolder:
+        if child.phase != "planned":
+            return RunFolder.open(self.plan.path.parent, child.id)
+        return RunFolder.create(
+            self.plan.path.parent,
+            child.planned.config,
+            owner=self.plan.owner,
+            run_id=child.id,
+            part_of=self.plan.id,
+        )
+
+    def queue_again(self) -> None:
+        """Let the runs that were stopped, interrupted or failed be trained on."""
+        for folder in children_of(self.plan):
+            try:
+                state = folder.state()
+                if state.phase in AGAIN:
+                    folder.db.set_state(dataclasses.replace(state, phase="interrupted", error=None))
+            except RunError:
+                continue  # damaged: its plan says so
+            finally:
+                folder.db.close()
+        self._ended.clear()
+
+    def _child(self, planned: PlannedRun) -> Child:
+        run_id = id_within(self.plan.id, planned.name)
+        path = self.plan.path.parent / run_id
+        if run_id in self._ended and path.is_dir():
+            return Child(planned=planned, id=run_id, phase=_phase(self._ended[run_id]), outcome=self._ended[run_id])
+        if not path.is_dir():
+            return Child(planned=planned, id=run_id, phase="planned")
+        try:
+            phase, outcome = _read(path, planned.config)
+        except RunError as error:
+            phase, outcome = "failed", Outcome(finished=False, error=str(error))
+        if outcome is not None:
+            self._ended[run_id] = outcome
+        return Child(planned=planned, id=run_id, phase=phase, outcome=outcome)
+
+
+def children_of(plan: RunFolder) -> Iterator[RunFolder]:
+    """The runs beside a plan that are its own, whether it still plans them or not."""
+    for folder in list_runs(plan.path.parent):
+        if folder.part_of == plan.id:
+            yield folder
+
+
+def total(children: list[Child]) -> RunState:
+    """The state of a plan whose runs stand like this, as far as they say it: how many have ended, of how many."""
+    ended = [child.outcome for child in children if child.outcome is not None]
+    at_work = [child.planned.title for child in children if child.phase in PHASES and PHASES[child.phase].active]
+    failed = sum(not outcome.finished for outcome in ended)
+    words = [f"{len(ended) - failed} of {len(children)} runs finished"]
+    words += [f"{failed} without a result"] if failed else []
+    words += [f"training: {'; '.join(at_work)}"] if at_work else []
+    return RunState(
+        phase="running",
+        step=len(ended),
+        planned_steps=len(children),
+        seconds=sum(outcome.seconds for outcome in ended),
+        message=", ".join(words),
+    )
+
+
+def _read(path: Path, config: RunConfig) -> tuple[str, Outcome | None]:
+    folder = RunFolder.open(path.parent, path.name)
+    try:
+        with reading(folder.id):
+            state = folder.state()
+            if state.phase == "finished":
+                numbers = tuple(final_numbers(folder.scalars(), config.arms))
+                return state.phase, Outcome(finished=True, numbers=numbers, seconds=state.seconds)
+            if state.phase in ("failed", "stopped"):
+                error = state.error or "It was stopped."
+                return state.phase, Outcome(finished=False, seconds=state.seconds, error=error)
+            return state.phase, None
+    finally:
+        folder.db.close()
+
+
+def _phase(outcome: Outcome) -> str:
+    return "finished" if outcome.finished else "failed"

@@ -1,0 +1,90 @@
+"""One run of a plan, and what came of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from trainers.config import RunConfig
+
+
+@dataclass(frozen=True, kw_only=True)
+class Variant:
+    """What one arm of a planned run stands for, beyond the condition of its run.
+
+    Attributes:
+        title: different for every variant of a plan.
+        family: title that variants share which differ in parameters only.
+        parameters: of the loss, those that are not at their defaults.
+        color: place of the family in the plan, from 0; it decides the colour.
+    """
+
+    title: str
+    family: str
+    parameters: Mapping[str, Any]
+    color: int = 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlannedRun:
+    """A run that a plan asks for.
+
+    Attributes:
+        name: unique in the plan and the same whenever it is planned again; the id of the run follows from it.
+        title: what sets it apart from the other runs of the plan, in words.
+        config: its settings.
+        condition: the settings that the plan varies, by title; runs are compared under the same condition.
+        seed: runs of the same seed and condition are paired.
+        variants: one per arm.
+        part: what the run is for, one of the parts that its kind names; results are shown part by part.
+    """
+
+    name: str
+    title: str
+    config: RunConfig
+    condition: Mapping[str, Any] = field(default_factory=dict)
+    seed: int = 0
+    variants: tuple[Variant, ...] = ()
+    part: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Outcome:
+    """What came of a planned run that has ended.
+
+    Attributes:
+        finished: False: it failed or was stopped, and has no numbers.
+        numbers: the final numbers of each arm by key, ``test/`` taken off.
+        seconds: of training.
+        error: why it has no numbers.
+    """
+
+    finished: bool
+    numbers: tuple[Mapping[str, float], ...] = ()
+    seconds: float = 0.0
+    error: str = ""
+
+
+Outcomes = Mapping[str, Outcome]
+"""By the name of the planned run; those that have not ended are missing."""
+
+
+def split(planned: PlannedRun, build: Any) -> Sequence[PlannedRun]:
+    """A run per arm, for a run whose arms cannot be trained together: one that diverges ends them all.
+
+    Args:
+        build: from a planned run's configuration and the place of an arm to the configuration of that arm alone.
+    """
+    return [
+        PlannedRun(
+            name=f"{planned.name},arm={arm}",
+            title=f"{planned.title}, {variant.title} alone",
+            config=build(planned.config, arm),
+            condition=planned.condition,
+            seed=planned.seed,
+            variants=(variant,),
+            part=planned.part,
+        )
+        for arm, variant in enumerate(planned.variants)
+    ]
