@@ -132,7 +132,7 @@ class Layouter:
         for i, (embeddings, before) in enumerate(zip(snapshot.embeddings, past, strict=True)):
             twin = _twin(snapshot.embeddings, past, i)
             maps.append(_refined(embeddings, before, seed) if twin is None else maps[twin])
-        if all(new is old for new, old in zip(maps, past, strict=True)):
+        if all(each.effort is None for each in maps):
             return None
         limit = grow(frame.limit, tuple(each.xy for each in maps))
         arms = tuple(_arm(each, before, limit) for each, before in zip(maps, past, strict=True))

@@ -184,3 +184,5 @@ class TestFrames:
         assert np.array_equal(again.arms[1].xy, better.arms[1].xy) and layouter.previous is last
         flat = Layouter().next(snapshot(0, *arms), "pca")
         assert Layouter().refine(flat, snapshot(0, *arms)) is None
+        twins = Layouter().next(snapshot(0, arms[0], arms[0]), "pca")
+        assert Layouter().refine(twins, snapshot(0, arms[0], arms[0])) is None
