@@ -51,8 +51,9 @@ class MistakeAnswers:
     def severity(self, asked: bodies.Mistakes) -> Reply:
         """Shares of the results by severity and the costliest confusions of every arm.
 
-        ``point`` of a query is its row on the maps of ``home``; None: these do not show it, but the test set has it at
-        ``row``; where the runs are on other images ``apart`` says so, and a query can be searched in its own run alone.
+        ``point`` of a query is its row on the maps of ``home``; None: these do not show it, but the ``part`` of the
+        dataset has it at ``row``; where the runs are on other images ``apart`` says so, and a query can be searched in
+        its own run alone.
 
         Raises:
             UserError: there is no such run, or it has no results at this step.
@@ -152,7 +153,7 @@ class MistakeAnswers:
         run, other = self._library.get(asked.run), self._library.get(asked.baseline)
         with reading(run.id, passed=UserError):
             found = differences(run.folder, other.folder)
-            measures = kind_of(run.config).measures
+            measures = kind_of(run.config).measures_of(run.config)
             titles, others = arm_titles(run.folder.config), arm_titles(other.folder.config)
             keys = [*measures.numbers, *(f"test/{key}" for key in measures.whole)]
             keys = [key for key in keys if any((arm, key) in found.numbers for arm in range(len(titles)))]
@@ -203,6 +204,7 @@ class MistakeAnswers:
                 {
                     "point": one.points[0],
                     "row": one.row,
+                    "part": probe.part,
                     "classes": _names(probe, one.points[0]),
                     "values": list(one.values),
                     "spread": one.spread,

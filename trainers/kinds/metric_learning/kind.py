@@ -42,6 +42,8 @@ class MetricLearning(Kind):
         "memory_after",
         "seed",
         "probe_size",
+        "probe_of",
+        "metrics",
     )
 
     def loop(self) -> type[Loop]:
@@ -55,6 +57,10 @@ class MetricLearning(Kind):
 
         return MEASURES
 
+    def measures_of(self, config: MetricLearningConfig) -> Measures:
+        """Those of the kind, and the metrics that were asked for."""
+        return self.measures.asked(config.metrics)
+
     def embedder(self, config: MetricLearningConfig, *, channels: int, side: int) -> nn.Module:
         """The whole encoder, its head included."""
         from trainers.training.encoder_sizes import unloaded
@@ -64,6 +70,7 @@ class MetricLearning(Kind):
     def check(self, config: MetricLearningConfig) -> None:
         """Check that images can be augmented, and that they may be opened here."""
         from trainers.encoders import ENCODERS
+        from trainers.metrics.asked import check_number
 
         encoder, augmentation = ENCODERS[config.encoder.name], config.augmentation
         if encoder.frozen and augmentation not in (MetricLearningConfig.augmentation, Choice(name="none")):
@@ -73,6 +80,7 @@ class MetricLearning(Kind):
             )
         check_data(config.data)
         check_start(config.start)
+        check_number(config.metrics)
 
     def memory(self, config: MetricLearningConfig) -> Footprint:
         """Encoders, activations, cross-batch memories and pairs."""
@@ -90,6 +98,12 @@ class MetricLearning(Kind):
         from trainers.kinds.metric_learning.advice import advice
 
         return advice(config)
+
+    def alone(self, config: MetricLearningConfig) -> str:
+        """That one seed and one learning rate decide nothing."""
+        several = config.arms > 1
+        outcome = "differences may be chance" if several else "other seeds may give other numbers"
+        return f"One run, one seed, one learning rate: {outcome}."
 
     def presets(self) -> Sequence[Preset]:
         """Backgrounds tied to classes in training, more and less."""
@@ -112,9 +126,10 @@ class MetricLearning(Kind):
         return titled(config.data)
 
     def details(self, config: MetricLearningConfig) -> list[str]:
-        """Encoder and batch."""
+        """Encoder, batch, and whose images the maps show if not the test images."""
         from trainers.encoders import ENCODERS
 
         name = config.encoder.name
         encoder = ENCODERS[name].title if name in ENCODERS else name
-        return [encoder, f"{config.classes_per_batch} classes x {config.images_per_class} images"]
+        batch = f"{config.classes_per_batch} classes x {config.images_per_class} images"
+        return [encoder, batch, *(["maps of training images"] if config.probe_of == "train" else ())]

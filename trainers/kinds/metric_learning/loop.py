@@ -20,9 +20,12 @@ from trainers.kinds.metric_learning.batches import Batch, Batches
 from trainers.kinds.metric_learning.config import MetricLearningConfig
 from trainers.kinds.metric_learning.evaluation import LEFT_OUT, Evaluator, left_out
 from trainers.kinds.metric_learning.frozen_features import frozen_features
+from trainers.kinds.metric_learning.gap_batches import gap_batches
 from trainers.kinds.metric_learning.memory import footprint
+from trainers.kinds.metric_learning.shown_images import ShownImages
 from trainers.losses import LOSSES, forms, kernel
 from trainers.losses._memory import give_memory
+from trainers.metrics.asked import check_size
 from trainers.samplers import SAMPLERS
 from trainers.training.encoder_file import start_from
 from trainers.training.evaluation import Finish
@@ -47,7 +50,8 @@ class MetricLearningLoop(Loop):
         # with training images rarely, where evaluations are timed by the clock
         if self.config.snapshot_steps or self.seconds - self._train_evaluated[1] >= TRAIN_SECONDS:
             self._train_evaluated = (self.step, self.seconds)
-        return self._evaluator.begin(arm.encoder, training=self._train_evaluated[0] == self.step)
+        evaluation = self._evaluator.begin(arm.encoder, training=self._train_evaluated[0] == self.step)
+        return evaluation if self._shown is None else self._shown.beside(arm.encoder, evaluation)
 
     def _last_numbers(self, tell: Progress) -> None:
         if self._train_evaluated[0] != self.step:
@@ -78,6 +82,7 @@ class MetricLearningLoop(Loop):
                 f"batch: {per_batch} classes, all there are to train on; {config.classes_per_batch} were asked for"
             )
         self._epoch = max(1, len(compact) // (per_batch * config.images_per_class))
+        check_size(config.metrics, data.test.labels.shape[1], len(data.test))
         for sentence in advice(config, per_batch):
             self.folder.log(f"note: {sentence}")
         labels = torch.cat([compact[:, None], data.train.labels[:, 1:]], dim=1)
@@ -109,17 +114,22 @@ class MetricLearningLoop(Loop):
             device=self._device,
         )
         probe = choose_probe(data.test.labels, config.probe_size, seed=0)
+        shown = probe if config.probe_of == "test" else choose_probe(data.train.truth, config.probe_size, seed=0)
+        self._shown = None if config.probe_of == "test" else ShownImages(train[shown], self._device)
         self._evaluator = Evaluator(
             train=train,
             train_labels=data.train.labels,
+            train_truth=data.train.truth,
             test=test,
             test_labels=data.test.labels,
             probe=probe,
             device=self._device,
             test_before_cap=data.test.before_cap,
+            metrics=config.metrics,
+            batches=lambda labels: gap_batches(labels, config),
             fingerprint=image_fingerprint(data.test.images),
         )
-        known = self._write_test_probe(data, probe, self._evaluator.floor)
+        known = self._write_labelled_probe(data, shown, self._evaluator.floor, config.probe_of)
         if known is not None:
             self.folder.log(f"probe: R@1 without any training {known['floor_R_at_1']:.3f}")
             self.folder.log(left_out(known[LEFT_OUT], "of the probe"))
