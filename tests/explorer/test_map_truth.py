@@ -127,7 +127,7 @@ def test_exports_hold_the_numbers_and_the_refined_map(root: Path, tmp_path: Path
     assert values["1", "50", f"refined_{maps.KEPT}"] == "0.4" and values["0", "50", maps.NOISE_FLOOR] == "0.1"
     write_replay(library, run, tmp_path / "replay.html")
     text = (tmp_path / "replay.html").read_text()
-    assert "4 of 4 maps" in text and "Label continuity of the map" in text and "<td>0.90</td>" in text
+    assert "4 of 4 maps" in text and "Label continuity" in text and "<td>0.90</td>" in text
     library.close()
 
 

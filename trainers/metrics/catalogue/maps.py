@@ -28,7 +28,7 @@ _number = partial(Measure, family="training", better="")
 DESCRIPTORS = (
     _label(
         name=TRUSTWORTHINESS,
-        title="Label trustworthiness of the map",
+        title="Label trustworthiness",
         short="label T",
         sentence="Are classes that are apart in the space also apart on the map? 1: no two classes are closer together "
         "on the map than in the space. Low: classes overlap here that the model tells apart.",
@@ -37,7 +37,7 @@ DESCRIPTORS = (
     ),
     _label(
         name=CONTINUITY,
-        title="Label continuity of the map",
+        title="Label continuity",
         short="label C",
         sentence="Are classes as close on the map as they are in the space? 1: no two classes are further apart on the "
         "map than in the space. Low: classes look more separate than they are, so a tidy map is no proof of a better "
@@ -47,7 +47,7 @@ DESCRIPTORS = (
     ),
     _number(
         name=AGREEMENT,
-        title="Rank correlation of moves on the map and in the space",
+        title="Agreement of moves",
         short="moves agree",
         sentence="Did the images that moved far on the map also move far in the space since the map before? Spearman's "
         "rank correlation: 1 for the same order, 0 where motion on the map says nothing about the space.",
@@ -65,7 +65,7 @@ DESCRIPTORS = (
     ),
     _number(
         name=KEPT,
-        title="Neighbours kept on the map",
+        title="Neighbours kept by the map",
         short="kept",
         sentence="Share of the 15 nearest neighbours in the space that are among the 15 nearest on the map.",
         order=252,
