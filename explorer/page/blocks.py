@@ -18,7 +18,7 @@ _FAILED = "The server could not do this; its log says why. Check what was sent, 
 _UNREAD = ("preserved_by_key",)
 """Properties that Gradio writes of every component for drawing it anew, and does not read from the page."""
 _FALSE = ("_retryable", "_selectable", "_undoable", "likeable", "streamable")
-"""Properties that its scripts take for false where they are missing. With the others they are a twentieth of the page."""
+"""Properties that its scripts take for false where they are missing. Together they are a twentieth of the page."""
 _log = logging.getLogger(__name__)
 
 
