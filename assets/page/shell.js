@@ -9,7 +9,7 @@ let last = null;
 
 /** Only what the phase allows can be pressed; the status line says why the rest cannot. */
 function follow(state) {
-  states[state.words === undefined ? "run" : "plan"] = state;
+  states[state.told === undefined ? "run" : "plan"] = state;
   // what a button said it would do is done, or was about another run
   if (last && (last.id !== state.id || (last.phase !== state.phase && last.active))) find("rs-said")?.classList.add("rs-away");
   // what was said at a start is about the run that was started
@@ -20,7 +20,7 @@ function follow(state) {
 }
 
 function why(state) {
-  if (state.words) return state.words;
+  if (state.told) return state.told;
   if (state.recorded) return "A recorded run is open. It can be watched, not changed; Train starts your own.";
   const words = sentence(state);
   return state.finished ? `${words}. It has used its budget, so it cannot be paused or stopped.` : words;

@@ -33,7 +33,9 @@ def test_a_comparison_is_watched_read_taken_home_and_made_again(browser: Browser
         look_and_take(page)
         view.get_by_role("button", name="Open seed 0").click()
         page.wait_for_function("(id) => ![id, ''].includes(window.rankscope.current())", arg=site.finished.id)
+        expect(page.locator("#rs-status")).to_contain_text("Finished")  # of the run that is open now
         page.get_by_role("button", name="Its comparison").click()
+        expect(page.locator("#rs-status")).to_have_text("Stopped. 4 of 5 runs finished, 1 without a result.")
         expect(view.locator(".rs-results")).to_be_visible()
         assert f"run={plan.id}" in page.url
         make_again(page)
