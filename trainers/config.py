@@ -23,6 +23,64 @@ _KINDS = Rule(help="", registry="trainers.kinds:KINDS")
 
 
 @dataclass(frozen=True, kw_only=True)
+class Conditions:
+    """What makes the training images harder, and folds of their classes; nothing of both as it is by default.
+
+    They are drawn by the data seed, for the images that the cap leaves, in this order: folds, withheld classes,
+    withheld images, label noise. A smaller share touches some of what a larger one touches.
+    """
+
+    label_noise: float = parameter(
+        0.0,
+        low=0.0,
+        high=1.0,
+        help="Share of the training images with the label of another class; test labels are as they were.",
+    )
+    noise_kind: str = parameter(
+        "symmetric",
+        registry="trainers.data.conditions.noise:NOISE_KINDS",
+        title="Wrong label",
+        help="symmetric: of any other class; within: of the same parent; across: of another parent.",
+    )
+    withheld_classes: float = parameter(
+        0.0, low=0.0, high=0.99, help="Share of the training classes left out; at least two stay."
+    )
+    withheld_images: float = parameter(
+        0.0, low=0.0, high=0.99, help="Share of each training class's images left out; at least two of each stay."
+    )
+    folds: int = parameter(
+        0,
+        low=0,
+        high=100,
+        help="Folds of the training classes, of which one is tested on in place of the test images; 0: none.",
+    )
+    fold: int = parameter(1, low=1, high=100, help="Which fold is tested on, from 1.")
+
+    @property
+    def harder(self) -> bool:
+        """Whether anything is changed."""
+        return bool(self.label_noise or self.withheld_classes or self.withheld_images or self.folds)
+
+    def that_choose(self, part: str) -> Conditions:
+        """Those that decide which images are in a part of the dataset, ``train`` or ``test``: never the noise."""
+        folds = {"folds": self.folds, "fold": self.fold if self.folds else Conditions.fold}
+        if part == "test":
+            return Conditions(**folds)
+        return Conditions(withheld_classes=self.withheld_classes, withheld_images=self.withheld_images, **folds)
+
+    def words(self) -> tuple[str, ...]:
+        """What is changed, as a title says it."""
+        kind = "" if self.noise_kind == Conditions.noise_kind else f" ({self.noise_kind})"
+        said = (
+            (self.folds, f"fold {self.fold} of {self.folds}"),
+            (self.withheld_classes, f"{self.withheld_classes * 100:g} % of classes withheld"),
+            (self.withheld_images, f"{self.withheld_images * 100:g} % of images withheld"),
+            (self.label_noise, f"{self.label_noise * 100:g} % label noise{kind}"),
+        )
+        return tuple(words for given, words in said if given)
+
+
+@dataclass(frozen=True, kw_only=True)
 class DataChoice:
     """Which labelled images, and how to read them. None: detected when the data is read."""
 
@@ -56,8 +114,13 @@ class DataChoice:
         None, help="Side of the square images in pixels; chosen by the dataset if not given."
     )
     seed: int = parameter(
-        0, low=0, high=2**31 - 1, flag="data-seed", help="Of the drawn images, the split of the classes and the cap."
+        0,
+        low=0,
+        high=2**31 - 1,
+        flag="data-seed",
+        help="Of the drawn images, the split of the classes, the cap and the hard conditions.",
     )
+    conditions: Conditions = parameter(factory=Conditions, help="Hard conditions of training.")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -14,7 +14,7 @@ from trainers.background.scores import METRICS, Scores, score_forms
 from trainers.background.settings import Settings
 from trainers.background.sources import OBJECT_SOURCES, ObjectRequest
 from trainers.config import DataChoice
-from trainers.data import cache, load_data
+from trainers.data import cache, conditions, load_data
 from trainers.data.base import Progress, part_of, silent
 from trainers.errors import DataError, RunError, UserError
 from trainers.kinds import arm_titles
@@ -87,8 +87,13 @@ def _objects(own: DataChoice, settings: Settings, encoder: ArmEncoder, progress:
     source = (settings.data or "").strip() or own.source
     check_source(source)
     mine = source == own.source
+    if mine and own.conditions.folds:
+        raise DataError(
+            "This run is tested on a fold of its training classes and leaves the test images alone, which the "
+            "background is measured on. Name another dataset, or take a run without folds."
+        )
     request = ObjectRequest(
-        data=own if mine else DataChoice(source=source, held_out=own.held_out),
+        data=conditions.without(own) if mine else DataChoice(source=source, held_out=own.held_out),
         own=mine,
         channels=encoder.channels,
         side=encoder.side,

@@ -7,6 +7,7 @@ data = load_data(DataChoice(source="uoft-cs/cifar100"))
 from torch import Tensor
 
 from trainers.config import DataChoice
+from trainers.data import conditions
 from trainers.data.base import LoadedData, Progress
 from trainers.data.labelled.datasets import SOURCES
 from trainers.data.labelled.descriptor import SourceDescriptor
@@ -24,11 +25,15 @@ def named(source: str) -> SourceDescriptor | None:
 def load_data(choice: DataChoice, progress: Progress | None = None) -> LoadedData:
     """Load what ``choice.source`` names: a catalogue entry, else a folder or zip file, else a Hub dataset.
 
+    Its hard conditions are made of the loaded images, whatever they were read from.
+
     Raises:
         DataError: with the reason and what to do.
     """
-    descriptor = named(choice.source)
-    return load_source(choice, progress) if descriptor is None else descriptor.load(choice, progress)
+    conditions.check(choice)
+    descriptor, plain = named(choice.source), conditions.without(choice)
+    data = load_source(plain, progress) if descriptor is None else descriptor.load(plain, progress)
+    return conditions.under(data, choice)
 
 
 def inspect_data(choice: DataChoice) -> DataReport:

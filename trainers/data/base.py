@@ -20,18 +20,27 @@ class ImageSet:
     Attributes:
         images: uint8 [N, C, H, W], C is 1 (all grey) or 3; H equals W. May be backed by a memory map.
         labels: int64 [N, L], finest level first; class ids index ``Hierarchy.names``.
+        true_labels: int64 [N, L], as they were before label noise; None: ``labels`` are.
         before_cap: images there were before the cap on images; N or fewer: nothing was cut.
         attributes: int64 [N] each, what is known of the images beside their classes; ids index
             ``LoadedData.attributes`` of the same name.
+        chosen: equal for equal choices among the images of the split; empty: they are all there.
     """
 
     images: Tensor
     labels: Tensor
+    true_labels: Tensor | None = None
     before_cap: int = 0
     attributes: Mapping[str, Tensor] = field(default_factory=dict)
+    chosen: str = ""
 
     def __len__(self) -> int:
         return int(self.labels.shape[0])
+
+    @property
+    def truth(self) -> Tensor:
+        """The labels without label noise, int64 [N, L]."""
+        return self.labels if self.true_labels is None else self.true_labels
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,7 +52,8 @@ class LoadedData:
         title: a short name to show.
         hierarchy: class names of both splits together, finest level first.
         train, test: the two splits; both hold images of the same shape.
-        fingerprint: hexadecimal; equal when the images, labels and their order are equal.
+        fingerprint: hexadecimal; equal when the images, labels and their order are equal. It is that of the images
+            without label noise and with what is withheld.
         notes: plain sentences about decisions and losses, in the order they were made.
         licence: of the images, ``unknown`` if not stated.
         labelled: False: there are no classes; every label is 0.
@@ -60,6 +70,11 @@ class LoadedData:
     licence: str
     labelled: bool = True
     attributes: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+    def mark(self, part: str) -> str:
+        """Equal where the images of a part, ``train`` or ``test``, and their order are."""
+        chosen: ImageSet = getattr(self, part)
+        return f"{self.fingerprint}/{part}{chosen.chosen}"
 
 
 def silent(_text: str, _fraction: float) -> None:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from trainers.config import BUDGET, RunConfig
+from trainers.config import BUDGET, DataChoice, RunConfig
 from trainers.errors import ParameterError
 from trainers.kinds.ablation import ablation
 from trainers.kinds.arm_view import ArmView
@@ -259,6 +259,18 @@ def check_source(source: str) -> None:
         resolve(source)
 
 
+def check_data(choice: DataChoice) -> None:
+    """Refuse labelled images that may not be opened here, and hard conditions that no images meet.
+
+    Raises:
+        UserError: as :func:`check_source` and :func:`trainers.data.conditions.check`.
+    """
+    from trainers.data import conditions
+
+    check_source(choice.source)
+    conditions.check(choice)
+
+
 def numbered(titles: Sequence[str]) -> list[str]:
     """The titles, with repeated ones numbered."""
     often, seen = Counter(titles), Counter[str]()
@@ -315,6 +327,11 @@ def _listed(own: Mapping[str, Any], alike: Sequence[Mapping[str, Any]]) -> str:
         for name, value in sorted(own.items())
         if any((name, value) not in other.items() for other in alike)
     )
+
+
+def titled(choice: DataChoice) -> str:
+    """The title of labelled images before they are read, with their hard conditions."""
+    return ", ".join([source_title(choice.source), *choice.conditions.words()])
 
 
 def source_title(source: str) -> str:

@@ -77,4 +77,6 @@ def _difference(first: RunReader, second: RunReader, one: Probe, other: Probe) -
 def _choice(config: RunConfig) -> dict[str, Any]:
     """The settings that name a run's images, whatever its kind calls them."""
     chosen = [value for value in vars(config).values() if isinstance(value, (DataChoice, SceneChoice))]
-    return {name: value for one in chosen for name, value in dataclasses.asdict(one).items()}
+    settings = {name: value for one in chosen for name, value in vars(one).items()}
+    conditions = settings.pop("conditions", None)  # only folds decide which test images there are
+    return settings | ({} if conditions is None else dataclasses.asdict(conditions.that_choose("test")))

@@ -26,6 +26,7 @@ from trainers.training.pace import Pace
 from trainers.training.scalars import ScalarBuffer
 from trainers.training.stage import Stage
 from trainers.training.thumbnails import write_probe
+from trainers.training.trained_on import TrainedOn
 
 CHECKPOINT_SECONDS = 5.0  # a killed run loses at most ten seconds: five, and a step and a snapshot on top
 
@@ -71,7 +72,7 @@ class Loop(ABC):
         self._evaluation: Evaluation | None = None
         self._epoch = 1
         self._images: tuple[int, int] | None = None
-        self._trained_on: int | None = None
+        self._trained_on: TrainedOn | None = None
         self._build(progress or silent)
         self.stages = tuple(stage.in_steps(self._epoch) for stage in self._stages())
         self._stage = StageStart()
@@ -84,7 +85,7 @@ class Loop(ABC):
         """Read the data, make :attr:`arms` and count the steps of an epoch, :attr:`_epoch`.
 
         A kind whose encoder can be exported sets :attr:`_images`, channels and side of its images; a kind that keeps
-        their rows sets :attr:`_trained_on`, how many it trains on.
+        their rows sets :attr:`_trained_on`.
         """
 
     def _stages(self) -> Sequence[Stage]:
@@ -204,7 +205,7 @@ class Loop(ABC):
         if self._images is not None:
             about["images"] = self._images
         if self._trained_on is not None:
-            about["trained_on"] = self._trained_on
+            about |= self._trained_on.about()
         self.folder.write_checkpoint(tensors, about)
         self._last_checkpoint = time.monotonic()
 
@@ -339,7 +340,8 @@ class Loop(ABC):
     def _restore(self) -> None:
         checkpoint = self.folder.read_checkpoint()
         tensors, about = checkpoint or ({}, {})
-        self._check_images(about.get("trained_on"))
+        if self._trained_on is not None:
+            self._trained_on.check(about, self.folder.id)
         try:
             index, first, seconds = about.get("stage", (0, 0, 0.0))  # type: ignore[misc]
             self._stage = StageStart(
@@ -365,11 +367,3 @@ class Loop(ABC):
             ) from error
         self.folder.rewind(self.step)
         self.folder.log(f"resumed at step {self.step}")
-
-    def _check_images(self, before: object) -> None:
-        """Refuse other images than those that a checkpoint was trained on: its rows would mean other ones."""
-        if before is not None and self._trained_on is not None and before != self._trained_on:
-            raise RunError(
-                f"Run {self.folder.id} has been trained on {before} images, and now there are {self._trained_on}. "
-                "Restore the images as they were, or start a new run."
-            )

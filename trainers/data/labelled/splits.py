@@ -59,11 +59,19 @@ def divide(labels: np.ndarray, seed: int) -> np.ndarray:
     Returns:
         bool [N]: True for rows of the classes that go to train; the larger half if the number is odd.
     """
-    rng = np.random.default_rng(seed)
+    return np.isin(labels[:, 0], in_a_row(labels, np.random.default_rng(seed))[::2])
+
+
+def in_a_row(labels: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """The finest classes int64 [C] in a random order with siblings side by side at every level.
+
+    Args:
+        labels: int64 [N, L], finest first, a tree.
+    """
     rows = np.unique(labels, axis=0)
     keys = [rng.permutation(int(rows[:, level].max()) + 1)[rows[:, level]] for level in range(rows.shape[1])]
-    order = np.lexsort(keys)  # the last key, the coarsest level, sorts first
-    return np.isin(labels[:, 0], rows[order[::2], 0])
+    ordered: np.ndarray = rows[np.lexsort(keys), 0]  # the last key, the coarsest level, sorts first
+    return ordered
 
 
 def divide_images(classes: np.ndarray, seed: int) -> np.ndarray:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 from trainers.config import RunConfig
 from trainers.errors import ParameterError
 from trainers.kinds.arm_view import ArmView
-from trainers.kinds.base import Kind, Preset, check_source, check_start, chosen_arms, source_title
+from trainers.kinds.base import Kind, Preset, check_data, check_source, check_start, chosen_arms, titled
 from trainers.kinds.contrastive.config import ContrastiveConfig
 
 if TYPE_CHECKING:
@@ -93,8 +93,9 @@ class Contrastive(Kind):
                     f"{METHODS[choice.name].title}: batch {own} is larger than the batch of the run, {config.batch}, "
                     f"which all methods share. Set it to at most {config.batch}, or raise that of the run."
                 )
-        for source in filter(None, (config.data.source, config.transfer)):
-            check_source(source)
+        check_data(config.data)
+        if config.transfer:
+            check_source(config.transfer)
         check_start(config.start)
 
     def memory(self, config: ContrastiveConfig) -> Footprint:
@@ -139,8 +140,8 @@ class Contrastive(Kind):
         return config.data.source
 
     def data_title(self, config: ContrastiveConfig) -> str:
-        """The catalogue's title, or the last part of a path or id."""
-        return source_title(config.data.source)
+        """The catalogue's title, or the last part of a path or id; and hard conditions."""
+        return titled(config.data)
 
     def details(self, config: ContrastiveConfig) -> list[str]:
         """Encoder, augmentation and batch."""

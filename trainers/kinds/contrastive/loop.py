@@ -31,6 +31,7 @@ from trainers.training.evaluation import Finish
 from trainers.training.loop import Loop
 from trainers.training.memory_estimate import Shape, check_fits
 from trainers.training.stage import Stage
+from trainers.training.trained_on import TrainedOn
 
 PROBE_SECONDS = 20.0  # of training between two linear probes, each of which takes a second or two
 FIXED_VIEWS = -1  # step number of the views that alignment is measured on; those of a run's batches begin at 0
@@ -96,7 +97,7 @@ class ContrastiveLoop(Loop):
         classes, labels = _classes(data)
         self._classes = 0 if classes is None else len(classes)
         _, channels, side, _ = data.train.images.shape
-        self._images, self._trained_on = (channels, side), len(data.train)
+        self._images, self._trained_on = (channels, side), TrainedOn.of(data.train.labels)
         shape = Shape(images=len(data.train) + len(data.test), channels=channels, side=side, classes=self._classes)
         check_fits(footprint(config, shape))
         self.arms = self._make_arms(channels, side, len(data.train))
@@ -108,7 +109,7 @@ class ContrastiveLoop(Loop):
         images = Images(
             train=data.train.images,
             test=data.test.images,
-            train_labels=None if labels is None else data.train.labels,
+            train_labels=None if labels is None else data.train.truth,
             test_labels=None if labels is None else data.test.labels,
             probe=choose_probe(data.test.labels, config.probe_size, seed=0),
             before_cap=data.test.before_cap,

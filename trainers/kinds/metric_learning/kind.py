@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 from trainers.config import MAX_ARMS, RunConfig
 from trainers.errors import ParameterError
 from trainers.kinds.arm_view import ArmView
-from trainers.kinds.base import Kind, Preset, check_source, check_start, chosen_arms, source_title
+from trainers.kinds.base import Kind, Preset, check_data, check_start, chosen_arms, titled
 from trainers.kinds.metric_learning.config import MetricLearningConfig
 from trainers.parameters import Choice
 
@@ -71,7 +71,7 @@ class MetricLearning(Kind):
                 f"{encoder.title} sees each image once, before training, so images cannot be augmented; "
                 f"got the augmentation {augmentation.name}. Choose none, or another encoder."
             )
-        check_source(config.data.source)
+        check_data(config.data)
         check_start(config.start)
 
     def memory(self, config: MetricLearningConfig) -> Footprint:
@@ -108,8 +108,8 @@ class MetricLearning(Kind):
         return config.data.source
 
     def data_title(self, config: MetricLearningConfig) -> str:
-        """The catalogue's title, or the last part of a path or id."""
-        return source_title(config.data.source)
+        """The catalogue's title, or the last part of a path or id; and hard conditions."""
+        return titled(config.data)
 
     def details(self, config: MetricLearningConfig) -> list[str]:
         """Encoder and batch."""

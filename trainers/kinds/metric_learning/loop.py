@@ -27,6 +27,7 @@ from trainers.training.encoder_file import start_from
 from trainers.training.evaluation import Finish
 from trainers.training.loop import Loop
 from trainers.training.memory_estimate import Shape, check_fits
+from trainers.training.trained_on import TrainedOn
 
 TRAIN_SECONDS = 10.0  # of training between two train R@1, which changes slowly and costs half an evaluation
 
@@ -76,7 +77,7 @@ class MetricLearningLoop(Loop):
             self.folder.log(f"note: {sentence}")
         labels = torch.cat([compact[:, None], data.train.labels[:, 1:]], dim=1)
         _, channels, side, _ = data.train.images.shape
-        self._images, self._trained_on = (channels, side), len(data.train)
+        self._images, self._trained_on = (channels, side), TrainedOn.of(data.train.labels)
         images = len(data.train) + len(data.test)
         check_fits(footprint(config, Shape(images=images, channels=channels, side=side, classes=len(classes))))
         torch.manual_seed(config.seed)
@@ -120,8 +121,7 @@ class MetricLearningLoop(Loop):
     def _features(self, encoder: Encoder, data: LoadedData, part: str, tell: Progress) -> Tensor:
         images = getattr(data, part).images
         moved = encoder.to(self._device)
-        mark = f"{data.fingerprint}/{part}"
-        return frozen_features(moved, images, fingerprint=mark, device=self._device, progress=tell)
+        return frozen_features(moved, images, fingerprint=data.mark(part), device=self._device, progress=tell)
 
     def _make_arms(self, encoder: Encoder, labels: Tensor, classes: int) -> list[LossArm]:
         first = torch.unique(labels, dim=0)  # sorted by the finest column, so row c is class c

@@ -55,7 +55,7 @@ class Gallery:
         choice: the dataset that the images come from.
         part: of the dataset, ``train`` or ``test``.
         rows: int64 ``[N]``, row of each image in that part.
-        labels: int64 ``[N, L]``, finest first, ids into ``hierarchy.names``.
+        labels: int64 ``[N, L]``, finest first, ids into ``hierarchy.names``; without label noise.
         hierarchy: the label tree.
         labelled: False: the images have no classes, and every label is 0.
         notes: sentences about how the images were read.
@@ -101,7 +101,7 @@ class Gallery:
             raise DataError(f"{data.title} has other images than when the run was trained. Restore them.")
         whole = len(self.rows) == len(part) and bool((self.rows == np.arange(len(part))).all())
         images = part.images if whole else part.images[self.rows]
-        mark = hashlib.blake2b(f"{data.fingerprint} {self.part} {channels}".encode(), digest_size=16)
+        mark = hashlib.blake2b(f"{data.fingerprint} {self.part}{part.chosen} {channels}".encode(), digest_size=16)
         mark.update(np.ascontiguousarray(self.rows, np.int64))
         return images if channels is None else with_channels(images, channels), mark.hexdigest()
 
@@ -119,7 +119,7 @@ class Gallery:
 
 def origin(choice: DataChoice, part: str) -> tuple[DataChoice, str]:
     """See :attr:`Gallery.origin`."""
-    return dataclasses.replace(choice, image_size=None), part
+    return dataclasses.replace(choice, image_size=None, conditions=choice.conditions.that_choose(part)), part
 
 
 def split(data: LoadedData, part: str) -> ImageSet:
@@ -144,7 +144,7 @@ def gallery_of(
         choice=choice,
         part=part,
         rows=np.arange(len(chosen)),
-        labels=chosen.labels.numpy(),
+        labels=chosen.truth.numpy(),
         hierarchy=data.hierarchy,
         labelled=data.labelled,
         notes=data.notes,

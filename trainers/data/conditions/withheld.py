@@ -1,0 +1,93 @@
+"""Training classes, and images of each training class, that are left out."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+
+from trainers.config import Conditions
+from trainers.data.base import LoadedData
+from trainers.data.conditions.draws import CLASSES, IMAGES, stream
+from trainers.data.conditions.subset import subset
+from trainers.errors import DataError
+
+_FEWEST = 2  # classes that stay, and images that stay of each
+
+
+def kept_classes(classes: np.ndarray, share: float, turn: np.ndarray) -> np.ndarray:
+    """Which images stay when a share of the classes is left out.
+
+    Args:
+        classes: int64 [N].
+        turn: float, by class; the classes of the lowest numbers go first.
+
+    Returns:
+        bool [N]; of C classes, round(share * C) are left out.
+
+    Raises:
+        DataError: fewer than two would stay.
+    """
+    there = np.unique(classes)
+    gone = round(share * len(there))
+    if gone and len(there) - gone < _FEWEST:
+        raise DataError(
+            f"At least {_FEWEST} training classes must stay; {share * 100:g} % of {len(there)} leaves "
+            f"{len(there) - gone}. Withhold at most {max(0, len(there) - _FEWEST)} of them."
+        )
+    return ~np.isin(classes, there[np.argsort(turn[there])][:gone])
+
+
+def kept_images(classes: np.ndarray, share: float, turn: np.ndarray) -> np.ndarray:
+    """Which images stay when a share of each class is left out.
+
+    Args:
+        classes: int64 [N].
+        turn: float [N]; of a class, the images of the lowest numbers go first.
+
+    Returns:
+        bool [N]; of a class of n images, round(share * n) are left out, but two stay, or all if there are fewer.
+    """
+    order = np.lexsort((turn, classes))
+    _, first, inverse, counts = np.unique(classes[order], return_index=True, return_inverse=True, return_counts=True)
+    gone = np.array([max(0, min(round(share * count), count - _FEWEST)) for count in counts.tolist()], dtype=np.int64)
+    kept = np.empty(len(classes), dtype=bool)
+    kept[order] = np.arange(len(order)) - first[inverse] >= gone[inverse]
+    return kept
+
+
+def withhold(
+    data: LoadedData, conditions: Conditions, seed: int, whole: int, rows: np.ndarray | None
+) -> tuple[LoadedData, np.ndarray]:
+    """The dataset without the training classes and images that are withheld.
+
+    Args:
+        whole: training images of the dataset before any condition.
+        rows: int64 [N] ascending, those of ``data`` among them; None: all.
+
+    Returns:
+        The dataset, and the rows of its training images among the whole, int64 [n] ascending.
+
+    Raises:
+        DataError: too few classes would stay.
+    """
+    rows = np.arange(whole) if rows is None else rows
+    notes = list(data.notes)
+    labels = data.train.labels[:, 0].numpy()
+    kept = np.arange(len(rows))
+    if conditions.withheld_classes:
+        turn = stream(seed, CLASSES).random(len(data.hierarchy.names[0]))
+        kept = np.flatnonzero(kept_classes(labels, conditions.withheld_classes, turn))
+        before, after = (len(np.unique(each)) for each in (labels, labels[kept]))
+        notes.append(
+            f"{before - after} of {before} training classes were withheld ({conditions.withheld_classes * 100:g} %), "
+            f"chosen by seed {seed}; {len(kept)} of {len(rows)} training images are left."
+        )
+    if conditions.withheld_images:
+        turn = stream(seed, IMAGES).random(whole)[rows[kept]]
+        before, kept = len(kept), kept[kept_images(labels[kept], conditions.withheld_images, turn)]
+        notes.append(
+            f"{before - len(kept)} of {before} training images were withheld ({conditions.withheld_images * 100:g} % "
+            f"of each class, of which two stay), chosen by seed {seed}."
+        )
+    return dataclasses.replace(data, train=subset(data.train, kept), notes=tuple(notes)), rows[kept]
