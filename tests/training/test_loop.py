@@ -74,7 +74,7 @@ def test_queries_left_out_are_counted() -> None:
         device=torch.device("cpu"),
     )
     assert evaluator.floor()[LEFT_OUT] == 1
-    assert evaluator.whole_test(torch.nn.Flatten())[f"test/{LEFT_OUT}"] == 2
+    assert evaluator.whole_test(torch.nn.Flatten()).numbers[f"test/{LEFT_OUT}"] == 2
     assert left_out(2, "of the test set").startswith("queries: 2 images of the test set have no second image")
     assert left_out(0, "of the probe").startswith("queries: every image of the probe has another one")
 

@@ -63,9 +63,10 @@ def test_it_says_how_far_the_scoring_is_and_how_many_images_there_were() -> None
     draws = torch.Generator().manual_seed(0)
     test = torch.randint(0, 256, (60, 3, 4, 4), dtype=torch.uint8, generator=draws)
     said: list[str] = []
-    found = evaluator(test, torch.arange(60)[:, None] // 3).whole_test(
+    whole = evaluator(test, torch.arange(60)[:, None] // 3).whole_test(
         torch.nn.Flatten(), lambda text, _fraction: said.append(text)
     )
+    found = whole.numbers
     assert said[-1] == "scoring the whole test set: 60 of 60"
     assert found["test/images"] == 60 and "test/images_before_cap" not in found
 

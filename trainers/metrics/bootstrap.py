@@ -1,4 +1,4 @@
-"""Confidence intervals of a mean over queries, by resampling the queries."""
+"""Resamples of a mean over queries: of single queries, with its confidence interval, and of whole classes."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import numpy as np
 _CELLS = 2**22  # resampled values held at once
 _LEVEL = 0.95  # coverage
 _RESAMPLES = 1000  # how often Q queries are drawn with replacement
+_CLASS_RESAMPLES = 4000  # how often C classes are; their standard deviation is then known to about 1 %
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,3 +40,28 @@ def bootstrap(values: np.ndarray) -> Interval:
         means[first : first + count] = values[rng.integers(0, len(values), (count, len(values)))].mean(axis=1)
     low, high = np.quantile(means, [(1 - _LEVEL) / 2, (1 + _LEVEL) / 2])
     return Interval(mean=float(values.mean()), low=float(low), high=float(high), queries=len(values))
+
+
+def class_resamples(sums: np.ndarray, counts: np.ndarray, resamples: int = _CLASS_RESAMPLES) -> np.ndarray:
+    """Cluster bootstrap of means over queries whose results within a class depend on each other.
+
+    Each resample draws C classes with replacement, the same ones for every column, and takes all of their queries
+    (Davison and Hinkley, "Bootstrap Methods and their Application", 1997, section 3.8).
+
+    Args:
+        sums: float ``[C, K]``, sums over the queries of each class, of K results of the same queries.
+        counts: ``[C]``, queries of each class, 1 or more.
+        resamples: how many, B.
+
+    Returns:
+        float64 ``[B, K]``, the K means over the queries of each resample; the same for the same input.
+    """
+    classes, rng = len(counts), np.random.default_rng(0)
+    means = np.empty((resamples, sums.shape[1]))
+    step = max(1, _CELLS // classes)
+    for first in range(0, resamples, step):
+        some = min(step, resamples - first)
+        drawn = rng.integers(0, classes, (some, classes)) + classes * np.arange(some)[:, None]
+        times = np.bincount(drawn.ravel(), minlength=some * classes).reshape(some, classes).astype(np.float64)
+        means[first : first + some] = times @ sums / (times @ counts)[:, None]
+    return means

@@ -49,6 +49,20 @@ def evaluate(
     Raises:
         UserError: shapes do not fit, values are not finite, or a metric is unknown.
     """
+    scores = score(embeddings, labels, gallery, gallery_labels, metrics, progress=progress)
+    return scores.values if per_query else scores.means(1 if np.ndim(labels) == 1 else labels.shape[1])
+
+
+def score(
+    embeddings: Tensor,
+    labels: Tensor,
+    gallery: Tensor | None = None,
+    gallery_labels: Tensor | None = None,
+    metrics: Sequence[str] | None = None,
+    *,
+    progress: Callable[[int], None] | None = None,
+) -> Scores:
+    """As :func:`evaluate`, for who needs both the means and the results of every query."""
     labels, own = _columns(embeddings, labels, "embeddings"), None
     if gallery is None:
         gallery, gallery_labels = embeddings, labels
@@ -65,8 +79,7 @@ def evaluate(
     chosen = parse_all(metrics, labels.shape[1])
     with torch.no_grad(), torch.autocast(device_type=embeddings.device.type, enabled=False):
         blocks = ranked_blocks(embeddings, labels, gallery, gallery_labels, own)
-        scores = score_blocks(blocks, chosen, progress, embeddings=embeddings, gallery=gallery)
-    return scores.values if per_query else scores.means(labels.shape[1])
+        return score_blocks(blocks, chosen, progress, embeddings=embeddings, gallery=gallery)
 
 
 @dataclass(frozen=True, kw_only=True)

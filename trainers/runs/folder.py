@@ -2,6 +2,7 @@
 
 <id>/config.json            what was asked for; never changes
      run.db                 scalars, snapshots, frames, control, state
+     test_queries.safetensors   metrics of every query of the final evaluation; not in every run
      probe.safetensors      labels and rows of the probe, hierarchy in the metadata
      thumbs/000.webp        thumbnail sheets
      emb/000012.safetensors arm0, arm1, ...: float16 [P, D]
@@ -37,8 +38,9 @@ from trainers.runs.damage import reading
 from trainers.runs.files import as_tensor, is_full, sync, write_bytes, write_tensors
 from trainers.runs.maps import packed_frame
 from trainers.runs.probe import packed
+from trainers.runs.query_scores import packed_scores
 from trainers.runs.reader import RunReader
-from trainers.runs.records import Frame, Probe, Snapshot
+from trainers.runs.records import Frame, Probe, QueryScores, Snapshot
 from trainers.runs.regular import is_there, open_regular
 from trainers.runs.removal import remove
 from trainers.runs.takeover import make_durable, make_unique, sweep_run
@@ -180,6 +182,11 @@ class RunFolder(RunReader):
         write_tensors(self.embeddings_path(snapshot.k), tensors, home=self.path, durable=True)
         row = (snapshot.k, snapshot.step, snapshot.seconds)
         self.db.write("INSERT OR REPLACE INTO snapshots VALUES (?, ?, ?)", [row])
+
+    def write_queries(self, scores: QueryScores) -> None:
+        """Store the metrics of every query of the final evaluation."""
+        tensors, metadata = packed_scores(scores)
+        write_tensors(self.queries_path, tensors, metadata, home=self.path, durable=True)
 
     # ---------------------------------------------------------------- frames
 

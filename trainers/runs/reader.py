@@ -20,7 +20,8 @@ from trainers.runs.lock import is_locked
 from trainers.runs.maps import FrameRow, frame_row, unpacked_embeddings, unpacked_frame
 from trainers.runs.opening import can_write
 from trainers.runs.probe import unpacked
-from trainers.runs.records import ACTIVE, Frame, Probe, RunState, Scalar
+from trainers.runs.query_scores import unpacked_scores
+from trainers.runs.records import ACTIVE, Frame, Probe, QueryScores, RunState, Scalar
 from trainers.runs.regular import check_regular, is_regular, is_there, read_regular
 
 CONFIG_BYTES, OWNER_BYTES, SHEET_BYTES = 2**20, 200, 2**26
@@ -185,6 +186,19 @@ class RunReader:
             return None
         tensors, metadata = self._read(self.path / "probe.safetensors")
         return unpacked(tensors, metadata)
+
+    @property
+    def queries_path(self) -> Path:
+        """Path of the results per query; folders of older versions, other kinds and unfinished runs have none."""
+        return self.path / "test_queries.safetensors"
+
+    @reads
+    def test_queries(self) -> QueryScores | None:
+        """The metrics of every query of the final evaluation, or None where they were not kept."""
+        if not is_there(self.queries_path):
+            return None
+        tensors, metadata = self._read(self.queries_path)
+        return unpacked_scores(tensors, metadata, self._arm_count())
 
     def sheet_path(self, index: int) -> Path:
         """Path of thumbnail sheet ``index``."""

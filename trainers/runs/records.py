@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from trainers.hierarchy import Hierarchy
@@ -120,6 +120,31 @@ class Probe:
     columns: int = 12
     sheets: int = 0
     attributes: tuple[Attribute, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class QueryScores:
+    """Every metric of every query of the evaluation on the whole test set that ends a run.
+
+    Attributes:
+        metrics: names, as :func:`trainers.metrics.evaluate` takes them.
+        values: float32 numpy array ``[A, M, Q]``, arms by metrics by queries; NaN where a metric is undefined.
+        labels: int32 numpy array ``[Q]``, finest class of each query.
+        rows: int64 numpy array ``[Q]``, row of each query in the test set, ascending.
+        images: of the test set; where they are more than Q, the queries are a fixed random subset of them.
+        fingerprint: of the test images, see :func:`trainers.data.labelled.stored.image_fingerprint`.
+    """
+
+    metrics: tuple[str, ...]
+    values: Any
+    labels: Any
+    rows: Any
+    images: int
+    fingerprint: str
+
+    def of(self, arm: int) -> QueryScores:
+        """The results of one arm."""
+        return replace(self, values=self.values[arm : arm + 1])
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -6,6 +6,10 @@ import hashlib
 import json
 from typing import Any
 
+import numpy as np
+import torch
+from torch import Tensor
+
 from trainers.data import cache, settings
 from trainers.data.base import ImageSet, LoadedData
 from trainers.hierarchy import Hierarchy
@@ -13,6 +17,7 @@ from trainers.hierarchy import Hierarchy
 KIND = "images"
 PARTS = ("train", "test")
 _PLAIN = ("title", "licence", "fingerprint")  # fields that are text
+_HASHED = 4096  # images; 600 MB of pixels at 224 x 224, read in about a second
 
 
 def fingerprint(data: dict[str, ImageSet], hierarchy: Hierarchy) -> str:
@@ -22,6 +27,18 @@ def fingerprint(data: dict[str, ImageSet], hierarchy: Hierarchy) -> str:
         digest.update(f"{tuple(part.images.shape)}{tuple(part.labels.shape)}".encode())
         digest.update(part.labels.contiguous().numpy())
         cache.update(digest, part.images.numpy())
+    return digest.hexdigest()
+
+
+def image_fingerprint(images: Tensor) -> str:
+    """Hash of images in their order, without labels: of all pixels of at most 4,096 of them, evenly spaced.
+
+    Args:
+        images: ``[N, C, H, W]``, may be memory-mapped.
+    """
+    rows = np.unique(np.linspace(0, max(0, len(images) - 1), min(len(images), _HASHED)).astype(np.int64))
+    digest = hashlib.blake2b(f"{tuple(images.shape)}".encode(), digest_size=16)
+    cache.update(digest, images[torch.from_numpy(rows)].contiguous().numpy())
     return digest.hexdigest()
 
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
+import numpy as np
 import torch
 import torch.nn.functional as F  # noqa: N812
 from torch import Tensor
@@ -13,6 +15,9 @@ from trainers.data.probe import choose_probe
 from trainers.encoders import Encoder
 from trainers.metrics import counts, evaluate
 from trainers.metrics.catalogue.counts import LEFT_OUT
+from trainers.metrics.scores import score
+from trainers.runs.query_scores import kept_queries
+from trainers.runs.records import QueryScores
 from trainers.training.deferred import HostCopy
 from trainers.training.embedding import embed, embedded
 from trainers.training.evaluation import Finish, ProbeResult
@@ -21,6 +26,19 @@ from trainers.training.host import send
 
 TRAIN_PROBE = 800  # enough for a train R@1 good to about two points
 TRAIN_KEY = "train_R_at_1"
+
+
+@dataclass(frozen=True, kw_only=True)
+class WholeTest:
+    """The evaluation of an arm on the whole test set.
+
+    Attributes:
+        numbers: means over the queries, keyed ``test/<metric>``, and counts.
+        queries: metric to float64 ``[Q]``, the queries that are kept; NaN where undefined.
+    """
+
+    numbers: dict[str, float]
+    queries: dict[str, np.ndarray]
 
 
 class Evaluator:
@@ -32,6 +50,7 @@ class Evaluator:
         probe: rows of the test set that the maps show, int64 ``[P]``.
         device: where the encoders live.
         test_before_cap: images of the test set before the cap on images; 0: as many as there are.
+        fingerprint: of the test images, see :class:`trainers.runs.records.QueryScores`.
     """
 
     def __init__(
@@ -44,6 +63,7 @@ class Evaluator:
         probe: Tensor,
         device: torch.device,
         test_before_cap: int = 0,
+        fingerprint: str = "",
     ) -> None:
         rows = choose_probe(train_labels, TRAIN_PROBE, seed=0)
         self._train = send(train[rows], device)
@@ -53,6 +73,8 @@ class Evaluator:
         self._test = test
         self._test_labels = test_labels
         self._test_before_cap = test_before_cap
+        self._fingerprint = fingerprint
+        self._kept = kept_queries(len(test))
         self._device = device
 
     def begin(self, encoder: Encoder, *, training: bool = True) -> Finish:
@@ -80,8 +102,8 @@ class Evaluator:
     def _train_numbers(self, embeddings: Tensor) -> dict[str, float]:
         return {TRAIN_KEY: float(evaluate(embeddings, self._train_labels, metrics=["R_at_1"])["R_at_1"])}  # type: ignore[arg-type]
 
-    def whole_test(self, encoder: Encoder, progress: Progress = silent) -> dict[str, float]:
-        """The same numbers over the whole test set, keyed ``test/<metric>``; with :data:`LEFT_OUT` and how many images.
+    def whole_test(self, encoder: Encoder, progress: Progress = silent) -> WholeTest:
+        """The same numbers over the whole test set; with :data:`LEFT_OUT` and how many images.
 
         Every image is a query against all others. Besides the images it takes the embeddings and a few hundred MB.
 
@@ -95,11 +117,23 @@ class Evaluator:
             progress(f"{doing} the whole test set: {done:,} of {count:,}", done / count)
 
         embeddings = embed(encoder, self._test, self._device, lambda done: tell("embedding", done))
-        result = evaluate(embeddings, labels, metrics=names, progress=lambda done: tell("scoring", done))
-        values = _means(result, [*names, LEFT_OUT]) | {counts.IMAGES: float(count)}
+        scores = score(embeddings, labels, metrics=names, progress=lambda done: tell("scoring", done))
+        values = _means(scores.means(labels.shape[1]), [*names, LEFT_OUT]) | {counts.IMAGES: float(count)}
         if self._test_before_cap > count:
             values[counts.BEFORE_CAP] = float(self._test_before_cap)
-        return {f"test/{name}": value for name, value in values.items()}
+        numbers = {f"test/{name}": value for name, value in values.items()}
+        return WholeTest(numbers=numbers, queries={name: scores.values[name][self._kept] for name in names})
+
+    def query_scores(self, arms: Sequence[WholeTest]) -> QueryScores:
+        """What a run keeps of every query, from :meth:`whole_test` of each of its arms."""
+        return QueryScores(
+            metrics=tuple(arms[0].queries),
+            values=np.stack([np.stack(list(arm.queries.values())) for arm in arms]).astype(np.float32),
+            labels=self._test_labels[:, 0].numpy()[self._kept].astype(np.int32),
+            rows=self._kept,
+            images=len(self._test),
+            fingerprint=self._fingerprint,
+        )
 
     def floor(self) -> dict[str, float]:
         """Known before any training: ``floor_R_at_1``, the R@1 of raw pixels (or frozen features) on the probe,

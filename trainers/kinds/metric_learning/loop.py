@@ -11,6 +11,7 @@ from torch import Tensor
 
 from trainers.data import load_data
 from trainers.data.base import LoadedData, Progress
+from trainers.data.labelled.stored import image_fingerprint
 from trainers.data.probe import choose_probe
 from trainers.encoders import ENCODERS, Encoder
 from trainers.kinds.metric_learning.advice import advice
@@ -52,11 +53,15 @@ class MetricLearningLoop(Loop):
         if self._train_evaluated[0] != self.step:
             for arm in self.arms:
                 self._scalars.now(arm.index, self.step, self.seconds, self._evaluator.train_score(arm.encoder))
+        ended = []
         for number, arm in enumerate(self.arms, start=1):
             which = f", {arm.title} ({number} of {len(self.arms)})" if len(self.arms) > 1 else ""
-            values = self._evaluator.whole_test(arm.encoder, lambda text, done, which=which: tell(text + which, done))
-            self._scalars.now(arm.index, self.step, self.seconds, values)
-        self.folder.log(left_out(values[f"test/{LEFT_OUT}"], "of the test set"))
+            ended.append(
+                self._evaluator.whole_test(arm.encoder, lambda text, done, which=which: tell(text + which, done))
+            )
+            self._scalars.now(arm.index, self.step, self.seconds, ended[-1].numbers)
+        self.folder.write_queries(self._evaluator.query_scores(ended))
+        self.folder.log(left_out(ended[-1].numbers[f"test/{LEFT_OUT}"], "of the test set"))
 
     # ----------------------------------------------------------------- set-up
 
@@ -112,6 +117,7 @@ class MetricLearningLoop(Loop):
             probe=probe,
             device=self._device,
             test_before_cap=data.test.before_cap,
+            fingerprint=image_fingerprint(data.test.images),
         )
         known = self._write_test_probe(data, probe, self._evaluator.floor)
         if known is not None:

@@ -1,0 +1,24 @@
+"""Compares variants of a training over seeds: intervals, verdicts on pairs, and tables.
+
+from trainers.comparison import Cell, compare, table
+table(cells, ["R_at_1", "HAP"]).markdown()
+"""
+
+from trainers.comparison.cell import Cell, Condition
+from trainers.comparison.compare import Comparison, Group, Pair, Row, Verdict, compare
+from trainers.comparison.estimate import Estimate
+from trainers.comparison.tables import Table, table
+
+__all__ = [
+    "Cell",
+    "Comparison",
+    "Condition",
+    "Estimate",
+    "Group",
+    "Pair",
+    "Row",
+    "Table",
+    "Verdict",
+    "compare",
+    "table",
+]

@@ -1,0 +1,143 @@
+"""Compares variants over seeds in one metric: a row per variant, a verdict per pair, condition by condition."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+
+from trainers.comparison.cell import Cell, Condition, check, key
+from trainers.comparison.estimate import Estimate, estimate
+from trainers.comparison.paired import PairedQueries
+from trainers.comparison.uncertainty import LEVEL, holm
+
+Verdict = Literal["above", "below", "no difference seen", "unknown"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Row:
+    """One variant under a condition.
+
+    Attributes:
+        missing: seeds that other variants have a result of, and this one has not: its run failed or is not over.
+    """
+
+    variant: str
+    estimate: Estimate
+    missing: tuple[int, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pair:
+    """Two variants under a condition.
+
+    Attributes:
+        difference: of the first minus the second, over the seeds that both have, seed by seed and query by query.
+        adjusted: its p value after Holm's correction for every pair under the condition; NaN: unknown.
+        verdict: of the first; a difference is seen where ``adjusted`` is below 0.05.
+    """
+
+    first: str
+    second: str
+    difference: Estimate
+    adjusted: float
+    verdict: Verdict
+
+
+@dataclass(frozen=True, kw_only=True)
+class Group:
+    """Every variant under one condition."""
+
+    condition: Condition
+    rows: tuple[Row, ...]
+    pairs: tuple[Pair, ...]
+
+    def leader(self, better: Literal["up", "down"]) -> str | None:
+        """The variant that a difference from every other one is seen of, in the better direction; None: there is none.
+
+        A variant whose difference from another one is unknown does not lead, nor does one alone.
+        """
+        wanted: dict[str, Verdict] = {"up": "above", "down": "below"}  # type: ignore[dict-item]
+        for row in self.rows:
+            won = [
+                pair.verdict == wanted[better]
+                if pair.first == row.variant
+                else pair.verdict == wanted["down" if better == "up" else "up"]
+                for pair in self.pairs
+                if row.variant in (pair.first, pair.second)
+            ]
+            if won and all(won):
+                return row.variant
+        return None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Comparison:
+    """Every condition in one metric, in the order of the cells."""
+
+    metric: str
+    groups: tuple[Group, ...]
+
+
+def compare(cells: Sequence[Cell], metric: str) -> Comparison:
+    """Compare the variants of ``cells`` in one metric, within each condition. See ``docs/statistics.md``.
+
+    A run without the metric, or whose value is not finite, is missing; it is named and the others are compared.
+
+    Raises:
+        UserError: two cells have the same variant, condition and seed, or results per query are of several arms.
+    """
+    check(cells)
+    grouped: dict[object, list[Cell]] = {}
+    for cell in cells:
+        grouped.setdefault(key(cell.condition), []).append(cell)
+    return Comparison(metric=metric, groups=tuple(_group(some, metric) for some in grouped.values()))
+
+
+def _group(cells: Sequence[Cell], metric: str) -> Group:
+    values: dict[str, dict[int, float]] = {cell.variant: {} for cell in cells}
+    for cell in sorted(cells, key=lambda cell: cell.seed):
+        if (value := cell.value(metric)) is not None:
+            values[cell.variant][cell.seed] = value
+    seeds = sorted(set().union(*values.values()))
+    queries = PairedQueries.of(cells, metric)
+    rows = tuple(
+        Row(
+            variant=variant,
+            estimate=_estimate(own, queries, variant),
+            missing=tuple(seed for seed in seeds if seed not in own),
+        )
+        for variant, own in values.items()
+    )
+    pairs = [_pair(first, second, values, queries) for first, second in itertools.combinations(values, 2)]
+    adjusted = holm([pair.difference.p_value for pair in pairs])
+    return Group(
+        condition=cells[0].condition,
+        rows=rows,
+        pairs=tuple(_judged(pair, p) for pair, p in zip(pairs, adjusted, strict=True)),
+    )
+
+
+def _estimate(values: Mapping[int, float], queries: PairedQueries, first: str, second: str | None = None) -> Estimate:
+    seeds = tuple(values)
+    return estimate(np.array(list(values.values())), seeds, queries.classes(seeds, first, second))
+
+
+def _pair(first: str, second: str, values: Mapping[str, Mapping[int, float]], queries: PairedQueries) -> Pair:
+    one, other = values[first], values[second]
+    differences = {seed: one[seed] - other[seed] for seed in one if seed in other}
+    difference = _estimate(differences, queries, first, second)
+    if not differences:
+        difference = replace(difference, covers="No seed has a result of both.")
+    return Pair(first=first, second=second, difference=difference, adjusted=math.nan, verdict="unknown")
+
+
+def _judged(pair: Pair, adjusted: float) -> Pair:
+    if math.isnan(adjusted):
+        return pair
+    seen: Verdict = "above" if pair.difference.mean > 0 else "below"
+    return replace(pair, adjusted=adjusted, verdict=seen if adjusted < 1 - LEVEL else "no difference seen")

@@ -1,0 +1,78 @@
+"""The results per query of all runs under a condition, for pairing them query by query."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from trainers.comparison.cell import Cell
+from trainers.comparison.uncertainty import Classes
+from trainers.runs.records import QueryScores
+
+
+@dataclass(frozen=True, kw_only=True)
+class PairedQueries:
+    """Results of several runs on the same queries, grouped by class.
+
+    Attributes:
+        places: column of ``table`` by variant and seed; runs without results on these queries have none.
+        table: a column per run; None: there are no such runs.
+    """
+
+    places: Mapping[tuple[str, int], int]
+    table: Classes | None
+
+    @classmethod
+    def of(cls, cells: Sequence[Cell], metric: str) -> PairedQueries:
+        """From cells under one condition: the largest set of runs on the same test images and classes.
+
+        Queries for which the metric is undefined in any of these runs are left out; as a rule these are the queries
+        without a positive, the same ones in each run.
+        """
+        sets: list[list[tuple[Cell, QueryScores]]] = []
+        for cell in cells:
+            if cell.queries is None or metric not in cell.queries.metrics or cell.value(metric) is None:
+                continue
+            for some in sets:
+                if _same_queries(some[0][1], cell.queries):
+                    some.append((cell, cell.queries))
+                    break
+            else:
+                sets.append([(cell, cell.queries)])
+        largest = max(sets, key=len, default=[])
+        if not largest:
+            return cls(places={}, table=None)
+        values = np.stack([scores.values[0, scores.metrics.index(metric)] for _, scores in largest])
+        defined = np.isfinite(values).all(0)
+        if not defined.any():
+            return cls(places={}, table=None)
+        places = {(cell.variant, cell.seed): place for place, (cell, _) in enumerate(largest)}
+        labels = largest[0][1].labels
+        return cls(places=places, table=Classes.of(values[:, defined].astype(np.float64), labels[defined]))
+
+    def classes(self, seeds: Sequence[int], first: str, second: str | None = None) -> Classes | None:
+        """The results of a variant in these seeds, minus those of a second one; None: a run lacks them."""
+        if self.table is None or not seeds:
+            return None
+        columns = []
+        for variant in (first,) if second is None else (first, second):
+            places = [self.places.get((variant, seed)) for seed in seeds]
+            if None in places:
+                return None
+            columns.append(self.table.columns(np.array(places)))
+        return columns[0] if second is None else columns[0].minus(columns[1])
+
+
+def _same_queries(one: QueryScores, other: QueryScores) -> bool:
+    """Whether two runs were scored on the same images, of the same classes; ids of classes may differ."""
+    if one.fingerprint != other.fingerprint or not np.array_equal(one.rows, other.rows):
+        return False
+    return bool(np.array_equal(_by_first(one.labels), _by_first(other.labels)))
+
+
+def _by_first(labels: np.ndarray) -> np.ndarray:
+    """The index of the first query of each query's class: equal for labels that divide the queries alike."""
+    _, first, compact = np.unique(labels, return_index=True, return_inverse=True)
+    return first[compact]

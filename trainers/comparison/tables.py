@@ -1,0 +1,239 @@
+"""A comparison in several metrics as a table: rows are variants under conditions, columns are metrics."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from trainers.comparison import markup, words
+from trainers.comparison.cell import Cell
+from trainers.comparison.compare import Comparison, Group, Pair, compare
+from trainers.comparison.estimate import Estimate
+from trainers.comparison.markup import Sheet
+from trainers.comparison.spreadsheet import csv_text
+from trainers.metrics.measure import Measure
+from trainers.metrics.names import Described, describe_any
+
+
+@dataclass(frozen=True, kw_only=True)
+class Line:
+    """A row of the table: a variant under a condition, with an estimate per metric.
+
+    Attributes:
+        best: per metric, whether a difference from every other variant is seen, for the better.
+    """
+
+    variant: str
+    condition: tuple[Any, ...]
+    estimates: tuple[Estimate, ...]
+    best: tuple[bool, ...]
+    missing: tuple[int, ...]
+
+    @property
+    def seeds(self) -> str:
+        """How many seeds; a range where metrics differ."""
+        counts = sorted({len(estimate.seeds) for estimate in self.estimates})
+        return "–".join(map(str, dict.fromkeys((counts[0], counts[-1]))))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Table:
+    """A comparison per metric, with the words of the metrics.
+
+    Attributes:
+        conditions: names of what the runs were trained under, in the order of the cells.
+    """
+
+    metrics: tuple[Described, ...]
+    conditions: tuple[str, ...]
+    comparisons: tuple[Comparison, ...]
+
+    @cached_property
+    def lines(self) -> tuple[Line, ...]:
+        """The rows, condition by condition."""
+        lines = []
+        for groups in zip(*(comparison.groups for comparison in self.comparisons), strict=True):
+            leaders = [_leader(group, one.measure) for group, one in zip(groups, self.metrics, strict=True)]
+            for rows in zip(*(group.rows for group in groups), strict=True):
+                line = Line(
+                    variant=rows[0].variant,
+                    condition=self._values(groups[0]),
+                    estimates=tuple(row.estimate for row in rows),
+                    best=tuple(leader == rows[0].variant for leader in leaders),
+                    missing=tuple(sorted(set().union(*(row.missing for row in rows)))),
+                )
+                lines.append(line)
+        return tuple(lines)
+
+    def verdicts(self) -> Iterator[tuple[Described, Group, Pair, str]]:
+        """Every pair under every condition in every metric, with its verdict in words."""
+        for metric, comparison in zip(self.metrics, self.comparisons, strict=True):
+            for group in comparison.groups:
+                for pair in group.pairs:
+                    yield metric, group, pair, words.verdict(pair, metric.measure)
+
+    def notes(self) -> list[str]:
+        """Sentences on what the intervals leave out, and on missing runs."""
+        covered: dict[str, list[str]] = {}
+        for line in self.lines:
+            for estimate in line.estimates:
+                if estimate.covers:
+                    covered.setdefault(estimate.covers, []).append(self._title(line))
+        every = {self._title(line) for line in self.lines}
+        notes = []
+        for sentence, titles in covered.items():
+            some = dict.fromkeys(titles)
+            notes.append(sentence if some.keys() == every else f"{'; '.join(some)}: {sentence}")
+        for line in self.lines:
+            if line.missing:
+                which = f"seed{'s' if len(line.missing) > 1 else ''} {', '.join(map(str, line.missing))}"
+                notes.append(f"{self._title(line)}: no result of {which}.")
+        return notes
+
+    # --------------------------------------------------------------- exports
+
+    def csv(self) -> str:
+        """CSV, a line per row: per metric the mean, standard deviation, interval and number of seeds, unrounded."""
+        keys = [metric.key for metric in self.metrics]
+        names = ("", " sd", " low", " high", " seeds")
+        head = ["variant", *self.conditions, *(key + name for key in keys for name in names)]
+        lines = [
+            [line.variant, *line.condition, *(cell for estimate in line.estimates for cell in _numbers(estimate))]
+            for line in self.lines
+        ]
+        return csv_text(head, lines)
+
+    def pairs_csv(self) -> str:
+        """CSV, a line per pair, condition and metric: the difference, its interval, p values and the verdict."""
+        head = ["metric", *self.conditions, "first", "second", "difference", "low", "high", "seeds"]
+        lines = []
+        for metric, group, pair, _ in self.verdicts():
+            mean, _, *rest = _numbers(pair.difference)
+            found = [mean, *rest, pair.difference.p_value, pair.adjusted, pair.verdict, pair.difference.covers]
+            lines.append([metric.key, *self._values(group), pair.first, pair.second, *found])
+        return csv_text([*head, "p", "p_holm", "verdict", "interval covers"], lines)
+
+    def markdown(self) -> str:
+        """Markdown: the table, what it says, and the verdicts as a list."""
+        return markup.markdown(self._sheet())
+
+    def latex(self) -> str:
+        """LaTeX for the package booktabs: the table, and the verdicts as a list."""
+        return markup.latex(self._sheet())
+
+    def json(self) -> dict[str, Any]:
+        """Plain values for the page; null for what is not known."""
+        return {
+            "metrics": [
+                {
+                    "key": metric.key,
+                    "title": metric.title,
+                    "short": metric.short,
+                    "sentence": metric.sentence,
+                    "unit": metric.measure.unit,
+                    "better": metric.measure.better,
+                }
+                for metric in self.metrics
+            ],
+            "conditions": list(self.conditions),
+            "rows": [self._line_json(line) for line in self.lines],
+            "pairs": [
+                {
+                    "metric": metric.key,
+                    "condition": dict(group.condition),
+                    "first": pair.first,
+                    "second": pair.second,
+                    "verdict": pair.verdict,
+                    "words": told,
+                    "p": _plain(pair.difference.p_value),
+                    "p_holm": _plain(pair.adjusted),
+                    **_estimate_json(pair.difference),
+                }
+                for metric, group, pair, told in self.verdicts()
+            ],
+            "caption": words.CAPTION,
+            "method": words.METHOD,
+            "notes": self.notes(),
+        }
+
+    # --------------------------------------------------------------- private
+
+    def _sheet(self) -> Sheet:
+        headings = [words.heading(metric.title, metric.measure) for metric in self.metrics]
+        verdicts = []
+        for metric, group, _, told in self.verdicts():
+            where = words.condition(group)
+            verdicts.append(f"{metric.title}{f', {where}' if where else ''}: {told}.")
+        return Sheet(
+            head=("variant", *self.conditions, *headings, "seeds"),
+            texts=1 + len(self.conditions),
+            lines=tuple(
+                (line.variant, *map(words.shown, line.condition), *self._cells(line), line.seeds) for line in self.lines
+            ),
+            caption=" ".join([words.CAPTION, *self.notes()]),
+            method=words.METHOD if verdicts else "",
+            verdicts=tuple(verdicts),
+        )
+
+    def _cells(self, line: Line) -> Iterator[markup.Number]:
+        for metric, estimate, best in zip(self.metrics, line.estimates, line.best, strict=True):
+            spread = "" if math.isnan(estimate.spread) else words.number(estimate.spread, metric.measure)
+            yield markup.Number(
+                mean=words.number(estimate.mean, metric.measure),
+                spread=spread,
+                interval=words.interval(estimate, metric.measure),
+                bold=best,
+            )
+
+    def _line_json(self, line: Line) -> dict[str, Any]:
+        cells = {
+            metric.key: _estimate_json(estimate) | {"best": best}
+            for metric, estimate, best in zip(self.metrics, line.estimates, line.best, strict=True)
+        }
+        condition = dict(zip(self.conditions, line.condition, strict=True))
+        return {"variant": line.variant, "condition": condition, "missing": list(line.missing), "cells": cells}
+
+    def _values(self, group: Group) -> tuple[Any, ...]:
+        return tuple(group.condition.get(name, "") for name in self.conditions)
+
+    def _title(self, line: Line) -> str:
+        known = zip(self.conditions, line.condition, strict=True)
+        return ", ".join([line.variant, *(f"{name} {words.shown(value)}" for name, value in known if value != "")])
+
+
+def table(cells: Sequence[Cell], metrics: Sequence[str], levels: tuple[str, ...] = ()) -> Table:
+    """Compare variants in several metrics.
+
+    Args:
+        metrics: keys, as of :func:`trainers.metrics.evaluate`.
+        levels: the label tree's level names, finest first, for the titles of metrics at a level.
+
+    Raises:
+        UserError: as of :func:`trainers.comparison.compare`.
+    """
+    names = dict.fromkeys(name for cell in cells for name in cell.condition)
+    return Table(
+        metrics=tuple(describe_any(metric, levels) for metric in metrics),
+        conditions=tuple(names),
+        comparisons=tuple(compare(cells, metric) for metric in metrics),
+    )
+
+
+def _leader(group: Group, measure: Measure) -> str | None:
+    return group.leader(measure.better) if measure.better else None
+
+
+def _numbers(estimate: Estimate) -> list[Any]:
+    return [estimate.mean, estimate.spread, estimate.low, estimate.high, len(estimate.seeds)]
+
+
+def _estimate_json(estimate: Estimate) -> dict[str, Any]:
+    numbers = {name: _plain(getattr(estimate, name)) for name in ("mean", "spread", "low", "high")}
+    return numbers | {"seeds": list(estimate.seeds), "covers": estimate.covers}
+
+
+def _plain(value: float) -> float | None:
+    return value if math.isfinite(value) else None

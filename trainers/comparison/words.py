@@ -1,0 +1,67 @@
+"""Numbers and verdicts of a comparison in words."""
+
+from __future__ import annotations
+
+import math
+
+from trainers.comparison.compare import Group, Pair
+from trainers.comparison.estimate import Estimate
+from trainers.metrics.measure import Measure
+
+CAPTION = (
+    "Mean ± standard deviation over seeds [95 % interval of the mean]. Bold: a difference from every other row under "
+    "the same condition is seen."
+)
+METHOD = (
+    "A difference is seen where its p value is below 0.05 after Holm's correction for all pairs under a condition. "
+    "Differences are taken seed by seed and query by query."
+)
+
+
+def number(value: float, measure: Measure) -> str:
+    """A value: per cent for shares, else three decimals; a dash for NaN."""
+    if not math.isfinite(value):
+        return "–"
+    text = f"{100 * value:.1f}" if measure.unit == "share" else f"{value:.3f}"
+    return text.replace("-", "−") if float(text) else text.removeprefix("-")
+
+
+def heading(title: str, measure: Measure) -> str:
+    """The heading of a metric's column: its title, the better direction, and the unit."""
+    arrow = {"up": " ↑", "down": " ↓", "": ""}[measure.better]
+    return f"{title}{arrow}{', %' if measure.unit == 'share' else ''}"
+
+
+def interval(estimate: Estimate, measure: Measure) -> str:
+    """``[low, high]``, or nothing where there is none."""
+    return f"[{number(estimate.low, measure)}, {number(estimate.high, measure)}]" if estimate.known else ""
+
+
+def verdict(pair: Pair, measure: Measure) -> str:
+    """The verdict on a pair as a sentence without a full stop, with the difference and its interval."""
+    difference, first, second = pair.difference, pair.first, pair.second
+    if pair.verdict == "unknown":
+        return f"{first} and {second} cannot be compared: {difference.covers[:1].lower()}{difference.covers[1:-1]}"
+    size, low, high = difference.mean, difference.low, difference.high
+    if size < 0:
+        first, second, size, low, high = second, first, -size, -high, -low
+    unit = " points" if measure.unit == "share" else ""
+    told = f"{number(size, measure)}{unit} [{number(low, measure)}, {number(high, measure)}]"
+    if pair.verdict != "no difference seen":
+        return f"{first} above {second} by {told}"
+    alone = " (seen for this pair alone, not after the correction for all pairs)" if _seen_alone(difference) else ""
+    return f"no difference seen between {first} and {second}: the first is higher by {told}{alone}"
+
+
+def condition(group: Group) -> str:
+    """``noise 0.2, batch 64``; empty for none."""
+    return ", ".join(f"{name} {shown(value)}" for name, value in group.condition.items())
+
+
+def shown(value: object) -> str:
+    """A value of a condition."""
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _seen_alone(difference: Estimate) -> bool:
+    return difference.low > 0 or difference.high < 0
