@@ -50,6 +50,7 @@ class Rule:
         registry: ``module:NAME`` of the registry that a :class:`Choice` chooses from; imported when it is needed.
         main: its value may be written without its name, as in ``open_clip:ViT-B-32``.
         private: it reaches beyond the run that it is a setting of: a public page neither offers nor takes it.
+        searched: a search for the best value tries it; False: it is no matter of tuning, as a tolerance is.
     """
 
     help: str
@@ -64,6 +65,7 @@ class Rule:
     registry: str = ""
     main: bool = False
     private: bool = False
+    searched: bool = True
 
     def entries(self) -> Mapping[str, Any]:
         """The registry's descriptors by name."""
