@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from trainers.kinds.fair_comparison.config import FairComparisonConfig
 from trainers.kinds.fair_comparison.search import Contender, Search, mark, search, with_point
 from trainers.kinds.metric_learning.config import MetricLearningConfig
 from trainers.kinds.sweep.axes import axes, conditions, variants
 from trainers.kinds.sweep.kind import run_config
-from trainers.metrics.asked import joined
 from trainers.plans.planned import Outcomes, PlannedRun
 
 CHOSEN, DEFAULTS = "chosen", "defaults"
@@ -94,12 +93,5 @@ def _over_seeds(
 
 
 def _without_folds(config: FairComparisonConfig) -> dict[str, object]:
-    """The data without folds, and the metric that decides among what is measured."""
     plain = dataclasses.replace(config.data.conditions, folds=0, fold=1)
-    return {
-        "data": dataclasses.replace(config.data, conditions=plain),
-        "metrics": tuple(joined(config.metrics, [config.select_by])),
-    }
-
-
-__all__: Sequence[str] = ["contenders", "planned_runs", "searches"]
+    return {"data": dataclasses.replace(config.data, conditions=plain)}
