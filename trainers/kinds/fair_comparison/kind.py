@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import dataclasses
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from trainers.config import RunConfig
 from trainers.errors import ParameterError
@@ -14,7 +14,7 @@ from trainers.kinds.sweep.kind import MOST_RUNS, Sweep, check_seeds
 from trainers.plans.planned import Outcomes, PlannedRun
 
 if TYPE_CHECKING:
-    from trainers.runs import RunFolder
+    pass
 
 _NOT_VARIED = ("learning_rate", "folds", "fold")
 
