@@ -19,7 +19,10 @@ from trainers.runs import RunFolder
 FIRST = re.compile(r"made-up|product|aisle|\bkind\b(?! of run)|first_set", re.IGNORECASE)
 """Words that only the first dataset brings: its name, its levels, its classes."""
 _SAID = """() => ["#live-view", "#rs-sidebar"].flatMap((part) => [document.querySelector(part)].flatMap((root) =>
-  [root.textContent, ...[...root.querySelectorAll("*")].flatMap((node) =>
+  [...[root.cloneNode(true)].map((copy) => {
+    copy.querySelectorAll("option").forEach((option) => option.remove());  // a list of all runs names other ones
+    return copy.textContent;
+  }), ...[...root.querySelectorAll("*")].flatMap((node) =>
     [...["title", "aria-label", "placeholder"].map((name) => node.getAttribute(name)), node.value])]))
   .filter((text) => typeof text === "string" && text)"""
 

@@ -17,7 +17,7 @@ from PIL import Image
 from tests.data.world import picture, write_split
 from tests.entities import write_entities
 from tests.finetuning.world import write_coco
-from trainers.config import DataChoice
+from trainers.config import Conditions, DataChoice
 from trainers.data import SOURCES, inspect_data, load_data
 from trainers.data.captioned import datasets as captioned_datasets
 from trainers.data.captioned.datasets import CAPTIONED
@@ -63,26 +63,55 @@ def check_labelled(data) -> None:
     assert not set(data.train.labels[:, 0].tolist()) & set(data.test.labels[:, 0].tolist())
 
 
+def check_conditions(plain, data) -> None:
+    """What a fold of the training classes, with classes withheld and wrong labels, is of every dataset.
+
+    Args:
+        plain: the dataset without conditions.
+        data: the same on the first of two folds, with a third of the classes withheld and a quarter of wrong labels.
+    """
+    check_labelled(dataclasses.replace(data, train=dataclasses.replace(data.train, labels=data.train.truth)))
+    trained, tested, there = (set(part.truth[:, 0].tolist()) for part in (data.train, data.test, plain.train))
+    kept = len(there) // 2
+    assert trained | tested < there and len(tested) == len(there) - kept and len(trained) == kept - round(kept / 3)
+    wrong = (data.train.labels != data.train.truth).any(1)
+    assert int(wrong.sum()) == round(len(data.train) / 4) and (data.train.labels != data.train.truth)[wrong, 0].all()
+    paths = {path[0]: path for path in plain.train.labels.tolist()}
+    assert all(paths[path[0]] == path and path[0] in trained for path in data.train.labels.tolist())
+    assert data.hierarchy == plain.hierarchy and data.fingerprint != plain.fingerprint
+    assert data.title.startswith(plain.title) and data.notes[: len(plain.notes)] == plain.notes
+
+
+HARD = Conditions(label_noise=0.25, withheld_classes=1 / 3, folds=2)
+
+
 @pytest.mark.parametrize("name", [name for name, entry in SOURCES.items() if entry.inspect is None])
 def test_a_dataset_without_a_network_loads(name: str) -> None:
     choice = DataChoice(source=name, image_size=16, max_images=192)
     check_labelled(load_data(choice))
     assert load_data(choice).fingerprint == load_data(choice).fingerprint
     assert inspect_data(choice).title == SOURCES[name].title
+    check_conditions(load_data(choice), load_data(dataclasses.replace(choice, conditions=HARD)))
 
 
 @pytest.mark.parametrize("known", KNOWN, ids=lambda known: known.name)
-def test_the_columns_and_splits_of_a_hub_dataset_are_those_it_is_loaded_with(known, tmp_path: Path) -> None:
+def test_the_columns_and_splits_of_a_hub_dataset_are_those_it_is_loaded_with(
+    known, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A folder with the pinned columns and splits stands for the dataset."""
     names = known.label_columns or ("category",)
     for split in dict.fromkeys(filter(None, (known.train_split or "train", known.test_split))):
-        columns = {name: [row // (2 * 2**place) for row in range(16)] for place, name in enumerate(names)}
+        columns = {name: [row // (2 * 2**place) for row in range(32)] for place, name in enumerate(names)}
         write_split(
-            tmp_path / "own", split, columns, image=known.image_column, images=[picture(row) for row in range(16)]
+            tmp_path / "own", split, columns, image=known.image_column, images=[picture(row) for row in range(32)]
         )
     local = dataclasses.replace(known, hub=str(tmp_path / "own"), subset=None)
-    data = local.load(DataChoice(source=known.name, image_size=16))
+    entry = dataclasses.replace(SOURCES[known.name], load=local.load)
+    monkeypatch.setattr("trainers.data.SOURCES", {known.name: entry})
+    choice = DataChoice(source=known.name, image_size=16)
+    data = load_data(choice)
     check_labelled(data)
+    check_conditions(data, load_data(dataclasses.replace(choice, conditions=HARD)))
     assert data.name == known.name and data.title == known.title
     assert known.levels is None or data.hierarchy.levels == known.levels
     assert resolve(known.hub) == known.hub and SOURCES[known.name].inspect is not None

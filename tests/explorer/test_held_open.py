@@ -29,6 +29,11 @@ def held(folder: RunFolder) -> list[str]:
     return [name for name in descriptors("self") if name.startswith(f"{folder.path.resolve()}/")]
 
 
+def timers() -> list[threading.Timer]:
+    """Those that have not ended."""
+    return [thread for thread in threading.enumerate() if isinstance(thread, threading.Timer)]
+
+
 @pytest.fixture
 def short(monkeypatch: pytest.MonkeyPatch) -> None:
     """Watching ends after a tenth of a second."""
@@ -43,7 +48,7 @@ def test_a_run_that_nobody_watches_any_more_is_closed_by_itself(root: Path, page
     page.json(f"run/{folder.id}/poll")
     assert held(folder)
     wait(lambda: not held(folder), 10, "its files are closed")
-    assert not [thread for thread in threading.enumerate() if isinstance(thread, threading.Timer)]
+    wait(lambda: not timers(), 10, "the timer that closed them is gone too")
     assert page.json(f"run/{folder.id}/poll")["frames"]
 
 

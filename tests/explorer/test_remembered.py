@@ -58,6 +58,10 @@ GOOD = {
     "learning_rate": 1e-05,
     "clip_norm": "2",
     "seed": 7,
+    "label_noise": 0.4,
+    "noise_kind": "within",
+    "withheld_classes": 0.25,
+    "withheld_images": 0.5,
 }
 
 

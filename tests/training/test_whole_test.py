@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 
@@ -141,11 +142,14 @@ def test_stopped_while_it_scores_it_is_resumed_to_the_same_end(tmp_path: Path, i
             folder.send("stop")
 
     state = Worker(folder, stop).run()
-    assert (state.phase, state.step) == ("stopped", 6)
+    assert (state.phase, state.step) == ("stopped", 6) and folder.test_queries() is None
     assert not [scalar for scalar in folder.scalars() if scalar.key.startswith("test/")]
     assert Worker(folder).run().phase == "finished"
     for one, other in zip(_rows(whole), _rows(folder), strict=True):
         assert one == other
+    kept, again = whole.test_queries(), folder.test_queries()
+    assert kept and again and np.array_equal(kept.values, again.values, equal_nan=True)
+    assert kept.fingerprint == again.fingerprint != ""
     (first, _), (second, _) = whole.read_checkpoint() or ({}, {}), folder.read_checkpoint() or ({}, {})
     assert first.keys() == second.keys() and all(torch.equal(first[name], second[name]) for name in first)
 

@@ -70,7 +70,7 @@ def latex(sheet: Sheet) -> str:
     return "\n".join(text) + "\n"
 
 
-_MARKDOWN = re.compile(r"([\\`*_{}<>#|~&]|\](?=[(\[:]))")  # of brackets those that a link would need
+_MARKDOWN = re.compile(r"([\\`*_{}<>#|~&]|(?<=\])[(\[:])")  # of brackets those that a link would need
 _LATEX = {
     "\\": r"\textbackslash{}",
     **{mark: "\\" + mark for mark in "&%$#_{}"},

@@ -8,6 +8,7 @@ from typing import Any
 
 import gradio as gr
 
+from explorer.page import conditions_form
 from explorer.page.arm_picker import ArmPicker
 from explorer.page.blocks import QUIET
 from explorer.page.dataset_picker import DatasetPicker, data_choice
@@ -81,6 +82,7 @@ def held(config: MetricLearningConfig) -> Values:
         **_ENCODER.held(config.encoder),
         **_START.held(config),
         **SETTINGS.held(config),
+        **conditions_form.held(config.data),
     }
 
 
@@ -92,14 +94,15 @@ def defaults() -> Values:
 def restored(kept: Mapping[str, Any]) -> Values:
     """The fields as they were left, what cannot be used replaced by its default."""
     parts = (_IMAGES, LOSS_PICKER, _ENCODER, SETTINGS)
-    return defaults() | {name: value for part in parts for name, value in part.restored(kept).items()}
+    values = {name: value for part in parts for name, value in part.restored(kept).items()}
+    return defaults() | values | conditions_form.restored(kept)
 
 
 def config_of(values: Mapping[str, Any]) -> MetricLearningConfig:
     """The configuration that the fields describe, by the names of :func:`defaults`."""
     losses = LOSS_PICKER.chosen(values)
     return configuration(
-        _IMAGES.chosen(values),
+        conditions_form.chosen(_IMAGES.chosen(values), {name: values[name] for name in conditions_form.FIELDS}),
         [name for name, _ in losses],
         [parameters for _, parameters in losses],
         *_ENCODER.chosen(values),
@@ -115,6 +118,7 @@ def build(context: FormContext) -> KindForm:
     encoder = _ENCODER.build(context.drawn, f"rs-encoder{context.mark}")
     start = _START.build(encoder, context.drawn, context.note, context.runs)
     settings = SETTINGS.build()
+    conditions = conditions_form.build()
     menu = encoder["encoder"]
     menu.picked(
         lambda name: ENCODERS[name].learning_rate if name in ENCODERS else gr.skip(),
@@ -124,7 +128,7 @@ def build(context: FormContext) -> KindForm:
         **QUIET,
     )
     return KindForm(
-        fields={**images, **losses.fields, **encoder, **start, **settings},
+        fields={**images, **losses.fields, **encoder, **start, **settings, **conditions},
         config=config_of,
         held=held,
         restored=restored,
@@ -148,6 +152,7 @@ def endpoints(runs: Runs) -> list[Callable[..., Any]]:
         sampler: str = _FIRST.sampler,
         training: dict[str, Any] | None = None,
         token: str = "",
+        conditions: dict[str, Any] | None = None,
         request: gr.Request | None = None,
     ) -> str:
         """Queue a comparison of losses and return its run id at once.
@@ -161,9 +166,10 @@ def endpoints(runs: Runs) -> list[Callable[..., Any]]:
             sampler: catalogue name.
             training: the settings with a control of their own, by name; list_kinds has them.
             token: any secret word; on a public page it is needed to stop the run.
+            conditions: of training, by name: label_noise, noise_kind, withheld_classes, withheld_images, folds, fold.
         """
         config = configuration(
-            data_choice(images),
+            conditions_form.chosen(data_choice(images), conditions or {}),
             losses,
             loss_parameters,
             encoder,

@@ -1,0 +1,131 @@
+"""Tables of a comparison: what is bold, what is said, and that no text breaks a format."""
+
+from __future__ import annotations
+
+import csv
+import dataclasses
+import io
+import json
+import math
+
+import numpy as np
+import pytest
+
+from tests.comparison.world import METRIC, cells
+from trainers.comparison import Cell, Table, table
+
+LABELS = np.repeat(np.arange(30), 4)
+
+
+def three(**means: float) -> list[Cell]:
+    """Three seeds of variants with these means, under noise 0 and with all alike under noise 0.4."""
+    rng = np.random.default_rng(0)
+    some: list[Cell] = []
+    for noise in (0.0, 0.4):
+        for variant, mean in means.items():
+            values = rng.normal(mean if noise == 0 else 0.4, 0.05, (3, len(LABELS)))
+            some += cells(values, LABELS, variant, noise=noise)
+    return some
+
+
+@pytest.fixture(scope="module")
+def made() -> Table:
+    return table(three(first=0.9, second=0.5, third=0.3), [METRIC])
+
+
+def test_the_best_is_bold_where_a_difference_from_all_others_is_seen(made: Table) -> None:
+    assert [line.best for line in made.lines] == [(True,), *[(False,)] * 5]
+    text = made.markdown()
+    assert text.count("**") == 2 and r"\textbf{" in made.latex()
+    lines = [line for line in text.splitlines() if line.startswith("| first")]
+    assert lines[0].startswith("| first | 0 | **") and lines[1].startswith("| first | 0.4 | ")
+    assert lines[0].endswith("| 3 |") and " ± 0." in lines[0] and "R@1 ↑, %" in text
+
+
+def test_a_tie_at_the_top_has_no_bold() -> None:
+    assert not any(line.best[0] for line in table(three(one=0.9, two=0.9, low=0.2), [METRIC]).lines)
+
+
+def test_the_direction_of_a_metric_decides_what_is_best() -> None:
+    some = [
+        dataclasses.replace(cell, queries=None, metrics={"uniformity": cell.metrics[METRIC]})
+        for cell in three(low=0.1, high=0.9)
+    ]
+    made = table(some, ["uniformity"])
+    assert made.metrics[0].measure.better == "down"
+    assert [line.variant for line in made.lines if line.best[0]] == ["low"]
+
+
+def test_verdicts_in_words(made: Table) -> None:
+    told = [text for *_, text in made.verdicts()]
+    assert told[0].startswith("first above second by ") and " points [" in told[0]
+    assert sum("above" in text for text in told) == 3
+    assert all("no difference seen between" in text for text in told[3:]) and len(told) == 6
+    turned = [text for *_, text in table(three(low=0.1, high=0.9), [METRIC]).verdicts()]
+    assert turned[0].startswith("high above low by ") and "−" not in turned[0]
+
+
+def test_a_verdict_that_the_correction_takes_back_says_so() -> None:
+    found = {}
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        some = [
+            Cell(variant=name, condition={}, seed=place, metrics={METRIC: float(value)})
+            for name, mean in (("a", 0.0), ("b", 0.02), ("c", 0.01))
+            for place, value in enumerate(rng.normal(mean, 0.01, 5))
+        ]
+        for _, _, pair, text in table(some, [METRIC]).verdicts():
+            if pair.difference.p_value < 0.05:
+                assert ("not after the correction" in text) == (pair.adjusted >= 0.05)
+                found["not after the correction" in text] = True
+    assert found == {True: True, False: True}
+
+
+def test_csv_has_the_numbers_unrounded(made: Table) -> None:
+    head, *lines = csv.reader(io.StringIO(made.csv()))
+    assert head == ["variant", "noise", *(f"R_at_1{end}" for end in ("", " sd", " low", " high", " seeds"))]
+    for line, one in zip(lines, made.lines, strict=True):
+        (estimate,) = one.estimates
+        assert line[0] == one.variant and float(line[1]) == one.condition[0]
+        assert list(map(float, line[2:])) == [estimate.mean, estimate.spread, estimate.low, estimate.high, 3]
+    head, *lines = csv.reader(io.StringIO(made.pairs_csv()))
+    assert len(lines) == 6 and dict(zip(head, lines[0], strict=True))["verdict"] == "above"
+
+
+def test_json_is_plain(made: Table) -> None:
+    values = json.loads(json.dumps(made.json(), allow_nan=False))
+    assert values["metrics"][0]["title"] == "R@1" and values["conditions"] == ["noise"]
+    assert values["rows"][0]["cells"][METRIC]["best"] is True and values["rows"][0]["condition"] == {"noise": 0.0}
+    assert values["pairs"][0]["verdict"] == "above" and values["pairs"][0]["words"].startswith("first above second")
+    (one,) = cells(np.full((1, 4), 0.5), np.zeros(4, int))
+    alone = json.loads(json.dumps(table([one], [METRIC, "HAP"]).json(), allow_nan=False))
+    assert alone["rows"][0]["cells"][METRIC]["low"] is None and alone["rows"][0]["cells"]["HAP"]["mean"] is None
+
+
+HOSTILE = "=1+1|<img src=x> [a](http://b) \\end{table} $x$ 50%_#~^ `c`\n**d** λ"
+
+
+def test_no_text_breaks_a_format() -> None:
+    some = [
+        dataclasses.replace(cell, variant=HOSTILE + cell.variant, condition={"name|": "@SUM(A1)"})
+        for variant in ("x", "y")
+        for cell in cells(np.random.default_rng(0).random((2, 6)), np.arange(6) // 2, variant)
+    ]
+    made = table(some, [METRIC])
+    marked, tex = made.markdown(), made.latex()
+    rows = [line for line in marked.splitlines() if line.startswith("| ")]
+    assert len(rows) == 4 and all(row.replace("\\|", "").count("|") == 5 for row in rows)
+    assert "<img" not in marked.replace("\\<", "") and "`c`" not in marked.replace("\\`", "")
+    assert "](" not in marked and "[a]\\(http" in marked
+    assert tex.count(r"\end{table}") == 1 and r"\textbackslash{}end\{table\}" in tex and r"$\lambda$" in tex
+    assert r"\$x\$ 50\%\_\#\textasciitilde{}\textasciicircum{}" in tex
+    bare = tex.replace(r"\$", "").replace(r"\{", "").replace(r"\}", "")
+    assert bare.count("{") == bare.count("}") and bare.count("$") % 2 == 0
+    _, line, *_ = csv.reader(io.StringIO(made.csv()))
+    assert line[0].startswith("'=1+1") and line[1] == "'@SUM(A1)"
+
+
+def test_a_metric_that_is_not_known_is_shown_by_its_key() -> None:
+    (one,) = [Cell(variant="a", condition={}, seed=0, metrics={"mine": 1.5})]
+    text = table([one], ["mine"]).markdown()
+    assert "| variant | mine | seeds |" in text and "| a | 1.500 | 1 |" in text and not math.isnan(one.metrics["mine"])
