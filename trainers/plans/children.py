@@ -61,7 +61,7 @@ class Children:
         while True:  # what came of the runs may lead to further ones
             planned = self._kind.plan(self._config, self._outcomes)
             seen |= {one.name: self._child(one) for one in planned if one.name not in seen}
-            children = [seen[one.name] for one in planned]
+            children = [dataclasses.replace(seen[one.name], planned=one) for one in planned]
             ended = {child.planned.name: child.outcome for child in children if child.outcome is not None}
             if ended == self._outcomes:
                 return children

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import dataclasses
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import TYPE_CHECKING, ClassVar
 
 from trainers.config import RunConfig
@@ -30,6 +31,9 @@ class FairComparison(Sweep):
         "each, and the settings given, over several seeds."
     )
     order = 11
+    parts: ClassVar[Mapping[str, str]] = MappingProxyType(
+        {"chosen": "Settings chosen by the search", "defaults": "Settings given"}
+    )
     config: ClassVar[type[RunConfig]] = FairComparisonConfig
     main = ("trials", "select_by", "seeds", "vary", "minutes")
     more = ("search_steps", "search_seed", *Sweep.more)
@@ -60,6 +64,19 @@ class FairComparison(Sweep):
 
         return planned_runs(config, outcomes)
 
+    def findings(
+        self, config: FairComparisonConfig, children: Sequence[Child], parts: Sequence[Part]
+    ) -> Sequence[Finding]:
+        """Whether the search changed the verdicts, what it chose, what was searched and what it cost."""
+        from trainers.kinds.fair_comparison.findings import findings
+
+        return findings(config, children, parts)
+
+    def advice(self, config: FairComparisonConfig) -> list[str]:
+        """As of its runs, and on a budget that is not the same for every loss."""
+        minutes = "With a budget in minutes a slower loss is trained for fewer steps. Give steps or epochs for the same number."
+        return [*super().advice(config), *([minutes] if config.steps is None and config.epochs is None else [])]
+
     def data_title(self, config: FairComparisonConfig) -> str:
         """That of the runs that are compared."""
         plain = dataclasses.replace(config.data.conditions, folds=0, fold=1)
@@ -80,7 +97,7 @@ class FairComparison(Sweep):
         from trainers.kinds.fair_comparison.plan import default_runs, searches
 
         found = searches(dataclasses.replace(config, trials=1), {})
-        return [run for one in found for run in (one.trials[0].runs[0], default_runs(config, one.contender)[0])]
+        return [run for one in found for run in (one.trials[0].runs[0], default_runs(config, one)[0])]
 
 
 def _check_search(config: FairComparisonConfig) -> None:

@@ -48,26 +48,28 @@ def planned_runs(config: FairComparisonConfig, outcomes: Outcomes) -> list[Plann
     found = searches(config, outcomes)
     trials = [run for one in found for trial in one.trials for run in trial.runs]
     chosen = [run for one in found if one.ended for run in chosen_runs(config, one)]
-    return [*trials, *chosen, *(run for one in found for run in default_runs(config, one.contender))]
+    return [*trials, *chosen, *(run for one in found for run in default_runs(config, one))]
 
 
 def chosen_runs(config: FairComparisonConfig, found: Search) -> list[PlannedRun]:
-    """A run per seed with the values that an ended search chose; none if they are those given, see
-    :func:`default_runs`.
-    """
-    point = found.chosen.point
-    if point == found.space.first:
+    """A run per seed with the values that an ended search chose; none if they are those given."""
+    if _given_is_best(found):
         return []
-    _, own = found.space.apart(point)
-    contender = found.contender
-    variant = dataclasses.replace(contender.variant, parameters={**contender.variant.parameters, **own})
-    contender = dataclasses.replace(contender, variant=variant, name=f"{contender.name},{mark(found.space, point)}")
-    return list(_over_seeds(config, contender, with_point(contender, found.space, point), CHOSEN))
+    name = f"{found.contender.name},{mark(found.space, found.chosen.point)}"
+    contender = dataclasses.replace(found.contender, name=name)
+    return list(_over_seeds(config, contender, with_point(contender, found.space, found.chosen.point), CHOSEN))
 
 
-def default_runs(config: FairComparisonConfig, contender: Contender) -> list[PlannedRun]:
-    """A run per seed with the settings as they were given."""
-    return list(_over_seeds(config, contender, contender.config, DEFAULTS))
+def default_runs(config: FairComparisonConfig, found: Search) -> list[PlannedRun]:
+    """A run per seed with the settings as they were given; the same results count as chosen if the search found no
+    better ones.
+    """
+    also = (CHOSEN,) if found.ended and _given_is_best(found) else ()
+    return list(_over_seeds(config, found.contender, found.contender.config, DEFAULTS, also))
+
+
+def _given_is_best(found: Search) -> bool:
+    return found.chosen.point == found.space.first
 
 
 def most_runs(config: FairComparisonConfig) -> dict[str, int]:
@@ -78,7 +80,11 @@ def most_runs(config: FairComparisonConfig) -> dict[str, int]:
 
 
 def _over_seeds(
-    config: FairComparisonConfig, contender: Contender, base: MetricLearningConfig, part: str
+    config: FairComparisonConfig,
+    contender: Contender,
+    base: MetricLearningConfig,
+    part: str,
+    also: tuple[str, ...] = (),
 ) -> Iterator[PlannedRun]:
     for seed in config.seeds:
         yield PlannedRun(
@@ -89,6 +95,7 @@ def _over_seeds(
             seed=seed,
             variants=(contender.variant,),
             part=part,
+            also=also,
         )
 
 

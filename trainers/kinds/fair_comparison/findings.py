@@ -1,0 +1,157 @@
+"""What a fair comparison says beyond its tables: whether the search changed the verdicts, what it chose, how, at what
+cost.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from trainers.comparison import Pair, Table
+from trainers.comparison.words import condition, number
+from trainers.kinds.fair_comparison.config import FairComparisonConfig
+from trainers.kinds.fair_comparison.plan import CHOSEN, DEFAULTS, searches
+from trainers.kinds.fair_comparison.proposals import starts
+from trainers.kinds.fair_comparison.search import SEARCH, Search
+from trainers.metrics.names import Described, describe
+from trainers.plans.children import Child
+from trainers.plans.report import Finding, Part
+
+_TITLES = {SEARCH: "Search", CHOSEN: "Settings chosen", DEFAULTS: "Settings given"}
+
+
+def findings(config: FairComparisonConfig, children: Sequence[Child], parts: Sequence[Part]) -> tuple[Finding, ...]:
+    """The findings, those that are known so far.
+
+    Args:
+        children: the runs that are planned so far.
+        parts: ``chosen`` and ``defaults``, with the tables of their results.
+    """
+    outcomes = {child.planned.name: child.outcome for child in children if child.outcome is not None}
+    found = searches(config, outcomes)
+    tables = {part.name: part.table for part in parts}
+    ended = all(one.ended for one in found) and len(outcomes) == len(children)
+    return (
+        Finding(title="Conclusion", sentences=tuple(_conclusion(config, tables, ended))),
+        Finding(title="Chosen", sentences=tuple(_chosen(one, config) for one in found)),
+        Finding(title="Searched", sentences=tuple(_searched(config, found))),
+        Finding(title="Cost", sentences=tuple(_cost(children))),
+    )
+
+
+# --------------------------------------------------------------- conclusion
+
+
+def changes(given: Table, chosen: Table, metric: str) -> tuple[int, list[str]]:
+    """How many verdicts of one metric are in both tables, and a sentence for each that differs."""
+    before, after = _verdicts(given, metric), _verdicts(chosen, metric)
+    both = [place for place in before if place in after]
+    told = []
+    for place in both:
+        if before[place].verdict != after[place].verdict:
+            where = f", {place[0]}" if place[0] else ""
+            told.append(
+                f"{place[1]} and {place[2]}{where}: {_words(before[place])} at the settings given, "
+                f"{_words(after[place])} at the settings chosen."
+            )
+    return len(both), told
+
+
+def _conclusion(config: FairComparisonConfig, tables: Mapping[str, Table | None], ended: bool) -> Iterator[str]:
+    given, chosen = tables.get(DEFAULTS), tables.get(CHOSEN)
+    if not ended:
+        yield "Whether the search changes the verdicts is known when all runs have ended."
+        return
+    if given is None or chosen is None:
+        yield "Nothing can be concluded: there are no results to compare."
+        return
+    for metric in sorted(given.metrics, key=lambda one: one.key != config.select_by):
+        count, told = changes(given, chosen, metric.key)
+        if count:
+            many = f"{count} verdict{'s' if count > 1 else ''}"
+            words = f"changed {len(told)} of {many}" if told else f"changed none of {many}"
+            decided = ", by which trials were chosen" if metric.key == config.select_by else ""
+            yield f"{metric.title}{decided}: the search {words}."
+            yield from told
+
+
+def _verdicts(table: Table, metric: str) -> dict[tuple[str, str, str], Pair]:
+    """Pairs by condition in words and the titles of both variants."""
+    return {
+        (condition(group), pair.first, pair.second): pair
+        for one in table.comparisons
+        if one.metric == metric
+        for group in one.groups
+        for pair in group.pairs
+    }
+
+
+def _words(pair: Pair) -> str:
+    first, second = (pair.second, pair.first) if pair.verdict == "below" else (pair.first, pair.second)
+    if pair.verdict in ("above", "below"):
+        return f"{first} above {second}"
+    return "cannot be compared" if pair.verdict == "unknown" else pair.verdict
+
+
+# ------------------------------------------------------------------- search
+
+
+def _chosen(found: Search, config: FairComparisonConfig) -> str:
+    metric, title, given, best = describe(config.select_by), found.contender.title, found.trials[0], found.chosen
+    if not found.ended:
+        ended = sum(trial.ended for trial in found.trials)
+        return f"{title}: {ended} of {found.total} trials have ended."
+    if best.score is None:
+        return f"{title}: no trial has a score, as a run of each failed or diverged; the settings given are compared."
+    before = _score(given.score, metric)
+    if best.point == found.space.first:
+        return f"{title}: the settings given are the best of {found.total} trials ({metric.title} {before})."
+    values = found.space.values(best.point)
+    told = [
+        f"{one.name} {_value(values[one.name])}" + ("" if values[one.name] == one.given else f" ({_value(one.given)})")
+        for one in found.space.dimensions
+    ]
+    return (
+        f"{title}: trial {best.number + 1}, {metric.title} {_score(best.score, metric)} on the folds, {before} at the "
+        f"settings given; {', '.join(told)} (in brackets as given)."
+    )
+
+
+def _searched(config: FairComparisonConfig, found: Sequence[Search]) -> Iterator[str]:
+    metric, first = describe(config.select_by), starts(config.trials)
+    shorter = "" if config.search_steps is None else f", of at most {config.search_steps:,} steps"
+    yield (
+        f"{config.trials} trials for every loss{' and condition' if config.vary else ''}, each trained once on each of "
+        f"{config.folds} folds of the training classes{shorter}, with seed {config.search_seed}; the best has the "
+        f"{'highest' if found[0].maximise else 'lowest'} {metric.title} on the classes left out, mean over the folds. "
+        f"The first trial has the settings given, the next {first - 1} are random, the other {config.trials - first} "
+        "follow from the results before them."
+    )
+    yield "No trial saw a class of the test set. A trial of which a run failed or diverged counts as worst."
+    for one in {one.contender.variant.title: one for one in found}.values():
+        ranges = "; ".join(f"{dimension.name} {dimension.words}" for dimension in one.space.dimensions)
+        kept = [f"kept as given: {', '.join(one.space.fixed)}"] if one.space.fixed else []
+        kept += [f"not searched: {', '.join(one.space.left)}"] if one.space.left else []
+        yield (
+            ". ".join([f"{one.contender.variant.title}: {ranges}", *(f"{text[0].upper()}{text[1:]}" for text in kept)])
+            + "."
+        )
+
+
+def _cost(children: Sequence[Child]) -> Iterator[str]:
+    for part, title in _TITLES.items():
+        own = [child for child in children if child.planned.part == part]
+        ended = [child.outcome for child in own if child.outcome is not None]
+        failed = sum(not outcome.finished for outcome in ended)
+        seconds = sum(outcome.seconds for outcome in ended)
+        if own:
+            without = f", {failed} without a result" if failed else ""
+            yield f"{title}: {len(ended)} of {len(own)} runs have ended{without}; {seconds:,.0f} s of training."
+
+
+def _score(score: float | None, metric: Described) -> str:
+    return "no result" if score is None else number(score, metric.measure)
+
+
+def _value(value: Any) -> str:
+    return f"{value:g}" if isinstance(value, float) else str(value)
