@@ -21,7 +21,9 @@ if TYPE_CHECKING:
     from torch import nn
 
     from trainers.metrics.measures import Measures
+    from trainers.plans.children import Child
     from trainers.plans.planned import Outcomes, PlannedRun
+    from trainers.plans.report import Finding, Part
     from trainers.runs import RunFolder
     from trainers.training.memory_estimate import Footprint
     from trainers.training.trainer import Trainer
@@ -49,6 +51,7 @@ class Kind(ABC):
         config: the class of its configurations.
         main, more: its settings that the page shows at once and in a fold, in this order.
         plans: it trains nothing itself; :meth:`plan` says which runs are trained for it.
+        parts: titles of the parts of a plan whose runs are compared, by name.
         lists: registries of its own, ``module:NAME`` by the verb of the command line that lists them; their entries
             have ``family``, ``paper`` and ``url``.
     """
@@ -62,6 +65,7 @@ class Kind(ABC):
     order: int = 100
     config: ClassVar[type[RunConfig]]
     plans: ClassVar[bool] = False
+    parts: ClassVar[Mapping[str, str]] = MappingProxyType({})
     lists: ClassVar[Mapping[str, str]] = MappingProxyType({})
     main: tuple[str, ...] = ("minutes",)
     more: tuple[str, ...] = ("steps", "learning_rate", "weight_decay", "clip_norm", "seed")
@@ -78,6 +82,15 @@ class Kind(ABC):
         Args:
             outcomes: what came of those that have ended; further runs may be planned from them, and the same outcomes
                 give the same plan.
+        """
+        return ()
+
+    def findings(self, config: Any, children: Sequence[Child], parts: Sequence[Part]) -> Sequence[Finding]:
+        """What a plan has found out beyond its tables.
+
+        Args:
+            children: the runs that are planned so far.
+            parts: the runs that are compared, with their tables.
         """
         return ()
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from trainers.config import MAX_ARMS, RunConfig
@@ -31,6 +32,7 @@ class Sweep(MetricLearning):
     sentence = "Train the same losses over several seeds, and over values of settings, and compare them."
     order = 10
     plans = True
+    parts: ClassVar[Mapping[str, str]] = MappingProxyType({"": "Results"})
     config: ClassVar[type[RunConfig]] = SweepConfig
     main = ("seeds", "vary", "minutes")
     more = (*(name for name in MetricLearning.more if name != "seed"), "parallel")
