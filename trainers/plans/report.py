@@ -136,7 +136,7 @@ def report(folder: RunFolder, children: Sequence[Child] | None = None) -> Report
     children = Children(folder).all() if children is None else children
     levels = _levels(folder, children)
     parts = [
-        _part(folder, kind, name, title, [child for child in children if child.planned.part == name], levels)
+        _part(folder, kind, name, title, [child for child in children if name in child.planned.parts], levels)
         for name, title in kind.parts.items()
     ]
     return Report(

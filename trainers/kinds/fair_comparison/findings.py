@@ -67,12 +67,18 @@ def _conclusion(config: FairComparisonConfig, tables: Mapping[str, Table | None]
         return
     for metric in sorted(given.metrics, key=lambda one: one.key != config.select_by):
         count, told = changes(given, chosen, metric.key)
-        if count:
-            many = f"{count} verdict{'s' if count > 1 else ''}"
-            words = f"changed {len(told)} of {many}" if told else f"changed none of {many}"
-            decided = ", by which trials were chosen" if metric.key == config.select_by else ""
-            yield f"{metric.title}{decided}: the search {words}."
+        if not count:
+            continue
+        decided = ", by which trials were chosen" if metric.key == config.select_by else ""
+        if told:
+            yield f"{metric.title}{decided}: the search changed {len(told)} of {_counted(count, 'verdict')}."
             yield from told
+        else:
+            yield f"{metric.title}{decided}: the search changed no verdict ({_counted(count, 'pair')} compared)."
+
+
+def _counted(count: int, what: str) -> str:
+    return f"{count} {what}{'' if count == 1 else 's'}"
 
 
 def _verdicts(table: Table, metric: str) -> dict[tuple[str, str, str], Pair]:
@@ -107,35 +113,40 @@ def _chosen(found: Search, config: FairComparisonConfig) -> str:
     if best.point == found.space.first:
         return f"{title}: the settings given are the best of {found.total} trials ({metric.title} {before})."
     values = found.space.values(best.point)
-    told = [
-        f"{one.name} {_value(values[one.name])}" + ("" if values[one.name] == one.given else f" ({_value(one.given)})")
-        for one in found.space.dimensions
-    ]
+    other = [one for one in found.space.dimensions if values[one.name] != one.given]
+    same = [one.name for one in found.space.dimensions if one not in other]
+    told = ", ".join(f"{one.name} {_value(values[one.name])} instead of {_value(one.given)}" for one in other)
     return (
-        f"{title}: trial {best.number + 1}, {metric.title} {_score(best.score, metric)} on the folds, {before} at the "
-        f"settings given; {', '.join(told)} (in brackets as given)."
+        f"{title}: trial {best.number + 1}, {metric.title} {_score(best.score, metric)} on the folds against {before} "
+        f"at the settings given: {told}{f'; {_listed(same)} as given' if same else ''}."
     )
+
+
+def _listed(names: Sequence[str]) -> str:
+    return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
 
 
 def _searched(config: FairComparisonConfig, found: Sequence[Search]) -> Iterator[str]:
     metric, first = describe(config.select_by), starts(config.trials)
     shorter = "" if config.search_steps is None else f", of at most {config.search_steps:,} steps"
+    random, later = first - 1, config.trials - first
+    order = [
+        "The first trial has the settings given",
+        *([f"{random} more {'is' if random == 1 else 'are'} random"] if random else []),
+        *([f"{later} follow{'s' if later == 1 else ''} from the results before"] if later else []),
+    ]
     yield (
-        f"{config.trials} trials for every loss{' and condition' if config.vary else ''}, each trained once on each of "
-        f"{config.folds} folds of the training classes{shorter}, with seed {config.search_seed}; the best has the "
-        f"{'highest' if found[0].maximise else 'lowest'} {metric.title} on the classes left out, mean over the folds. "
-        f"The first trial has the settings given, the next {first - 1} are random, the other {config.trials - first} "
-        "follow from the results before them."
+        f"{_counted(config.trials, 'trial')} for every loss{' and condition' if config.vary else ''}, each trained "
+        f"once on each of {config.folds} folds of the training classes{shorter}, with seed {config.search_seed}; the best "
+        f"has the {'highest' if found[0].maximise else 'lowest'} {metric.title} on the classes left out, mean over the "
+        f"folds. {', '.join(order)}."
     )
     yield "No trial saw a class of the test set. A trial of which a run failed or diverged counts as worst."
     for one in {one.contender.variant.title: one for one in found}.values():
         ranges = "; ".join(f"{dimension.name} {dimension.words}" for dimension in one.space.dimensions)
-        kept = [f"kept as given: {', '.join(one.space.fixed)}"] if one.space.fixed else []
-        kept += [f"not searched: {', '.join(one.space.left)}"] if one.space.left else []
-        yield (
-            ". ".join([f"{one.contender.variant.title}: {ranges}", *(f"{text[0].upper()}{text[1:]}" for text in kept)])
-            + "."
-        )
+        kept = f" Kept as given: {', '.join(one.space.fixed)}." if one.space.fixed else ""
+        left = f" Not searched: {', '.join(one.space.left)}." if one.space.left else ""
+        yield f"{one.contender.variant.title}: {ranges}.{kept}{left}"
 
 
 def _cost(children: Sequence[Child]) -> Iterator[str]:

@@ -15,7 +15,8 @@ from trainers.kinds.sweep.kind import MOST_RUNS, Sweep, check_seeds
 from trainers.plans.planned import Outcomes, PlannedRun
 
 if TYPE_CHECKING:
-    pass
+    from trainers.plans.children import Child
+    from trainers.plans.report import Finding, Part
 
 _NOT_VARIED = ("learning_rate", "folds", "fold")
 
@@ -74,7 +75,7 @@ class FairComparison(Sweep):
 
     def advice(self, config: FairComparisonConfig) -> list[str]:
         """As of its runs, and on a budget that is not the same for every loss."""
-        minutes = "With a budget in minutes a slower loss is trained for fewer steps. Give steps or epochs for the same number."
+        minutes = "In equal minutes a slower loss is trained for fewer steps. Give steps or epochs for an equal number."
         return [*super().advice(config), *([minutes] if config.steps is None and config.epochs is None else [])]
 
     def data_title(self, config: FairComparisonConfig) -> str:
