@@ -48,11 +48,12 @@ def changes(given: Table, chosen: Table, metric: str) -> tuple[int, list[str]]:
     both = [place for place in before if place in after]
     told = []
     for place in both:
-        if before[place].verdict != after[place].verdict:
-            where = f", {place[0]}" if place[0] else ""
+        where, pair = place[0], before[place]
+        was, now = _words(pair), _words(after[place])
+        if was != now:
             told.append(
-                f"{place[1]} and {place[2]}{where}: {_words(before[place])} at the settings given, "
-                f"{_words(after[place])} at the settings chosen."
+                f"{pair.first} and {pair.second}{f', {where}' if where else ''}: {was} at the settings given, {now} at "
+                "the settings chosen."
             )
     return len(both), told
 
@@ -81,10 +82,10 @@ def _counted(count: int, what: str) -> str:
     return f"{count} {what}{'' if count == 1 else 's'}"
 
 
-def _verdicts(table: Table, metric: str) -> dict[tuple[str, str, str], Pair]:
-    """Pairs by condition in words and the titles of both variants."""
+def _verdicts(table: Table, metric: str) -> dict[tuple[str, frozenset[str]], Pair]:
+    """Pairs by condition in words and the titles of both variants, whichever of them comes first."""
     return {
-        (condition(group), pair.first, pair.second): pair
+        (condition(group), frozenset((pair.first, pair.second))): pair
         for one in table.comparisons
         if one.metric == metric
         for group in one.groups
@@ -137,11 +138,11 @@ def _searched(config: FairComparisonConfig, found: Sequence[Search]) -> Iterator
     ]
     yield (
         f"{_counted(config.trials, 'trial')} for every loss{' and condition' if config.vary else ''}, each trained "
-        f"once on each of {config.folds} folds of the training classes{shorter}, with seed {config.search_seed}; the best "
-        f"has the {'highest' if found[0].maximise else 'lowest'} {metric.title} on the classes left out, mean over the "
-        f"folds. {', '.join(order)}."
+        f"once on each of {config.folds} folds of the training classes{shorter}, with seed {config.search_seed}; the "
+        f"best has the {'highest' if found[0].maximise else 'lowest'} {metric.title} on the classes left out, mean "
+        f"over the folds. {', '.join(order)}."
     )
-    yield "No trial saw a class of the test set. A trial of which a run failed or diverged counts as worst."
+    yield "No trial saw an image of the test set. A trial of which a run failed or diverged counts as worst."
     for one in {one.contender.variant.title: one for one in found}.values():
         ranges = "; ".join(f"{dimension.name} {dimension.words}" for dimension in one.space.dimensions)
         kept = f" Kept as given: {', '.join(one.space.fixed)}." if one.space.fixed else ""

@@ -44,11 +44,13 @@ def searches(config: FairComparisonConfig, outcomes: Outcomes) -> list[Search]:
 
 
 def planned_runs(config: FairComparisonConfig, outcomes: Outcomes) -> list[PlannedRun]:
-    """Trials first; then the losses as chosen, each when its search has ended; then as given."""
+    """Trials first; then each loss as chosen, when its search has ended, and as given."""
     found = searches(config, outcomes)
     trials = [run for one in found for trial in one.trials for run in trial.runs]
-    chosen = [run for one in found if one.ended for run in chosen_runs(config, one)]
-    return [*trials, *chosen, *(run for one in found for run in default_runs(config, one))]
+    compared = [
+        run for one in found for run in (*(chosen_runs(config, one) if one.ended else ()), *default_runs(config, one))
+    ]
+    return [*trials, *compared]
 
 
 def chosen_runs(config: FairComparisonConfig, found: Search) -> list[PlannedRun]:
