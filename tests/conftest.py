@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
+
+if TYPE_CHECKING:
+    from tests.explorer.bench import Bench
 
 MAY_BE_SKIPPED = ("needs a CUDA device", "shared/")
 """How the reasons begin for which a test may be skipped where NO_SKIPS is set, as it is in continuous integration."""
@@ -35,3 +40,19 @@ def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.Tes
             report.outcome = "failed"
             report.longrepr = f"Nothing may be skipped here for this reason: {reason}"
     return report
+
+
+@pytest.fixture
+def bench(tmp_path: Path) -> Iterator[Callable[..., Bench]]:
+    """Makes a scheduler over a folder of runs, see :class:`tests.explorer.bench.Bench`."""
+    from tests.explorer.bench import Bench
+
+    made: list[Bench] = []
+
+    def make(how: str = "30", **settings: object) -> Bench:
+        made.append(Bench(tmp_path, how, **settings))
+        return made[-1]
+
+    yield make
+    for each in made:
+        each.scheduler.close()

@@ -4,17 +4,13 @@ from __future__ import annotations
 
 import json
 import shutil
-import sys
 import time
-from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
-from explorer.server.runs import Runs
-from explorer.server.scheduler import Scheduler
 from explorer.server.visitors import digest
-from explorer.settings import Limits, Settings
+from explorer.settings import Limits
 from tests.synthetic import make_run
 from trainers.errors import RunError
 from trainers.kinds.finetuning.config import FinetuningConfig
@@ -22,54 +18,6 @@ from trainers.kinds.metric_learning.config import MetricLearningConfig
 from trainers.parameters import Choice
 from trainers.runs import RunFolder
 from trainers.runs.records import RunState
-from trainers.training.executor import ProcessExecutor
-
-STAND_IN = Path(__file__).with_name("stand_in.py")
-
-
-class Bench:
-    """A scheduler over a folder of runs; ``tick`` is called by hand, so that nothing happens in between."""
-
-    def __init__(self, root: Path, how: str = "30", **settings: object) -> None:
-        self.settings = Settings(runs=root / "runs", recorded=root / "recorded", **settings)
-        self.how = how
-        self.open()
-
-    def open(self) -> None:
-        executor = ProcessExecutor(
-            detach=self.settings.detach, command=lambda path: [sys.executable, str(STAND_IN), str(path), self.how]
-        )
-        self.scheduler = Scheduler(self.settings, executor)
-        self.runs = Runs(self.settings, self.scheduler)
-
-    def phase(self, run_id: str) -> str:
-        return self.runs.status(run_id)["phase"]
-
-    def until(self, run_id: str, *phases: str, ticking: bool = True) -> str:
-        return self.wait(lambda: self.phase(run_id) in phases, lambda: f"{run_id} is {self.phase(run_id)}", ticking)
-
-    def wait(self, done: Callable[[], bool], words: Callable[[], str] = str, ticking: bool = True) -> str:
-        end = time.monotonic() + 60
-        while time.monotonic() < end:
-            if ticking:
-                self.scheduler.tick()
-            if done():
-                return words()
-            time.sleep(0.03)
-        raise AssertionError(f"not within 60 s: {words()}")
-
-
-@pytest.fixture
-def bench(tmp_path: Path) -> Iterator[Callable[..., Bench]]:
-    made: list[Bench] = []
-
-    def make(how: str = "30", **settings: object) -> Bench:
-        made.append(Bench(tmp_path, how, **settings))
-        return made[-1]
-
-    yield make
-    for each in made:
-        each.scheduler.close()
 
 
 def test_a_run_goes_from_the_line_to_its_end(bench):

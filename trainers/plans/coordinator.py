@@ -25,14 +25,15 @@ class Coordinator:
 
     Args:
         folder: of the plan.
+        executor: starts the trainers; None: each in a process of its own.
     """
 
     ending: ClassVar[str] = "comparing the results"
 
-    def __init__(self, folder: RunFolder, _progress: Progress) -> None:
+    def __init__(self, folder: RunFolder, _progress: Progress, executor: ProcessExecutor | None = None) -> None:
         self.folder = folder
         self._children = Children(folder)
-        self._executor = ProcessExecutor()
+        self._executor = executor or ProcessExecutor()
         self._places = _places(folder.config)
         self._training: dict[str, int] = {}  # id to place
         self._children.queue_again()

@@ -1,0 +1,144 @@
+"""Sweeps in the queue of a page and from the command line: they take turns, survive kills, delete what is theirs."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.explorer.bench import STAND_IN, Bench
+from trainers.errors import RunError
+from trainers.kinds.metric_learning.config import MetricLearningConfig
+from trainers.kinds.sweep.config import SweepConfig
+from trainers.plans.children import Children, children_of
+from trainers.plans.coordinator import Coordinator
+from trainers.runs import RunFolder
+from trainers.training.executor import ProcessExecutor
+
+TWO, FOUR = SweepConfig(seeds=(0, 1)), SweepConfig(seeds=(0, 1), vary={"dim": [8, 16]})
+
+
+def folder(b: Bench, run_id: str) -> RunFolder:
+    return RunFolder(b.settings.runs / run_id)
+
+
+def ended(b: Bench, plan: str) -> dict[str, float]:
+    """When each run that has finished did so, by id."""
+    states = {one.id: one.state() for one in children_of(folder(b, plan))}
+    return {name: state.updated for name, state in states.items() if state.phase == "finished"}
+
+
+def test_a_sweep_trains_every_run_once_and_ends(bench: Callable[..., Bench]) -> None:
+    b = bench(how="0.1")
+    plan = b.runs.start(FOUR, "")
+    b.until(plan, "running")
+    assert folder(b, plan).is_alive()  # the page works on it
+    b.until(plan, "finished")
+    children = Children(folder(b, plan)).all()
+    assert [child.phase for child in children] == ["finished"] * 4
+    assert {one.part_of for one in children_of(folder(b, plan))} == {plan}
+    state = folder(b, plan).state()
+    assert (state.step, state.planned_steps) == (4, 4) and "4 of 4 runs finished" in state.message
+
+
+def test_after_a_kill_it_goes_on_and_repeats_nothing(bench: Callable[..., Bench]) -> None:
+    b = bench(how="0.4")
+    plan = b.runs.start(FOUR, "")
+    b.wait(lambda: len(ended(b, plan)) == 2)
+    b.wait(lambda: any(one.state().phase == "running" for one in children_of(folder(b, plan))))
+    before = ended(b, plan)
+    b.scheduler.close()
+    assert b.phase(plan) == "queued"
+    b.open()  # as after a restart of the page; nobody asked for anything
+    b.until(plan, "finished")
+    after = ended(b, plan)
+    assert len(after) == 4 and before.items() <= after.items()
+
+
+def test_sweeps_of_ten_visitors_and_a_single_run_take_turns(bench: Callable[..., Bench]) -> None:
+    b = bench(how="0.05")
+    plans = [b.runs.start(TWO, f"visitor {number}") for number in range(10)]
+    b.wait(lambda: all(b.phase(plan) == "running" for plan in plans))
+    single = b.runs.start(MetricLearningConfig(), "eleventh")
+    b.wait(lambda: all(b.phase(run) == "finished" for run in (*plans, single)))
+    done = sorted(
+        (state.updated, plan)
+        for plan in (*plans, single)
+        for state in (
+            [folder(b, plan).state()] if plan == single else [o.state() for o in children_of(folder(b, plan))]
+        )
+    )
+    order = [plan for _, plan in done]
+    assert len(order) == 21 and set(order[:10]) == set(plans)
+    assert order.index(single) <= 11, "it joined behind the first run of each, and in front of their second ones"
+
+
+def test_it_is_stopped_with_its_runs_and_goes_on(bench: Callable[..., Bench]) -> None:
+    b = bench(how="1.5")
+    plan = b.runs.start(TWO, "")
+    b.wait(lambda: any(one.state().phase == "running" for one in children_of(folder(b, plan))))
+    with pytest.raises(RunError, match="cannot be paused"):
+        b.runs.pause(plan, "")
+    with pytest.raises(RunError, match="stop it before deleting"):
+        b.runs.delete(plan, "")
+    assert "stop" in b.runs.stop(plan, "")
+    b.wait(lambda: not any(b.scheduler.is_busy(one.id) for one in children_of(folder(b, plan))))
+    assert b.phase(plan) == "stopped" and not folder(b, plan).is_alive()
+    assert {one.state().phase for one in children_of(folder(b, plan))} == {"stopped"}
+    b.how = "0.05"
+    b.runs.resume(plan, "")
+    b.until(plan, "finished")
+    assert len(ended(b, plan)) == 2
+
+
+def test_deleting_it_deletes_its_own_runs_alone(bench: Callable[..., Bench]) -> None:
+    b = bench(how="0.05")
+    first, second, single = b.runs.start(TWO, ""), b.runs.start(TWO, ""), b.runs.start(MetricLearningConfig(), "")
+    b.wait(lambda: all(b.phase(run) == "finished" for run in (first, second, single)))
+    b.wait(lambda: not b.scheduler.is_busy(single))
+    assert b.runs.delete(first, "") == "It is deleted, with its 2 runs."
+    assert {one["id"] for one in b.runs.listing()} == {second, single, *ended(b, second)}
+
+
+def test_a_sweep_without_any_result_says_what_its_first_run_says(bench: Callable[..., Bench]) -> None:
+    b = bench(how="dies")
+    plan = b.runs.start(SweepConfig(seeds=(0,)), "")
+    b.until(plan, "failed")
+    assert "CUDA driver version is insufficient" in b.runs.status(plan)["error"]
+    assert len(list(children_of(folder(b, plan)))) == 3  # together, then each loss alone
+
+
+def test_a_run_whose_trainer_is_killed_again_and_again_is_given_up(tmp_path: Path) -> None:
+    plan = RunFolder.create(tmp_path, SweepConfig(seeds=(0,), losses=TWO.losses[:1]))
+    executor = ProcessExecutor(command=lambda path: [sys.executable, "-c", "import os; os.kill(os.getpid(), 9)"])
+    coordinator = Coordinator(plan, lambda *_: None, executor=executor)
+    while coordinator.advance(0.05):
+        pass
+    with pytest.raises(RunError, match="ended 3 times before it was done"):
+        coordinator.finish()
+    plan.db.close()
+
+
+def test_the_command_line_goes_on_where_it_was_broken_off(tmp_path: Path) -> None:
+    plan = RunFolder.create(tmp_path, FOUR)
+
+    def begin() -> Coordinator:
+        executor = ProcessExecutor(command=lambda path: [sys.executable, str(STAND_IN), str(path), "0.2"])
+        return Coordinator(plan, lambda *_: None, executor=executor)
+
+    first = begin()
+    while first.step < 2:
+        first.advance(0.05)
+    before = {child.id for child in Children(plan).all() if child.phase == "finished"}
+    times = {run: RunFolder(tmp_path / run).state().updated for run in before}
+    first.checkpoint()
+    second = begin()
+    assert second.step >= 2 and second.planned_steps == 4
+    while second.advance(0.05):
+        pass
+    second.finish()
+    assert second.step == 4
+    assert {run: RunFolder(tmp_path / run).state().updated for run in before} == times
+    plan.db.close()
