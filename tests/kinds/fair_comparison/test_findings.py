@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import csv
+import io
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -144,4 +147,13 @@ def test_the_report_is_read_from_the_folders_of_the_runs(ended: RunFolder) -> No
     assert own == same and len(own) == 3, "Triplet is not trained again with the settings that it was given"
     text = found.markdown()
     assert "Triplet above Contextual at the settings given, Contextual above Triplet" in text
+    with zipfile.ZipFile(io.BytesIO(found.archive())) as archive:
+        head, *lines = csv.reader(io.StringIO(archive.read("trials.csv").decode()))
+    rows = [dict(zip(head, line, strict=True)) for line in lines]
+    assert [(row["variant"], row["trial"], row["chosen"]) for row in rows] == [
+        *(("Triplet", str(trial), str(trial == 1)) for trial in (1, 2, 3)),
+        *(("Contextual", str(trial), str(trial == 2)) for trial in (1, 2, 3)),
+    ]
+    assert {row["AP_at_R fold 1"] for row in rows} == {"0.5", "0.3"} and {row["seconds"] for row in rows} == {"4.0"}
+    assert rows[0]["margin"] == "0.2" and rows[0]["eps"] == "" and rows[3]["eps"] == "0.05"
     assert found.latex().count(r"\begin{tabular}") == 2 and "Contextual" in found.csv()

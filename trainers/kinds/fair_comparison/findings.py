@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from trainers.comparison import Pair, Table
+from trainers.comparison.spreadsheet import csv_text
 from trainers.comparison.words import condition, number
 from trainers.kinds.fair_comparison.config import FairComparisonConfig
 from trainers.kinds.fair_comparison.plan import CHOSEN, DEFAULTS, searches
@@ -34,7 +35,9 @@ def findings(config: FairComparisonConfig, children: Sequence[Child], parts: Seq
     return (
         Finding(title="Conclusion", sentences=tuple(_conclusion(config, tables, ended))),
         Finding(title="Chosen", sentences=tuple(_chosen(one, config) for one in found)),
-        Finding(title="Searched", sentences=tuple(_searched(config, found))),
+        Finding(
+            title="Searched", sentences=tuple(_searched(config, found)), files={"trials.csv": trials_csv(config, found)}
+        ),
         Finding(title="Cost", sentences=tuple(_cost(children))),
     )
 
@@ -148,6 +151,25 @@ def _searched(config: FairComparisonConfig, found: Sequence[Search]) -> Iterator
         kept = f" Kept as given: {', '.join(one.space.fixed)}." if one.space.fixed else ""
         left = f" Not searched: {', '.join(one.space.left)}." if one.space.left else ""
         yield f"{one.contender.variant.title}: {ranges}.{kept}{left}"
+
+
+def trials_csv(config: FairComparisonConfig, found: Sequence[Search]) -> str:
+    """CSV, a line per trial: its score on each fold and their mean, unrounded, and the values that were tried."""
+    conditions = list(dict.fromkeys(name for one in found for name in one.contender.condition))
+    names = list(dict.fromkeys(dimension.name for one in found for dimension in one.space.dimensions))
+    folds = [f"{config.select_by} fold {fold}" for fold in range(1, config.folds + 1)]
+    head = ["variant", *conditions, "trial", "chosen", config.select_by, *folds, "seconds", *names]
+    lines = []
+    for one in found:
+        about = [one.contender.variant.title, *(one.contender.condition[name] for name in conditions)]
+        for trial in one.trials:
+            scores = ["" if score is None else score for score in (trial.score, *trial.scores)]
+            values = one.space.values(trial.point)
+            chosen = one.ended and trial is one.chosen
+            lines.append(
+                [*about, trial.number + 1, chosen, *scores, trial.seconds, *(values.get(name, "") for name in names)]
+            )
+    return csv_text(head, lines)
 
 
 def _cost(children: Sequence[Child]) -> Iterator[str]:

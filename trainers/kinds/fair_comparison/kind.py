@@ -78,6 +78,10 @@ class FairComparison(Sweep):
         minutes = "In equal minutes a slower loss is trained for fewer steps. Give steps or epochs for an equal number."
         return [*super().advice(config), *([minutes] if config.steps is None and config.epochs is None else [])]
 
+    def run_title(self, config: FairComparisonConfig, data: str) -> str:
+        """As of a sweep, told apart from one."""
+        return f"Fair comparison: {super().run_title(config, data)}"
+
     def data_title(self, config: FairComparisonConfig) -> str:
         """That of the runs that are compared."""
         plain = dataclasses.replace(config.data.conditions, folds=0, fold=1)

@@ -16,7 +16,7 @@ from trainers.kinds.fair_comparison.space import Point, Space, space_of
 from trainers.kinds.metric_learning.config import MetricLearningConfig
 from trainers.metrics.names import describe
 from trainers.parameters import Choice
-from trainers.plans.planned import Outcomes, PlannedRun, Variant
+from trainers.plans.planned import Outcome, Outcomes, PlannedRun, Variant
 
 SEARCH = "search"
 
@@ -50,7 +50,7 @@ class Trial:
         number: from 0.
         runs: one per fold.
         ended: all of them have.
-        score: mean of the metric over the folds; None: it has not ended, or a run failed or diverged.
+        scores: the metric on each fold; None: the run has not ended, failed or diverged.
         seconds: of training, of those that have ended.
     """
 
@@ -58,8 +58,14 @@ class Trial:
     point: Point
     runs: tuple[PlannedRun, ...]
     ended: bool
-    score: float | None
+    scores: tuple[float | None, ...]
     seconds: float
+
+    @property
+    def score(self) -> float | None:
+        """The mean over the folds; None: one is missing."""
+        known = [score for score in self.scores if score is not None]
+        return sum(known) / len(known) if len(known) == len(self.scores) else None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -144,15 +150,21 @@ def _trial(
         for fold in range(1, config.folds + 1)
     )
     ended = [outcomes[run.name] for run in runs if run.name in outcomes]
-    scores = [outcome.numbers[0].get(config.select_by, math.nan) for outcome in ended if outcome.finished]
     return Trial(
         number=number,
         point=point,
         runs=runs,
         ended=len(ended) == len(runs),
-        score=sum(scores) / len(runs) if len(scores) == len(runs) and all(map(math.isfinite, scores)) else None,
+        scores=tuple(_score(outcomes.get(run.name), config.select_by) for run in runs),
         seconds=sum(outcome.seconds for outcome in ended),
     )
+
+
+def _score(outcome: Outcome | None, metric: str) -> float | None:
+    if outcome is None or not outcome.finished:
+        return None
+    value = outcome.numbers[0].get(metric, math.nan)
+    return value if math.isfinite(value) else None
 
 
 def _on_fold(base: MetricLearningConfig, config: FairComparisonConfig, fold: int) -> MetricLearningConfig:
