@@ -38,6 +38,8 @@ def test_blocks_of_resamples_are_one_stream(monkeypatch: pytest.MonkeyPatch) -> 
     whole = class_resamples(sums, counts, 40)
     monkeypatch.setattr("trainers.metrics.bootstrap._CELLS", 9 * 7)
     assert class_resamples(sums, counts, 40) == pytest.approx(whole, abs=1e-12)
+    monkeypatch.setattr("trainers.metrics.bootstrap._KEPT", 0)
+    assert class_resamples(sums, counts, 40) == pytest.approx(whole, abs=1e-12)
 
 
 def test_the_standard_error_is_that_of_scipy_and_of_the_formula() -> None:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
 _CELLS = 2**22  # resampled values held at once
 _LEVEL = 0.95  # coverage
+_KEPT = 2**24  # draws of classes, 32 MB, that are kept for the next call
 _RESAMPLES = 1000  # how often Q queries are drawn with replacement
 _CLASS_RESAMPLES = 4000  # how often C classes are; their standard deviation is then known to about 1 %
 
@@ -56,12 +59,22 @@ def class_resamples(sums: np.ndarray, counts: np.ndarray, resamples: int = _CLAS
     Returns:
         float64 ``[B, K]``, the K means over the queries of each resample; the same for the same input.
     """
-    classes, rng = len(counts), np.random.default_rng(0)
-    means = np.empty((resamples, sums.shape[1]))
+    classes = len(counts)
     step = max(1, _CELLS // classes)
+    draw = _kept_draws if resamples * classes <= _KEPT else _draws
+    means = [(times @ sums) / (times @ counts)[:, None] for times in map(np.float64, draw(classes, resamples, step))]
+    return np.concatenate(means)
+
+
+def _draws(classes: int, resamples: int, step: int) -> Iterator[np.ndarray]:
+    """How often each class is drawn in each resample: uint16 ``[step or fewer, C]``, the same for the same input."""
+    rng = np.random.default_rng(0)
     for first in range(0, resamples, step):
         some = min(step, resamples - first)
         drawn = rng.integers(0, classes, (some, classes)) + classes * np.arange(some)[:, None]
-        times = np.bincount(drawn.ravel(), minlength=some * classes).reshape(some, classes).astype(np.float64)
-        means[first : first + some] = times @ sums / (times @ counts)[:, None]
-    return means
+        yield np.bincount(drawn.ravel(), minlength=some * classes).reshape(some, classes).astype(np.uint16)
+
+
+@lru_cache(maxsize=1)  # a table asks for the same draws once per metric and condition
+def _kept_draws(classes: int, resamples: int, step: int) -> tuple[np.ndarray, ...]:
+    return tuple(_draws(classes, resamples, step))
