@@ -277,6 +277,12 @@ class EncoderConfig(StartConfig):
         help="Test images shown on the maps.",
     )
     data: DataChoice = parameter(factory=DataChoice, help="Which images.")
+    metrics: tuple[str, ...] = parameter(
+        (),
+        menu="trainers.metrics.asked:MENU",
+        title="More metrics",
+        help="Beside the usual ones, e.g. R_at_10 sum_wAP; `python -m trainers metrics` lists them.",
+    )
 
 
 def read_config(text: str) -> RunConfig:

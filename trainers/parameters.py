@@ -17,7 +17,7 @@ import json
 import math
 import types
 import typing
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, TypeGuard, TypeVar
@@ -36,6 +36,19 @@ class Choice:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Menu:
+    """Words of which there are more than a menu can list.
+
+    Attributes:
+        titles: those that are offered, with what they are called.
+        check: raises a :class:`ParameterError` for a word that is not accepted.
+    """
+
+    titles: Mapping[str, str]
+    check: Callable[[str], object]
+
+
+@dataclass(frozen=True, kw_only=True)
 class Rule:
     """What a parameter accepts and how it is shown.
 
@@ -48,6 +61,7 @@ class Rule:
         title: its label; the name in words if empty.
         flag: its name on the command line; the field's own name if empty.
         registry: ``module:NAME`` of the registry that a :class:`Choice` chooses from; imported when it is needed.
+        menu: ``module:NAME`` of the :class:`Menu` that words are chosen from; imported when it is needed.
         main: its value may be written without its name, as in ``open_clip:ViT-B-32``.
         private: it reaches beyond the run that it is a setting of: a public page neither offers nor takes it.
         searched: a search for the best value tries it; False: it is no matter of tuning, as a tolerance is.
@@ -63,14 +77,24 @@ class Rule:
     title: str = ""
     flag: str = ""
     registry: str = ""
+    menu: str = ""
     main: bool = False
     private: bool = False
     searched: bool = True
 
     def entries(self) -> Mapping[str, Any]:
         """The registry's descriptors by name."""
-        module, _, name = self.registry.partition(":")
-        return typing.cast("Mapping[str, Any]", getattr(importlib.import_module(module), name))
+        return typing.cast("Mapping[str, Any]", _imported(self.registry))
+
+    def words(self) -> Menu:
+        """What :attr:`menu` names."""
+        return typing.cast(Menu, _imported(self.menu))
+
+
+def _imported(place: str) -> Any:
+    """What stands at ``module:NAME``."""
+    module, _, name = place.partition(":")
+    return getattr(importlib.import_module(module), name)
 
 
 def parameter(default: Any = dataclasses.MISSING, *, factory: Any = dataclasses.MISSING, **rule: Any) -> Any:
@@ -268,6 +292,8 @@ def _scalar(spec: Spec, value: Any, kind: type, owner: str) -> Any:
         raise wrong
     if spec.rule.registry:
         _check_entry(spec, value)
+    if spec.rule.menu:
+        spec.rule.words().check(value)
     return value
 
 

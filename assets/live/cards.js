@@ -1,4 +1,4 @@
-// One card per loss: title, how faithful the map is, the map itself, four numbers.
+// One card per loss: title, how faithful the map is, the map itself, its numbers in rows of four.
 
 import { difference } from "../common/baseline.js";
 import { el, figure, grouped, say, swatch } from "../common/dom.js";

@@ -54,7 +54,8 @@ def write_replay(library: Library, run: Run, path: Path) -> None:
 
 def write_curves(run: Run, path: Path) -> None:
     """Every number over the steps, and the final numbers where the run is finished."""
-    scalars, measures, titles = run.folder.scalars(), kind_of(run.config).measures, arm_titles(run.config)
+    scalars, titles = run.folder.scalars(), arm_titles(run.config)
+    measures = kind_of(run.config).measures_of(run.config)
     levels = () if run.probe is None else tuple(run.probe.hierarchy.levels)
     panels = curve_panels(scalars, len(titles), measures, levels)
     body = _final_table(scalars, titles, measures, levels) + _floor(scalars, measures)

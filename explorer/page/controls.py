@@ -27,6 +27,9 @@ def control(spec: Spec, value: Any, key: tuple[str, ...] | None = None) -> Compo
     if rule.registry:
         entries = [(entry.title, name) for name, entry in rule.entries().items()]
         return gr.Dropdown(entries, value=value, filterable=False, min_width=80, **common)
+    if rule.menu:
+        offered = [(title, word) for word, title in rule.words().titles.items()]
+        return gr.Dropdown(offered, value=value, multiselect=True, allow_custom_value=True, min_width=80, **common)
     if rule.choices is not None:
         # not the numbers themselves: a drop-down matches its value against text
         choices = [(str(choice), json.dumps(choice)) for choice in rule.choices]
@@ -56,6 +59,8 @@ def raw(spec: Spec, value: Any) -> Any:
         return value.name
     if spec.rule.choices is not None:
         return json.dumps(value)
+    if spec.rule.menu:
+        return list(value)
     if spec.type is tuple:
         return "" if value is None else ", ".join(f"{item:g}" if spec.item is not str else item for item in value)
     if spec.optional:

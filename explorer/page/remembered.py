@@ -86,7 +86,8 @@ def settings(parameters: type, values: Mapping[str, Any], only: Iterable[str] | 
         if only is not None and spec.name not in only:
             continue
         value = values.get(spec.name)
-        if value is None or (isinstance(value, str) and not is_text(value)):
+        texts = [one for one in (value if isinstance(value, list) else [value]) if isinstance(one, str)]
+        if value is None or not all(map(is_text, texts)):
             continue
         try:
             usable |= {name: raw(spec, one) for name, one in read(parameters, {spec.name: value}, "Kept").items()}

@@ -136,7 +136,7 @@ class Runs:
                 newest[scalar.arm][scalar.key] = scalar.value
             diagnosis = diagnoses(config, folder)
         folder.db.close()
-        measures, levels = kind_of(config).measures, () if probe is None else tuple(probe.hierarchy.levels)
+        measures, levels = kind_of(config).measures_of(config), () if probe is None else tuple(probe.hierarchy.levels)
         keys = sorted({key for numbers in newest for key in numbers}, key=measures.order)
         return {
             **_about(folder, config, state),

@@ -93,7 +93,7 @@ def about(run: Run) -> Json:
         "arms": _arms(run.config),
         "ablation": _ablation(run.config),
         "frames": [list(pair) for pair in run.folder.frame_steps()],
-        "measures": kind_of(run.config).measures.json(),
+        "measures": kind_of(run.config).measures_of(run.config).json(),
         "downloads": offered(run),
     } | _points(run.probe or _NO_PROBE)
 

@@ -51,9 +51,9 @@ def hap(levels: list[int], depth: int) -> float:
     return value / sum(rel)
 
 
-def ndcg(levels: list[int]) -> float:
+def ndcg(levels: list[int], cut: int | None = None) -> float:
     def dcg(order):
-        return sum((2**v - 1) / math.log2(1 + rank) for rank, v in enumerate(order, start=1))
+        return sum((2**v - 1) / math.log2(1 + rank) for rank, v in enumerate(order[:cut], start=1))
 
     best = dcg(sorted(levels, reverse=True))
     return dcg(levels) / best if best else math.nan
@@ -70,12 +70,34 @@ def asi(levels: list[int], depth: int) -> float:
     return value / total
 
 
+def weighted_hap(levels: list[int], depth: int) -> float:
+    """H-AP, pair by pair, with the relevance that makes it the weighted sum of the levels' APs (property 1)."""
+    if depth not in levels:
+        return math.nan
+    weights = {p: p / (depth * (depth + 1) / 2) for p in range(1, depth + 1)}
+    share = {p: weights[p] / sum(v >= p for v in levels) for p in weights}
+    rel = [sum(share[p] for p in range(1, v + 1)) for v in levels]
+    ranks = range(len(levels))
+    return sum(sum(min(rel[i], rel[j]) for j in range(i + 1)) / (i + 1) for i in ranks) / sum(rel)
+
+
+def level_mean(name: str, levels: list[int], depth: int) -> float:
+    """The mean over levels of a metric of one level; undefined where it is at the finest."""
+    return sum(score(f"{name}_level{level}", levels, depth) for level in range(depth)) / depth
+
+
 def score(name: str, levels: list[int], depth: int) -> float:
     """One metric of one list, for labels that form a tree."""
     if name == "HAP":
         return hap(levels, depth)
     if name in ("NDCG", "ASI"):
         return ndcg(levels) if name == "NDCG" else asi(levels, depth)
+    if name.startswith("NDCG_at_"):
+        return ndcg(levels, int(name.removeprefix("NDCG_at_")))
+    if name == "sum_wAP":
+        return weighted_hap(levels, depth)
+    if name.startswith("level_mean_"):
+        return level_mean(name.removeprefix("level_mean_"), levels, depth)
     base, _, column = name.partition("_level")
     hits = [v >= depth - int(column or 0) for v in levels]
     total = sum(hits)

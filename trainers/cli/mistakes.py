@@ -142,7 +142,7 @@ def _differences(folder: RunFolder, baseline: RunFolder, titles: Sequence[str]) 
     from trainers.retrieval.baseline import differences
 
     found, others = differences(folder, baseline), arm_titles(baseline.config)
-    shown = kind_of(folder.config).measures
+    shown = kind_of(folder.config).measures_of(folder.config)
     keys = [*shown.numbers, *(f"test/{key}" for key in shown.whole)]
     keys = [key for key in keys if any((arm, key) in found.numbers for arm in range(len(titles)))]
     rows = [

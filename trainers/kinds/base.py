@@ -97,7 +97,7 @@ class Kind(ABC):
     def result(self, folder: RunFolder) -> str:
         """What a finished run prints: the numbers over the whole test set, a line per arm."""
         titles = [arm.title for arm in self.arms(folder.config)]
-        return self.measures.last_lines(folder.scalars(), titles)
+        return self.measures_of(folder.config).last_lines(folder.scalars(), titles)
 
     def embedder(self, config: Any, *, channels: int, side: int) -> nn.Module:
         """What embeds images in evaluation, built anew; its tensors have the names that a checkpoint gives them after
@@ -156,6 +156,10 @@ class Kind(ABC):
     @abstractmethod
     def measures(self) -> Measures:
         """The numbers that a run of this kind shows, and where."""
+
+    def measures_of(self, config: Any) -> Measures:
+        """The numbers of one run: those of its kind, and what it was asked for."""
+        return self.measures
 
     # ------------------------------------------------------------- settings
 

@@ -86,6 +86,7 @@ class LossDescriptor(Descriptor):
             do not suit the loss, empty where they do. None: any batch does.
         hierarchy: it uses coarser levels when the labels have them.
         proxies: it learns one or more proxies per class (needs ``num_classes``).
+        level_proxies: and so for the classes of every coarser level (needs ``class_labels``).
         views: it uses several augmented views of each image, ``[B, V, D]``; 1 for none.
         gallery: it accepts a separate gallery (cross-batch memory).
         memory: rows of the memory it trains with where a run asks for none; 0: without.
@@ -108,6 +109,7 @@ class LossDescriptor(Descriptor):
     advice: Callable[[Any, int, int], str] | None = None
     hierarchy: bool = False
     proxies: bool = False
+    level_proxies: bool = False
     views: int = 1
     gallery: bool = False
     memory: int = 0

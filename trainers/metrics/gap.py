@@ -41,21 +41,33 @@ def decomposability_gap(
             f"got {list(batch_id.shape)}."
         )
     whole = evaluate(embeddings, labels, metrics=[metric], per_query=True)[metric]
-    columns, batches_of = host(torch.as_tensor(labels)).reshape(len(embeddings), -1), host(batch_id)
-    chosen = (parse(metric, columns.shape[1]),)
-    total, batches = np.zeros(len(whole)), np.zeros(len(whole))
-    for batch in np.unique(batches_of):
-        member = batches_of == batch
-        own, rows = np.where(member, member.cumsum() - 1, -1), np.flatnonzero(member)
-        with torch.no_grad():
-            some = embeddings[send(rows, embeddings.device)]
-            blocks = ranked_blocks(embeddings, columns, some, columns[rows], own)
-            values = score_blocks(blocks, chosen).values[metric]
-        total += np.nan_to_num(values)
-        batches += ~np.isnan(values)
-    inside = np.divide(total, batches, out=np.full(len(whole), np.nan), where=batches > 0)
+    inside = inside_batches(embeddings, labels, batch_id, metric)
     gaps = {metric: whole, f"mean_batch_{metric}": inside, "gap": inside - whole}
     if per_query:
         return gaps
     defined = ~np.isnan(gaps["gap"])
     return {name: float(value[defined].mean()) if defined.any() else float("nan") for name, value in gaps.items()}
+
+
+def inside_batches(embeddings: Tensor, labels: Tensor, batch_id: Tensor, metric: str) -> np.ndarray:
+    """The mean over batches b of M_b(q), see :func:`decomposability_gap`, whose arguments these are.
+
+    Returns:
+        float64 ``[N]``, NaN for queries without a positive in any batch.
+    """
+    columns, batches_of = host(torch.as_tensor(labels)).reshape(len(embeddings), -1), host(batch_id)
+    chosen = (parse(metric, columns.shape[1]),)
+    total, batches = np.zeros(len(columns)), np.zeros(len(columns))
+    for batch in np.unique(batches_of):
+        member = batches_of == batch
+        rows = np.flatnonzero(member)
+        # A batch without a class of the query at any level has no positive for it.
+        asked = np.flatnonzero(np.any([np.isin(column, column[rows]) for column in columns.T], axis=0))
+        own = np.where(member, member.cumsum() - 1, -1)[asked]
+        with torch.no_grad():
+            queries, some = (embeddings[send(index, embeddings.device)] for index in (asked, rows))
+            blocks = ranked_blocks(queries, columns[asked], some, columns[rows], own)
+            values = score_blocks(blocks, chosen).values[metric]
+        total[asked] += np.nan_to_num(values)
+        batches[asked] += ~np.isnan(values)
+    return np.divide(total, batches, out=np.full(len(columns), np.nan), where=batches > 0)

@@ -92,6 +92,20 @@ class Measures:
     titles: Mapping[str, str] = field(default_factory=dict)
     remarks: Mapping[str, str] = field(default_factory=dict)
 
+    def asked(self, names: Sequence[str]) -> Measures:
+        """These and what a run was asked for: in cards, curves, tables and the last line."""
+        fresh = tuple(name for name in dict.fromkeys(names) if name not in self.numbers)
+        if not fresh:
+            return self
+        late = tuple(name for name in fresh if name not in {panel.key for panel in self.panels})
+        return replace(
+            self,
+            numbers=(*self.numbers, *fresh),
+            whole=tuple(dict.fromkeys((*self.whole, *fresh))),
+            later=tuple(dict.fromkeys((*late, *self.later))),
+            summary=tuple(dict.fromkeys((*self.summary, *fresh))) if self.summary else (),
+        )
+
     def describe(self, key: str, levels: tuple[str, ...] = ()) -> Described:
         """The words of a key, in those of this kind."""
         described = describe_any(key, levels)

@@ -90,12 +90,12 @@ def parse(name: str, depth: int) -> Metric:
             level = depth - 1 if given.get("any") else int(given.get("level") or 0)
             if level >= depth:
                 raise ParameterError(
-                    f"{name!r} asks for level {level}; the labels have levels 0 to {depth - 1}, 0 the finest."
+                    f"{name!r:.60} asks for level {level}; the labels have levels 0 to {depth - 1}, 0 the finest."
                 )
             return Metric(name=name, measure=measure, k=int(given["k"]) if given.get("k") else None, level=level)
     raise ParameterError(
-        f"There is no metric {name!r}; there are {', '.join(family('ranking'))}, with numbers for k and l. Those with "
-        f"@k or @R also take a level: _level0, _level1 and so on."
+        f"There is no metric {name!r:.60}; there are {', '.join(family('ranking'))}, with numbers for k and l. Those "
+        f"with @k or @R also take a level: _level0, _level1 and so on."
     )
 
 

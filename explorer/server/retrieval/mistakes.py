@@ -152,7 +152,7 @@ class MistakeAnswers:
         run, other = self._library.get(asked.run), self._library.get(asked.baseline)
         with reading(run.id, passed=UserError):
             found = differences(run.folder, other.folder)
-            measures = kind_of(run.config).measures
+            measures = kind_of(run.config).measures_of(run.config)
             titles, others = arm_titles(run.folder.config), arm_titles(other.folder.config)
             keys = [*measures.numbers, *(f"test/{key}" for key in measures.whole)]
             keys = [key for key in keys if any((arm, key) in found.numbers for arm in range(len(titles)))]

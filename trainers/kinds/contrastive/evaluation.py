@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -13,6 +13,7 @@ from torch.nn import functional
 from trainers.data.probe import choose_probe
 from trainers.kinds.contrastive.arm import MethodArm
 from trainers.metrics import counts, evaluate
+from trainers.metrics.asked import joined, measurable
 from trainers.metrics.catalogue.counts import LEFT_OUT
 from trainers.metrics.representation import (
     alignment,
@@ -44,6 +45,7 @@ class Images:
         train_labels, test_labels: int64 ``[N, L]``, finest first, numbered alike; None: the images have no classes.
         probe: int64 ``[P]``, rows of the test set on the maps.
         before_cap: test images before the cap on images.
+        metrics: names of further metrics; on the probe those that it is large enough for.
     """
 
     train: Tensor
@@ -52,6 +54,7 @@ class Images:
     test_labels: Tensor | None
     probe: Tensor
     before_cap: int = 0
+    metrics: tuple[str, ...] = ()
 
     @property
     def comparable(self) -> bool:
@@ -121,7 +124,8 @@ class Evaluator:
         }
         if self._labels is None or self._bank_labels is None:
             return numbers
-        numbers |= retrieval(functional.normalize(raw["probe"], dim=1), self._labels)
+        asked = measurable(self._images.metrics, self._labels.shape[1], len(self._labels))
+        numbers |= retrieval(functional.normalize(raw["probe"], dim=1), self._labels, asked)
         numbers["class_collapse"] = class_collapse(raw["probe"], self._labels)
         if not self._images.comparable:
             return _finite(numbers)
@@ -176,9 +180,15 @@ def _finite(numbers: Mapping[str, float]) -> dict[str, float]:
     return {key: value for key, value in numbers.items() if math.isfinite(value)}
 
 
-def retrieval(embeddings: Tensor, labels: Tensor, *, left_out: bool = False) -> dict[str, float]:
-    """R@1, mAP@R and the hierarchical metrics of unit embeddings; ``left_out``: and :data:`LEFT_OUT`."""
-    names = ["R_at_1", "AP_at_R", "HAP", "NDCG", "ASI"]
+def retrieval(
+    embeddings: Tensor, labels: Tensor, asked: Sequence[str] = (), *, left_out: bool = False
+) -> dict[str, float]:
+    """R@1, mAP@R, the hierarchical metrics and those ``asked`` for, of unit embeddings.
+
+    Args:
+        left_out: and :data:`LEFT_OUT`.
+    """
+    names = joined(["R_at_1", "AP_at_R", "HAP", "NDCG", "ASI"], asked)
     result = evaluate(embeddings, labels, metrics=names)
     return {name: float(result[name]) for name in [*names, *([LEFT_OUT] if left_out else [])]}  # type: ignore[arg-type]
 

@@ -90,7 +90,7 @@ class FinalNumbers:
             values[counts.BEFORE_CAP] = float(images.before_cap)
         if images.train_labels is None or images.test_labels is None:
             return values, None
-        values |= retrieval(functional.normalize(test, dim=1), images.test_labels, left_out=True)
+        values |= retrieval(functional.normalize(test, dim=1), images.test_labels, images.metrics, left_out=True)
         values["class_collapse"] = class_collapse(test, images.test_labels)
         if not images.comparable:
             return values, None

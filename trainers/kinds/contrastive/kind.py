@@ -53,6 +53,7 @@ class Contrastive(Kind):
         "pretext",
         "seed",
         "probe_size",
+        "metrics",
     )
 
     def loop(self) -> type[Loop]:
@@ -65,6 +66,10 @@ class Contrastive(Kind):
         from trainers.kinds.contrastive.measures import MEASURES
 
         return MEASURES
+
+    def measures_of(self, config: ContrastiveConfig) -> Measures:
+        """Those of the kind, and the metrics that were asked for."""
+        return self.measures.asked(config.metrics)
 
     def embedder(self, config: ContrastiveConfig, *, channels: int, side: int) -> nn.Module:
         """The encoder before the projection head, which is dropped."""
@@ -79,6 +84,7 @@ class Contrastive(Kind):
         """Check that the encoder sees views, the methods' own batches, and that the images may be opened here."""
         from trainers.encoders import ENCODERS
         from trainers.kinds.contrastive.methods import METHODS
+        from trainers.metrics.asked import check_number
 
         encoder = ENCODERS[config.encoder.name]
         if encoder.frozen:
@@ -97,6 +103,7 @@ class Contrastive(Kind):
         if config.transfer:
             check_source(config.transfer)
         check_start(config.start)
+        check_number(config.metrics)
 
     def memory(self, config: ContrastiveConfig) -> Footprint:
         """Encoders, activations, dictionaries and logits."""

@@ -26,6 +26,7 @@ from trainers.kinds.contrastive.methods import METHODS, Method, MethodDescriptor
 from trainers.kinds.contrastive.networks import Projected, projector
 from trainers.kinds.contrastive.norms import normalised
 from trainers.kinds.contrastive.views import views_of
+from trainers.metrics.asked import check_size
 from trainers.training.encoder_file import start_from
 from trainers.training.evaluation import Finish
 from trainers.training.loop import Loop
@@ -93,6 +94,7 @@ class ContrastiveLoop(Loop):
         data = load_data(config.data, tell)
         for note in data.notes:
             self.folder.log(f"data: {note}")
+        _check_metrics(config.metrics, data)
         size = self._batch_size(len(data.train))
         classes, labels = _classes(data)
         self._classes = 0 if classes is None else len(classes)
@@ -113,6 +115,7 @@ class ContrastiveLoop(Loop):
             test_labels=None if labels is None else data.test.labels,
             probe=choose_probe(data.test.labels, config.probe_size, seed=0),
             before_cap=data.test.before_cap,
+            metrics=config.metrics,
         )
 
         def fixed(part: Tensor, number: int) -> Tensor:
@@ -171,6 +174,15 @@ class ContrastiveLoop(Loop):
     def _classifier(self, width: int) -> nn.Linear | None:
         torch.manual_seed(self.config.seed + 2)
         return nn.Linear(width, self._classes) if self._classes else None
+
+
+def _check_metrics(metrics: Sequence[str], data: LoadedData) -> None:
+    if metrics and not data.labelled:
+        raise UserError(
+            f"{metrics[0]} compares classes, and these images have none. Ask for no further metrics, or choose "
+            "images with classes."
+        )
+    check_size(metrics, data.test.labels.shape[1], len(data.test))
 
 
 def _classes(data: LoadedData) -> tuple[Tensor | None, Tensor | None]:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import torch
@@ -14,7 +16,10 @@ from trainers.data.base import Progress, silent
 from trainers.data.probe import choose_probe
 from trainers.encoders import Encoder
 from trainers.metrics import counts, evaluate
+from trainers.metrics.asked import joined, measurable
 from trainers.metrics.catalogue.counts import LEFT_OUT
+from trainers.metrics.catalogue.gap import BATCH_AP, GAP, WHOLE_AP
+from trainers.metrics.gap import inside_batches
 from trainers.metrics.scores import score
 from trainers.runs.query_scores import kept_queries
 from trainers.runs.records import QueryScores
@@ -50,6 +55,9 @@ class Evaluator:
         probe: rows of the test set that the maps show, int64 ``[P]``.
         device: where the encoders live.
         test_before_cap: images of the test set before the cap on images; 0: as many as there are.
+        metrics: names of further metrics; on the probe those that it is large enough for.
+        batches: divides training images into batches by their labels, see :func:`.gap_batches.gap_batches`; None: the
+            decomposability gap is not measured.
         fingerprint: of the test images, see :class:`trainers.runs.records.QueryScores`.
     """
 
@@ -63,9 +71,12 @@ class Evaluator:
         probe: Tensor,
         device: torch.device,
         test_before_cap: int = 0,
+        metrics: Sequence[str] = (),
+        batches: Callable[[Tensor], Tensor | None] | None = None,
         fingerprint: str = "",
     ) -> None:
         rows = choose_probe(train_labels, TRAIN_PROBE, seed=0)
+        self._train_batches = None if batches is None else batches(train_labels[rows])
         self._train = send(train[rows], device)
         self._train_labels = train_labels[rows]
         self._probe = send(test[probe], device)
@@ -73,6 +84,9 @@ class Evaluator:
         self._test = test
         self._test_labels = test_labels
         self._test_before_cap = test_before_cap
+        depth = test_labels.shape[1]
+        self._names = joined(_own(depth), metrics)
+        self._probe_names = joined(_own(depth), measurable(metrics, depth, len(probe)))
         self._fingerprint = fingerprint
         self._kept = kept_queries(len(test))
         self._device = device
@@ -81,7 +95,7 @@ class Evaluator:
         """Begin an evaluation: the embeddings are queued on the device; the returned function scores their host copies.
 
         Args:
-            training: also measure R@1 on training images, whose embedding adds half as much work.
+            training: also measure training images, whose embedding adds half as much work.
         """
         twin = folded(encoder)
         probe = [HostCopy(part) for part in embedded(twin, self._probe, self._device)]
@@ -89,18 +103,27 @@ class Evaluator:
         return lambda: self._scored(_joined(probe), None if train is None else _joined(train))
 
     def train_score(self, encoder: Encoder) -> dict[str, float]:
-        """R@1 of training images alone, under its key."""
+        """The numbers of training images alone: R@1, and the decomposability gap with its two sides."""
         return self._train_numbers(embed(encoder, self._train, self._device))
 
     def _scored(self, probe: Tensor, train: Tensor | None) -> ProbeResult:
-        names = _names(self._probe_labels)
+        names = self._probe_names
         numbers = _means(evaluate(probe, self._probe_labels, metrics=names), names)
         if train is not None:
             numbers |= self._train_numbers(train)
         return ProbeResult(embeddings=probe, numbers=numbers)
 
     def _train_numbers(self, embeddings: Tensor) -> dict[str, float]:
-        return {TRAIN_KEY: float(evaluate(embeddings, self._train_labels, metrics=["R_at_1"])["R_at_1"])}  # type: ignore[arg-type]
+        labels = self._train_labels
+        found: Any = evaluate(embeddings, labels, metrics=["R_at_1", "AP"], per_query=True)
+        numbers = {TRAIN_KEY: _mean(found["R_at_1"])}
+        if self._train_batches is None:
+            return numbers
+        inside = inside_batches(embeddings, labels[:, :1], self._train_batches, "AP")
+        gap = inside - found["AP"]
+        defined = ~np.isnan(gap)
+        sides = {BATCH_AP: inside[defined], WHOLE_AP: found["AP"][defined], GAP: gap[defined]}
+        return numbers | {key: _mean(values) for key, values in sides.items() if len(values)}
 
     def whole_test(self, encoder: Encoder, progress: Progress = silent) -> WholeTest:
         """The same numbers over the whole test set; with :data:`LEFT_OUT` and how many images.
@@ -111,7 +134,7 @@ class Evaluator:
             progress: called with the progress; it may raise to give up.
         """
         labels, count = self._test_labels, len(self._test)
-        names = _names(labels)
+        names = self._names
 
         def tell(doing: str, done: int) -> None:
             progress(f"{doing} the whole test set: {done:,} of {count:,}", done / count)
@@ -159,8 +182,15 @@ def _joined(parts: Sequence[HostCopy]) -> Tensor:
     return torch.cat([part.get() for part in parts])
 
 
-def _names(labels: Tensor) -> list[str]:
-    return ["R_at_1", "AP_at_R", "HAP", "NDCG", "ASI", *(f"AP_level{level}" for level in range(labels.shape[1]))]
+def _mean(values: np.ndarray) -> float:
+    """The mean of what is defined; NaN if nothing is."""
+    known = values[~np.isnan(values)]
+    return float(known.mean()) if len(known) else math.nan
+
+
+def _own(depth: int) -> list[str]:
+    """What every run measures on labels of ``depth`` levels."""
+    return ["R_at_1", "AP_at_R", "HAP", "NDCG", "ASI", *(f"AP_level{level}" for level in range(depth))]
 
 
 def _means(result: dict[str, object], names: list[str]) -> dict[str, float]:

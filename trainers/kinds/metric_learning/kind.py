@@ -42,6 +42,7 @@ class MetricLearning(Kind):
         "memory_after",
         "seed",
         "probe_size",
+        "metrics",
     )
 
     def loop(self) -> type[Loop]:
@@ -55,6 +56,10 @@ class MetricLearning(Kind):
 
         return MEASURES
 
+    def measures_of(self, config: MetricLearningConfig) -> Measures:
+        """Those of the kind, and the metrics that were asked for."""
+        return self.measures.asked(config.metrics)
+
     def embedder(self, config: MetricLearningConfig, *, channels: int, side: int) -> nn.Module:
         """The whole encoder, its head included."""
         from trainers.training.encoder_sizes import unloaded
@@ -64,6 +69,7 @@ class MetricLearning(Kind):
     def check(self, config: MetricLearningConfig) -> None:
         """Check that images can be augmented, and that they may be opened here."""
         from trainers.encoders import ENCODERS
+        from trainers.metrics.asked import check_number
 
         encoder, augmentation = ENCODERS[config.encoder.name], config.augmentation
         if encoder.frozen and augmentation not in (MetricLearningConfig.augmentation, Choice(name="none")):
@@ -73,6 +79,7 @@ class MetricLearning(Kind):
             )
         check_data(config.data)
         check_start(config.start)
+        check_number(config.metrics)
 
     def memory(self, config: MetricLearningConfig) -> Footprint:
         """Encoders, activations, cross-batch memories and pairs."""

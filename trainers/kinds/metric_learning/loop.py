@@ -20,9 +20,11 @@ from trainers.kinds.metric_learning.batches import Batch, Batches
 from trainers.kinds.metric_learning.config import MetricLearningConfig
 from trainers.kinds.metric_learning.evaluation import LEFT_OUT, Evaluator, left_out
 from trainers.kinds.metric_learning.frozen_features import frozen_features
+from trainers.kinds.metric_learning.gap_batches import gap_batches
 from trainers.kinds.metric_learning.memory import footprint
 from trainers.losses import LOSSES, forms, kernel
 from trainers.losses._memory import give_memory
+from trainers.metrics.asked import check_size
 from trainers.samplers import SAMPLERS
 from trainers.training.encoder_file import start_from
 from trainers.training.evaluation import Finish
@@ -78,6 +80,7 @@ class MetricLearningLoop(Loop):
                 f"batch: {per_batch} classes, all there are to train on; {config.classes_per_batch} were asked for"
             )
         self._epoch = max(1, len(compact) // (per_batch * config.images_per_class))
+        check_size(config.metrics, data.test.labels.shape[1], len(data.test))
         for sentence in advice(config, per_batch):
             self.folder.log(f"note: {sentence}")
         labels = torch.cat([compact[:, None], data.train.labels[:, 1:]], dim=1)
@@ -117,6 +120,8 @@ class MetricLearningLoop(Loop):
             probe=probe,
             device=self._device,
             test_before_cap=data.test.before_cap,
+            metrics=config.metrics,
+            batches=lambda labels: gap_batches(labels, config),
             fingerprint=image_fingerprint(data.test.images),
         )
         known = self._write_test_probe(data, probe, self._evaluator.floor)

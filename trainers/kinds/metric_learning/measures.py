@@ -24,7 +24,17 @@ MEASURES = Measures(
         Panel(key="HAP"),
         Panel(key="loss"),
     ),
-    later=("NDCG", "ASI", "images_per_s", "clipped_share", "term/*", "AP_level_l"),
+    later=(
+        "batch_AP",
+        "whole_AP",
+        "decomposability_gap",
+        "NDCG",
+        "ASI",
+        "images_per_s",
+        "clipped_share",
+        "term/*",
+        "AP_level_l",
+    ),
     legend="solid: test images · dashed: training images",
     remarks={"queries_without_positive": LEFT_OUT_WORDS},
 )

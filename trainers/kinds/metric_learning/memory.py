@@ -44,11 +44,11 @@ def footprint(config: MetricLearningConfig, shape: Shape | None = None) -> Footp
     arms, batch = len(descriptors), config.classes_per_batch * config.images_per_class
     views = max(one.views for one in descriptors)
     pixels = known.channels * known.side**2
-    proxies = sum(one.proxies for one in descriptors) * known.classes * config.dim
+    proxies = sum(one.proxies * (_LEVELS if one.level_proxies else 1) for one in descriptors)
     rings = [(config.memory or one.memory) if one.gallery else 0 for one in descriptors]
     return Footprint(
         images=min(known.images * pixels, settings.memory_bytes()),
-        encoders=FLOAT * COPIES * (arms * weights + proxies),
+        encoders=FLOAT * COPIES * (arms * weights + proxies * known.classes * config.dim),
         activations=FLOAT * batch * views * (kept + 3 * pixels),
         memories=sum(3 * ring * (FLOAT * config.dim + 8 * _LEVELS) for ring in rings),
         pairs=max(
@@ -64,5 +64,6 @@ def _pairs(loss: LossDescriptor, batch: int, ring: int, classes: int) -> int:
     block = max(_BLOCK_PAIRS, positives * items)
     needed = loss.pair_bytes * batch * items + BLOCK_BYTES * block
     if loss.lists_triplets:  # a byte for every anchor, item and item, three int64 for those that are one
-        needed += batch * items * (items + 24 * positives)
+        related = items // 2 if loss.hierarchy else positives  # at a coarse level of two classes
+        needed += batch * items * (items + 24 * related)
     return needed

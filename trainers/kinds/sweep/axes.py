@@ -15,8 +15,8 @@ from trainers.losses import LOSSES
 from trainers.parameters import Choice, Spec, check, specs
 from trainers.plans.planned import Variant
 
-_FIXED = ("losses", "seed", "device", "threads", "start")
-"""Settings that are not varied: they have a place of their own, or belong to the machine."""
+_FIXED = ("losses", "seed", "device", "threads", "start", "metrics")
+"""Settings that are not varied: they have a place of their own, belong to the machine, or change no training."""
 
 
 @dataclass(frozen=True, kw_only=True)

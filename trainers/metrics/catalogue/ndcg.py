@@ -1,6 +1,8 @@
-"""NDCG."""
+"""NDCG, over the whole list and over its first k items."""
 
 from __future__ import annotations
+
+from dataclasses import replace
 
 import torch
 from torch import Tensor
@@ -9,15 +11,21 @@ from trainers.metrics.measure import Measure
 from trainers.metrics.ranking import Lists
 
 
-def ndcg(lists: Lists, _k: int | None, _level: int) -> Tensor:
-    """NDCG with gain 2^l - 1 and discount log2(1 + rank), over the whole list. float64 ``[b]``, NaN if undefined.
+def ndcg(lists: Lists, k: int | None, _level: int) -> Tensor:
+    """NDCG with gain 2^l - 1 and discount log2(1 + rank), over the first k items (None: the whole list).
 
-    Croft et al., "Search Engines: Information Retrieval in Practice", 2009.
+    Croft et al., "Search Engines: Information Retrieval in Practice", 2009. The ideal is the best order of the whole
+    list cut at k, not of the k items that were found.
+
+    Returns:
+        float64 ``[b]``, NaN if undefined.
     """
     block, depth = lists.block, lists.block.legend.depth
-    counts = block.counts
-    steps = torch.arange(1, block.codes.shape[1] + 1, dtype=torch.float64, device=counts.device)
+    counts, length = block.counts, block.codes.shape[1]
+    steps = torch.arange(1, length + 1, dtype=torch.float64, device=counts.device)
     discount = torch.log2(1 + steps).reciprocal()
+    if k is not None:
+        discount[k:] = 0.0
     gain = torch.exp2(torch.arange(depth + 1, dtype=torch.float64, device=counts.device)) - 1
     got = block.per_list(gain.index_select(0, block.level) * discount.index_select(0, block.rank - 1))
     until = torch.cat([discount.new_zeros(1), discount.cumsum(0)])
@@ -28,7 +36,7 @@ def ndcg(lists: Lists, _k: int | None, _level: int) -> Tensor:
     return got / torch.where(ideal > 0, ideal, torch.nan)
 
 
-DESCRIPTOR = Measure(
+_WHOLE = Measure(
     name="NDCG",
     title="NDCG",
     sentence="Gain of each result, doubled for each level shared and discounted by rank, divided by the best order's.",
@@ -38,4 +46,15 @@ DESCRIPTOR = Measure(
     equation=r"NDCG=\frac{1}{IDCG}\sum_i\frac{2^{l_i}-1}{\log_2(1+\mathrm{rank}_i)}",
     order=80,
     score=ndcg,
+)
+DESCRIPTORS = (
+    _WHOLE,
+    replace(
+        _WHOLE,
+        name="NDCG_at_k",
+        title="NDCG@k",
+        sentence="NDCG over the top-k results, divided by that of the k best images there are.",
+        equation=r"NDCG@k=\frac{1}{IDCG@k}\sum_{\mathrm{rank}_i\le k}\frac{2^{l_i}-1}{\log_2(1+\mathrm{rank}_i)}",
+        order=81,
+    ),
 )

@@ -1,0 +1,69 @@
+"""The metrics that a run is asked for beside those that its kind always shows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from types import MappingProxyType
+
+from trainers.errors import ParameterError
+from trainers.metrics.names import describe, parse
+from trainers.parameters import Menu
+
+MOST = 12
+"""Metrics that a run can be asked for; a card of the page has three more rows for them."""
+_DEEPEST = 1000  # more levels than a name can hold: before the images are read their number is not known
+_OFFERED = (
+    *(f"R_at_{k}" for k in (2, 4, 8, 10, 100, 1000)),
+    "AP",
+    "AP_at_100",
+    "P_at_R",
+    "true_R_at_10",
+    "NDCG_at_10",
+    "sum_wAP",
+    "level_mean_AP",
+    "level_mean_R_at_1",
+)
+"""What the papers report."""
+MENU = Menu(
+    titles=MappingProxyType({name: describe(name).title for name in _OFFERED}),
+    check=lambda name: parse(name, _DEEPEST),
+)
+
+
+def check_number(names: Sequence[str]) -> None:
+    """Check how many there are.
+
+    Raises:
+        ParameterError: too many.
+    """
+    if len(names) > MOST:
+        raise ParameterError(f"A run measures at most {MOST} metrics beside its own; got {len(names)}. Ask for fewer.")
+
+
+def check_size(names: Sequence[str], depth: int, images: int) -> None:
+    """Check names against the test set.
+
+    Args:
+        depth: levels of its labels.
+        images: of the test set, each of which is searched for among the others.
+
+    Raises:
+        ParameterError: one asks for a level that there is not, or looks at more results than there are.
+    """
+    for name in names:
+        k = parse(name, depth).k
+        if k is not None and k >= images:
+            raise ParameterError(
+                f"{name} looks at the first {k:,} results, and the test set has {images:,} images, so a query has "
+                f"{images - 1:,} results. Ask for a smaller number."
+            )
+
+
+def measurable(names: Sequence[str], depth: int, images: int) -> list[str]:
+    """Those that look at fewer results than there are ``images``; the others are 1, or nearly so, for any ranking."""
+    return [name for name in names if (parse(name, depth).k or 0) < images]
+
+
+def joined(own: Sequence[str], asked: Sequence[str]) -> list[str]:
+    """The names of both, each once, ``own`` first."""
+    return list(dict.fromkeys([*own, *asked]))
