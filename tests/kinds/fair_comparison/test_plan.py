@@ -146,6 +146,13 @@ def test_what_is_varied_is_searched_apart_and_keeps_its_value() -> None:
     assert noise == {(0.0, 0.0), (0.4, 0.4)}
 
 
+def test_the_metric_that_decides_is_measured_in_every_run() -> None:
+    assert {run.config.metrics for run in KIND.plan(fair("triplet", select_by="AP_at_R"), {})} == {()}
+    config = fair("triplet", select_by="R_at_10", metrics=("AP_at_100",))
+    check(config)
+    assert {run.config.metrics for run in KIND.plan(config, {})} == {("AP_at_100", "R_at_10")}
+
+
 def test_trials_may_be_shorter_than_the_runs_that_are_compared() -> None:
     planned, _ = whole(fair("triplet", trials=2, search_steps=3))
     assert {(run.part == "search", run.config.steps) for run in planned} == {(True, 3), (False, 10)}
@@ -156,8 +163,8 @@ def test_trials_may_be_shorter_than_the_runs_that_are_compared() -> None:
     [
         ({"trials": 0}, "trials needs a whole number from 1 to 100"),
         ({"seeds": (1, 1)}, "each once"),
-        ({"select_by": "R_at"}, "There is no number 'R_at'"),
-        ({"select_by": "images_per_s"}, "Trials are chosen by a ranking metric"),
+        ({"select_by": "R_at"}, "There is no metric 'R_at'"),
+        ({"select_by": "images_per_s"}, "There is no metric 'images_per_s'"),
         ({"vary": {"learning_rate": [0.1, 0.2]}}, "searches the learning rate"),
         ({"vary": {"fold": [1, 2]}}, "fold cannot be varied"),
         ({"data": DataChoice(conditions=Conditions(folds=1))}, "2 folds or more"),

@@ -29,7 +29,10 @@ class FairComparisonConfig(SweepConfig):
         help="Settings that are tried for every loss, the first of them the one given; the same number for each.",
     )
     select_by: str = parameter(
-        "AP_at_R", title="Chosen by", help="The metric whose mean over the folds decides which trial is best."
+        "AP_at_R",
+        menu="trainers.metrics.asked:MENU",
+        title="Chosen by",
+        help="The metric whose mean over the folds decides which trial is best.",
     )
     search_steps: int | None = parameter(
         None,

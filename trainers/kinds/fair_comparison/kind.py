@@ -121,8 +121,7 @@ def _check_search(config: FairComparisonConfig) -> None:
                 f"A fair comparison searches the learning rate and has folds of its own; {axis.name} cannot be varied. "
                 "Vary another setting, or use a sweep."
             )
-    described = describe(config.select_by)
-    if described.measure.family != "ranking" or not described.measure.better:
+    if not describe(config.select_by).measure.better:
         raise ParameterError(
-            f"Trials are chosen by a ranking metric of test images, such as AP_at_R; got {config.select_by}."
+            f"Trials are chosen by a metric that is better when higher or lower; got {config.select_by}."
         )

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator
+from typing import Any
 
 from trainers.kinds.fair_comparison.config import FairComparisonConfig
 from trainers.kinds.fair_comparison.search import Contender, Search, mark, search, with_point
 from trainers.kinds.metric_learning.config import MetricLearningConfig
+from trainers.kinds.metric_learning.measures import MEASURES
 from trainers.kinds.sweep.axes import axes, conditions, variants
 from trainers.kinds.sweep.kind import run_config
 from trainers.plans.planned import Outcomes, PlannedRun
@@ -21,7 +23,7 @@ def contenders(config: FairComparisonConfig) -> list[Contender]:
     settings = [axis for axis in varied if axis.path]
     arms = variants(config.losses, [axis for axis in varied if not axis.path])
     found = []
-    for condition, changed in conditions(run_config(config, **_without_folds(config)), settings):
+    for condition, changed in conditions(run_config(config, **_compared(config)), settings):
         names = [f"{axis.name}={condition[axis.title]}" for axis in settings]
         words = [f"{title.lower()} {value}" for title, value in condition.items()]
         for place, (loss, variant) in enumerate(arms):
@@ -101,6 +103,11 @@ def _over_seeds(
         )
 
 
-def _without_folds(config: FairComparisonConfig) -> dict[str, object]:
+def _compared(config: FairComparisonConfig) -> dict[str, Any]:
+    """Settings of the runs that are compared: data without folds, and the metric that decides is measured."""
     plain = dataclasses.replace(config.data.conditions, folds=0, fold=1)
-    return {"data": dataclasses.replace(config.data, conditions=plain)}
+    fresh = () if config.select_by in MEASURES.whole else (config.select_by,)
+    return {
+        "data": dataclasses.replace(config.data, conditions=plain),
+        "metrics": tuple(dict.fromkeys((*config.metrics, *fresh))),
+    }
