@@ -37,6 +37,7 @@ class Explorer:
         from explorer.page.theme import STYLES, theme
         from explorer.server.guard import Guard
         from explorer.server.library import Library
+        from explorer.server.plan_routes import plan_routes
         from explorer.server.retrieval.routes import retrieval_routes
         from explorer.server.retrieval.service import RetrievalService
         from explorer.server.routes import routes
@@ -54,7 +55,11 @@ class Explorer:
         self.objects = Objects(settings, self.library)
         self.retrieval = RetrievalService(settings, self.library)
         self.blocks = page(runs, self.objects, self.retrieval)
-        more = [*objects_routes(self.objects), *retrieval_routes(self.retrieval)]
+        more = [
+            *objects_routes(self.objects),
+            *retrieval_routes(self.retrieval),
+            *plan_routes(self.library, runs),
+        ]
         self.launch_options: dict[str, Any] = {
             "theme": theme(),
             "css_paths": STYLES,

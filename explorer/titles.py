@@ -30,3 +30,13 @@ def waiting(place: Place | None) -> str:
         return ""
     time = "for how long is not known" if place.minutes is None else f"about {math.ceil(place.minutes)} min"
     return f"It is number {place.position} in the queue, {time}. The page may be closed meanwhile."
+
+
+def work(count: int, minutes: float | None) -> str:
+    """How many runs a plan has and how long they take together, as far as that is known."""
+    runs = "1 run" if count == 1 else f"{count:,} runs"
+    if minutes is None:
+        return f"{runs}; for how long is not known, since their budget is no time."
+    hours, rest = divmod(max(1, math.ceil(minutes)), 60)
+    time = " ".join([*([f"{hours} h"] if hours else []), *([f"{rest} min"] if rest or not hours else [])])
+    return f"{runs}, about {time} in all."

@@ -76,6 +76,12 @@ const lists = new Cache(300);
 const pending = new Map();
 
 export const runs = () => json("runs", { headers: { "x-rankscope-token": token() } });
+/** The plans, newest first, and the report of one; see explorer/server/plan_routes.py. */
+export const plans = () => json("plans");
+export async function plan(id) {
+  if (!/^\w+$/.test(id)) throw new ServerError(`There is no run ${brief(id)}.`, 404);
+  return json(`plan/${id}`, { headers: { "x-rankscope-token": token() } });
+}
 export const start = async () => (await json("start")).id;
 /** A run, by the id that an address or a list gives. */
 export async function run(id) {

@@ -20,7 +20,8 @@ import { Series } from "../common/series.js";
 import { Status } from "./status.js";
 import { NeighbourRows } from "./neighbour_rows.js";
 import { isDark, onTheme } from "../page/theme.js";
-import { expose, toRetrieve } from "./page_api.js";
+import { expose, toPlan, toRetrieve } from "./page_api.js";
+import { Origin } from "./origin.js";
 
 const AWAY =
   "Reconnecting: the server does not answer. If only the connection is lost, training goes on; if the server has ended, the run can go on from its last checkpoint.";
@@ -54,6 +55,7 @@ class Live {
     this.badge = el("span", { class: "rs-note rs-badge", text: "recorded run", hidden: true });
     this.summary = el("p", { class: "rs-note rs-runsummary" });
     this.status = new Status();
+    this.origin = new Origin();
     this.maps = new MapGrid({
       hover: (i, arm, aloud) => this.hover(i, arm, aloud),
       choose: (i) => this.choose(i, true),
@@ -81,7 +83,7 @@ class Live {
     const whole = el("button", { type: "button", class: "rs-act rs-tool rs-wholebutton", onclick: () => this.maps.reset() }, icon("reset"), el("span", { text: "Show everything" }));
     this.lassoButton = lasso;
     const naming = el("div", { class: "rs-flow rs-titleline" }, this.title, this.badge, this.status.line, this.summary, this.baseline.control);
-    const head = el("header", { class: "rs-head" }, naming, this.downloads.node);
+    const head = el("header", { class: "rs-head" }, naming, el("div", { class: "rs-flow rs-headacts" }, this.origin.node, this.downloads.node));
     this.maps.node.append(this.card.node);
     this.track = el("div", { class: "rs-track" });
     const honest = el("p", { class: "rs-note rs-caveat", text: "2-D maps lose most neighbours; the numbers come from the full space." });
@@ -97,8 +99,7 @@ class Live {
     try {
       const id = asked.get("run") ?? (await api.start());
       if (id) return await this.open(id, asked);
-      this.host.classList.add("rs-norun");
-      this.maps.grid.replaceChildren(el("p", { class: "rs-vacant", text: "No run yet. Choose images and losses, then press Train." }));
+      this.vacant();
     } catch (error) {
       this.status.problem.say(error.message);
       if (asked.has("run") && error.status) return this.fallBack();
@@ -109,21 +110,41 @@ class Live {
   /** The address names a run that does not exist: say so, and show the usual first one. */
   async fallBack() {
     const id = await api.start().catch(() => null);
-    if (id) await this.open(id, new URLSearchParams(), true);
+    if (id) await this.open(id, new URLSearchParams(), { keepProblem: true });
+  }
+
+  /** A plan has no maps: its own tab shows it. What was shown here stays. */
+  async besides(id) {
+    toPlan(id);
+    if (!this.run) await this.usual();
+  }
+
+  /** Show the usual first run, as soon as there is one; the address stays. */
+  async usual() {
+    const first = await api.start().catch(() => null);
+    if (first) return this.open(first, new URLSearchParams(), { aside: true });
+    this.vacant();
+    setTimeout(() => this.run || this.usual(), 4000);
+  }
+
+  vacant() {
+    this.host.classList.add("rs-norun");
+    this.maps.grid.replaceChildren(el("p", { class: "rs-vacant", text: "No run yet. Choose images and losses, then press Train." }));
   }
 
   /** Show a run. Nothing is mounted anew: the canvas, the view and the panels stay. */
-  async open(id, asked = new URLSearchParams(), keepProblem = false) {
+  async open(id, asked = new URLSearchParams(), { keepProblem = false, aside = false } = {}) {
     const turn = (this.turn = (this.turn ?? 0) + 1);
     const run = await api.run(id);
     if (turn !== this.turn) return;
+    if (run.plans) return this.besides(id);
     this.host.classList.remove("rs-norun");
     this.poll.stop();
     this.player.stop();
     if (!keepProblem) this.status.problem.say(null);
     this.forget();
     Object.assign(this, { run, row: 0, series: new Series() });
-    history.replaceState(history.state, "", this.address());
+    if (!aside) history.replaceState(history.state, "", this.address());
     this.maps.arrange(run.arms.map((arm) => arm.title), run.measures);
     this.maps.reset();
     this.curves.load(run, this.series);
@@ -156,6 +177,7 @@ class Live {
     this.title.title = inFull(run.title);
     say(this.summary, brief(run.summary, 300));
     this.badge.hidden = !run.recorded;
+    this.origin.show(run);
     this.baseline.load(run);
     this.curves.run = run;
     this.neighbours.run = run;

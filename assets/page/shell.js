@@ -4,10 +4,12 @@ import { say } from "../common/dom.js";
 import { sentence } from "../live/status.js";
 
 const find = (id) => document.getElementById(id);
+const states = {}; // of the run in Live, and of the plan in Compare
 let last = null;
 
 /** Only what the phase allows can be pressed; the status line says why the rest cannot. */
 function follow(state) {
+  states[state.words === undefined ? "run" : "plan"] = state;
   // what a button said it would do is done, or was about another run
   if (last && (last.id !== state.id || (last.phase !== state.phase && last.active))) find("rs-said")?.classList.add("rs-away");
   // what was said at a start is about the run that was started
@@ -18,6 +20,7 @@ function follow(state) {
 }
 
 function why(state) {
+  if (state.words) return state.words;
   if (state.recorded) return "A recorded run is open. It can be watched, not changed; Train starts your own.";
   const words = sentence(state);
   return state.finished ? `${words}. It has used its budget, so it cannot be paused or stopped.` : words;
@@ -34,7 +37,13 @@ function offer(acts, words) {
   if (line) say(line, words);
 }
 
-window.addEventListener("rankscope:state", (event) => follow(event.detail));
+for (const name of ["rankscope:state", "rankscope:viewed"]) window.addEventListener(name, (event) => follow(event.detail));
+
+/** The buttons are about what the open tab shows. */
+window.addEventListener("rankscope:tab", ({ detail }) => {
+  const state = detail.plans ? states.plan : states.run;
+  if (state && state !== last) follow(state);
+});
 
 document.addEventListener("click", (event) => {
   if (event.target.closest?.("#rs-controls")) find("rs-said")?.classList.remove("rs-away");

@@ -3,10 +3,10 @@
 import * as api from "../common/api.js";
 import { el, figure, grouped, icon, say, swatch } from "../common/dom.js";
 import { downloads } from "../common/downloads.js";
-import { button, Problem } from "../common/fields.js";
+import { button, fold, Problem } from "../common/fields.js";
 import { brief, inFull } from "../common/names.js";
 import { Poll } from "../common/poll.js";
-import { toLive } from "../live/page_api.js";
+import { show, toLive } from "../live/page_api.js";
 
 /** `act(action, id, token)` asks the server; `public`: only a run's owner may change it. */
 export function mount(element, options) {
@@ -39,11 +39,19 @@ class Runs {
       card.node.remove();
       this.cards.delete(id);
     }
+    const within = new Map(); // the runs of each plan that is there
+    for (const run of runs) if (ids.has(run.part_of)) within.set(run.part_of, [...(within.get(run.part_of) ?? []), run]);
+    this.fill(this.list, runs.filter((run) => !ids.has(run.part_of)));
+    for (const run of runs) if (run.plans) this.cards.get(run.id)?.hold(within.get(run.id) ?? []);
+  }
+
+  /** The cards of some runs as the items of a list, in order. */
+  fill(list, runs) {
     runs.forEach((run, place) => {
       if (!this.cards.has(run.id)) this.cards.set(run.id, new Card(run, this));
       const card = this.cards.get(run.id);
       card.show(run);
-      if (this.list.children[place] !== card.node) this.list.insertBefore(card.node, this.list.children[place] ?? null);
+      if (list.children[place] !== card.node) list.insertBefore(card.node, list.children[place] ?? null);
     });
   }
 }
@@ -52,12 +60,12 @@ class Card {
   constructor(run, list) {
     this.list = list;
     this.id = run.id;
-    this.title = el("button", { type: "button", class: "rs-runtitle", onclick: () => toLive(this.id) });
+    this.title = el("button", { type: "button", class: "rs-runtitle", onclick: () => this.open() });
     this.phase = el("span", { class: "rs-note rs-phase" });
     this.about = el("p", { class: "rs-note rs-runabout" });
     this.trouble = el("p", { class: "rs-note rs-runtrouble" });
     this.arms = el("ul", { class: "rs-runarms" });
-    this.openButton = button("Open", () => toLive(this.id));
+    this.openButton = button("Open", () => this.open());
     this.resume = button("Resume", () => this.ask("resume"));
     this.stop = button("Stop", () => this.ask("stop"));
     this.remove = button("Delete", () => this.confirm(true));
@@ -67,8 +75,27 @@ class Card {
     this.downloads = el("details", { class: "rs-takehome" }, el("summary", { class: "rs-act" }, icon("down"), el("span", { text: "Download" })), this.files);
     this.acts = el("div", { class: "rs-flow rs-runacts" }, this.openButton, this.resume, this.stop, this.downloads, this.remove, this.sure, this.keep);
     const head = el("div", { class: "rs-flow rs-runhead" }, el("h3", {}, this.title), this.phase);
-    this.node = el("li", { class: "rs-runcard" }, head, this.about, this.trouble, this.arms, this.acts);
+    this.parts = el("ul", { class: "rs-runlist" });
+    this.within = fold("", this.parts);
+    this.within.hidden = true;
+    this.within.addEventListener("toggle", () => this.within.open && this.list.fill(this.parts, this.held));
+    this.held = [];
+    this.node = el("li", { class: "rs-runcard" }, head, this.about, this.trouble, this.arms, this.acts, this.within);
     this.confirm(false);
+  }
+
+  open() {
+    if (this.run.plans) show(this.id);
+    else toLive(this.id);
+  }
+
+  /** The runs that are part of this one, behind a line that counts them. */
+  hold(runs) {
+    this.held = runs;
+    this.within.hidden = !runs.length;
+    say(this.within.querySelector("summary"), runs.length === 1 ? "1 run" : `${runs.length} runs`);
+    say(this.sure, runs.length ? `Delete it and its ${runs.length === 1 ? "run" : `${runs.length} runs`} for good` : "Delete for good");
+    if (this.within.open) this.list.fill(this.parts, runs);
   }
 
   show(run) {
@@ -122,7 +149,7 @@ function row(loss, arm, run) {
   return el("li", { class: "rs-flow" }, swatch(arm), el("span", { class: "rs-armname", text: loss }), ...numbers);
 }
 
-const steps = (run) => (run.step ? `${grouped(run.step)} steps` : null);
+const steps = (run) => (run.plans ? `${run.step} of ${run.planned_steps ?? "…"} runs ended` : run.step ? `${grouped(run.step)} steps` : null);
 const place = (run) => (run.queue_position ? `number ${run.queue_position} in the queue` : null);
 const size = (bytes) => (bytes > 1e6 ? `${(bytes / 1e6).toFixed(bytes > 1e7 ? 0 : 1)} MB` : `${Math.max(1, Math.round(bytes / 1e3))} kB`);
 const when = (seconds) => new Date(seconds * 1000).toLocaleString("en-GB", { day: "numeric", month: "short", hour: "2-digit", minute: "2-digit" });

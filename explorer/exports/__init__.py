@@ -9,9 +9,11 @@ from typing import NamedTuple
 from explorer.exports.archive import write_zip
 from explorer.exports.encoders import has_encoders, write_encoders
 from explorer.exports.pages import write_curves, write_replay
+from explorer.exports.reports import write_report
 from explorer.exports.tables import write_coordinates, write_embeddings, write_metrics
 from explorer.server.library import Library
 from explorer.server.run import Run
+from trainers.kinds import kind_of
 
 
 class Export(NamedTuple):
@@ -30,29 +32,74 @@ class Export(NamedTuple):
     suits: Callable[[Run], bool] = lambda _run: True
 
 
+def _trains(run: Run) -> bool:
+    return not kind_of(run.config).plans
+
+
+def _plans(run: Run) -> bool:
+    return kind_of(run.config).plans
+
+
 _ZIP = "application/zip"
 _CSV, _HTML, _PARQUET = "text/csv; charset=utf-8", "text/html; charset=utf-8", "application/vnd.apache.parquet"
+_TEXT, _JSON = "text/plain; charset=utf-8", "application/json"
 EXPORTS = {
     "run.zip": Export(
-        "Whole run (zip)", _ZIP, lambda _library, run, path, weights: write_zip(run, path, weights=weights)
+        "Whole run (zip)", _ZIP, lambda _library, run, path, weights: write_zip(run, path, weights=weights), _trains
     ),
     "encoders.zip": Export(
         "Encoder (safetensors)", _ZIP, lambda _library, run, path, _weights: write_encoders(run, path), has_encoders
     ),
-    "metrics.csv": Export("Numbers (CSV)", _CSV, lambda _library, run, path, _weights: write_metrics(run, path)),
+    "metrics.csv": Export(
+        "Numbers (CSV)", _CSV, lambda _library, run, path, _weights: write_metrics(run, path), _trains
+    ),
     "coordinates.parquet": Export(
         "Map coordinates (Parquet)",
         _PARQUET,
         lambda library, run, path, _weights: write_coordinates(library, run, path),
+        _trains,
     ),
     "embeddings.parquet": Export(
-        "Embeddings (Parquet)", _PARQUET, lambda library, run, path, _weights: write_embeddings(library, run, path)
+        "Embeddings (Parquet)",
+        _PARQUET,
+        lambda library, run, path, _weights: write_embeddings(library, run, path),
+        _trains,
     ),
     "replay.html": Export(
-        "Replay as one page (HTML)", _HTML, lambda library, run, path, _weights: write_replay(library, run, path)
+        "Replay as one page (HTML)",
+        _HTML,
+        lambda library, run, path, _weights: write_replay(library, run, path),
+        _trains,
     ),
     "curves.html": Export(
-        "Curves as one page (HTML)", _HTML, lambda _library, run, path, _weights: write_curves(run, path)
+        "Curves as one page (HTML)", _HTML, lambda _library, run, path, _weights: write_curves(run, path), _trains
+    ),
+    "table.csv": Export(
+        "Table (CSV)", _CSV, lambda _library, run, path, _weights: write_report(run, path, "csv"), _plans
+    ),
+    "table.md": Export(
+        "Table and verdicts (Markdown)",
+        _TEXT,
+        lambda _library, run, path, _weights: write_report(run, path, "markdown"),
+        _plans,
+    ),
+    "table.tex": Export(
+        "Table and verdicts (LaTeX)",
+        _TEXT,
+        lambda _library, run, path, _weights: write_report(run, path, "latex"),
+        _plans,
+    ),
+    "report.json": Export(
+        "Everything, unrounded (JSON)",
+        _JSON,
+        lambda _library, run, path, _weights: write_report(run, path, "json"),
+        _plans,
+    ),
+    "report.zip": Export(
+        "Every table in all forms (zip)",
+        _ZIP,
+        lambda _library, run, path, _weights: write_report(run, path, "archive"),
+        _plans,
     ),
 }
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import gradio as gr
@@ -12,7 +12,8 @@ from gradio.components import Component
 from explorer.page.arm_picker import ANEW
 from explorer.page.blocks import QUIET
 from explorer.page.inspection import paragraph
-from explorer.page.kinds import PAGES, FormContext, KindForm, Values, form_of
+from explorer.page.kinds import PAGES, FormContext, KindForm, PlanForm, Values, form_of
+from explorer.page.plans import with_plans
 from explorer.server.runs import Runs
 from trainers.config import BUDGET, RunConfig
 from trainers.kinds import KINDS
@@ -23,6 +24,8 @@ from trainers.parameters import entry
 _SWITCH = """(name) => {
   const forms = document.querySelectorAll(".rs-form");
   for (const form of forms) form.classList.toggle("rs-away", form.id !== `rs-form-${name}`);
+  const buttons = document.querySelectorAll(".rs-plan");
+  for (const { classList } of buttons) classList.toggle("rs-away", !classList.contains(`rs-of-${name}`));
   return [name];
 }"""
 
@@ -37,6 +40,7 @@ class BuiltForm:
         drawn: see :class:`explorer.page.kinds.base.FormContext`.
         mounted: raises ``mounted`` when the form comes onto the page.
         reset: the button below it.
+        plans: the kinds that plan runs of this form, by name.
     """
 
     form: KindForm
@@ -44,6 +48,7 @@ class BuiltForm:
     drawn: gr.Textbox
     mounted: gr.HTML
     reset: gr.Button
+    plans: Mapping[str, PlanForm] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -78,9 +83,31 @@ class Forms:
         Raises:
             UserError: what is wrong.
         """
+        return entry(self.by_kind, kind, "kind of run").form.config(self._held(kind, values))
+
+    def plan(self, name: str, values: Sequence[object]) -> RunConfig:
+        """The checked configuration of a kind that plans runs of one of the forms.
+
+        Args:
+            name: of the kind.
+            values: of :attr:`fields`.
+
+        Raises:
+            UserError: what is wrong.
+        """
+        plan = self.plans[name]
+        return plan.config(self.config(plan.of, values), self._held(plan.of, values))
+
+    @property
+    def plans(self) -> dict[str, PlanForm]:
+        """The kinds that plan runs of the forms, by name."""
+        return {name: plan for built in self.by_kind.values() for name, plan in built.plans.items()}
+
+    def _held(self, kind: str, values: Sequence[object]) -> dict[str, object]:
+        """The values of one form's fields by name."""
         given = iter(values)
         held = {name: {field: next(given) for field in built.form.fields} for name, built in self.by_kind.items()}
-        return entry(self.by_kind, kind, "kind of run").form.config(held[kind])
+        return held.get(kind, {})
 
 
 def build_forms(note: gr.HTML, runs: Runs) -> Forms:
@@ -108,11 +135,12 @@ def build_forms(note: gr.HTML, runs: Runs) -> Forms:
             drawn = gr.Textbox(visible=False, label="Turn of the panels")
             context = FormContext(drawn=drawn, note=note, mark=mark, runs=runs)
             form, first = _with_presets(KINDS[name], builder, context)
+            form, plans = with_plans(name, form, context)
             reset = gr.Button("Reset to defaults", size="sm", elem_id=f"rs-reset{mark}")
         if first:
             reset.click(list(first.values()).copy, None, list(first), queue=False, **QUIET)
         defaults = form.held(KINDS[name].config())
-        built[name] = BuiltForm(form=form, defaults=defaults, drawn=drawn, mounted=mounted, reset=reset)
+        built[name] = BuiltForm(form=form, defaults=defaults, drawn=drawn, mounted=mounted, reset=reset, plans=plans)
         groups.append(group)
     if several:
         chosen.change(

@@ -1,7 +1,8 @@
-"""Pause, Resume and Stop, for the run that is being viewed."""
+"""Pause, Resume and Stop for the run that is being viewed, and the same and Delete for lists of runs."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 
 import gradio as gr
@@ -9,10 +10,15 @@ import gradio as gr
 from explorer.page.blocks import QUIET
 from explorer.page.inspection import failed, paragraph
 from explorer.server.runs import Act, Runs
-from explorer.server.visitors import caller
+from explorer.server.visitors import NOBODY, Caller, caller
 from trainers.errors import UserError
 
-_VIEWED = "() => [window.rankscope?.current?.() ?? '', window.rankscope?.token?.() ?? '']"
+_VIEWED = "() => [window.rankscope?.viewed?.() ?? '', window.rankscope?.token?.() ?? '']"
+
+ACT = '{ act: (action, id, token) => trigger("act", { action, id, token }), public: props.public }'
+"""Options of a module that changes runs: its event ``act`` is answered by :func:`perform`."""
+CHANGED = "() => { window.dispatchEvent(new CustomEvent('rankscope:changed')); return []; }"
+"""JavaScript after such an event."""
 
 
 def run_buttons(runs: Runs, run_id: gr.Textbox, token: gr.Textbox) -> None:
@@ -38,3 +44,16 @@ def attempt(act: Act, run_id: str, token: str) -> str:
         return paragraph(act(run_id or "", token or ""), role="status")
     except (UserError, OSError) as error:
         return failed(str(error))
+
+
+def perform(runs: Runs, data: object, asking: Caller = NOBODY) -> str:
+    """Run an action that a list of runs asks for; returns a sentence as HTML.
+
+    Args:
+        data: from a browser, and not trusted.
+    """
+    asked = data if isinstance(data, dict) else {}
+    act = runs.acts(asking).get(str(asked.get("action")))
+    if act is None:
+        return failed(f"A run can be paused, resumed, stopped or deleted; got {json.dumps(asked)[:80]}.")
+    return attempt(act, str(asked.get("id") or ""), str(asked.get("token") or ""))

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import functools
 import html
 import json
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import gradio as gr
 
 from explorer.page.blocks import QUIET
+from explorer.page.fill import fill_event
 from explorer.page.forms import Forms, build_forms
 from explorer.page.inspection import failed, paragraph
 from explorer.page.kept_forms import remember
@@ -17,6 +20,7 @@ from explorer.page.run_buttons import run_buttons
 from explorer.server.runs import Runs
 from explorer.server.visitors import caller
 from explorer.titles import waiting
+from trainers.config import RunConfig
 from trainers.errors import UserError
 from trainers.kinds import kind_of
 
@@ -31,8 +35,7 @@ _OPEN = """(id) => {
   const note = document.getElementById("rs-note");
   if (note) note.dataset.run = id ?? "";
   if (!id) return [];
-  window.rankscope?.open?.(id);
-  document.querySelector("#rs-tabs button[role=tab]")?.click();
+  window.rankscope?.show?.(id);
   if (window.innerWidth < 769) document.querySelector("#rs-sidebar.open .toggle-button")?.click();
   return [];
 }"""
@@ -50,8 +53,13 @@ def sidebar(page: gr.Blocks, runs: Runs, tabs: Iterable[TabDescriptor]) -> None:
             forms = build_forms(note, runs)
         with gr.Column(elem_id="rs-go", min_width=80):
             train = gr.Button("Train", variant="primary", elem_id="rs-train")
+            plans = _plan_buttons(forms)
             note.render()
-            _start_event(train, forms, token, note, run_id, runs)
+            starting = _Starting(forms=forms, token=token, note=note, run_id=run_id, runs=runs)
+            starting.add(train, forms.config)
+            for name, button in plans.items():
+                starting.add(button, functools.partial(_planned, forms, name))
+            fill_event(forms, note, runs)
             run_buttons(runs, run_id, token)
             gr.HTML(_STATUS, apply_default_css=False)
         remember(page, forms)
@@ -66,27 +74,57 @@ def _asides(tabs: Iterable[TabDescriptor]) -> str:
     )
 
 
-def _start_event(
-    train: gr.Button, forms: Forms, token: gr.Textbox, note: gr.HTML, run_id: gr.Textbox, runs: Runs
-) -> None:
-    """Train: check everything, queue the run and open it, or show the error under the button."""
+def _plan_buttons(forms: Forms) -> dict[str, gr.Button]:
+    """A button per kind that plans runs; those that belong to another form than the chosen one are hidden."""
+    with gr.Row(elem_id="rs-plans"):
+        return {
+            name: gr.Button(
+                plan.button,
+                elem_classes=["rs-plan", f"rs-of-{plan.of}", *(["rs-away"] if plan.of != forms.first else [])],
+                min_width=60,
+            )
+            for name, plan in forms.plans.items()
+        }
 
-    def start(request: gr.Request, *values: object) -> tuple[str, str]:
-        *given, kind, secret = values
-        try:
-            config = forms.config(str(kind), given)
-            started = runs.start(config, str(secret or ""), caller(request))
-            lines = [waiting(runs.place(started)), *kind_of(config).advice(config)]
-            return started, "".join(paragraph(line) for line in lines if line)
-        except (UserError, OSError) as error:
-            return "", failed(str(error))
 
-    train.click(start, [*forms.fields, forms.kind, token], [run_id, note], js=_WITH_TOKEN, **QUIET).then(
-        fn=None, inputs=[run_id], outputs=None, js=_OPEN
-    )
+def _planned(forms: Forms, name: str, _kind: str, values: Sequence[object]) -> RunConfig:
+    return forms.plan(name, values)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Starting:
+    """What the events of the buttons that start runs share."""
+
+    forms: Forms
+    token: gr.Textbox
+    note: gr.HTML
+    run_id: gr.Textbox
+    runs: Runs
+
+    def add(self, button: gr.Button, config_of: Callable[[str, Sequence[object]], RunConfig]) -> None:
+        """Let a button check everything, queue the run and open it, or show the error below.
+
+        Args:
+            config_of: from the chosen kind and the values of the fields to a configuration.
+        """
+
+        def start(request: gr.Request, *values: object) -> tuple[str, str]:
+            *given, kind, secret = values
+            try:
+                config = config_of(str(kind), given)
+                started = self.runs.start(config, str(secret or ""), caller(request))
+                lines = [waiting(self.runs.place(started)), *kind_of(config).advice(config)]
+                return started, "".join(paragraph(line) for line in lines if line)
+            except (UserError, OSError) as error:
+                return "", failed(str(error))
+
+        inputs = [*self.forms.fields, self.forms.kind, self.token]
+        button.click(start, inputs, [self.run_id, self.note], js=_WITH_TOKEN, **QUIET).then(
+            fn=None, inputs=[self.run_id], outputs=None, js=_OPEN
+        )
 
 
 def opened(tab: TabDescriptor) -> str:
     """JavaScript for the moment a tab is opened: ``shell.js`` shows of the sidebar what belongs to it."""
-    detail = json.dumps({"name": tab.name, "trains": tab.trains})
+    detail = json.dumps({"name": tab.name, "trains": tab.trains, "plans": tab.plans})
     return f"() => {{ window.dispatchEvent(new CustomEvent('rankscope:tab', {{ detail: {detail} }})); return []; }}"

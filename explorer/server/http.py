@@ -57,6 +57,19 @@ def json_reply(content: dict[str, Any], status: int = 200) -> Response:
     return Response(body, status, headers={"Cache-Control": "no-store"}, media_type="application/json")
 
 
+def unless_known(request: Request, version: str, reply: Response, *, varies: str = "") -> Response:
+    """A reply that the browser keeps and asks about; status 304 if its copy is of this version.
+
+    Args:
+        varies: a header of the request on which the reply depends.
+    """
+    headers = {"Cache-Control": "no-cache", "ETag": f'"{version}"'} | ({"Vary": varies} if varies else {})
+    if headers["ETag"] in request.headers.get("if-none-match", ""):
+        return Response(status_code=304, headers=headers)
+    reply.headers.update(headers)
+    return reply
+
+
 def in_a_line(error: Exception) -> str:
     """One line on an unexpected error and where it was raised, for the log."""
     place = traceback.extract_tb(error.__traceback__)[-1]

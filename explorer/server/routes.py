@@ -11,7 +11,7 @@ import re
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from anyio import CapacityLimiter, to_thread
 from starlette.background import BackgroundTask
@@ -22,7 +22,7 @@ from starlette.routing import Mount, Route
 from explorer.exports import EXPORTS
 from explorer.server import retrieve, run_list, view
 from explorer.server.baselines import Baselines
-from explorer.server.http import Endpoint, RequestError, answering, json_reply
+from explorer.server.http import Endpoint, RequestError, answering, json_reply, unless_known
 from explorer.server.library import Library
 from explorer.server.run import Run
 from explorer.settings import ASSETS
@@ -106,7 +106,7 @@ class Endpoints:
             raise RunError(f"There is no asset {name[:80]!r}.")
         about = path.stat()
         version = f"{about.st_mtime_ns:x}-{about.st_size:x}"
-        return _unless_known(request, version, FileResponse, path, media_type=_TYPES[path.suffix])
+        return unless_known(request, version, FileResponse(path, media_type=_TYPES[path.suffix]))
 
     def poll(self, run: Run, request: Request) -> Response:
         """What is new."""
@@ -122,7 +122,7 @@ class Endpoints:
         if run.recorded or run.folder.state().phase == "finished":
             return Response(content, media_type=_BINARY, headers={"Cache-Control": FOREVER})
         # a run that can be resumed may write a frame of the same number again
-        return _unless_known(request, self._library.version(run, k), Response, content, media_type=_BINARY)
+        return unless_known(request, self._library.version(run, k), Response(content, media_type=_BINARY))
 
     async def download(self, request: Request) -> Response:
         """The run as a file to keep; ``?weights=1`` puts checkpoints into the zip."""
@@ -172,14 +172,6 @@ def _sheet(run: Run, request: Request) -> Response:
 
 def _missing(_request: Request) -> Response:
     raise RunError("There is nothing at this address.")
-
-
-def _unless_known(request: Request, version: str, reply: type[Response], content: Any, *, media_type: str) -> Response:
-    """The content as a reply, or status 304 if the browser's copy is current."""
-    headers = {"Cache-Control": "no-cache", "ETag": f'"{version}"'}
-    if headers["ETag"] in request.headers.get("if-none-match", ""):
-        return Response(status_code=304, headers=headers)
-    return reply(content, media_type=media_type, headers=headers)
 
 
 def _path(request: Request, name: str) -> int:

@@ -62,7 +62,7 @@ def _card(library: Library, folder: RunFolder, queue: Runs, token: str | None) -
         "queue_position": None,
         "part_of": folder.part_of,
         "plans": False,
-        "mine": None if token is None else _is_mine(folder, token),
+        "mine": None if token is None else is_mine(folder, token),
     }
     try:
         with reading(folder.id):
@@ -89,11 +89,14 @@ def _card_of(run: Run, queue: Runs) -> Json:
     }
 
 
-def _is_mine(folder: RunFolder, token: str) -> bool:
+def is_mine(folder: RunFolder, token: str) -> bool:
+    """Whether the holder of a token started a run."""
     return not folder.read_only and folder.owner == (digest(token) or None)  # a run without an owner is nobody's
 
 
 def _headline(run: Run) -> list[Json]:
+    if kind_of(run.config).plans:
+        return []  # its runs have numbers
     measures = kind_of(run.config).measures
     newest = run.folder.newest(*measures.headline)
     return [

@@ -11,7 +11,7 @@ from dataclasses import asdict
 from typing import Any
 
 from explorer.server.library import folders, open_folder
-from explorer.server.queue import Place
+from explorer.server.queue import Place, minutes_left
 from explorer.server.scheduler import Scheduler
 from explorer.server.shares import Shares, check_size
 from explorer.server.visitors import NOBODY, Caller, digest
@@ -56,6 +56,27 @@ class Runs:
             self._scheduler.add(folder)
             self._shares.started(folder.id, caller)
         return folder.id
+
+    def check(self, config: RunConfig) -> None:
+        """Whether a checked configuration may be started here at all, however many runs wait.
+
+        Raises:
+            UserError: why it may not.
+        """
+        self._check_private(config)
+        if self._settings.public:
+            check_size(config, self._settings.limits)
+
+    def work(self, config: RunConfig) -> tuple[int, float | None]:
+        """How many runs a kind plans at first, and the minutes until all have ended if nothing else is trained.
+
+        None: their budget is no time.
+        """
+        planned = kind_of(config).plan(config, {})
+        minutes = [minutes_left(one.config, RunState(phase="queued")) for one in planned]
+        known = [one for one in minutes if one is not None]
+        slots = min(self._scheduler.slots, max(1, len(planned)))
+        return len(planned), sum(known) / slots if len(known) == len(planned) else None
 
     def _check_private(self, config: RunConfig) -> None:
         for spec in specs(type(config)):

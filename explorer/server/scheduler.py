@@ -122,6 +122,11 @@ class Scheduler:
         with self._lock:
             return self._plans.stop(run_id)
 
+    @property
+    def slots(self) -> int:
+        """Runs that may train at once."""
+        return self._slots
+
     def place(self, run_id: str) -> Place | None:
         """Where a run waits; None when it does not."""
         with self._lock:

@@ -207,15 +207,19 @@ def _levels(folder: RunFolder, children: Sequence[Child]) -> tuple[str, ...]:
 
 
 def _part_json(part: Part) -> dict[str, Any]:
-    about = {"name": part.name, "title": part.title, "table": None, "axes": _axes(part)}
+    variants = part.variants
+    about = {
+        "name": part.name,
+        "title": part.title,
+        "variants": [_variant_json(variant) for variant in variants.values()],
+        "axes": _axes(part),
+        "table": None,
+    }
     if part.table is None:
         return about
     values = part.table.json()
-    variants = part.variants
     runs = _values(part.children)
     for row in values["rows"]:
-        variant = variants[row["variant"]]
-        row |= {"family": variant.family, "color": variant.color, "parameters": dict(variant.parameters)}
         for key, cell in row["cells"].items():
             place = (row["variant"], frozenset(row["condition"].items()))
             cell["values"] = [
@@ -223,6 +227,15 @@ def _part_json(part: Part) -> dict[str, Any]:
                 for seed, outcome, run, arm in runs.get(place, ())
             ]
     return about | {"table": values}
+
+
+def _variant_json(variant: Variant) -> dict[str, Any]:
+    return {
+        "title": variant.title,
+        "family": variant.family,
+        "color": variant.color,
+        "parameters": dict(variant.parameters),
+    }
 
 
 def _values(children: Sequence[Child]) -> dict[object, list[tuple[int, Outcome, str, int]]]:

@@ -28,6 +28,7 @@ class TabDescriptor:
         build: adds the tab's content; called once inside the tab.
         trains: the sidebar shows the settings of a comparison and Train while the tab is open, and the run it starts
             belongs here.
+        plans: it shows a plan; the sidebar's status and buttons are about that one.
         aside: what the sidebar says instead, where it starts nothing: one or two sentences.
     """
 
@@ -36,4 +37,5 @@ class TabDescriptor:
     order: int
     build: Callable[[TabContext], None]
     trains: bool = False
+    plans: bool = False
     aside: str = ""

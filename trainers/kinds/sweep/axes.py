@@ -53,6 +53,21 @@ def axes(vary: Mapping[str, Any], losses: Sequence[Choice]) -> list[Axis]:
     return [_axis(name, value, losses) for name, value in vary.items()]
 
 
+def offered(losses: Sequence[Choice]) -> dict[str, str]:
+    """What can be varied by name, with a title: parameters of the losses first, then settings.
+
+    Left out is what is written as free text. A loss that this program does not know is passed over.
+    """
+    known = dict.fromkeys(loss.name for loss in losses if loss.name in LOSSES)
+    own = {
+        f"{loss}.{spec.name}": f"{LOSSES[loss].title}: {spec.name.replace('_', ' ')}"
+        for loss in known
+        for spec in specs(LOSSES[loss].parameters)
+        if _is_plain(spec)
+    }
+    return own | {spec.name: spec.label for spec in _settings(MetricLearningConfig) if _is_plain(spec)}
+
+
 def conditions(config: MetricLearningConfig, settings: Sequence[Axis]) -> Iterator[tuple[dict[str, Any], Any]]:
     """Every combination of values of the settings: values by axis title, and the configuration with them."""
     for values in itertools.product(*(axis.values for axis in settings)):
@@ -118,6 +133,21 @@ def _setting(config: type, name: str) -> tuple[tuple[str, ...], Spec] | None:
             inner = _setting(spec.type, name)
             found = None if inner is None else ((spec.name, *inner[0]), inner[1])
     return found
+
+
+def _settings(config: type) -> Iterator[Spec]:
+    """The settings that can be varied, those of nested dataclasses in their place; the first of a name counts."""
+    for spec in specs(config):
+        if _is_nested(spec):
+            yield from _settings(spec.type)
+        elif spec.name not in _FIXED:
+            yield spec
+
+
+def _is_plain(spec: Spec) -> bool:
+    """Whether its values are numbers, or words to choose from."""
+    words = spec.type is str and (spec.rule.choices is not None or spec.rule.registry)
+    return spec.type in (int, float, bool) or bool(words)
 
 
 def _is_nested(spec: Spec) -> bool:

@@ -1,0 +1,138 @@
+// The tab "Compare": one plan, its runs, and what they say together. Mounted once.
+
+import * as api from "../common/api.js";
+import { el, say } from "../common/dom.js";
+import { button, choose, field, Problem, segments, select } from "../common/fields.js";
+import { Poll } from "../common/poll.js";
+import { PlanBar } from "./plan_bar.js";
+import { named, read } from "./reading.js";
+import { SECTIONS } from "./sections.js";
+
+const NONE = "No comparison yet. A sweep trains the same losses over several seeds, so that a difference can be told from chance.";
+const EVERY = 5; // turns of the poll between two looks at the list of plans
+const PENDING = "The results fill in as the runs finish.";
+
+/** `act(action, id, token)` asks the server; `public`: only its owner may change a plan. */
+export function mount(element, options) {
+  const host = element.querySelector(".rs-comparison") ?? element;
+  if (!host.rankscope) host.rankscope = new Tab(host, options);
+}
+
+/** What the sections share: the report, and the metric and condition that they are about. */
+class Tab {
+  constructor(host, options) {
+    Object.assign(this, { host, plans: [], turns: 0, id: null, report: null, part: null, metric: null, condition: {} });
+    this.problem = new Problem();
+    this.bar = new PlanBar({ ...options, open: (id) => this.open(id) });
+    this.vacant = el("div", { class: "rs-stack rs-noplan", hidden: true }, el("p", { text: NONE }), el("p", {}, button("Make a sweep", () => window.rankscope?.sweep?.(""), "rs-primary")));
+    this.note = el("p", { class: "rs-note", hidden: true });
+    this.parts = el("div", {});
+    this.metricMenu = select((key) => this.about({ metric: this.part.metrics.find((one) => one.key === key) }));
+    this.conditionMenu = select((place) => this.about({ condition: this.part.conditions[Number(place)] }));
+    this.metricField = field("Metric", this.metricMenu);
+    this.conditionField = field("Under", this.conditionMenu);
+    this.sections = SECTIONS.map(({ make }) => make(this));
+    this.body = el("div", { class: "rs-stack rs-planbody", hidden: true }, this.parts, this.note, ...this.sections.map((section) => section.node));
+    host.replaceChildren(this.problem.node, this.vacant, this.bar.node, this.body);
+    this.poll = new Poll(() => this.ask(), (error) => this.trouble(error), host);
+    window.rankscopePlan = { seen: () => (host.offsetParent !== null ? (this.id ?? undefined) : undefined) };
+    window.addEventListener("rankscope:wanted", () => this.wanted());
+    window.addEventListener("rankscope:changed", () => this.again());
+    window.addEventListener("rankscope:tab", (event) => event.detail.name === "compare" && this.address());
+    this.wanted();
+    this.poll.start();
+  }
+
+  /** The plan that another part of the page asked for, if any. */
+  wanted() {
+    const id = window.rankscopeWanted;
+    window.rankscopeWanted = null;
+    if (id) this.open(id);
+  }
+
+  open(id) {
+    Object.assign(this, { id, report: null, revision: null, part: null });
+    this.body.hidden = true;
+    this.problem.say(null);
+    this.address();
+    this.again();
+  }
+
+  /** Ask at once, for the list of plans too. */
+  again() {
+    this.turns = 0;
+    this.poll.again(0);
+  }
+
+  /** The address leads to the plan that is shown. */
+  address() {
+    if (!this.id) return;
+    const url = new URL(location.href);
+    url.searchParams.set("run", this.id);
+    for (const key of ["k", "i"]) url.searchParams.delete(key);
+    history.replaceState(history.state, "", url.href);
+  }
+
+  async ask() {
+    if (this.turns % EVERY === 0) this.plans = (await api.plans()).plans;
+    this.turns += 1;
+    this.vacant.hidden = this.plans.length > 0;
+    this.id ??= this.plans[0]?.id ?? null;
+    this.bar.list(this.plans, this.id);
+    if (!this.id) return true;
+    const { id } = this;
+    const report = await api.plan(id);
+    if (id !== this.id) return true;
+    this.bar.show(report);
+    window.dispatchEvent(new CustomEvent("rankscope:viewed", { detail: { ...report.state, id, recorded: report.recorded, words: report.state.words } }));
+    if (report.revision !== this.revision) this.show(read(report));
+    return report.state.moving;
+  }
+
+  trouble(error) {
+    this.problem.say(error && (error.status ? error.message : "Reconnecting: the server does not answer. Training goes on if only the connection is lost."));
+    if (error?.status !== 404 || this.report) return;
+    this.bar.show(null); // another one is shown at the next turn
+    Object.assign(this, { id: null, turns: 0 });
+  }
+
+  show(report) {
+    Object.assign(this, { report, revision: report.revision });
+    this.body.hidden = false;
+    this.part = report.parts.find((part) => part.name === this.part?.name) ?? report.parts[0];
+    const names = report.parts.map((part) => part.name).join();
+    if (names !== this.names) {
+      this.names = names;
+      const ways = report.parts.map((part) => [part.name, part.title]);
+      this.parts.replaceChildren(...(ways.length > 1 ? [segments("Parts", ways, this.part.name, (name) => this.choose(name))] : []));
+    }
+    this.fill();
+  }
+
+  choose(name) {
+    this.part = this.report.parts.find((part) => part.name === name);
+    this.fill();
+  }
+
+  /** The menus of the part, then every section. */
+  fill() {
+    const { part } = this;
+    const note = [part.note, this.report.state.moving ? PENDING : ""].filter(Boolean).join(" ");
+    this.note.hidden = !note;
+    say(this.note, note);
+    this.metric = part.metrics.find((metric) => metric.key === this.metric?.key) ?? part.metrics[0] ?? null;
+    const known = part.conditions.findIndex((condition) => named(condition) === named(this.condition));
+    this.condition = part.conditions[Math.max(0, known)] ?? {};
+    choose(this.metricMenu, part.metrics.map((metric) => ({ name: metric.key, title: metric.title })), this.metric?.key);
+    choose(this.conditionMenu, part.conditions.map((condition, place) => ({ name: place, title: named(condition) })), Math.max(0, known));
+    this.metricField.hidden = part.metrics.length < 2;
+    this.conditionField.hidden = part.conditions.length < 2;
+    for (const section of this.sections) section.show(part, this.report);
+  }
+
+  /** Another metric or condition. */
+  about(change) {
+    Object.assign(this, change);
+    for (const section of this.sections) section.show(this.part, this.report);
+  }
+}

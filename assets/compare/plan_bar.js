@@ -1,0 +1,85 @@
+// The head of the tab: which plan, how far it is, and what can be done with it.
+
+import { token } from "../common/api.js";
+import { el, icon, say } from "../common/dom.js";
+import { downloads } from "../common/downloads.js";
+import { button, choose, field, select } from "../common/fields.js";
+import { brief, inFull } from "../common/names.js";
+
+export class PlanBar {
+  /** `on`: {act(action, id, token), public, open(id)}. */
+  constructor(on) {
+    Object.assign(this, { on, plan: null, asking: false });
+    this.menu = select((id) => on.open(id));
+    this.choice = field("Comparison", this.menu, { class: "rs-field rs-whichplan" });
+    this.title = el("h2", {});
+    this.summary = el("p", { class: "rs-note" });
+    this.progress = el("progress", { class: "rs-progress", "aria-label": "Runs that have ended" });
+    this.words = el("p", { class: "rs-note rs-phase", role: "status" });
+    this.trouble = el("p", { class: "rs-note rs-why", hidden: true });
+    const act = (name) => () => on.act(name, this.plan.id, token());
+    this.stop = button("Stop", act("stop"));
+    this.resume = button("Resume", act("resume"));
+    this.again = button("Use its settings", () => window.rankscope?.sweep?.(this.plan.id));
+    this.files = el("ul", {});
+    this.downloads = el("details", { class: "rs-takehome" }, el("summary", { class: "rs-act" }, icon("down"), el("span", { text: "Download" })), this.files);
+    this.remove = button("Delete", () => this.confirm(true));
+    this.sure = button("", () => (this.confirm(false), on.act("delete", this.plan.id, token())), "rs-danger");
+    this.keep = button("Keep", () => this.confirm(false));
+    this.acts = el("div", { class: "rs-flow rs-planacts" }, this.stop, this.resume, this.downloads, this.again, this.remove, this.sure, this.keep);
+    const naming = el("div", { class: "rs-stack rs-tight" }, this.title, this.summary);
+    this.head = el("header", { class: "rs-planhead" }, naming, this.choice);
+    this.moving = el("div", { class: "rs-flow rs-planmoving" }, this.progress, this.words);
+    this.node = el("div", { class: "rs-stack rs-tight", hidden: true }, this.head, this.moving, this.trouble, this.acts);
+    this.confirm(false);
+  }
+
+  /** The plans that there are, newest first. */
+  list(plans, id) {
+    const text = JSON.stringify([plans, id]);
+    if (text === this.text) return;
+    this.text = text;
+    this.choice.hidden = plans.length < 2;
+    choose(this.menu, plans.map((plan) => ({ name: plan.id, title: `${brief(plan.title, 70)}, ${when(plan.created)}` })), id);
+  }
+
+  /** A report, or null for none. */
+  show(plan) {
+    this.node.hidden = !plan;
+    if (plan?.id !== this.plan?.id) this.confirm(false);
+    this.plan = plan;
+    if (!plan) return;
+    const { state } = plan;
+    say(this.title, brief(plan.title, 160));
+    this.title.title = inFull(plan.title);
+    say(this.summary, brief(plan.summary, 300));
+    this.progress.max = Math.max(1, state.planned_steps ?? 1);
+    this.progress.value = state.step;
+    this.progress.hidden = !state.moving;
+    say(this.words, state.words);
+    this.words.dataset.phase = state.phase;
+    this.trouble.hidden = !state.error;
+    say(this.trouble, state.error ?? "");
+    const mine = !plan.read_only && (!this.on.public || plan.mine === true);
+    this.stop.hidden = !mine || !state.acts.includes("stop");
+    this.resume.hidden = !mine || state.moving || !state.acts.includes("resume");
+    this.deletable = mine && !state.moving;
+    this.again.hidden = !window.rankscopePlans?.offered(plan.kind);
+    this.downloads.hidden = !plan.parts.some((part) => part.table);
+    const there = plan.runs.filter((run) => run.there).length;
+    say(this.sure, there ? `Delete it and its ${there === 1 ? "run" : `${there} runs`} for good` : "Delete for good");
+    if (this.offered !== plan.id) this.files.replaceChildren(...downloads(plan));
+    this.offered = plan.id;
+    this.confirm(this.asking && this.deletable);
+  }
+
+  confirm(asking) {
+    const changed = asking !== this.asking;
+    this.asking = asking;
+    this.remove.hidden = asking || !this.deletable;
+    this.sure.hidden = this.keep.hidden = !asking;
+    if (changed && asking) this.keep.focus();
+  }
+}
+
+const when = (seconds) => new Date(seconds * 1000).toLocaleString("en-GB", { day: "numeric", month: "short", hour: "2-digit", minute: "2-digit" });

@@ -1,0 +1,35 @@
+// The runs of the plan: those without a result with their reason, and all others in a fold.
+
+import { el, say } from "../common/dom.js";
+import { fold } from "../common/fields.js";
+import { toLive } from "../live/page_api.js";
+
+const LOST = new Set(["failed", "stopped", "damaged"]);
+
+class Runs {
+  constructor(tab) {
+    this.tab = tab;
+    this.title = el("h3", { text: "Runs without a result" });
+    this.lost = el("ul", { class: "rs-stack rs-tight" });
+    this.all = el("ul", { class: "rs-stack rs-tight" });
+    this.rest = fold("", this.all);
+    this.node = el("section", { class: "rs-stack rs-tight", "aria-label": "Runs" }, this.title, this.lost, this.rest);
+  }
+
+  show(part) {
+    const { runs } = part;
+    const lost = runs.filter((run) => LOST.has(run.phase));
+    this.node.hidden = !runs.length;
+    this.title.hidden = this.lost.hidden = !lost.length;
+    this.lost.replaceChildren(...lost.map(line));
+    this.all.replaceChildren(...runs.map(line));
+    say(this.rest.querySelector("summary"), runs.length === 1 ? "1 run" : `All ${runs.length} runs`);
+  }
+}
+
+function line(run) {
+  const title = el(run.there ? "button" : "span", run.there ? { type: "button", class: "rs-runlink", text: run.title, onclick: () => toLive(run.id) } : { text: run.title });
+  return el("li", { class: "rs-planrun" }, title, el("span", { class: "rs-note rs-phase", "data-phase": run.phase, text: run.label ?? run.phase }), run.error ? el("span", { class: "rs-note rs-why", text: run.error }) : null);
+}
+
+export const RUNS = { name: "runs", make: (tab) => new Runs(tab) };

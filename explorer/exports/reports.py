@@ -1,0 +1,27 @@
+"""What a plan has found, as files: tables, verdicts, plain values."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from explorer.server.run import Run
+from trainers.errors import RunError
+from trainers.plans.report import report
+
+FORMS = ("csv", "markdown", "latex", "json", "archive")
+
+
+def write_report(run: Run, path: Path, form: str) -> None:
+    """Write the report of a plan in one of :data:`FORMS`.
+
+    Raises:
+        RunError: none of its runs has finished.
+    """
+    found = report(run.folder)
+    if all(part.table is None for part in found.parts):
+        raise RunError(f"The comparison {run.id} has no result yet; download it when one of its runs has finished.")
+    made = getattr(found, form)()
+    if form == "json":
+        made = json.dumps(made, ensure_ascii=False, allow_nan=False, indent=1)
+    path.write_bytes(made if isinstance(made, bytes) else made.encode("utf-8", "replace"))

@@ -1,0 +1,60 @@
+"""The end of a form: what starts kinds of run that plan runs of the form's kind, and how many runs that makes."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+
+import gradio as gr
+
+from explorer.page.blocks import QUIET
+from explorer.page.inspection import failed, paragraph
+from explorer.page.kinds import PAGES, FormContext, KindForm, PlanForm, Values
+from explorer.server.runs import Runs
+from explorer.titles import work
+from trainers.config import RunConfig
+from trainers.errors import UserError
+
+
+def with_plans(kind: str, form: KindForm, context: FormContext) -> tuple[KindForm, dict[str, PlanForm]]:
+    """A form with the controls of the kinds that plan its runs at its end, built now; and those kinds by name."""
+    if context.runs is None:
+        return form, {}
+    plans = {name: page.plan for name, page in PAGES.items() if page.plan is not None and page.plan.of == kind}
+    for plan in plans.values():
+        form = _with(form, plan, context, context.runs)
+    return form, plans
+
+
+def _with(form: KindForm, plan: PlanForm, context: FormContext, runs: Runs) -> KindForm:
+    own = dict(plan.build(form.fields, context))
+    fields = {**form.fields, **own}
+    said = gr.HTML("", apply_default_css=False, elem_classes=["rs-work"])
+
+    def count(*given: object) -> str:
+        values = dict(zip(fields, given, strict=True))
+        try:
+            made = plan.config(form.config(values), values)
+            runs.check(made)
+            return paragraph(work(*runs.work(made)), role="status")
+        except (UserError, OSError) as error:
+            return failed(str(error))
+
+    counted = [*own.values(), *(form.fields[name] for name in plan.counted if name in form.fields)]
+    gr.on(
+        [context.drawn.change, *(field.change for field in counted)],
+        count,
+        list(fields.values()),
+        said,
+        queue=False,
+        trigger_mode="always_last",
+        **QUIET,
+    )
+
+    def held(config: RunConfig) -> Values:
+        return {**form.held(config), **plan.held(config)}
+
+    def restored(kept: Mapping[str, object]) -> Values:
+        return {**form.restored(kept), **plan.restored(kept)}
+
+    return dataclasses.replace(form, fields=fields, held=held, restored=restored)
