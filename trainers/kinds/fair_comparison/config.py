@@ -30,7 +30,6 @@ class FairComparisonConfig(SweepConfig):
     )
     select_by: str = parameter(
         "AP_at_R",
-        menu="trainers.metrics.asked:MENU",
         title="Chosen by",
         help="The metric whose mean over the folds decides which trial is best.",
     )

@@ -107,6 +107,7 @@ class FairComparison(Sweep):
 
 def _check_search(config: FairComparisonConfig) -> None:
     from trainers.kinds.sweep.axes import axes
+    from trainers.metrics.asked import MENU
     from trainers.metrics.names import describe
 
     folds, fold = config.folds, config.data.conditions.fold
@@ -121,7 +122,6 @@ def _check_search(config: FairComparisonConfig) -> None:
                 f"A fair comparison searches the learning rate and has folds of its own; {axis.name} cannot be varied. "
                 "Vary another setting, or use a sweep."
             )
+    MENU.check(config.select_by)
     if not describe(config.select_by).measure.better:
-        raise ParameterError(
-            f"Trials are chosen by a metric that is better when higher or lower; got {config.select_by}."
-        )
+        raise ParameterError(f"Trials are chosen by a metric that is better in one direction; got {config.select_by}.")
