@@ -36,7 +36,7 @@ def build(_fields: Mapping[str, Component], _context: FormContext) -> dict[str, 
     first = held(_FIRST)
     with fold("Fair comparison"):
         trials = control(_SPECS[_TRIALS], first[_TRIALS])
-        told = "Of the training classes; a trial is trained once on each. Test images are not used."
+        told = "Of the training classes; each trial is trained once on each."
         folds = gr.Slider(2, _MOST_FOLDS, first[_FOLDS], step=1, label="Folds", info=told, buttons=[], min_width=80)
         return {_TRIALS: trials, _FOLDS: folds}
 

@@ -68,13 +68,13 @@ def test_a_conclusion_that_the_search_changes_is_said_pair_by_pair() -> None:
     triplet, contextual = found["Chosen"]
     assert triplet == "Triplet: the settings given are the best of 2 trials (mAP@R 50.0)."
     assert contextual.startswith(
-        "Contextual: trial 2, mAP@R 50.0 on the folds against 30.0 at the settings given: learning_rate "
+        "Contextual: trial 2, mAP@R 50.0 on the folds against 30.0 at the settings given: learning rate "
     )
     how, seen, *spaces = found["Searched"]
     assert how.startswith("2 trials for every loss, each trained once on each of 2 folds of the training classes, with")
     assert how.endswith("The first trial has the settings given, 1 follows from the results before.")
     assert "image of the test set" in seen
-    assert spaces[1].startswith("Contextual: learning_rate 0.0004 to 0.04, logarithmic; eps 0.005 to 0.5, logarithmic;")
+    assert spaces[1].startswith("Contextual: learning rate 0.0004 to 0.04, logarithmic; eps 0.005 to 0.5, logarithmic;")
     assert spaces[1].endswith("Not searched: k.")
     assert found["Cost"] == (
         "Search: 8 of 8 runs have ended; 16 s of training.",
@@ -138,7 +138,7 @@ def test_the_report_is_read_from_the_folders_of_the_runs(ended: RunFolder) -> No
     assert all(child.phase == "finished" for child in children.all())
     assert [child.planned.name for child in children.all()] == [child.planned.name for child in Children(ended).all()]
     found = report(ended)
-    assert [part.title for part in found.parts] == ["Settings chosen by the search", "Settings given"]
+    assert [part.title for part in found.parts] == ["Settings chosen", "Settings given"]
     chosen, given = (part["table"]["rows"] for part in found.json()["parts"])
     means = [[round(row["cells"]["AP_at_R"]["mean"], 6) for row in rows] for rows in (chosen, given)]
     assert sorted(means[0]) == [0.6, 0.8] and sorted(means[1]) == [0.5, 0.6]

@@ -39,13 +39,13 @@ def test_the_space_of_a_loss_holds_its_defaults_and_nothing_it_refuses(name: str
 
 def test_ranges_follow_from_the_declared_ones() -> None:
     spaces = {name: {one.name: one for one in space_of(Choice(name=name), 0.5).dimensions} for name in LOSSES}
-    assert spaces["triplet"]["learning_rate"].words == "0.05 to 1, logarithmic", "no higher than what is accepted"
-    assert spaces["contextual"]["alpha"].words == "1 to 100, logarithmic", "0 to 1000 is accepted; the default is 10"
-    assert spaces["contextual"]["pos_margin"].words == "-1 to 1"
-    assert spaces["contextual"]["total"].words == "paper or official_256 or official_224"
+    assert spaces["triplet"]["learning_rate"].range == "0.05 to 1, logarithmic", "no higher than what is accepted"
+    assert spaces["contextual"]["alpha"].range == "1 to 100, logarithmic", "0 to 1000 is accepted; the default is 10"
+    assert spaces["contextual"]["pos_margin"].range == "-1 to 1"
+    assert spaces["contextual"]["total"].range == "paper or official_256 or official_224"
     assert spaces["fastap"]["num_bins"] == Dimension(name="num_bins", given=10, low=2, high=100, log=True, whole=True)
     assert spaces["triplet"]["swap"].choices == (False, True)
-    assert spaces["contrastive"]["pos_margin"].words == "0 to 2", "a default of 0 has no decade around it"
+    assert spaces["contrastive"]["pos_margin"].range == "0 to 2", "a default of 0 has no decade around it"
     left = space_of(Choice(name="contextual", parameters={"lam": 0.2}), 4e-3)
     assert (left.fixed, left.left) == (("lam",), ("k",))
     assert "positive_cutoff" in space_of(Choice(name="xbm_contrastive"), 4e-3).left, "a tolerance is not searched"

@@ -26,7 +26,7 @@ class FairComparisonConfig(SweepConfig):
         low=1,
         high=100,
         title="Trials per loss",
-        help="Settings that are tried for every loss, the first of them the one given; the same number for each.",
+        help="Settings tried for each loss, the one given among them.",
     )
     select_by: str = parameter(
         "AP_at_R",

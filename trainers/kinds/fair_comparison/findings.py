@@ -14,6 +14,7 @@ from trainers.kinds.fair_comparison.config import FairComparisonConfig
 from trainers.kinds.fair_comparison.plan import CHOSEN, DEFAULTS, searches
 from trainers.kinds.fair_comparison.proposals import starts
 from trainers.kinds.fair_comparison.search import SEARCH, Search
+from trainers.kinds.fair_comparison.space import in_words, spelled
 from trainers.metrics.names import Described, describe
 from trainers.plans.children import Child
 from trainers.plans.report import Finding, Part
@@ -69,16 +70,19 @@ def _conclusion(config: FairComparisonConfig, tables: Mapping[str, Table | None]
     if given is None or chosen is None:
         yield "Nothing can be concluded: there are no results to compare."
         return
+    unchanged = []
     for metric in sorted(given.metrics, key=lambda one: one.key != config.select_by):
         count, told = changes(given, chosen, metric.key)
-        if not count:
-            continue
         decided = ", by which trials were chosen" if metric.key == config.select_by else ""
         if told:
             yield f"{metric.title}{decided}: the search changed {len(told)} of {_counted(count, 'verdict')}."
             yield from told
-        else:
+        elif decided:
             yield f"{metric.title}{decided}: the search changed no verdict ({_counted(count, 'pair')} compared)."
+        elif count:
+            unchanged.append(metric.title)
+    if unchanged:
+        yield f"{'; '.join(unchanged)}: the search changed no verdict."
 
 
 def _counted(count: int, what: str) -> str:
@@ -118,8 +122,8 @@ def _chosen(found: Search, config: FairComparisonConfig) -> str:
         return f"{title}: the settings given are the best of {found.total} trials ({metric.title} {before})."
     values = found.space.values(best.point)
     other = [one for one in found.space.dimensions if values[one.name] != one.given]
-    same = [one.name for one in found.space.dimensions if one not in other]
-    told = ", ".join(f"{one.name} {_value(values[one.name])} instead of {_value(one.given)}" for one in other)
+    same = [one.words for one in found.space.dimensions if one not in other]
+    told = ", ".join(f"{one.words} {_value(values[one.name])} instead of {_value(one.given)}" for one in other)
     return (
         f"{title}: trial {best.number + 1}, {metric.title} {_score(best.score, metric)} on the folds against {before} "
         f"at the settings given: {told}{f'; {_listed(same)} as given' if same else ''}."
@@ -147,9 +151,9 @@ def _searched(config: FairComparisonConfig, found: Sequence[Search]) -> Iterator
     )
     yield "No trial saw an image of the test set. A trial of which a run failed or diverged counts as worst."
     for one in {one.contender.variant.title: one for one in found}.values():
-        ranges = "; ".join(f"{dimension.name} {dimension.words}" for dimension in one.space.dimensions)
-        kept = f" Kept as given: {', '.join(one.space.fixed)}." if one.space.fixed else ""
-        left = f" Not searched: {', '.join(one.space.left)}." if one.space.left else ""
+        ranges = "; ".join(f"{dimension.words} {dimension.range}" for dimension in one.space.dimensions)
+        kept = f" Kept as given: {', '.join(map(in_words, one.space.fixed))}." if one.space.fixed else ""
+        left = f" Not searched: {', '.join(map(in_words, one.space.left))}." if one.space.left else ""
         yield f"{one.contender.variant.title}: {ranges}.{kept}{left}"
 
 
@@ -188,4 +192,4 @@ def _score(score: float | None, metric: Described) -> str:
 
 
 def _value(value: Any) -> str:
-    return f"{value:g}" if isinstance(value, float) else str(value)
+    return f"{value:g}" if isinstance(value, float) else spelled(value)

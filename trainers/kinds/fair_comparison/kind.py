@@ -32,9 +32,7 @@ class FairComparison(Sweep):
         "each, and the settings given, over several seeds."
     )
     order = 11
-    parts: ClassVar[Mapping[str, str]] = MappingProxyType(
-        {"chosen": "Settings chosen by the search", "defaults": "Settings given"}
-    )
+    parts: ClassVar[Mapping[str, str]] = MappingProxyType({"chosen": "Settings chosen", "defaults": "Settings given"})
     config: ClassVar[type[RunConfig]] = FairComparisonConfig
     main = ("trials", "select_by", "seeds", "vary", "minutes")
     more = ("search_steps", "search_seed", *Sweep.more)

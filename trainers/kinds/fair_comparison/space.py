@@ -40,9 +40,14 @@ class Dimension:
 
     @property
     def words(self) -> str:
+        """Its name in words."""
+        return in_words(self.name)
+
+    @property
+    def range(self) -> str:
         """The values in words, e.g. ``0.0004 to 0.04, logarithmic``."""
         if self.choices:
-            return " or ".join(map(str, self.choices))
+            return " or ".join(map(spelled, self.choices))
         return f"{self.low:g} to {self.high:g}{', logarithmic' if self.log else ''}"
 
 
@@ -74,6 +79,16 @@ class Space:
         """The learning rate of a point, and the parameters of the loss that differ from the first point's."""
         rate, *own = zip(self.dimensions, point, strict=True)
         return rate[1], {dimension.name: value for dimension, value in own if value != dimension.given}
+
+
+def in_words(name: str) -> str:
+    """The name of a parameter as words."""
+    return name.replace("_", " ")
+
+
+def spelled(value: object) -> str:
+    """A choice as the command line writes it."""
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def space_of(loss: Choice, learning_rate: float) -> Space:
