@@ -100,7 +100,7 @@ export const iconButton = (name, label, pressed, kind = "rs-iconbutton") => el("
 /** A slider with its value beside it; `words(value)` writes the value. */
 export function slider(name, { value, low, high, step, words, changed = () => {} }) {
   const shown = el("output", { class: "rs-slidervalue" });
-  const range = el("input", { type: "range", class: "rs-range", min: low, max: high, step, value });
+  const range = el("input", { type: "range", class: "rs-range", "aria-label": name, min: low, max: high, step, value }); // the label around both names the output
   const write = () => {
     say(shown, words(Number(range.value)));
     range.setAttribute("aria-valuetext", shown.textContent);

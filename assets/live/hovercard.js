@@ -1,14 +1,17 @@
 // The small card that floats beside the point under the cursor.
 
 import { el, say } from "../common/dom.js";
+import { brief } from "../common/names.js";
 import { pathOf, thumbnail, shownNames } from "../common/thumbnails.js";
+import { ringedAttribute } from "./overlays.js";
 
 export class HoverCard {
   constructor() {
     this.image = el("span", { class: "rs-picture" });
     this.name = el("strong", { class: "rs-clamp" });
     this.path = el("span", { class: "rs-clamp rs-note" });
-    this.node = el("div", { class: "rs-popup rs-hover", "aria-hidden": "true", hidden: true }, this.image, el("div", {}, this.name, this.path));
+    this.known = el("span", { class: "rs-clamp rs-note" });
+    this.node = el("div", { class: "rs-popup rs-hover", "aria-hidden": "true", hidden: true }, this.image, el("div", {}, this.name, this.path, this.known));
   }
 
   /** Show image `i` beside `[x, y]`, in CSS pixels of a host `width` wide; stays inside it. */
@@ -16,6 +19,7 @@ export class HoverCard {
     thumbnail(this.image, run, i);
     say(this.name, shownNames(run, i)[0]);
     say(this.path, pathOf(run, i));
+    say(this.known, ringed(run, i));
     this.node.hidden = false;
     const own = this.node.offsetWidth;
     const left = x + 16 + own > width ? x - 16 - own : x + 16;
@@ -24,6 +28,14 @@ export class HoverCard {
 
   hide() {
     this.node.hidden = true;
-    for (const part of [this.name, this.path]) say(part, "");
+    for (const part of [this.name, this.path, this.known]) say(part, "");
   }
+}
+
+/** Of a point with a ring, what is known beside its classes: "label noise: changed · given pot: wide jar". */
+function ringed(run, i) {
+  const one = ringedAttribute(run);
+  if (!one || one.values[i] !== one.ringed) return "";
+  const told = run.attributes.filter((each) => each.ringed !== undefined || each.level !== undefined);
+  return told.map(({ name, names, values, level }) => `${brief(name)}: ${brief((level === undefined ? names : run.names[level])[values[i]])}`).join(" · ");
 }

@@ -3,6 +3,7 @@
 import { el, grouped, say } from "../common/dom.js";
 import { brief, inFull } from "../common/names.js";
 import { chosenColour, classColours, css, GREY, path } from "../common/palette.js";
+import { ringedAttribute } from "./overlays.js";
 
 const SHOWN = 12;
 
@@ -21,7 +22,8 @@ export class Legend {
     this.search = el("input", { type: "search", class: "rs-input rs-search", placeholder: "Find a class", "aria-label": "Find a class", hidden: true });
     this.search.addEventListener("input", () => this.list.replaceChildren(...this.items()));
     this.all = el("button", { type: "button", class: "rs-act", text: "Show all", hidden: true, onclick: () => this.clear() });
-    this.node = el("div", { class: "rs-flow rs-legend" }, this.search, this.fewer, this.all, this.list);
+    this.ringed = el("p", { class: "rs-note rs-ringed", hidden: true });
+    this.node = el("div", { class: "rs-flow rs-legend" }, this.search, this.fewer, this.all, this.list, this.ringed);
   }
 
   /** No run, or one whose images are not read yet. */
@@ -32,7 +34,7 @@ export class Legend {
     this.search.value = "";
     this.levels.replaceChildren();
     this.list.replaceChildren();
-    this.levels.hidden = this.node.hidden = true;
+    this.levels.hidden = this.node.hidden = this.ringed.hidden = true;
   }
 
   /** The level that is shown; of an attribute 0. */
@@ -57,12 +59,20 @@ export class Legend {
     this.node.hidden = false;
     const readable = run.levels.findIndex((_, level) => new Set(run.labels[level]).size <= 24);
     this.chosen = readable === -1 ? Math.max(run.levels.length - 1, 0) : readable;
-    const attributes = (run.attributes ?? []).map((one) => ({ names: [one.names], labels: [one.values], parents: [] }));
-    this.groupings = [...run.levels.map((_, level) => ({ tree: run, level })), ...attributes.map((tree) => ({ tree, level: 0 }))];
+    this.groupings = [...run.levels.map((_, level) => ({ tree: run, level })), ...(run.attributes ?? []).map((one) => grouping(run, one))];
     const titles = [...run.levels, ...(run.attributes ?? []).map((one) => one.name)];
     this.levels.replaceChildren(...titles.map((name, place) => this.segment(name, place)));
     this.levels.hidden = titles.length < 2;
     this.recolour(dark);
+  }
+
+  /** Say what the rings on the maps mean; `count` points have one. */
+  rings(count) {
+    const one = ringedAttribute(this.run);
+    this.ringed.hidden = !one;
+    if (!one) return;
+    const ring = el("span", { class: "rs-ring", "aria-hidden": "true" });
+    this.ringed.replaceChildren(ring, `ringed: ${brief(one.name)} ${brief(one.names[one.ringed])}, ${grouped(count)} of ${grouped(one.values.length)} images`);
   }
 
   segment(name, place) {
@@ -165,6 +175,13 @@ export class Legend {
   shows(i) {
     return this.only.size === 0 || this.only.has(this.values[i]);
   }
+}
+
+/** What an attribute is shown as: a tree of one level, or that of the classes where its values are classes of a level, so
+ * that a class keeps its colour. */
+function grouping(run, { names, values, level }) {
+  if (level === undefined) return { tree: { names: [names], labels: [values], parents: [] }, level: 0 };
+  return { tree: { ...run, labels: run.labels.map((one, at) => (at === level ? values : one)) }, level };
 }
 
 function compare(a, b) {

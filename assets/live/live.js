@@ -1,6 +1,7 @@
 // The Live view: puts the pieces together and follows one run. Mounted once; a run switch changes what it shows.
 
 import * as api from "../common/api.js";
+import { Alone } from "./alone.js";
 import { Baseline } from "./baseline.js";
 import { LassoPanel } from "./lasso_panel.js";
 import { Curves } from "./curves.js";
@@ -9,7 +10,7 @@ import { Downloads } from "./downloads.js";
 import { HoverCard } from "./hovercard.js";
 import { Legend } from "./legend.js";
 import { MapGrid } from "./map_grid.js";
-import { marksOf, trailOf } from "./overlays.js";
+import { marksOf, ringedOf, ringsOf, trailOf } from "./overlays.js";
 import { brief, inFull } from "../common/names.js";
 import { spoken } from "../common/thumbnails.js";
 import { severity } from "../common/palette.js";
@@ -66,13 +67,14 @@ class Live {
       visible: (i) => this.legend.shows(i),
       loud: (i) => this.loud(i),
     });
-    this.maps.marks = (arm, at) => this.marks(arm, at);
+    this.maps.marks = (arm, at, size) => this.marks(arm, at, size);
     this.legend = new Legend({ changed: () => this.paint() });
     this.neighbours = new NeighbourRows({ hover, choose, search: (i) => (this.choose(i), toRetrieve()) });
     this.lassoPanel = new LassoPanel({ hover, choose, clear: () => this.lasso([]) });
     this.baseline = new Baseline(() => this.numbers());
     this.curves = new Curves({ seek: (step) => this.player.seekStep(step) }, this.baseline);
     this.downloads = new Downloads({ picture: () => this.poster(), link: () => this.address(this.player.k, this.chosen) });
+    this.alone = new Alone();
     this.card = new HoverCard();
     this.aloud = el("p", { class: "rs-unseen", "aria-live": "polite" });
     this.layout();
@@ -89,7 +91,7 @@ class Live {
     const honest = el("p", { class: "rs-note rs-caveat", text: "2-D maps lose most neighbours; the numbers come from the full space." });
     const tools = el("div", { class: "rs-flow rs-tools" }, whole, lasso);
     const under = el("div", { class: "rs-flow rs-under" }, this.legend.levels, honest, tools);
-    this.host.replaceChildren(head, this.status.problem.node, this.baseline.summary, this.maps.node, this.track, under, this.legend.node, this.lassoPanel.node, this.neighbours.node, this.curves.node, this.aloud);
+    this.host.replaceChildren(head, this.status.problem.node, this.baseline.summary, this.maps.node, this.alone.node, this.track, under, this.legend.node, this.lassoPanel.node, this.neighbours.node, this.curves.node, this.aloud);
   }
 
   // ------------------------------------------------------------------- run
@@ -160,7 +162,7 @@ class Live {
 
   /** Every part drops what it showed of the run before. */
   forget() {
-    Object.assign(this, { chosen: null, hovered: null, lassoed: [], inLasso: null });
+    Object.assign(this, { chosen: null, hovered: null, lassoed: [], inLasso: null, ringed: [] });
     clearTimeout(this.later);
     this.card.hide();
     this.legend.empty();
@@ -185,6 +187,8 @@ class Live {
     this.maps.cards.forEach((card) => card.describe(run.points));
     if (!run.points) return;
     this.legend.load(run, isDark());
+    this.ringed = ringedOf(run);
+    this.legend.rings(this.ringed.length);
     this.paint();
   }
 
@@ -198,6 +202,7 @@ class Live {
   state(state) {
     this.phase = state.phase;
     this.status.show({ ...state, recorded: this.run.recorded });
+    this.alone.show(this.run, state);
     // the sidebar's status line and buttons follow the run that is viewed
     window.dispatchEvent(new CustomEvent("rankscope:state", { detail: { ...state, id: this.run.id, recorded: this.run.recorded } }));
     const words = !state.moving ? "This run has no map." : state.message ? `Waiting for the first frame: ${state.message}` : "Waiting for the first frame";
@@ -360,11 +365,12 @@ class Live {
     return this.legend.shows(i) && (!this.inLasso || this.inLasso.has(i));
   }
 
-  marks(arm, at) {
+  marks(arm, at, size) {
     const lists = this.neighbours.shown === this.chosen ? this.neighbours.lists[arm] : null;
     const results = lists ? lists.ids.map((id, rank) => [id, severity(this.run, lists.shared[rank]).kind]) : [];
     const trail = this.chosen === null || reducedMotion() ? [] : trailOf(this.player.past, arm, this.chosen);
-    return marksOf({ at, chosen: this.chosen, hovered: this.hovered, trail, results });
+    const rings = ringsOf(this.ringed.filter((i) => this.loud(i)), at, size);
+    return [...rings, ...marksOf({ at, chosen: this.chosen, hovered: this.hovered, trail, results })];
   }
 
   poster() {

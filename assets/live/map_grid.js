@@ -13,7 +13,7 @@ const MAX_SIDE = 8192;
 /**
  * `on`: {hover(i | null, arm), choose(i | null, arm), lasso(ids), clear(), cursor(), visible(i): may it be picked,
  * loud(i): is it neither filtered out nor outside the lasso}. `run` is the one whose images are shown.
- * `marks(arm, at)` gives the rings and trails to draw; `at(i)` is where a point is now.
+ * `marks(arm, at, size)` gives the rings and trails to draw; `at(i)` is where a point is now, `size` how wide its dot.
  */
 export class MapGrid {
   constructor(on) {
@@ -107,7 +107,7 @@ export class MapGrid {
     const views = this.cards.map((card) => {
       const area = card.plot.getBoundingClientRect();
       const scale = this.scene.scale(area.width, area.height, now);
-      const marks = live && this.scene.arms[card.arm] ? this.marks(card.arm, (i) => this.scene.at(card.arm, i, now)) : [];
+      const marks = live && this.scene.arms[card.arm] ? this.marks(card.arm, (i) => this.scene.at(card.arm, i, now), this.dot(area.width)) : [];
       if (live) this.sprites[card.arm].update(this.run, this.scene, card.arm, area.width, area.height, now, this.on.loud);
       const [x, y] = [area.left - box.left, area.top - box.top];
       return { x, y, w: area.width, h: area.height, centre: this.scene.worldCentre(now), scale, marks };

@@ -18,6 +18,24 @@ export function trailOf(frames, arm, i) {
   });
 }
 
+/** What is ringed on the maps of a run, such as a wrong label: an attribute of its images; none of most runs. */
+export const ringedAttribute = (run) => (run.attributes ?? []).find((one) => one.ringed !== undefined);
+
+/** The points that have it. */
+export function ringedOf(run) {
+  const one = ringedAttribute(run);
+  return one ? [...one.values.keys()].filter((i) => one.values[i] === one.ringed) : [];
+}
+
+/** A ring around each of some points, whose dots are `size` wide. */
+export function ringsOf(points, at, size) {
+  const colour = ink();
+  return points.map((i) => {
+    const [x, y] = at(i);
+    return { x, y, size: size + 3, width: 1, colour, alpha: 0.7 };
+  });
+}
+
 /**
  * Marks of one map. `at(i)`: where a point is now; `trail`: earlier places of the chosen one;
  * `results`: [[id, severity]] of its neighbours under this arm.

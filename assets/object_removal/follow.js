@@ -1,7 +1,7 @@
 // A fine-tuning run as it goes: one line of state, two small curves, its controls, and the model it ends in.
 
 import * as api from "../common/api.js";
-import { Panel } from "../live/curves.js";
+import { Panel } from "../live/panel.js";
 import { armKey, el, say } from "../common/dom.js";
 import { button, fold, Problem } from "../common/fields.js";
 import { Poll } from "../common/poll.js";

@@ -18,7 +18,6 @@ import { placesOf } from "./places.js";
 const K = 10;
 const NONE = "";
 const MAPS = { name: "probe" };
-const WHOLE = { name: "test" };
 const ALONE = "One run is shown; add another on the same images above to compare with it.";
 
 class Mistakes {
@@ -140,8 +139,8 @@ class Mistakes {
   }
 
   /** Show what every arm finds for a query. */
-  open({ point, row }) {
-    this.tab.search(point === null ? { row, gallery: WHOLE } : { row: point, step: this.step });
+  open({ point, row, part }) {
+    this.tab.search(point === null ? { row, gallery: { name: part } } : { row: point, step: this.step });
   }
 }
 

@@ -6,7 +6,7 @@ import { brief } from "../common/names.js";
 import { grouped } from "../common/dom.js";
 import { table, tableBox } from "../common/table.js";
 import { swatch } from "./places.js";
-import { severities, severityBar, severityKey, share } from "./severity_colours.js";
+import { severities, severityBar, severityKey, share } from "../common/severity_colours.js";
 
 export class MistakesBars {
   constructor() {

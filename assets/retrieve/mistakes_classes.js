@@ -5,7 +5,7 @@ import { choose, field, Problem, select, text } from "../common/fields.js";
 import { brief, inFull } from "../common/names.js";
 import { tableBox } from "../common/table.js";
 import { reachable } from "./mistakes_confusions.js";
-import { share } from "./severity_colours.js";
+import { share } from "../common/severity_colours.js";
 import * as api from "./mistakes_api.js";
 
 const TYPED = 250; // ms without a key before the classes are searched

@@ -3,7 +3,7 @@
 import { el, grouped, say } from "../common/dom.js";
 import { segments } from "../common/fields.js";
 import { swatch } from "./places.js";
-import { severities, severityKey, spokenShares } from "./severity_colours.js";
+import { severities, severityKey, spokenShares } from "../common/severity_colours.js";
 
 const WIDTH = 300;
 const HEIGHT = 90;

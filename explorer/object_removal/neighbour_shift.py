@@ -67,7 +67,7 @@ class NeighbourShift:
         return found
 
     def image(self, run_id: str, index: int, side: int) -> np.ndarray:
-        """A test image of the run, uint8 ``[H, W, 3]``, its side brought to ``side``.
+        """An image on the maps of the run, uint8 ``[H, W, 3]``, its side brought to ``side``.
 
         Raises:
             RunError: no such run or point.
@@ -93,7 +93,7 @@ class NeighbourShift:
             if not mask.any():
                 raise DataError("Nothing that was drawn lies inside the image. Draw over the object again.")
             filled = paint(fill, pixels, mask)
-            arms, grey = self._encoders(run), self._tests(run).shape[1] == 1
+            arms, grey = self._encoders(run), self._split(run).shape[1] == 1
             vectors = [_embedded(encoder, [pixels, filled], grey) for encoder in arms.encoders]
         k, last = _last_snapshot(run)
         gallery = self._library.embeddings(run, k)
@@ -115,17 +115,17 @@ class NeighbourShift:
             raise DataError(why)
         return run
 
-    def _tests(self, run: Run) -> Tensor:
-        """The test images of a run, uint8 ``[N, C, H, W]``."""
-        choice = run.config.data
-        return self._images.get(repr(choice), lambda: load_data(choice).test.images)
+    def _split(self, run: Run) -> Tensor:
+        """The images of the part of a run's dataset that its maps show, uint8 ``[N, C, H, W]``."""
+        choice, part = run.config.data, "test" if run.probe is None else run.probe.part
+        return self._images.get((choice, part), lambda: getattr(load_data(choice), part).images)
 
     def _pixels(self, run: Run, index: int) -> np.ndarray:
         probe = run.probe
         count = 0 if probe is None else len(probe.rows)
         if probe is None or not 0 <= index < count:
             raise RunError(f"The run {run.id} has {count} points, numbered from 0; there is no point {index}.")
-        images, row = self._tests(run), int(probe.rows[index])
+        images, row = self._split(run), int(probe.rows[index])
         if row >= len(images):
             raise DataError("The images of this run have changed since it was trained, so it cannot be used here.")
         pixels = images[row].permute(1, 2, 0).numpy()
@@ -134,7 +134,7 @@ class NeighbourShift:
     def _encoders(self, run: Run) -> Arms:
         with reading(run.id):
             written = max(path.stat().st_mtime_ns for path in (run.folder.path / "ckpt").glob("*.safetensors"))
-        return self._arms.get((run.id, written), lambda: _read_arms(run, self._tests(run)))
+        return self._arms.get((run.id, written), lambda: _read_arms(run, self._split(run)))
 
 
 def _read_arms(run: Run, images: Tensor) -> Arms:

@@ -10,7 +10,7 @@ from typing import Any
 import gradio as gr
 from gradio.components import Component
 
-from explorer.page.blocks import QUIET
+from explorer.page.blocks import QUIET, LongMenu
 from explorer.page.inspection import paragraph
 from explorer.page.parameter_panel import choice_text, fold, parameter_fold, stored_values
 from explorer.page.remembered import parameters_text
@@ -95,7 +95,7 @@ class ArmPicker:
             value, label = held[field], f"{self.one.capitalize()} {index + 1}"
             classes = ["rs-slot", f"rs-slot-{index}", f"rs-ink-{index}"]
             with gr.Column(visible=value is not None, elem_classes=classes, min_width=80) as group:
-                name = gr.Dropdown(
+                name = LongMenu(
                     choices,
                     value=value,
                     label=label,

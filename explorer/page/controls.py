@@ -9,6 +9,7 @@ from typing import Any
 import gradio as gr
 from gradio.components import Component
 
+from explorer.page.blocks import LongMenu
 from explorer.page.logslider import log_slider
 from trainers.errors import ParameterError
 from trainers.parameters import Choice, Spec, describe, make, specs
@@ -29,7 +30,7 @@ def control(spec: Spec, value: Any, key: tuple[str, ...] | None = None) -> Compo
         return gr.Dropdown(entries, value=value, filterable=False, min_width=80, **common)
     if rule.menu:
         offered = [(title, word) for word, title in rule.words().titles.items()]
-        return gr.Dropdown(offered, value=value, multiselect=True, allow_custom_value=True, min_width=80, **common)
+        return LongMenu(offered, value=value, multiselect=True, allow_custom_value=True, min_width=80, **common)
     if rule.choices is not None:
         # not the numbers themselves: a drop-down matches its value against text
         choices = [(str(choice), json.dumps(choice)) for choice in rule.choices]

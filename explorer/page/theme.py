@@ -9,7 +9,7 @@ from explorer.settings import ASSETS
 # Gradio repeats these rules with a stronger selector, so that they win over its own; it drops container queries.
 STYLES = sorted((ASSETS / "page").glob("*.css"))
 
-_LINKED = ("common", "compare", "live", "object_removal", "retrieve", "runs")
+_LINKED = ("common", "compare", "live", "live/plots", "object_removal", "retrieve", "runs")
 _SANS = ["system-ui", "-apple-system", "Segoe UI", "Roboto", "Helvetica Neue", "sans-serif"]
 _MONO = ["ui-monospace", "SFMono-Regular", "Menlo", "Consolas", "monospace"]
 

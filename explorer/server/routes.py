@@ -20,7 +20,7 @@ from starlette.responses import FileResponse, Response
 from starlette.routing import Mount, Route
 
 from explorer.exports import EXPORTS
-from explorer.server import retrieve, run_list, view
+from explorer.server import controlled_errors, retrieve, run_list, view
 from explorer.server.baselines import Baselines
 from explorer.server.http import Endpoint, RequestError, answering, json_reply, unless_known
 from explorer.server.library import Library
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 PREFIX = "/gradio_api/rankscope"
 FOREVER = "public, max-age=31536000, immutable"
 TOKEN_HEADER = "x-rankscope-token"
-_ASSET = re.compile(r"(?:[a-z_]+/)?[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+)*\.(?:js|css|svg)")
+_ASSET = re.compile(r"(?:[a-z_]+/){0,2}[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+)*\.(?:js|css|svg)")
 _TYPES = {".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}
 _BINARY = "application/octet-stream"
 _NUMBER = re.compile(r"[0-9]{1,9}")
@@ -63,6 +63,7 @@ def routes(
         "/assets/{name:path}": ends.asset,
         "/runs": runs,
         "/start": lambda _request: json_reply({"id": run_list.start(library)}),
+        "/controlled_errors": lambda _request: json_reply(controlled_errors.table()),
         "/run/{id}": ends.of_one_run(lambda run, _request: json_reply(view.about(run))),
         "/run/{id}/poll": ends.of_one_run(ends.poll),
         "/run/{id}/frame/{k}": ends.of_one_run(ends.frame),

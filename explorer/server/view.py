@@ -16,7 +16,7 @@ from trainers.config import RunConfig
 from trainers.hierarchy import Hierarchy, severity_words
 from trainers.kinds import diagnoses, kind_of
 from trainers.kinds.ablation import ablation
-from trainers.runs.records import PHASES, Phase, Probe, RunState
+from trainers.runs.records import PHASES, Attribute, Phase, Probe, RunState
 
 if TYPE_CHECKING:
     from explorer.server.runs import Runs
@@ -89,6 +89,7 @@ def about(run: Run) -> Json:
         "created": created(run.id),
         "config": json.loads(run.config.to_json()),
         "summary": summary(run),
+        "alone": _alone(run),
         "kind": run.config.kind,
         "arms": _arms(run.config),
         "ablation": _ablation(run.config),
@@ -96,6 +97,12 @@ def about(run: Run) -> Json:
         "measures": kind_of(run.config).measures_of(run.config).json(),
         "downloads": offered(run),
     } | _points(run.probe or _NO_PROBE)
+
+
+def _alone(run: Run) -> str:
+    """What a run does not show that belongs to no plan; empty for those that do, and for plans."""
+    kind = kind_of(run.config)
+    return "" if kind.plans or run.folder.part_of else kind.alone(run.config)
 
 
 def _arms(config: RunConfig) -> list[Json]:
@@ -119,14 +126,19 @@ def _points(probe: Probe) -> Json:
         "words": severity_words(tree) if tree.levels else [],
         "points": len(probe.labels),
         "labels": probe.labels.T.tolist(),
-        "attributes": [
-            {"name": one.name, "names": list(one.names), "values": one.values.tolist()} for one in probe.attributes
-        ],
+        "attributes": [_attribute(one) for one in probe.attributes],
         "notes": list(probe.notes),
         "tile": probe.tile,
         "columns": probe.columns,
         "sheets": probe.sheets,
     }
+
+
+def _attribute(one: Attribute) -> Json:
+    """An attribute; of one whose values are classes the tree has the names."""
+    names = list(one.names) if one.level is None else []
+    more = {name: value for name in ("ringed", "level") if (value := getattr(one, name)) is not None}
+    return {"name": one.name, "names": names, "values": one.values.tolist()} | more
 
 
 def parents(probe: Probe) -> list[list[int]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import dataclasses
 import io
 import json
 from collections.abc import Callable
@@ -23,7 +24,7 @@ from trainers.background.queries import ALONE, WHOLE, WITHOUT
 from trainers.background.results import write_csv
 from trainers.background.settings import Settings
 from trainers.cli.main import main
-from trainers.config import DataChoice
+from trainers.config import Conditions, DataChoice
 from trainers.data import cache
 from trainers.errors import DataError, ParameterError, UserError
 from trainers.kinds.contrastive.config import ContrastiveConfig
@@ -303,3 +304,15 @@ def test_the_probe_keeps_the_background_of_each_point(pretrained: RunFolder) -> 
     (one,) = probe.attributes
     assert one.name == "background" and len(one.names) == 12 and one.values.shape == (len(probe.labels),)
     assert cache.read("background", "0" * 32) is None
+
+
+def test_hard_conditions_leave_the_images_that_are_measured_alone_and_a_fold_has_none() -> None:
+    """Noise and withheld classes concern training; a run on a fold keeps away from the test images."""
+    encoder = type("Encoder", (), {"channels": 3, "side": 16})()
+    own = DataChoice(source="drawn", max_images=192, image_size=16)
+    hard = dataclasses.replace(own, conditions=Conditions(label_noise=0.4, withheld_classes=0.5))
+    found = [measuring._objects(choice, FEW, encoder, lambda *_: None) for choice in (own, hard)]
+    assert found[0].key == found[1].key and found[1].own and torch.equal(found[0].images, found[1].images)
+    fold = dataclasses.replace(own, conditions=Conditions(folds=3))
+    with pytest.raises(DataError, match="tested on a fold of its training classes and leaves the test images alone"):
+        measuring._objects(fold, FEW, encoder, lambda *_: None)

@@ -163,6 +163,10 @@ class Kind(ABC):
 
     # ------------------------------------------------------------- settings
 
+    def alone(self, config: Any) -> str:
+        """What a finished run that stands alone does not show, as a sentence; empty: nothing is said."""
+        return ""
+
     def presets(self) -> Sequence[Preset]:
         """Settings that repeat experiments."""
         return ()

@@ -89,6 +89,17 @@ def contextual_similarity(similarity: Tensor, k: int, eps: float, alpha: float) 
     return (expanded + expanded.T) / 2
 
 
+def contextual_term(similarity: Tensor, same: Tensor, k: int, eps: float, alpha: float) -> Tensor:
+    """(1/n^2) sum over i != j of (y_ij - w_ij)^2, Eq. 5: how far the overlaps are from the labels. A scalar.
+
+    Args:
+        similarity, k, eps, alpha: as for :func:`contextual_similarity`.
+        same: bool ``[n, n]``, whether two images have one label: y.
+    """
+    miss = same.to(similarity.dtype) - contextual_similarity(similarity, k, eps, alpha)
+    return miss.masked_fill(torch.eye(len(same), dtype=torch.bool, device=same.device), 0.0).square().mean()
+
+
 class Contextual(BatchLoss):
     """Three terms: contextual similarity against the labels, margin contrastive, mean cosine held at a target.
 
@@ -170,10 +181,9 @@ def whole(
     """
     p, same = parameters, equal(labels, labels, similarity.device)
     other = ~torch.eye(len(same), dtype=torch.bool, device=same.device)
-    miss = same.to(similarity.dtype) - contextual_similarity(similarity, k, p.eps, p.alpha)
     pull = active_mean(p.pos_margin - similarity, same & other)
     return (
-        miss.masked_fill(~other, 0.0).square().mean(),
+        contextual_term(similarity, same, k, p.eps, p.alpha),
         pull + active_mean(similarity - p.neg_margin, ~same),
         similarity.mean(),
     )

@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from trainers.metrics.names import Described, describe_any
+from trainers.metrics.plots import Plot
 from trainers.runs.records import STAGE, Scalar
 
 TEST = "test/"
@@ -71,6 +72,8 @@ class Measures:
         panels: curves that are always there.
         later: keys, or names of measures, that get a curve when they turn up, in this order.
         profiles: pictures of numbers by group, where they turn up.
+        plots: numbers against each other, see :mod:`trainers.metrics.plots`.
+        compared: numbers of training whose last value is compared beside the final ones by whatever plans such runs.
         diagnosed: keys that :meth:`trainers.kinds.base.Kind.diagnosis` reads.
         legend: what solid and dashed lines are.
         summary: in the last line of the command line; empty: every number of the whole test set.
@@ -87,6 +90,8 @@ class Measures:
     later: tuple[str, ...]
     legend: str
     profiles: tuple[Profile, ...] = ()
+    plots: tuple[Plot, ...] = ()
+    compared: tuple[str, ...] = ()
     diagnosed: tuple[str, ...] = ()
     summary: tuple[str, ...] = ()
     titles: Mapping[str, str] = field(default_factory=dict)
@@ -145,16 +150,20 @@ class Measures:
     def json(self) -> dict[str, Any]:
         """Everything that the page needs to show the numbers; see ``assets/common/measures.js``."""
         return {
-            "numbers": [self._json(key) for key in self.numbers],
+            "numbers": [self.number_json(key) for key in self.numbers],
             "part": list(self.part),
-            "whole": [self._json(key, TEST) for key in self.whole],
+            "whole": [self.number_json(key, TEST) for key in self.whole],
             "whole_test": list(self.whole_test),
-            "headline": [self._json(key) for key in self.headline],
-            "panels": [self._json(panel.key) | {"dashed": panel.dashed, "small": panel.small} for panel in self.panels],
+            "headline": [self.number_json(key) for key in self.headline],
+            "panels": [
+                self.number_json(panel.key) | {"dashed": panel.dashed, "small": panel.small} for panel in self.panels
+            ],
             "later": list(self.later),
             "profiles": [
-                asdict(profile) | {"beside": [self._json(key) for key in profile.beside]} for profile in self.profiles
+                asdict(profile) | {"beside": [self.number_json(key) for key in profile.beside]}
+                for profile in self.profiles
             ],
+            "plots": [plot.json(self) for plot in self.plots],
             "legend": self.legend,
             "clipped": CLIPPED,
             "test": TEST,
@@ -172,7 +181,8 @@ class Measures:
             "curve": described.is_curve,
         }
 
-    def _json(self, key: str, prefix: str = "") -> dict[str, str]:
+    def number_json(self, key: str, prefix: str = "") -> dict[str, str]:
+        """A number in words, its key behind a prefix."""
         described = self.describe(key)
         measure = described.measure
         return {
@@ -197,6 +207,15 @@ def final_numbers(scalars: Sequence[Scalar], arms: int) -> list[dict[str, float]
         if scalar.key.startswith(TEST):
             finals[scalar.arm][scalar.key.removeprefix(TEST)] = scalar.value
     return finals
+
+
+def last_numbers(scalars: Sequence[Scalar], arms: int, keys: Sequence[str]) -> list[dict[str, float]]:
+    """The last value of each of ``keys`` of each arm; missing where there is none."""
+    last: list[dict[str, float]] = [{} for _ in range(arms)]
+    for scalar in scalars:
+        if scalar.key in keys:
+            last[scalar.arm][scalar.key] = scalar.value
+    return last
 
 
 def clipped(scalars: Sequence[Scalar], arm: int) -> str:

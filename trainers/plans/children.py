@@ -11,7 +11,7 @@ from pathlib import Path
 from trainers.config import RunConfig
 from trainers.errors import RunError
 from trainers.kinds import kind_of
-from trainers.metrics.measures import final_numbers
+from trainers.metrics.measures import final_numbers, last_numbers
 from trainers.plans.planned import Outcome, Outcomes, PlannedRun
 from trainers.runs import RunFolder, list_runs
 from trainers.runs.damage import reading
@@ -154,14 +154,19 @@ def _read(path: Path, config: RunConfig) -> tuple[str, Outcome | None]:
         with reading(folder.id):
             state = folder.state()
             if state.phase == "finished":
-                numbers = tuple(final_numbers(folder.scalars(), config.arms))
-                return state.phase, Outcome(finished=True, numbers=numbers, seconds=state.seconds)
+                return state.phase, Outcome(finished=True, numbers=_numbers(folder, config), seconds=state.seconds)
             if state.phase in ("failed", "stopped"):
                 error = state.error or "It was stopped."
                 return state.phase, Outcome(finished=False, seconds=state.seconds, error=error)
             return state.phase, None
     finally:
         folder.db.close()
+
+
+def _numbers(folder: RunFolder, config: RunConfig) -> tuple[dict[str, float], ...]:
+    scalars, compared = folder.scalars(), kind_of(config).measures.compared
+    last = last_numbers(scalars, config.arms, compared)
+    return tuple(one | final for one, final in zip(last, final_numbers(scalars, config.arms), strict=True))
 
 
 def _phase(outcome: Outcome) -> str:

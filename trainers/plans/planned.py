@@ -62,7 +62,8 @@ class Outcome:
 
     Attributes:
         finished: False: it failed or was stopped, and has no numbers.
-        numbers: the final numbers of each arm by key, ``test/`` taken off.
+        numbers: the final numbers of each arm by key, ``test/`` taken off, and the last ones of its training that are
+            compared.
         seconds: of training.
         error: why it has no numbers.
     """

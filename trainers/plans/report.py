@@ -159,8 +159,9 @@ def _part(
     folder: RunFolder, kind: Kind, name: str, title: str, children: Sequence[Child], levels: tuple[str, ...]
 ) -> Part:
     cells = list(_cells(folder, children))
-    keys = {key for cell in cells for key in cell.metrics if kind.measures.describe(key).measure.family != "count"}
-    chosen = sorted(keys, key=lambda key: (key not in kind.measures.whole, kind.measures.order(key)))
+    measures = kind.measures_of(folder.config)
+    keys = {key for cell in cells for key in cell.metrics if measures.describe(key).measure.family != "count"}
+    chosen = sorted(keys, key=lambda key: (key not in measures.whole, measures.order(key)))
     made = table(cells, chosen, levels) if chosen else None
     return Part(name=name, title=title, children=children, table=made)
 

@@ -18,7 +18,7 @@ class Disagreement:
     """One query.
 
     Attributes:
-        row: in the test set; ``points``: in the probe of each run, the open one first.
+        row: in the dataset; ``points``: in the probe of each run, the open one first.
         values: of the metric, one per arm; None where it is not defined.
         spread: the largest less the smallest.
     """
@@ -93,7 +93,7 @@ def ordered(values: np.ndarray, rows: np.ndarray, points: np.ndarray) -> tuple[D
 
     Args:
         values: float64 ``[Q, A]``, NaN where a query has nothing to find under any arm.
-        rows: integers ``[Q]``, in the test set; points: integers ``[Q, R]``, in the probes.
+        rows: integers ``[Q]``, in the dataset; points: integers ``[Q, R]``, in the probes.
     """
     spread = values.max(axis=1) - values.min(axis=1)  # NaN of one arm is NaN of all: labels decide
     order = np.lexsort((rows, -spread))

@@ -12,10 +12,10 @@ from trainers.config import DataChoice, RunConfig, SceneChoice
 from trainers.errors import UserError
 from trainers.retrieval.probe_results import probe_of
 from trainers.runs.reader import RunReader
-from trainers.runs.records import Probe
+from trainers.runs.records import PARTS, Probe
 
 _NO_ROWS = ("image_size", "image_column", "label_columns")
-"""Settings of a dataset that do not decide which image is in which row of the test set."""
+"""Settings of a dataset that do not decide which image is in which row of a part of it."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -23,7 +23,7 @@ class SharedImages:
     """The images that two probes share.
 
     Attributes:
-        rows: int64 ``[n]``, their rows in the test set, ascending.
+        rows: int64 ``[n]``, their rows in the part of the dataset that the maps show, ascending.
         first, second: int64 ``[n]``, their points in each probe.
         whole: both probes are these images and no other.
     """
@@ -35,7 +35,7 @@ class SharedImages:
 
 
 def shared_images(first: RunReader, second: RunReader) -> SharedImages:
-    """The images that the probes of two runs share, by their rows in the test set.
+    """The images that the probes of two runs share, by their rows in the dataset.
 
     Runs are on the same images if the fingerprints of their datasets are equal. Where one is not stored, or the images
     were read at another size, the settings that decide which image is in which row must be equal, and the class names
@@ -59,11 +59,13 @@ def shared_images(first: RunReader, second: RunReader) -> SharedImages:
 
 def _difference(first: RunReader, second: RunReader, one: Probe, other: Probe) -> str:
     """Why the datasets are not the same; empty if they are."""
+    if one.part != other.part:
+        return f"the maps of one show {PARTS[one.part]}, and those of the other {PARTS[other.part]}"
     if one.fingerprint and one.fingerprint == other.fingerprint:
         return ""
     if one.hierarchy != other.hierarchy:
         return f"their classes differ ({one.data_title} and {other.data_title})"
-    data, beside = _choice(first.config), _choice(second.config)
+    data, beside = _choice(first.config, one.part), _choice(second.config, one.part)
     if data.keys() != beside.keys():
         return "they read them in different ways"
     for name in sorted(data.keys() - set(_NO_ROWS)):
@@ -74,9 +76,9 @@ def _difference(first: RunReader, second: RunReader, one: Probe, other: Probe) -
     return ""
 
 
-def _choice(config: RunConfig) -> dict[str, Any]:
-    """The settings that name a run's images, whatever its kind calls them."""
+def _choice(config: RunConfig, part: str) -> dict[str, Any]:
+    """The settings that name the images of a part of a run's dataset, whatever its kind calls them."""
     chosen = [value for value in vars(config).values() if isinstance(value, (DataChoice, SceneChoice))]
     settings = {name: value for one in chosen for name, value in vars(one).items()}
-    conditions = settings.pop("conditions", None)  # only folds decide which test images there are
-    return settings | ({} if conditions is None else dataclasses.asdict(conditions.that_choose("test")))
+    conditions = settings.pop("conditions", None)
+    return settings | ({} if conditions is None else dataclasses.asdict(conditions.that_choose(part)))

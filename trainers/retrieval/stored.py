@@ -23,7 +23,7 @@ def stored_vectors(folder: RunFolder, arm: int, gallery: Gallery, step: int | No
     """
     probe = folder.probe()
     own = image_config(folder).data
-    if probe is None or gallery.origin != origin(own, "test") or not np.array_equal(probe.rows, gallery.rows):
+    if probe is None or gallery.origin != origin(own, probe.part) or not np.array_equal(probe.rows, gallery.rows):
         return None
     there = [(k, at) for k, at, _ in folder.snapshots() if folder.embeddings_path(k).is_file()]
     if not there:

@@ -11,7 +11,9 @@ from torch import Tensor
 from trainers.hierarchy import Hierarchy
 from trainers.runs import checked
 from trainers.runs.files import as_tensor
-from trainers.runs.records import Attribute, Probe
+from trainers.runs.records import PARTS, Attribute, Probe
+
+_OF_ATTRIBUTE = ("ringed", "level")  # what an attribute may have beside names and values
 
 
 def packed(probe: Probe, sheets: int) -> tuple[dict[str, Tensor], dict[str, str]]:
@@ -28,8 +30,13 @@ def packed(probe: Probe, sheets: int) -> tuple[dict[str, Tensor], dict[str, str]
     }
     tensors = {"labels": as_tensor(probe.labels, np.int32), "rows": as_tensor(probe.rows, np.int64)}
     if probe.attributes:
-        about["attributes"] = [{"name": one.name, "names": one.names} for one in probe.attributes]
+        about["attributes"] = [
+            {name: getattr(one, name) for name in ("name", "names", *_OF_ATTRIBUTE) if getattr(one, name) is not None}
+            for one in probe.attributes
+        ]
         tensors |= {f"attribute{i}": as_tensor(one.values, np.int32) for i, one in enumerate(probe.attributes)}
+    if probe.part != Probe.part:
+        about["part"] = probe.part
     return tensors, {"about": json.dumps(about)}
 
 
@@ -62,9 +69,11 @@ def unpacked(tensors: Mapping[str, Tensor], metadata: Mapping[str, str]) -> Prob
                 name=checked.text(one["name"], "attribute"),
                 names=checked.texts(one["names"], "attribute"),
                 values=tensors[f"attribute{i}"].numpy(),
+                **{name: checked.whole(one[name], name) for name in _OF_ATTRIBUTE if name in one},
             )
             for i, one in enumerate(about.get("attributes", ()))
         ),
+        part=checked.text(about.get("part", Probe.part), "part"),
     )
     _check(probe)
     return probe
@@ -79,7 +88,11 @@ def _check(probe: Probe) -> None:
         raise ValueError("the labels of the probe have the wrong shape")
     if labels.min() < 0 or (labels.max(0) >= [len(names) for names in tree.names]).any() or probe.rows.min() < 0:
         raise ValueError("the probe has labels without a name")
+    if probe.part not in PARTS:
+        raise ValueError("the probe is of no part of the dataset")
     for one in probe.attributes:
+        if one.level is not None and (one.level >= tree.depth or one.names != tree.names[one.level]):
+            raise ValueError("an attribute of the probe has classes of no level")
         if one.values.shape != labels.shape[:1] or one.values.dtype.kind != "i":
             raise ValueError("an attribute of the probe has the wrong shape")
         if one.values.min() < 0 or one.values.max() >= len(one.names):

@@ -79,17 +79,25 @@ ACTIVE = frozenset(name for name, phase in PHASES.items() if phase.active)
 RESUMABLE = frozenset(name for name, phase in PHASES.items() if not phase.moving and "resume" in phase.acts)
 
 
+PARTS = {"test": "test images", "train": "training images"}
+"""What the images of a part of a dataset are called; the first is the part that maps show if not told otherwise."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Attribute:
     """What is known of the images of the probe beside their classes, such as the background.
 
     Attributes:
         values: int32 numpy array ``[P]``, ids into ``names``.
+        ringed: the value whose images get a ring on the maps; None: none do.
+        level: the values are classes of this level of the tree; None: they are of no level.
     """
 
     name: str
     names: tuple[str, ...]
     values: Any
+    ringed: int | None = None
+    level: int | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -98,7 +106,7 @@ class Probe:
 
     Attributes:
         labels: int32 numpy array ``[P, L]``, finest first, ids into ``hierarchy.names``.
-        rows: int64 numpy array ``[P]``, row of each point in the test set.
+        rows: int64 numpy array ``[P]``, row of each point in ``part``.
         hierarchy: the label tree.
         data_title: name of the dataset as shown.
         notes: sentences about how the data was read.
@@ -108,6 +116,7 @@ class Probe:
         sheets: number of thumbnail sheets, ``thumbs/000.webp`` on; point i is tile ``i % columns**2`` (row-major)
             of sheet ``i // columns**2``.
         attributes: what is known of the images beside their classes.
+        part: of the dataset, one of :data:`PARTS`; labels of training images are without label noise.
     """
 
     labels: Any
@@ -120,6 +129,7 @@ class Probe:
     columns: int = 12
     sheets: int = 0
     attributes: tuple[Attribute, ...] = ()
+    part: str = "test"
 
 
 @dataclass(frozen=True, kw_only=True)

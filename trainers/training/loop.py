@@ -18,14 +18,14 @@ from trainers.metrics import counts
 from trainers.runs import RunFolder
 from trainers.runs.checked import real, whole
 from trainers.runs.damage import words
-from trainers.runs.records import STAGE, Attribute, Snapshot
+from trainers.runs.records import PARTS, STAGE, Snapshot
 from trainers.training.arm import Arm
 from trainers.training.device import choose
 from trainers.training.evaluation import Evaluation, Finish, Finisher
+from trainers.training.labelled_probe import write_labelled_probe
 from trainers.training.pace import Pace
 from trainers.training.scalars import ScalarBuffer
 from trainers.training.stage import Stage
-from trainers.training.thumbnails import write_probe
 from trainers.training.trained_on import TrainedOn
 
 CHECKPOINT_SECONDS = 5.0  # a killed run loses at most ten seconds: five, and a step and a snapshot on top
@@ -291,13 +291,13 @@ class Loop(ABC):
         work()
         self.seconds += time.monotonic() - started
 
-    def _write_test_probe(
-        self, data: LoadedData, rows: Tensor, floor: Callable[[], Mapping[str, float]]
+    def _write_labelled_probe(
+        self, data: LoadedData, rows: Tensor, floor: Callable[[], Mapping[str, float]], part: str = "test"
     ) -> Mapping[str, float] | None:
-        """Write test images as the probe and what is known before training; nothing if both are there.
+        """Write images of the dataset as the probe and what is known before training; nothing if both are there.
 
         Args:
-            rows: of the test set, int64 ``[P]``.
+            rows: of ``part``, int64 ``[P]``.
             floor: the numbers known before training, among them :data:`trainers.metrics.catalogue.counts.PROBE`.
 
         Returns:
@@ -310,21 +310,8 @@ class Loop(ABC):
         self._scalars.write_at_start(len(self.arms), known)  # first: where there is a probe there are these numbers
         if there:
             return None
-        self.folder.log(f"probe: {len(rows)} test images")
-        write_probe(
-            self.folder,
-            data.test.images[rows],
-            labels=data.test.labels[rows].numpy(),
-            rows=rows.numpy(),
-            hierarchy=data.hierarchy,
-            data_title=data.title,
-            notes=data.notes,
-            attributes=tuple(
-                Attribute(name=name, names=names, values=data.test.attributes[name][rows].numpy())
-                for name, names in data.attributes.items()
-            ),
-            fingerprint=data.fingerprint,
-        )
+        self.folder.log(f"probe: {len(rows)} {PARTS[part]}")
+        write_labelled_probe(self.folder, data, part, rows)
         return known
 
     def _is_written(self, key: str) -> bool:

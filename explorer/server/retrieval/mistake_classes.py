@@ -69,9 +69,9 @@ def _worst(frame: Frame, level: int, number: int) -> int:
     return int(queries[np.argmin(hits)])
 
 
-def placed(probe: Probe, query: int, points: dict[int, int | None]) -> dict[str, int | None]:
-    """Where a query is: its point on the maps, see ``points``, and its row in the test set."""
-    return {"point": points[query], "row": int(probe.rows[query])}
+def placed(probe: Probe, query: int, points: dict[int, int | None]) -> Reply:
+    """Where a query is: its point on the maps, see ``points``, and its row in a part of the dataset."""
+    return {"point": points[query], "row": int(probe.rows[query]), "part": probe.part}
 
 
 def plain(shares: np.ndarray) -> list[float]:

@@ -51,8 +51,9 @@ class MistakeAnswers:
     def severity(self, asked: bodies.Mistakes) -> Reply:
         """Shares of the results by severity and the costliest confusions of every arm.
 
-        ``point`` of a query is its row on the maps of ``home``; None: these do not show it, but the test set has it at
-        ``row``; where the runs are on other images ``apart`` says so, and a query can be searched in its own run alone.
+        ``point`` of a query is its row on the maps of ``home``; None: these do not show it, but the ``part`` of the
+        dataset has it at ``row``; where the runs are on other images ``apart`` says so, and a query can be searched in
+        its own run alone.
 
         Raises:
             UserError: there is no such run, or it has no results at this step.
@@ -203,6 +204,7 @@ class MistakeAnswers:
                 {
                     "point": one.points[0],
                     "row": one.row,
+                    "part": probe.part,
                     "classes": _names(probe, one.points[0]),
                     "values": list(one.values),
                     "spread": one.spread,

@@ -209,8 +209,8 @@ class Searches:
             return False
         if asked.query.gallery is not None and asked.query.gallery != asked.gallery:
             return False
-        same = origin(image_config(home.folder).data, "test") == origin(image_config(run.folder).data, "test")
-        return same and np.array_equal(home.probe.rows, run.probe.rows) and bool(steps_of(run))
+        shown, others = (origin(image_config(one.folder).data, one.probe.part) for one in (home, run))
+        return shown == others and np.array_equal(home.probe.rows, run.probe.rows) and bool(steps_of(run))
 
     def _answered(self, plan: _Plan, progress: Progress) -> Reply:
         asked, begin = plan.asked, time.perf_counter()

@@ -53,7 +53,6 @@ class Contrastive(Kind):
         "pretext",
         "seed",
         "probe_size",
-        "metrics",
     )
 
     def loop(self) -> type[Loop]:

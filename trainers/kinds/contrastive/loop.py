@@ -125,7 +125,7 @@ class ContrastiveLoop(Loop):
         self._final = FinalNumbers(config, images, classes, self._device)
         if self.folder.read_checkpoint() is None:
             self._final.check(tell)
-        self._write_test_probe(data, images.probe, self._evaluator.floor)
+        self._write_labelled_probe(data, images.probe, self._evaluator.floor)
 
     def _batch_size(self, images: int) -> int:
         if images < 2:

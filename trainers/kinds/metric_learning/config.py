@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 from trainers.config import MAX_ARMS, EncoderConfig, RunConfig
 from trainers.kinds._version1 import shared
 from trainers.parameters import Choice, default_of, parameter
+from trainers.runs.records import PARTS
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,6 +51,13 @@ class MetricLearningConfig(EncoderConfig):
         high=10_000_000,
         title="Memory from step",
         help="Steps before the memory is used; early on, old embeddings mislead.",
+    )
+
+    probe_of: str = parameter(
+        "test",
+        choices=tuple(PARTS),
+        title="Maps show",
+        help="Test images, or training images, with those marked that have a wrong label; numbers are of test images.",
     )
 
     augmentation: Choice = default_of(RunConfig, "augmentation", Choice(name="light"))

@@ -15,6 +15,7 @@ from torch import Tensor
 from trainers.data.base import Progress, silent
 from trainers.data.probe import choose_probe
 from trainers.encoders import Encoder
+from trainers.kinds.metric_learning.contextual_sample import ContextualSample
 from trainers.metrics import counts, evaluate
 from trainers.metrics.asked import joined, measurable
 from trainers.metrics.catalogue.counts import LEFT_OUT
@@ -52,7 +53,9 @@ class Evaluator:
     Args:
         train, test: uint8 images ``[N, C, H, W]``, or frozen features ``[N, F]``.
         train_labels, test_labels: int64 ``[N, L]``, finest first.
-        probe: rows of the test set that the maps show, int64 ``[P]``.
+        train_truth: the labels of ``train`` without label noise, by which some are chosen, so that runs with and
+            without noise are evaluated on the same ones; None: ``train_labels``.
+        probe: rows of the test set, int64 ``[P]``.
         device: where the encoders live.
         test_before_cap: images of the test set before the cap on images; 0: as many as there are.
         metrics: names of further metrics; on the probe those that it is large enough for.
@@ -66,6 +69,7 @@ class Evaluator:
         *,
         train: Tensor,
         train_labels: Tensor,
+        train_truth: Tensor | None = None,
         test: Tensor,
         test_labels: Tensor,
         probe: Tensor,
@@ -75,12 +79,13 @@ class Evaluator:
         batches: Callable[[Tensor], Tensor | None] | None = None,
         fingerprint: str = "",
     ) -> None:
-        rows = choose_probe(train_labels, TRAIN_PROBE, seed=0)
+        rows = choose_probe(train_labels if train_truth is None else train_truth, TRAIN_PROBE, seed=0)
         self._train_batches = None if batches is None else batches(train_labels[rows])
         self._train = send(train[rows], device)
         self._train_labels = train_labels[rows]
         self._probe = send(test[probe], device)
         self._probe_labels = test_labels[probe]
+        self._contextual = ContextualSample(self._probe_labels)
         self._test = test
         self._test_labels = test_labels
         self._test_before_cap = test_before_cap
@@ -111,7 +116,7 @@ class Evaluator:
         numbers = _means(evaluate(probe, self._probe_labels, metrics=names), names)
         if train is not None:
             numbers |= self._train_numbers(train)
-        return ProbeResult(embeddings=probe, numbers=numbers)
+        return ProbeResult(embeddings=probe, numbers=numbers | self._contextual.numbers(probe))
 
     def _train_numbers(self, embeddings: Tensor) -> dict[str, float]:
         labels = self._train_labels

@@ -42,6 +42,7 @@ class MetricLearning(Kind):
         "memory_after",
         "seed",
         "probe_size",
+        "probe_of",
         "metrics",
     )
 
@@ -98,6 +99,12 @@ class MetricLearning(Kind):
 
         return advice(config)
 
+    def alone(self, config: MetricLearningConfig) -> str:
+        """That one seed and one learning rate decide nothing."""
+        several = config.arms > 1
+        outcome = "differences may be chance" if several else "other seeds may give other numbers"
+        return f"One run, one seed, one learning rate: {outcome}."
+
     def presets(self) -> Sequence[Preset]:
         """Backgrounds tied to classes in training, more and less."""
         from trainers.kinds.metric_learning.presets import PRESETS
@@ -119,9 +126,10 @@ class MetricLearning(Kind):
         return titled(config.data)
 
     def details(self, config: MetricLearningConfig) -> list[str]:
-        """Encoder and batch."""
+        """Encoder, batch, and whose images the maps show if not the test images."""
         from trainers.encoders import ENCODERS
 
         name = config.encoder.name
         encoder = ENCODERS[name].title if name in ENCODERS else name
-        return [encoder, f"{config.classes_per_batch} classes x {config.images_per_class} images"]
+        batch = f"{config.classes_per_batch} classes x {config.images_per_class} images"
+        return [encoder, batch, *(["maps of training images"] if config.probe_of == "train" else ())]

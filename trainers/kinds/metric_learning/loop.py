@@ -22,6 +22,7 @@ from trainers.kinds.metric_learning.evaluation import LEFT_OUT, Evaluator, left_
 from trainers.kinds.metric_learning.frozen_features import frozen_features
 from trainers.kinds.metric_learning.gap_batches import gap_batches
 from trainers.kinds.metric_learning.memory import footprint
+from trainers.kinds.metric_learning.shown_images import ShownImages
 from trainers.losses import LOSSES, forms, kernel
 from trainers.losses._memory import give_memory
 from trainers.metrics.asked import check_size
@@ -49,7 +50,8 @@ class MetricLearningLoop(Loop):
         # with training images rarely, where evaluations are timed by the clock
         if self.config.snapshot_steps or self.seconds - self._train_evaluated[1] >= TRAIN_SECONDS:
             self._train_evaluated = (self.step, self.seconds)
-        return self._evaluator.begin(arm.encoder, training=self._train_evaluated[0] == self.step)
+        evaluation = self._evaluator.begin(arm.encoder, training=self._train_evaluated[0] == self.step)
+        return evaluation if self._shown is None else self._shown.beside(arm.encoder, evaluation)
 
     def _last_numbers(self, tell: Progress) -> None:
         if self._train_evaluated[0] != self.step:
@@ -112,9 +114,12 @@ class MetricLearningLoop(Loop):
             device=self._device,
         )
         probe = choose_probe(data.test.labels, config.probe_size, seed=0)
+        shown = probe if config.probe_of == "test" else choose_probe(data.train.truth, config.probe_size, seed=0)
+        self._shown = None if config.probe_of == "test" else ShownImages(train[shown], self._device)
         self._evaluator = Evaluator(
             train=train,
             train_labels=data.train.labels,
+            train_truth=data.train.truth,
             test=test,
             test_labels=data.test.labels,
             probe=probe,
@@ -124,7 +129,7 @@ class MetricLearningLoop(Loop):
             batches=lambda labels: gap_batches(labels, config),
             fingerprint=image_fingerprint(data.test.images),
         )
-        known = self._write_test_probe(data, probe, self._evaluator.floor)
+        known = self._write_labelled_probe(data, shown, self._evaluator.floor, config.probe_of)
         if known is not None:
             self.folder.log(f"probe: R@1 without any training {known['floor_R_at_1']:.3f}")
             self.folder.log(left_out(known[LEFT_OUT], "of the probe"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from trainers.kinds.metric_learning.plots import PLOTS
 from trainers.metrics.catalogue.counts import LEFT_OUT_WORDS
 from trainers.metrics.measures import Measures, Panel
 
@@ -24,17 +25,9 @@ MEASURES = Measures(
         Panel(key="HAP"),
         Panel(key="loss"),
     ),
-    later=(
-        "batch_AP",
-        "whole_AP",
-        "decomposability_gap",
-        "NDCG",
-        "ASI",
-        "images_per_s",
-        "clipped_share",
-        "term/*",
-        "AP_level_l",
-    ),
+    later=("NDCG", "ASI", "images_per_s", "clipped_share", "term/*", "AP_level_l"),
+    compared=("train_R_at_1", "decomposability_gap"),
     legend="solid: test images · dashed: training images",
     remarks={"queries_without_positive": LEFT_OUT_WORDS},
+    plots=tuple(PLOTS.values()),
 )

@@ -1,4 +1,4 @@
-"""The probe: the test images that the maps show, whose embeddings are stored with every frame."""
+"""The probe: the images that the maps show, whose embeddings are stored with every frame."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from trainers.errors import UserError
 from trainers.retrieval.arm_encoder import image_config
 from trainers.retrieval.galleries.base import Datasets, Gallery, GalleryDescriptor
 from trainers.runs import RunFolder
+from trainers.runs.records import PARTS
 
 
 def _open(folder: RunFolder, _parameters: Any, datasets: Datasets, _progress: Progress) -> Gallery:
@@ -20,9 +21,9 @@ def _open(folder: RunFolder, _parameters: Any, datasets: Datasets, _progress: Pr
         raise UserError(f"Run {folder.id} has no images yet; they are there once its dataset is read.")
     return Gallery(
         name=DESCRIPTOR.name,
-        title=f"{len(probe.rows):,} test images of {probe.data_title} on the maps",
+        title=f"{len(probe.rows):,} {PARTS[probe.part]} of {probe.data_title} on the maps",
         choice=choice,
-        part="test",
+        part=probe.part,
         rows=np.asarray(probe.rows, np.int64),
         labels=np.asarray(probe.labels, np.int64),
         hierarchy=probe.hierarchy,
@@ -35,7 +36,7 @@ def _open(folder: RunFolder, _parameters: Any, datasets: Datasets, _progress: Pr
 DESCRIPTOR = GalleryDescriptor(
     name="probe",
     title="Probe",
-    sentence="The test images on the maps; every step that has a map can be searched.",
+    sentence="The images on the maps; every step that has a map can be searched.",
     open=_open,
     order=1,
 )

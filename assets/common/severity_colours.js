@@ -1,8 +1,8 @@
 // Shares by severity as parts of a bar: each severity has its mark, its word and its colour.
 
-import { el } from "../common/dom.js";
-import { brief } from "../common/names.js";
-import { severity } from "../common/palette.js";
+import { el } from "./dom.js";
+import { brief } from "./names.js";
+import { severity } from "./palette.js";
 
 /** Best first: {shared, kind, mark, word, colour}; `words` as the server sends them, unrelated first. */
 export function severities(words) {

@@ -1,0 +1,103 @@
+// A part of the page as a picture to keep: its drawings, colour marks and texts, as they stand on the page.
+
+import { el } from "../../common/dom.js";
+import { brief } from "../../common/names.js";
+
+const LINE = 18;
+const SCALE = 2;
+const DRAWN = ["fill", "stroke", "stroke-width", "stroke-dasharray", "stroke-linecap", "stroke-linejoin", "opacity", "vector-effect"];
+const MARKS = ".rs-swatch, .rs-keymark, .rs-strip > span, .rs-scorebar, .rs-scorebar > span";
+const ROOM = 12; // around a drawing, for marks that reach over its edge
+
+/** A canvas with what `node` shows, and below it the run and which colour is whose, if it is about a run. Buttons are left
+ * out. */
+export async function pictureOf(node, run = null) {
+  const box = node.getBoundingClientRect();
+  const arms = run?.arms ?? [];
+  const below = run ? [brief(run.title, 120), `Run ${run.id}`] : [];
+  const height = box.height + (arms.length + below.length) * LINE + (run ? 16 : 0);
+  const page = el("canvas", { width: box.width * SCALE, height: height * SCALE });
+  const pen = page.getContext("2d");
+  pen.scale(SCALE, SCALE);
+  const { backgroundColor, color } = getComputedStyle(node);
+  pen.fillStyle = backgroundColor;
+  pen.fillRect(0, 0, box.width, height);
+  for (const svg of shown(node, "svg").filter((one) => !one.closest("button"))) await drawing(pen, svg, box);
+  for (const mark of shown(node, MARKS)) square(pen, mark, box);
+  for (const text of textsOf(node)) write(pen, text, box);
+  arms.forEach((arm, place) => legend(pen, node, arm, place, box.height + 4 + place * LINE, color));
+  pen.fillStyle = color;
+  pen.font = "12px system-ui, sans-serif";
+  below.forEach((words, place) => pen.fillText(words, 12, box.height + 18 + (arms.length + place) * LINE, box.width - 24));
+  return page;
+}
+
+const shown = (node, what) => [...node.querySelectorAll(what)].filter((one) => one.getClientRects().length);
+
+async function drawing(pen, svg, box) {
+  const copy = svg.cloneNode(true);
+  const parts = [...copy.querySelectorAll("*")];
+  [...svg.querySelectorAll("*")].forEach((part, i) => {
+    const style = getComputedStyle(part);
+    for (const name of DRAWN) parts[i].style.setProperty(name, style.getPropertyValue(name));
+    parts[i].style.visibility = style.visibility;
+  });
+  const { left, top, width, height } = svg.getBoundingClientRect();
+  const [across, up] = [width + 2 * ROOM, height + 2 * ROOM];
+  for (const [name, value] of Object.entries({ x: ROOM, y: ROOM, width, height })) copy.setAttribute(name, value * SCALE);
+  copy.style.overflow = "visible";
+  const sheet = el("svg", { width: across * SCALE, height: up * SCALE }, copy);
+  const image = new Image();
+  image.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(new XMLSerializer().serializeToString(sheet))}`;
+  await image.decode();
+  pen.drawImage(image, left - box.left - ROOM, top - box.top - ROOM, across, up);
+}
+
+function square(pen, mark, box) {
+  const { left, top, width, height } = mark.getBoundingClientRect();
+  pen.fillStyle = getComputedStyle(mark).backgroundColor;
+  pen.fillRect(left - box.left, top - box.top, width, height);
+}
+
+/** Every piece of text with the place where it stands, line by line. */
+function* textsOf(node) {
+  const walker = document.createTreeWalker(node, NodeFilter.SHOW_TEXT);
+  const range = document.createRange();
+  for (let text = walker.nextNode(); text; text = walker.nextNode()) {
+    const { parentElement: parent } = text;
+    if (parent.closest("button, svg, .rs-unseen, select") || !parent.getClientRects().length) continue;
+    let line = null;
+    for (const { 0: word, index } of text.data.matchAll(/[^\s-]+-*\s*|-+\s*/g)) {
+      range.setStart(text, index);
+      range.setEnd(text, index + word.trimEnd().length);
+      const at = range.getBoundingClientRect();
+      if (line && Math.abs(line.at.top - at.top) < 2) line.words += word;
+      else {
+        if (line) yield line;
+        line = { parent, at, words: word };
+      }
+    }
+    if (line) yield line;
+  }
+}
+
+function write(pen, { parent, at, words }, box) {
+  const style = getComputedStyle(parent);
+  pen.fillStyle = style.color;
+  pen.font = `${style.fontWeight} ${style.fontSize} ${style.fontFamily}`;
+  pen.textBaseline = "middle";
+  pen.fillText(words.trimEnd(), at.left - box.left, at.top - box.top + at.height / 2);
+  pen.textBaseline = "alphabetic";
+}
+
+/** An arm's colour and title; the colour is that of a mark of it, made for the moment. */
+function legend(pen, node, arm, place, top, color) {
+  const mark = el("span", { class: `rs-ink rs-ink-${place}` });
+  node.append(mark);
+  pen.fillStyle = getComputedStyle(mark).color;
+  mark.remove();
+  pen.fillRect(12, top, 10, 10);
+  pen.fillStyle = color;
+  pen.font = "12px system-ui, sans-serif";
+  pen.fillText(brief(arm.title, 120), 28, top + 9);
+}

@@ -1,0 +1,114 @@
+"""The section Plots: paths at the step of the scrubber, files, controlled mistakes, and the note on a single run."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+from playwright.sync_api import Browser, Locator, Page, expect
+
+from tests.browser.conftest import Site, serve
+from tests.browser.pages import PHONE, rest, until, visit
+from tests.browser.test_access import _findings, darken
+from tests.synthetic import STEPS_PER_FRAME, make_run
+from trainers.kinds.metric_learning.plots import PLOTS
+from trainers.kinds.metric_learning.plots.decomposability import BATCH, GAP, WHOLE
+from trainers.metrics.catalogue.contextual import CONTEXTUAL_AP, CONTEXTUAL_LOSS
+from trainers.runs.records import Scalar
+
+FRAMES = 3
+MARKS = """(svg) => [...svg.querySelectorAll('.rs-pathstart, .rs-pathend, .rs-pathnow')].map((mark) => {
+  const [x, y] = mark.getAttribute('d').match(/[0-9.]+/g).map(Number);
+  return [mark.getAttribute('class').split('rs-path')[1], x, y];
+})"""
+SWEEPS = """() => { window.rankscope.sweep = (id) => { window.asked = id; };
+  window.dispatchEvent(new Event('rankscope:sweeps')); }"""
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    """A run of two losses whose batches flatter them, without a contextual loss at its last evaluation."""
+    root = tmp_path_factory.mktemp("plots")
+    folder = make_run(root, points=48, frames=FRAMES)
+    for k in range(FRAMES):
+        values = {BATCH: 0.5 + 0.1 * k, WHOLE: 0.2 + 0.2 * k, GAP: 0.3 - 0.1 * k}
+        if k < FRAMES - 1:
+            values |= {CONTEXTUAL_LOSS: 0.03 - 0.01 * k, CONTEXTUAL_AP: 0.25 + 0.5 * k}
+        rows = [
+            Scalar(arm=arm, step=k * STEPS_PER_FRAME, seconds=k, key=key, value=values[key])
+            for arm in (0, 1)
+            for key in values
+        ]
+        folder.db.add_metrics(rows)
+    with serve(root, folder) as served:
+        yield served
+
+
+def download(card: Locator, kind: str) -> bytes:
+    with card.page.expect_download() as got:
+        card.get_by_role("button", name=f"save as {kind}").click()
+    return Path(got.value.path()).read_bytes()
+
+
+def seek(page: Page, place: int) -> None:
+    page.locator(".rs-scrubber input").evaluate(f"(e) => {{ e.value = {place}; e.dispatchEvent(new Event('input')); }}")
+    until(page, "s.k === a && !s.moving", place)
+
+
+def test_plots_follow_the_scrubber_and_can_be_kept(browser: Browser, site: Site) -> None:
+    with visit(browser, site, site.at(site.finished, "&__theme=light"), size=PHONE, motion="reduce") as page:
+        rest(page)
+        plots = page.get_by_label("Plots", exact=True)
+        expect(plots.locator(".rs-plotcard:visible")).to_have_count(5)
+        gap, contextual, levels, errors = (
+            plots.get_by_label(PLOTS[name].title, exact=True)
+            for name in ("decomposability", "contextual", "levels", "controlled_errors")
+        )
+        for k, words in ((FRAMES - 1, "0.700 and 0.600"), (1, "0.600 and 0.400")):
+            seek(page, k)
+            sides = PLOTS["decomposability"]
+            said = f"{sides.y.title} against {sides.x.title} at step {k * STEPS_PER_FRAME}: "
+            label = f"{said}Smooth-AP {words}, HAPPIER {words}"
+            expect(gap.locator("svg").first).to_have_attribute("aria-label", label)
+        marks = gap.locator("svg").first.evaluate(MARKS)
+        assert [kind for kind, *_ in marks] == ["start", "end", "now"] * 2
+        (_, left, low), (_, right, high), (_, across, up) = marks[:3]
+        assert left < right and high < low  # y points down
+        assert (across, up) == pytest.approx(((left + right) / 2, (low + high) / 2), abs=0.1)
+        expect(levels.locator(".rs-profilebar")).to_have_count(6)
+
+        rows = list(csv.DictReader(io.StringIO(download(contextual, "CSV").decode())))
+        found = [[float(row[name]) for name in ("arm", "step", "contextual loss", "1 − mAP")] for row in rows]
+        assert np.allclose(found, [[0, 0, 0.03, 0.75], [0, 25, 0.02, 0.25], [1, 0, 0.03, 0.75], [1, 25, 0.02, 0.25]])
+        picture = Image.open(io.BytesIO(download(levels, "a picture")))
+        colours = {colour for _, colour in picture.convert("RGB").getcolors(1 << 24)}
+        assert picture.format == "PNG" and {(0x1D, 0x4C, 0x9E), (0xCF, 0x3C, 0x08)} <= colours  # bars of both arms
+
+        errors.scroll_into_view_if_needed()
+        expect(errors.locator(".rs-striprow")).to_have_count(3)
+        errors.get_by_role("slider", name="Mistakes").fill("1")
+        expect(errors.locator(".rs-striprow").first.locator(".rs-strip > span", has_text="✕")).to_have_count(1)
+        worst, _, best = ([float(value) for value in row.split()] for row in shown(errors))
+        assert worst[0] == best[0] < 1 and all(bad < good for bad, good in zip(worst[1:], best[1:], strict=True))
+
+        expect(page.get_by_text("One run, one seed, one learning rate: differences may be chance.")).to_be_visible()
+        sweep = page.get_by_role("button", name="Make it a sweep")
+        expect(sweep).to_be_hidden()
+        page.evaluate(SWEEPS)
+        sweep.click()
+        assert page.evaluate("() => window.asked") == site.finished.id
+
+        assert page.evaluate("() => document.documentElement.scrollWidth <= innerWidth")
+        assert _findings(page, ".rs-plotsection") == []
+        darken(page, ".rs-live")
+        assert _findings(page, ".rs-plotsection") == []
+
+
+def shown(errors: Locator) -> list[str]:
+    """The scores of each severity, the worst first."""
+    return [" ".join(row.locator("b").all_text_contents()) for row in errors.locator(".rs-striprow").all()]

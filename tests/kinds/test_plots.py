@@ -1,0 +1,99 @@
+"""The plots of a comparison of losses, and the sample of the probe on which the contextual loss is measured."""
+
+from __future__ import annotations
+
+import json
+import sys
+import types
+from pathlib import Path
+
+import pytest
+import torch
+
+from tests.losses.slow_contrastive import contextual_similarity
+from tests.metrics import slow
+from trainers.kinds.metric_learning.contextual_sample import CLASSES, PER_CLASS, ContextualSample
+from trainers.kinds.metric_learning.measures import MEASURES
+from trainers.kinds.metric_learning.plots import PLOTS
+from trainers.metrics.catalogue.contextual import CONTEXTUAL_AP, CONTEXTUAL_LOSS
+from trainers.metrics.plots import Axis, PathPlot
+from trainers.registry import load
+
+
+def sample_of(count: int, classes: int, seed: int = 0) -> tuple[torch.Tensor, torch.Tensor]:
+    """Random embeddings ``[count, 6]`` and labels ``[count, 2]``."""
+    draws = torch.Generator().manual_seed(seed)
+    fine = torch.randint(classes, (count,), generator=draws)
+    return torch.randn(count, 6, generator=draws), torch.stack([fine, fine // 2], 1)
+
+
+def test_the_page_is_told_of_every_plot_in_order() -> None:
+    told = MEASURES.json()["plots"]
+    assert [one["name"] for one in told] == list(PLOTS)
+    assert json.loads(json.dumps(told)) == told
+    for plot, one in zip(PLOTS.values(), told, strict=True):
+        assert one["title"] and one["note"].endswith(".") and (one["source"] == "" or one["url"])
+        assert not plot.keys() or one["missing"].endswith(".")
+
+
+def test_a_plot_in_a_file_of_its_own_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "toy.py").write_text(
+        "from trainers.metrics.plots import Axis, PathPlot\n"
+        "AXIS = Axis(key='R_at_1', title='R@1')\n"
+        "DESCRIPTOR = PathPlot(name='toy', title='Toy', note='A toy.', x=AXIS, y=AXIS)\n"
+    )
+    package = types.ModuleType("toy_plots")
+    package.__path__ = [str(tmp_path)]
+    monkeypatch.setitem(sys.modules, "toy_plots", package)
+    (plot,) = load(package).values()
+    del sys.modules["toy_plots.toy"]
+    assert isinstance(plot, PathPlot) and plot.x == Axis(key="R_at_1", title="R@1")
+    assert plot.json(MEASURES)["form"] == "path"
+
+
+def test_the_sample_has_four_images_of_each_of_at_most_32_classes() -> None:
+    _, labels = sample_of(900, 50)
+    rows = ContextualSample(labels).rows
+    found, counts = labels[rows, 0].unique(return_counts=True)
+    assert len(found) == CLASSES and counts.tolist() == [PER_CLASS] * CLASSES
+    assert len(rows.unique()) == len(rows) == PER_CLASS * CLASSES
+    few = torch.cat([labels[labels[:, 0] < 5], torch.tensor([[70, 35]] * 3)])  # three images are one too few
+    assert ContextualSample(few).rows.shape == (4 * 5,)
+    assert torch.equal(ContextualSample(labels).rows, rows)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_its_numbers_are_those_of_the_definitions(seed: int) -> None:
+    emb, labels = sample_of(40, 5, seed)
+    sample = ContextualSample(labels)
+    rows, fine = emb[sample.rows], labels[sample.rows, 0]
+    overlap = contextual_similarity(rows, PER_CLASS, 0.0)
+    n, wanted = len(rows), 0.0
+    for i in range(n):
+        for j in range(n):
+            wanted += (float(fine[i] == fine[j]) - float(overlap[i, j])) ** 2 if i != j else 0.0
+    lists = slow.ranked_levels(rows, fine)
+    ap = sum(slow.ap([level > 0 for level in one]) for one in lists) / n
+    assert sample.numbers(emb) == pytest.approx({CONTEXTUAL_LOSS: wanted / n**2, CONTEXTUAL_AP: ap}, abs=1e-6)
+
+
+def test_both_are_best_where_every_image_finds_its_class_first() -> None:
+    _, labels = sample_of(60, 6)
+    rows = torch.eye(6)[labels[:, 0]]
+    assert ContextualSample(labels).numbers(rows) == pytest.approx({CONTEXTUAL_LOSS: 0.0, CONTEXTUAL_AP: 1.0})
+
+
+def test_where_embeddings_lie_does_not_matter_only_their_order() -> None:
+    emb, labels = sample_of(60, 6)
+    sample = ContextualSample(labels)
+    near = torch.nn.functional.normalize(torch.cat([0.05 * emb.double(), torch.ones(60, 1)], 1))
+    spread = near - near.mean(0)
+    assert ((near @ near.T) > 0.9).all(), "all but one point"
+    far, close = sample.numbers(torch.nn.functional.normalize(spread)), sample.numbers(near)
+    assert abs(far[CONTEXTUAL_LOSS] - close[CONTEXTUAL_LOSS]) < 0.01
+
+
+def test_too_few_classes_for_a_neighbourhood_have_no_numbers() -> None:
+    labels = torch.tensor([[0]] * 6 + [[1]] * 6 + [[2]] * 3)
+    assert ContextualSample(labels).numbers(torch.randn(15, 4)) == {}
+    assert ContextualSample(torch.arange(9)[:, None]).numbers(torch.randn(9, 4)) == {}
