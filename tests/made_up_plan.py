@@ -43,12 +43,21 @@ def make_plan(
         gains: what is added to the metrics of a variant, by its title.
     """
     plan = RunFolder.create(root, config)
+    make_runs(plan, stand, gains)
+    plan.db.set_state(replace(total(Children(plan).all()), phase=phase))
+    return plan
+
+
+def make_runs(
+    plan: RunFolder,
+    stand: Callable[[PlannedRun], str] = lambda _planned: "finished",
+    gains: Mapping[str, float] | None = None,
+) -> None:
+    """Write the runs of a plan that are not there yet; see :func:`make_plan`."""
     children = Children(plan)
     while fresh := [c.planned for c in children.all() if c.phase == "planned" and stand(c.planned) != "planned"]:
         for planned in fresh:
-            _make_run(root, plan.id, planned, stand(planned), gains or {})
-    plan.db.set_state(replace(total(Children(plan).all()), phase=phase))
-    return plan
+            _make_run(plan.path.parent, plan.id, planned, stand(planned), gains or {})
 
 
 def _make_run(root: Path, plan: str, planned: PlannedRun, phase: str, gains: Mapping[str, float]) -> None:

@@ -23,7 +23,7 @@ class Tab {
   constructor(host, options) {
     Object.assign(this, { host, plans: [], turns: 0, id: null, report: null, part: null, metric: null, condition: {} });
     this.problem = new Problem();
-    this.bar = new PlanBar({ ...options, open: (id) => this.open(id) });
+    this.bar = new PlanBar({ ...options, open: (id) => this.open(id), left: () => this.poll.stop() });
     this.vacant = el("div", { class: "rs-stack rs-noplan", hidden: true }, el("p", { text: NONE }), el("p", {}, button("Make a sweep", () => window.rankscope?.sweep?.(""), "rs-primary")));
     this.note = el("p", { class: "rs-note", hidden: true });
     this.parts = el("div", {});
@@ -37,7 +37,7 @@ class Tab {
     this.poll = new Poll(() => this.ask(), (error) => this.trouble(error), host);
     window.rankscopePlan = { seen: () => (host.offsetParent !== null ? (this.id ?? undefined) : undefined) };
     window.addEventListener("rankscope:wanted", () => this.wanted());
-    window.addEventListener("rankscope:changed", () => this.again());
+    window.addEventListener("rankscope:changed", () => this.changed());
     window.addEventListener("rankscope:tab", (event) => event.detail.name === "compare" && this.address());
     this.wanted();
     this.poll.start();
@@ -55,6 +55,12 @@ class Tab {
     this.body.hidden = true;
     this.problem.say(null);
     this.address();
+    this.again();
+  }
+
+  /** Something was done with a run: with a deletion the polls had stopped. */
+  changed() {
+    this.poll.start();
     this.again();
   }
 
@@ -77,6 +83,7 @@ class Tab {
     if (this.turns % EVERY === 0) this.plans = (await api.plans()).plans;
     this.turns += 1;
     this.vacant.hidden = this.plans.length > 0;
+    if (this.report && !this.plans.some((plan) => plan.id === this.id)) this.leave();
     this.id ??= this.plans[0]?.id ?? null;
     this.bar.list(this.plans, this.id);
     if (!this.id) return true;
@@ -92,8 +99,15 @@ class Tab {
   trouble(error) {
     this.problem.say(error && (error.status ? error.message : "Reconnecting: the server does not answer. Training goes on if only the connection is lost."));
     if (error?.status !== 404 || this.report) return;
-    this.bar.show(null); // another one is shown at the next turn
-    Object.assign(this, { id: null, turns: 0 });
+    this.leave(); // another one is shown at the next turn
+    this.turns = 0;
+  }
+
+  /** The plan is gone. */
+  leave() {
+    this.bar.show(null);
+    this.body.hidden = true;
+    Object.assign(this, { id: null, report: null, revision: null });
   }
 
   show(report) {

@@ -7,7 +7,7 @@ import { button, choose, field, select } from "../common/fields.js";
 import { brief, inFull } from "../common/names.js";
 
 export class PlanBar {
-  /** `on`: {act(action, id, token), public, open(id)}. */
+  /** `on`: {act(action, id, token), public, open(id), left() before a plan is deleted}. */
   constructor(on) {
     Object.assign(this, { on, plan: null, asking: false });
     this.menu = select((id) => on.open(id));
@@ -24,7 +24,7 @@ export class PlanBar {
     this.files = el("ul", {});
     this.downloads = el("details", { class: "rs-takehome" }, el("summary", { class: "rs-act" }, icon("down"), el("span", { text: "Download" })), this.files);
     this.remove = button("Delete", () => this.confirm(true));
-    this.sure = button("", () => (this.confirm(false), on.act("delete", this.plan.id, token())), "rs-danger");
+    this.sure = button("", () => this.leave(), "rs-danger");
     this.keep = button("Keep", () => this.confirm(false));
     this.acts = el("div", { class: "rs-flow rs-planacts" }, this.stop, this.resume, this.downloads, this.again, this.remove, this.sure, this.keep);
     const naming = el("div", { class: "rs-stack rs-tight" }, this.title, this.summary);
@@ -71,6 +71,12 @@ export class PlanBar {
     if (this.offered !== plan.id) this.files.replaceChildren(...downloads(plan));
     this.offered = plan.id;
     this.confirm(this.asking && this.deletable);
+  }
+
+  leave() {
+    this.confirm(false);
+    this.on.left();
+    this.on.act("delete", this.plan.id, token());
   }
 
   confirm(asking) {

@@ -14,7 +14,7 @@ export function expose(live) {
     show,
     /** Fill the form with a run's settings, to train it over seeds; undefined until the page offers it. */
     get sweep() {
-      return window.rankscopePlans?.sweep;
+      return window.rankscopePlans?.begin;
     },
   };
 }

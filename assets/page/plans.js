@@ -1,9 +1,10 @@
-// "Make it a sweep" fills the form with a run's settings and opens the fold in which the runs are planned.
+// The way from a run to a plan over its seeds: the form takes the run's settings, and the fold of the plan opens.
 
 /** `fill(id)` asks the server; `forms`: the kinds of run whose settings the form takes. */
 export function mount(_element, { fill, forms }) {
-  window.rankscopePlans = { offered: (kind) => forms.includes(kind), sweep: (id) => open(() => id && fill(id)) };
-  window.dispatchEvent(new CustomEvent("rankscope:plans"));
+  const begin = (id) => open(() => id && fill(id));
+  window.rankscopePlans = { begin, offered: (name) => forms.includes(name) };
+  window.dispatchEvent(new CustomEvent("rankscope:sweeps"));
 }
 
 /** Open the sidebar and the fold, then fill the form; without a run it stays as it is. */
@@ -13,6 +14,6 @@ function open(fill) {
   if (fold && !fold.hasAttribute("data-open")) fold.querySelector(".rs-foldhead")?.click();
   fill();
   const first = fold?.querySelector(".rs-foldbody input, .rs-foldbody textarea");
-  fold?.scrollIntoView({ block: "center" });
+  fold?.scrollIntoView({ block: "start" });
   first?.focus({ preventScroll: true });
 }

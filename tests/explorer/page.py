@@ -9,6 +9,7 @@ from starlette.applications import Starlette
 from starlette.testclient import TestClient
 
 from explorer.server.library import Library
+from explorer.server.plan_routes import plan_routes
 from explorer.server.routes import PREFIX, routes
 
 
@@ -35,7 +36,8 @@ class Page:
     def __init__(self, root: Path, recorded: Path, assets: Path) -> None:
         self.library = Library(root, recorded)
         self.watched = Watched()
-        self.client = TestClient(Starlette(routes=routes(self.library, self.watched, Line(), assets)))
+        made = routes(self.library, self.watched, Line(), assets, plan_routes(self.library, Line()))
+        self.client = TestClient(Starlette(routes=made))
 
     def get(self, path: str, **headers: str) -> httpx.Response:
         return self.client.get(f"{PREFIX}/{path}", headers=headers)

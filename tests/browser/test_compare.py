@@ -1,0 +1,82 @@
+"""A comparison in a real browser: its table fills, verdicts are read, a cell leads to its runs, another one is made."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from playwright.sync_api import Browser, Page, expect
+
+from tests.browser.conftest import Site
+from tests.browser.pages import PHONE, open_tab, visit
+from tests.browser.test_access import _findings, darken
+from tests.made_up_plan import make_plan, make_runs, sweep
+from trainers.plans.planned import PlannedRun
+
+GAINS = {"HAPPIER": 0.05}
+TITLE = "Smooth-AP vs HAPPIER on Drawn world, 3 seeds"
+
+
+def begun(planned: PlannedRun) -> str:
+    """One run has ended, one was lost and is trained loss by loss, one waits."""
+    return ("finished", "failed", "planned")[planned.seed] if len(planned.variants) > 1 else "planned"
+
+
+def test_a_comparison_is_watched_read_taken_home_and_made_again(browser: Browser, site: Site) -> None:
+    plan = make_plan(site.root, sweep("smooth_ap", "happier"), phase="stopped", stand=begun, gains=GAINS)
+    with visit(browser, site, f"{site.at(plan)}&__theme=light", ready=False) as page:
+        view = page.locator(".rs-comparison")
+        expect(view.get_by_text("One seed: the interval covers", exact=False).first).to_be_visible()
+        expect(view.get_by_text("The loss became infinite at step 7", exact=False).first).to_be_visible()
+        make_runs(plan, gains=GAINS)
+        expect(view.locator(".rs-results tbody tr").first).to_contain_text("3 of 3")
+        expect(view.get_by_text("HAPPIER above Smooth-AP by", exact=False)).to_be_visible()
+        look_and_take(page)
+        view.get_by_role("button", name="Open seed 0").click()
+        page.wait_for_function("(id) => ![id, ''].includes(window.rankscope.current())", arg=site.finished.id)
+        page.get_by_role("button", name="Its comparison").click()
+        expect(view.locator(".rs-results")).to_be_visible()
+        assert f"run={plan.id}" in page.url
+        make_again(page)
+        open_tab(page, "Runs")
+        card = page.locator(f".rs-runlist > .rs-runcard:has(.rs-runtitle:text-is('{TITLE}'))")
+        card.locator(".rs-unfold > summary").click()
+        expect(card.locator(".rs-runcard")).to_have_count(5)
+
+
+def look_and_take(page: Page) -> None:
+    """Open a cell, check the rules of access in both themes and on a phone, and save a table and a picture."""
+    view = page.locator(".rs-comparison")
+    view.get_by_role("button", name="R@1 of HAPPIER: ").press("Enter")
+    expect(view.locator(".rs-seeds li")).to_have_count(3)
+    assert _findings(page, "#compare-view") == []
+    darken(page, ".rs-comparison")
+    page.set_viewport_size({"width": PHONE[0], "height": PHONE[1]})
+    assert _findings(page, "#compare-view") == []
+    assert page.evaluate("document.documentElement.scrollWidth") <= PHONE[0]
+    page.set_viewport_size({"width": 1280, "height": 900})
+    view.locator(".rs-takehome summary").click()
+    with page.expect_download() as table:
+        view.get_by_role("link", name="Table (CSV)").click()
+    assert "HAPPIER" in Path(table.value.path()).read_text()
+    with page.expect_download() as picture:
+        view.get_by_role("button", name='Save "R@1', exact=False).click()
+    assert Path(picture.value.path()).read_bytes().startswith(b"\x89PNG")
+
+
+def make_again(page: Page) -> None:
+    """Start from the settings of the plan that is open, vary a parameter, and delete what was made."""
+    view = page.locator(".rs-comparison")
+    view.get_by_role("button", name="Use its settings").click()
+    form = page.locator(".rs-fold[data-open]:has(.rs-vary)")
+    expect(page.locator("#rs-note")).to_contain_text("the settings of this run")
+    form.get_by_label("Vary", exact=True).fill("smooth_ap.tau")
+    form.get_by_label("Values 1").fill("0.01, 0.1")
+    expect(page.get_by_text("3 runs, about 9 min in all.")).to_be_attached()
+    page.get_by_role("button", name="Train over seeds").click()
+    names = ["Smooth-AP (tau 0.01)", "Smooth-AP (tau 0.1)", "HAPPIER"]
+    expect(view.locator(".rs-results tbody th[scope=row]")).to_have_text(names)
+    expect(view.locator("[role=status]")).to_have_text("Waiting: 3 runs are planned.")
+    view.get_by_role("button", name="Stop").click()
+    view.get_by_role("button", name="Delete").click()
+    view.get_by_role("button", name="Delete for good").click()
+    expect(page.locator("#rs-compare-said")).to_contain_text("The run is deleted.")

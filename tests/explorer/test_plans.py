@@ -1,0 +1,139 @@
+"""Plans as the page's addresses tell of them: the list, the report, what a browser keeps, files."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import zipfile
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from explorer.exports import EXPORTS
+from explorer.server import plan_reports
+from explorer.server.visitors import digest
+from tests.explorer.page import Page
+from tests.made_up_plan import LOST, make_plan, make_runs, sweep
+from tests.synthetic import make_run
+from trainers.plans.planned import PlannedRun
+from trainers.runs.files import write_bytes
+
+LOSSES = ("smooth_ap", "happier")
+
+
+@pytest.fixture(autouse=True)
+def always_looked(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every request looks at the runs."""
+    monkeypatch.setattr(plan_reports, "LOOK_SECONDS", 0.0)
+
+
+def first_seed(planned: PlannedRun) -> str:
+    return "finished" if planned.seed == 0 else "planned"
+
+
+def test_plans_are_listed_without_their_runs_and_single_runs(page: Page, root: Path) -> None:
+    make_run(root, points=48, frames=1)
+    plan = make_plan(root, sweep(*LOSSES))
+    (listed,) = page.json("plans")["plans"]
+    assert listed["id"] == plan.id and listed["title"].endswith("3 seeds")
+    cards = {card["id"]: card for card in page.json("runs")["runs"]}
+    assert len(cards) == 5 and sum(card["part_of"] == plan.id for card in cards.values()) == 3
+    assert cards[plan.id]["plans"] and cards[plan.id]["headline"] == []
+
+
+def test_the_report_has_a_table_and_verdicts_and_where_each_number_is_from(page: Page, root: Path) -> None:
+    plan = make_plan(root, sweep(*LOSSES), gains={"HAPPIER": 0.05})
+    about = page.json(f"plan/{plan.id}")
+    assert about["state"]["words"] == "3 of 3 runs finished." and about["kind"] == "sweep"
+    (part,) = about["parts"]
+    assert [variant["title"] for variant in part["variants"]] == ["Smooth-AP", "HAPPIER"]
+    worst, best = part["table"]["rows"]
+    assert best["cells"]["R_at_1"]["best"] and not worst["cells"]["R_at_1"]["best"]
+    values = best["cells"]["R_at_1"]["values"]
+    runs = {run["id"]: run for run in about["runs"]}
+    assert [(value["seed"], value["arm"]) for value in values] == [(0, 1), (1, 1), (2, 1)]
+    assert [runs[value["run"]]["seed"] for value in values] == [0, 1, 2]
+    assert best["cells"]["R_at_1"]["mean"] == pytest.approx(sum(value["value"] for value in values) / 3)
+    (pair,) = [pair for pair in part["table"]["pairs"] if pair["metric"] == "R_at_1"]
+    assert "HAPPIER above Smooth-AP" in pair["words"]
+
+
+def test_a_browser_asks_in_vain_until_a_run_has_moved_on(page: Page, root: Path) -> None:
+    plan = make_plan(root, sweep(*LOSSES), phase="stopped", stand=first_seed)
+    first = page.get(f"plan/{plan.id}")
+    assert [run["there"] for run in first.json()["runs"]] == [True, False, False]
+    again = page.get(f"plan/{plan.id}", **{"If-None-Match": first.headers["etag"]})
+    assert again.status_code == 304 and not again.content
+    make_runs(plan)
+    moved = page.get(f"plan/{plan.id}", **{"If-None-Match": first.headers["etag"]})
+    assert moved.status_code == 200 and moved.json()["state"]["step"] == 3
+
+
+def test_statistics_are_made_anew_only_when_a_run_has_ended(
+    page: Page, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plan = make_plan(root, sweep(*LOSSES), phase="stopped", stand=first_seed)
+    made = []
+    report = plan_reports.report
+    monkeypatch.setattr(plan_reports, "report", lambda *given: made.append(given) or report(*given))
+    for _ in range(3):
+        page.json(f"plan/{plan.id}")
+    assert len(made) == 1
+    make_runs(plan, stand=lambda planned: "running" if planned.seed == 1 else "planned")
+    page.json(f"plan/{plan.id}")
+    assert len(made) == 1, "a run that trains has no result yet"
+
+
+def test_what_was_lost_says_why(page: Page, root: Path) -> None:
+    def stand(planned: PlannedRun) -> str:
+        return "failed" if planned.seed == 1 and len(planned.variants) > 1 else "finished"
+
+    about = page.json(f"plan/{make_plan(root, sweep(*LOSSES), stand=stand).id}")
+    lost = [run for run in about["runs"] if run["phase"] == "failed"]
+    assert [(run["seed"], run["error"]) for run in lost] == [(1, LOST)]
+    assert len(about["runs"]) == 5, "each loss of the failed run is trained alone"
+    assert LOST in about["missing"][0]
+
+
+def test_a_plan_without_results_has_its_runs(page: Page, root: Path) -> None:
+    about = page.json(f"plan/{make_plan(root, sweep(*LOSSES), phase='queued', stand=lambda _: 'planned').id}")
+    assert about["parts"][0]["table"] is None and len(about["runs"]) == 3
+    assert about["state"]["words"] == "Waiting: 3 runs are planned." and about["state"]["queue_position"] == 3
+
+
+def test_what_is_no_plan_is_refused(page: Page, root: Path) -> None:
+    single = make_run(root, points=48, frames=1)
+    for run_id in (single.id, "0" * 26, "..", "x" * 500):
+        reply = page.get(f"plan/{run_id}")
+        assert reply.status_code == 404 and "error" in reply.json()
+    assert "single run" in page.get(f"plan/{single.id}").json()["error"]
+
+
+def test_a_plan_belongs_to_the_holder_of_its_token(page: Page, root: Path) -> None:
+    plan = make_plan(root, sweep(*LOSSES))
+    write_bytes(plan.path / "owner", digest("mine").encode(), home=plan.path)
+    assert page.get(f"plan/{plan.id}", **{"X-Rankscope-Token": "mine"}).json()["mine"] is True
+    assert page.get(f"plan/{plan.id}", **{"X-Rankscope-Token": "other"}).json()["mine"] is False
+
+
+def test_reports_are_files(page: Page, root: Path) -> None:
+    plan = make_plan(root, replace(sweep(*LOSSES), vary={"dim": [32, 64]}))
+    offered = page.json(f"plan/{plan.id}")["downloads"]
+    assert set(offered) == {"table.csv", "table.md", "table.tex", "report.json", "report.zip"}
+    files = {name: page.get(f"run/{plan.id}/download/{name}") for name in offered}
+    assert all(reply.status_code == 200 for reply in files.values())
+    rows = list(csv.DictReader(io.StringIO(files["table.csv"].text)))
+    assert [(row["variant"], row["Embedding size"]) for row in rows[:2]] == [("Smooth-AP", "32"), ("HAPPIER", "32")]
+    assert "| Smooth-AP | 32 |" in files["table.md"].text and r"\toprule" in files["table.tex"].text
+    assert len(json.loads(files["report.json"].content)["runs"]) == 6
+    with zipfile.ZipFile(io.BytesIO(files["report.zip"].content)) as archive:
+        assert "report.md" in archive.namelist()
+    assert set(EXPORTS) - set(offered) >= {"run.zip", "metrics.csv", "curves.html"}
+
+
+def test_a_report_without_results_is_no_file(page: Page, root: Path) -> None:
+    plan = make_plan(root, sweep(*LOSSES), phase="stopped", stand=lambda _: "planned")
+    reply = page.get(f"run/{plan.id}/download/table.csv")
+    assert reply.status_code == 404 and "has no result yet" in reply.json()["error"]
