@@ -6,6 +6,7 @@ import dataclasses
 from collections.abc import Iterator
 from typing import Any
 
+from trainers.comparison.words import shown
 from trainers.kinds.fair_comparison.config import FairComparisonConfig
 from trainers.kinds.fair_comparison.search import Contender, Search, mark, search, with_point
 from trainers.kinds.metric_learning.config import MetricLearningConfig
@@ -25,7 +26,7 @@ def contenders(config: FairComparisonConfig) -> list[Contender]:
     found = []
     for condition, changed in conditions(run_config(config, **_compared(config)), settings):
         names = [f"{axis.name}={condition[axis.title]}" for axis in settings]
-        words = [f"{title.lower()} {value}" for title, value in condition.items()]
+        words = [f"{title.lower()} {shown(value)}" for title, value in condition.items()]
         for place, (loss, variant) in enumerate(arms):
             found.append(
                 Contender(
