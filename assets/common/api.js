@@ -88,12 +88,15 @@ export async function run(id) {
   if (!/^\w+$/.test(id)) throw new ServerError(`There is no run ${brief(id)}.`, 404);
   return json(`run/${id}`);
 }
+/** Ask for more epochs of a run's last map. */
+export const refine = (id) =>
+  json(`run/${id}/refine`, { method: "POST", body: "{}", headers: { "content-type": "application/json", "x-rankscope-token": token() } });
 export const poll = (id, after, row) => json(`run/${id}/poll?after=${after}&row=${row}`);
 /** The runs that can be the baseline of a run, and what is new of the numbers of one; see explorer/server/baselines.py. */
 export const baselines = async (id) => (await json(`run/${id}/baselines`)).runs;
 export const baseline = (id, other, row) => json(`run/${id}/baseline/${other}?row=${row}`);
 
-/** Frame k: {k, step, limit, arms: [{quality, drift, method}], coords: [Uint16Array per arm]}. */
+/** Frame k: {k, step, limit, refined, arms: [{quality, drift, method, floor, measures, remarks}], coords: [Uint16Array per arm]}. */
 export function frame(id, k, info = null) {
   const key = `${id}/${k}`;
   const known = frames.get(key);

@@ -16,8 +16,8 @@ export class CanvasMaps {
     this.data = null;
   }
 
-  points(before, after, rgba) {
-    this.data = [before, after, rgba];
+  points(before, after, rgba, sizes = null) {
+    this.data = [before, after, rgba, sizes];
     this.group();
   }
 
@@ -64,7 +64,8 @@ export class CanvasMaps {
     const { context } = this;
     for (const [key, members] of this.groups) {
       const faint = key >> 24 === 1;
-      const radius = (faint ? size * DOT.faint.size : size) / 2;
+      const plain = (faint ? size * DOT.faint.size : size) / 2;
+      const sizes = this.data[3];
       context.globalAlpha = faint ? DOT.faint.opacity : DOT.opacity;
       context.fillStyle = `rgb(${(key >> 16) & 255} ${(key >> 8) & 255} ${key & 255})`;
       context.beginPath();
@@ -72,6 +73,7 @@ export class CanvasMaps {
         const x = before[i * 2] + (after[i * 2] - before[i * 2]) * part;
         const y = before[i * 2 + 1] + (after[i * 2 + 1] - before[i * 2 + 1]) * part;
         const [px, py] = place(x, y);
+        const radius = sizes ? plain * sizes[i] : plain;
         context.moveTo(px + radius, py);
         context.arc(px, py, radius, 0, 7);
       }

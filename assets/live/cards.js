@@ -4,21 +4,11 @@ import { difference } from "../common/baseline.js";
 import { el, figure, grouped, say, swatch } from "../common/dom.js";
 import { filled, signed } from "../common/measures.js";
 import { brief, inFull } from "../common/names.js";
-
-const tips = { count: 0 };
+import { explained } from "./explained.js";
+import { Truth } from "./truth.js";
 
 /** Never 0 % for something, never 100 % for less than all. */
 const percent = (share) => `${share === 1 ? 100 : Math.min(99, Math.max(1, Math.round(100 * share)))} %`;
-
-/** A word that explains itself on hover and on focus. */
-function explained(text, sentence) {
-  tips.count += 1;
-  const id = `rs-tip-${tips.count}`;
-  const tip = el("span", { class: "rs-tip", role: "tooltip", id, text: sentence });
-  const word = el("button", { type: "button", class: "rs-word", "aria-describedby": id, text });
-  word.addEventListener("keydown", (event) => event.key === "Escape" && word.blur());
-  return el("span", { class: "rs-explained" }, word, tip);
-}
 
 export class Card {
   /** `about`: the measures of the run's kind, as the server sends them. */
@@ -27,6 +17,7 @@ export class Card {
     this.about = about;
     this.title = el("h3", { class: "rs-clamp", text: brief(title, 120), title: inFull(title) });
     this.fidelity = el("p", { class: "rs-ellipsis rs-note rs-fidelity" });
+    this.truth = new Truth();
     this.plot = el("div", { class: "rs-plot", tabindex: "0", role: "application" });
     this.waiting = el("p", { class: "rs-layer rs-waiting" });
     this.plot.append(this.waiting);
@@ -39,9 +30,9 @@ export class Card {
     this.node = el(
       "article",
       { class: "rs-card" },
-      el("header", { class: "rs-flow" }, swatch(arm), this.title, this.fidelity),
+      el("header", { class: "rs-flow" }, swatch(arm), this.title, this.fidelity, this.truth.node),
       this.plot,
-      el("footer", {}, ...about.numbers.map((number) => this.number(number)), this.against, this.whole, this.clipped, this.diagnosis),
+      el("footer", {}, ...about.numbers.map((number) => this.number(number)), this.against, this.whole, this.clipped, this.truth.remarks, this.diagnosis),
     );
   }
 
@@ -53,22 +44,25 @@ export class Card {
     return el("div", { class: "rs-figure" }, value, explained(short, sentence), less);
   }
 
-  describe(points) {
-    const help = "Arrow keys go from image to image, Enter selects, plus and minus zoom, 0 shows everything.";
-    this.plot.setAttribute("aria-label", `Map of ${this.title.textContent}, ${points} images. ${help}`);
+  /** `points`: how many there are; `what`: image or class. */
+  describe(points, what = "image") {
+    const help = `Arrow keys go from ${what} to ${what}, Enter selects, plus and minus zoom, 0 shows everything.`;
+    this.plot.setAttribute("aria-label", `Map of ${this.title.textContent}, ${points} ${what === "class" ? "classes" : "images"}. ${help}`);
   }
 
   wait(text) {
     say(this.waiting, text);
   }
 
-  /** How far the picture may be trusted: `about` is the frame's {quality, drift, method} of this arm. */
+  /** How far the picture may be trusted: `about` is the frame's {quality, drift, method, before} of this arm. */
   trust(about, first) {
     if (!about) return say(this.fidelity, "");
     const parts = [];
-    if (Number.isFinite(about.quality)) parts.push([`map keeps ${about.quality.toFixed(2)} of 15`, " neighbours"]);
+    const before = about.before?.quality;
+    const less = Number.isFinite(before) ? ` (${signed(about.quality - before, (size) => size.toFixed(2))})` : "";
+    if (Number.isFinite(about.quality)) parts.push([`map keeps ${about.quality.toFixed(2)}${less} of 15`, " neighbours"]);
     if (about.method === "pca") parts.push(["PCA", " while UMAP warms up", "rs-wider"]);
-    else if (Number.isFinite(about.drift) && !first) parts.push([`moved ${about.drift.toFixed(1)} σ`, ""]);
+    else if (Number.isFinite(about.drift) && !first && !about.before) parts.push([`moved ${about.drift.toFixed(1)} σ`, ""]);
     const whole = parts.map(([text, more]) => text + more).join(" · ");
     if (this.fidelity.title === whole) return undefined;
     this.fidelity.title = whole;

@@ -1,6 +1,6 @@
 // The small card that floats beside the point under the cursor.
 
-import { el, say } from "../common/dom.js";
+import { el, grouped, say } from "../common/dom.js";
 import { brief } from "../common/names.js";
 import { pathOf, thumbnail, shownNames } from "../common/thumbnails.js";
 import { ringedAttribute } from "./overlays.js";
@@ -16,10 +16,19 @@ export class HoverCard {
 
   /** Show image `i` beside `[x, y]`, in CSS pixels of a host `width` wide; stays inside it. */
   show(run, i, [x, y], width) {
+    this.fill(run, i, shownNames(run, i)[0], pathOf(run, i), ringed(run, i), [x, y], width);
+  }
+
+  /** Show a class of `count` images, of which `i` is one. */
+  showClass(run, i, name, above, count, [x, y], width) {
+    this.fill(run, i, brief(name), [above, `${grouped(count)} ${count === 1 ? "image" : "images"}`].filter(Boolean).join(" · "), "", [x, y], width);
+  }
+
+  fill(run, i, name, path, known, [x, y], width) {
     thumbnail(this.image, run, i);
-    say(this.name, shownNames(run, i)[0]);
-    say(this.path, pathOf(run, i));
-    say(this.known, ringed(run, i));
+    say(this.name, name);
+    say(this.path, path);
+    say(this.known, known);
     this.node.hidden = false;
     const own = this.node.offsetWidth;
     const left = x + 16 + own > width ? x - 16 - own : x + 16;

@@ -21,8 +21,8 @@ export class LassoPanel {
     this.node = el("section", { class: "rs-panel", "aria-label": "Images in the lasso", hidden: true }, head, this.counts, this.strip);
   }
 
-  /** `classes`: {names, values}, what colours the maps, for the counts. */
-  show(run, ids, classes) {
+  /** `classes`: {names, values}, what colours the maps, for the counts; `title`: what the images are, empty: those in the lasso. */
+  show(run, ids, classes, title = "") {
     this.run = run;
     this.ids = ids;
     this.node.hidden = ids.length === 0;
@@ -30,7 +30,7 @@ export class LassoPanel {
       for (const part of [this.title, this.counts, this.strip]) part.replaceChildren();
       return;
     }
-    say(this.title, `${grouped(ids.length)} ${ids.length === 1 ? "image" : "images"} in the lasso`);
+    say(this.title, title || `${grouped(ids.length)} ${ids.length === 1 ? "image" : "images"} in the lasso`);
     say(this.counts, this.tally(classes));
     const shown = ids.slice(0, MOST).map((i) => this.tile(i));
     if (ids.length > MOST) shown.push(el("li", { class: "rs-note rs-rest", text: `and ${grouped(ids.length - MOST)} more` }));

@@ -3,6 +3,7 @@
 import * as api from "../common/api.js";
 import { Alone } from "./alone.js";
 import { Baseline } from "./baseline.js";
+import { ClassView } from "./class_view.js";
 import { LassoPanel } from "./lasso_panel.js";
 import { Curves } from "./curves.js";
 import { el, icon, reducedMotion, say } from "../common/dom.js";
@@ -16,6 +17,7 @@ import { spoken } from "../common/thumbnails.js";
 import { severity } from "../common/palette.js";
 import { picturePage } from "./poster.js";
 import { Player } from "./player.js";
+import { Refine } from "./refine.js";
 import { Poll } from "../common/poll.js";
 import { Series } from "../common/series.js";
 import { Status } from "./status.js";
@@ -44,7 +46,7 @@ class Live {
     this.build();
     this.player = new Player(this);
     this.poll = new Poll(() => this.ask(), (error) => this.trouble(error), host);
-    onTheme(() => this.run?.points && (this.legend.recolour(isDark()), this.paint()));
+    onTheme(() => this.run?.points && (this.legend.recolour(isDark()), this.recolour()));
     expose(this);
     this.begin();
   }
@@ -57,7 +59,8 @@ class Live {
     this.summary = el("p", { class: "rs-note rs-runsummary" });
     this.status = new Status();
     this.origin = new Origin();
-    this.maps = new MapGrid({
+    this.classes = new ClassView(this);
+    const images = {
       hover: (i, arm, aloud) => this.hover(i, arm, aloud),
       choose: (i) => this.choose(i, true),
       enter: () => this.hovered !== null && this.choose(this.hovered, true),
@@ -66,9 +69,14 @@ class Live {
       lasso: (ids) => this.lasso(ids),
       visible: (i) => this.legend.shows(i),
       loud: (i) => this.loud(i),
-    });
-    this.maps.marks = (arm, at, size) => this.marks(arm, at, size);
-    this.legend = new Legend({ changed: () => this.paint() });
+      reach: () => 0,
+      marks: (arm, at, size) => this.marks(arm, at, size),
+      adorn: (card, sprites, ...size) => this.adorn(card, sprites, ...size),
+    };
+    const points = Object.keys(images).map((name) => [name, (...given) => (this.classes.on ? this.classes : images)[name](...given)]);
+    this.maps = new MapGrid(Object.fromEntries(points));
+    this.legend = new Legend({ changed: () => this.recolour() });
+    this.refine = new Refine((sentence) => this.status.problem.say(sentence));
     this.neighbours = new NeighbourRows({ hover, choose, search: (i) => (this.choose(i), toRetrieve()) });
     this.lassoPanel = new LassoPanel({ hover, choose, clear: () => this.lasso([]) });
     this.baseline = new Baseline(() => this.numbers());
@@ -88,9 +96,8 @@ class Live {
     const head = el("header", { class: "rs-head" }, naming, el("div", { class: "rs-flow rs-headacts" }, this.origin.node, this.downloads.node));
     this.maps.node.append(this.card.node);
     this.track = el("div", { class: "rs-track" });
-    const honest = el("p", { class: "rs-note rs-caveat", text: "2-D maps lose most neighbours; the numbers come from the full space." });
-    const tools = el("div", { class: "rs-flow rs-tools" }, whole, lasso);
-    const under = el("div", { class: "rs-flow rs-under" }, this.legend.levels, honest, tools);
+    const tools = el("div", { class: "rs-flow rs-tools" }, this.refine.node, whole, lasso);
+    const under = el("div", { class: "rs-flow rs-under" }, this.legend.levels, this.classes.node, this.classes.caveat, tools);
     this.host.replaceChildren(head, this.status.problem.node, this.baseline.summary, this.maps.node, this.alone.node, this.track, under, this.legend.node, this.lassoPanel.node, this.neighbours.node, this.curves.node, this.aloud);
   }
 
@@ -148,6 +155,7 @@ class Live {
     Object.assign(this, { run, row: 0, series: new Series() });
     if (!aside) history.replaceState(history.state, "", this.address());
     this.maps.arrange(run.arms.map((arm) => arm.title), run.measures);
+    for (const card of this.maps.cards) card.truth.load(run.map_figures);
     this.maps.reset();
     this.curves.load(run, this.series);
     this.neighbours.load(run);
@@ -166,6 +174,9 @@ class Live {
     clearTimeout(this.later);
     this.card.hide();
     this.legend.empty();
+    this.classes.empty();
+    this.player.shown = null;
+    this.refine.show("", "");
     this.baseline.empty();
     this.curves.empty();
     this.lassoMode(false);
@@ -184,12 +195,47 @@ class Live {
     this.curves.run = run;
     this.neighbours.run = run;
     this.maps.run = run;
-    this.maps.cards.forEach((card) => card.describe(run.points));
     if (!run.points) return;
     this.legend.load(run, isDark());
     this.ringed = ringedOf(run);
     this.legend.rings(this.ringed.length);
+    this.redraw();
+  }
+
+  /** Other colours, or another level. */
+  recolour() {
+    if (this.classes.on) return this.redraw();
     this.paint();
+    return this.tellTruth();
+  }
+
+  /** Other points, or other classes of them: bring the maps in line. */
+  redraw() {
+    const { on } = this.classes;
+    this.classes.take();
+    this.paint();
+    if (this.player.shown) this.move(this.player.shown.places, 0);
+    this.maps.cards.forEach((card) => {
+      if (!on) this.classes.unadorn(card);
+      card.describe(on ? this.classes.ids.length : this.run.points, on ? "class" : "image");
+    });
+    this.tellTruth();
+  }
+
+  /** Show the images at new places, or the classes of images that are there. */
+  move(places, duration) {
+    this.maps.show(this.classes.on && this.run.points ? this.classes.placed(places) : places, duration, places);
+  }
+
+  /** Write above each map what is true of it, for the level that colours it. */
+  tellTruth() {
+    const { legend, run } = this;
+    const level = run.points && legend.tree === run ? legend.level : null;
+    this.maps.cards.forEach((card, arm) => card.truth.show(this.player.shown?.arms[arm], level));
+  }
+
+  adorn(card, sprites, width, height, now) {
+    sprites.update(this.run, this.maps.scene, card.arm, width, height, now, (i) => this.loud(i));
   }
 
   /** Address of the run; `k` and `i` add the frame and the chosen image. */
@@ -216,6 +262,8 @@ class Live {
     if (run.id !== this.run?.id) return true;
     this.row = news.row;
     this.series.add(news.metrics, news.keys);
+    this.series.add(news.maps.rows, news.maps.keys);
+    this.refine.show(run.id, news.refinement);
     if (!this.run.points && news.active) {
       const again = await api.run(run.id);
       if (again.id === this.run.id && again.points) this.meet(again);
@@ -226,7 +274,7 @@ class Live {
     this.state(news);
     this.maps.cards.forEach((card, arm) => card.diagnose(news.diagnosis[arm] ?? []));
     this.numbers();
-    return news.metrics.length >= 1500 || news.moving;
+    return news.metrics.length >= 1500 || news.moving || news.refinement === "awaited";
   }
 
   trouble(error) {
@@ -238,11 +286,12 @@ class Live {
 
   /** Called by the player with every frame that is to be shown. */
   shown(frame, first, duration) {
-    this.maps.show(frame, duration);
+    this.move(frame.places, duration);
     this.maps.cards.forEach((card, arm) => {
       card.wait("");
       card.trust(frame.arms[arm], first);
     });
+    this.tellTruth();
     this.numbers();
     this.results();
   }
@@ -316,13 +365,14 @@ class Live {
     this.maps.changed();
   }
 
-  float(arm, i) {
+  /** Show the card beside point `i`; `show` fills it, by default with the image. */
+  float(arm, i, show = (...where) => this.card.show(this.run, i, ...where)) {
     const now = performance.now();
     const box = this.maps.node.getBoundingClientRect();
     const area = this.maps.cards[arm].plot.getBoundingClientRect();
     const { scene } = this.maps;
     const [x, y] = scene.toScreen(scene.at(arm, i, now), area.width, area.height, now);
-    this.card.show(this.run, i, [x + area.left - box.left, y + area.top - box.top], box.width);
+    show([x + area.left - box.left, y + area.top - box.top], box.width);
   }
 
   clear() {
@@ -340,25 +390,27 @@ class Live {
     this.maps.lassoMode(on);
   }
 
-  lasso(ids) {
-    this.lassoed = ids;
+  /** `title`: what the images are, empty: those inside a lasso. */
+  lasso(ids, title = "") {
+    Object.assign(this, { lassoed: ids, lassoTitle: title });
     this.inLasso = ids.length ? new Set(ids) : null;
     this.lassoMode(false);
-    this.lassoPanel.show(this.run, ids, this.legend.classes);
-    say(this.aloud, ids.length ? `${ids.length} images in the lasso` : "The lasso is empty.");
+    this.lassoPanel.show(this.run, ids, this.legend.classes, title);
+    say(this.aloud, title || (ids.length ? `${ids.length} images in the lasso` : "The lasso is empty."));
     this.paint();
   }
 
   /** Colour of every point; alpha 0 makes it faint: outside the filter or the lasso. */
   paint() {
     const { points } = this.run;
+    if (this.lassoed.length) this.lassoPanel.show(this.run, this.lassoed, this.legend.classes, this.lassoTitle);
+    if (this.classes.on) return this.maps.paint(this.classes.colours(), this.classes.sizes);
     const rgba = new Uint8Array(points * 4);
     for (let i = 0; i < points; i += 1) {
       rgba.set(this.legend.colourOfPoint(i), i * 4);
       rgba[i * 4 + 3] = this.loud(i) ? 255 : 0;
     }
-    this.maps.paint(rgba);
-    if (this.lassoed.length) this.lassoPanel.show(this.run, this.lassoed, this.legend.classes);
+    return this.maps.paint(rgba);
   }
 
   loud(i) {

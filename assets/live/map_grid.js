@@ -12,14 +12,15 @@ const MAX_SIDE = 8192;
 
 /**
  * `on`: {hover(i | null, arm), choose(i | null, arm), lasso(ids), clear(), cursor(), visible(i): may it be picked,
- * loud(i): is it neither filtered out nor outside the lasso}. `run` is the one whose images are shown.
- * `marks(arm, at, size)` gives the rings and trails to draw; `at(i)` is where a point is now, `size` how wide its dot.
+ * loud(i): is it neither filtered out nor outside the lasso, reach(): px from its middle that the largest point reaches,
+ * marks(arm, at, size): the rings and trails to draw, `at(i)` being where a point is now and `size` how wide a dot, adorn(card,
+ * sprites, width, height, now): what stands beside the points}. `run` is the one whose images are shown; a point is one of
+ * them, or a class of them.
  */
 export class MapGrid {
   constructor(on) {
     this.on = on;
     this.scene = new Scene();
-    this.marks = () => [];
     this.cards = [];
     this.gestures = [];
     this.canvas = el("canvas", { class: "rs-layer rs-canvas", "aria-hidden": "true" });
@@ -57,23 +58,25 @@ export class MapGrid {
     this.changed();
   }
 
-  /** Show a frame: morph to it, or cut where motion is unwelcome. */
-  show(frame, duration = MORPH) {
+  /** Show points at new places, one array per arm: morph to them, or cut where motion is unwelcome. `around`: places that are all
+   * in view. */
+  show(places, duration = MORPH, around = places) {
     const animate = reducedMotion() ? 0 : duration;
-    this.scene.moveTo(frame.coords, frame.limit, performance.now(), animate);
+    this.scene.moveTo(places, performance.now(), animate, around);
     this.send();
   }
 
   send() {
     if (!this.rgba || this.rgba.length !== this.scene.count * 4) return;
     const arms = this.scene.arms;
-    this.renderer.points(arms.map((arm) => arm.before), arms.map((arm) => arm.after), this.rgba);
+    this.renderer.points(arms.map((arm) => arm.before), arms.map((arm) => arm.after), this.rgba, this.sizes);
     this.changed();
   }
 
-  paint(rgba) {
-    const same = this.rgba?.length === rgba.length && this.renderer.data;
-    this.rgba = rgba;
+  /** Colours of the points; `sizes`: of each against a dot of its own, null: all are such dots. */
+  paint(rgba, sizes = null) {
+    const same = this.rgba?.length === rgba.length && this.renderer.data && this.sizes === sizes;
+    Object.assign(this, { rgba, sizes });
     if (same) this.renderer.colours(rgba);
     else this.send();
     this.changed();
@@ -92,6 +95,10 @@ export class MapGrid {
     return ratio;
   }
 
+  get dotSize() {
+    return this.dot(this.size(0)[0]);
+  }
+
   /** Dots shrink as they grow in number and swell a little when zoomed. */
   dot(width) {
     const crowd = Math.max(2.4, Math.min(8.5, 8.5 - 1.45 * Math.log2(Math.max(1, this.scene.count / 250))));
@@ -107,8 +114,8 @@ export class MapGrid {
     const views = this.cards.map((card) => {
       const area = card.plot.getBoundingClientRect();
       const scale = this.scene.scale(area.width, area.height, now);
-      const marks = live && this.scene.arms[card.arm] ? this.marks(card.arm, (i) => this.scene.at(card.arm, i, now), this.dot(area.width)) : [];
-      if (live) this.sprites[card.arm].update(this.run, this.scene, card.arm, area.width, area.height, now, this.on.loud);
+      const marks = live && this.scene.arms[card.arm] ? this.on.marks(card.arm, (i) => this.scene.at(card.arm, i, now), this.dot(area.width)) : [];
+      if (live && this.scene.arms[card.arm]) this.on.adorn(card, this.sprites[card.arm], area.width, area.height, now);
       const [x, y] = [area.left - box.left, area.top - box.top];
       return { x, y, w: area.width, h: area.height, centre: this.scene.worldCentre(now), scale, marks };
     });
@@ -155,7 +162,7 @@ export class MapGrid {
   actions(arm) {
     const { scene, on } = this;
     const now = () => performance.now();
-    const find = (pixel, radius) => scene.pick(arm, pixel, ...this.size(arm), now(), radius, on.visible);
+    const find = (pixel, radius) => scene.pick(arm, pixel, ...this.size(arm), now(), Math.max(radius, on.reach()), on.visible);
     return {
       whole: () => scene.whole,
       zoom: (pixel, factor) => {

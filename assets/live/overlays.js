@@ -1,7 +1,6 @@
 // Rings and trails on the maps: what is hovered, what is chosen, and where it came from.
 
 import { isDark, ink } from "../page/theme.js";
-import { unpacked } from "./scene.js";
 
 const TRAIL = 5; // frames
 const BEADS = 9; // dots between two frames
@@ -13,9 +12,7 @@ const SEVERITY = {
 
 /** Where point i stood in the last frames of an arm, as [x, y] pairs, oldest first. */
 export function trailOf(frames, arm, i) {
-  return frames.slice(-TRAIL).map(({ coords, limit }) => {
-    return [unpacked(coords[arm][i * 2], limit), unpacked(coords[arm][i * 2 + 1], limit)];
-  });
+  return frames.slice(-TRAIL).map(({ places }) => [places[arm][i * 2], places[arm][i * 2 + 1]]);
 }
 
 /** What is ringed on the maps of a run, such as a wrong label: an attribute of its images; none of most runs. */
@@ -38,9 +35,9 @@ export function ringsOf(points, at, size) {
 
 /**
  * Marks of one map. `at(i)`: where a point is now; `trail`: earlier places of the chosen one;
- * `results`: [[id, severity]] of its neighbours under this arm.
+ * `results`: [[id, severity]] of its neighbours under this arm; `least`: px across that a ring has at least.
  */
-export function marksOf({ at, chosen, hovered, trail, results }) {
+export function marksOf({ at, chosen, hovered, trail, results }, least = 0) {
   const marks = [];
   const line = ink();
   const shades = SEVERITY[isDark() ? "dark" : "light"];
@@ -53,7 +50,7 @@ export function marksOf({ at, chosen, hovered, trail, results }) {
     beads(marks, [...trail, at(chosen)], line);
     ring(chosen, 20, 2.5);
   }
-  if (hovered !== null) hovered === chosen ? ring(hovered, 27, 1.5, line, 0.7) : ring(hovered, 17, 2);
+  if (hovered !== null) hovered === chosen ? ring(hovered, 27, 1.5, line, 0.7) : ring(hovered, Math.max(17, least), 2);
   return marks;
 }
 

@@ -2,11 +2,13 @@
 
 import * as api from "../common/api.js";
 import { reducedMotion } from "../common/dom.js";
+import { placesOf, settled } from "./places.js";
 import { MORPH } from "./scene.js";
 import { Scrubber } from "./scrubber.js";
 
 const PAST = 6; // frames kept for trails
 const AHEAD = 2; // frames fetched early during a replay
+const REFINED_MORPH = 1500; // ms: many epochs at once, worth watching
 
 export class Player {
   constructor(live) {
@@ -42,7 +44,7 @@ export class Player {
 
   /** A new run: replay a finished one once from its start, follow a running one. */
   async load(run, wanted) {
-    Object.assign(this, { run, frames: run.frames, past: [], k: null, place: 0, following: true });
+    Object.assign(this, { run, frames: run.frames, past: [], shown: null, k: null, place: 0, following: true });
     this.scrubber.update(this.frames, 0);
     if (!this.frames.length) return;
     const place = this.frames.findIndex(([k]) => k === wanted);
@@ -58,12 +60,13 @@ export class Player {
     if (!fresh.length) return;
     this.frames = [...this.frames, ...fresh];
     this.info = news.frame;
-    if (this.following && !this.busy) await this.seek(this.frames.length - 1);
+    if (this.following && !this.busy) await this.seek(this.frames.length - 1, true);
     else this.scrubber.update(this.frames, this.place);
   }
 
-  /** Show the frame at a place in the list. Resolves when it is on its way to the screen. */
-  async seek(place) {
+  /** Show the frame at a place in the list. Resolves when it is on its way to the screen. `onward`: it follows from the one that
+   * is shown, even if frames between them were left out. */
+  async seek(place, onward = place === this.place + 1) {
     const [k] = this.frames[place] ?? [];
     if (k === undefined) return;
     const { run } = this;
@@ -73,10 +76,13 @@ export class Player {
     this.wanted = k;
     const frame = await api.frame(run.id, k, this.info?.k === k ? this.info : null);
     if (run.id !== this.run.id || this.wanted !== k) return;
-    this.remember(frame);
+    const places = onward ? settled(this.shown?.places, frame) : placesOf(frame);
+    this.shown = { ...frame, places };
+    this.remember(this.shown);
     this.k = k;
-    const duration = this.busy ? Math.min(MORPH, this.scrubber.interval) : MORPH;
-    this.live.shown(frame, place === 0, duration);
+    const usual = frame.refined ? REFINED_MORPH : MORPH;
+    const duration = this.busy && !frame.refined ? Math.min(MORPH, this.scrubber.interval) : usual;
+    this.live.shown(this.shown, place === 0, duration);
     if (this.busy) this.fetchAhead(place);
   }
 

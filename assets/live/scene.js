@@ -26,17 +26,17 @@ export class Scene {
     this.arms = [];
   }
 
-  /** Move to the frame. `coords`: one Uint16Array per arm; u stands for (u / 65535 * 2 - 1) * limit. */
-  moveTo(coords, limit, now, animate) {
+  /** Move to new places. `places`: one Float32Array [x, y, x, y, ...] per arm; `around`: places of the same form that the box
+   * holds. */
+  moveTo(places, now, animate, around = places) {
     const part = this.part(now);
     const extent = this.extent(now);
-    const same = this.arms.length === coords.length && this.count === coords[0].length / 2;
-    this.arms = coords.map((packed, arm) => {
-      const after = Float32Array.from(packed, (u) => unpacked(u, limit));
+    const same = this.arms.length === places.length && this.count === places[0].length / 2;
+    this.arms = places.map((after, arm) => {
       const before = same && animate ? blend(this.arms[arm], part) : after;
       return { before, after };
     });
-    const box = fitted(this.arms, same ? this.box : [0, 0]);
+    const box = fitted(around, same ? this.box : [0, 0]);
     this.boxBefore = same && animate ? extent : box;
     this.box = box;
     this.started = now;
@@ -180,14 +180,11 @@ export class Scene {
   }
 }
 
-/** A coordinate as it was before it was packed into 16 bits. */
-export const unpacked = (u, limit) => ((u / 65535) * 2 - 1) * limit;
-
-/** Half-width and half-height that hold all maps. A side grows by more than needed and shrinks late, so that it changes seldom. */
-function fitted(arms, before) {
+/** Half-width and half-height that hold the places of all maps. A side grows by more than needed and shrinks late, so that it changes seldom. */
+function fitted(maps, before) {
   return before.map((size, axis) => {
     let reach = 1e-6;
-    for (const { after } of arms) for (let i = axis; i < after.length; i += 2) reach = Math.max(reach, Math.abs(after[i]));
+    for (const places of maps) for (let i = axis; i < places.length; i += 2) reach = Math.max(reach, Math.abs(places[i]));
     return reach > size || reach < size * 0.5 ? reach * 1.12 : size;
   });
 }

@@ -27,7 +27,7 @@ export class Scrubber {
     this.update([], 0);
   }
 
-  /** `frames`: [[k, step]]; `place`: the one shown. */
+  /** `frames`: [[k, step, 1 if it is the refined one]]; `place`: the one shown. */
   update(frames, place) {
     this.frames = frames;
     this.place = place;
@@ -36,9 +36,9 @@ export class Scrubber {
     this.range.value = place;
     this.range.style.setProperty("--rs-part", last ? `${(place / last) * 100}%` : "100%");
     for (const control of [this.play, this.back, this.ahead, this.range]) control.disabled = last < 1;
-    const step = frames[place]?.[1];
-    const words = step === undefined ? "no frames yet" : `step ${grouped(step)} · ${frames.length} ${frames.length === 1 ? "frame" : "frames"}`;
-    this.range.setAttribute("aria-valuetext", step === undefined ? words : `step ${step}, frame ${place + 1} of ${frames.length}`);
+    const [, step, refined] = frames[place] ?? [];
+    const words = step === undefined ? "no frames yet" : `step ${grouped(step)}${refined ? ", refined" : ""} · ${frames.length} ${frames.length === 1 ? "frame" : "frames"}`;
+    this.range.setAttribute("aria-valuetext", step === undefined ? words : `step ${step}${refined ? ", refined map" : ""}, frame ${place + 1} of ${frames.length}`);
     say(this.text, words);
     this.face();
   }

@@ -6,6 +6,7 @@ const POINTS = `#version 300 es
 layout(location=0) in vec2 before;
 layout(location=1) in vec2 after;
 layout(location=2) in vec4 colour;
+layout(location=3) in float swell;
 uniform float part; uniform vec2 centre; uniform vec2 scale; uniform float size; uniform int faint;
 out vec4 tint; out float radius;
 void main() {
@@ -13,7 +14,7 @@ void main() {
   vec2 at = (mix(before, after, part) - centre) * scale;
   gl_Position = vec4(at, 0.0, 1.0);
   if (quiet != (faint == 1)) gl_Position = vec4(2.0, 2.0, 0.0, 1.0);
-  float across = quiet ? size * ${DOT.faint.size} : size;
+  float across = swell * (quiet ? size * ${DOT.faint.size} : size);
   gl_PointSize = across + 2.0;
   radius = across * 0.5 / gl_PointSize;
   tint = colour;
@@ -60,7 +61,8 @@ void main() {
 
 /**
  * Draws points and marks. Both renderers share this interface:
- *   points(before, after, colours)  Float32Array [P*2] per arm twice; Uint8Array [P*4] rgba, alpha 0 means faint
+ *   points(before, after, colours, sizes)  Float32Array [P*2] per arm twice; Uint8Array [P*4] rgba, alpha 0 means faint;
+ *                                   Float32Array [P], factors of a dot's size, or null: 1 for all
  *   colours(rgba)                   replace the colours
  *   draw(views, part, size, ratio)  views: [{x, y, w, h (CSS px from the canvas' top left), centre, scale, marks}]
  */
@@ -93,6 +95,7 @@ export class WebGlMaps {
     this.dots = program(gl, POINTS, ROUND);
     this.rings = program(gl, MARK, RING);
     this.tint = gl.createBuffer();
+    this.swell = gl.createBuffer();
     this.markBuffer = gl.createBuffer();
     this.markArray = gl.createVertexArray();
     gl.bindVertexArray(this.markArray);
@@ -105,8 +108,8 @@ export class WebGlMaps {
     gl.blendFunc(gl.ONE, gl.ONE_MINUS_SRC_ALPHA);
   }
 
-  points(before, after, rgba) {
-    this.data = [before, after, rgba];
+  points(before, after, rgba, sizes = null) {
+    this.data = [before, after, rgba, sizes];
     if (this.lost) return;
     const { gl } = this;
     this.count = rgba.length / 4;
@@ -116,6 +119,7 @@ export class WebGlMaps {
       upload(gl, this.arms[i].after, after[i], gl.DYNAMIC_DRAW);
     });
     upload(gl, this.tint, rgba, gl.STATIC_DRAW);
+    upload(gl, this.swell, sizes ?? new Float32Array(this.count).fill(1), gl.STATIC_DRAW);
   }
 
   colours(rgba) {
@@ -136,6 +140,8 @@ export class WebGlMaps {
     gl.bindBuffer(gl.ARRAY_BUFFER, this.tint);
     gl.enableVertexAttribArray(2);
     gl.vertexAttribPointer(2, 4, gl.UNSIGNED_BYTE, true, 4, 0);
+    gl.bindBuffer(gl.ARRAY_BUFFER, this.swell);
+    attribute(gl, 3, 1, gl.FLOAT, 4, 0);
     return { vertices, before, after };
   }
 

@@ -16,12 +16,14 @@ from explorer.exports.palette import palette
 from explorer.exports.tables import stored_frames
 from explorer.layout.align import unpack
 from explorer.layout.plan import thin
+from explorer.server import maps
 from explorer.server.library import Library
 from explorer.server.run import Run
 from explorer.titles import run_title, summary
 from trainers.errors import RunError
 from trainers.kinds import arm_titles, kind_of
-from trainers.metrics import counts
+from trainers.metrics import counts, describe
+from trainers.metrics.catalogue import maps as numbers
 from trainers.metrics.measures import Measures, final_numbers
 from trainers.metrics.names import Described
 from trainers.runs.records import STAGE, Frame, Probe, Scalar
@@ -44,7 +46,7 @@ def write_replay(library: Library, run: Run, path: Path) -> None:
     Raises:
         RunError: the run has no maps yet.
     """
-    stored = run.folder.frames()
+    stored = [k for k, *_ in maps.frames(run.folder)]
     frames = list(stored_frames(library, run, thin(stored, MOST_FRAMES)))
     if run.probe is None or not frames:
         raise RunError(f"The run {run.id} has no maps yet; download the replay after the first one is drawn.")
@@ -54,7 +56,7 @@ def write_replay(library: Library, run: Run, path: Path) -> None:
 
 def write_curves(run: Run, path: Path) -> None:
     """Every number over the steps, and the final numbers where the run is finished."""
-    scalars, titles = run.folder.scalars(), arm_titles(run.config)
+    scalars, titles = [*run.folder.scalars(), *maps.scalars(run.folder)], arm_titles(run.config)
     measures = kind_of(run.config).measures_of(run.config)
     levels = () if run.probe is None else tuple(run.probe.hierarchy.levels)
     panels = curve_panels(scalars, len(titles), measures, levels)
@@ -107,10 +109,28 @@ def _caption(run: Run, probe: Probe, frames: Sequence[Frame], stored: int) -> st
     )
     return (
         f"<p>A two-dimensional map loses most neighbours.{share} Distances between far groups mean little; the numbers "
-        f"of this run come from the full space.</p>"
+        f"of this run come from the full space.</p>{_label_table(run, frames[-1], probe.hierarchy.levels)}"
         f"<p class='quiet'>{len(frames)} of {stored} maps are shown. Colour: one hue per {family}, lightness by "
         f"{levels[0]}.</p>"
     )
+
+
+def _label_table(run: Run, frame: Frame, levels: Sequence[str]) -> str:
+    """Label trustworthiness and continuity of the last maps, and what they say; nothing where they are not known."""
+    titles, keys = arm_titles(run.config), (numbers.TRUSTWORTHINESS, numbers.CONTINUITY)
+    rows, said = [], []
+    for title, arm in zip(titles, frame.arms, strict=True):
+        for level, name in enumerate(levels):
+            values = [arm.measures.get(numbers.at_level(key, level)) for key in keys]
+            if None not in values:
+                cells = "".join(f"<td>{value:.2f}</td>" for value in values)
+                rows.append(f"<tr><th>{html.escape(f'{title}, {name}')}</th>{cells}</tr>")
+            said += [f"{title}: {sentence}" for sentence in maps.remarks(arm.measures, level, name)]
+    if not rows:
+        return ""
+    head = "".join(f"<th>{html.escape(describe(key).title)}</th>" for key in keys)
+    words = "".join(f"<p>{html.escape(sentence)}</p>" for sentence in said)
+    return f"<table><tr><th></th>{head}</tr>{''.join(rows)}</table>{words}"
 
 
 def _final_table(scalars: Sequence[Scalar], titles: Sequence[str], measures: Measures, levels: tuple[str, ...]) -> str:

@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from explorer.layout.align import unpack
+from explorer.server import maps
 from explorer.server.library import Library
 from explorer.server.run import Run
 from trainers.cells import plain_cell
@@ -26,7 +27,7 @@ def write_metrics(run: Run, path: Path) -> None:
     with path.open("w", newline="", encoding="utf-8") as file:
         table = csv.writer(file, lineterminator="\n")
         table.writerow(("arm", "loss", "step", "seconds", "key", "value"))
-        for scalar in run.folder.scalars():
+        for scalar in (*run.folder.scalars(), *maps.scalars(run.folder)):
             row = (scalar.arm, titles[scalar.arm], scalar.step, scalar.seconds, plain_cell(scalar.key), scalar.value)
             table.writerow(row)
 
@@ -40,7 +41,7 @@ def write_coordinates(library: Library, run: Run, path: Path) -> None:
     probe = _probe(run)
     writer: pq.ParquetWriter | None = None
     try:
-        for frame in stored_frames(library, run, run.folder.frames()):
+        for frame in stored_frames(library, run, [k for k, *_ in maps.frames(run.folder)]):
             for arm in range(len(frame.arms)):
                 table = pa.table(_identity(run, probe, frame.k, frame.step, arm) | _xy(frame, arm))
                 writer = writer or pq.ParquetWriter(path, table.schema, compression="zstd")

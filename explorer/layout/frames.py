@@ -9,11 +9,26 @@ from dataclasses import dataclass
 import numpy as np
 
 from explorer.layout.align import grow, pack, procrustes, unpack
+from explorer.layout.effort import (
+    CALM,
+    CALM_BELOW,
+    FIRST_ALPHA,
+    FIRST_EPOCH_POINTS,
+    FIRST_EPOCHS,
+    MOVING,
+    TURNED,
+    TURNED_ABOVE,
+    Effort,
+    noise_floor,
+    refining,
+)
+from explorer.layout.measuring import Measurer, Moved
 from explorer.layout.neighbours import Neighbours, nearest, overlap
 from explorer.layout.pca import pca
 from explorer.layout.quality import NEAREST, drift, kept_neighbours
 from explorer.layout.umap_step import step
-from trainers.runs.records import Frame, FrameArm, Snapshot
+from trainers.metrics.catalogue import maps as numbers
+from trainers.runs.records import Frame, FrameArm, Snapshot, refined
 
 STORED_NEIGHBOURS = 20
 SMALLEST_LIMIT = 8.0  # an untrained map is a small ball; the box leaves room for the clusters that come out of it
@@ -21,43 +36,41 @@ FEWEST_POINTS = 5  # fewer have no neighbourhoods to keep: they get their PCA ma
 
 
 @dataclass(frozen=True, kw_only=True)
-class Effort:
-    """The effort of one UMAP step: epochs of gradient descent and the initial learning rate."""
-
-    epochs: int
-    alpha: float
-
-
-# A first map starts from PCA and needs many epochs. Later ones follow the embeddings: a learning rate of 1 would move
-# points by noise alone (a median move of more than one standard deviation on unchanged data).
-# A first map of very many points gets fewer epochs, so that the viewer does not wait; the next ones refine it.
-FIRST_EPOCHS, FIRST_EPOCH_POINTS = (30, 100), 150_000
-FIRST_ALPHA = 1.0
-MOVING = Effort(epochs=20, alpha=0.25)
-TURNED = Effort(epochs=40, alpha=0.25)
-CALM = Effort(epochs=10, alpha=0.1)
-CALM_BELOW, TURNED_ABOVE = 0.05, 0.5  # share of the nearest neighbours replaced since the frame before
-
-
-@dataclass(frozen=True, kw_only=True)
 class _Map:
-    """One arm's layout in the run's coordinates, with its neighbours in the full space."""
+    """One arm's layout in the run's coordinates, with its neighbours in the full space.
+
+    Attributes:
+        near, effort: what it was made of and with, by UMAP from a map before; None of other maps.
+    """
 
     xy: np.ndarray
     ids: np.ndarray
     method: str
+    near: Neighbours | None = None
+    effort: Effort | None = None
 
 
 class Layouter:
-    """Makes the frames of one run, in order. Its only state is the last frame, so a stored frame restores it.
+    """Makes the frames of one run, in order. Maps follow from the last frame alone, so a stored frame restores it.
 
     Args:
         seed: of the UMAP steps. All arms of a frame share their random numbers, so equal embeddings give equal maps.
         previous: the newest stored frame of the run, later the last one made; None before the first.
+        measurer: measures the maps; None: what needs labels or earlier frames is left out.
+        shown: the snapshot of ``previous``, to compare moves in the space with those on the map; None: unknown.
     """
 
-    def __init__(self, *, seed: int = 0, previous: Frame | None = None) -> None:
+    def __init__(
+        self,
+        *,
+        seed: int = 0,
+        previous: Frame | None = None,
+        measurer: Measurer | None = None,
+        shown: Snapshot | None = None,
+    ) -> None:
         self._seed = seed
+        self._measurer = measurer or Measurer()
+        self._shown = shown
         self.previous = previous
 
     def next(self, snapshot: Snapshot, method: str = "umap") -> Frame:
@@ -67,33 +80,96 @@ class Layouter:
             snapshot: embeddings ``[P, D]`` of each arm; row i is the same image in all arms and snapshots.
             method: ``umap``, or ``pca`` for a map at once; the frame says which it is.
         """
+        frame = self._measured(self._frame(snapshot, method), snapshot, self.previous, self._shown)
+        self.previous, self._shown = frame, snapshot
+        return frame
+
+    def _frame(self, snapshot: Snapshot, method: str) -> tuple[Frame, list[_Map]]:
         past = self._past(snapshot)
         maps: list[_Map] = []
         for i, embeddings in enumerate(snapshot.embeddings):
             twin = _twin(snapshot.embeddings, past, i)
             anchor = maps[0].xy if maps else None
-            seed = self._seed * 1_000_003 + snapshot.k
-            maps.append(_map(embeddings, past[i], anchor, method, seed) if twin is None else maps[twin])
+            maps.append(
+                _map(embeddings, past[i], anchor, method, self._seed_of(snapshot.k)) if twin is None else maps[twin]
+            )
         limit = grow(self._limit(past), tuple(each.xy for each in maps))
         arms = tuple(_arm(each, before, limit) for each, before in zip(maps, past, strict=True))
-        frame = Frame(k=snapshot.k, step=snapshot.step, seconds=snapshot.seconds, limit=limit, arms=arms)
-        self.previous = frame
-        return frame
+        return Frame(k=snapshot.k, step=snapshot.step, seconds=snapshot.seconds, limit=limit, arms=arms), maps
 
-    def between(self, before: Frame, after: Frame, snapshot: Snapshot, method: str = "umap") -> Frame:
+    def between(
+        self, before: Frame, after: Frame, snapshot: Snapshot, method: str = "umap", shown: Snapshot | None = None
+    ) -> Frame:
         """The frame of a ``snapshot`` that was passed over, so that it lies on the way from one frame to a later one.
 
         It starts from where the points were by then if they moved evenly, and keeps to the later frame's axis box.
+
+        Args:
+            shown: the snapshot of ``before``; None: unknown.
         """
         limit = max(before.limit, after.limit)
         mixed = _mixed(before, after, (snapshot.k - before.k) / (after.k - before.k), limit)
-        frame = Layouter(seed=self._seed, previous=mixed).next(snapshot, method)
+        frame, maps = Layouter(seed=self._seed, previous=mixed)._frame(snapshot, method)
         arms = []
         for arm, old in zip(frame.arms, before.arms, strict=True):
             xy, past = unpack(arm.xy, frame.limit), unpack(old.xy, before.limit)
             moved = drift(xy, past) if len(xy) == len(past) else 0.0
             arms.append(dataclasses.replace(arm, xy=pack(xy, limit), drift=moved))
-        return dataclasses.replace(frame, limit=limit, arms=tuple(arms))
+        frame = dataclasses.replace(frame, limit=limit, arms=tuple(arms))
+        return self._measured((frame, maps), snapshot, before, shown)
+
+    def refine(self, frame: Frame, snapshot: Snapshot) -> Frame | None:
+        """The map that more epochs make of the last ``frame`` of a run; None where UMAP cannot improve any of its maps.
+
+        Its ``drift`` and motion are those from ``frame``; it has no noise floor, so all of its motion is drawn.
+
+        Args:
+            snapshot: the one that ``frame`` shows.
+        """
+        maps: list[_Map] = []
+        past = [_Map(xy=unpack(arm.xy, frame.limit), ids=arm.neighbours, method=arm.method) for arm in frame.arms]
+        seed = self._seed_of(refined(frame.k))
+        for i, (embeddings, before) in enumerate(zip(snapshot.embeddings, past, strict=True)):
+            twin = _twin(snapshot.embeddings, past, i)
+            maps.append(_refined(embeddings, before, seed) if twin is None else maps[twin])
+        if all(each.effort is None for each in maps):
+            return None
+        limit = grow(frame.limit, tuple(each.xy for each in maps))
+        arms = tuple(_arm(each, before, limit) for each, before in zip(maps, past, strict=True))
+        made = dataclasses.replace(frame, k=refined(frame.k), limit=limit, arms=arms)
+        return self._measured((made, maps), snapshot, None, None)
+
+    def _measured(
+        self, made: tuple[Frame, list[_Map]], snapshot: Snapshot, before: Frame | None, shown: Snapshot | None
+    ) -> Frame:
+        """The frame with what is true of its maps; twins are measured once."""
+        frame, maps = made
+        arms: list[FrameArm] = []
+        for i, (arm, one) in enumerate(zip(frame.arms, maps, strict=True)):
+            twin = next((j for j in range(i) if maps[j] is one), None)
+            known = self._of_arm(i, frame, one, snapshot, before, shown) if twin is None else arms[twin].measures
+            arms.append(dataclasses.replace(arm, measures=known))
+        return dataclasses.replace(frame, arms=tuple(arms))
+
+    def _of_arm(
+        self, i: int, frame: Frame, one: _Map, snapshot: Snapshot, before: Frame | None, shown: Snapshot | None
+    ) -> dict[str, float]:
+        xy, embeddings = unpack(frame.arms[i].xy, frame.limit), snapshot.embeddings[i]
+        found = self._measurer.labels(embeddings, xy)
+        if one.effort is not None and one.near is not None:
+            found |= {numbers.EPOCHS: float(one.effort.epochs)}
+        if before is None or i >= len(before.arms) or len(before.arms[i].xy) != len(xy):
+            return found
+        if shown is not None and before.arms[i].method == one.method:
+            past = unpack(before.arms[i].xy, before.limit)
+            moved = Moved(xy=xy, before=past, embeddings=embeddings, embeddings_before=shown.embeddings[i])
+            found |= self._measurer.agreement(moved)
+        if one.effort is not None and one.near is not None and before.arms[i].method == one.method:
+            found[numbers.NOISE_FLOOR] = noise_floor(one.near, xy, one.effort, self._seed_of(frame.k + 1))
+        return found
+
+    def _seed_of(self, k: int) -> int:
+        return self._seed * 1_000_003 + k
 
     def _past(self, snapshot: Snapshot) -> list[_Map | None]:
         """The maps to start from, as they were stored, so that a restored process continues exactly like this one."""
@@ -132,7 +208,17 @@ def _map(embeddings: np.ndarray, before: _Map | None, anchor: np.ndarray | None,
         start = target = before.xy
     effort = _effort(near, before)
     xy = step(near, start, epochs=effort.epochs, alpha=effort.alpha, seed=seed)
-    return _Map(xy=procrustes(xy, target), ids=near.ids, method="umap")
+    return _Map(xy=procrustes(xy, target), ids=near.ids, method="umap", near=near, effort=effort)
+
+
+def _refined(embeddings: np.ndarray, before: _Map, seed: int) -> _Map:
+    """One arm's map after more epochs; the same one where it is not UMAP's."""
+    if before.method != "umap" or len(embeddings) < FEWEST_POINTS:
+        return before
+    near = nearest(embeddings, STORED_NEIGHBOURS)
+    effort = refining(len(embeddings))
+    xy = step(near, before.xy, epochs=effort.epochs, alpha=effort.alpha, seed=seed)
+    return dataclasses.replace(before, xy=procrustes(xy, before.xy), near=near, effort=effort)
 
 
 def _effort(near: Neighbours, before: _Map | None) -> Effort:

@@ -80,7 +80,7 @@ def _fill(root: Path, run_id: str) -> int:
     warmth.wait(600)
     try:
         session = Session(RunFolder.open(root, run_id))
-        while session.advance(warmth):
+        while session.advance(warmth) or session.refine(warmth):
             pass
     except UserError as error:
         logging.error("%s", error)

@@ -1,9 +1,10 @@
-"""Quality of a map: how well it keeps neighbours, and how much it moved."""
+"""Quality of a map: how well it keeps neighbours, how much it moved, and whether the space moved with it."""
 
 from __future__ import annotations
 
 import numpy as np
 from scipy.spatial import cKDTree
+from scipy.stats import rankdata
 
 from explorer.layout.neighbours import overlap
 
@@ -33,6 +34,22 @@ def kept_neighbours(xy: np.ndarray, ids: np.ndarray, k: int = NEAREST) -> float:
 
 def drift(xy: np.ndarray, previous: np.ndarray) -> float:
     """Median distance moved since ``previous``, in standard deviations of ``xy`` (over both axes; 0 if it has none)."""
+    return float(np.median(moves(xy, previous)))
+
+
+def moves(xy: np.ndarray, previous: np.ndarray) -> np.ndarray:
+    """Float64 ``[P]``: distance of each point since ``previous``, in standard deviations of ``xy`` over both axes; 0 if
+    it has none."""
     size = float(np.sqrt(xy.var(axis=0, dtype=np.float64).mean()))
-    moved = float(np.median(np.linalg.norm(xy - previous, axis=1)))
-    return moved / size if size > 0 else 0.0
+    return np.linalg.norm(xy - previous, axis=1).astype(np.float64) / size if size > 0 else np.zeros(len(xy))
+
+
+def rank_correlation(first: np.ndarray, second: np.ndarray) -> float | None:
+    """Spearman's rank correlation of two float arrays ``[P]``, ties by mean rank; None where one is constant."""
+    if not len(first):
+        return None
+    ranks = [rankdata(values) for values in (first, second)]
+    spreads = [float(rank.std()) for rank in ranks]
+    if min(spreads) == 0:
+        return None
+    return float(np.mean((ranks[0] - ranks[0].mean()) * (ranks[1] - ranks[1].mean())) / (spreads[0] * spreads[1]))

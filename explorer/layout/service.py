@@ -45,12 +45,18 @@ class LayoutService:
         self._watched[run_id] = self._now()
 
     def tick(self) -> bool:
-        """Offer each run one frame. True if there may be more to do at once."""
+        """Offer each run one frame, or where no run wants one, one of them its refined map.
+
+        Returns:
+            whether there may be more to do at once.
+        """
         wanted = self._wanted()
         for run_id in set(self._sessions) - wanted:
             self._sessions.pop(run_id).close()
         # newest runs first: they are the most likely to be viewed
-        return any([self._advance(run_id) for run_id in sorted(wanted, reverse=True)])
+        order = sorted(wanted, reverse=True)
+        busy = any([self._offer(run_id, Session.advance) for run_id in order])
+        return busy or any(self._offer(run_id, Session.refine) for run_id in order)
 
     def _wanted(self) -> set[str]:
         now = self._now()
@@ -65,14 +71,14 @@ class LayoutService:
                 del self._watched[run_id]
         return self._active | set(self._watched)
 
-    def _advance(self, run_id: str) -> bool:
+    def _offer(self, run_id: str, work: Callable[[Session, Warmth], bool]) -> bool:
         now = self._now()
         if run_id in self._failed and now - self._failed[run_id][0] < PAUSE_AFTER_ERROR:
             return False
         try:
             if run_id not in self._sessions:
                 self._sessions[run_id] = Session(RunFolder.open(self._root, run_id))
-            return self._sessions[run_id].advance(self._warmth)
+            return work(self._sessions[run_id], self._warmth)
         except Exception as error:
             # whatever is wrong with one run, the others keep their maps
             self._forget(run_id, now, error)

@@ -7,13 +7,16 @@ import logging
 import time
 from collections.abc import Callable, Sequence
 
+import numpy as np
+
 from explorer.layout.frames import Layouter
+from explorer.layout.measuring import Measurer
 from explorer.layout.plan import LATE, missing, next_snapshot
 from explorer.layout.warm import Warmth
 from trainers.errors import RunError
 from trainers.runs import RunFolder
 from trainers.runs.opening import can_write
-from trainers.runs.records import ACTIVE, Frame, Snapshot
+from trainers.runs.records import ACTIVE, PHASES, REFINED, Frame, Snapshot, snapshot_of
 
 _log = logging.getLogger(__name__)
 
@@ -36,6 +39,8 @@ class Session:
         self._spare = now() + SPARE_SECONDS
         self._layouter = Layouter()
         self._last: int | None = None
+        self._labelled = False
+        self._unrefined: set[int] = set()
         self._damaged: set[int] = set()
 
     def advance(self, warmth: Warmth) -> bool:
@@ -57,6 +62,31 @@ class Session:
             return True
         self._last = snapshot.k
         return self._add(self._layouter.next(snapshot, method), entry)
+
+    def refine(self, warmth: Warmth) -> bool:
+        """Make the refined map of a run that has ended and whose maps are all there; True if it was made.
+
+        A finished run gets it unasked, unless an older version drew its maps; any other that has ended, when asked.
+
+        Raises:
+            RunError: the run was deleted or is damaged.
+        """
+        self._check_present()
+        state, newest = self.folder.state(), self.folder.newest_map()
+        if PHASES[state.phase].moving or newest is None or newest != self._last or warmth.method != "umap":
+            return False
+        numbers = self.folder.map_numbers
+        if self.folder.refined_frame() is not None or newest in self._unrefined:
+            return False
+        if not (numbers.wished(newest) or (state.phase == "finished" and numbers.of(newest))):
+            return False
+        self._unrefined.add(newest)  # whatever comes of it: it is not tried again
+        entry, snapshot = self.folder.announced(newest), self._snapshot_of(newest)
+        if entry is None or snapshot is None:
+            return False
+        frame = self._layouter.refine(self.folder.frame(newest), snapshot)
+        # a run that was resumed meanwhile has dropped its refined map, and shall not get it back
+        return frame is not None and not PHASES[self.folder.state().phase].moving and self._add(frame, entry)
 
     def close(self) -> None:
         """Close the folder's database."""
@@ -90,8 +120,8 @@ class Session:
         place = bisect.bisect(drawn, snapshot.k)
         earlier, later = self._readable(drawn[:place][::-1]), self._readable(drawn[place:])
         if earlier is not None and later is not None and len(earlier.arms[0].xy) == len(later.arms[0].xy):
-            return self._layouter.between(earlier, later, snapshot, method)
-        return Layouter(previous=earlier or later).next(snapshot, method)
+            return self._layouter.between(earlier, later, snapshot, method, self._snapshot_of(earlier.k))
+        return Layouter(previous=earlier or later, measurer=Measurer(self._labels())).next(snapshot, method)
 
     def _readable(self, ks: Sequence[int]) -> Frame | None:
         for k in ks:
@@ -119,9 +149,10 @@ class Session:
         """Continue from the newest stored frame if that is not the one made last."""
         newest = self.folder.newest_frame()
         if newest is not None and self.folder.announced(newest) is None:
-            self.folder.db.write("DELETE FROM frames WHERE k NOT IN (SELECT k FROM snapshots)")
+            self.folder.db.write(f"DELETE FROM frames WHERE k % {REFINED} NOT IN (SELECT k FROM snapshots)")
             newest = self.folder.newest_frame()
-        if newest == self._last:
+        # the probe arrives after the run has begun; until then there are no labels to measure with
+        if newest == self._last and (self._labelled or self._labels() is None):
             return
         previous: Frame | None = None
         if newest is not None:
@@ -129,7 +160,29 @@ class Session:
                 previous = self.folder.frame(newest)
             except RunError as error:
                 _log.warning("%s The map starts anew.", error)
-        self._layouter, self._last, self._damaged = Layouter(previous=previous), newest, set()
+        labels = self._labels()
+        self._labelled = labels is not None
+        shown = None if previous is None else self._snapshot_of(previous.k)
+        self._layouter = Layouter(previous=previous, measurer=Measurer(labels), shown=shown)
+        self._last, self._damaged = newest, set()
+
+    def _labels(self) -> np.ndarray | None:
+        """Of the points; None before the data is read, and where they cannot be read: maps need none."""
+        try:
+            probe = self.folder.probe()
+        except RunError:
+            return None
+        return None if probe is None else probe.labels
+
+    def _snapshot_of(self, k: int) -> Snapshot | None:
+        """The snapshot that map ``k`` shows; None where its embeddings are not kept."""
+        entry = self.folder.announced(snapshot_of(k))
+        if entry is None:
+            return None
+        try:
+            return Snapshot(k=entry[0], step=entry[1], seconds=entry[2], embeddings=self.folder.embeddings(entry[0]))
+        except RunError:
+            return None
 
     def _next(self) -> tuple[int, int, float] | None:
         entries = self._entries()
@@ -155,14 +208,14 @@ class Session:
     def _add(self, frame: Frame, entry: tuple[int, int, float]) -> bool:
         """Store a frame, unless its snapshot was rewound or its run deleted in the meantime."""
         self._check_present()
-        if self.folder.announced(frame.k) != entry:
+        if self.folder.announced(snapshot_of(frame.k)) != entry:
             return False
         try:
             self.folder.add_frame(frame)
         except (RunError, OSError):
             self._sweep(frame.k)
             raise
-        if self.folder.announced(frame.k) != entry:
+        if self.folder.announced(snapshot_of(frame.k)) != entry:
             self.folder.db.write("DELETE FROM frames WHERE k = ?", [(frame.k,)])
             return False
         return True

@@ -17,6 +17,7 @@ from pathlib import Path
 from tqdm import tqdm
 
 from explorer.layout.frames import Layouter
+from explorer.layout.measuring import Measurer
 from explorer.layout.plan import thin
 from explorer.layout.umap_step import warm_up
 from explorer.make._command import command, parser
@@ -79,10 +80,13 @@ def slim(folder: RunFolder, out: Path, *, frames: int) -> Path:
     (target / "emb").mkdir()
     shutil.copy(folder.embeddings_path(kept[-1]), recording.embeddings_path(kept[-1]))
     folder.db.copy_to(target / "run.db")
-    marks = ", ".join("?" for _ in kept)
-    for table in ("snapshots", "frames"):
-        recording.db.write(f"DELETE FROM {table} WHERE k NOT IN ({marks})", [tuple(kept)])
-    for k in kept:
+    last = folder.refined_frame()
+    drawn = kept if last is None else [*kept, last[0]]
+    for table, ks in (("snapshots", kept), ("frames", drawn)):
+        marks = ", ".join("?" for _ in ks)
+        recording.db.write(f"DELETE FROM {table} WHERE k NOT IN ({marks})", [tuple(ks)])
+    recording.map_numbers.forget()
+    for k in drawn:
         recording.add_frame(_trimmed(folder.frame(k)))
     recording.db.close()
     with contextlib.closing(sqlite3.connect(target / "run.db")) as copy:
@@ -93,10 +97,15 @@ def slim(folder: RunFolder, out: Path, *, frames: int) -> Path:
 
 def _draw(folder: RunFolder) -> None:
     warm_up()
-    layouter = Layouter()
+    probe = folder.probe()
+    layouter = Layouter(measurer=Measurer(None if probe is None else probe.labels))
     for k, step, seconds in tqdm(folder.snapshots(), desc="maps", disable=None):
-        embeddings = folder.embeddings(k)
-        folder.add_frame(layouter.next(Snapshot(k=k, step=step, seconds=seconds, embeddings=embeddings)))
+        snapshot = Snapshot(k=k, step=step, seconds=seconds, embeddings=folder.embeddings(k))
+        frame = layouter.next(snapshot)
+        folder.add_frame(frame)
+    last = layouter.refine(frame, snapshot)
+    if last is not None:
+        folder.add_frame(last)
 
 
 def _trimmed(frame: Frame) -> Frame:

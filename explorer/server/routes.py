@@ -1,4 +1,5 @@
-"""Routes that the page's modules fetch: run lists, polls, frames, thumbnails, neighbours, downloads. Read-only.
+"""Routes that the page's modules fetch: run lists, polls, frames, thumbnails, neighbours, downloads; all but the wish
+for a refined map are read-only.
 
 The routes are handed to Gradio (``launch(app_kwargs={"routes": routes(...)})``) and come before its own. The endpoints
 are plain functions, so Starlette runs them in threads and the event loop stays free.
@@ -24,6 +25,7 @@ from explorer.server import controlled_errors, retrieve, run_list, view
 from explorer.server.baselines import Baselines
 from explorer.server.http import Endpoint, RequestError, answering, json_reply, unless_known
 from explorer.server.library import Library
+from explorer.server.posted import AT_ONCE, BODY, posted
 from explorer.server.run import Run
 from explorer.settings import ASSETS
 from trainers.errors import RunError, UserError
@@ -85,7 +87,14 @@ def routes(
         "/run/{id}/download/{kind}": ends.download,
         "/{rest:path}": _missing,
     }
-    own = [Route(path, answering(end), methods=["GET"]) for path, end in table.items()]
+
+    def refine(request: Request, _body: bytes) -> Response:
+        said = queue.refine(request.path_params["id"], request.headers.get(TOKEN_HEADER, ""))
+        layout.watch(request.path_params["id"])
+        return json_reply({"said": said})
+
+    own = [Route("/run/{id}/refine", answering(posted(refine, BODY, AT_ONCE)), methods=["POST"])]
+    own += [Route(path, answering(end), methods=["GET"]) for path, end in table.items()]
     return [Mount(PREFIX, routes=[*more, *own])]
 
 

@@ -11,6 +11,7 @@ from dataclasses import asdict
 from typing import Any
 
 from explorer.server.library import folders, open_folder
+from explorer.server.maps import ask_refined
 from explorer.server.queue import Place, minutes_left
 from explorer.server.scheduler import Scheduler
 from explorer.server.shares import Shares, check_size
@@ -122,6 +123,14 @@ class Runs:
             raise RunError(f"Only a run that waits or trains can be stopped; this one is {phase}.")
         folder.send("stop")
         return "It saves a checkpoint and stops."
+
+    def refine(self, run_id: str, token: str) -> str:
+        """Ask for the refined map of a run that has ended; returns a sentence."""
+        folder = self._controlled(run_id, token)
+        try:
+            return ask_refined(folder)
+        finally:
+            folder.db.close()
 
     def delete(self, run_id: str, token: str) -> str:
         """Remove a run's folder, damaged or not, and the runs that are part of it; returns a sentence."""

@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from explorer.exports import offered
+from explorer.server import maps
 from explorer.server.run import Run
 from explorer.titles import run_title, summary
 from trainers.config import RunConfig
 from trainers.hierarchy import Hierarchy, severity_words
 from trainers.kinds import diagnoses, kind_of
 from trainers.kinds.ablation import ablation
-from trainers.runs.records import PHASES, Attribute, Phase, Probe, RunState
+from trainers.runs.records import PHASES, REFINED, Attribute, Phase, Probe, RunState
 
 if TYPE_CHECKING:
     from explorer.server.runs import Runs
@@ -93,7 +94,8 @@ def about(run: Run) -> Json:
         "kind": run.config.kind,
         "arms": _arms(run.config),
         "ablation": _ablation(run.config),
-        "frames": [list(pair) for pair in run.folder.frame_steps()],
+        "frames": maps.frames(run.folder),
+        "map_figures": maps.figures_json(),
         "measures": kind_of(run.config).measures_of(run.config).json(),
         "downloads": offered(run),
     } | _points(run.probe or _NO_PROBE)
@@ -158,19 +160,23 @@ def poll(run: Run, queue: Runs, after: int, row: int) -> Json:
     frame, ``rewound`` is true and the newest frame and all frames come again.
     """
     state = run.folder.state()
-    listed = run.folder.frame_steps(after)
-    newest = listed[-1][0] if listed else run.folder.newest_map()
+    listed = maps.frames(run.folder, after)
+    newest = listed[-1][0] if listed else maps.newest(run.folder)
     rewound = newest is not None and newest < after
     if rewound:
-        listed = run.folder.frame_steps()
+        listed = maps.frames(run.folder)
     beyond = -1 if rewound else after
+    first = row == 0
     row, values = metrics(run, row)
+    of_maps = _map_numbers(run, -1 if first else beyond) if first or listed else []
     return {
         **state_json(state, plans=kind_of(run.config).plans),
         "queue_position": position(queue, run, state.phase),
         "rewound": rewound,
         "frame": frame_info(run, newest) if newest is not None and newest > beyond else None,
-        "frames": [list(pair) for pair in listed],
+        "frames": listed,
+        "maps": {"rows": of_maps, "keys": _keys(run, {key for _, _, key, _ in of_maps})},
+        "refinement": run.at_rest("refinement", lambda: maps.refinement(run)),
         "row": row,
         "metrics": values,
         "keys": _keys(run, {key for _, _, key, _ in values}),
@@ -179,14 +185,14 @@ def poll(run: Run, queue: Runs, after: int, row: int) -> Json:
 
 
 def frame_info(run: Run, k: int) -> Json:
-    """Step, limit, and each arm's quality, drift and method of frame ``k``.
+    """Step, limit, and what is known of each arm's map of frame ``k``, as :func:`explorer.server.maps.arms_json`.
 
     Raises:
         RunError: there is no frame ``k``.
     """
     rows = run.folder.frame_rows(k)
-    arms = [{"quality": number(row[3]), "drift": number(row[4]), "method": row[5]} for row in rows]
-    return {"k": k, "step": rows[0][0], "seconds": rows[0][1], "limit": rows[0][2], "arms": arms}
+    about = {"k": k, "step": rows[0].step, "seconds": rows[0].seconds, "limit": rows[0].limit}
+    return about | {"refined": k >= REFINED, "arms": finite(maps.arms_json(run, k, rows))}
 
 
 def metrics(run: Run, after: int, most: int = METRIC_ROWS) -> tuple[int, list[list[Any]]]:
@@ -197,11 +203,26 @@ def metrics(run: Run, after: int, most: int = METRIC_ROWS) -> tuple[int, list[li
     return (rows[-1][0] if rows else after), values
 
 
+def _map_numbers(run: Run, after: int) -> list[list[Any]]:
+    """The numbers of the maps beyond frame ``after`` as ``[arm, step, key, value]``."""
+    found = maps.scalars(run.folder, after)
+    return [[one.arm, one.step, one.key, one.value] for one in found if number(one.value) is not None]
+
+
 def _keys(run: Run, keys: set[str]) -> dict[str, Json]:
     """Name, title and unit of each key."""
     measures = kind_of(run.config).measures
     levels = () if run.probe is None else tuple(run.probe.hierarchy.levels)
     return {key: measures.key_json(key, levels) for key in sorted(keys)}
+
+
+def finite(content: Any) -> Any:
+    """Plain values with None for every number that JSON cannot hold."""
+    if isinstance(content, dict):
+        return {key: finite(value) for key, value in content.items()}
+    if isinstance(content, list):
+        return [finite(value) for value in content]
+    return number(content) if isinstance(content, float) else content
 
 
 def number(value: float | None) -> float | None:

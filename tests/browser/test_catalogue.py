@@ -10,7 +10,7 @@ from tests.browser.pages import PHONE, WIDE, open_tab, visit
 from trainers.image_text.models import MODELS
 from trainers.kinds import KINDS
 from trainers.losses import FAMILIES
-from trainers.metrics import IMAGE_TEXT_METRICS, METRICS, PUBLISHED, REPRESENTATION_METRICS
+from trainers.metrics import IMAGE_TEXT_METRICS, MAP_METRICS, METRICS, PUBLISHED, REPRESENTATION_METRICS
 from trainers.parameters import Rule
 
 SHOWN = [loss for losses in FAMILIES.values() for loss in losses]
@@ -42,6 +42,7 @@ def test_entries_stand_under_their_families(browser: Browser, site: Site):
                 wanted += [f"{listed.capitalize()} of {kind.title.lower()}", *(entry.title for entry in entries)]
         wanted += ["Metrics", *(metric.title for metric in METRICS.values())]
         wanted += ["Frozen features", *(metric.title for metric in REPRESENTATION_METRICS.values())]
+        wanted += ["Maps", *(metric.title for metric in MAP_METRICS.values())]
         between = (*IMAGE_TEXT_METRICS.values(), *MODELS.values())
         assert shown == [*wanted, "Images and captions", *(entry.title for entry in between)]
         page.locator(".rs-jumps").get_by_role("link", name="Proxy", exact=True).click()

@@ -11,15 +11,19 @@ import pytest
 
 from explorer.layout import service as service_module
 from explorer.layout.align import unpack
+from explorer.layout.labels import LabelPairs
+from explorer.layout.neighbours import unit_rows
 from explorer.layout.plan import MOST_FRAMES
 from explorer.layout.quality import drift
 from explorer.layout.service import WATCH_SECONDS, LayoutService
 from explorer.layout.session import Session
 from tests.layout.worlds import Always, extend, make_run, set_phase
 from trainers.errors import RunError
+from trainers.hierarchy import Hierarchy
+from trainers.metrics.catalogue import maps
 from trainers.runs import RunFolder
 from trainers.runs.lock import RunLock
-from trainers.runs.records import Frame
+from trainers.runs.records import REFINED, Frame, Probe
 
 
 def _exhaust(service: LayoutService) -> int:
@@ -348,3 +352,54 @@ def test_only_regular_files_are_read(root: Path, kind: str) -> None:
 
 def _xy(frame: Frame) -> np.ndarray:
     return unpack(frame.arms[0].xy, frame.limit)
+
+
+@pytest.mark.usefixtures("umap_ready")
+def test_a_finished_run_gets_a_refined_map_and_another_one_when_asked(root: Path) -> None:
+    finished, stopped = make_run(root, 2), make_run(root, 2, phase="stopped")
+    service = _service(root, finished, stopped, method="umap")
+    _exhaust(service)
+    assert finished.refined_frame() == (REFINED + 1, 10) and stopped.refined_frame() is None
+    assert finished.frames() == [0, 1] and finished.newest_frame() == finished.newest_map() == 1
+    last, better = finished.frame(1), finished.frame(REFINED + 1)
+    assert (better.step, better.seconds) == (last.step, last.seconds)
+    assert np.array_equal(better.arms[0].neighbours, last.arms[0].neighbours)
+    assert np.array_equal(finished.embeddings(REFINED + 1)[0], finished.embeddings(1)[0])
+    stopped.map_numbers.wish(1)
+    _exhaust(service)
+    assert stopped.refined_frame() == (REFINED + 1, 10)
+    # resumed: the refined map goes, and the next frame follows from the last one that was live
+    stopped.rewind(10)
+    assert stopped.refined_frame() is None and not stopped.frame_path(REFINED + 1).exists()
+    assert not stopped.map_numbers.wished(1) and {one.k for one in stopped.map_numbers.after()} == {0, 1}
+    extend(stopped, 2, 3)
+    _exhaust(service)
+    assert stopped.frames() == [0, 1, 2] and stopped.refined_frame() is None
+
+
+def test_what_an_older_version_drew_is_refined_only_when_asked(root: Path) -> None:
+    folder = make_run(root, 2)
+    _exhaust(_service(root, folder))
+    folder.db.write("DROP TABLE IF EXISTS map_measures")
+    session = Session(folder)
+    session.advance(Always("umap"))
+    assert not session.refine(Always("umap")) and folder.map_numbers.after() == []
+    assert folder.frame(1).arms[0].measures == {}
+
+
+@pytest.mark.usefixtures("umap_ready")
+def test_labels_that_arrive_after_the_first_frame_are_measured_from_then_on(root: Path) -> None:
+    folder = make_run(root, 1, phase="running")
+    service = _service(root, method="umap")
+    _exhaust(service)
+    labels = np.stack([np.arange(60) % 10, np.arange(60) % 2], axis=1).astype(np.int32)
+    tree = Hierarchy(levels=("fine", "coarse"), names=(tuple("abcdefghij"), ("x", "y")))
+    folder.write_probe(Probe(labels=labels, rows=np.arange(60), hierarchy=tree, data_title="t"), [])
+    extend(folder, 1, 2)
+    _exhaust(service)
+    first, second = (folder.frame(k).arms[0].measures for k in (0, 1))
+    want = LabelPairs(labels[:, 1]).measure(
+        unit_rows(folder.embeddings(1)[0]), unpack(folder.frame(1).arms[0].xy, folder.frame(1).limit)
+    )
+    key = maps.at_level(maps.CONTINUITY, 1)
+    assert key not in first and want is not None and second[key] == want.continuity

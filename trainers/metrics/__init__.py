@@ -14,11 +14,13 @@ from trainers.metrics.scores import evaluate
 METRICS = family("ranking")
 IMAGE_TEXT_METRICS = family("image_text")
 REPRESENTATION_METRICS = family("representation")
-PUBLISHED = {**METRICS, **IMAGE_TEXT_METRICS, **REPRESENTATION_METRICS}
+MAP_METRICS = family("map")
+PUBLISHED = {**METRICS, **IMAGE_TEXT_METRICS, **REPRESENTATION_METRICS, **MAP_METRICS}
 """Every number that has a paper and a formula, by name."""
 
 __all__ = [
     "IMAGE_TEXT_METRICS",
+    "MAP_METRICS",
     "METRICS",
     "PUBLISHED",
     "REPRESENTATION_METRICS",

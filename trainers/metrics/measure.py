@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from trainers.metrics.judged import Judged
     from trainers.metrics.ranking import Lists
 
-Family = Literal["ranking", "image_text", "representation", "training", "count"]
+Family = Literal["ranking", "image_text", "representation", "map", "training", "count"]
 Unit = Literal["share", "number", "count"]
 _PLACEHOLDERS = {"_at_k": r"_at_(?P<k>[1-9]\d{0,8})", "level_l": r"(?:level(?P<level>\d{1,3})|(?P<any>any_level))"}
 _LEVEL = rf"(?:_{_PLACEHOLDERS['level_l']})?"
@@ -31,8 +31,8 @@ class Measure:
         short: the same where there is little room; empty: the title.
         sentence: what it says.
         family: ``ranking`` (:func:`trainers.metrics.evaluate`), ``image_text``, ``representation`` (of frozen
-            features), ``training`` (told by the training itself) or ``count`` (how many images a number is about; no
-            curve).
+            features), ``map`` (of a map against the space), ``training`` (told by the training or the layout itself)
+            or ``count`` (how many images a number is about; no curve).
         unit: ``share`` from 0 to 1, any ``number``, or a whole ``count``.
         better: the direction of improvement; empty: neither.
         each_level: the name also takes ``_level0``, ``_level1`` ... and ``_any_level``.

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
+from trainers.metrics.catalogue.maps import CURVES as MAP_CURVES
 from trainers.metrics.names import Described, describe_any
 from trainers.metrics.plots import Plot
 from trainers.runs.records import STAGE, Scalar
@@ -158,7 +159,7 @@ class Measures:
             "panels": [
                 self.number_json(panel.key) | {"dashed": panel.dashed, "small": panel.small} for panel in self.panels
             ],
-            "later": list(self.later),
+            "later": [*self.later, *MAP_CURVES],
             "profiles": [
                 asdict(profile) | {"beside": [self.number_json(key) for key in profile.beside]}
                 for profile in self.profiles

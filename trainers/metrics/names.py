@@ -47,7 +47,7 @@ class Described:
     @property
     def is_curve(self) -> bool:
         """Whether it changes while a run trains: no count, no final number and none from before the training."""
-        return self.measure.family != "count" and not self.key.startswith(("test/", "floor_"))
+        return self.measure.family != "count" and not self.key.startswith(("test/", "refined_", "floor_"))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,6 +74,7 @@ VARIANTS = (
         short="re-rendered",
         sentence="{} Measured on images drawn again without the object, where nothing is painted over.",
     ),
+    Variant(prefix="refined_", title="{}, after refining", short="{}, refined"),
     Variant(prefix="floor_", title="{} of the bare pixels, without any training"),
 )
 

@@ -40,7 +40,7 @@ from trainers.runs.maps import packed_frame
 from trainers.runs.probe import packed
 from trainers.runs.query_scores import packed_scores
 from trainers.runs.reader import RunReader
-from trainers.runs.records import Frame, Probe, QueryScores, Snapshot
+from trainers.runs.records import REFINED, Frame, Probe, QueryScores, Snapshot
 from trainers.runs.regular import is_there, open_regular
 from trainers.runs.removal import remove
 from trainers.runs.takeover import make_durable, make_unique, sweep_run
@@ -193,6 +193,7 @@ class RunFolder(RunReader):
     def add_frame(self, frame: Frame) -> None:
         """Store a layout, then add it to the database."""
         write_tensors(self.frame_path(frame.k), packed_frame(frame), home=self.path)
+        self.map_numbers.write(frame)
         rows = [(frame.k, i, frame.limit, a.quality, a.drift, a.method) for i, a in enumerate(frame.arms)]
         self.db.write("INSERT OR REPLACE INTO frames VALUES (?, ?, ?, ?, ?, ?)", rows)
 
@@ -234,10 +235,12 @@ class RunFolder(RunReader):
         return None
 
     def rewind(self, step: int) -> None:
-        """Delete what was written after ``step``, because training continues from there."""
+        """Delete what was written after ``step``, because training continues from there, and a refined map."""
         self.db.write("DELETE FROM metrics WHERE step > ?", [(step,)])
         self.db.write("DELETE FROM frames WHERE k IN (SELECT k FROM snapshots WHERE step > ?)", [(step,)])
+        self.db.write("DELETE FROM frames WHERE k >= ?", [(REFINED,)])
         self.db.write("DELETE FROM snapshots WHERE step > ?", [(step,)])
+        self.map_numbers.forget()
         kept = {k for k, _, _ in self.snapshots()}
         for kind in ("emb", "layout"):
             for path in (self.path / kind).glob("[0-9]*.safetensors"):

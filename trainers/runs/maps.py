@@ -51,8 +51,10 @@ def packed_frame(frame: Frame) -> dict[str, Tensor]:
     return tensors
 
 
-def unpacked_frame(k: int, rows: Sequence[FrameRow], tensors: Mapping[str, Tensor]) -> Frame:
-    """The frame of snapshot ``k`` from a row per arm and the tensors of :func:`packed_frame`.
+def unpacked_frame(
+    k: int, rows: Sequence[FrameRow], tensors: Mapping[str, Tensor], measures: Mapping[int, Mapping[str, float]]
+) -> Frame:
+    """The frame ``k`` from a row per arm, the tensors of :func:`packed_frame` and by arm its measures.
 
     Raises:
         ValueError, KeyError: a tensor is missing or of the wrong shape or dtype.
@@ -64,6 +66,7 @@ def unpacked_frame(k: int, rows: Sequence[FrameRow], tensors: Mapping[str, Tenso
             quality=float("nan") if row.quality is None else row.quality,
             drift=float("nan") if row.drift is None else row.drift,
             method=row.method,
+            measures=dict(measures.get(i, {})),
         )
         for i, row in enumerate(rows)
     )

@@ -17,11 +17,22 @@ from trainers.runs.damage import absent, damaged, reading, reads, words
 from trainers.runs.database import Database
 from trainers.runs.files import read_tensors
 from trainers.runs.lock import is_locked
+from trainers.runs.map_numbers import MapNumbers
 from trainers.runs.maps import FrameRow, frame_row, unpacked_embeddings, unpacked_frame
 from trainers.runs.opening import can_write
 from trainers.runs.probe import unpacked
 from trainers.runs.query_scores import unpacked_scores
-from trainers.runs.records import ACTIVE, Frame, Probe, QueryScores, RunState, Scalar
+from trainers.runs.records import (
+    ACTIVE,
+    REFINED,
+    Frame,
+    Probe,
+    QueryScores,
+    RunState,
+    Scalar,
+    refined,
+    snapshot_of,
+)
 from trainers.runs.regular import check_regular, is_regular, is_there, read_regular
 
 CONFIG_BYTES, OWNER_BYTES, SHEET_BYTES = 2**20, 200, 2**26
@@ -44,6 +55,7 @@ class RunReader:
         self.id = path.name
         self.read_only = read_only
         self.db = Database(path / "run.db", read_only=read_only)
+        self.map_numbers = MapNumbers(self.db)
         self._arms: int | None = None
 
     @reads
@@ -213,12 +225,12 @@ class RunReader:
         return read_regular(self.sheet_path(index), SHEET_BYTES)
 
     def frame_path(self, k: int) -> Path:
-        """Path of the maps of snapshot ``k``."""
+        """Path of the maps ``k``."""
         return self.path / "layout" / f"{k:06d}.safetensors"
 
     def embeddings_path(self, k: int) -> Path:
-        """Path of the embeddings of snapshot ``k``; recordings keep only a few."""
-        return self.path / "emb" / f"{k:06d}.safetensors"
+        """Path of the embeddings of snapshot ``k``, or of that of a refined map; recordings keep only a few."""
+        return self.path / "emb" / f"{snapshot_of(k):06d}.safetensors"
 
     @reads
     def snapshots(self) -> list[tuple[int, int, float]]:
@@ -242,34 +254,63 @@ class RunReader:
 
     @reads
     def frames(self) -> list[int]:
-        """Versions ``k`` of the stored frames, oldest first."""
-        rows = self.db.rows("SELECT DISTINCT k FROM frames ORDER BY k")
+        """Versions ``k`` of the stored frames, oldest first, without a refined one."""
+        rows = self.db.rows("SELECT DISTINCT k FROM frames WHERE k < ? ORDER BY k", (REFINED,))
         return [checked.whole(k, "k") for (k,) in rows]
 
     @reads
     def frame_steps(self, after: int = -1) -> list[tuple[int, int]]:
-        """``(k, step)`` of the stored frames beyond ``after``, oldest first."""
+        """``(k, step)`` of the stored frames beyond ``after``, oldest first, without a refined one."""
         sql = "SELECT DISTINCT k, step FROM frames JOIN snapshots USING (k) WHERE k > ? ORDER BY k"
         return [(checked.whole(k, "k"), checked.whole(step, "step")) for k, step in self.db.rows(sql, (after,))]
 
     @reads
+    def refined_frame(self) -> tuple[int, int] | None:
+        """``(k, step)`` of the refined map of the newest frame; None where there is none."""
+        newest = self.newest_map()
+        if newest is None:
+            return None
+        found = self.db.rows("SELECT 1 FROM frames WHERE k = ?", (refined(newest),))
+        step = self.announced(newest)
+        return (refined(newest), step[1]) if found and step is not None else None
+
+    @reads
     def newest_map(self) -> int | None:
-        """Version of the newest stored frame whose snapshot is there."""
+        """Version of the newest stored frame whose snapshot is there, without a refined one."""
         k = self.db.rows("SELECT MAX(k) FROM frames JOIN snapshots USING (k)")[0][0]
         return None if k is None else checked.whole(k, "k")
 
     @reads
     def newest_frame(self) -> int | None:
-        """Version of the newest stored frame, whether or not its snapshot still exists."""
-        k = self.db.rows("SELECT MAX(k) FROM frames")[0][0]
+        """Version of the newest stored frame, whether or not its snapshot still exists, without a refined one."""
+        k = self.db.rows("SELECT MAX(k) FROM frames WHERE k < ?", (REFINED,))[0][0]
         return None if k is None else checked.whole(k, "k")
+
+    @reads
+    def frame_numbers(self, after: int = -1) -> list[tuple[int, int, float, int, float | None, float | None]]:
+        """``(k, step, seconds, arm, quality, drift)`` of the frames beyond ``after``, a refined one last."""
+        sql = (
+            "SELECT f.k, step, seconds, arm, quality, drift FROM frames AS f "
+            f"JOIN snapshots AS s ON s.k = f.k % {REFINED} WHERE f.k > ? ORDER BY f.k, arm"
+        )
+        return [
+            (
+                checked.whole(k, "k"),
+                checked.whole(step, "step"),
+                checked.real(seconds, "seconds"),
+                self._check_arm(arm),
+                checked.measured(quality, "quality"),
+                checked.measured(drift, "drift"),
+            )
+            for k, step, seconds, arm, quality, drift in self.db.rows(sql, (after,))
+        ]
 
     @reads
     def frame_rows(self, k: int) -> list[FrameRow]:
         """A row per arm of frame ``k``."""
         sql = (
-            'SELECT arm, step, seconds, "limit", quality, drift, method FROM frames JOIN snapshots USING (k) '
-            "WHERE k = ? ORDER BY arm"
+            'SELECT arm, step, seconds, "limit", quality, drift, method FROM frames AS f '
+            f"JOIN snapshots AS s ON s.k = f.k % {REFINED} WHERE f.k = ? ORDER BY arm"
         )
         rows = self.db.rows(sql, (k,))
         if not rows:
@@ -280,10 +321,10 @@ class RunReader:
 
     @reads
     def frame(self, k: int) -> Frame:
-        """The frame of snapshot ``k``."""
+        """The frame ``k``."""
         rows = self.frame_rows(k)
         tensors, _ = self._read(self.frame_path(k))
-        return unpacked_frame(k, rows, tensors)
+        return unpacked_frame(k, rows, tensors, self.map_numbers.of(k))
 
     # ---------------------------------------------------------------- details
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from trainers.hierarchy import Hierarchy
 
+REFINED = 1_000_000
+"""Added to the version of a snapshot it is that of the refined map; no run has as many snapshots."""
 STAGE = "stage/"
 """Before the title of a stage: key of the number, counted from 0, that each arm has at the step where it begins."""
 
@@ -177,6 +180,8 @@ class FrameArm:
         quality: mean share of the 15 nearest neighbours in the full space that are among the 15 nearest on the map.
         drift: median move since the frame before, in standard deviations of the layout.
         method: ``umap`` or ``pca``.
+        measures: what else is known of the map, by key as in :mod:`trainers.metrics.catalogue.maps`; empty in runs of
+            older versions.
     """
 
     xy: Any
@@ -184,14 +189,29 @@ class FrameArm:
     quality: float
     drift: float
     method: str
+    measures: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Frame:
-    """The maps of all arms at snapshot ``k``; ``limit`` is the half-width of the fixed axis box."""
+    """The maps of all arms at snapshot ``k``; ``limit`` is the half-width of the fixed axis box.
+
+    A run that has ended may have a second map of its last snapshot, made from the first with more epochs: its ``k`` is
+    :func:`refined` of the snapshot's.
+    """
 
     k: int
     step: int
     seconds: float
     limit: float
     arms: tuple[FrameArm, ...]
+
+
+def refined(k: int) -> int:
+    """Version of the refined map of snapshot ``k``."""
+    return k % REFINED + REFINED
+
+
+def snapshot_of(k: int) -> int:
+    """Version of the snapshot that the map ``k`` shows, refined or not."""
+    return k % REFINED

@@ -12,7 +12,7 @@ from trainers.cli.flags import shown
 from trainers.image_text.models import MODELS, ModelDescriptor
 from trainers.kinds import KINDS
 from trainers.losses import FAMILIES, LOSSES, LossDescriptor
-from trainers.metrics import IMAGE_TEXT_METRICS, METRICS, REPRESENTATION_METRICS, Measure
+from trainers.metrics import IMAGE_TEXT_METRICS, MAP_METRICS, METRICS, REPRESENTATION_METRICS, Measure
 from trainers.parameters import Rule, Spec, describe, specs
 
 _LATEX = [{"left": "$$", "right": "$$", "display": True}]
@@ -52,6 +52,7 @@ def _sections() -> Iterator[tuple[str, list[str]]]:
             yield f"{listed.capitalize()} of {kind.title.lower()}", [entry_text(entry) for entry in entries]
     yield "Metrics", [metric_text(metric) for metric in METRICS.values()]
     yield "Frozen features", [metric_text(metric) for metric in REPRESENTATION_METRICS.values()]
+    yield "Maps", [metric_text(metric) for metric in MAP_METRICS.values()]
     between = [metric_text(metric) for metric in IMAGE_TEXT_METRICS.values()]
     yield "Images and captions", between + [model_text(model) for model in MODELS.values()]
 

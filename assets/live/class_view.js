@@ -1,0 +1,167 @@
+// One point per class: a disc at the mean of the places of its images, its area by their number, in the class's colour.
+
+import { reducedMotion, el, grouped, say } from "../common/dom.js";
+import { brief, inFull } from "../common/names.js";
+import { path } from "../common/palette.js";
+import { marksOf } from "./overlays.js";
+import { ClassLabels } from "./class_labels.js";
+
+const SWELL = 1.5; // a disc of the mean size against a dot of one point
+const SWELLS = [0.7, 3.5];
+const CAVEAT = "2-D maps lose most neighbours; the numbers come from the full space.";
+const NOTE = "2-D maps lose most neighbours. A disc stands at the mean of its images' places on the map, not at the place of their mean embedding.";
+const SWITCH = [
+  ["Images", "One point per image"],
+  ["Classes", "One point per class: its area is the number of its images"],
+];
+
+/** Stands in for the images of the Live view `live` on its maps; the methods are those that maps ask of `on`. */
+export class ClassView {
+  constructor(live) {
+    this.live = live;
+    this.on = false;
+    this.buttons = SWITCH.map(([text, title], place) =>
+      el("button", { type: "button", text, title, "aria-pressed": String(!place), onclick: () => this.turn(Boolean(place)) }),
+    );
+    this.node = el("div", { class: "rs-segments", role: "group", "aria-label": "What a point stands for" }, ...this.buttons);
+    this.caveat = el("p", { class: "rs-note rs-caveat", text: CAVEAT });
+    this.empty();
+  }
+
+  /** No run, or one whose images are not read yet. */
+  empty() {
+    Object.assign(this, { ids: [], members: [], sizes: new Float32Array(0), hovered: null, labels: [] });
+    this.node.hidden = true;
+  }
+
+  turn(on) {
+    if (on === this.on) return;
+    this.on = on;
+    this.buttons.forEach((button, place) => button.setAttribute("aria-pressed", String(Boolean(place) === on)));
+    say(this.caveat, on ? NOTE : CAVEAT);
+    this.live.hover(null);
+    this.hover(null);
+    this.live.redraw();
+  }
+
+  /** Take the classes over from the legend: those that have images. */
+  take() {
+    const { legend, run } = this.live;
+    this.node.hidden = !run.points;
+    const { names, values } = legend.classes;
+    this.ids = legend.order;
+    const place = new Map(this.ids.map((id, i) => [id, i]));
+    this.members = this.ids.map(() => []);
+    values.forEach((id, i) => this.members[place.get(id)].push(i));
+    this.names = this.ids.map((id) => names[id]);
+    const mean = values.length / Math.max(this.ids.length, 1);
+    this.sizes = Float32Array.from(this.members, ({ length }) => Math.min(SWELLS[1], Math.max(SWELLS[0], SWELL * Math.sqrt(length / mean))));
+    this.bySize = this.members.map((_, i) => i).sort((a, b) => this.members[b].length - this.members[a].length);
+  }
+
+  /** Where the classes are when their images are at `places`, one array per arm. */
+  placed(places) {
+    return places.map((points) => {
+      const means = new Float32Array(this.members.length * 2);
+      this.members.forEach((members, c) => {
+        let [x, y] = [0, 0];
+        for (const i of members) {
+          x += points[i * 2];
+          y += points[i * 2 + 1];
+        }
+        means.set([x / members.length, y / members.length], c * 2);
+      });
+      return means;
+    });
+  }
+
+  colours() {
+    const rgba = new Uint8Array(this.ids.length * 4);
+    this.ids.forEach((id, c) => rgba.set([...this.live.legend.colourOf(id), this.loud(c) ? 255 : 0], c * 4));
+    return rgba;
+  }
+
+  // ------------------------------------------------ what the maps ask
+
+  visible(c) {
+    const { legend } = this.live;
+    return legend.only.size === 0 || legend.only.has(this.ids[c]);
+  }
+
+  loud(c) {
+    const { inLasso } = this.live;
+    return this.visible(c) && (!inLasso || this.members[c].some((i) => inLasso.has(i)));
+  }
+
+  hover(c, arm = null, aloud = false) {
+    const { live } = this;
+    this.hovered = c;
+    if (c !== null && arm !== null) live.float(arm, c, (...where) => live.card.showClass(live.run, this.members[c][0], this.names[c], this.above(c), this.members[c].length, ...where));
+    else live.card.hide();
+    if (aloud && c !== null) say(live.aloud, `${brief(this.names[c])}, ${grouped(this.members[c].length)} images`);
+    live.maps.changed();
+  }
+
+  choose(c) {
+    if (c === null) return;
+    this.live.lasso(this.members[c], `${grouped(this.members[c].length)} images of ${brief(this.names[c], 60)}`);
+  }
+
+  enter() {
+    this.choose(this.hovered);
+  }
+
+  clear() {
+    this.hovered = null;
+    this.live.clear();
+  }
+
+  reach() {
+    return this.live.maps.dotSize * Math.max(...this.sizes, 0) / 2;
+  }
+
+  cursor() {
+    return this.hovered;
+  }
+
+  lasso(discs) {
+    this.live.lasso(discs.flatMap((c) => this.members[c]));
+  }
+
+  marks(_arm, at) {
+    return marksOf({ at, chosen: null, hovered: this.hovered, trail: [], results: [] }, this.hovered === null ? 0 : this.radius(this.hovered) * 2 + 6);
+  }
+
+  /** Names beside the discs; `card` is the map of an arm. */
+  adorn(card, sprites, width, height, now) {
+    const { scene } = this.live.maps;
+    sprites.update(null, scene, card.arm, width, height, now, () => false);
+    const order = this.hovered === null ? this.bySize : [this.hovered, ...this.bySize.filter((c) => c !== this.hovered)];
+    const discs = order.filter((c) => this.loud(c)).map((c) => {
+      const [x, y] = scene.toScreen(scene.at(card.arm, c, now), width, height, now);
+      return { name: this.names[c], radius: this.radius(c), x, y };
+    });
+    this.labelsOf(card).update(discs, width, height, scene.moving(now) && !reducedMotion());
+  }
+
+  unadorn(card) {
+    this.labels[card.arm]?.hide();
+  }
+
+  // ---------------------------------------------------------------
+
+  labelsOf(card) {
+    if (this.labels[card.arm]?.node.parentNode !== card.plot) this.labels[card.arm] = new ClassLabels(card.plot);
+    return this.labels[card.arm];
+  }
+
+  radius(c) {
+    return (this.live.maps.dotSize * this.sizes[c]) / 2;
+  }
+
+  /** The path above a class: "Juice › Packages"; empty at the coarsest level. */
+  above(c) {
+    const { tree, level } = this.live.legend;
+    return path(tree, level, this.ids[c]).slice(1).map(inFull).join(" › ");
+  }
+}

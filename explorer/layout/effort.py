@@ -1,0 +1,60 @@
+"""How much work a map gets, and how far its points move for no other reason than random numbers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from explorer.layout.align import procrustes
+from explorer.layout.neighbours import Neighbours
+from explorer.layout.quality import moves
+from explorer.layout.umap_step import step
+
+STILL = 95
+"""Percentile of the moves of a frozen embedding below which a move is drawn as stillness."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Effort:
+    """The effort of one UMAP step: epochs of gradient descent and the initial learning rate."""
+
+    epochs: int
+    alpha: float
+
+
+# A first map starts from PCA and needs many epochs. Later ones follow the embeddings: a learning rate of 1 would move
+# points by noise alone (a median move of more than one standard deviation on unchanged data).
+# A first map of very many points gets fewer epochs, so that the viewer does not wait; the next ones refine it.
+FIRST_EPOCHS, FIRST_EPOCH_POINTS = (30, 100), 150_000
+FIRST_ALPHA = 1.0
+MOVING = Effort(epochs=20, alpha=0.25)
+TURNED = Effort(epochs=40, alpha=0.25)
+CALM = Effort(epochs=10, alpha=0.1)
+CALM_BELOW, TURNED_ABOVE = 0.05, 0.5  # share of the nearest neighbours replaced since the frame before
+# The last map is made better at leisure. A higher learning rate keeps no more neighbours and moves points further.
+# Other runs wait meanwhile, so the refined map of very many points gets fewer epochs: seconds at 20,000 and 50,000.
+REFINING_EPOCHS, REFINING_EPOCH_POINTS = (50, 200), 2_000_000
+REFINING_ALPHA = 0.25
+
+
+def refining(points: int) -> Effort:
+    """The effort of a refined map."""
+    fewest, most = REFINING_EPOCHS
+    return Effort(epochs=min(max(REFINING_EPOCH_POINTS // points, fewest), most), alpha=REFINING_ALPHA)
+
+
+def noise_floor(near: Neighbours, xy: np.ndarray, effort: Effort, seed: int) -> float:
+    """How far points move when the same embedding is laid out once more with other random numbers.
+
+    Args:
+        near: of the embedding that ``xy`` shows.
+        xy: float32 ``[P, 2]``, the map.
+        effort: of the frames that the floor is for.
+        seed: of the frame that would come next.
+
+    Returns:
+        the :data:`STILL` th percentile of the moves, in standard deviations of the map.
+    """
+    again = procrustes(step(near, xy, epochs=effort.epochs, alpha=effort.alpha, seed=seed), xy)
+    return float(np.percentile(moves(again, xy), STILL))

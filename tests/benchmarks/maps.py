@@ -1,0 +1,233 @@
+"""What maps of many points cost and keep: python -m tests.benchmarks.maps [--points 1500 20000 50000] [--no-browser]
+
+For each number of points, one frame that follows another of an embedding that moves: processor seconds of the frame and
+of its parts (exact neighbours, UMAP step, noise floor, neighbours kept, label measures of two levels, agreement of
+moves), of a refined map, and what the maps keep. The embedding is made up: unit rows of 128 dimensions in classes of
+about 20 images, ten classes to a family. All in one thread, as in the map process.
+
+Then the frame rate of the page in Chromium while two maps morph, with WebGL and on the plain canvas. The browser draws
+WebGL in software (SwiftShader): it is a lower bound for a machine with a GPU.
+
+    python -m tests.benchmarks.maps --thresholds
+
+prints label trustworthiness and continuity of the recorded runs' last maps beside maps made to mislead: classes pulled
+together on the map, and points put into each other's places.
+
+    python -m tests.benchmarks.maps --floors
+
+prints how far points of the recorded runs' last embeddings move when nothing changes but the random numbers.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import numpy as np
+
+from explorer.layout.environment import environment
+
+for _key, _value in environment().items():
+    os.environ.setdefault(_key, _value)
+
+DIM, IMAGES, FAMILY = 128, 20, 10
+SECONDS = 4.0  # of morphing that is watched
+SETTLING = 5000  # ms until the rest of the page has been drawn
+
+
+class Clock:
+    """Processor seconds of named parts."""
+
+    def __init__(self) -> None:
+        self.parts: dict[str, float] = {}
+
+    def __call__(self, name: str, work: Callable[[], object]) -> object:
+        """Do ``work`` and note its time."""
+        begun = time.process_time()
+        result = work()
+        self.parts[name] = time.process_time() - begun
+        return result
+
+
+def embeddings(points: int, order: float) -> tuple[np.ndarray, np.ndarray]:
+    """Float16 unit rows ``[points, DIM]`` and labels ``[points, 2]``; ``order`` 0: noise, 1: tight classes."""
+    rng = np.random.default_rng(0)
+    classes = max(points // IMAGES, 4)
+    fine = np.arange(points) % classes
+    centres = rng.normal(size=(classes // FAMILY + 1, DIM))[np.arange(classes) // FAMILY] + rng.normal(
+        size=(classes, DIM)
+    )
+    rows = order * 2 * centres[fine] + rng.normal(size=(points, DIM))
+    unit = rows / np.linalg.norm(rows, axis=1, keepdims=True)
+    return unit.astype(np.float16), np.stack([fine, fine // FAMILY], axis=1).astype(np.int32)
+
+
+def measure(points: int) -> tuple[Clock, dict[str, float], list[np.ndarray]]:
+    """Times, what the last map keeps, and the maps of two frames, uint16 ``[points, 2]``."""
+    from explorer.layout.align import unpack
+    from explorer.layout.effort import MOVING, noise_floor
+    from explorer.layout.frames import STORED_NEIGHBOURS, Layouter
+    from explorer.layout.measuring import Measurer, Moved
+    from explorer.layout.neighbours import nearest
+    from explorer.layout.quality import kept_neighbours
+    from explorer.layout.umap_step import step
+    from trainers.metrics.catalogue import maps
+    from trainers.runs.records import Snapshot
+
+    clock = Clock()
+    (before, labels), (after, _) = embeddings(points, 0.30), embeddings(points, 0.35)
+    measurer = clock("classes drawn", lambda: Measurer(labels))
+    layouter = Layouter(measurer=measurer)
+    first = clock("first frame", lambda: layouter.next(Snapshot(k=0, step=0, seconds=0.0, embeddings=(before,))))
+    now = Snapshot(k=1, step=1, seconds=1.0, embeddings=(after,))
+    second = clock("next frame", lambda: layouter.next(now))
+    better = clock("refined map", lambda: layouter.refine(second, now))
+    xy = [unpack(frame.arms[0].xy, frame.limit) for frame in (first, second, better)]
+    near = clock("neighbours", lambda: nearest(after, STORED_NEIGHBOURS))
+    clock("UMAP step", lambda: step(near, xy[0], epochs=MOVING.epochs, alpha=MOVING.alpha, seed=1))
+    clock("noise floor", lambda: noise_floor(near, xy[1], MOVING, 2))
+    clock("neighbours kept", lambda: kept_neighbours(xy[1], near.ids))
+    clock("label measures", lambda: measurer.labels(after, xy[1]))
+    moved = Moved(xy=xy[1], before=xy[0], embeddings=after, embeddings_before=before)
+    clock("agreement", lambda: measurer.agreement(moved))
+    arm, refined = second.arms[0], better.arms[0]
+    names = (maps.at_level(maps.TRUSTWORTHINESS, 0), maps.at_level(maps.CONTINUITY, 0))
+    values = {"kept": arm.quality, "label T": arm.measures[names[0]], "label C": arm.measures[names[1]]}
+    values |= {"agreement": arm.measures[maps.AGREEMENT], "noise floor": arm.measures[maps.NOISE_FLOOR]}
+    values |= {f"kept after {refined.measures[maps.EPOCHS]:.0f} more epochs": refined.quality}
+    return clock, values, [first.arms[0].xy, arm.xy]
+
+
+def rates(points: int, coords: list[np.ndarray]) -> Iterator[tuple[str, float]]:
+    """Renderer, and frames a second of two maps that morph."""
+    from playwright.sync_api import sync_playwright
+
+    from tests.browser.conftest import FLAGS, chromium, serve
+    from tests.synthetic import make_run
+    from trainers.hierarchy import Hierarchy
+    from trainers.runs.records import Frame, FrameArm, Probe, Snapshot
+
+    _, labels = embeddings(points, 0.6)
+    names = tuple(tuple(f"{word} {i}" for i in range(labels[:, n].max() + 1)) for n, word in enumerate(("c", "f")))
+    with tempfile.TemporaryDirectory() as home, sync_playwright() as playwright:
+        folder = make_run(Path(home), frames=1, layout=False)
+        tree = Hierarchy(levels=("class", "family"), names=names)
+        folder.write_probe(Probe(labels=labels, rows=np.arange(points), hierarchy=tree, data_title="t"), [])
+        ids = np.zeros((points, 1), np.int32)
+        for k, xy in enumerate(coords):
+            arm = FrameArm(xy=xy, neighbours=ids, quality=0.5, drift=0.1, method="umap")
+            folder.add_snapshot(Snapshot(k=k, step=k, seconds=float(k), embeddings=(np.zeros((points, 2)),) * 2))
+            folder.add_frame(Frame(k=k, step=k, seconds=float(k), limit=8.0, arms=(arm, arm)))
+        browser = playwright.chromium.launch(executable_path=chromium(), args=FLAGS)
+        with serve(Path(home), folder) as site:
+            for query in ("", "&renderer=2d"):
+                page = browser.new_page(viewport={"width": 1280, "height": 900})
+                page.goto(site.at(folder, f"&k=0{query}"))
+                page.wait_for_function("() => window.rankscope?.live.player.shown")
+                page.wait_for_timeout(SETTLING)
+                yield page.evaluate(_WATCH, 1000 * SECONDS)
+                page.close()
+        browser.close()
+
+
+_WATCH = """async (ms) => {
+  const { maps, player } = window.rankscope.live;
+  const name = maps.renderer.gl ? "WebGL" : "canvas";
+  const places = player.shown.places.map((one) => one.map((value) => value * 0.8));
+  maps.show(places, ms);
+  let count = 0;
+  const draw = maps.draw.bind(maps);
+  maps.draw = () => { draw(); maps.renderer.gl?.finish(); count += 1; };
+  const begun = performance.now();
+  await new Promise((done) => setTimeout(done, ms - 300));
+  return [name, (1000 * count) / (performance.now() - begun)];
+}"""
+
+
+def thresholds(recorded: Path) -> None:
+    """Print what recorded maps and misleading ones score, level by level."""
+    from explorer.layout.align import unpack
+    from explorer.layout.labels import LabelPairs
+    from explorer.layout.neighbours import unit_rows
+    from trainers.runs import list_runs
+
+    rng = np.random.default_rng(0)
+    print(
+        "| run, arm, level | as it is: T, C | classes pulled together: T, C | a third of the points exchanged: T, C |"
+    )
+    print("|---|---|---|---|")
+    for folder in list_runs(recorded, read_only=True):
+        k, probe = folder.frames()[-1], folder.probe()
+        frame = folder.frame(k)
+        for i, (arm, rows) in enumerate(zip(frame.arms, folder.embeddings(k), strict=True)):
+            space, xy = unit_rows(rows), unpack(arm.xy, frame.limit)
+            for level, name in enumerate(probe.hierarchy.levels):
+                labels = probe.labels[:, level]
+                pairs = LabelPairs(labels)
+                means = np.stack([xy[labels == c].mean(axis=0) for c in np.unique(labels)])
+                own = means[np.searchsorted(np.unique(labels), labels)]
+                mixed, taken = xy.copy(), rng.permutation(len(xy))[: len(xy) // 3]
+                mixed[taken] = xy[rng.permutation(taken)]
+                found = [pairs.measure(space, one) for one in (xy, own + 0.2 * (xy - own), mixed)]
+                cells = " | ".join(f"{one.trustworthiness:.2f}, {one.continuity:.2f}" for one in found)
+                print(f"| {folder.id[-4:]}, {i}, {name} | {cells} |", flush=True)
+
+
+def floors(recorded: Path, times: int = 8) -> None:
+    """Print the noise floor of each effort on the recorded runs: mean, least and largest of repeated layouts."""
+    from explorer.layout.align import procrustes, unpack
+    from explorer.layout.effort import CALM, MOVING, TURNED, noise_floor
+    from explorer.layout.frames import STORED_NEIGHBOURS
+    from explorer.layout.neighbours import nearest
+    from explorer.layout.umap_step import step, warm_up
+    from trainers.runs import list_runs
+
+    warm_up()
+    print("| run, arm, points | " + " | ".join(f"{one.epochs} epochs" for one in (CALM, MOVING, TURNED)) + " |")
+    print("|---|---|---|---|")
+    for folder in list_runs(recorded, read_only=True):
+        k = folder.frames()[-1]
+        frame = folder.frame(k)
+        for i, (arm, rows) in enumerate(zip(frame.arms, folder.embeddings(k), strict=True)):
+            near, cells = nearest(rows, STORED_NEIGHBOURS), []
+            for effort in (CALM, MOVING, TURNED):
+                xy, found = unpack(arm.xy, frame.limit), []
+                for seed in range(times):
+                    found.append(noise_floor(near, xy, effort, seed))
+                    xy = procrustes(step(near, xy, epochs=effort.epochs, alpha=effort.alpha, seed=seed), xy)
+                cells.append(f"{np.mean(found):.3f} ({min(found):.3f} to {max(found):.3f})")
+            print(f"| {folder.id[-4:]}, {i}, {len(rows):,} | {' | '.join(cells)} |", flush=True)
+
+
+def main() -> None:
+    """Print tables."""
+    flags = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    flags.add_argument("--points", type=int, nargs="+", default=[1500, 20000, 50000])
+    flags.add_argument("--no-browser", action="store_true", help="leave the frame rates out")
+    flags.add_argument("--thresholds", action="store_true", help="label measures of recorded and of misleading maps")
+    flags.add_argument("--floors", action="store_true", help="noise floor of the recorded runs")
+    given = flags.parse_args()
+    if given.floors:
+        return floors(Path("assets") / "recorded")
+    if given.thresholds:
+        return thresholds(Path("assets") / "recorded")
+    from explorer.layout.umap_step import warm_up
+
+    warm_up()
+    for points in given.points:
+        clock, values, coords = measure(points)
+        print(f"\n{points:,} points")
+        print("  processor seconds: " + ", ".join(f"{name} {spent:.2f}" for name, spent in clock.parts.items()))
+        print("  " + ", ".join(f"{name} {value:.2f}" for name, value in values.items()), flush=True)
+        if not given.no_browser:
+            for name, rate in rates(points, coords):
+                print(f"  two maps morphing, {name}: {rate:.0f} frames a second", flush=True)
+    return None
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,179 @@
+"""What the page and the exports are told of maps: frames, numbers, sentences, and the refined map."""
+
+from __future__ import annotations
+
+import csv
+import dataclasses
+import io
+from pathlib import Path
+
+import pytest
+from starlette.applications import Starlette
+from starlette.testclient import TestClient
+
+from explorer.exports.pages import write_replay
+from explorer.exports.tables import write_metrics
+from explorer.server import maps as told
+from explorer.server.library import Library
+from explorer.server.routes import PREFIX, routes
+from explorer.server.runs import Runs
+from explorer.server.scheduler import Scheduler
+from explorer.server.visitors import digest
+from explorer.settings import Settings
+from tests.explorer.page import Page, Watched
+from tests.synthetic import make_run
+from trainers.errors import RunError
+from trainers.metrics.catalogue import maps
+from trainers.runs import RunFolder
+from trainers.runs.files import write_bytes
+from trainers.runs.records import REFINED, Frame
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    return tmp_path / "runs"
+
+
+@pytest.fixture
+def page(root: Path, tmp_path: Path) -> Page:
+    return Page(root, tmp_path / "recorded", tmp_path / "assets")
+
+
+def measured(frame: Frame, k: int, continuity: float = 0.9, **changes: object) -> Frame:
+    """The frame as UMAP's, with numbers; those of the second arm have no third level."""
+    measures = {maps.AGREEMENT: 0.25, maps.NOISE_FLOOR: 0.1, maps.EPOCHS: 20.0}
+    for level in range(3):
+        measures[maps.at_level(maps.TRUSTWORTHINESS, level)] = 0.95
+        measures[maps.at_level(maps.CONTINUITY, level)] = continuity if level == 1 else 0.97
+    arms = [dataclasses.replace(arm, method="umap", measures=measures, **changes) for arm in frame.arms]
+    cut = {key: value for key, value in measures.items() if not key.endswith("level2")}
+    arms[1] = dataclasses.replace(arms[1], measures=cut)
+    return dataclasses.replace(frame, k=k, arms=tuple(arms))
+
+
+def run_with_maps(root: Path, *, refined: bool, **settings: object) -> RunFolder:
+    folder = make_run(root, points=48, frames=3, **settings)
+    for k in range(3):
+        folder.add_frame(measured(folder.frame(k), k, continuity=0.6))
+    if refined:
+        folder.add_frame(measured(folder.frame(2), REFINED + 2, quality=0.4, drift=0.2))
+    return folder
+
+
+def test_a_frame_says_what_is_true_of_its_maps(page: Page, root: Path) -> None:
+    folder = run_with_maps(root, refined=False)
+    about = page.json(f"run/{folder.id}")
+    keys = [figure["key"] for figure in about["map_figures"]]
+    assert keys == list(told.FIGURES) and all(figure["sentence"].endswith(".") for figure in about["map_figures"])
+    first, second = page.json(f"run/{folder.id}/frameinfo/1")["arms"]
+    assert first["measures"] == dict(zip(keys, ([0.95] * 3, [0.97, 0.6, 0.97], 0.25), strict=True))
+    assert second["measures"][keys[1]] == [0.97, 0.6, None] and first["floor"] == 0.1
+    assert [len(sentences) for sentences in first["remarks"]] == [0, 1, 0]
+    assert "further apart than they are" in first["remarks"][1][0] and "0.40" in first["remarks"][1][0]
+
+
+@pytest.mark.parametrize(("trust", "continuity", "words"), [
+    (0.79, 1.0, ["overlap on the map"]), (1.0, 0.79, ["further apart"]), (0.8, 0.8, []), (None, None, [])
+])  # fmt: skip
+def test_sentences_stand_where_a_map_misleads(trust: float | None, continuity: float | None, words: list[str]) -> None:
+    given = {maps.at_level(maps.TRUSTWORTHINESS, 0): trust, maps.at_level(maps.CONTINUITY, 0): continuity}
+    said = told.remarks({key: value for key, value in given.items() if value is not None}, 0, "kind")
+    assert len(said) == len(words) and all(word in sentence for word, sentence in zip(words, said, strict=True))
+
+
+def test_the_refined_map_is_the_last_frame_and_knows_the_one_before(page: Page, root: Path) -> None:
+    folder = run_with_maps(root, refined=True)
+    last = REFINED + 2
+    frames = [[0, 0], [1, 25], [2, 50], [last, 50, 1]]
+    assert page.json(f"run/{folder.id}")["frames"] == frames
+    poll = page.json(f"run/{folder.id}/poll?after=1&row=0")
+    assert poll["frames"] == frames[2:] and poll["frame"]["k"] == last and poll["refinement"] == "made"
+    arm = poll["frame"]["arms"][0]
+    assert poll["frame"]["refined"] and (arm["quality"], arm["before"]["quality"]) == (0.4, 0.3)
+    assert arm["before"]["measures"][maps.CONTINUITY] == [0.97, 0.6, 0.97]
+    assert page.get(f"run/{folder.id}/frame/{last}").content == page.get(f"run/{folder.id}/frame/2").content
+    near = [page.json(f"run/{folder.id}/neighbours/{k}/5")["arms"] for k in (2, last)]
+    assert near[0] == near[1]  # the space is the same
+    again = page.json(f"run/{folder.id}/poll?after={last}&row={poll['row']}")
+    assert again["frames"] == [] and again["frame"] is None and not again["rewound"]
+    folder.rewind(50)  # it is trained further
+    after = page.json(f"run/{folder.id}/poll?after={last}&row={poll['row']}")
+    assert after["rewound"] and after["frames"] == frames[:3]
+
+
+def test_numbers_of_maps_come_once_and_have_curves(page: Page, root: Path) -> None:
+    folder = run_with_maps(root, refined=True)
+    first = page.json(f"run/{folder.id}/poll?after=1&row=0")["maps"]
+    key, other = maps.at_level(maps.CONTINUITY, 1), f"refined_{maps.at_level(maps.CONTINUITY, 1)}"
+    assert [row[1:] for row in first["rows"] if row[0] == 0 and row[2] == key] == [[s, key, 0.6] for s in (0, 25, 50)]
+    assert [0, 50, other, 0.9] in first["rows"] and [1, 0, maps.KEPT, 0.3] in first["rows"]
+    assert first["keys"][key]["curve"] and first["keys"][key]["title"].endswith(", kind")
+    assert not first["keys"][other]["curve"] and "after refining" in first["keys"][other]["title"]
+    assert page.json(f"run/{folder.id}")["measures"]["later"][-len(maps.CURVES) :] == list(maps.CURVES)
+    row = page.json(f"run/{folder.id}/poll?after=1&row=0")["row"]
+    more = page.json(f"run/{folder.id}/poll?after=1&row={row}")["maps"]["rows"]
+    assert {step for _, step, *_ in more} == {50}
+    assert page.json(f"run/{folder.id}/poll?after={REFINED + 2}&row={row}")["maps"] == {"rows": [], "keys": {}}
+
+
+def test_exports_hold_the_numbers_and_the_refined_map(root: Path, tmp_path: Path) -> None:
+    folder = run_with_maps(root, refined=True)
+    library = Library(root, tmp_path / "recorded")
+    run = library.get(folder.id)
+    write_metrics(run, tmp_path / "metrics.csv")
+    rows = list(csv.DictReader(io.StringIO((tmp_path / "metrics.csv").read_text())))
+    values = {(row["arm"], row["step"], row["key"]): row["value"] for row in rows}
+    assert values["0", "25", maps.at_level(maps.CONTINUITY, 1)] == "0.6"
+    assert values["1", "50", f"refined_{maps.KEPT}"] == "0.4" and values["0", "50", maps.NOISE_FLOOR] == "0.1"
+    write_replay(library, run, tmp_path / "replay.html")
+    text = (tmp_path / "replay.html").read_text()
+    assert "4 of 4 maps" in text and "Label continuity" in text and "<td>0.90</td>" in text
+    library.close()
+
+
+def test_a_run_without_numbers_of_maps_says_nothing(page: Page, root: Path) -> None:
+    folder = make_run(root, points=48, frames=2)
+    arm = page.json(f"run/{folder.id}/frameinfo/1")["arms"][0]
+    assert list(arm["measures"].values()) == [[None] * 3, [None] * 3, None]
+    assert arm["remarks"] == [[], [], []] and arm["floor"] is None
+    assert {key for _, _, key, _ in page.json(f"run/{folder.id}/poll?row=0")["maps"]["rows"]} == {maps.KEPT, maps.MOVE}
+
+
+def test_who_may_ask_for_a_refined_map_and_when(root: Path, tmp_path: Path) -> None:
+    stopped = run_with_maps(root, refined=False, phase="stopped")
+    write_bytes(stopped.path / "owner", digest("mine").encode())
+    settings = Settings(runs=root, recorded=tmp_path / "recorded", public=True)
+    runs, library = Runs(settings, Scheduler(settings, None)), Library(root, tmp_path / "recorded")  # type: ignore[arg-type]
+    assert told.refinement(library.get(stopped.id)) == "offered"
+    with pytest.raises(RunError, match="Only the visitor who started"):
+        runs.refine(stopped.id, "other")
+    assert "more epochs" in runs.refine(stopped.id, "mine")
+    assert told.refinement(library.get(stopped.id)) == "awaited" and stopped.map_numbers.wished(2)
+    waiting = make_run(root, phase="queued")
+    write_bytes(waiting.path / "owner", digest("mine").encode())
+    with pytest.raises(RunError, match="once it has ended"):
+        runs.refine(waiting.id, "mine")
+    empty = make_run(root, points=48, frames=1, phase="stopped", layout=False)
+    write_bytes(empty.path / "owner", digest("mine").encode())
+    with pytest.raises(RunError, match="no map"):
+        runs.refine(empty.id, "mine")
+    # drawn by an older version: not unasked
+    old = make_run(root, points=48, frames=1)
+    old.db.write("UPDATE frames SET method = 'umap'")
+    assert told.refinement(library.get(old.id)) == "offered"
+    library.close()
+
+
+def test_the_wish_is_posted_with_the_visitor_s_token(root: Path, tmp_path: Path) -> None:
+    folder = run_with_maps(root, refined=False, phase="stopped")
+    write_bytes(folder.path / "owner", digest("mine").encode())
+    settings = Settings(runs=root, recorded=tmp_path / "recorded", public=True)
+    runs, library, watched = Runs(settings, Scheduler(settings, None)), Library(root, tmp_path / "recorded"), Watched()  # type: ignore[arg-type]
+    client = TestClient(Starlette(routes=routes(library, watched, runs, tmp_path)))  # type: ignore[arg-type]
+    address = f"{PREFIX}/run/{folder.id}/refine"
+    assert client.get(address).status_code != 200
+    refused = client.post(address, json={}, headers={"x-rankscope-token": "other"})
+    assert refused.status_code == 404 and "Only the visitor" in refused.json()["error"] and watched.ids == []
+    assert client.post(address, json={}, headers={"x-rankscope-token": "mine"}).status_code == 200
+    assert watched.ids == [folder.id] and folder.map_numbers.wished(2)  # the map process looks at what is viewed
+    library.close()
