@@ -149,7 +149,8 @@ def test_it_is_listed_and_opens(run: Opened) -> None:
 @every_run
 def test_it_is_exported(run: Opened) -> None:
     rows = list(csv.DictReader(io.StringIO(run.download("metrics.csv").decode())))
-    assert len(rows) == run.old.scalars and {row["loss"] for row in rows} == set(run.old.arms)
+    of_maps = 2 * run.old.maps * len(run.old.arms)  # the neighbours that a map keeps, and how far it moved
+    assert len(rows) == run.old.scalars + of_maps and {row["loss"] for row in rows} == set(run.old.arms)
     vectors = pq.read_table(io.BytesIO(run.download("embeddings.parquet")))
     assert vectors.num_rows == run.old.points * len(run.old.arms)
     curves = run.download("curves.html").decode()
