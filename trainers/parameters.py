@@ -64,6 +64,7 @@ class Rule:
         menu: ``module:NAME`` of the :class:`Menu` that words are chosen from; imported when it is needed.
         main: its value may be written without its name, as in ``open_clip:ViT-B-32``.
         private: it reaches beyond the run that it is a setting of: a public page neither offers nor takes it.
+        searched: a search for the best value tries it; False: it is no matter of tuning, as a tolerance is.
     """
 
     help: str
@@ -79,6 +80,7 @@ class Rule:
     menu: str = ""
     main: bool = False
     private: bool = False
+    searched: bool = True
 
     def entries(self) -> Mapping[str, Any]:
         """The registry's descriptors by name."""

@@ -14,13 +14,15 @@ from explorer.server.runs import Runs
 from explorer.titles import work
 from trainers.config import RunConfig
 from trainers.errors import UserError
+from trainers.kinds import KINDS
 
 
 def with_plans(kind: str, form: KindForm, context: FormContext) -> tuple[KindForm, dict[str, PlanForm]]:
     """A form with the controls of the kinds that plan its runs at its end, built now; and those kinds by name."""
     if context.runs is None:
         return form, {}
-    plans = {name: page.plan for name, page in PAGES.items() if page.plan is not None and page.plan.of == kind}
+    pages = {name: PAGES[name].plan for name in KINDS if name in PAGES}  # a kind may build on the fields of one before
+    plans = {name: plan for name, plan in pages.items() if plan is not None and plan.of == kind}
     for plan in plans.values():
         form = _with(form, plan, context, context.runs)
     return form, plans

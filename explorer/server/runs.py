@@ -69,15 +69,16 @@ class Runs:
             check_size(config, self._settings.limits)
 
     def work(self, config: RunConfig) -> tuple[int, float | None]:
-        """How many runs a kind plans at first, and the minutes until all have ended if nothing else is trained.
+        """How many runs a plan may have, and the minutes until all have ended if nothing else is trained.
 
         None: their budget is no time.
         """
         planned = kind_of(config).plan(config, {})
+        count = kind_of(config).sizes(config)["runs"]
         minutes = [minutes_left(one.config, RunState(phase="queued")) for one in planned]
         known = [one for one in minutes if one is not None]
         slots = min(self._scheduler.slots, max(1, len(planned)))
-        return len(planned), sum(known) / slots if len(known) == len(planned) else None
+        return count, sum(known) / slots * count / len(planned) if len(known) == len(planned) else None
 
     def _check_private(self, config: RunConfig) -> None:
         for spec in specs(type(config)):

@@ -15,7 +15,11 @@ from trainers.parameters import parameter
 class XBMContrastiveParameters:
     margin: float = parameter(0.5, low=-1.0, high=1.0, help="Cosine above which images of other classes are penalised.")
     positive_cutoff: float = parameter(
-        0.99999, low=0.0, high=1.0, help="Cosine from which an image of the class counts as the query itself."
+        0.99999,
+        low=0.0,
+        high=1.0,
+        searched=False,
+        help="Cosine from which an image of the class counts as the query itself.",
     )
     negatives: str = parameter(
         "similarity",

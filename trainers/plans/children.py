@@ -12,7 +12,7 @@ from trainers.config import RunConfig
 from trainers.errors import RunError
 from trainers.kinds import kind_of
 from trainers.metrics.measures import final_numbers, last_numbers
-from trainers.plans.planned import Outcome, PlannedRun
+from trainers.plans.planned import Outcome, Outcomes, PlannedRun
 from trainers.runs import RunFolder, list_runs
 from trainers.runs.damage import reading
 from trainers.runs.folder import id_within
@@ -52,22 +52,20 @@ class Children:
         self._kind = kind_of(folder.config)
         self._config = folder.config
         self._ended: dict[str, Outcome] = {}
+        self._outcomes: Outcomes = {}  # at the last look, so that a long plan is not made step by step each time
         self._begun: Counter[str] = Counter()
 
     def all(self) -> list[Child]:
         """Every run that is planned so far, in order."""
-        children: list[Child] = []
-        outcomes: dict[str, Outcome] = {}
+        seen: dict[str, Child] = {}
         while True:  # what came of the runs may lead to further ones
-            planned = self._kind.plan(self._config, outcomes)
-            known = {child.planned.name for child in children}
-            more = [self._child(one) for one in planned if one.name not in known]
-            children += more
-            ended = {child.planned.name: child.outcome for child in more if child.outcome is not None}
-            if not ended:
-                wanted = {one.name for one in planned}
-                return [child for child in children if child.planned.name in wanted]
-            outcomes |= ended
+            planned = self._kind.plan(self._config, self._outcomes)
+            seen |= {one.name: self._child(one) for one in planned if one.name not in seen}
+            children = [dataclasses.replace(seen[one.name], planned=one) for one in planned]
+            ended = {child.planned.name: child.outcome for child in children if child.outcome is not None}
+            if ended == self._outcomes:
+                return children
+            self._outcomes = ended
 
     def begin(self, child: Child) -> RunFolder | None:
         """The folder of a run that is to be trained, made if it is not there.

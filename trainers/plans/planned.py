@@ -38,6 +38,7 @@ class PlannedRun:
         seed: runs of the same seed and condition are paired.
         variants: one per arm.
         part: what the run is for, one of the parts that its kind names; results are shown part by part.
+        also: further parts that its results belong to.
     """
 
     name: str
@@ -47,6 +48,12 @@ class PlannedRun:
     seed: int = 0
     variants: tuple[Variant, ...] = ()
     part: str = ""
+    also: tuple[str, ...] = ()
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        """Every part that its results belong to."""
+        return self.part, *self.also
 
 
 @dataclass(frozen=True, kw_only=True)

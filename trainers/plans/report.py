@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import zipfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -76,7 +76,7 @@ class Report:
         return self._text(lambda part: part.csv(), "# {}", "", sentences=False)
 
     def archive(self) -> bytes:
-        """A zip file with the tables of every part in all forms."""
+        """A zip file with the tables of every part in all forms, and the files of the findings."""
         buffer = io.BytesIO()
         with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
             archive.writestr("report.md", self.markdown())
@@ -87,6 +87,9 @@ class Report:
                     archive.writestr(f"{name}-pairs.csv", part.table.pairs_csv())
                     archive.writestr(f"{name}.md", part.table.markdown())
                     archive.writestr(f"{name}.tex", part.table.latex())
+            for finding in self.findings:
+                for name, text in finding.files.items():
+                    archive.writestr(name, text)
         return buffer.getvalue()
 
     def json(self) -> dict[str, Any]:
@@ -116,10 +119,15 @@ class Report:
 
 @dataclass(frozen=True, kw_only=True)
 class Finding:
-    """What a kind of plan has found out beyond its tables."""
+    """What a kind of plan has found out beyond its tables.
+
+    Attributes:
+        files: further texts by name, for the archive.
+    """
 
     title: str
     sentences: tuple[str, ...] = field(default=())
+    files: Mapping[str, str] = field(default_factory=dict)
 
 
 def report(folder: RunFolder, children: Sequence[Child] | None = None) -> Report:
@@ -136,7 +144,7 @@ def report(folder: RunFolder, children: Sequence[Child] | None = None) -> Report
     children = Children(folder).all() if children is None else children
     levels = _levels(folder, children)
     parts = [
-        _part(folder, kind, name, title, [child for child in children if child.planned.part == name], levels)
+        _part(folder, kind, name, title, [child for child in children if name in child.planned.parts], levels)
         for name, title in kind.parts.items()
     ]
     return Report(

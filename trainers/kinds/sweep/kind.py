@@ -46,10 +46,7 @@ class Sweep(MetricLearning):
         """Check the seeds and what is varied, and every run that is planned."""
         from trainers.kinds import check as check_run
 
-        if not 1 <= len(config.seeds) <= MOST_SEEDS or len(set(config.seeds)) < len(config.seeds):
-            raise ParameterError(
-                f"A sweep needs 1 to {MOST_SEEDS} seeds, each once; got {', '.join(map(str, config.seeds)) or 'none'}."
-            )
+        check_seeds(config)
         planned = self.plan(config, {})
         if len(planned) > MOST_RUNS:
             raise ParameterError(
@@ -104,6 +101,18 @@ class Sweep(MetricLearning):
     def memory(self, config: SweepConfig) -> Any:
         """Of its largest run."""
         return max((super(Sweep, self).memory(one.config) for one in self.plan(config, {})), key=lambda one: one.total)
+
+
+def check_seeds(config: SweepConfig) -> None:
+    """Check that there are seeds, and each once.
+
+    Raises:
+        ParameterError: there are none, too many, or one twice.
+    """
+    if not 1 <= len(config.seeds) <= MOST_SEEDS or len(set(config.seeds)) < len(config.seeds):
+        raise ParameterError(
+            f"A sweep needs 1 to {MOST_SEEDS} seeds, each once; got {', '.join(map(str, config.seeds)) or 'none'}."
+        )
 
 
 def paired_runs(config: SweepConfig, **changes: Any) -> list[PlannedRun]:

@@ -1,0 +1,37 @@
+"""The fold of the form that starts fair comparisons: what it holds, restores and makes."""
+
+from __future__ import annotations
+
+import pytest
+
+from explorer.page.kinds.fair_comparison import DESCRIPTOR
+from explorer.page.kinds.sweep import VARIED
+from trainers.config import Conditions, DataChoice
+from trainers.errors import ParameterError
+from trainers.kinds import KINDS
+from trainers.kinds.fair_comparison.config import FairComparisonConfig
+from trainers.kinds.metric_learning.config import MetricLearningConfig
+from trainers.kinds.sweep.config import SweepConfig
+
+PLAN = DESCRIPTOR.plan
+
+
+def test_a_fair_comparison_is_made_of_a_run_and_the_fields_and_shown_in_them_again() -> None:
+    noisy = DataChoice(conditions=Conditions(label_noise=0.2))
+    single = MetricLearningConfig(data=noisy, dim=32)
+    seeds = VARIED.held(SweepConfig(seeds=(3, 4), vary={"classes_per_batch": [8, 16]}))
+    made = PLAN.config(single, {**seeds, "trials": 5, "search_folds": 3})
+    assert isinstance(made, FairComparisonConfig)
+    assert (made.trials, made.folds, made.seeds, made.dim) == (5, 3, (3, 4), 32)
+    assert made.data.conditions == Conditions(label_noise=0.2, folds=3)
+    assert made.vary == {"classes_per_batch": [8, 16]}
+    assert PLAN.held(made) == {"trials": 5, "search_folds": 3}
+    assert PLAN.held(single) == {"trials": 8, "search_folds": 2} == PLAN.restored({})
+    assert PLAN.restored({"trials": 12, "search_folds": 4}) == {"trials": 12, "search_folds": 4}
+    assert PLAN.restored({"trials": 0, "search_folds": "many"}) == {"trials": 8, "search_folds": 2}
+    with pytest.raises(ParameterError, match="trials needs a whole number"):
+        PLAN.config(single, {**seeds, "trials": 101, "search_folds": 2})
+
+
+def test_its_fields_come_after_those_of_sweeps_which_it_reads() -> None:
+    assert list(KINDS).index("sweep") < list(KINDS).index("fair_comparison")

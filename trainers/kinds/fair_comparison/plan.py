@@ -1,0 +1,114 @@
+"""The runs of a fair comparison: the search of every loss, then the losses as chosen and as given, over the seeds."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator
+from typing import Any
+
+from trainers.comparison.words import shown
+from trainers.kinds.fair_comparison.config import FairComparisonConfig
+from trainers.kinds.fair_comparison.search import Contender, Search, mark, search, with_point
+from trainers.kinds.metric_learning.config import MetricLearningConfig
+from trainers.kinds.metric_learning.measures import MEASURES
+from trainers.kinds.sweep.axes import axes, conditions, variants
+from trainers.kinds.sweep.kind import run_config
+from trainers.plans.planned import Outcomes, PlannedRun
+
+CHOSEN, DEFAULTS = "chosen", "defaults"
+
+
+def contenders(config: FairComparisonConfig) -> list[Contender]:
+    """Every loss, with every combination of its parameters that are varied, under every condition."""
+    varied = axes(config.vary, config.losses)
+    settings = [axis for axis in varied if axis.path]
+    arms = variants(config.losses, [axis for axis in varied if not axis.path])
+    found = []
+    for condition, changed in conditions(run_config(config, **_compared(config)), settings):
+        names = [f"{axis.name}={condition[axis.title]}" for axis in settings]
+        words = [f"{title.lower()} {shown(value)}" for title, value in condition.items()]
+        for place, (loss, variant) in enumerate(arms):
+            found.append(
+                Contender(
+                    name=",".join([f"loss={place}", *names]),
+                    title=", ".join([variant.title, *words]),
+                    loss=loss,
+                    variant=variant,
+                    condition=condition,
+                    config=dataclasses.replace(changed, losses=(loss,)),
+                )
+            )
+    return found
+
+
+def searches(config: FairComparisonConfig, outcomes: Outcomes) -> list[Search]:
+    """One per contender, in order, as far as the outcomes go."""
+    return [search(config, contender, outcomes) for contender in contenders(config)]
+
+
+def planned_runs(config: FairComparisonConfig, outcomes: Outcomes) -> list[PlannedRun]:
+    """Trials first; then each loss as chosen, when its search has ended, and as given."""
+    found = searches(config, outcomes)
+    trials = [run for one in found for trial in one.trials for run in trial.runs]
+    compared = [
+        run for one in found for run in (*(chosen_runs(config, one) if one.ended else ()), *default_runs(config, one))
+    ]
+    return [*trials, *compared]
+
+
+def chosen_runs(config: FairComparisonConfig, found: Search) -> list[PlannedRun]:
+    """A run per seed with the values that an ended search chose; none if they are those given."""
+    if _given_is_best(found):
+        return []
+    name = f"{found.contender.name},{mark(found.space, found.chosen.point)}"
+    contender = dataclasses.replace(found.contender, name=name)
+    return list(_over_seeds(config, contender, with_point(contender, found.space, found.chosen.point), CHOSEN))
+
+
+def default_runs(config: FairComparisonConfig, found: Search) -> list[PlannedRun]:
+    """A run per seed with the settings as they were given; the same results count as chosen if the search found no
+    better ones.
+    """
+    also = (CHOSEN,) if found.ended and _given_is_best(found) else ()
+    return list(_over_seeds(config, found.contender, found.contender.config, DEFAULTS, also))
+
+
+def _given_is_best(found: Search) -> bool:
+    return found.chosen.point == found.space.first
+
+
+def most_runs(config: FairComparisonConfig) -> dict[str, int]:
+    """How many runs each part has when every search chooses other settings than those given."""
+    count = len(contenders(config))
+    compared = count * len(config.seeds)
+    return {"search": count * config.trials * config.folds, CHOSEN: compared, DEFAULTS: compared}
+
+
+def _over_seeds(
+    config: FairComparisonConfig,
+    contender: Contender,
+    base: MetricLearningConfig,
+    part: str,
+    also: tuple[str, ...] = (),
+) -> Iterator[PlannedRun]:
+    for seed in config.seeds:
+        yield PlannedRun(
+            name=f"{part},{contender.name},seed={seed}",
+            title=f"{contender.title}, {part}, seed {seed}",
+            config=dataclasses.replace(base, seed=seed),
+            condition=contender.condition,
+            seed=seed,
+            variants=(contender.variant,),
+            part=part,
+            also=also,
+        )
+
+
+def _compared(config: FairComparisonConfig) -> dict[str, Any]:
+    """Settings of the runs that are compared: data without folds, and the metric that decides is measured."""
+    plain = dataclasses.replace(config.data.conditions, folds=0, fold=1)
+    fresh = () if config.select_by in MEASURES.whole else (config.select_by,)
+    return {
+        "data": dataclasses.replace(config.data, conditions=plain),
+        "metrics": tuple(dict.fromkeys((*config.metrics, *fresh))),
+    }
