@@ -2,6 +2,7 @@
 
 import { el, say } from "../common/dom.js";
 import { fold } from "../common/fields.js";
+import { named } from "./reading.js";
 
 const MOST = 12; // sentences without a difference that stand outside the fold
 
@@ -10,11 +11,12 @@ class Verdicts {
     this.tab = tab;
     this.title = el("h3", { text: "What the runs say" });
     this.head = el("div", { class: "rs-flow rs-menus" }, tab.metricField, tab.conditionField);
+    this.whole = el("p", {});
     this.seen = el("ul", { class: "rs-stack rs-tight rs-judgements" });
     this.unseen = el("ul", { class: "rs-stack rs-tight rs-judgements" });
     this.rest = fold("", this.unseen);
     this.method = el("p", { class: "rs-note" });
-    this.node = el("section", { class: "rs-stack rs-tight", "aria-label": "Verdicts" }, this.title, this.head, this.seen, this.rest, this.method);
+    this.node = el("section", { class: "rs-stack rs-tight", "aria-label": "Verdicts" }, this.title, this.whole, this.head, this.seen, this.rest, this.method);
   }
 
   show(part) {
@@ -23,6 +25,8 @@ class Verdicts {
     this.node.hidden = !pairs.length && part.conditions.length < 2;
     this.title.hidden = !pairs.length;
     this.head.hidden = part.metrics.length < 2 && part.conditions.length < 2;
+    say(this.whole, overall(part, condition));
+    this.whole.hidden = !this.whole.textContent;
     const found = pairs.filter((pair) => DIFFERENT.has(pair.verdict));
     const others = pairs.filter((pair) => !DIFFERENT.has(pair.verdict));
     const folded = others.length > MOST;
@@ -35,6 +39,20 @@ class Verdicts {
 }
 
 const DIFFERENT = new Set(["above", "below"]);
+
+/** In which of several metrics any pair differs; empty for one metric or before there are verdicts. */
+function overall(part, condition) {
+  const judged = part.metrics.map((metric) => [metric, part.verdicts(metric.key, condition)]).filter(([, pairs]) => pairs.length);
+  if (judged.length < 2) return "";
+  const counts = judged.map(([metric, pairs]) => [metric.title, pairs.filter((pair) => DIFFERENT.has(pair.verdict)).length, pairs.length]);
+  const seen = counts.filter(([, differing]) => differing);
+  const under = part.conditions.length > 1 ? `Under ${named(condition)}: ` : "";
+  if (!seen.length) return `${under}no difference seen in any of ${judged.length} metrics.`.replace(/^n/, "N");
+  const lines = seen.map(([title, differing, all]) => `${title} (${differing} of ${all} pairs)`);
+  const others = judged.length - seen.length;
+  const rest = others ? ` No difference seen in the ${others === 1 ? "other metric" : `other ${others} metrics`}.` : "";
+  return `${under}difference seen in ${lines.join("; ")}.${rest}`.replace(/^d/, "D");
+}
 
 function sentence(pair) {
   const seen = DIFFERENT.has(pair.verdict);

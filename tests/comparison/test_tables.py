@@ -81,6 +81,25 @@ def test_a_verdict_that_the_correction_takes_back_says_so() -> None:
     assert found == {True: True, False: True}
 
 
+def test_a_note_names_the_metrics_and_rows_whose_intervals_it_is_about() -> None:
+    """R@1 is kept per query, the other metric is not, nor is R@1 of the second variant."""
+    other = "train_R_at_1"
+    whole = cells(np.random.default_rng(0).normal(0.9, 0.05, (3, len(LABELS))), LABELS)
+    some = [dataclasses.replace(cell, metrics=cell.metrics | {other: cell.metrics[METRIC]}) for cell in whole]
+    title = table(some, [other]).metrics[0].title
+    about = "The interval covers other trainings, not other test classes: the runs have no results per query in common."
+    assert table(some, [METRIC]).notes() == []
+    assert table(some, [other]).notes() == [about]
+    assert table(some, [METRIC, other]).notes() == [f"{title}: {about}"]
+    bare = [dataclasses.replace(cell, variant="b", queries=None) for cell in some]
+    assert table([*some, *bare], [METRIC, other]).notes() == [f"a – {title}: {about}", f"b: {about}"]
+
+
+def test_verdicts_with_a_difference_come_first_in_the_exports(made: Table) -> None:
+    marks = [" above " in line for line in made.markdown().splitlines() if line.startswith("- ")]
+    assert any(marks) and not all(marks) and marks == sorted(marks, reverse=True)
+
+
 def test_csv_has_the_numbers_unrounded(made: Table) -> None:
     head, *lines = csv.reader(io.StringIO(made.csv()))
     assert head == ["variant", "noise", *(f"R_at_1{end}" for end in ("", " sd", " low", " high", " seeds"))]

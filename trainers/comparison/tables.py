@@ -77,16 +77,7 @@ class Table:
 
     def notes(self) -> list[str]:
         """Sentences on what the intervals leave out, and on missing runs."""
-        covered: dict[str, list[str]] = {}
-        for line in self.lines:
-            for estimate in line.estimates:
-                if estimate.covers:
-                    covered.setdefault(estimate.covers, []).append(self._title(line))
-        every = {self._title(line) for line in self.lines}
-        notes = []
-        for sentence, titles in covered.items():
-            some = dict.fromkeys(titles)
-            notes.append(sentence if some.keys() == every else f"{'; '.join(some)}: {sentence}")
+        notes = self._covers_notes()
         for line in self.lines:
             if line.missing:
                 which = f"seed{'s' if len(line.missing) > 1 else ''} {', '.join(map(str, line.missing))}"
@@ -161,10 +152,31 @@ class Table:
 
     # --------------------------------------------------------------- private
 
+    def _covers_notes(self) -> list[str]:
+        """What intervals leave out, each with the rows and the metrics that it is true of, unless of all."""
+        rows = [self._title(line) for line in self.lines]
+        metrics = [metric.title for metric in self.metrics]
+        found: dict[str, dict[str, dict[str, None]]] = {}  # sentence -> row -> its metrics, in order
+        for row, line in zip(rows, self.lines, strict=True):
+            for metric, estimate in zip(metrics, line.estimates, strict=True):
+                if estimate.covers:
+                    found.setdefault(estimate.covers, {}).setdefault(row, {})[metric] = None
+        notes = []
+        for sentence, where in found.items():
+            alike: dict[tuple[str, ...], list[str]] = {}  # metrics -> the rows that have the same
+            for row, some in where.items():
+                alike.setdefault(tuple(some), []).append(row)
+            for some, which in alike.items():
+                named = [] if set(which) == set(rows) else ["; ".join(which)]
+                named += [] if set(some) == set(metrics) else ["; ".join(some)]
+                notes.append(f"{' – '.join(named)}: {sentence}" if named else sentence)
+        return notes
+
     def _sheet(self) -> Sheet:
         headings = [words.heading(metric.title, metric.measure) for metric in self.metrics]
         verdicts = []
-        for metric, group, _, told in self.verdicts():
+        differing_first = sorted(self.verdicts(), key=lambda found: found[2].verdict not in ("above", "below"))
+        for metric, group, _, told in differing_first:
             where = words.condition(group)
             verdicts.append(f"{metric.title}{f', {where}' if where else ''}: {told}.")
         return Sheet(

@@ -156,8 +156,9 @@ def _read(path: Path, config: RunConfig) -> tuple[str, Outcome | None]:
             if state.phase == "finished":
                 return state.phase, Outcome(finished=True, numbers=_numbers(folder, config), seconds=state.seconds)
             if state.phase in ("failed", "stopped"):
+                stopped = state.phase == "stopped"
                 error = state.error or "It was stopped."
-                return state.phase, Outcome(finished=False, seconds=state.seconds, error=error)
+                return state.phase, Outcome(finished=False, seconds=state.seconds, error=error, stopped=stopped)
             return state.phase, None
     finally:
         folder.db.close()

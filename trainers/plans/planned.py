@@ -66,12 +66,14 @@ class Outcome:
             compared.
         seconds: of training.
         error: why it has no numbers.
+        stopped: it has none because someone stopped it.
     """
 
     finished: bool
     numbers: tuple[Mapping[str, float], ...] = ()
     seconds: float = 0.0
     error: str = ""
+    stopped: bool = False
 
 
 Outcomes = Mapping[str, Outcome]
