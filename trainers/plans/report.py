@@ -162,7 +162,7 @@ def _part(
     measures = kind.measures_of(folder.config)
     keys = {key for cell in cells for key in cell.metrics if measures.describe(key).measure.family != "count"}
     chosen = sorted(keys, key=lambda key: (key not in measures.whole, measures.order(key)))
-    made = table(cells, chosen, levels) if chosen else None
+    made = table(cells, chosen, levels, told=measures.whole) if chosen else None
     return Part(name=name, title=title, children=children, table=made)
 
 
