@@ -11,7 +11,7 @@ const HEIGHT = 190;
 const FOOT = 38;
 const LEFT = 46;
 const DECADES = 20; // a largest value this many times the smallest asks for a logarithmic axis
-const FIRST = 4;
+const FIRST = 3;
 
 class Over {
   constructor(tab) {

@@ -279,6 +279,7 @@ def _child_json(child: Child) -> dict[str, Any]:
         "phase": child.phase,
         "error": "" if child.outcome is None else child.outcome.error,
         "part": planned.part,
+        "parts": list(planned.parts),
         "seed": planned.seed,
         "condition": dict(planned.condition),
         "variants": [variant.title for variant in planned.variants],
