@@ -39,9 +39,10 @@ class Runs {
       card.node.remove();
       this.cards.delete(id);
     }
-    const within = new Map(); // the runs of each plan that is there
-    for (const run of runs) if (ids.has(run.part_of)) within.set(run.part_of, [...(within.get(run.part_of) ?? []), run]);
-    this.fill(this.list, runs.filter((run) => !ids.has(run.part_of)));
+    const plans = new Set(runs.filter((run) => run.plans && !run.part_of).map((run) => run.id)); // those that can be read
+    const within = new Map(); // the runs of each plan
+    for (const run of runs) if (plans.has(run.part_of)) within.set(run.part_of, [...(within.get(run.part_of) ?? []), run]);
+    this.fill(this.list, runs.filter((run) => !plans.has(run.part_of)));
     for (const run of runs) if (run.plans) this.cards.get(run.id)?.hold(within.get(run.id) ?? []);
   }
 

@@ -13,6 +13,7 @@ from trainers.plans.coordinator import nothing_finished
 from trainers.runs import RunFolder
 from trainers.runs.damage import BusyError, reading
 from trainers.runs.lock import RunLock
+from trainers.runs.records import RunState
 
 _log = logging.getLogger(__name__)
 
@@ -119,8 +120,7 @@ class Plans:
 
     def _end(self, held: _Held, phase: str, message: str, error: str | None = None) -> None:
         try:
-            state = total(held.children.all())
-            held.folder.db.set_state(dataclasses.replace(state, phase=phase, message=message, error=error))
+            held.folder.db.set_state(dataclasses.replace(_known(held), phase=phase, message=message, error=error))
         except RunError as trouble:
             _log.warning("%s", trouble)
         self._drop(held)
@@ -133,3 +133,12 @@ class Plans:
         self._held.pop(held.folder.id, None)
         held.folder.db.close()
         held.lock.release()
+
+
+def _known(held: _Held) -> RunState:
+    """How far a plan is; as it was written last if its runs cannot be planned."""
+    try:
+        with reading(held.folder.id):
+            return total(held.children.all())
+    except RunError:
+        return held.folder.db.state()

@@ -230,9 +230,10 @@ class Runs:
             raise RunError(
                 "On a public page a run needs an owner: send any secret word as `token`, and the same word to stop it."
             )
-        if config.minutes is None or config.minutes > limits.minutes:
-            got = "no limit" if config.minutes is None else f"{config.minutes:g}"
-            raise RunError(f"On this page a run may train for {limits.minutes:g} minutes at most; got {got}.")
+        for one in (config, *(planned.config for planned in kind_of(config).plan(config, {}))):
+            if one.minutes is None or one.minutes > limits.minutes:
+                got = "no limit" if one.minutes is None else f"{one.minutes:g}"
+                raise RunError(f"On this page a run may train for {limits.minutes:g} minutes at most; got {got}.")
         if self._scheduler.waiting(owner) >= limits.waiting:
             raise RunError(
                 f"{limits.waiting} of your runs wait already; stop one of them, or wait until one of them trains."

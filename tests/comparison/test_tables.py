@@ -81,8 +81,8 @@ def test_a_verdict_that_the_correction_takes_back_says_so() -> None:
     assert found == {True: True, False: True}
 
 
-def test_a_note_names_the_metrics_and_rows_whose_intervals_it_is_about() -> None:
-    """R@1 is kept per query, the other metric is not, nor is R@1 of the second variant."""
+def test_a_note_names_the_metrics_whose_intervals_it_is_about() -> None:
+    """R@1 is kept per query, the other metric is not."""
     other = "train_R_at_1"
     whole = cells(np.random.default_rng(0).normal(0.9, 0.05, (3, len(LABELS))), LABELS)
     some = [dataclasses.replace(cell, metrics=cell.metrics | {other: cell.metrics[METRIC]}) for cell in whole]
@@ -91,8 +91,6 @@ def test_a_note_names_the_metrics_and_rows_whose_intervals_it_is_about() -> None
     assert table(some, [METRIC]).notes() == []
     assert table(some, [other]).notes() == [about]
     assert table(some, [METRIC, other]).notes() == [f"{title}: {about}"]
-    bare = [dataclasses.replace(cell, variant="b", queries=None) for cell in some]
-    assert table([*some, *bare], [METRIC, other]).notes() == [f"a – {title}: {about}", f"b: {about}"]
 
 
 def test_verdicts_with_a_difference_come_first_in_the_exports(made: Table) -> None:

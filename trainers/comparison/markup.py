@@ -39,11 +39,16 @@ class Sheet:
 def markdown(sheet: Sheet) -> str:
     """Markdown as GitHub reads it."""
     rule = ["---"] * sheet.texts + ["---:"] * (len(sheet.head) - sheet.texts)
-    lines = [list(map(_markdown, sheet.head)), rule, *([_markdown_cell(cell) for cell in line] for line in sheet.lines)]
+    cells = ([_markdown_cell(cell) for cell in line] for line in sheet.lines)
+    lines = [list(map(markdown_text, sheet.head)), rule, *cells]
+        list(map(markdown_text, sheet.head)),
+        rule,
+        *([_markdown_cell(cell) for cell in line] for line in sheet.lines),
+    ]
     text = "\n".join(f"| {' | '.join(line)} |" for line in lines)
-    text += f"\n\n{_markdown(sheet.caption)}\n"
+    text += f"\n\n{markdown_text(sheet.caption)}\n"
     if sheet.verdicts:
-        text += f"\n{_markdown(sheet.method)}\n\n" + "".join(f"- {_markdown(one)}\n" for one in sheet.verdicts)
+        text += f"\n{markdown_text(sheet.method)}\n\n" + "".join(f"- {markdown_text(one)}\n" for one in sheet.verdicts)
     return text
 
 
@@ -91,19 +96,20 @@ _LATEX |= {chr(0x3B1 + place): f"$\\{name}$" for place, name in enumerate(_GREEK
 _LATEX |= {"π": r"$\pi$", "ρ": r"$\rho$", "σ": r"$\sigma$", "τ": r"$\tau$", "φ": r"$\phi$", "ω": r"$\omega$"}
 
 
-def _markdown(text: str) -> str:
-    return _MARKDOWN.sub(r"\\\1", _one_line(text))
+def markdown_text(text: str) -> str:
+    """A text in one line of Markdown, with nothing in it that is markup."""
+    return _MARKDOWN.sub(r"\\\1", one_line(text))
 
 
 def _markdown_cell(cell: str | Number) -> str:
     if isinstance(cell, str):
-        return _markdown(cell)
+        return markdown_text(cell)
     mean = f"**{cell.mean}**" if cell.bold else cell.mean
     return " ".join(filter(None, (mean, cell.spread and f"± {cell.spread}", cell.interval)))
 
 
 def _latex(text: str) -> str:
-    return "".join(_LATEX.get(mark, mark) for mark in _one_line(text))
+    return "".join(_LATEX.get(mark, mark) for mark in one_line(text))
 
 
 def _latex_cell(cell: str | Number) -> str:
@@ -114,5 +120,6 @@ def _latex_cell(cell: str | Number) -> str:
     return " ".join(filter(None, (mean, spread, _latex(cell.interval))))
 
 
-def _one_line(text: str) -> str:
+def one_line(text: str) -> str:
+    """A text in one line, of characters that can be written."""
     return " ".join(encodable(text).split())

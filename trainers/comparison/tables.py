@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -45,11 +45,13 @@ class Table:
 
     Attributes:
         conditions: names of what the runs were trained under, in the order of the cells.
+        told: metrics whose verdicts Markdown and LaTeX list; empty: all. The file of pairs has every verdict.
     """
 
     metrics: tuple[Described, ...]
     conditions: tuple[str, ...]
     comparisons: tuple[Comparison, ...]
+    told: tuple[str, ...] = ()
 
     @cached_property
     def lines(self) -> tuple[Line, ...]:
@@ -77,12 +79,27 @@ class Table:
 
     def notes(self) -> list[str]:
         """Sentences on what the intervals leave out, and on missing runs."""
-        notes = self._covers_notes()
+        covered: dict[str, dict[tuple[str, str], None]] = {}
+        for line in self.lines:
+            for metric, estimate in zip(self.metrics, line.estimates, strict=True):
+                if estimate.covers:
+                    covered.setdefault(estimate.covers, {})[metric.title, self._title(line)] = None
+        notes = [f"{self._which(places)}{sentence}" for sentence, places in covered.items()]
         for line in self.lines:
             if line.missing:
                 which = f"seed{'s' if len(line.missing) > 1 else ''} {', '.join(map(str, line.missing))}"
                 notes.append(f"{self._title(line)}: no result of {which}.")
         return notes
+
+    def _which(self, places: Iterable[tuple[str, str]]) -> str:
+        """The metrics and rows of these cells, as the beginning of a sentence; empty for the whole table."""
+        metrics, lines = (dict.fromkeys(some) for some in zip(*places, strict=True))
+        named = [
+            "; ".join(some)
+            for some, every in ((metrics, {one.title for one in self.metrics}), (lines, map(self._title, self.lines)))
+            if some.keys() != set(every)
+        ]
+        return f"{', '.join(named)}: " if named else ""
 
     # --------------------------------------------------------------- exports
 
@@ -152,31 +169,13 @@ class Table:
 
     # --------------------------------------------------------------- private
 
-    def _covers_notes(self) -> list[str]:
-        """What intervals leave out, each with the rows and the metrics that it is true of, unless of all."""
-        rows = [self._title(line) for line in self.lines]
-        metrics = [metric.title for metric in self.metrics]
-        found: dict[str, dict[str, dict[str, None]]] = {}  # sentence -> row -> its metrics, in order
-        for row, line in zip(rows, self.lines, strict=True):
-            for metric, estimate in zip(metrics, line.estimates, strict=True):
-                if estimate.covers:
-                    found.setdefault(estimate.covers, {}).setdefault(row, {})[metric] = None
-        notes = []
-        for sentence, where in found.items():
-            alike: dict[tuple[str, ...], list[str]] = {}  # metrics -> the rows that have the same
-            for row, some in where.items():
-                alike.setdefault(tuple(some), []).append(row)
-            for some, which in alike.items():
-                named = [] if set(which) == set(rows) else ["; ".join(which)]
-                named += [] if set(some) == set(metrics) else ["; ".join(some)]
-                notes.append(f"{' – '.join(named)}: {sentence}" if named else sentence)
-        return notes
-
     def _sheet(self) -> Sheet:
         headings = [words.heading(metric.title, metric.measure) for metric in self.metrics]
         verdicts = []
         differing_first = sorted(self.verdicts(), key=lambda found: found[2].verdict not in ("above", "below"))
         for metric, group, _, told in differing_first:
+            if self.told and metric.key not in self.told:
+                continue
             where = words.condition(group)
             verdicts.append(f"{metric.title}{f', {where}' if where else ''}: {told}.")
         return Sheet(
@@ -186,7 +185,7 @@ class Table:
                 (line.variant, *map(words.shown, line.condition), *self._cells(line), line.seeds) for line in self.lines
             ),
             caption=" ".join([words.CAPTION, *self.notes()]),
-            method=words.METHOD if verdicts else "",
+            method=f"{words.METHOD}{f' {words.ELSEWHERE}' if self.told else ''}" if verdicts else "",
             verdicts=tuple(verdicts),
         )
 
@@ -216,12 +215,15 @@ class Table:
         return ", ".join([line.variant, *(f"{name} {words.shown(value)}" for name, value in known if value != "")])
 
 
-def table(cells: Sequence[Cell], metrics: Sequence[str], levels: tuple[str, ...] = ()) -> Table:
+def table(
+    cells: Sequence[Cell], metrics: Sequence[str], levels: tuple[str, ...] = (), told: Sequence[str] = ()
+) -> Table:
     """Compare variants in several metrics.
 
     Args:
         metrics: keys, as of :func:`trainers.metrics.evaluate`.
         levels: the label tree's level names, finest first, for the titles of metrics at a level.
+        told: see :class:`Table`.
 
     Raises:
         UserError: as of :func:`trainers.comparison.compare`.
@@ -231,6 +233,7 @@ def table(cells: Sequence[Cell], metrics: Sequence[str], levels: tuple[str, ...]
         metrics=tuple(describe_any(metric, levels) for metric in metrics),
         conditions=tuple(names),
         comparisons=tuple(compare(cells, metric) for metric in metrics),
+        told=tuple(key for key in metrics if key in told),
     )
 
 

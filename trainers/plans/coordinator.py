@@ -12,6 +12,7 @@ from trainers.data.base import Progress
 from trainers.errors import RunError
 from trainers.plans.children import Child, Children, total
 from trainers.runs import RunFolder
+from trainers.runs.records import PHASES
 from trainers.training.executor import ProcessExecutor
 from trainers.training.gpus import gpus
 
@@ -65,7 +66,8 @@ class Coordinator:
             self._training.pop(ended.id, None)
         self._known = self._children.all()
         waiting = [child for child in self._known if child.outcome is None and child.id not in self._training]
-        for child in waiting[: max(0, len(self._places) - len(self._training))]:
+        due = [child for child in waiting if not (child.phase in PHASES and PHASES[child.phase].active)]
+        for child in due[: max(0, len(self._places) - len(self._training))]:
             self._launch(child)
         if not self._training and not waiting:
             return False

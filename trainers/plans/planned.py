@@ -62,18 +62,18 @@ class Outcome:
 
     Attributes:
         finished: False: it failed or was stopped, and has no numbers.
+        stopped: somebody stopped it.
         numbers: the final numbers of each arm by key, ``test/`` taken off, and the last ones of its training that are
             compared.
         seconds: of training.
         error: why it has no numbers.
-        stopped: it has none because someone stopped it.
     """
 
     finished: bool
+    stopped: bool = False
     numbers: tuple[Mapping[str, float], ...] = ()
     seconds: float = 0.0
     error: str = ""
-    stopped: bool = False
 
 
 Outcomes = Mapping[str, Outcome]

@@ -10,12 +10,14 @@ from functools import cached_property
 from typing import Any
 
 from trainers.comparison import Cell, Table, table
+from trainers.comparison.markup import markdown_text, one_line
 from trainers.errors import RunError
 from trainers.kinds import kind_of
 from trainers.kinds.base import Kind
 from trainers.plans.children import Child, Children
 from trainers.plans.planned import Outcome, PlannedRun, Variant
 from trainers.runs import RunFolder
+from trainers.runs.records import QueryScores
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,15 +67,15 @@ class Report:
 
     def markdown(self) -> str:
         """The tables and verdicts as Markdown."""
-        return self._text(lambda part: part.markdown(), "## {}", "- {}")
+        return self._text(lambda part: part.markdown(), "## {}", lambda text: f"- {markdown_text(text)}")
 
     def latex(self) -> str:
         """The tables and verdicts as LaTeX, for the package booktabs."""
-        return self._text(lambda part: part.latex(), "% {}", "% {}")
+        return self._text(lambda part: part.latex(), "% {}", lambda text: f"% {one_line(text)}")
 
     def csv(self) -> str:
         """The table of the first part that has one; of several parts one below the other."""
-        return self._text(lambda part: part.csv(), "# {}", "", sentences=False)
+        return self._text(lambda part: part.csv(), "# {}")
 
     def archive(self) -> bytes:
         """A zip file with the tables of every part in all forms, and the files of the findings."""
@@ -102,18 +104,18 @@ class Report:
             "runs": [_child_json(child) for child in self.children],
         }
 
-    def _text(self, write: Callable[[Table], str], heading: str, item: str, sentences: bool = True) -> str:
+    def _text(self, write: Callable[[Table], str], heading: str, item: Callable[[str], str] | None = None) -> str:
         blocks: list[str] = []
         tables = [part for part in self.parts if part.table is not None]
         for part in tables:
             assert part.table is not None
             blocks += [heading.format(part.title)] if len(tables) > 1 else []
             blocks.append(write(part.table))
-        if sentences:
+        if item is not None:
             for finding in self.findings:
-                blocks.append("\n".join([heading.format(finding.title), *map(item.format, finding.sentences)]))
+                blocks.append("\n".join([heading.format(finding.title), *map(item, finding.sentences)]))
             if self.missing:
-                blocks.append("\n".join([heading.format("Without a result"), *map(item.format, self.missing)]))
+                blocks.append("\n".join([heading.format("Without a result"), *map(item, self.missing)]))
         return "".join(f"{block.strip()}\n\n" for block in blocks).rstrip() + "\n"
 
 
@@ -162,7 +164,7 @@ def _part(
     measures = kind.measures_of(folder.config)
     keys = {key for cell in cells for key in cell.metrics if measures.describe(key).measure.family != "count"}
     chosen = sorted(keys, key=lambda key: (key not in measures.whole, measures.order(key)))
-    made = table(cells, chosen, levels) if chosen else None
+    made = table(cells, chosen, levels, told=measures.whole) if chosen else None
     return Part(name=name, title=title, children=children, table=made)
 
 
@@ -174,9 +176,7 @@ def _cells(folder: RunFolder, children: Sequence[Child]) -> Iterator[Cell]:
             continue
         queries = None
         if child.outcome.finished:
-            run = RunFolder(folder.path.parent / child.id)
-            queries = run.test_queries()
-            run.db.close()
+            queries = _queries(RunFolder(folder.path.parent / child.id), len(child.planned.variants))
         for arm, variant in enumerate(child.planned.variants):
             place = (variant.title, frozenset(child.planned.condition.items()), child.planned.seed)
             if place in seen:
@@ -189,6 +189,17 @@ def _cells(folder: RunFolder, children: Sequence[Child]) -> Iterator[Cell]:
                 metrics=child.outcome.numbers[arm] if child.outcome.finished else {},
                 queries=None if queries is None else queries.of(arm),
             )
+
+
+def _queries(run: RunFolder, arms: int) -> QueryScores | None:
+    """The results per query of a run; None where they were not kept, or cannot be read: its means still count."""
+    try:
+        queries = run.test_queries()
+    except RunError:
+        return None
+    finally:
+        run.db.close()
+    return queries if queries is not None and len(queries.values) == arms else None
 
 
 def _levels(folder: RunFolder, children: Sequence[Child]) -> tuple[str, ...]:
@@ -279,6 +290,7 @@ def _child_json(child: Child) -> dict[str, Any]:
         "phase": child.phase,
         "error": "" if child.outcome is None else child.outcome.error,
         "part": planned.part,
+        "parts": list(planned.parts),
         "seed": planned.seed,
         "condition": dict(planned.condition),
         "variants": [variant.title for variant in planned.variants],

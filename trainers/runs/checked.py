@@ -6,11 +6,18 @@ Each function returns the value in its type, or raises ValueError with ``name``,
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 from trainers.parameters import is_number
 
 MOST = 2**53  # beyond it a browser cannot count
+_ID = re.compile(r"[0-9A-HJKMNP-TV-Z]{26}")
+
+
+def is_id(text: str) -> bool:
+    """Whether ``text`` has the form of a run id, and so cannot name another place."""
+    return _ID.fullmatch(text) is not None
 
 
 def whole(value: object, name: str, low: int = 0) -> int:

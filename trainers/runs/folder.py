@@ -20,7 +20,6 @@ import contextlib
 import hashlib
 import json
 import os
-import re
 import secrets
 import shutil
 import sqlite3
@@ -34,6 +33,7 @@ from torch import Tensor
 from trainers.config import RunConfig
 from trainers.errors import DiskFullError, RunError
 from trainers.runs import checked
+from trainers.runs.checked import is_id
 from trainers.runs.damage import reading
 from trainers.runs.files import as_tensor, is_full, sync, write_bytes, write_tensors
 from trainers.runs.maps import packed_frame
@@ -48,7 +48,6 @@ from trainers.runs.takeover import make_durable, make_unique, sweep_run
 MAKING_SECONDS = 5.0  # a run folder gets its configuration last, after some milliseconds
 BALLAST = 256 * 1024  # bytes; a state row and its journal need some tens of thousands
 _ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"  # Crockford's base 32, as in a ULID
-_ID = re.compile(r"[0-9A-HJKMNP-TV-Z]{26}")
 
 
 def new_id() -> str:
@@ -61,11 +60,6 @@ def id_within(plan: str, name: str) -> str:
     """The id of the run ``name`` of a plan: of the plan's own time, and the same whenever it is asked for."""
     number = int.from_bytes(hashlib.sha256(f"{plan}/{name}".encode()).digest()[:10], "big")
     return plan[:10] + "".join(_ALPHABET[(number >> shift) & 31] for shift in range(75, -1, -5))
-
-
-def is_id(text: str) -> bool:
-    """Whether ``text`` has the form of a run id, and so cannot name another place."""
-    return _ID.fullmatch(text) is not None
 
 
 class RunFolder(RunReader):
@@ -93,6 +87,11 @@ class RunFolder(RunReader):
             if run_id and not is_there(path / "config.json"):
                 shutil.rmtree(path, ignore_errors=True)
             path.mkdir(parents=True)
+        except OSError as error:  # what lies there is left as it is
+            raise (
+                DiskFullError() if is_full(error) else RunError(f"A run cannot be written in {root}: {error}.")
+            ) from error
+        try:
             folder.db.create()
             write_bytes(path / "owner", owner.encode(), home=path)
             if part_of:

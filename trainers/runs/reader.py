@@ -114,11 +114,12 @@ class RunReader:
 
     @property
     def part_of(self) -> str:
-        """Id of the plan that it belongs to; empty if none, or if that cannot be read."""
+        """Id of the plan that it belongs to; empty if none, or if what is written there is no other run's id."""
         try:
-            return read_regular(self.path / "part_of", OWNER_BYTES).decode("ascii")
+            plan = read_regular(self.path / "part_of", OWNER_BYTES).decode("ascii")
         except (OSError, ValueError):
             return ""
+        return plan if checked.is_id(plan) and plan != self.id else ""
 
     def is_alive(self) -> bool:
         """Whether a trainer process holds this run."""

@@ -12,6 +12,8 @@ from trainers.errors import RunError
 from trainers.runs.damage import absent
 from trainers.runs.opening import can_write
 
+ATTEMPTS = 3
+
 
 def remove(path: Path) -> None:
     """Remove what has the name ``path``: a folder with all that is in it; of a link the link alone, never its target.
@@ -25,13 +27,25 @@ def remove(path: Path) -> None:
             raise RunError(f"The run {path.name} lies in a read-only place and cannot be deleted there.")
         if stat.S_ISDIR(mode):
             _open_up(path)
-            shutil.rmtree(path)
+            _empty(path)
         else:
             path.unlink()
     except FileNotFoundError as error:
         raise absent(path.name) from error
     except OSError as error:
         raise RunError(f"The run {path.name} cannot be deleted: {error.strerror}. Delete it by hand.") from error
+
+
+def _empty(path: Path) -> None:
+    for _ in range(ATTEMPTS):
+        try:
+            shutil.rmtree(path)
+        except FileNotFoundError:  # a database that was closed meanwhile takes the files beside it with it
+            if not path.exists():
+                return
+        else:
+            return
+    shutil.rmtree(path)
 
 
 def _open_up(path: Path) -> None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, ClassVar
 from trainers.config import RunConfig
 from trainers.errors import ParameterError
 from trainers.kinds.fair_comparison.config import FOLDS, FairComparisonConfig
-from trainers.kinds.sweep.kind import MOST_RUNS, Sweep, check_seeds
+from trainers.kinds.sweep.kind import Sweep, check_seeds
 from trainers.plans.planned import Outcomes, PlannedRun
 
 if TYPE_CHECKING:
@@ -44,16 +44,11 @@ class FairComparison(Sweep):
     def check(self, config: FairComparisonConfig) -> None:
         """Check the search, its size, and a run of every loss and condition on a fold and on all classes."""
         from trainers.kinds import check as check_run
-        from trainers.kinds.fair_comparison.plan import most_runs
+        from trainers.kinds.fair_comparison.plan import check_count
 
         check_seeds(config)
         _check_search(config)
-        for part, count in most_runs(config).items():
-            if count > MOST_RUNS:
-                raise ParameterError(
-                    f"The part {part} of a fair comparison has at most {MOST_RUNS} runs; this one would have "
-                    f"{count:,}. Ask for fewer trials, folds, seeds or losses."
-                )
+        check_count(config)
         for one in self._first(config):
             check_run(one.config)
 

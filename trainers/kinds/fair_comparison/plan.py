@@ -7,11 +7,13 @@ from collections.abc import Iterator
 from typing import Any
 
 from trainers.comparison.words import shown
+from trainers.errors import ParameterError
 from trainers.kinds.fair_comparison.config import FairComparisonConfig
 from trainers.kinds.fair_comparison.search import Contender, Search, mark, search, with_point
 from trainers.kinds.metric_learning.config import MetricLearningConfig
 from trainers.kinds.metric_learning.measures import MEASURES
-from trainers.kinds.sweep.axes import axes, conditions, variants
+from trainers.kinds.sweep.axes import axes, conditions, counts, variants
+from trainers.kinds.sweep.config import MOST_RUNS
 from trainers.kinds.sweep.kind import run_config
 from trainers.plans.planned import Outcomes, PlannedRun
 
@@ -47,7 +49,12 @@ def searches(config: FairComparisonConfig, outcomes: Outcomes) -> list[Search]:
 
 
 def planned_runs(config: FairComparisonConfig, outcomes: Outcomes) -> list[PlannedRun]:
-    """Trials first; then each loss as chosen, when its search has ended, and as given."""
+    """Trials first; then each loss as chosen, when its search has ended, and as given.
+
+    Raises:
+        ParameterError: there are too many.
+    """
+    check_count(config)
     found = searches(config, outcomes)
     trials = [run for one in found for trial in one.trials for run in trial.runs]
     compared = [
@@ -79,9 +86,24 @@ def _given_is_best(found: Search) -> bool:
 
 def most_runs(config: FairComparisonConfig) -> dict[str, int]:
     """How many runs each part has when every search chooses other settings than those given."""
-    count = len(contenders(config))
+    under, compared_losses = counts(axes(config.vary, config.losses), config.losses)
+    count = under * compared_losses
     compared = count * len(config.seeds)
     return {"search": count * config.trials * config.folds, CHOSEN: compared, DEFAULTS: compared}
+
+
+def check_count(config: FairComparisonConfig) -> None:
+    """Check that no part has too many runs, before any is made.
+
+    Raises:
+        ParameterError: one has.
+    """
+    for part, count in most_runs(config).items():
+        if count > MOST_RUNS:
+            raise ParameterError(
+                f"The part {part} of a fair comparison has at most {MOST_RUNS} runs; this one would have {count:,}. "
+                "Ask for fewer trials, folds, seeds or losses."
+            )
 
 
 def _over_seeds(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -11,6 +12,7 @@ from typing import Any
 from trainers.errors import ParameterError
 from trainers.kinds.base import chosen_arms
 from trainers.kinds.metric_learning.config import MetricLearningConfig
+from trainers.kinds.sweep.config import MOST_RUNS
 from trainers.losses import LOSSES
 from trainers.parameters import Choice, Spec, check, specs
 from trainers.plans.planned import Variant
@@ -48,9 +50,23 @@ def axes(vary: Mapping[str, Any], losses: Sequence[Choice]) -> list[Axis]:
         losses: those that are compared.
 
     Raises:
-        ParameterError: a name is unknown, or a value not accepted.
+        ParameterError: a name is unknown, a value not accepted, or the same thing is varied twice.
     """
-    return [_axis(name, value, losses) for name, value in vary.items()]
+    found: list[Axis] = []
+    for name, value in vary.items():
+        axis = _axis(name, value, losses)
+        same = [one.name for one in found if _is_same(one, axis)]
+        if same:
+            raise ParameterError(f"Each setting is varied once; {same[0]!r:.60} and {name!r:.60} are the same one.")
+        found.append(axis)
+    return found
+
+
+def counts(varied: Sequence[Axis], losses: Sequence[Choice]) -> tuple[int, int]:
+    """How many conditions and how many variants there are, without making them."""
+    settings = math.prod(len(axis.values) for axis in varied if axis.path)
+    parameters = [axis for axis in varied if not axis.path]
+    return settings, sum(_count(loss, parameters) for loss in losses)
 
 
 def offered(losses: Sequence[Choice]) -> dict[str, str]:
@@ -99,10 +115,13 @@ def variants(losses: Sequence[Choice], parameters: Sequence[Axis]) -> list[tuple
 
 
 def _count(loss: Choice, parameters: Sequence[Axis]) -> int:
-    count = 1
-    for axis in parameters:
-        count *= len(axis.values) if loss.name in axis.losses else 1
-    return count
+    return math.prod(len(axis.values) for axis in parameters if loss.name in axis.losses)
+
+
+def _is_same(one: Axis, other: Axis) -> bool:
+    if one.path or other.path:
+        return one.path == other.path
+    return one.parameter == other.parameter and bool(one.losses & other.losses)
 
 
 def _axis(name: str, value: Any, losses: Sequence[Choice]) -> Axis:
@@ -127,7 +146,7 @@ def _setting(config: type, name: str) -> tuple[tuple[str, ...], Spec] | None:
     """The path and spec of a setting by its name; settings of nested dataclasses are found by their own names."""
     found = None
     for spec in specs(config):
-        if name in (spec.name, spec.rule.flag) and spec.name not in _FIXED and not _is_nested(spec):
+        if name and name in (spec.name, spec.rule.flag) and spec.name not in _FIXED and not _is_nested(spec):
             return (spec.name,), spec
         if _is_nested(spec) and found is None:
             inner = _setting(spec.type, name)
@@ -159,6 +178,8 @@ def _parameter(loss: str, name: str) -> Spec | None:
 
 
 def _checked(spec: Spec, values: Sequence[Any], owner: str) -> tuple[Any, ...]:
+    if len(values) > MOST_RUNS:
+        raise ParameterError(f"Vary {owner} takes at most {MOST_RUNS} values; got {len(values):,}.")
     checked = tuple(check(spec, value, f"Vary {owner}") for value in values)
     repeated = [value for place, value in enumerate(checked) if value in checked[:place]]
     if repeated:

@@ -10,6 +10,8 @@ from trainers.kinds.metric_learning.config import MetricLearningConfig
 from trainers.parameters import parameter
 
 MOST_SEEDS = 20
+MOST_RUNS = 500
+"""Of one sweep, or of one part of a fair comparison."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -12,15 +13,12 @@ from trainers.errors import ParameterError
 from trainers.kinds.base import Preset
 from trainers.kinds.metric_learning.config import MetricLearningConfig
 from trainers.kinds.metric_learning.kind import MetricLearning
-from trainers.kinds.sweep.config import MOST_SEEDS, SweepConfig
+from trainers.kinds.sweep.config import MOST_RUNS, MOST_SEEDS, SweepConfig
 from trainers.plans.planned import Outcomes, PlannedRun, split
 
 if TYPE_CHECKING:
     from trainers.runs import RunFolder
     from trainers.training.trainer import Trainer
-
-MOST_RUNS = 500
-"""Of one sweep, or of one part of a fair comparison."""
 
 
 class Sweep(MetricLearning):
@@ -48,10 +46,6 @@ class Sweep(MetricLearning):
 
         check_seeds(config)
         planned = self.plan(config, {})
-        if len(planned) > MOST_RUNS:
-            raise ParameterError(
-                f"A sweep has at most {MOST_RUNS} runs; this one would have {len(planned):,}. Vary fewer values."
-            )
         for one in planned[: len(planned) // len(config.seeds)]:  # the seeds make no difference here
             check_run(one.config)
 
@@ -112,7 +106,7 @@ def check_seeds(config: SweepConfig) -> None:
     """
     if not 1 <= len(config.seeds) <= MOST_SEEDS or len(set(config.seeds)) < len(config.seeds):
         raise ParameterError(
-            f"A sweep needs 1 to {MOST_SEEDS} seeds, each once; got {', '.join(map(str, config.seeds)) or 'none'}."
+            f"A sweep needs 1 to {MOST_SEEDS} seeds, each once; got {', '.join(map(str, config.seeds[:40])) or 'none'}."
         )
 
 
@@ -121,10 +115,17 @@ def paired_runs(config: SweepConfig, **changes: Any) -> list[PlannedRun]:
 
     Args:
         changes: settings of every run that replace those of the sweep.
+
+    Raises:
+        ParameterError: there are too many, or what is varied cannot be.
     """
-    from trainers.kinds.sweep.axes import axes, conditions, variants
+    from trainers.kinds.sweep.axes import axes, conditions, counts, variants
 
     varied = axes(config.vary, config.losses)
+    under, compared = counts(varied, config.losses)
+    runs = len(config.seeds) * under * math.ceil(compared / MAX_ARMS)
+    if runs > MOST_RUNS:  # counted before any is made: there may be billions
+        raise ParameterError(f"A sweep has at most {MOST_RUNS} runs; this one would have {runs:,}. Vary fewer values.")
     arms = variants(config.losses, [axis for axis in varied if not axis.path])
     groups = [arms[first : first + MAX_ARMS] for first in range(0, len(arms), MAX_ARMS)]
     planned = []
