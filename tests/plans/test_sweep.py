@@ -50,13 +50,6 @@ def test_more_variants_than_a_run_takes_are_spread_over_runs_of_the_same_seed() 
     assert {one.config.seed for one in planned} == {0}
 
 
-def test_a_run_that_was_stopped_is_not_split() -> None:
-    config = SweepConfig(losses=LOSSES, seeds=(0, 1))
-    (first, _) = before = SWEEP.plan(config, {})
-    stopped = Outcome(finished=False, error="It was stopped.", stopped=True)
-    assert [one.name for one in SWEEP.plan(config, {first.name: stopped})] == [one.name for one in before]
-
-
 def test_arms_of_a_run_that_failed_are_trained_alone() -> None:
     config = SweepConfig(losses=LOSSES, seeds=(0, 1))
     first, second = SWEEP.plan(config, {})
