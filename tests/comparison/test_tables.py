@@ -146,3 +146,14 @@ def test_a_metric_that_is_not_known_is_shown_by_its_key() -> None:
     (one,) = [Cell(variant="a", condition={}, seed=0, metrics={"mine": 1.5})]
     text = table([one], ["mine"]).markdown()
     assert "| variant | mine | seeds |" in text and "| a | 1.500 | 1 |" in text and not math.isnan(one.metrics["mine"])
+
+
+def test_a_note_on_some_cells_names_their_rows_and_columns() -> None:
+    def cell(variant: str, seed: int, **metrics: float) -> Cell:
+        return Cell(variant=variant, condition={}, seed=seed, metrics=metrics)
+
+    made = table([cell("a", 0, R_at_1=0.5, HAP=0.4), cell("b", 0, R_at_1=0.4, HAP=0.3)], ["R_at_1", "HAP"])
+    assert made._which([("R@1", "a"), ("H-AP", "a"), ("R@1", "b"), ("H-AP", "b")]) == ""
+    assert made._which([("R@1", "a"), ("R@1", "b")]) == "R@1: "
+    assert made._which([("R@1", "a"), ("H-AP", "a")]) == "a: "
+    assert made._which([("R@1", "a"), ("H-AP", "a"), ("R@1", "b")]) == "a / R@1, b: "

@@ -93,13 +93,19 @@ class Table:
 
     def _which(self, places: Iterable[tuple[str, str]]) -> str:
         """The metrics and rows of these cells, as the beginning of a sentence; empty for the whole table."""
-        metrics, lines = (dict.fromkeys(some) for some in zip(*places, strict=True))
-        named = [
-            "; ".join(some)
-            for some, every in ((metrics, {one.title for one in self.metrics}), (lines, map(self._title, self.lines)))
-            if some.keys() != set(every)
-        ]
-        return f"{', '.join(named)}: " if named else ""
+        columns: dict[str, list[str]] = {}
+        for metric, line in places:
+            columns.setdefault(line, []).append(metric)
+        alike: dict[tuple[str, ...], list[str]] = {}
+        for line, metrics in columns.items():
+            alike.setdefault(tuple(dict.fromkeys(metrics)), []).append(line)
+        every = {self._title(line) for line in self.lines}
+        named = []
+        for metrics, lines in alike.items():
+            parts = [metrics] if len(metrics) < len({one.title for one in self.metrics}) else []
+            parts += [tuple(lines)] if set(lines) != every else []
+            named.append(", ".join("; ".join(part) for part in parts))
+        return f"{' / '.join(named)}: " if any(named) else ""
 
     # --------------------------------------------------------------- exports
 
