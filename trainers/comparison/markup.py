@@ -41,10 +41,6 @@ def markdown(sheet: Sheet) -> str:
     rule = ["---"] * sheet.texts + ["---:"] * (len(sheet.head) - sheet.texts)
     cells = ([_markdown_cell(cell) for cell in line] for line in sheet.lines)
     lines = [list(map(markdown_text, sheet.head)), rule, *cells]
-        list(map(markdown_text, sheet.head)),
-        rule,
-        *([_markdown_cell(cell) for cell in line] for line in sheet.lines),
-    ]
     text = "\n".join(f"| {' | '.join(line)} |" for line in lines)
     text += f"\n\n{markdown_text(sheet.caption)}\n"
     if sheet.verdicts:
