@@ -10,7 +10,7 @@ const ROW = 26;
 const TITLE = 17; // the line of a name that has no room beside its interval
 const FOOT = 24;
 const LETTER = 7.2; // about the width of a letter
-const FIRST = 4; // pictures outside the fold
+const FIRST = 3; // pictures outside the fold
 
 class Intervals {
   constructor(tab) {

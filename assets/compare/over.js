@@ -11,7 +11,7 @@ const HEIGHT = 190;
 const FOOT = 38;
 const LEFT = 46;
 const DECADES = 20; // a largest value this many times the smallest asks for a logarithmic axis
-const FIRST = 4;
+const FIRST = 3;
 
 class Over {
   constructor(tab) {
@@ -106,7 +106,7 @@ function picture(metric, axis, drawn, width) {
     el("text", { class: "rs-ticktext", x: LEFT - 6, y: y(tick) + 4, "text-anchor": "end", text: valued(metric, tick) }),
   ]);
   const foot = axis.values.map((value, place) => el("text", { class: "rs-ticktext", x: x(place), y: HEIGHT + 16, "text-anchor": "middle", text: shown(value) }));
-  const title = el("text", { class: "rs-ticktext", x: (LEFT + width) / 2, y: HEIGHT + 33, "text-anchor": "middle", text: `${axis.title}${isLog(axis) ? ", logarithmic axis" : ""}` });
+  const title = el("text", { class: "rs-ticktext", x: (LEFT + width) / 2, y: HEIGHT + 33, "text-anchor": "middle", text: `${axis.title}${SCALES[scaleOf(axis)]}` });
   const shapes = drawn.flatMap((line) => shape(line, metric, x, y, width));
   const words = drawn.map((line) => `${line.title}: ${line.rows.map(([place, row]) => `${place < 0 ? "" : `${shown(axis.values[place])} `}${valued(metric, row.cells[metric.key]?.mean)}`).join(", ")}`).join("; ");
   return { height, shapes: [...grid, ...foot, title, ...shapes], words };
@@ -124,15 +124,21 @@ function shape(line, metric, x, y, width) {
   return [...band, path, ...points.map(([place, cell]) => el("circle", { class: `rs-meanmark ${colour}`, cx: x(place), cy: y(cell.mean), r: 4 }))];
 }
 
-function isLog({ values }) {
-  return values.every((value) => typeof value === "number" && value > 0) && Math.max(...values) >= DECADES * Math.min(...values);
+/** How values are placed: to scale, by their logarithms, or evenly where neither tells them apart, as with 0 among decades. */
+function scaleOf({ values }) {
+  if (values.some((value) => typeof value !== "number")) return "order";
+  const above = values.filter((value) => value > 0);
+  if (above.length < 2 || Math.max(...above) < DECADES * Math.min(...above)) return "linear";
+  return above.length === values.length ? "log" : "even";
 }
 
-/** From the place of a value to where it is drawn: to scale for numbers, else in order. */
+const SCALES = { linear: "", log: ", logarithmic axis", even: ", evenly spaced", order: "" };
+
+/** From the place of a value to where it is drawn. */
 function across(axis, left, right) {
   const { values } = axis;
-  const numbers = values.every((value) => typeof value === "number");
-  const scaled = numbers ? values.map((value) => (isLog(axis) ? Math.log(value) : value)) : values.map((_, place) => place);
+  const scale = scaleOf(axis);
+  const scaled = values.map((value, place) => (scale === "linear" ? value : scale === "log" ? Math.log(value) : place));
   const [low, high] = [Math.min(...scaled), Math.max(...scaled)];
   return (place) => left + ((scaled[place] - low) / (high - low || 1)) * (right - left);
 }

@@ -12,12 +12,12 @@ class Part {
   constructor(part, runs) {
     Object.assign(this, part);
     const { table } = part;
-    this.runs = runs.filter((run) => run.part === part.name);
+    this.runs = runs.filter((run) => run.parts.includes(part.name));
     this.metrics = table?.metrics ?? [];
     this.pairs = table?.pairs ?? [];
     this.notes = table?.notes ?? [];
     this.rows = rows(part, this.runs);
-    this.conditions = distinct(this.rows.map((row) => row.condition));
+    this.conditions = distinct(this.rows.map((row) => row.condition)).sort(rising);
   }
 
   /** Rows under a condition, one as :func:`distinct` gives. */
@@ -44,13 +44,23 @@ function rows(part, runs) {
       made.get(key).seeds.add(run.seed);
     }
   }
-  return [...made.values()];
+  const order = [...looks.keys()].sort((one, other) => looks.get(one).color - looks.get(other).color); // stable: as planned within a loss
+  return [...made.values()].sort((one, other) => order.indexOf(one.variant) - order.indexOf(other.variant));
 }
 
 /** Different conditions in the order in which they come first. */
 function distinct(conditions) {
   const known = new Map(conditions.map((condition) => [text(condition), condition]));
   return [...known.values()];
+}
+
+/** Orders conditions by their numbers; what is no number stays in its place. */
+function rising(one, other) {
+  for (const [name, value] of Object.entries(one)) {
+    const apart = value - other[name];
+    if (apart) return apart;
+  }
+  return 0;
 }
 
 export const same = (one, other) => text(one) === text(other);

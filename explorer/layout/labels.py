@@ -3,7 +3,9 @@
 Jeon, Kuo, Aupetit, Ma, Seo: "Classes are not Clusters: Improving Label-based Evaluation of Dimensionality Reduction",
 IEEE TVCG 30(1), 2024, arXiv:2308.00278. The separation of two classes is measured by the between-dataset
 Calinski-Harabasz index of Jeon et al., "Measuring the Validity of Clustering Validation Datasets", arXiv:2503.01097
-(first as arXiv:2209.10042), because it can be compared between spaces of different dimension and scale.
+(first as arXiv:2209.10042), because it can be compared between spaces of different dimension and scale. The form is
+that of the code published with the first paper, in which separation below chance is negative; here it is 0. Sampling
+of pairs and points is ours.
 """
 
 from __future__ import annotations
@@ -126,8 +128,9 @@ def _log_indices(points: np.ndarray, masks: np.ndarray) -> np.ndarray | None:
     """Logarithm of the index before scaling for every division, ``[divisions]``; None if all points coincide.
 
     ``(n - 2) sum_i |C_i| exp(d(c_i, c) / s) / sum_i sum_x exp(d(x, c_i) / s)``, ``s`` the standard deviation of the
-    distances to the common centroid ``c``. The exponentials make it independent of the dimension, in which distances
-    of random points concentrate. Distances come from inner products, so their cost does not grow with the divisions.
+    distances to the common centroid ``c``. The exponentials make it the same when all distances grow by the same
+    amount, which is what more dimensions do to distances of random points. Distances come from inner products, so their
+    cost does not grow with the divisions.
     """
     points = points - points.mean(axis=0)
     gram = points @ points.T

@@ -15,8 +15,8 @@ from trainers.errors import UserError
 QUIET: dict[str, Any] = {"show_progress": "hidden", "api_visibility": "private"}
 """Options of an event that shows no progress and is no public function."""
 _FAILED = "The server could not do this; its log says why. Check what was sent, or reload the page."
-_UNREAD = ("preserved_by_key",)
-"""Properties that Gradio writes of every component for drawing it anew, and does not read from the page."""
+_UNREAD = ("preserved_by_key", "_api_info")
+"""Properties that Gradio writes of components for itself, and does not read from the page."""
 _FALSE = ("_retryable", "_selectable", "_undoable", "likeable", "streamable")
 """Properties that its scripts take for false where they are missing. Together they are a twentieth of the page."""
 _log = logging.getLogger(__name__)

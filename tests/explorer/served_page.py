@@ -71,7 +71,7 @@ class Served:
         """Start a run."""
         losses = ["supcon"]
         return self.run(
-            "start_run", losses, images, None, "small_conv", None, "m_per_class", training, token, **headers
+            "start_run", losses, images, None, "small_conv", None, "m_per_class", training, token, None, **headers
         )
 
     def event(self, trigger: str, data: list[object], event_data: object = None) -> httpx.Response:

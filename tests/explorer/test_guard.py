@@ -180,5 +180,5 @@ def test_nothing_malformed_is_an_error_of_the_server(
 def test_a_session_that_is_no_text_spoils_no_other(local: Served) -> None:
     assert error(local.post("/gradio_api/queue/join", '{"data": [], "fn_index": 0, "session_hash": "\\ud800"}'))
     assert "There is no loss" in error(
-        local.run("start_run", ["nope"], "drawn", None, "small_conv", None, "m_per_class", None, "")
+        local.run("start_run", ["nope"], "drawn", None, "small_conv", None, "m_per_class", None, "", None)
     )

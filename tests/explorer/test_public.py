@@ -78,7 +78,9 @@ def test_settings_that_the_page_does_not_offer_are_no_strangers_business(public:
 def test_their_product_is_held_against_the_memory(public: Served) -> None:
     large = {"minutes": 1, "classes_per_batch": 64, "images_per_class": 16, "dim": 512, "memory": 65_536}
     losses = ["xbm_contrastive", "supcon", "smooth_ap", "sup_ap"]
-    reply = public.run("start_run", losses, "drawn", None, "small_conv", {"width": 128}, "m_per_class", large, "x")
+    reply = public.run(
+        "start_run", losses, "drawn", None, "small_conv", {"width": 128}, "m_per_class", large, "x", None
+    )
     assert "GB of memory" in error(reply)
     stop(public, public.start(training={"minutes": 1}), "mine")
 

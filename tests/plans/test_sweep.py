@@ -62,6 +62,8 @@ def test_arms_of_a_run_that_failed_are_trained_alone() -> None:
         ["happier"],
         ["smooth_ap", "happier"],
     ]
+    stopped = {first.name: Outcome(finished=False, stopped=True)}
+    assert list(SWEEP.plan(config, stopped)) == [first, second]
     assert planned[1].variants == first.variants[:1] and planned[1].condition == first.condition
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -45,11 +45,13 @@ class Table:
 
     Attributes:
         conditions: names of what the runs were trained under, in the order of the cells.
+        told: metrics whose verdicts Markdown and LaTeX list; empty: all. The file of pairs has every verdict.
     """
 
     metrics: tuple[Described, ...]
     conditions: tuple[str, ...]
     comparisons: tuple[Comparison, ...]
+    told: tuple[str, ...] = ()
 
     @cached_property
     def lines(self) -> tuple[Line, ...]:
@@ -77,21 +79,27 @@ class Table:
 
     def notes(self) -> list[str]:
         """Sentences on what the intervals leave out, and on missing runs."""
-        covered: dict[str, list[str]] = {}
+        covered: dict[str, dict[tuple[str, str], None]] = {}
         for line in self.lines:
-            for estimate in line.estimates:
+            for metric, estimate in zip(self.metrics, line.estimates, strict=True):
                 if estimate.covers:
-                    covered.setdefault(estimate.covers, []).append(self._title(line))
-        every = {self._title(line) for line in self.lines}
-        notes = []
-        for sentence, titles in covered.items():
-            some = dict.fromkeys(titles)
-            notes.append(sentence if some.keys() == every else f"{'; '.join(some)}: {sentence}")
+                    covered.setdefault(estimate.covers, {})[metric.title, self._title(line)] = None
+        notes = [f"{self._which(places)}{sentence}" for sentence, places in covered.items()]
         for line in self.lines:
             if line.missing:
                 which = f"seed{'s' if len(line.missing) > 1 else ''} {', '.join(map(str, line.missing))}"
                 notes.append(f"{self._title(line)}: no result of {which}.")
         return notes
+
+    def _which(self, places: Iterable[tuple[str, str]]) -> str:
+        """The metrics and rows of these cells, as the beginning of a sentence; empty for the whole table."""
+        metrics, lines = (dict.fromkeys(some) for some in zip(*places, strict=True))
+        named = [
+            "; ".join(some)
+            for some, every in ((metrics, {one.title for one in self.metrics}), (lines, map(self._title, self.lines)))
+            if some.keys() != set(every)
+        ]
+        return f"{', '.join(named)}: " if named else ""
 
     # --------------------------------------------------------------- exports
 
@@ -165,6 +173,8 @@ class Table:
         headings = [words.heading(metric.title, metric.measure) for metric in self.metrics]
         verdicts = []
         for metric, group, _, told in self.verdicts():
+            if self.told and metric.key not in self.told:
+                continue
             where = words.condition(group)
             verdicts.append(f"{metric.title}{f', {where}' if where else ''}: {told}.")
         return Sheet(
@@ -174,7 +184,7 @@ class Table:
                 (line.variant, *map(words.shown, line.condition), *self._cells(line), line.seeds) for line in self.lines
             ),
             caption=" ".join([words.CAPTION, *self.notes()]),
-            method=words.METHOD if verdicts else "",
+            method=f"{words.METHOD}{f' {words.ELSEWHERE}' if self.told else ''}" if verdicts else "",
             verdicts=tuple(verdicts),
         )
 
@@ -204,12 +214,15 @@ class Table:
         return ", ".join([line.variant, *(f"{name} {words.shown(value)}" for name, value in known if value != "")])
 
 
-def table(cells: Sequence[Cell], metrics: Sequence[str], levels: tuple[str, ...] = ()) -> Table:
+def table(
+    cells: Sequence[Cell], metrics: Sequence[str], levels: tuple[str, ...] = (), told: Sequence[str] = ()
+) -> Table:
     """Compare variants in several metrics.
 
     Args:
         metrics: keys, as of :func:`trainers.metrics.evaluate`.
         levels: the label tree's level names, finest first, for the titles of metrics at a level.
+        told: see :class:`Table`.
 
     Raises:
         UserError: as of :func:`trainers.comparison.compare`.
@@ -219,6 +232,7 @@ def table(cells: Sequence[Cell], metrics: Sequence[str], levels: tuple[str, ...]
         metrics=tuple(describe_any(metric, levels) for metric in metrics),
         conditions=tuple(names),
         comparisons=tuple(compare(cells, metric) for metric in metrics),
+        told=tuple(key for key in metrics if key in told),
     )
 
 

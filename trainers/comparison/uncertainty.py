@@ -110,9 +110,10 @@ class Uncertainty:
 
         With t quantiles of S - 1 and C - 1 degrees of freedom it is the larger of t_S sqrt(by_seed) and
         sqrt(t_C^2 by_class + t_S^2 max(0, by_seed - by_both)): each variance has its own quantile, as in Banerjee
-        (Sankhya 1961), which needs no estimate of common degrees of freedom and covers at least as often as it says
-        for independent normal effects. The first of the two is there because by_seed - by_both is often 0 by chance
-        with few seeds. See ``docs/statistics.md`` for the coverage.
+        (Sankhya 1961), which needs no estimate of common degrees of freedom. His bound on the error is for a sum of
+        independent variances; here one is subtracted and by_class is from a bootstrap, so the coverage is a matter of
+        simulation: see ``docs/statistics.md``. The first of the two is there because by_seed - by_both is often 0 by
+        chance with few seeds.
         """
         if not self.over_seeds and not self.over_classes:
             return math.nan

@@ -27,7 +27,7 @@ class LevelParameters:
 
 
 class LevelSum(LossModule):
-    """sum_l L_l, L_l the inner loss with the labels of level l (Ramzi et al. 2022, the rows with a sum in Table 1).
+    """sum_l L_l, L_l the inner loss with the labels of level l (Ramzi et al. 2023, the hierarchical rows of Table V).
 
     Args:
         parameters: among them ``reduce_levels``.

@@ -19,7 +19,8 @@ def decomposability_gap(
     """DG(q) = mean over batches b of M_b(q), minus M(q): M_b searches batch b alone, M the whole set.
 
     Ramzi et al., "Robust and Decomposable Average Precision for Image Retrieval", NeurIPS 2021. The query is removed
-    from its own batch and from the whole set; a batch without a positive for the query is left out of its mean.
+    from its own batch and from the whole set; a batch without a positive for the query, in which AP is not defined, is
+    left out of its mean. Both are our reading: no code of it was published.
 
     Args:
         embeddings: ``[N, D]`` floating, raw.

@@ -156,8 +156,10 @@ def _read(path: Path, config: RunConfig) -> tuple[str, Outcome | None]:
             if state.phase == "finished":
                 return state.phase, Outcome(finished=True, numbers=_numbers(folder, config), seconds=state.seconds)
             if state.phase in ("failed", "stopped"):
-                error = state.error or "It was stopped."
-                return state.phase, Outcome(finished=False, seconds=state.seconds, error=error)
+                stopped = state.phase == "stopped"
+                error = "It was stopped." if stopped else state.error or "It failed without a word."
+                outcome = Outcome(finished=False, stopped=stopped, seconds=state.seconds, error=error)
+                return state.phase, outcome
             return state.phase, None
     finally:
         folder.db.close()
@@ -170,4 +172,4 @@ def _numbers(folder: RunFolder, config: RunConfig) -> tuple[dict[str, float], ..
 
 
 def _phase(outcome: Outcome) -> str:
-    return "finished" if outcome.finished else "failed"
+    return "finished" if outcome.finished else "stopped" if outcome.stopped else "failed"

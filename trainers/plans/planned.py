@@ -62,6 +62,7 @@ class Outcome:
 
     Attributes:
         finished: False: it failed or was stopped, and has no numbers.
+        stopped: somebody stopped it.
         numbers: the final numbers of each arm by key, ``test/`` taken off, and the last ones of its training that are
             compared.
         seconds: of training.
@@ -69,6 +70,7 @@ class Outcome:
     """
 
     finished: bool
+    stopped: bool = False
     numbers: tuple[Mapping[str, float], ...] = ()
     seconds: float = 0.0
     error: str = ""

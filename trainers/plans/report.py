@@ -165,7 +165,7 @@ def _part(
     measures = kind.measures_of(folder.config)
     keys = {key for cell in cells for key in cell.metrics if measures.describe(key).measure.family != "count"}
     chosen = sorted(keys, key=lambda key: (key not in measures.whole, measures.order(key)))
-    made = table(cells, chosen, levels) if chosen else None
+    made = table(cells, chosen, levels, told=measures.whole) if chosen else None
     return Part(name=name, title=title, children=children, table=made)
 
 
@@ -295,6 +295,7 @@ def _child_json(child: Child) -> dict[str, Any]:
         "phase": child.phase,
         "error": "" if child.outcome is None else child.outcome.error,
         "part": planned.part,
+        "parts": list(planned.parts),
         "seed": planned.seed,
         "condition": dict(planned.condition),
         "variants": [variant.title for variant in planned.variants],

@@ -71,7 +71,7 @@ def _conclusion(config: FairComparisonConfig, tables: Mapping[str, Table | None]
         yield "Nothing can be concluded: there are no results to compare."
         return
     unchanged = []
-    tested = [one for one in given.metrics if one.measure.family == "ranking" and not one.key.startswith("train_")]
+    tested = [one for one in given.metrics if not given.told or one.key in (*given.told, config.select_by)]
     for metric in sorted(tested, key=lambda one: one.key != config.select_by):
         count, told = changes(given, chosen, metric.key)
         decided = ", by which trials were chosen" if metric.key == config.select_by else ""

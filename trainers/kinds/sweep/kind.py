@@ -57,7 +57,8 @@ class Sweep(MetricLearning):
         planned: list[PlannedRun] = []
         for one in paired_runs(config):
             planned.append(one)
-            failed = one.name in outcomes and not outcomes[one.name].finished
+            outcome = outcomes.get(one.name)
+            failed = outcome is not None and not outcome.finished and not outcome.stopped
             if failed and len(one.variants) > 1:
                 planned += split(one, alone)
         return planned

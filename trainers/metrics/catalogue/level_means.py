@@ -14,7 +14,7 @@ def mean_ap(lists: Lists, _k: int | None, _level: int) -> Tensor:
 
     Sun et al. 2021 report, as do Ramzi et al. 2022, the mean over the levels of each level's mean over queries. It is
     the same number where every query has another image of its class at the finest level; a query that has none is left
-    out here at every level.
+    out here at every level, where the code of Ramzi et al. counts it as 0.
     """
     return torch.stack([column.average_precision() for column in _columns(lists)]).mean(0)
 

@@ -14,7 +14,8 @@ from trainers.metrics.ranking import Lists
 def ndcg(lists: Lists, k: int | None, _level: int) -> Tensor:
     """NDCG with gain 2^l - 1 and discount log2(1 + rank), over the first k items (None: the whole list).
 
-    Croft et al., "Search Engines: Information Retrieval in Practice", 2009. The ideal is the best order of the whole
+    The exponential gain is that of Croft et al., "Search Engines: Information Retrieval in Practice", 2009, as in Ramzi
+    et al. 2023; Järvelin and Kekäläinen 2002 take the relevance itself. The ideal is the best order of the whole
     list cut at k, not of the k items that were found.
 
     Returns:
@@ -39,7 +40,7 @@ def ndcg(lists: Lists, k: int | None, _level: int) -> Tensor:
 _WHOLE = Measure(
     name="NDCG",
     title="NDCG",
-    sentence="Gain of each result, doubled for each level shared and discounted by rank, divided by the best order's.",
+    sentence="Gain of each result, 2^l - 1 for l levels shared, discounted by rank, divided by that of the best order.",
     family="ranking",
     paper="Cumulated Gain-Based Evaluation of IR Techniques, Järvelin and Kekäläinen, TOIS 2002",
     url="https://doi.org/10.1145/582415.582418",
