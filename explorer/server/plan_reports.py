@@ -50,8 +50,9 @@ class PlanReports:
         found = []
         for folder in self._library.folders():
             try:
-                if not folder.part_of and self._is_plan(folder.id):
-                    found.append(_entry(self._library.get(folder.id)))
+                with reading(folder.id):
+                    if not folder.part_of and self._is_plan(folder.id):
+                        found.append(_entry(self._library.get(folder.id)))
             except RunError:
                 continue
         return found

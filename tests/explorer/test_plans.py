@@ -103,6 +103,14 @@ def test_a_plan_without_results_has_its_runs(page: Page, root: Path) -> None:
     assert about["state"]["words"] == "Waiting: 3 runs are planned." and about["state"]["queue_position"] == 3
 
 
+def test_a_plan_without_seeds_hides_no_other(page: Page, root: Path) -> None:
+    whole, broken = make_plan(root, sweep(*LOSSES, seeds=1)), make_plan(root, sweep(*LOSSES, seeds=1))
+    path = broken.path / "config.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"seeds": []}))
+    assert whole.id in {plan["id"] for plan in page.json("plans")["plans"]}
+    assert page.json(f"plan/{broken.id}")["runs"] == []
+
+
 def test_what_is_no_plan_is_refused(page: Page, root: Path) -> None:
     single = make_run(root, points=48, frames=1)
     for run_id in (single.id, "0" * 26, "..", "x" * 500):

@@ -106,6 +106,18 @@ def test_errors_are_no_markup_in_a_report(tmp_path: Path) -> None:
         folder.db.close()
 
 
+@pytest.mark.filterwarnings("ignore:.*:RuntimeWarning")  # of numpy, which overflows
+@pytest.mark.parametrize("value", ["9e999", "1.7e308"])
+def test_numbers_too_large_leave_a_report_of_the_others(value: str, tmp_path: Path) -> None:
+    plan = make_plan(tmp_path, sweep("smooth_ap", "happier", seeds=2))
+    child = next(children_of(plan))
+    child.db.write(f"UPDATE metrics SET value = {value}", [()])
+    child.db.close()
+    (part,) = report(plan).json()["parts"]
+    assert json.dumps(part, allow_nan=False) and len(part["table"]["rows"]) == 2
+    plan.db.close()
+
+
 @pytest.mark.parametrize("text", ["<img src=x onerror=alert(1)>", "../../etc/passwd", "itself"])
 def test_a_run_is_part_of_nothing_but_another_run(text: str, tmp_path: Path) -> None:
     folder = RunFolder.create(tmp_path, MetricLearningConfig(), part_of="A" * 26)

@@ -129,7 +129,7 @@ class Uncertainty:
     def spreads(self, mean: float) -> bool:
         """Whether there is a spread to judge the mean by, rather than none but that of rounding."""
         half = self.half_width()
-        return half > _ROUNDING * abs(mean) or half == mean == 0
+        return math.isfinite(half) and (half > _ROUNDING * abs(mean) or half == mean == 0)
 
     def p_value(self, mean: float) -> float:
         """The smallest error at which the interval around ``mean`` holds 0 no longer; NaN where there is no spread.
@@ -145,6 +145,8 @@ class Uncertainty:
             return self.half_width(math.exp(exponent)) - abs(mean)
 
         least = math.log(_LEAST_P)
+        if not math.isfinite(beyond(least)):
+            return math.nan
         return _LEAST_P if beyond(least) < 0 else math.exp(brentq(beyond, least, 0.0))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import math
 import zipfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -235,10 +236,14 @@ def _part_json(part: Part) -> dict[str, Any]:
         for key, cell in row["cells"].items():
             place = (row["variant"], frozenset(row["condition"].items()))
             cell["values"] = [
-                {"seed": seed, "value": outcome.numbers[arm].get(key), "run": run, "arm": arm}
+                {"seed": seed, "value": _finite(outcome.numbers[arm].get(key)), "run": run, "arm": arm}
                 for seed, outcome, run, arm in runs.get(place, ())
             ]
     return about | {"table": values}
+
+
+def _finite(value: float | None) -> float | None:
+    return value if value is not None and math.isfinite(value) else None
 
 
 def _variant_json(variant: Variant) -> dict[str, Any]:

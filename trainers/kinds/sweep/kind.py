@@ -169,4 +169,4 @@ def _axes(config: SweepConfig) -> list[Any]:
 
 
 def _seeds(config: SweepConfig) -> str:
-    return f"{len(config.seeds)} seeds" if len(config.seeds) > 1 else f"seed {config.seeds[0]}"
+    return f"seed {config.seeds[0]}" if len(config.seeds) == 1 else f"{len(config.seeds)} seeds"
