@@ -30,6 +30,19 @@ def _cache_of_our_own() -> Iterator[None]:
         yield
 
 
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Spread the files that drive a browser over the whole run: several browsers at once leave each other no processor.
+
+    Files stay whole and in their order.
+    """
+    places: dict[Path, float] = {}
+    for browser in (True, False):
+        own = dict.fromkeys(item.path for item in items if ("browser" in item.path.parts) == browser)
+        places |= {path: (place + 0.5) / len(own) for place, path in enumerate(own)}
+    items.sort(key=lambda item: places[item.path])
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.TestReport]:
     """Where NO_SKIPS is set a test that is left out for any other reason has failed."""
