@@ -110,7 +110,7 @@ def test_a_run_that_is_gone_is_named_and_another_is_shown(browser: Browser, site
     page.get_by_text(f"There is no run {gone}").first.wait_for()
     page.wait_for_function("() => window.debug.state().run !== null")
     page.wait_for_timeout(1500)
-    assert page.locator(".rs-live .rs-alert").is_visible()
+    assert page.locator(".rs-live .rs-alert").filter(visible=True).count() == 1
     context.close()
 
 

@@ -19,7 +19,7 @@ from trainers.metrics.names import parse_all
 from trainers.metrics.ranked_lists import RankedBlock
 from trainers.metrics.scores import score_blocks
 
-LEVELS = ("class", "kind", "family")
+LEVELS = ("class", "group", "family")
 SIZES = (24, 8, 8, 8)  # images that share 0, 1, 2 and 3 levels with the query
 MISTAKES = 6  # at most; fewer than there are images at any distance
 RANKS = 8  # a first mistake after all images of the class would be none
