@@ -20,6 +20,7 @@ MAY_BE_SKIPPED = ("needs a CUDA device", "shared/")
 os.environ.setdefault("GRADIO_ANALYTICS_ENABLED", "False")
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+os.environ.setdefault("OMP_NUM_THREADS", "1")  # several test processes share the cores
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -38,11 +38,15 @@ def visit(
     url: str,
     size: tuple[int, int] = WIDE,
     scheme: str = "light",
-    motion: str = "no-preference",
+    motion: str = "reduce",
     touch: bool = False,
     ready: bool = True,
 ) -> Iterator[Page]:
-    """A page in a fresh profile; fails at the end if it logged an error or called another host."""
+    """A page in a fresh profile; fails at the end if it logged an error or called another host.
+
+    Args:
+        motion: ``no-preference`` plays a finished run once, which keeps a processor busy.
+    """
     context = profile(
         browser,
         viewport={"width": size[0], "height": size[1]},

@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from tests.browser.conftest import Site
-from tests.browser.pages import PHONE, WIDE, rest, visit
+from tests.browser.pages import WIDE, rest, visit
 
 # without its preloading: axe looks for imported style sheets at the wrong address
 OPTIONS = {"runOnly": {"type": "tag", "values": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa"]}, "preload": False}
@@ -30,7 +30,7 @@ def darken(page: Page, view: str) -> None:
     expect(page.locator(view)).to_have_css("color", "rgb(236, 238, 244)")
 
 
-@pytest.mark.parametrize("size", [WIDE, PHONE], ids=["wide", "phone"])
+@pytest.mark.parametrize("size", [WIDE], ids=["wide"])
 def test_no_serious_finding(browser: Browser, site: Site, size: tuple[int, int]) -> None:
     with visit(browser, site, f"{site.at(site.finished)}&__theme=light", size=size) as page:
         rest(page)

@@ -26,7 +26,7 @@ def growing(site: Site) -> Iterator[RunFolder]:
 
 
 def test_zoom_and_choice_survive_five_updates(browser: Browser, site: Site, growing: RunFolder) -> None:
-    with visit(browser, site, site.at(growing)) as page:
+    with visit(browser, site, site.at(growing), motion="no-preference") as page:
         until(page, "s.following && s.k === 2 && s.neighbours !== null")
         page.evaluate("() => { window.kept = document.querySelector('canvas'); }")
         page.locator(".rs-plot").first.focus()
@@ -52,7 +52,7 @@ def test_zoom_and_choice_survive_five_updates(browser: Browser, site: Site, grow
 
 
 def test_an_older_frame_stays_while_new_ones_arrive(browser: Browser, site: Site, growing: RunFolder) -> None:
-    with visit(browser, site, site.at(growing)) as page:
+    with visit(browser, site, site.at(growing), motion="no-preference") as page:
         until(page, "s.k === 2")
         page.get_by_role("button", name="One frame back").click()
         until(page, "s.k === 1 && !s.following")
@@ -65,7 +65,7 @@ def test_an_older_frame_stays_while_new_ones_arrive(browser: Browser, site: Site
 
 def test_switching_runs_keeps_the_canvas(browser: Browser, site: Site, growing: RunFolder) -> None:
     four = make_run(site.root, points=200, frames=2, arms=4)
-    with visit(browser, site, site.at(growing)) as page:
+    with visit(browser, site, site.at(growing), motion="no-preference") as page:
         page.evaluate("() => { window.kept = document.querySelector('canvas'); }")
         for folder, arms in ((four, 4), (site.finished, 2)):
             page.evaluate("(id) => window.rankscope.open(id)", folder.id)
@@ -94,9 +94,9 @@ def test_reload_and_second_tab_find_the_run(browser: Browser, site: Site) -> Non
 def test_states_without_a_map_are_told_in_words(browser: Browser, site: Site) -> None:
     failed = make_run(site.root, points=100, frames=0, phase="failed")
     queued = make_run(site.root, phase="queued")
-    with visit(browser, site, site.at(failed), ready=False) as page:
+    with visit(browser, site, site.at(failed), ready=False, motion="no-preference") as page:
         page.get_by_text("The loss became infinite at step 7").first.wait_for()
-    with visit(browser, site, site.at(queued), ready=False) as page:
+    with visit(browser, site, site.at(queued), ready=False, motion="no-preference") as page:
         page.get_by_text("Waiting for the first frame").first.wait_for()
         assert "made up" in (page.locator(".rs-status").text_content() or "")
     queued.db.close()
@@ -129,7 +129,7 @@ def test_a_silent_server_is_announced_and_found_again(browser: Browser, site: Si
 
 
 def test_nothing_is_asked_while_nobody_looks(browser: Browser, site: Site, growing: RunFolder) -> None:
-    with visit(browser, site, site.at(growing)) as page:
+    with visit(browser, site, site.at(growing), motion="no-preference") as page:
         until(page, "s.k === 2")
         page.get_by_role("tab", name="Runs").click()
         page.wait_for_timeout(300)
@@ -143,7 +143,7 @@ def test_nothing_is_asked_while_nobody_looks(browser: Browser, site: Site, growi
 
 def test_the_heap_stays_flat(browser: Browser, site: Site) -> None:
     """Replaying for ``RANKSCOPE_HEAP_SECONDS`` (12; 60 for the long version) leaves the heap where it was."""
-    with visit(browser, site, site.at(site.finished)) as page:
+    with visit(browser, site, site.at(site.finished), motion="no-preference") as page:
         until(page, "!s.playing && s.k === 5", timeout=20_000)
         rest(page)
         heap = "() => { gc(); return performance.memory.usedJSHeapSize; }"

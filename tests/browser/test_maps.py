@@ -15,7 +15,7 @@ from tests.browser.pages import PHONE, lasso, place, rest, state, until, visit
 @pytest.fixture(scope="module")
 def opened(browser: Browser, site: Site) -> Iterator[Page]:
     """One page for the tests that begin on the last frame with everything in view."""
-    with visit(browser, site, site.at(site.finished)) as page:
+    with visit(browser, site, site.at(site.finished), motion="no-preference") as page:
         yield page
 
 
@@ -45,7 +45,7 @@ def _lonely(page: Page) -> int:
 @pytest.mark.parametrize(("query", "renderer"), [("", "webgl2"), ("&renderer=2d", "2d")])
 def test_the_first_frame_is_drawn(browser: Browser, site: Site, query: str, renderer: str) -> None:
     begin = time.perf_counter()
-    with visit(browser, site, site.at(site.finished, query)) as page:
+    with visit(browser, site, site.at(site.finished, query), motion="no-preference") as page:
         assert time.perf_counter() - begin < 15  # about 2 s on an idle machine
         assert state(page)["renderer"] == renderer
         until(page, "window.debug.painted(0) > 0.005 && window.debug.painted(1) > 0.005")
@@ -54,7 +54,7 @@ def test_the_first_frame_is_drawn(browser: Browser, site: Site, query: str, rend
 
 
 def test_a_finished_run_plays_once_and_rests_on_its_last_frame(browser: Browser, site: Site) -> None:
-    with visit(browser, site, site.at(site.finished)) as page:
+    with visit(browser, site, site.at(site.finished), motion="no-preference") as page:
         until(page, "s.playing")
         until(page, "!s.playing && s.k === 5", timeout=20_000)
         assert page.get_by_role("button", name="Play again").is_visible()
@@ -198,7 +198,7 @@ def _loud(page: Page) -> float:
 
 
 def test_a_lost_context_comes_back(browser: Browser, site: Site) -> None:
-    with visit(browser, site, site.at(site.finished)) as page:
+    with visit(browser, site, site.at(site.finished), motion="no-preference") as page:
         rest(page)
         page.evaluate("() => { window.gone = window.debug.lose(); window.gone.loseContext(); }")
         page.wait_for_function("() => window.debug.painted(0) === 0")
@@ -207,7 +207,7 @@ def test_a_lost_context_comes_back(browser: Browser, site: Site) -> None:
 
 
 def test_on_a_phone_the_maps_stack_and_nothing_overflows(browser: Browser, site: Site) -> None:
-    with visit(browser, site, site.at(site.finished), size=PHONE, touch=True) as page:
+    with visit(browser, site, site.at(site.finished), size=PHONE, touch=True, motion="no-preference") as page:
         rest(page)
         assert page.evaluate("() => document.documentElement.scrollWidth - innerWidth") <= 0
         first, second = (page.locator(".rs-plot").nth(arm).bounding_box() for arm in (0, 1))
@@ -231,7 +231,7 @@ def test_on_a_phone_the_maps_stack_and_nothing_overflows(browser: Browser, site:
 
 
 def test_thumbnails_of_the_last_sheet_are_cut_at_its_own_rows(browser: Browser, site: Site):
-    with visit(browser, site, site.at(site.finished)) as page:
+    with visit(browser, site, site.at(site.finished), motion="no-preference") as page:
         script = """async (ids) => {
           const base = "gradio_api/rankscope";
           const { thumbnail } = await import(`${location.origin}/${base}/assets/common/thumbnails.js`);

@@ -11,7 +11,7 @@ from playwright.sync_api import Browser, Locator, Page, expect
 
 from tests.browser.conftest import Site
 from tests.browser.image_folder import jpeg
-from tests.browser.pages import PHONE, WIDE, profile, rest, until, visit
+from tests.browser.pages import WIDE, profile, rest, until, visit
 from tests.browser.test_access import _findings, darken
 from tests.synthetic import make_run
 from trainers.runs import RunFolder
@@ -142,7 +142,7 @@ def test_a_run_that_is_deleted_while_it_is_open(browser: Browser, site: Site) ->
         expect(page.locator(".rs-retrieve")).to_contain_text(folder.id)
 
 
-@pytest.mark.parametrize("size", [WIDE, PHONE], ids=["wide", "phone"])
+@pytest.mark.parametrize("size", [WIDE], ids=["wide"])
 def test_no_serious_finding(browser: Browser, site: Site, size: tuple[int, int]) -> None:
     with tab(browser, site, site.finished, "&__theme=light", size=size) as page:
         page.get_by_text("How each arm was searched").click()

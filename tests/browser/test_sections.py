@@ -11,7 +11,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from tests.browser.conftest import Site
 from tests.browser.image_folder import jpeg
-from tests.browser.pages import PHONE, WIDE, visit
+from tests.browser.pages import PHONE, visit
 from tests.browser.test_access import _findings, darken
 from tests.browser.test_retrieve import query, settled, tab
 from tests.synthetic import make_run
@@ -144,7 +144,7 @@ def test_a_brushed_image_and_a_run_without_weights(browser: Browser, site: Site,
         expect(page.get_by_label("What is measured")).to_contain_text("keeps no weights")
 
 
-@pytest.mark.parametrize("size", [WIDE, PHONE], ids=["wide", "phone"])
+@pytest.mark.parametrize("size", [PHONE], ids=["phone"])
 def test_no_serious_finding(browser: Browser, site: Site, pots: RunFolder, size: tuple[int, int]) -> None:
     with visit(browser, site, site.at(pots, "&__theme=light"), motion="reduce", ready=False, size=size) as page:
         page.get_by_role("tab", name="Retrieve").click()
