@@ -4,7 +4,6 @@ import { el, say } from "../common/dom.js";
 import { fold } from "../common/fields.js";
 import { toLive } from "../live/page_api.js";
 
-const LOST = new Set(["failed", "stopped", "damaged"]);
 
 class Runs {
   constructor(tab) {
@@ -19,7 +18,7 @@ class Runs {
   show(part, report) {
     const { runs } = part;
     this.unfold(part, report);
-    const lost = runs.filter((run) => LOST.has(run.phase));
+    const lost = runs.filter((run) => run.lost);
     this.node.hidden = !runs.length;
     this.title.hidden = this.lost.hidden = !lost.length;
     this.lost.replaceChildren(...lost.map((run) => line(run, run.error)));

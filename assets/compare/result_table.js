@@ -55,9 +55,8 @@ class Table {
 
   /** Why a cell is empty. */
   pending(row) {
-    const phases = new Set(row.runs.map((run) => run.phase));
-    if (["running", "starting", "paused"].some((phase) => phases.has(phase))) return "trains";
-    return ["planned", "queued", "interrupted"].some((phase) => phases.has(phase)) ? "waits" : "–";
+    if (row.runs.some((run) => run.trains)) return "trains";
+    return row.runs.every((run) => run.ended) ? "–" : "waits";
   }
 
   isOpen(row, metric) {

@@ -18,6 +18,7 @@ from trainers.kinds.base import Kind
 from trainers.plans.children import Child, Children
 from trainers.plans.planned import Outcome, PlannedRun, Variant
 from trainers.runs import RunFolder
+from trainers.runs.records import ACTIVE
 from trainers.runs.records import QueryScores
 
 
@@ -293,6 +294,9 @@ def _child_json(child: Child) -> dict[str, Any]:
         "id": child.id,
         "title": planned.title,
         "phase": child.phase,
+        "trains": child.outcome is None and child.phase in ACTIVE,
+        "ended": child.outcome is not None,
+        "lost": child.outcome is not None and not child.outcome.finished,
         "error": "" if child.outcome is None else child.outcome.error,
         "part": planned.part,
         "parts": list(planned.parts),

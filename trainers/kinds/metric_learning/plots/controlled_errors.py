@@ -7,7 +7,8 @@ DESCRIPTOR = MistakesPlot(
     title="Controlled errors: which metrics see severity",
     note=(
         "The same number of mistakes at the same ranks costs AP the same whatever they are; H-AP, NDCG and ASI charge "
-        "less for a result that shares more of the label tree with the query. The ranking is constructed, not the run’s."
+        "less for a result that shares more of the label tree with the query. The ranking is constructed, not the "
+        "run’s."
     ),
     source="After Ramzi et al. 2022, section on H-AP; the ranking is ours",
     url="https://arxiv.org/abs/2207.04873",
