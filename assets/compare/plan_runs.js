@@ -4,7 +4,6 @@ import { el, say } from "../common/dom.js";
 import { fold } from "../common/fields.js";
 import { toLive } from "../live/page_api.js";
 
-
 class Runs {
   constructor(tab) {
     this.tab = tab;

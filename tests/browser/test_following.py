@@ -141,6 +141,7 @@ def test_nothing_is_asked_while_nobody_looks(browser: Browser, site: Site, growi
         until(page, "s.k === 3")
 
 
+@pytest.mark.long
 def test_the_heap_stays_flat(browser: Browser, site: Site) -> None:
     """Replaying for ``RANKSCOPE_HEAP_SECONDS`` (12; 60 for the long version) leaves the heap where it was."""
     with visit(browser, site, site.at(site.finished), motion="no-preference") as page:

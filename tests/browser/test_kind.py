@@ -6,6 +6,7 @@ import csv
 import io
 from pathlib import Path
 
+import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from tests.browser.pages import until, visit
@@ -26,6 +27,7 @@ def begin(page: Page, steps: str, head: str) -> str:
     return str(page.evaluate("window.rankscope.current()"))
 
 
+@pytest.mark.long
 def test_it_is_started_watched_paused_listed_and_exported(browser: Browser, tmp_path: Path) -> None:
     with launched(tmp_path, RANKSCOPE_KINDS=str(FOLDER)) as program:
         site = program.site

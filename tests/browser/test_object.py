@@ -121,6 +121,7 @@ def test_the_tab_opens_with_something_already_removed(browser: Browser, site: Si
         assert tops[0] and tops[1] and abs(tops[0]["y"] - tops[1]["y"]) < 1  # same rank, same row
 
 
+@pytest.mark.long
 def test_the_recorded_answer_is_what_the_models_say(browser: Browser, site: Site) -> None:
     """The page's first answer once more, by the models themselves over all captions."""
     with tab(browser, site) as page:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from tests.browser.pages import settle_events, until, visit
@@ -22,6 +23,7 @@ def typed(page: Page, label: str, value: str) -> None:
     field.press("Tab")
 
 
+@pytest.mark.long
 def test_it_is_filled_by_a_preset_previewed_started_and_kept(browser: Browser, tmp_path: Path) -> None:
     with launched(tmp_path) as program:
         site = program.site

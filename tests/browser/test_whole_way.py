@@ -64,6 +64,7 @@ def test_train_on_a_folder_and_watch_to_the_end(browser: Browser, program: Progr
         assert folder.state().step > 5
 
 
+@pytest.mark.long
 def test_a_killed_page_takes_its_trainer_along_and_the_run_can_go_on(
     browser: Browser, program: Program, tmp_path: Path
 ) -> None:

@@ -11,18 +11,21 @@ from tests.campaigns._table import Tally, markdown, placed
 from tests.campaigns.soak import MEGABYTE, Sample, verdicts
 
 
+@pytest.mark.long
 def test_killed_trainers_come_to_what_was_never_interrupted() -> None:
     tally = kill.campaign(kills=10, pages=0, layouts=0, seed=0)
     assert tally.total >= 10
     assert tally.failed == 0, tally.markdown()
 
 
+@pytest.mark.long
 def test_damaged_folders_are_read_with_a_sentence_and_deleted() -> None:
     tally = damage.campaign(folders=24, seed=0)
     assert tally.total == 24
     assert tally.failed == 0, tally.markdown()
 
 
+@pytest.mark.long
 def test_malformed_requests_are_refused() -> None:
     tally = fuzz.campaign(count=135, seed=0)
     assert tally.total == 136

@@ -29,6 +29,7 @@ def test_weights_are_trained_mended_and_written(tmp_path, capsys):
     assert (tmp_path / "tiny_clip" / WEIGHTS).read_bytes() == first
 
 
+@pytest.mark.long
 def test_the_table_goes_on_where_it_was(tmp_path, capsys):
     def run(*flags: str) -> str:
         names = ["--rows", "base", evidence.PLAIN, evidence.LEAD, "ratio_0.5", "removed_only"]

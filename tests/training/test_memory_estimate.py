@@ -98,6 +98,7 @@ if "idle" not in sys.argv:
 """
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("compiled")
 @pytest.mark.parametrize(("name", "ring"), [("smooth_ap", 8192), ("supcon", 16_384)])
 def test_a_full_memory_takes_what_was_estimated(name: str, ring: int) -> None:
@@ -111,6 +112,7 @@ def test_a_full_memory_takes_what_was_estimated(name: str, ring: int) -> None:
     assert estimated / 16 < measured < 1.5 * estimated, (measured, estimated)
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("compiled")
 @pytest.mark.parametrize("name", ["triplet", "softbin_ap"])
 def test_losses_that_keep_more_of_a_batch_take_what_was_estimated(name: str) -> None:

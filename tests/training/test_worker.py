@@ -167,6 +167,7 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
     subprocess.run([*root, "umount", "-l", str(place)], check=True)
 
 
+@pytest.mark.long
 def test_a_full_disk_is_said_and_the_run_goes_on_once_there_is_room(
     small_disk: Path, images: Path, trainers: Trainers
 ) -> None:

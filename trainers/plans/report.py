@@ -18,8 +18,7 @@ from trainers.kinds.base import Kind
 from trainers.plans.children import Child, Children
 from trainers.plans.planned import Outcome, PlannedRun, Variant
 from trainers.runs import RunFolder
-from trainers.runs.records import ACTIVE
-from trainers.runs.records import QueryScores
+from trainers.runs.records import ACTIVE, QueryScores
 
 
 @dataclass(frozen=True, kw_only=True)
