@@ -38,7 +38,7 @@ def test_wrong_labels_are_ringed_named_and_coloured(browser: Browser, site: Site
         legend = page.locator(".rs-legend")
         expect(legend.locator(".rs-ringed")).to_have_text("ringed: label noise changed, 12 of 60 images")
         names = noisy.probe().hierarchy.names[0]
-        rings = "maps.marks(0, (i) => [i, 0], 8).filter((one) => one.size === 11).map(({ x }) => x)"
+        rings = "marks(0, (i) => [i, 0], 8).filter((one) => one.size === 11).map(({ x }) => x)"
         ring = page.evaluate(f"window.rankscope.live.{rings}")
         assert ring == list(range(0, 60, 5))
         page.mouse.move(*page.evaluate("window.debug.place(0, 10)"))
