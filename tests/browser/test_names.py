@@ -109,17 +109,19 @@ def test_the_cards_of_a_comparison_end_level(
 ) -> None:
     with visit(browser, site, site.at(named), size=size) as page:
         rest(page)
-        page.evaluate(  # one card says more than the other
-            """() => {
+        panels = ".rs-panels:first-child"
+        parts = (".rs-card", ".rs-plot", ".rs-card > footer", f"{panels} .rs-curve", f"{panels} .rs-plotbox")
+        rows = page.evaluate(  # one card says more; measured at once, before the page writes its own words again
+            """(parts) => {
               document.querySelector(".rs-card h3").textContent = "Smooth-AP (tau 0.01) ".repeat(9);
               document.querySelectorAll(".rs-whole")[2].textContent = "gradient clipped in 3 % of steps ".repeat(6);
               document.querySelector(".rs-curve figcaption span").textContent = "A long name of a curve ".repeat(4);
-            }"""
+              const sides = ({ top, bottom, left }) => [top, bottom, left];
+              const pair = (part) => [...document.querySelectorAll(part)].slice(0, 2);
+              return parts.map((part) => pair(part).map((node) => sides(node.getBoundingClientRect())));
+            }""",
+            list(parts),
         )
-        panels = ".rs-panels:first-child"
-        parts = (".rs-card", ".rs-plot", ".rs-card > footer", f"{panels} .rs-curve", f"{panels} .rs-plotbox")
-        boxes = [[page.locator(part).nth(n).bounding_box() for n in (0, 1)] for part in parts]
-        rows = [[(box["y"], box["y"] + box["height"], box["x"]) for box in pair] for pair in boxes]
         for first, second in rows:
             if size == PHONE:
                 assert first[2] == second[2] and second[0] >= first[1] - 1, "they stack"

@@ -20,7 +20,7 @@ def test_every_setting_is_there_once() -> None:
     settings = Counter((one.shared, one.mistakes, one.rank) for one in cases())
     assert set(settings.values()) == {1}
     assert len(settings) == len(LEVELS) * (MISTAKES + 1) * RANKS
-    assert WORDS == ("unrelated", "same family", "same kind", "same class")
+    assert WORDS == ("unrelated", "same family", "same group", "same class")
     assert max(MISTAKES, RANKS) <= min(SIZES)
 
 
