@@ -445,6 +445,7 @@ def test_a_phone_scrolls_down_only(browser: Browser, site: Site) -> None:
         assert page.locator(".rs-settings select, .rs-images .rs-act, .rs-side .rs-act").evaluate_all(small) == []
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("size", [PHONE], ids=["phone"])
 def test_no_serious_finding(browser: Browser, site: Site, size: tuple[int, int]) -> None:
     with tab(browser, site, size=size) as page:

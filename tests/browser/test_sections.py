@@ -144,6 +144,7 @@ def test_a_brushed_image_and_a_run_without_weights(browser: Browser, site: Site,
         expect(page.get_by_label("What is measured")).to_contain_text("keeps no weights")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("size", [PHONE], ids=["phone"])
 def test_no_serious_finding(browser: Browser, site: Site, pots: RunFolder, size: tuple[int, int]) -> None:
     with visit(browser, site, site.at(pots, "&__theme=light"), motion="reduce", ready=False, size=size) as page:

@@ -132,6 +132,7 @@ def test_a_kind_from_another_folder_trains_and_is_listed_and_shown(tmp_path: Pat
     )
 
 
+@pytest.mark.long
 def test_it_is_paused_killed_and_resumed_to_the_same_weights_in_its_second_stage(tmp_path: Path) -> None:
     whole, broken = tmp_path / "whole", tmp_path / "broken"
     flags = ("--steps", "30", "--head-steps", "2000", "--snapshot-steps", "1000")

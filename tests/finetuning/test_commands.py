@@ -15,6 +15,7 @@ from trainers.kinds.finetuning.recipes import recipe
 SMALL = ["--scenes", "60", "--threads", "1"]
 
 
+@pytest.mark.long
 def test_weights_are_trained_mended_and_written(tmp_path, capsys):
     assert tiny_clip.main([*SMALL, "--steps", "2", "--finetune-steps", "1", "--out", str(tmp_path)]) == 0
     said = capsys.readouterr().out

@@ -76,6 +76,7 @@ def create(root: Path, config: RunConfig) -> RunFolder:
     return RunFolder.create(root, config)
 
 
+@pytest.mark.long
 def test_killed_at_a_random_step_it_resumes_to_the_same_weights(
     tmp_path: Path, images: Path, trainers: Trainers
 ) -> None:
