@@ -35,11 +35,12 @@ def _cache_of_our_own() -> Iterator[None]:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Spread the files that drive a browser over the whole run: several browsers at once leave each other no processor.
 
-    Files stay whole and in their order.
+    Files stay whole.
     """
     places: dict[Path, float] = {}
     for browser in (True, False):
-        own = dict.fromkeys(item.path for item in items if ("browser" in item.path.parts) == browser)
+        own = list(dict.fromkeys(item.path for item in items if ("browser" in item.path.parts) == browser))
+        own = own[::-1] if browser else own  # the longest ones are not the last
         places |= {path: (place + 0.5) / len(own) for place, path in enumerate(own)}
     items.sort(key=lambda item: places[item.path])
 
