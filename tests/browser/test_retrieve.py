@@ -142,6 +142,7 @@ def test_a_run_that_is_deleted_while_it_is_open(browser: Browser, site: Site) ->
         expect(page.locator(".rs-retrieve")).to_contain_text(folder.id)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("size", [WIDE], ids=["wide"])
 def test_no_serious_finding(browser: Browser, site: Site, size: tuple[int, int]) -> None:
     with tab(browser, site, site.finished, "&__theme=light", size=size) as page:

@@ -77,6 +77,7 @@ POINTS: dict[str, Callable[[RunFolder], bool]] = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("point", POINTS)
 def test_killed_anywhere_it_ends_with_the_same_numbers_once(
     tmp_path: Path, images: Path, trainers: Trainers, whole: RunFolder, point: str

@@ -61,6 +61,7 @@ def peak(command: list[str]) -> int:
     return int(kilobytes) * (1 if sys.platform == "darwin" else 1024)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "asked",
     [
