@@ -21,9 +21,8 @@ if TYPE_CHECKING:
     from torch import nn
 
     from trainers.metrics.measures import Measures
-    from trainers.plans.children import Child
-    from trainers.plans.planned import Outcomes, PlannedRun
-    from trainers.plans.report import Finding, Part
+    from trainers.plans.contents import Finding, Part
+    from trainers.plans.planned import Child, Outcomes, PlannedRun
     from trainers.runs import RunFolder
     from trainers.training.memory_estimate import Footprint
     from trainers.training.trainer import Trainer

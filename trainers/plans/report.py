@@ -5,8 +5,8 @@ from __future__ import annotations
 import io
 import math
 import zipfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -15,32 +15,11 @@ from trainers.comparison.markup import markdown_text, one_line
 from trainers.errors import RunError
 from trainers.kinds import kind_of
 from trainers.kinds.base import Kind
-from trainers.plans.children import Child, Children
-from trainers.plans.planned import Outcome, PlannedRun, Variant
+from trainers.plans.children import Children
+from trainers.plans.contents import Finding, Part
+from trainers.plans.planned import Child, Outcome, PlannedRun, Variant
 from trainers.runs import RunFolder
 from trainers.runs.records import ACTIVE, QueryScores
-
-
-@dataclass(frozen=True, kw_only=True)
-class Part:
-    """Runs of a plan that are compared with each other.
-
-    Attributes:
-        name: see :attr:`trainers.plans.planned.PlannedRun.part`.
-        title: as listed.
-        children: of this part, those without a result among them.
-        table: of the results that are there; None: there are none yet.
-    """
-
-    name: str
-    title: str
-    children: Sequence[Child]
-    table: Table | None
-
-    @property
-    def variants(self) -> dict[str, Variant]:
-        """The variants by title."""
-        return {variant.title: variant for child in self.children for variant in child.planned.variants}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -118,19 +97,6 @@ class Report:
             if self.missing:
                 blocks.append("\n".join([heading.format("Without a result"), *map(item, self.missing)]))
         return "".join(f"{block.strip()}\n\n" for block in blocks).rstrip() + "\n"
-
-
-@dataclass(frozen=True, kw_only=True)
-class Finding:
-    """What a kind of plan has found out beyond its tables.
-
-    Attributes:
-        files: further texts by name, for the archive.
-    """
-
-    title: str
-    sentences: tuple[str, ...] = field(default=())
-    files: Mapping[str, str] = field(default_factory=dict)
 
 
 def report(folder: RunFolder, children: Sequence[Child] | None = None) -> Report:
