@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from trainers.comparison import Cell, Table, table
+from trainers.comparison import Cell, Table, condition_key, table
 from trainers.comparison.markup import markdown_text, one_line
 from trainers.errors import RunError
 from trainers.kinds import kind_of
@@ -86,11 +86,10 @@ class Report:
 
     def _text(self, write: Callable[[Table], str], heading: str, item: Callable[[str], str] | None = None) -> str:
         blocks: list[str] = []
-        tables = [part for part in self.parts if part.table is not None]
-        for part in tables:
-            assert part.table is not None
-            blocks += [heading.format(part.title)] if len(tables) > 1 else []
-            blocks.append(write(part.table))
+        tables = [(part.title, part.table) for part in self.parts if part.table is not None]
+        for title, shown in tables:
+            blocks += [heading.format(title)] if len(tables) > 1 else []
+            blocks.append(write(shown))
         if item is not None:
             for finding in self.findings:
                 blocks.append("\n".join([heading.format(finding.title), *map(item, finding.sentences)]))
@@ -145,7 +144,7 @@ def _cells(folder: RunFolder, children: Sequence[Child]) -> Iterator[Cell]:
         if child.outcome.finished:
             queries = _queries(RunFolder(folder.path.parent / child.id), len(child.planned.variants))
         for arm, variant in enumerate(child.planned.variants):
-            place = (variant.title, frozenset(child.planned.condition.items()), child.planned.seed)
+            place = (variant.title, condition_key(child.planned.condition), child.planned.seed)
             if place in seen:
                 continue
             seen.add(place)
@@ -200,7 +199,7 @@ def _part_json(part: Part) -> dict[str, Any]:
     runs = _values(part.children)
     for row in values["rows"]:
         for key, cell in row["cells"].items():
-            place = (row["variant"], frozenset(row["condition"].items()))
+            place = (row["variant"], condition_key(row["condition"]))
             cell["values"] = [
                 {"seed": seed, "value": _finite(outcome.numbers[arm].get(key)), "run": run, "arm": arm}
                 for seed, outcome, run, arm in runs.get(place, ())
@@ -228,7 +227,7 @@ def _values(children: Sequence[Child]) -> dict[object, list[tuple[int, Outcome, 
         if child.outcome is None or not child.outcome.finished:
             continue
         for arm, variant in enumerate(child.planned.variants):
-            place = (variant.title, frozenset(child.planned.condition.items()))
+            place = (variant.title, condition_key(child.planned.condition))
             found.setdefault(place, []).append((child.planned.seed, child.outcome, child.id, arm))
     return found
 
