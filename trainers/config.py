@@ -18,7 +18,7 @@ MAX_ARMS = 6
 """Most models that a run trains in lockstep: the ablation of momentum in MoCo's paper has five values."""
 VERSION = 2
 BUDGET = ("minutes", "steps", "epochs")
-Config = TypeVar("Config", bound="RunConfig")
+Made = TypeVar("Made")
 _KINDS = Rule(help="", registry="trainers.kinds:KINDS")
 """The kinds of run by name, looked up when a configuration is read: they stand above this module."""
 
@@ -286,11 +286,11 @@ class EncoderConfig(StartConfig):
     )
 
 
-def converted(config: RunConfig, into: type[Config], **changes: Any) -> Config:
-    """The settings of a run as a configuration of another kind.
+def converted(config: RunConfig, into: type[Made], **changes: Any) -> Made:
+    """The settings of a run in another dataclass, such as the configuration of another kind.
 
     Args:
-        into: its class. What ``config`` does not have takes its default; what it alone has is left out.
+        into: the dataclass. What ``config`` does not have takes its default; what it alone has is left out.
         changes: settings by name that replace those of ``config``.
     """
     names = {field.name for field in dataclasses.fields(config)}

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from trainers.errors import ParameterError
-from trainers.kinds.base import chosen_arms
+from trainers.kinds.arm_view import chosen_arms
 from trainers.kinds.metric_learning.config import MetricLearningConfig
 from trainers.kinds.sweep.config import MOST_RUNS
 from trainers.losses import LOSSES
