@@ -145,7 +145,7 @@ def test_nothing_is_asked_while_nobody_looks(browser: Browser, site: Site, growi
 def test_the_heap_stays_flat(browser: Browser, site: Site) -> None:
     """Replaying for ``RANKSCOPE_HEAP_SECONDS`` (12; 60 for the long version) leaves the heap where it was."""
     with visit(browser, site, site.at(site.finished), motion="no-preference") as page:
-        until(page, "!s.playing && s.k === 5", timeout=20_000)
+        until(page, "!s.playing && s.k === 5")
         rest(page)
         heap = "() => { gc(); return performance.memory.usedJSHeapSize; }"
         first = page.evaluate(heap)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 
 import pytest
@@ -44,9 +43,7 @@ def _lonely(page: Page) -> int:
 
 @pytest.mark.parametrize(("query", "renderer"), [("", "webgl2"), ("&renderer=2d", "2d")])
 def test_the_first_frame_is_drawn(browser: Browser, site: Site, query: str, renderer: str) -> None:
-    begin = time.perf_counter()
     with visit(browser, site, site.at(site.finished, query), motion="no-preference") as page:
-        assert time.perf_counter() - begin < 15  # about 2 s on an idle machine
         assert state(page)["renderer"] == renderer
         until(page, "window.debug.painted(0) > 0.005 && window.debug.painted(1) > 0.005")
         assert page.locator("canvas").count() == 1
@@ -56,7 +53,7 @@ def test_the_first_frame_is_drawn(browser: Browser, site: Site, query: str, rend
 def test_a_finished_run_plays_once_and_rests_on_its_last_frame(browser: Browser, site: Site) -> None:
     with visit(browser, site, site.at(site.finished), motion="no-preference") as page:
         until(page, "s.playing")
-        until(page, "!s.playing && s.k === 5", timeout=20_000)
+        until(page, "!s.playing && s.k === 5")
         assert page.get_by_role("button", name="Play again").is_visible()
 
 
@@ -72,11 +69,9 @@ def test_reduced_motion_shows_the_last_frame_at_once(browser: Browser, site: Sit
 def test_a_click_chooses_the_point_on_every_map_and_brings_its_neighbours(page: Page) -> None:
     point = _lonely(page)
     before = _ring(page, 1, point)
-    begin = time.perf_counter()
     page.mouse.click(*place(page, 0, point))
     until(page, "s.chosen === a && s.neighbours === a", point)
     page.wait_for_function("() => document.querySelectorAll('.rs-row .rs-tile[data-severity]').length === 20")
-    assert time.perf_counter() - begin < 1
     assert _ring(page, 1, point) > before  # the same image is ringed on the other map
     tile = page.locator(".rs-row .rs-tile").first
     assert "Rank 1" in (tile.get_attribute("aria-label") or "")
