@@ -268,7 +268,7 @@ def test_hostile_captions_stay_text(folder: Page) -> None:
     line = page.locator(".rs-captionlist:not(.rs-before-removal) .rs-words", has_text="onerror").first
     line.locator(".rs-unseen").evaluate_all("(nodes) => nodes.forEach((node) => node.remove())")
     assert line.text_content() == HOSTILE
-    assert page.locator(".rs-words img, .rs-words b").count() == 0
+    expect(page.locator(".rs-words img, .rs-words b")).to_have_count(0)
     assert page.evaluate("window.hacked") is None
 
 
