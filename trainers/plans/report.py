@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import math
 import zipfile
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -17,9 +16,10 @@ from trainers.kinds import kind_of
 from trainers.kinds.base import Kind
 from trainers.plans.children import Children
 from trainers.plans.contents import Finding, Part
-from trainers.plans.planned import Child, Outcome, PlannedRun, Variant
+from trainers.plans.planned import Child
+from trainers.plans.report_json import child_json, part_json
 from trainers.runs import RunFolder
-from trainers.runs.records import ACTIVE, QueryScores
+from trainers.runs.records import QueryScores
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -78,10 +78,10 @@ class Report:
         """Plain values for the page."""
         return {
             "title": self.title,
-            "parts": [_part_json(part) for part in self.parts],
+            "parts": [part_json(part) for part in self.parts],
             "findings": [{"title": one.title, "sentences": list(one.sentences)} for one in self.findings],
             "missing": self.missing,
-            "runs": [_child_json(child) for child in self.children],
+            "runs": [child_json(child) for child in self.children],
         }
 
     def _text(self, write: Callable[[Table], str], heading: str, item: Callable[[str], str] | None = None) -> str:
@@ -182,90 +182,3 @@ def _levels(folder: RunFolder, children: Sequence[Child]) -> tuple[str, ...]:
             if probe is not None:
                 return tuple(probe.hierarchy.levels)
     return ()
-
-
-def _part_json(part: Part) -> dict[str, Any]:
-    variants = part.variants
-    about = {
-        "name": part.name,
-        "title": part.title,
-        "variants": [_variant_json(variant) for variant in variants.values()],
-        "axes": _axes(part),
-        "table": None,
-    }
-    if part.table is None:
-        return about
-    values = part.table.json()
-    runs = _values(part.children)
-    for row in values["rows"]:
-        for key, cell in row["cells"].items():
-            place = (row["variant"], condition_key(row["condition"]))
-            cell["values"] = [
-                {"seed": seed, "value": _finite(outcome.numbers[arm].get(key)), "run": run, "arm": arm}
-                for seed, outcome, run, arm in runs.get(place, ())
-            ]
-    return about | {"table": values}
-
-
-def _finite(value: float | None) -> float | None:
-    return value if value is not None and math.isfinite(value) else None
-
-
-def _variant_json(variant: Variant) -> dict[str, Any]:
-    return {
-        "title": variant.title,
-        "family": variant.family,
-        "color": variant.color,
-        "parameters": dict(variant.parameters),
-    }
-
-
-def _values(children: Sequence[Child]) -> dict[object, list[tuple[int, Outcome, str, int]]]:
-    """Seed, outcome, run and arm of every finished run, by variant and condition."""
-    found: dict[object, list[tuple[int, Outcome, str, int]]] = {}
-    for child in children:
-        if child.outcome is None or not child.outcome.finished:
-            continue
-        for arm, variant in enumerate(child.planned.variants):
-            place = (variant.title, condition_key(child.planned.condition))
-            found.setdefault(place, []).append((child.planned.seed, child.outcome, child.id, arm))
-    return found
-
-
-def _axes(part: Part) -> list[dict[str, Any]]:
-    """What differs between the runs of a part: settings of the condition, and parameters of the losses."""
-    planned = [child.planned for child in part.children]
-    conditions = _differing([one.condition for one in planned])
-    parameters = _differing([variant.parameters for one in planned for variant in one.variants])
-    return [{"title": name, "of": "condition", "values": values} for name, values in conditions.items()] + [
-        {"title": name, "of": "parameters", "values": values} for name, values in parameters.items()
-    ]
-
-
-def _differing(given: Sequence[Any]) -> dict[str, list[Any]]:
-    values: dict[str, list[Any]] = {}
-    for one in given:
-        for name, value in one.items():
-            known = values.setdefault(name, [])
-            if value not in known:
-                known.append(value)
-    return {name: known for name, known in values.items() if len(known) > 1}
-
-
-def _child_json(child: Child) -> dict[str, Any]:
-    planned: PlannedRun = child.planned
-    return {
-        "id": child.id,
-        "title": planned.title,
-        "phase": child.phase,
-        "trains": child.outcome is None and child.phase in ACTIVE,
-        "ended": child.outcome is not None,
-        "lost": child.outcome is not None and not child.outcome.finished,
-        "error": "" if child.outcome is None else child.outcome.error,
-        "part": planned.part,
-        "parts": list(planned.parts),
-        "seed": planned.seed,
-        "condition": dict(planned.condition),
-        "variants": [variant.title for variant in planned.variants],
-        "seconds": None if child.outcome is None else child.outcome.seconds,
-    }
