@@ -53,6 +53,7 @@ class Contrastive(Kind):
         "pretext",
         "seed",
         "probe_size",
+        "metrics",
     )
 
     def loop(self) -> type[Loop]:
