@@ -17,6 +17,9 @@ QUIET: dict[str, Any] = {"show_progress": "hidden", "api_visibility": "private"}
 _FAILED = "The server could not do this; its log says why. Check what was sent, or reload the page."
 _UNREAD = ("preserved_by_key", "_api_info")
 """Properties that Gradio writes of components for itself, and does not read from the page."""
+_FOR_PROGRAMS = ("api_info_as_input", "api_info_as_output")
+"""What Gradio tells programs of a component as a parameter and as a result. Where one is missing it takes ``api_info``,
+which nearly always says the same. These and the examples, which it does not take from here, are a tenth of the page."""
 _FALSE = ("_retryable", "_selectable", "_undoable", "likeable", "streamable")
 """Properties that its scripts take for false where they are missing. Together they are a twentieth of the page."""
 _log = logging.getLogger(__name__)
@@ -48,6 +51,10 @@ class Page(gr.Blocks):
         """See Gradio; without what its pages do not need."""
         config = super().get_config_file()
         for component in config["components"]:
+            component.pop("example_inputs", None)
+            for name in _FOR_PROGRAMS:
+                if name in component and component[name] == component["api_info"]:
+                    del component[name]
             props = component["props"]
             unread = [name for name in _UNREAD if name in props] + [name for name in _FALSE if props.get(name) is False]
             for name in unread:

@@ -43,3 +43,12 @@ def chosen(choice: DataChoice, values: Mapping[str, Any]) -> DataChoice:
         ParameterError: one is unknown or wrong.
     """
     return replace(choice, conditions=replace(choice.conditions, **read(Conditions, values, TITLE)))
+
+
+def chosen_in(choice: DataChoice, fields: Mapping[str, Any]) -> DataChoice:
+    """``choice`` under the conditions among the values of all fields of a form.
+
+    Raises:
+        ParameterError: one is wrong.
+    """
+    return chosen(choice, {name: fields[name] for name in FIELDS})

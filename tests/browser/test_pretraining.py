@@ -46,7 +46,12 @@ def test_it_is_filled_by_a_preset_previewed_started_and_kept(browser: Browser, t
             assert page.locator(".rs-viewgroup img").evaluate_all(sides) == [16] * 12
             page.locator(".rs-slot-0").get_by_role("button", name="Remove this method").click()
             expect(page.locator(".rs-slot-2")).to_be_hidden()
-            values = {"Most images read per split": "200", "Most steps": "6", "Steps of the second stage": "4"}
+            values = {
+                "Most images read per split": "200",
+                "Most steps": "6",
+                "Steps of the second stage": "4",
+                "Label noise": "0.2",
+            }
             for label, value in values.items():
                 typed(page, label, value)
             typed(page, "Width", "8")
@@ -57,14 +62,19 @@ def test_it_is_filled_by_a_preset_previewed_started_and_kept(browser: Browser, t
             config = json.loads((site.root / run / "config.json").read_text())
             assert (config["kind"], config["data"]["held_out"]) == ("contrastive", "images")
             assert [method["name"] for method in config["methods"]] == ["supcon", "cross_entropy"]
+            assert config["data"]["conditions"]["label_noise"] == 0.2
             until(page, "s.run === a && s.phase === 'finished' && s.k !== null", run, timeout=60_000)
             expect(page.locator(".rs-card")).to_have_count(2)
             expect(page.locator(".rs-live")).to_contain_text("linear classifier on the frozen encoder")
+            expect(page.locator(".rs-live")).to_contain_text("20 % label noise")
             settle_events(page)
             page.reload()
             expect(page.locator("#rs-kind input")).to_have_value("Contrastive pretraining")
             expect(page.locator(".rs-slot-1 .rs-method input")).to_have_value("Cross-entropy")
+            noise = "#rs-form-{} input[type=number][aria-label*='Label noise']"
+            expect(page.locator(noise.format("contrastive"))).to_have_value("0.2")
             chosen(page, "#rs-kind", "Metric learning")
             expect(page.locator(".rs-slot-1 .rs-loss input")).to_have_value("HAPPIER")
             expect(page.locator("#rs-form-metric_learning [aria-label='Learning rate']")).to_have_value("0.004")
+            expect(page.locator(noise.format("metric_learning"))).to_have_value("0")
             settle_events(page)

@@ -1,11 +1,13 @@
-"""Hard conditions in the form of metric learning: what is chosen, what comes back, and what a run's lines say of it."""
+"""Hard conditions in the forms of two kinds of run: what is chosen, what comes back, and what a run's lines say."""
 
 from __future__ import annotations
 
+from types import ModuleType
+
 import pytest
 
-from explorer.page.kinds.metric_learning import config_of, defaults, held, restored
-from trainers.config import Conditions, DataChoice
+from explorer.page.kinds import contrastive, metric_learning
+from trainers.config import Conditions, DataChoice, RunConfig
 from trainers.errors import ParameterError
 from trainers.kinds import KINDS
 from trainers.kinds.contrastive.config import ContrastiveConfig
@@ -13,19 +15,28 @@ from trainers.kinds.metric_learning.config import MetricLearningConfig
 
 HARD = Conditions(label_noise=0.4, noise_kind="across", withheld_classes=0.25, withheld_images=0.5)
 CONFIG = MetricLearningConfig(data=DataChoice(conditions=HARD))
+IMAGES_HELD_OUT = ContrastiveConfig(data=DataChoice(held_out="images", conditions=HARD))
+FORMS = pytest.mark.parametrize(
+    ("form", "config"),
+    [(metric_learning, CONFIG), (contrastive, IMAGES_HELD_OUT)],
+    ids=["metric learning", "contrastive"],
+)
 
 
-def test_conditions_are_set_shown_and_kept() -> None:
-    values = held(CONFIG)
-    assert config_of(values) == CONFIG and config_of(restored(values)) == CONFIG
-    assert set(values) == set(defaults()) and config_of(defaults()).data.conditions == Conditions()
+@FORMS
+def test_conditions_are_set_shown_and_kept(form: ModuleType, config: RunConfig) -> None:
+    values, defaults = form.held(config), form.held(type(config)())
+    assert form.config_of(values) == config and form.config_of(form.restored(values)) == config
+    assert list(values) == list(defaults) and form.config_of(defaults) == type(config)()
 
 
-def test_conditions_that_cannot_be_are_refused_and_not_restored() -> None:
+@FORMS
+def test_conditions_that_cannot_be_are_refused_and_not_restored(form: ModuleType, config: RunConfig) -> None:
+    defaults = form.held(type(config)())
     for wrong in ({"label_noise": 1.5}, {"noise_kind": "loud"}, {"withheld_classes": 1.0}, {"withheld_images": "half"}):
         with pytest.raises(ParameterError, match=next(iter(wrong)).replace("_", ".")):
-            config_of(defaults() | wrong)
-        assert restored(wrong) == defaults()
+            form.config_of(defaults | wrong)
+        assert form.restored(wrong) == defaults
 
 
 def test_the_lines_of_a_run_name_its_conditions() -> None:

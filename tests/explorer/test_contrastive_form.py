@@ -18,13 +18,14 @@ from explorer.page import forms
 from explorer.page.kinds.contrastive import IMAGES, PREVIEWED, config_of, held, restored, views
 from explorer.page.views_preview import drawn_views
 from tests.explorer.test_remembered import JSON
-from trainers.config import MAX_ARMS, DataChoice
+from trainers.config import MAX_ARMS, Conditions, DataChoice
 from trainers.data import inspect_data, peek_data
 from trainers.errors import DataError, ParameterError, UserError
 from trainers.kinds import KINDS, check
 from trainers.kinds.contrastive.config import ContrastiveConfig
 from trainers.kinds.contrastive.methods import METHODS
 from trainers.kinds.contrastive.views import preview
+from trainers.metrics.asked import MOST
 from trainers.parameters import Choice
 
 KIND = KINDS["contrastive"]
@@ -85,6 +86,8 @@ def test_a_preset_keeps_images_and_budget_unless_it_has_its_own() -> None:
         ({"drops": "0.5, late"}, "drops needs"),
         ({"source": " "}, "A run needs images"),
         ({"image_size": "big"}, "image_size needs a whole number"),
+        ({"metrics": ["R@10"]}, "no metric 'R@10'"),
+        ({"metrics": [f"R_at_{k}" for k in range(2, MOST + 3)]}, f"at most {MOST} metrics beside its own"),
     ],
 )
 def test_what_is_wrong_is_named(changes: dict[str, Any], words: str) -> None:
@@ -110,6 +113,9 @@ GOOD = {
     "minutes": "",
     "epochs": "2",
     "head_steps": 0,
+    "metrics": ["R_at_8", "AP_at_5_level1"],
+    "label_noise": 0.4,
+    "withheld_images": 0.25,
 }
 
 
@@ -120,6 +126,8 @@ def test_what_was_chosen_comes_back() -> None:
     assert [method.name for method in config.methods] == ["supcon", "simclr", "moco_v1"]
     assert (config.epochs, config.minutes, config.head_steps, config.data.image_size) == (2, None, 0, 48)
     assert dict(config.augmentation.parameters) == {"blur": 0.0}
+    assert tuple(config.metrics) == ("R_at_8", "AP_at_5_level1")
+    assert config.data.conditions == Conditions(label_noise=0.4, withheld_images=0.25)
 
 
 @settings(max_examples=100, deadline=None)
@@ -134,7 +142,7 @@ def test_images_without_classes_are_no_problem_for_this_kind(loose: Path) -> Non
     report = inspect_data(DataChoice(source=str(loose), held_out="images"))
     assert (report.problems, report.unlabelled) == ((), True)
     said = str(IMAGES.look_again(*(IMAGES.defaults() | {"source": str(loose)}).values())[0])
-    assert "the images have no classes" in said and "SupCon" in said and "need classes" in said
+    assert "the images have no classes" in said and "SupCon" in said and "need classes, as do hard conditions" in said
     assert "alert" not in said
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import gradio as gr
 from torch import Tensor
 
+from explorer.page import conditions_form
 from explorer.page.arm_picker import ArmPicker
 from explorer.page.dataset_picker import DatasetPicker
 from explorer.page.entry_picker import EntryPicker
@@ -34,8 +35,8 @@ _SPECS = {spec.name: spec for spec in specs(ContrastiveConfig)}
 IMAGES = DatasetPicker(
     first=_FIRST.data,
     more=("image_size",),
-    unlabelled=f"{', '.join(one.title for one in METHODS.values() if one.labels)} need classes; the other methods do "
-    "without.",
+    unlabelled=f"{', '.join(one.title for one in METHODS.values() if one.labels)} need classes, as do "
+    "hard conditions and further metrics; the other methods do without.",
 )
 _METHODS = ArmPicker(
     one="method",
@@ -60,13 +61,15 @@ def held(config: ContrastiveConfig) -> Values:
         **_ENCODER.held(config.encoder),
         **_START.held(config),
         **_SETTINGS.held(config),
+        **conditions_form.held(config.data),
     }
 
 
 def restored(kept: Mapping[str, Any]) -> Values:
     """The fields as they were left, what cannot be used replaced by its default."""
     parts = (IMAGES, _METHODS, _AUGMENTATION, _ENCODER, _SETTINGS)
-    return held(_FIRST) | {name: value for part in parts for name, value in part.restored(kept).items()}
+    values = {name: value for part in parts for name, value in part.restored(kept).items()}
+    return held(_FIRST) | values | conditions_form.restored(kept)
 
 
 def config_of(values: Mapping[str, Any]) -> ContrastiveConfig:
@@ -76,7 +79,7 @@ def config_of(values: Mapping[str, Any]) -> ContrastiveConfig:
         UserError: naming what was needed, what it got and what to do.
     """
     config = ContrastiveConfig(
-        data=IMAGES.chosen(values),
+        data=conditions_form.chosen_in(IMAGES.chosen(values), values),
         methods=tuple(checked_choice("method", METHODS, *chosen) for chosen in _METHODS.chosen(values)),
         augmentation=checked_choice("augmentation", AUGMENTATIONS, *_AUGMENTATION.chosen(values)),
         encoder=checked_choice("encoder", ENCODERS, *_ENCODER.chosen(values)),
@@ -113,10 +116,11 @@ def build(context: FormContext) -> KindForm:
     encoder = _ENCODER.build(context.drawn, f"rs-encoder{context.mark}")
     start = _START.build(encoder, context.drawn, context.note, context.runs)
     settings = _SETTINGS.build()
+    conditions = conditions_form.build()
     with previewed:
         views_preview({**images, **augmentation, "pretext": settings["pretext"]}, views)
     return KindForm(
-        fields={**images, **methods.fields, **augmentation, **encoder, **start, **settings},
+        fields={**images, **methods.fields, **augmentation, **encoder, **start, **settings, **conditions},
         config=config_of,
         held=held,
         restored=restored,

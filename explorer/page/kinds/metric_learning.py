@@ -102,7 +102,7 @@ def config_of(values: Mapping[str, Any]) -> MetricLearningConfig:
     """The configuration that the fields describe, by the names of :func:`defaults`."""
     losses = LOSS_PICKER.chosen(values)
     return configuration(
-        conditions_form.chosen(_IMAGES.chosen(values), {name: values[name] for name in conditions_form.FIELDS}),
+        conditions_form.chosen_in(_IMAGES.chosen(values), values),
         [name for name, _ in losses],
         [parameters for _, parameters in losses],
         *_ENCODER.chosen(values),

@@ -46,7 +46,10 @@ def under(data: LoadedData, choice: DataChoice) -> LoadedData:
     if not conditions.harder:
         return data
     if not data.labelled:
-        raise DataError(f"Hard conditions are about classes, and the images of {data.title} have none. Remove them.")
+        raise DataError(
+            f"Hard conditions are about classes, and the images of {data.title} have none. Train without label noise, "
+            "withheld classes or images, and folds, or choose images with classes."
+        )
     data = dataclasses.replace(data, title=", ".join([data.title, *conditions.words()]))
     whole = len(data.train)  # draws are per image of the whole split, so that they stay what they are under the others
     rows = None

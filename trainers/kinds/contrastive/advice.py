@@ -31,6 +31,9 @@ def _sentences(config: ContrastiveConfig, images: int | None) -> Iterator[str]:
         if descriptor is None:
             continue
         settings = descriptor.checked(choice.parameters)
+        if config.data.conditions.label_noise and not descriptor.labels:
+            changed = "only the linear classifier of its second stage" if config.head_steps else "nothing"
+            yield f"{descriptor.title} is trained without labels: label noise changes {changed}."
         if config.augmentation.name == UNCHANGED.name and descriptor.candidates is not None and not descriptor.labels:
             yield (
                 "Without augmentation both views of an image are the same, and finding one by the other teaches "

@@ -55,6 +55,7 @@ class Contrastive(Kind):
         "pretext",
         "seed",
         "probe_size",
+        "metrics",
     )
 
     def loop(self) -> type[Loop]:
