@@ -21,6 +21,9 @@ export function swatch(place) {
 
 const named = (run) => `${brief(run.data, 60)}, ${run.recorded ? "recorded" : when(run.created)}`;
 
+/** What stands above something of an arm: its mark, its title and, where there are several runs, its run. */
+export const heading = (place) => [swatch(place.place), el("span", { text: place.title }), place.of ? el("span", { class: "rs-note", text: place.of }) : ""];
+
 /** Every arm of the runs: {key, run, arm, title, of, place}; `of` names the run where there are several. */
 export function placesOf(runs) {
   const arms = runs.flatMap((run) => run.arms.map((title, arm) => ({ key: `${run.id}.${arm}`, run: run.id, arm, title: brief(title), of: runs.length > 1 ? named(run) : "" })));
