@@ -20,17 +20,16 @@ export class MistakesBars {
     const known = runs.map((own) => answers.get(own[0].key).answer);
     if (!known.length) return this.node.replaceChildren();
     const words = [...new Map(known.map((answer) => [answer.words.join(), answer.words])).values()];
-    const parts = runs.flatMap((own) => this.run(own, answers, pair));
-    const lost = places.filter((place) => diverged.has(place.key)).flatMap((place) => [named(place), el("p", { class: "rs-note rs-sharename", text: diverged.get(place.key) })]);
+    const parts = known.flatMap((answer) => this.run(answer, places.filter((place) => place.run === answer.run), answers, diverged, pair));
     const rows = runs.flatMap((own) => tabulated(own, answers));
     const head = ["Arm", "Results", ...severities(words[0]).map(({ word }) => brief(word))];
     const numbers = words.length === 1 ? fold("Numbers as a table", tableBox(table(head, rows))) : null;
-    return this.node.replaceChildren(el("h3", { text: "How bad are the results?" }), el("p", { class: "rs-note", text: about(known[0]) }), ...words.map(severityKey), el("div", { class: "rs-sharebars" }, ...parts, ...lost), numbers ?? "", files);
+    return this.node.replaceChildren(el("h3", { text: "How bad are the results?" }), el("p", { class: "rs-note", text: about(known[0]) }), ...words.map(severityKey), el("div", { class: "rs-sharebars" }, ...parts), numbers ?? "", files);
   }
 
-  run(own, answers, pair) {
-    const { answer } = answers.get(own[0].key);
+  run(answer, own, answers, diverged, pair) {
     const arms = own.flatMap((place) => {
+      if (diverged.has(place.key)) return [named(place), el("p", { class: "rs-note rs-sharename", text: diverged.get(place.key) })];
       const { arm } = answers.get(place.key);
       const other = answers.get(pair(place)?.key)?.arm ?? null;
       return [named(place), ...line("First result", answer.words, arm.top1, other?.top1, place.title), ...line(`First ${answer.k}`, answer.words, arm.topk, other?.topk, place.title)];

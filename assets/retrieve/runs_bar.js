@@ -1,7 +1,7 @@
 // Which runs are searched: the one that is open in Live, and up to three beside it.
 
 import { pinned } from "../common/baseline.js";
-import { el } from "../common/dom.js";
+import { el, when } from "../common/dom.js";
 import { choose, field, iconButton, select } from "../common/fields.js";
 import { brief, inFull } from "../common/names.js";
 import { placesOf, swatch } from "./places.js";
