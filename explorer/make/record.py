@@ -1,4 +1,4 @@
-"""``python -m explorer.make.record``: train a comparison, draw its maps and keep what a replay needs.
+"""``python -m explorer.make.record``: train a run or a plan, draw its maps and keep what a replay needs.
 
 The recordings in ``assets/recorded`` are made by this command and nothing else. It takes the flags of
 ``python -m trainers train``; after another verb that starts runs as its first word, those of that verb.
@@ -24,7 +24,9 @@ from explorer.make._command import command, parser
 from trainers.cli.start import add_kind_flags, configuration
 from trainers.cli.work import train_to_end
 from trainers.config import RunConfig
-from trainers.kinds import KINDS, check
+from trainers.errors import RunError
+from trainers.kinds import KINDS, check, kind_of
+from trainers.plans.children import children_of
 from trainers.runs import RunFolder
 from trainers.runs.records import Frame, Snapshot
 
@@ -33,7 +35,7 @@ KEPT_NEIGHBOURS = 10  # as many as the page shows; they are most of a recording'
 
 @command
 def main(argv: list[str]) -> None:
-    """Record one comparison."""
+    """Record one run, or one plan with its runs."""
     flags = parser("record", __doc__)
     kinds = {verb: kind for kind in KINDS.values() for verb in (kind.verb, *kind.old_verbs)}
     kind = kinds.get(argv[0] if argv else "") or next(iter(KINDS.values()))
@@ -44,11 +46,12 @@ def main(argv: list[str]) -> None:
     config = configuration(arguments, kind)
     check(config)
     path = record(config, arguments.out, frames=arguments.frames)
-    print(f"recorded {path} ({RunFolder(path).size() / 1e6:.1f} MB)")
+    recorded = [RunFolder(path), *children_of(RunFolder(path))]
+    print(f"recorded {path} ({sum(one.size() for one in recorded) / 1e6:.1f} MB)")
 
 
 def record(config: RunConfig, out: Path, *, frames: int) -> Path:
-    """Train, draw and slim one run.
+    """Train, draw and slim one run; of a plan also the runs that it is made of.
 
     Args:
         config: what to train.
@@ -56,30 +59,39 @@ def record(config: RunConfig, out: Path, *, frames: int) -> Path:
         frames: number of frames to keep, evenly spaced from the first to the last.
 
     Returns:
-        the recording's folder.
+        the recording's folder; the runs of a plan lie beside it.
 
     Raises:
-        RunError: the training did not finish.
+        RunError: the training, or that of a run of the plan, did not finish.
     """
     with tempfile.TemporaryDirectory() as scratch:
         folder = RunFolder.create(Path(scratch), config)
         train_to_end(folder)
+        for part in _finished_parts(folder):
+            _draw(part)
+            slim(part, out, frames=frames)
+        if kind_of(config).plans:
+            return _copied(folder, out).path
         _draw(folder)
         return slim(folder, out, frames=frames)
+
+
+def _finished_parts(plan: RunFolder) -> list[RunFolder]:
+    parts = list(children_of(plan))
+    for part in parts:
+        if (state := part.state()).phase != "finished":
+            raise RunError(f"The run {part.id} of the plan ended as {state.phase}: {state.error or state.message}.")
+    return parts
 
 
 def slim(folder: RunFolder, out: Path, *, frames: int) -> Path:
     """Copy what a replay needs: configuration, numbers, probe, thumbnails, some frames, the last embeddings."""
     kept = thin(folder.frames(), frames)
-    target = out / folder.id
-    target.mkdir(parents=True)
-    recording = RunFolder(target)
-    for name in ("config.json", "probe.safetensors", "log.txt"):
-        shutil.copy(folder.path / name, target / name)
+    recording = _copied(folder, out)
+    target = recording.path
     shutil.copytree(folder.path / "thumbs", target / "thumbs")
     (target / "emb").mkdir()
     shutil.copy(folder.embeddings_path(kept[-1]), recording.embeddings_path(kept[-1]))
-    folder.db.copy_to(target / "run.db")
     last = folder.refined_frame()
     drawn = kept if last is None else [*kept, last[0]]
     for table, ks in (("snapshots", kept), ("frames", drawn)):
@@ -89,10 +101,27 @@ def slim(folder: RunFolder, out: Path, *, frames: int) -> Path:
     for k in drawn:
         recording.add_frame(_trimmed(folder.frame(k)))
     recording.db.close()
-    with contextlib.closing(sqlite3.connect(target / "run.db")) as copy:
+    _compact(target)
+    return target
+
+
+def _copied(folder: RunFolder, out: Path) -> RunFolder:
+    """A copy without maps, embeddings and images: all that a plan has."""
+    recording = RunFolder(out / folder.id)
+    recording.path.mkdir(parents=True)
+    of_plans = ("part_of", "test_queries.safetensors") if folder.part_of else ()
+    for name in ("config.json", "log.txt", "probe.safetensors", *of_plans):
+        if (folder.path / name).exists():
+            shutil.copy(folder.path / name, recording.path / name)
+    folder.db.copy_to(recording.path / "run.db")
+    _compact(recording.path)
+    return recording
+
+
+def _compact(recording: Path) -> None:
+    with contextlib.closing(sqlite3.connect(recording / "run.db")) as copy:
         copy.execute("PRAGMA journal_mode=DELETE")  # a recording is read from read-only places: no side files
         copy.execute("VACUUM")
-    return target
 
 
 def _draw(folder: RunFolder) -> None:

@@ -106,7 +106,9 @@ class Plans:
             folder = None if due is None else held.children.begin(due)
             if folder is not None:
                 self._add(folder)
-        held.folder.db.set_state(total(children))
+        state, known = total(children), held.folder.db.state()
+        if dataclasses.replace(state, updated=known.updated) != known:  # twice a second, mostly nothing has moved
+            held.folder.db.set_state(state)
 
     def _due(self, child: Child) -> bool:
         return child.outcome is None and not self._busy(child.id) and child.phase in ("planned", "queued", *AGAIN)

@@ -32,8 +32,8 @@ def start(library: Library) -> str | None:
         try:
             run = library.get(folder.id)
             phase = run.at_rest("phase", lambda run=run: run.folder.state().phase)
-            if kind_of(run.config).plans:
-                continue  # it has no map
+            if kind_of(run.config).plans or (run.recorded and run.folder.part_of):
+                continue  # a plan has no map, and its runs are opened from it
         except RunError:
             continue  # a damaged run is shown in the list, never first
         if run.recorded:

@@ -16,7 +16,7 @@ import pytest
 from tests.synthetic import make_run
 from trainers.runs import RunFolder
 
-PATIENCE = 30_000  # ms; a busy machine draws WebGL in software
+PATIENCE = 60_000  # ms; a busy machine draws WebGL in software
 NAMES = ("chromium", "chromium-browser", "google-chrome")
 # without SwiftShader a headless browser has no WebGL; most of the rest keeps it from calling home
 FLAGS = [

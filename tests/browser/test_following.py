@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator
 
 import pytest
-from playwright.sync_api import Browser
+from playwright.sync_api import Browser, expect
 
 from tests.browser.conftest import Site
 from tests.browser.pages import open_page, profile, rest, state, until, visit
@@ -48,7 +48,7 @@ def test_zoom_and_choice_survive_five_updates(browser: Browser, site: Site, grow
         assert frames == 5
         # two arms of 4 bytes a point each, so 8 a point; one arm stays within 6 a point and a kilobyte
         assert (after["frameBytes"] - sent["frameBytes"]) / frames / 2 <= 6 * POINTS + 1024
-        assert page.locator(".rs-steptext").text_content() == "step 175 · 8 frames"
+        expect(page.locator(".rs-steptext")).to_have_text("step 175 · 8 frames")
 
 
 def test_an_older_frame_stays_while_new_ones_arrive(browser: Browser, site: Site, growing: RunFolder) -> None:
@@ -70,7 +70,7 @@ def test_switching_runs_keeps_the_canvas(browser: Browser, site: Site, growing: 
         for folder, arms in ((four, 4), (site.finished, 2)):
             page.evaluate("(id) => window.rankscope.open(id)", folder.id)
             until(page, "s.run === a && s.k !== null && s.neighbours !== null", folder.id)
-            assert page.locator(".rs-card").count() == arms
+            expect(page.locator(".rs-card")).to_have_count(arms)
             assert page.evaluate("() => window.kept === document.querySelector('canvas')")
             assert f"run={folder.id}" in page.url
             assert page.evaluate("() => window.debug.painted(0) > 0.003")
@@ -98,7 +98,7 @@ def test_states_without_a_map_are_told_in_words(browser: Browser, site: Site) ->
         page.get_by_text("The loss became infinite at step 7").first.wait_for()
     with visit(browser, site, site.at(queued), ready=False, motion="no-preference") as page:
         page.get_by_text("Waiting for the first frame").first.wait_for()
-        assert "made up" in (page.locator(".rs-status").text_content() or "")
+        expect(page.locator(".rs-status")).to_contain_text("made up")
     queued.db.close()
 
 
@@ -110,7 +110,7 @@ def test_a_run_that_is_gone_is_named_and_another_is_shown(browser: Browser, site
     page.get_by_text(f"There is no run {gone}").first.wait_for()
     page.wait_for_function("() => window.debug.state().run !== null")
     page.wait_for_timeout(1500)
-    assert page.locator(".rs-live .rs-alert").filter(visible=True).count() == 1
+    expect(page.locator(".rs-live .rs-alert").filter(visible=True)).to_have_count(1)
     context.close()
 
 
@@ -145,7 +145,7 @@ def test_nothing_is_asked_while_nobody_looks(browser: Browser, site: Site, growi
 def test_the_heap_stays_flat(browser: Browser, site: Site) -> None:
     """Replaying for ``RANKSCOPE_HEAP_SECONDS`` (12; 60 for the long version) leaves the heap where it was."""
     with visit(browser, site, site.at(site.finished), motion="no-preference") as page:
-        until(page, "!s.playing && s.k === 5", timeout=20_000)
+        until(page, "!s.playing && s.k === 5")
         rest(page)
         heap = "() => { gc(); return performance.memory.usedJSHeapSize; }"
         first = page.evaluate(heap)

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 
 import pytest
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Browser, Page, expect
 
 from explorer.page.tabs import TABS
 from tests.browser.conftest import Site
@@ -45,20 +44,18 @@ def _lonely(page: Page) -> int:
 
 @pytest.mark.parametrize(("query", "renderer"), [("", "webgl2"), ("&renderer=2d", "2d")])
 def test_the_first_frame_is_drawn(browser: Browser, site: Site, query: str, renderer: str) -> None:
-    begin = time.perf_counter()
     with visit(browser, site, site.at(site.finished, query), motion="no-preference") as page:
-        assert time.perf_counter() - begin < 15  # about 2 s on an idle machine
         assert state(page)["renderer"] == renderer
         until(page, "window.debug.painted(0) > 0.005 && window.debug.painted(1) > 0.005")
-        assert page.locator("canvas").count() == 1
+        expect(page.locator("canvas")).to_have_count(1)
         assert page.locator(".rs-value").first.text_content() != ""
 
 
 def test_a_finished_run_plays_once_and_rests_on_its_last_frame(browser: Browser, site: Site) -> None:
     with visit(browser, site, site.at(site.finished), motion="no-preference") as page:
         until(page, "s.playing")
-        until(page, "!s.playing && s.k === 5", timeout=20_000)
-        assert page.get_by_role("button", name="Play again").is_visible()
+        until(page, "!s.playing && s.k === 5")
+        expect(page.get_by_role("button", name="Play again")).to_be_visible()
 
 
 def test_reduced_motion_shows_the_last_frame_at_once(browser: Browser, site: Site) -> None:
@@ -73,11 +70,9 @@ def test_reduced_motion_shows_the_last_frame_at_once(browser: Browser, site: Sit
 def test_a_click_chooses_the_point_on_every_map_and_brings_its_neighbours(page: Page) -> None:
     point = _lonely(page)
     before = _ring(page, 1, point)
-    begin = time.perf_counter()
     page.mouse.click(*place(page, 0, point))
     until(page, "s.chosen === a && s.neighbours === a", point)
     page.wait_for_function("() => document.querySelectorAll('.rs-row .rs-tile[data-severity]').length === 20")
-    assert time.perf_counter() - begin < 1
     assert _ring(page, 1, point) > before  # the same image is ringed on the other map
     tile = page.locator(".rs-row .rs-tile").first
     assert "Rank 1" in (tile.get_attribute("aria-label") or "")
@@ -122,7 +117,7 @@ def test_zoom_and_pan_are_linked_and_reset(page: Page) -> None:
 
 def test_a_zoomed_map_shows_images_instead_of_dots(page: Page) -> None:
     images = page.locator(".rs-plot").first.locator(".rs-sprite:visible")
-    assert images.count() == 0
+    expect(images).to_have_count(0)
     page.mouse.move(*place(page, 0, _lonely(page)))
     for _ in range(4):
         page.mouse.wheel(0, -800)
@@ -138,7 +133,7 @@ def test_hover_shows_the_image_and_its_classes(page: Page) -> None:
     page.mouse.move(*place(page, 0, point))
     until(page, "s.hovered === a", point)
     card = page.locator(".rs-hover")
-    assert card.is_visible()
+    expect(card).to_be_visible()
     assert f"product {point % 24}" in (card.text_content() or "")
 
 
@@ -151,7 +146,7 @@ def test_the_maps_can_be_walked_with_the_keyboard(page: Page) -> None:
         if hovered not in (None, chosen):
             break
     assert hovered not in (None, chosen)
-    assert f"Image {hovered + 1}" in (page.locator("[aria-live=polite].rs-unseen").text_content() or "")
+    expect(page.locator("[aria-live=polite].rs-unseen")).to_contain_text(f"Image {hovered + 1}")
     page.keyboard.press("Enter")
     until(page, "s.chosen === a", hovered)
     page.keyboard.press("Escape")
@@ -165,7 +160,7 @@ def test_the_maps_can_be_walked_with_the_keyboard(page: Page) -> None:
 def test_a_lasso_collects_images_and_saves_their_ids(page: Page) -> None:
     lasso(page)
     until(page, "s.lassoed === 600")
-    assert "600 images" in (page.get_by_role("heading", name="in the lasso").text_content() or "")
+    expect(page.get_by_role("heading", name="in the lasso")).to_contain_text("600 images")
     with page.expect_download() as saved:
         page.get_by_role("button", name="Download ids").click()
     lines = saved.value.path().read_text().splitlines()
@@ -183,14 +178,14 @@ def test_levels_colour_and_classes_filter(page: Page) -> None:
     aisle = page.locator(".rs-classes button", has_text="aisle 1")
     assert "200" in (aisle.text_content() or "")
     aisle.click()
-    assert page.locator('.rs-classes [aria-pressed="true"]').count() == 1
+    expect(page.locator('.rs-classes [aria-pressed="true"]')).to_have_count(1)
     assert _loud(page) < whole / 2
     aisle.click()
     assert _loud(page) == whole
     page.get_by_role("button", name="product", exact=True).click()
     page.get_by_role("button", name="+12 more").click()
     page.get_by_role("searchbox", name="Find a class").fill("23")
-    assert page.locator(".rs-classes button").count() == 1
+    expect(page.locator(".rs-classes button")).to_have_count(1)
 
 
 def _loud(page: Page) -> float:

@@ -34,7 +34,7 @@ def start(page: Page, images: Path, minutes: str) -> str:
     source.click()
     source.fill(str(images))
     source.press("Enter")
-    expect(page.locator("#rs-sidebar")).to_contain_text("class", timeout=30_000)
+    expect(page.locator("#rs-sidebar")).to_contain_text("class")
     budget = page.get_by_label("Budget in minutes")
     budget.fill(minutes)
     budget.press("Tab")

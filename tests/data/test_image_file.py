@@ -125,7 +125,7 @@ def test_what_is_unpacked_at_one_time_is_bounded(count, most):
     lock = threading.Lock()
 
     def work():
-        begun.wait(10)
+        begun.wait(60)
         with budget.hold(count):
             with lock:
                 held[0] += 1

@@ -59,7 +59,7 @@ def client(explorer: Explorer) -> Client:
 
 
 def until(client: Client, run_id: str, phase: str) -> dict:
-    end = time.monotonic() + 30
+    end = time.monotonic() + 60
     while time.monotonic() < end:
         status = client.predict(run_id, api_name="/run_status")
         if status["phase"] == phase:

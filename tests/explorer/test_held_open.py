@@ -34,21 +34,17 @@ def timers() -> list[threading.Timer]:
     return [thread for thread in threading.enumerate() if isinstance(thread, threading.Timer)]
 
 
-@pytest.fixture
-def short(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Watching ends after a tenth of a second."""
-    monkeypatch.setattr(library, "WATCHED_SECONDS", 0.1)
+def test_a_run_that_nobody_watches_any_more_is_closed_by_itself(
+    root: Path, page: Page, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(library, "SWEEP_SECONDS", 0.05)
-
-
-@pytest.mark.usefixtures("short")
-def test_a_run_that_nobody_watches_any_more_is_closed_by_itself(root: Path, page: Page) -> None:
     folder = make_run(root, points=60, frames=2)
     folder.db.close()
     page.json(f"run/{folder.id}/poll")
     assert held(folder)
-    wait(lambda: not held(folder), 10, "its files are closed")
-    wait(lambda: not timers(), 10, "the timer that closed them is gone too")
+    monkeypatch.setattr(library, "WATCHED_SECONDS", 0.1)
+    wait(lambda: not held(folder), 60, "its files are closed")
+    wait(lambda: not timers(), 60, "the timer that closed them is gone too")
     assert page.json(f"run/{folder.id}/poll")["frames"]
 
 

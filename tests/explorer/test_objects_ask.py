@@ -288,7 +288,7 @@ def test_what_is_read_so_far_answers_first(tmp_path: Path, monkeypatch: pytest.M
     def slow(self: Loaded, texts: Sequence[str]) -> torch.Tensor:
         counted.append(len(texts))
         if len(counted) > 4:  # two models, two pieces each
-            go.wait(10)
+            go.wait(60)
         return read(self, texts)
 
     monkeypatch.setattr(Loaded, "texts", slow)
@@ -304,7 +304,7 @@ def test_what_is_read_so_far_answers_first(tmp_path: Path, monkeypatch: pytest.M
     assert shown <= set(first)
     assert tab.json("encoding")["encoding"]
     go.set()
-    end = time.monotonic() + 10
+    end = time.monotonic() + 60
     while tab.json("encoding")["encoding"] and time.monotonic() < end:
         time.sleep(0.02)
     assert [model["partial"] for model in tab.ask()["models"]] == [None, None]
@@ -315,7 +315,7 @@ def test_nothing_read_yet_is_told_and_not_an_error(tmp_path: Path, monkeypatch: 
     go, lengths = threading.Event(), Words.lengths
 
     def stuck(self: Words, texts: Sequence[str]) -> list[int]:
-        go.wait(10)
+        go.wait(60)
         return lengths(self, texts)
 
     monkeypatch.setattr(Words, "lengths", stuck)
@@ -351,7 +351,7 @@ def test_what_was_too_long_is_kept_with_the_vectors(tmp_path: Path, monkeypatch:
             monkeypatch.setattr(Words, "lengths", lambda *_: pytest.fail("read again"))
         tab = Tab(tmp_path)
         reading = tab.objects.index.ask("large", "drawn_scenes")
-        assert reading.done.wait(20) and reading.error is None
+        assert reading.done.wait(60) and reading.error is None
         found.append(reading.first(GALLERY))
         assert reading.cut == (over, longest)
         tab.close()

@@ -171,7 +171,7 @@ def test_sentences_are_read_when_asked_for(tab: Tab) -> None:
     names = ["tiny_clip", "tiny_clip_mended"]
     assert {one["model"] for one in tab.json("encode", {"models": names})["encoding"]} <= set(names)
     for name in names:
-        assert tab.objects.index.ask(name, "drawn_scenes").done.wait(20)
+        assert tab.objects.index.ask(name, "drawn_scenes").done.wait(60)
     assert tab.objects.index.has(names, "drawn_scenes") and tab.json("encode", {"models": names})["encoding"] == []
     assert not tab.objects.index.has([*names, "large"], "drawn_scenes")
     for wrong in ({"models": ["none"]}, {"models": names, "dataset": "closed"}, {"models": "tiny_clip"}, {}):

@@ -248,13 +248,13 @@ def test_a_set_that_takes_long_keeps_nobody_from_the_drawn_scenes(tmp_path: Path
         if source == "drawn_scenes":
             return small_set("drawn")
         begun.set()
-        assert done.wait(30)
+        assert done.wait(60)
         return small_set("plain")
 
     found = datasets.Datasets(load=slow)
     opening = threading.Thread(target=found.open, args=("somebody/photos",))
     opening.start()
-    assert begun.wait(30)
+    assert begun.wait(60)
     asking = threading.Thread(target=found.listed, daemon=True)
     asking.start()
     asking.join(10)
@@ -381,9 +381,9 @@ def test_a_photo_that_cannot_be_read_is_a_sentence(tmp_path: Path) -> None:
 def test_vectors_are_bounded_by_bytes(tab: Tab) -> None:
     index = CaptionIndex(tab.objects.models, tab.objects.datasets, limit=GALLERY * 24 * 4 * 2)
     for name in ("tiny_clip", "tiny_clip_mended", "large"):
-        assert index.ask(name, "drawn_scenes").done.wait(10)
+        assert index.ask(name, "drawn_scenes").done.wait(60)
     first = index.ask("large", "drawn_scenes")
-    assert first.done.wait(10) and sum(one.bytes for one in index._known.values()) <= GALLERY * 24 * 4 * 2
+    assert first.done.wait(60) and sum(one.bytes for one in index._known.values()) <= GALLERY * 24 * 4 * 2
     index.close()
 
 
@@ -400,7 +400,7 @@ def test_a_cut_cache_file_is_made_again(tab: Tab, tmp_path: Path, monkeypatch: p
 
 def test_too_many_readings_are_refused(tab: Tab, monkeypatch: pytest.MonkeyPatch) -> None:
     go = threading.Event()
-    monkeypatch.setattr(type(tab.objects.datasets), "get", lambda self, name: go.wait(10) and None)
+    monkeypatch.setattr(type(tab.objects.datasets), "get", lambda self, name: go.wait(60) and None)
     refused = []
     for number in range(12):
         try:

@@ -38,7 +38,7 @@ ORDER = {"dataset": "drawn_scenes", "models": ["tiny_clip"], "fill": "telea", "q
 
 
 def finished(tab: Tab, job: str, phase: str = "done") -> dict:
-    end = time.monotonic() + 30
+    end = time.monotonic() + 60
     while (state := tab.json(f"score/{job}"))["phase"] in ("waiting", "running") and time.monotonic() < end:
         time.sleep(0.02)
     assert state["phase"] == phase, state
@@ -178,12 +178,12 @@ def test_scores_wait_for_each_other_and_can_be_stopped(tab: Tab, monkeypatch: py
     go, looked = threading.Event(), Loaded.images
 
     def slow(self: Loaded, images: torch.Tensor) -> torch.Tensor:
-        go.wait(10)
+        go.wait(60)
         return looked(self, images)
 
     monkeypatch.setattr(Loaded, "images", slow)
     jobs = [tab.json("score", ORDER)["job"] for _ in range(3)]
-    end = time.monotonic() + 10
+    end = time.monotonic() + 60
     while "encodes images" not in tab.json(f"score/{jobs[0]}")["message"] and time.monotonic() < end:
         time.sleep(0.01)
     assert [tab.json(f"score/{job}")["phase"] for job in jobs] == ["running", "waiting", "waiting"]

@@ -10,14 +10,24 @@ import pytest
 
 from explorer.make.record import KEPT_NEIGHBOURS, record
 from explorer.server.library import Library
+from explorer.server.plan_reports import PlanReports
 from explorer.server.run_list import start
 from explorer.settings import ASSETS
 from trainers.config import DataChoice
+from trainers.plans.children import children_of
 from trainers.runs import RunFolder, list_runs
 
 RECORDED = list_runs(ASSETS / "recorded", read_only=True)
-SHIPPED = [folder for folder in RECORDED if folder.config.kind == "metric_learning"]
+SHIPPED = [folder for folder in RECORDED if folder.config.kind == "metric_learning" and not folder.part_of]
+PLANS = [folder for folder in RECORDED if folder.config.kind == "sweep"]
 MENDED = [folder for folder in RECORDED if folder.config.kind == "finetuning"]
+
+
+class NoQueue:
+    """Where no run waits."""
+
+    def position(self, run_id: str) -> int | None:
+        return None
 
 
 def kinds(folder: Path) -> set[str]:
@@ -108,3 +118,33 @@ def test_the_recorded_mending_shows_its_gain() -> None:
         assert last[1, key] > last[0, key] + 0.04  # the lower end of what several seeds give is 6.6 points
     assert abs(last[1, "test/i2t_R_at_5"] - last[0, "test/i2t_R_at_5"]) < 0.02
     assert sum(file.stat().st_size for file in folder.path.rglob("*") if file.is_file()) < 3_000_000
+
+
+def test_the_comparison_that_ships_has_its_runs_and_its_verdicts(tmp_path: Path) -> None:
+    plan = PLANS[0]
+    before = {path: path.stat().st_mtime_ns for path in plan.path.parent.rglob("*")}
+    library = Library(tmp_path, plan.path.parent)
+    reports = PlanReports(library, NoQueue())  # type: ignore[arg-type]
+    assert [one["id"] for one in reports.list()] == [plan.id]
+    about = reports.about(library.get(plan.id), None)
+    assert about["recorded"] and about["read_only"] and about["state"]["phase"] == "finished" and not about["missing"]
+    assert {run["phase"] for run in about["runs"]} == {"finished"}
+    assert about["parts"][0]["table"]["rows"] and about["downloads"]
+    for run in about["runs"]:
+        part = library.get(run["id"])
+        assert part.recorded and part.folder.part_of == plan.id and library.frame(part, part.folder.frames()[-1])
+    library.close()
+    assert {path: path.stat().st_mtime_ns for path in plan.path.parent.rglob("*")} == before
+    parts = [plan, *children_of(plan)]
+    assert sum(file.stat().st_size for one in parts for file in one.path.rglob("*") if file.is_file()) < 6_000_000
+
+
+def test_means_of_the_comparison_follow_from_its_queries() -> None:
+    """What a run says of the whole test set is the mean over the queries beside it."""
+    for run in children_of(PLANS[0]):
+        queries = run.test_queries()
+        assert queries is not None
+        final = {(s.arm, s.key): s.value for s in run.scalars() if s.key.startswith("test/")}
+        for arm in range(run.config.arms):
+            for metric, values in zip(queries.metrics, queries.values[arm], strict=True):
+                assert np.nanmean(values.astype(np.float64)) == pytest.approx(final[arm, f"test/{metric}"], abs=1e-6)

@@ -181,14 +181,13 @@ def test_the_first_view_prefers_what_moves(page: Page, root: Path, tmp_path: Pat
 
 def test_twenty_pollers_and_one_writer(page: Page, root: Path) -> None:
     folder = make_run(root, points=600, frames=1, phase="running")
-    slow: list[float] = []
+    answered: list[int] = []
     failed: list[str] = []
 
     def watch() -> None:
         for _ in range(10):
-            begin = time.perf_counter()
             reply = page.get(f"run/{folder.id}/poll?after=-1&row=0")
-            slow.append(time.perf_counter() - begin)
+            answered.append(reply.status_code)
             if reply.status_code != 200:
                 failed.append(reply.text)
 
@@ -200,7 +199,7 @@ def test_twenty_pollers_and_one_writer(page: Page, root: Path) -> None:
             add_snapshot(RunFolder(folder.path), k)
         for thread in threads:
             thread.join()
-    assert not failed and len(slow) == 200
+    assert not failed and len(answered) == 200
 
 
 def test_poll_is_cheap(page: Page, root: Path) -> None:

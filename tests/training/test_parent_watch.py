@@ -53,7 +53,7 @@ def test_it_is_gone_soon_after_its_parent_was_killed(tmp_path: Path, doing: str)
         assert _is_there(child)
         parent.send_signal(signal.SIGKILL)
         parent.wait()
-        end = time.monotonic() + 10
+        end = time.monotonic() + 60
         while _is_there(child):
             assert time.monotonic() < end, "it outlived its parent"
             time.sleep(0.02)

@@ -6,7 +6,6 @@ import dataclasses
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 
 from trainers.config import RunConfig
 from trainers.errors import RunError
@@ -116,7 +115,7 @@ class Children:
         if not path.is_dir():
             return Child(planned=planned, id=run_id, phase="planned")
         try:
-            phase, outcome = _read(path, planned.config)
+            phase, outcome = _read(self.plan.beside(run_id), planned.config)
         except RunError as error:
             phase, outcome = "failed", Outcome(finished=False, error=str(error))
         if outcome is not None:
@@ -126,7 +125,7 @@ class Children:
 
 def children_of(plan: RunFolder) -> Iterator[RunFolder]:
     """The runs beside a plan that are its own, whether it still plans them or not."""
-    for folder in list_runs(plan.path.parent):
+    for folder in list_runs(plan.path.parent, read_only=plan.read_only):
         if folder.part_of == plan.id:
             yield folder
 
@@ -148,9 +147,9 @@ def total(children: list[Child]) -> RunState:
     )
 
 
-def _read(path: Path, config: RunConfig) -> tuple[str, Outcome | None]:
-    folder = RunFolder.open(path.parent, path.name)
+def _read(folder: RunFolder, config: RunConfig) -> tuple[str, Outcome | None]:
     try:
+        folder.check()
         with reading(folder.id):
             state = folder.state()
             if state.phase == "finished":

@@ -177,7 +177,7 @@ def _cells(folder: RunFolder, children: Sequence[Child]) -> Iterator[Cell]:
             continue
         queries = None
         if child.outcome.finished:
-            queries = _queries(RunFolder(folder.path.parent / child.id), len(child.planned.variants))
+            queries = _queries(folder.beside(child.id), len(child.planned.variants))
         for arm, variant in enumerate(child.planned.variants):
             place = (variant.title, frozenset(child.planned.condition.items()), child.planned.seed)
             if place in seen:
@@ -207,7 +207,7 @@ def _levels(folder: RunFolder, children: Sequence[Child]) -> tuple[str, ...]:
     """Names of the levels of the label tree, as a run has read them; empty before one has."""
     for child in children:
         if child.outcome is not None and child.outcome.finished:
-            run = RunFolder(folder.path.parent / child.id)
+            run = folder.beside(child.id)
             try:
                 probe = run.probe()
             except RunError:

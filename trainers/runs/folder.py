@@ -136,6 +136,10 @@ class RunFolder(RunReader):
         folder.check()
         return folder
 
+    def beside(self, run_id: str) -> RunFolder:
+        """The run of that id in the same place, a recording if this is one; it may be absent or damaged."""
+        return RunFolder(self.path.parent / run_id, read_only=self.read_only)
+
     def delete(self) -> None:
         """Remove the folder, whatever state it is in; of a link only the link itself.
 
