@@ -157,3 +157,17 @@ def test_a_note_on_some_cells_names_their_rows_and_columns() -> None:
     assert made._which([("R@1", "a"), ("R@1", "b")]) == "R@1: "
     assert made._which([("R@1", "a"), ("H-AP", "a")]) == "a: "
     assert made._which([("R@1", "a"), ("H-AP", "a"), ("R@1", "b")]) == "a / R@1, b: "
+
+
+def test_a_note_on_all_rows_under_a_condition_names_the_condition() -> None:
+    some = [
+        Cell(variant=variant, condition={"noise": noise}, seed=0, metrics={"R_at_1": 0.5})
+        for noise in (0.0, 0.2)
+        for variant in ("a", "b")
+    ]
+    made = table(some, ["R_at_1"])
+    assert made._which([("R@1", "a, noise 0"), ("R@1", "b, noise 0")]) == "noise 0: "
+    assert (
+        made._which([("R@1", "a, noise 0"), ("R@1", "b, noise 0"), ("R@1", "b, noise 0.2")])
+        == "noise 0; b, noise 0.2: "
+    )

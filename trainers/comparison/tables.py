@@ -99,13 +99,21 @@ class Table:
         alike: dict[tuple[str, ...], list[str]] = {}
         for line, metrics in columns.items():
             alike.setdefault(tuple(dict.fromkeys(metrics)), []).append(line)
-        every = {self._title(line) for line in self.lines}
         named = []
         for metrics, lines in alike.items():
             parts = [metrics] if len(metrics) < len({one.title for one in self.metrics}) else []
-            parts += [tuple(lines)] if set(lines) != every else []
+            parts += [tuple(filter(None, self._rows(lines)))] if len(lines) < len(self.lines) else []
             named.append(", ".join("; ".join(part) for part in parts))
         return f"{' / '.join(named)}: " if any(named) else ""
+
+    def _rows(self, titles: Sequence[str]) -> Iterator[str]:
+        """The titles of these rows; one for all rows under a condition."""
+        under: dict[tuple[Any, ...], list[str]] = {}
+        for line in self.lines:
+            under.setdefault(line.condition, []).append(self._title(line))
+        for condition, rows in under.items():
+            known = [title for title in rows if title in titles]
+            yield self._under(condition) if len(rows) > 1 and known == rows else "; ".join(known)
 
     # --------------------------------------------------------------- exports
 
@@ -217,8 +225,11 @@ class Table:
         return tuple(group.condition.get(name, "") for name in self.conditions)
 
     def _title(self, line: Line) -> str:
-        known = zip(self.conditions, line.condition, strict=True)
-        return ", ".join([line.variant, *(f"{name} {words.shown(value)}" for name, value in known if value != "")])
+        return ", ".join(filter(None, [line.variant, self._under(line.condition)]))
+
+    def _under(self, condition: tuple[Any, ...]) -> str:
+        known = zip(self.conditions, condition, strict=True)
+        return ", ".join(f"{name} {words.shown(value)}" for name, value in known if value != "")
 
 
 def table(
