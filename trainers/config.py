@@ -6,7 +6,7 @@ import dataclasses
 import json
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
 from trainers.errors import NewerVersionError, ParameterError
 from trainers.parameters import Choice, Rule, parameter
@@ -18,6 +18,7 @@ MAX_ARMS = 6
 """Most models that a run trains in lockstep: the ablation of momentum in MoCo's paper has five values."""
 VERSION = 2
 BUDGET = ("minutes", "steps", "epochs")
+Made = TypeVar("Made")
 _KINDS = Rule(help="", registry="trainers.kinds:KINDS")
 """The kinds of run by name, looked up when a configuration is read: they stand above this module."""
 
@@ -283,6 +284,18 @@ class EncoderConfig(StartConfig):
         title="More metrics",
         help="Beside the usual ones, e.g. R_at_10 sum_wAP; `python -m trainers metrics` lists them.",
     )
+
+
+def converted(config: RunConfig, into: type[Made], **changes: Any) -> Made:
+    """The settings of a run in another dataclass, such as the configuration of another kind.
+
+    Args:
+        into: the dataclass. What ``config`` does not have takes its default; what it alone has is left out.
+        changes: settings by name that replace those of ``config``.
+    """
+    names = {field.name for field in dataclasses.fields(config)}
+    both = {field.name: getattr(config, field.name) for field in dataclasses.fields(into) if field.name in names}
+    return into(**both | changes)
 
 
 def read_config(text: str) -> RunConfig:

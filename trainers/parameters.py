@@ -132,6 +132,11 @@ class Spec:
         words = self.rule.title or self.name.replace("_", " ").strip()
         return words[:1].upper() + words[1:]
 
+    @property
+    def nested(self) -> bool:
+        """Whether it is a dataclass of further parameters."""
+        return dataclasses.is_dataclass(self.type) and self.type is not Choice
+
 
 def specs(parameters: type) -> tuple[Spec, ...]:
     """The fields of a parameter dataclass in order."""

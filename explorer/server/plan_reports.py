@@ -18,7 +18,8 @@ from explorer.server.view import Json, created, position, state_json
 from explorer.titles import run_title, summary
 from trainers.errors import RunError
 from trainers.kinds import kind_of
-from trainers.plans.children import Child, Children, total
+from trainers.plans.children import Children, total
+from trainers.plans.planned import Child
 from trainers.plans.report import Report, report
 from trainers.runs.damage import reading
 from trainers.runs.records import PHASES

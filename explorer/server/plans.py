@@ -8,8 +8,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from trainers.errors import RunError
-from trainers.plans.children import AGAIN, Child, Children, children_of, total
+from trainers.plans.children import AGAIN, Children, children_of, total
 from trainers.plans.coordinator import nothing_finished
+from trainers.plans.planned import Child
 from trainers.runs import RunFolder
 from trainers.runs.damage import BusyError, reading
 from trainers.runs.lock import RunLock

@@ -48,7 +48,7 @@ def test_a_plot_in_a_file_of_its_own_is_found(tmp_path: Path, monkeypatch: pytes
     (plot,) = load(package).values()
     del sys.modules["toy_plots.toy"]
     assert isinstance(plot, PathPlot) and plot.x == Axis(key="R_at_1", title="R@1")
-    assert plot.json(MEASURES)["form"] == "path"
+    assert plot.json(MEASURES.number_json)["form"] == "path"
 
 
 def test_the_sample_has_four_images_of_each_of_at_most_32_classes() -> None:

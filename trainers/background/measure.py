@@ -18,7 +18,7 @@ from trainers.data import cache, conditions, load_data
 from trainers.data.base import Progress, part_of, silent
 from trainers.errors import DataError, RunError, UserError
 from trainers.kinds import arm_titles
-from trainers.kinds.base import check_source
+from trainers.kinds.checks import check_source
 from trainers.parameters import check_all
 from trainers.retrieval.arm_encoder import ArmEncoder, image_config, read_encoder
 from trainers.runs import RunFolder

@@ -20,7 +20,7 @@ def add_flags(parser: argparse.ArgumentParser, parameters: type) -> None:
     given is left out of :func:`given`.
     """
     for spec in specs(parameters):
-        if _is_nested(spec):
+        if spec.nested:
             add_flags(parser, spec.type)
         else:
             _add_flag(parser, spec)
@@ -30,7 +30,7 @@ def given(arguments: argparse.Namespace, parameters: type) -> dict[str, Any]:
     """The fields that were given as flags, by name; nested dataclasses are made if any of theirs was given."""
     values: dict[str, Any] = {}
     for spec in specs(parameters):
-        if _is_nested(spec):
+        if spec.nested:
             inner = given(arguments, spec.type)
             if inner:
                 values[spec.name] = dataclasses.replace(spec.default, **inner)
@@ -96,7 +96,7 @@ def given_text(spec: Spec, text: str) -> Any:
     """
     if not text.strip():
         raise ParameterError(f"{spec.label} needs a value; got nothing.")
-    if _is_nested(spec):
+    if spec.nested:
         first = specs(spec.type)[0]
         return dataclasses.replace(spec.default, **{first.name: text.strip()})
     parts = [_read(spec, part) for part in text.split()]
@@ -122,7 +122,3 @@ def _flag(spec: Spec) -> str:
 
 def _place(spec: Spec) -> str:
     return "setting_" + _flag(spec).replace("-", "_")
-
-
-def _is_nested(spec: Spec) -> bool:
-    return dataclasses.is_dataclass(spec.type) and spec.type is not Choice

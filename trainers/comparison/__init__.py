@@ -4,7 +4,7 @@ from trainers.comparison import Cell, compare, table
 table(cells, ["R_at_1", "HAP"]).markdown()
 """
 
-from trainers.comparison.cell import Cell, Condition
+from trainers.comparison.cell import Cell, Condition, condition_key
 from trainers.comparison.compare import Comparison, Group, Pair, Row, Verdict, compare
 from trainers.comparison.estimate import Estimate
 from trainers.comparison.tables import Table, table
@@ -20,5 +20,6 @@ __all__ = [
     "Table",
     "Verdict",
     "compare",
+    "condition_key",
     "table",
 ]

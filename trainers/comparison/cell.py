@@ -45,7 +45,7 @@ def check(cells: Sequence[Cell]) -> None:
     """
     seen: set[object] = set()
     for cell in cells:
-        place = (cell.variant, key(cell.condition), cell.seed)
+        place = (cell.variant, condition_key(cell.condition), cell.seed)
         if place in seen:
             raise UserError(
                 f"One result for each variant, condition and seed was needed; got two of {cell.variant[:80]}, seed "
@@ -59,6 +59,6 @@ def check(cells: Sequence[Cell]) -> None:
             )
 
 
-def key(condition: Condition) -> frozenset[tuple[str, float | int | str]]:
+def condition_key(condition: Condition) -> frozenset[tuple[str, float | int | str]]:
     """A condition as a key, whatever the order of its names."""
     return frozenset(condition.items())

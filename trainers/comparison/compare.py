@@ -10,7 +10,7 @@ from typing import Literal
 
 import numpy as np
 
-from trainers.comparison.cell import Cell, Condition, check, key
+from trainers.comparison.cell import Cell, Condition, check, condition_key
 from trainers.comparison.estimate import Estimate, estimate
 from trainers.comparison.paired import PairedQueries
 from trainers.comparison.uncertainty import LEVEL, holm
@@ -94,7 +94,7 @@ def compare(cells: Sequence[Cell], metric: str) -> Comparison:
     check(cells)
     grouped: dict[object, list[Cell]] = {}
     for cell in cells:
-        grouped.setdefault(key(cell.condition), []).append(cell)
+        grouped.setdefault(condition_key(cell.condition), []).append(cell)
     return Comparison(metric=metric, groups=tuple(_group(some, metric) for some in grouped.values()))
 
 

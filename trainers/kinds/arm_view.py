@@ -1,11 +1,14 @@
-"""An arm of a run, as it is listed."""
+"""The arms of a run, as they are listed."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any
 
+from trainers.parameters import Choice, specs
 from trainers.registry import NoParameters
 
 
@@ -30,3 +33,61 @@ class ArmView:
     unset: Mapping[str, Any] = field(default_factory=dict)
     family: str = ""
     schema: type = NoParameters
+
+
+def numbered(titles: Sequence[str]) -> list[str]:
+    """The titles, with repeated ones numbered."""
+    often, seen = Counter(titles), Counter[str]()
+    unique = []
+    for title in titles:
+        seen[title] += 1
+        unique.append(f"{title} #{seen[title]}" if often[title] > 1 else title)
+    return unique
+
+
+def chosen_arms(
+    choices: Sequence[Choice], entries: Mapping[str, Any], unset: Mapping[str, Any] = MappingProxyType({})
+) -> list[ArmView]:
+    """An arm per entry of a registry; the same entry twice is told apart by its parameters, or by number.
+
+    Listed are the parameters in which they differ, defaults among them. An entry that this program does not know is
+    called by its bare name.
+    """
+    labels = [entries[choice.name].title if choice.name in entries else choice.name for choice in choices]
+    often = Counter(labels)
+    settings = [_settings(choice, entries, unset) for choice in choices]
+    alike = [[other for other, also in zip(settings, labels, strict=True) if also == label] for label in labels]
+    listed = list(map(_listed, settings, alike))
+    titles = [
+        f"{label} ({parameters})" if often[label] > 1 and parameters else label
+        for label, parameters in zip(labels, listed, strict=True)
+    ]
+    return [
+        ArmView(
+            title=title,
+            name=choice.name,
+            label=label,
+            parameters=dict(choice.parameters),
+            unset=unset,
+            family=choice.name,
+            schema=entries[choice.name].parameters if choice.name in entries else NoParameters,
+        )
+        for title, label, choice in zip(numbered(titles), labels, choices, strict=True)
+    ]
+
+
+def _settings(choice: Choice, entries: Mapping[str, Any], unset: Mapping[str, Any]) -> dict[str, Any]:
+    """What counts for all parameters of a choice, by name."""
+    known = specs(entries[choice.name].parameters) if choice.name in entries else ()
+    given = {name: tuple(value) if isinstance(value, list) else value for name, value in choice.parameters.items()}
+    all_of_them = {spec.name: spec.default for spec in known} | given
+    return {name: unset.get(name) if value is None else value for name, value in all_of_them.items()}
+
+
+def _listed(own: Mapping[str, Any], alike: Sequence[Mapping[str, Any]]) -> str:
+    """The parameters that are not the same in all of ``alike``."""
+    return ", ".join(
+        f"{name} {value:g}" if isinstance(value, float) else f"{name} {'none' if value is None else value}"
+        for name, value in sorted(own.items())
+        if any((name, value) not in other.items() for other in alike)
+    )

@@ -4,26 +4,23 @@ from __future__ import annotations
 
 import argparse
 from abc import ABC, abstractmethod
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from trainers.config import BUDGET, DataChoice, RunConfig
+from trainers.config import BUDGET, RunConfig
 from trainers.errors import ParameterError
 from trainers.kinds.ablation import ablation
 from trainers.kinds.arm_view import ArmView
-from trainers.parameters import Choice, entry, specs
-from trainers.registry import NoParameters
+from trainers.parameters import entry
 
 if TYPE_CHECKING:
     from torch import nn
 
     from trainers.metrics.measures import Measures
-    from trainers.plans.children import Child
-    from trainers.plans.planned import Outcomes, PlannedRun
-    from trainers.plans.report import Finding, Part
+    from trainers.plans.contents import Finding, Part
+    from trainers.plans.planned import Child, Outcomes, PlannedRun
     from trainers.runs import RunFolder
     from trainers.training.memory_estimate import Footprint
     from trainers.training.trainer import Trainer
@@ -248,119 +245,3 @@ class Kind(ABC):
     def line(self, config: Any) -> str:
         """One line for the command line's list of runs."""
         return f"{' vs '.join(arm.name for arm in self.arms(config))} on {self.source(config)}"
-
-
-def check_start(written: str | None) -> None:
-    """Refuse what cannot be a run to start from; whether there is one is seen when the run begins.
-
-    Raises:
-        ParameterError: it is neither ``ID`` nor ``ID:ARM``.
-    """
-    from trainers.training.encoder_file import read_start
-
-    if written is not None:
-        read_start(written)
-
-
-def check_source(source: str) -> None:
-    """Refuse a source that may not be opened here, before the run is queued.
-
-    Raises:
-        DataError: it may not be opened.
-        ParameterError: parameters of a dataset of the catalogue cannot be read.
-    """
-    from trainers.data import access, named
-    from trainers.data.captioned import loader as captions
-    from trainers.data.sources import resolve
-
-    labelled = named(source)
-    if labelled is not None:
-        labelled.parameters_of(source)
-    elif access.restricted() and captions.named(source) is None:
-        resolve(source)
-
-
-def check_data(choice: DataChoice) -> None:
-    """Refuse labelled images that may not be opened here, and hard conditions that no images meet.
-
-    Raises:
-        UserError: as :func:`check_source` and :func:`trainers.data.conditions.check`.
-    """
-    from trainers.data import conditions
-
-    check_source(choice.source)
-    conditions.check(choice)
-
-
-def numbered(titles: Sequence[str]) -> list[str]:
-    """The titles, with repeated ones numbered."""
-    often, seen = Counter(titles), Counter[str]()
-    unique = []
-    for title in titles:
-        seen[title] += 1
-        unique.append(f"{title} #{seen[title]}" if often[title] > 1 else title)
-    return unique
-
-
-def chosen_arms(
-    choices: Sequence[Choice], entries: Mapping[str, Any], unset: Mapping[str, Any] = MappingProxyType({})
-) -> list[ArmView]:
-    """An arm per entry of a registry; the same entry twice is told apart by its parameters, or by number.
-
-    Listed are the parameters in which they differ, defaults among them. An entry that this program does not know is
-    called by its bare name.
-    """
-    labels = [entries[choice.name].title if choice.name in entries else choice.name for choice in choices]
-    often = Counter(labels)
-    settings = [_settings(choice, entries, unset) for choice in choices]
-    alike = [[other for other, also in zip(settings, labels, strict=True) if also == label] for label in labels]
-    listed = list(map(_listed, settings, alike))
-    titles = [
-        f"{label} ({parameters})" if often[label] > 1 and parameters else label
-        for label, parameters in zip(labels, listed, strict=True)
-    ]
-    return [
-        ArmView(
-            title=title,
-            name=choice.name,
-            label=label,
-            parameters=dict(choice.parameters),
-            unset=unset,
-            family=choice.name,
-            schema=entries[choice.name].parameters if choice.name in entries else NoParameters,
-        )
-        for title, label, choice in zip(numbered(titles), labels, choices, strict=True)
-    ]
-
-
-def _settings(choice: Choice, entries: Mapping[str, Any], unset: Mapping[str, Any]) -> dict[str, Any]:
-    """What counts for all parameters of a choice, by name."""
-    known = specs(entries[choice.name].parameters) if choice.name in entries else ()
-    given = {name: tuple(value) if isinstance(value, list) else value for name, value in choice.parameters.items()}
-    all_of_them = {spec.name: spec.default for spec in known} | given
-    return {name: unset.get(name) if value is None else value for name, value in all_of_them.items()}
-
-
-def _listed(own: Mapping[str, Any], alike: Sequence[Mapping[str, Any]]) -> str:
-    """The parameters that are not the same in all of ``alike``."""
-    return ", ".join(
-        f"{name} {value:g}" if isinstance(value, float) else f"{name} {'none' if value is None else value}"
-        for name, value in sorted(own.items())
-        if any((name, value) not in other.items() for other in alike)
-    )
-
-
-def titled(choice: DataChoice) -> str:
-    """The title of labelled images before they are read, with their hard conditions."""
-    return ", ".join([source_title(choice.source), *choice.conditions.words()])
-
-
-def source_title(source: str) -> str:
-    """The title of a labelled dataset of the catalogue, or the last part of a path or id."""
-    from trainers.data import named
-
-    labelled = named(source)
-    try:
-        return source.rstrip("/").rsplit("/", 1)[-1] if labelled is None else labelled.titled(source)
-    except ParameterError:  # of another version
-        return source

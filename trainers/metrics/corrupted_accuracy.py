@@ -11,6 +11,7 @@ from torch import Tensor
 
 from trainers.data.corruptions import CORRUPTIONS, SEVERITIES, corrupt
 from trainers.errors import UserError
+from trainers.parameters import entry
 from trainers.training.host import finest, host
 
 BATCH = 256
@@ -91,9 +92,8 @@ def corrupted_accuracy(
         UserError: there is no image, no severity or no such corruption, or the numbers of labels do not fit.
     """
     chosen = tuple(CORRUPTIONS if names is None else names)
-    unknown = [name for name in chosen if name not in CORRUPTIONS]
-    if unknown:
-        raise UserError(f"There is no corruption {unknown[0][:40]!r}; choose from {', '.join(CORRUPTIONS)}.")
+    for name in chosen:
+        entry(CORRUPTIONS, name, "corruption")
     classes = host(finest(torch.as_tensor(labels)))
     if not chosen or not severities or len(images) == 0 or len(classes) != len(images):
         raise UserError(

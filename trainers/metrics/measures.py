@@ -9,52 +9,13 @@ from typing import Any
 
 from trainers.metrics.catalogue.maps import CURVES as MAP_CURVES
 from trainers.metrics.names import Described, describe_any
+from trainers.metrics.panels import Panel, Profile
 from trainers.metrics.plots import Plot
 from trainers.runs.records import STAGE, Scalar
 
 TEST = "test/"
 CLIPPED = "clipped_share"
 _FIELD = re.compile(r"\{([^}]+)\}")
-
-
-@dataclass(frozen=True, kw_only=True)
-class Panel:
-    """One curve per arm.
-
-    Attributes:
-        dashed: another number, drawn dashed beside it.
-        small: it also stands in the small view of a run that is followed beside its form.
-    """
-
-    key: str
-    dashed: str | None = None
-    small: bool = False
-
-
-@dataclass(frozen=True, kw_only=True)
-class Profile:
-    """One number for each of several groups, as bars at one step; a small picture per arm.
-
-    Attributes:
-        key: name of the numbers, ``*`` standing for the group; a group's name starts with its place, from 1.
-        title: of the pictures.
-        axis: what the groups are ordered by, and ``unit`` what its marks are counted in.
-        marks: name of the numbers that say where each group lies on the axis, ``*`` standing for the same group.
-        share: the share of the axis that the groups cover; the rest of the picture is left empty.
-        rest: what that rest is.
-        beside: numbers written beside an arm's title.
-        note: a sentence on how to read it.
-    """
-
-    key: str
-    title: str
-    axis: str
-    unit: str
-    marks: str
-    share: str
-    rest: str
-    beside: tuple[str, ...]
-    note: str
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -164,7 +125,7 @@ class Measures:
                 asdict(profile) | {"beside": [self.number_json(key) for key in profile.beside]}
                 for profile in self.profiles
             ],
-            "plots": [plot.json(self) for plot in self.plots],
+            "plots": [plot.json(self.number_json) for plot in self.plots],
             "legend": self.legend,
             "clipped": CLIPPED,
             "test": TEST,

@@ -6,11 +6,14 @@ A plot has a form, which the page draws (``assets/live/plots/forms.js``); what i
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
-if TYPE_CHECKING:
-    from trainers.metrics.measures import Measures, Panel
+from trainers.metrics.panels import Panel
+
+InWords = Callable[[str], dict[str, str]]
+"""What the page needs of a number, from its key; see :meth:`trainers.metrics.measures.Measures.number_json`."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,17 +54,17 @@ class Plot(ABC):
     order: int = 100
     form: ClassVar[str]
 
-    def json(self, measures: Measures) -> dict[str, Any]:
+    def json(self, in_words: InWords) -> dict[str, Any]:
         """Everything that the page needs to draw it."""
         words = ("name", "title", "note", "source", "url", "missing")
-        return {"form": self.form} | {word: getattr(self, word) for word in words} | self._content(measures)
+        return {"form": self.form} | {word: getattr(self, word) for word in words} | self._content(in_words)
 
     @abstractmethod
     def keys(self) -> tuple[str, ...]:
         """Keys of the numbers that it draws, or names of measures that stand for several."""
 
     @abstractmethod
-    def _content(self, measures: Measures) -> dict[str, Any]:
+    def _content(self, in_words: InWords) -> dict[str, Any]:
         """What its form draws."""
 
 
@@ -85,8 +88,8 @@ class PathPlot(Plot):
         """Those of both axes and of the curves."""
         return (self.x.key, self.y.key, *(panel.key for panel in self.panels))
 
-    def _content(self, measures: Measures) -> dict[str, Any]:
-        panels = [measures.number_json(panel.key) | {"dashed": panel.dashed} for panel in self.panels]
+    def _content(self, in_words: InWords) -> dict[str, Any]:
+        panels = [in_words(panel.key) | {"dashed": panel.dashed} for panel in self.panels]
         return {"x": asdict(self.x), "y": asdict(self.y), "diagonal": self.diagonal, "panels": panels}
 
 
@@ -105,7 +108,7 @@ class LevelPlot(Plot):
         """The name of the measure."""
         return (self.measure,)
 
-    def _content(self, measures: Measures) -> dict[str, Any]:
+    def _content(self, in_words: InWords) -> dict[str, Any]:
         return {"measure": self.measure}
 
 
@@ -119,5 +122,5 @@ class MistakesPlot(Plot):
         """None: it is about metrics, not about a run."""
         return ()
 
-    def _content(self, measures: Measures) -> dict[str, Any]:
+    def _content(self, in_words: InWords) -> dict[str, Any]:
         return {}

@@ -5,13 +5,12 @@ from __future__ import annotations
 import dataclasses
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from trainers.config import RunConfig
 from trainers.errors import RunError
 from trainers.kinds import kind_of
 from trainers.metrics.measures import final_numbers, last_numbers
-from trainers.plans.planned import Outcome, Outcomes, PlannedRun
+from trainers.plans.planned import Child, Outcome, Outcomes, PlannedRun
 from trainers.runs import RunFolder, list_runs
 from trainers.runs.damage import reading
 from trainers.runs.folder import id_within
@@ -21,22 +20,6 @@ AGAIN = ("stopped", "failed", "interrupted")
 """Phases of runs that are trained on when their plan goes on."""
 ATTEMPTS = 3
 """How often a run is tried whose trainer dies without a word."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Child:
-    """A planned run and where it stands.
-
-    Attributes:
-        id: of its run, whether it is there or not.
-        phase: as in :data:`trainers.runs.records.PHASES`, or ``planned`` before its folder is made.
-        outcome: None until it has ended.
-    """
-
-    planned: PlannedRun
-    id: str
-    phase: str
-    outcome: Outcome | None = None
 
 
 class Children:

@@ -10,7 +10,8 @@ from typing import ClassVar
 from trainers.config import RunConfig
 from trainers.data.base import Progress
 from trainers.errors import RunError
-from trainers.plans.children import Child, Children, total
+from trainers.plans.children import Children, total
+from trainers.plans.planned import Child
 from trainers.runs import RunFolder
 from trainers.runs.records import PHASES
 from trainers.training.executor import ProcessExecutor

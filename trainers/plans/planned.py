@@ -1,4 +1,4 @@
-"""One run of a plan, and what came of it."""
+"""One run of a plan, where it stands, and what came of it."""
 
 from __future__ import annotations
 
@@ -78,6 +78,22 @@ class Outcome:
 
 Outcomes = Mapping[str, Outcome]
 """By the name of the planned run; those that have not ended are missing."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Child:
+    """A planned run and where it stands.
+
+    Attributes:
+        id: of its run, whether it is there or not.
+        phase: as in :data:`trainers.runs.records.PHASES`, or ``planned`` before its folder is made.
+        outcome: None until it has ended.
+    """
+
+    planned: PlannedRun
+    id: str
+    phase: str
+    outcome: Outcome | None = None
 
 
 def split(planned: PlannedRun, build: Any) -> Sequence[PlannedRun]:

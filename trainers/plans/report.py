@@ -3,44 +3,23 @@
 from __future__ import annotations
 
 import io
-import math
 import zipfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from trainers.comparison import Cell, Table, table
+from trainers.comparison import Cell, Table, condition_key, table
 from trainers.comparison.markup import markdown_text, one_line
 from trainers.errors import RunError
 from trainers.kinds import kind_of
 from trainers.kinds.base import Kind
-from trainers.plans.children import Child, Children
-from trainers.plans.planned import Outcome, PlannedRun, Variant
+from trainers.plans.children import Children
+from trainers.plans.contents import Finding, Part
+from trainers.plans.planned import Child
+from trainers.plans.report_json import child_json, part_json
 from trainers.runs import RunFolder
-from trainers.runs.records import ACTIVE, QueryScores
-
-
-@dataclass(frozen=True, kw_only=True)
-class Part:
-    """Runs of a plan that are compared with each other.
-
-    Attributes:
-        name: see :attr:`trainers.plans.planned.PlannedRun.part`.
-        title: as listed.
-        children: of this part, those without a result among them.
-        table: of the results that are there; None: there are none yet.
-    """
-
-    name: str
-    title: str
-    children: Sequence[Child]
-    table: Table | None
-
-    @property
-    def variants(self) -> dict[str, Variant]:
-        """The variants by title."""
-        return {variant.title: variant for child in self.children for variant in child.planned.variants}
+from trainers.runs.records import QueryScores
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -99,38 +78,24 @@ class Report:
         """Plain values for the page."""
         return {
             "title": self.title,
-            "parts": [_part_json(part) for part in self.parts],
+            "parts": [part_json(part) for part in self.parts],
             "findings": [{"title": one.title, "sentences": list(one.sentences)} for one in self.findings],
             "missing": self.missing,
-            "runs": [_child_json(child) for child in self.children],
+            "runs": [child_json(child) for child in self.children],
         }
 
     def _text(self, write: Callable[[Table], str], heading: str, item: Callable[[str], str] | None = None) -> str:
         blocks: list[str] = []
-        tables = [part for part in self.parts if part.table is not None]
-        for part in tables:
-            assert part.table is not None
-            blocks += [heading.format(part.title)] if len(tables) > 1 else []
-            blocks.append(write(part.table))
+        tables = [(part.title, part.table) for part in self.parts if part.table is not None]
+        for title, shown in tables:
+            blocks += [heading.format(title)] if len(tables) > 1 else []
+            blocks.append(write(shown))
         if item is not None:
             for finding in self.findings:
                 blocks.append("\n".join([heading.format(finding.title), *map(item, finding.sentences)]))
             if self.missing:
                 blocks.append("\n".join([heading.format("Without a result"), *map(item, self.missing)]))
         return "".join(f"{block.strip()}\n\n" for block in blocks).rstrip() + "\n"
-
-
-@dataclass(frozen=True, kw_only=True)
-class Finding:
-    """What a kind of plan has found out beyond its tables.
-
-    Attributes:
-        files: further texts by name, for the archive.
-    """
-
-    title: str
-    sentences: tuple[str, ...] = field(default=())
-    files: Mapping[str, str] = field(default_factory=dict)
 
 
 def report(folder: RunFolder, children: Sequence[Child] | None = None) -> Report:
@@ -179,7 +144,7 @@ def _cells(folder: RunFolder, children: Sequence[Child]) -> Iterator[Cell]:
         if child.outcome.finished:
             queries = _queries(folder.beside(child.id), len(child.planned.variants))
         for arm, variant in enumerate(child.planned.variants):
-            place = (variant.title, frozenset(child.planned.condition.items()), child.planned.seed)
+            place = (variant.title, condition_key(child.planned.condition), child.planned.seed)
             if place in seen:
                 continue
             seen.add(place)
@@ -217,90 +182,3 @@ def _levels(folder: RunFolder, children: Sequence[Child]) -> tuple[str, ...]:
             if probe is not None:
                 return tuple(probe.hierarchy.levels)
     return ()
-
-
-def _part_json(part: Part) -> dict[str, Any]:
-    variants = part.variants
-    about = {
-        "name": part.name,
-        "title": part.title,
-        "variants": [_variant_json(variant) for variant in variants.values()],
-        "axes": _axes(part),
-        "table": None,
-    }
-    if part.table is None:
-        return about
-    values = part.table.json()
-    runs = _values(part.children)
-    for row in values["rows"]:
-        for key, cell in row["cells"].items():
-            place = (row["variant"], frozenset(row["condition"].items()))
-            cell["values"] = [
-                {"seed": seed, "value": _finite(outcome.numbers[arm].get(key)), "run": run, "arm": arm}
-                for seed, outcome, run, arm in runs.get(place, ())
-            ]
-    return about | {"table": values}
-
-
-def _finite(value: float | None) -> float | None:
-    return value if value is not None and math.isfinite(value) else None
-
-
-def _variant_json(variant: Variant) -> dict[str, Any]:
-    return {
-        "title": variant.title,
-        "family": variant.family,
-        "color": variant.color,
-        "parameters": dict(variant.parameters),
-    }
-
-
-def _values(children: Sequence[Child]) -> dict[object, list[tuple[int, Outcome, str, int]]]:
-    """Seed, outcome, run and arm of every finished run, by variant and condition."""
-    found: dict[object, list[tuple[int, Outcome, str, int]]] = {}
-    for child in children:
-        if child.outcome is None or not child.outcome.finished:
-            continue
-        for arm, variant in enumerate(child.planned.variants):
-            place = (variant.title, frozenset(child.planned.condition.items()))
-            found.setdefault(place, []).append((child.planned.seed, child.outcome, child.id, arm))
-    return found
-
-
-def _axes(part: Part) -> list[dict[str, Any]]:
-    """What differs between the runs of a part: settings of the condition, and parameters of the losses."""
-    planned = [child.planned for child in part.children]
-    conditions = _differing([one.condition for one in planned])
-    parameters = _differing([variant.parameters for one in planned for variant in one.variants])
-    return [{"title": name, "of": "condition", "values": values} for name, values in conditions.items()] + [
-        {"title": name, "of": "parameters", "values": values} for name, values in parameters.items()
-    ]
-
-
-def _differing(given: Sequence[Any]) -> dict[str, list[Any]]:
-    values: dict[str, list[Any]] = {}
-    for one in given:
-        for name, value in one.items():
-            known = values.setdefault(name, [])
-            if value not in known:
-                known.append(value)
-    return {name: known for name, known in values.items() if len(known) > 1}
-
-
-def _child_json(child: Child) -> dict[str, Any]:
-    planned: PlannedRun = child.planned
-    return {
-        "id": child.id,
-        "title": planned.title,
-        "phase": child.phase,
-        "trains": child.outcome is None and child.phase in ACTIVE,
-        "ended": child.outcome is not None,
-        "lost": child.outcome is not None and not child.outcome.finished,
-        "error": "" if child.outcome is None else child.outcome.error,
-        "part": planned.part,
-        "parts": list(planned.parts),
-        "seed": planned.seed,
-        "condition": dict(planned.condition),
-        "variants": [variant.title for variant in planned.variants],
-        "seconds": None if child.outcome is None else child.outcome.seconds,
-    }

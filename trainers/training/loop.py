@@ -5,39 +5,28 @@ from __future__ import annotations
 import dataclasses
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, ClassVar
 
 import torch
 from torch import Tensor
 
-from trainers.data.base import LoadedData, Progress, silent
+from trainers.data.base import Progress, silent
 from trainers.errors import RunError
-from trainers.metrics import counts
 from trainers.runs import RunFolder
 from trainers.runs.checked import real, whole
 from trainers.runs.damage import words
-from trainers.runs.records import PARTS, STAGE, Snapshot
+from trainers.runs.records import STAGE, Snapshot
 from trainers.training.arm import Arm
 from trainers.training.device import choose
 from trainers.training.evaluation import Evaluation, Finish, Finisher
-from trainers.training.labelled_probe import write_labelled_probe
 from trainers.training.pace import Pace
+from trainers.training.reached import Reached, StageStart
 from trainers.training.scalars import ScalarBuffer
 from trainers.training.stage import Stage
 from trainers.training.trained_on import TrainedOn
 
 CHECKPOINT_SECONDS = 5.0  # a killed run loses at most ten seconds: five, and a step and a snapshot on top
-
-
-@dataclass(frozen=True)
-class StageStart:
-    """Which stage is trained, and the steps and seconds of the run when it began."""
-
-    index: int = 0
-    step: int = 0
-    seconds: float = 0.0
 
 
 class Loop(ABC):
@@ -119,24 +108,12 @@ class Loop(ABC):
     @property
     def progress(self) -> float:
         """Share of the budget used, 0..1; every stage counts alike."""
-        return (self._stage.index + self._stage_progress) / len(self.stages)
+        return self._reached.of_run
 
     @property
     def planned_steps(self) -> int | None:
-        """The number of steps the run will take: the limits, or an estimate from the speed so far.
-
-        Stages that are over count the steps they took, and those after this one their limits where they have one.
-        """
-        done, used, limit = self.step - self._stage.step, self._stage_progress, self.stage.steps
-        if self.stage.minutes and done and used:
-            limit = max(done, round(done / used))
-        limits = [limit, *(stage.steps for stage in self.stages[self._stage.index + 1 :])]
-        known = [steps for steps in limits if steps]
-        if len(known) == len(limits):
-            return self._stage.step + sum(known)
-        if not self.step or not self.progress:
-            return None
-        return max(self.step, round(self.step / self.progress))
+        """The number of steps the run will take, see :attr:`trainers.training.reached.Reached.planned_steps`."""
+        return self._reached.planned_steps
 
     @property
     def how_far(self) -> str:
@@ -159,7 +136,7 @@ class Loop(ABC):
         while not self.done and time.monotonic() < end:
             self._timed(self._one_step)
             self._timed(self._end_evaluation)
-            if self._stage_progress >= 1.0 and self.stage is not self.stages[-1]:
+            if self._reached.of_stage >= 1.0 and self.stage is not self.stages[-1]:
                 self._timed(self._next_stage)
             if self._snapshot_due():
                 self._timed(self.snapshot)
@@ -228,13 +205,13 @@ class Loop(ABC):
     # ---------------------------------------------------------------- private
 
     @property
-    def _stage_progress(self) -> float:
-        return self.stage.progress(self.step - self._stage.step, self.seconds - self._stage.seconds)
+    def _reached(self) -> Reached:
+        return Reached(stages=self.stages, start=self._stage, step=self.step, seconds=self.seconds)
 
     def _one_step(self) -> None:
         """One step of every arm of which something is trained."""
         batch = self._batch()
-        factor = self.stage.factor(self.step - self._stage.step, self._stage_progress, self._epoch)
+        factor = self.stage.factor(self.step - self._stage.step, self._reached.of_stage, self._epoch)
         for arm in self.arms:
             if arm.waits:
                 continue
@@ -291,28 +268,11 @@ class Loop(ABC):
         work()
         self.seconds += time.monotonic() - started
 
-    def _write_labelled_probe(
-        self, data: LoadedData, rows: Tensor, floor: Callable[[], Mapping[str, float]], part: str = "test"
-    ) -> Mapping[str, float] | None:
-        """Write images of the dataset as the probe and what is known before training; nothing if both are there.
-
-        Args:
-            rows: of ``part``, int64 ``[P]``.
-            floor: the numbers known before training, among them :data:`trainers.metrics.catalogue.counts.PROBE`.
-
-        Returns:
-            the numbers if the probe was written, else None.
-        """
-        there = self.folder.probe() is not None
-        if there and self._is_written(counts.PROBE):
-            return None
-        known = floor()
-        self._scalars.write_at_start(len(self.arms), known)  # first: where there is a probe there are these numbers
-        if there:
-            return None
-        self.folder.log(f"probe: {len(rows)} {PARTS[part]}")
-        write_labelled_probe(self.folder, data, part, rows)
-        return known
+    def _each_arm(self, tell: Progress) -> Iterator[tuple[Any, Progress]]:
+        """Every arm, and what is told how far its last numbers are: it names the arm where there are several."""
+        for number, arm in enumerate(self.arms, start=1):
+            which = f", {arm.title} ({number} of {len(self.arms)})" if len(self.arms) > 1 else ""
+            yield arm, lambda text, done, which=which: tell(text + which, done)
 
     def _is_written(self, key: str) -> bool:
         """Whether a number of this name was written before."""

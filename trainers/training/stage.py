@@ -8,7 +8,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
-from trainers.config import RunConfig
+from trainers.config import RunConfig, converted
 from trainers.training.schedule import SCHEDULES, halved, warm
 
 
@@ -39,10 +39,7 @@ class Stage:
     @classmethod
     def of(cls, config: RunConfig, **changes: Any) -> Stage:
         """A stage with a run's settings, and ``changes``."""
-        shared = {field.name for field in dataclasses.fields(cls)} & {
-            field.name for field in dataclasses.fields(config)
-        }
-        return cls(**{name: getattr(config, name) for name in shared} | changes)
+        return converted(config, cls, **changes)
 
     def progress(self, steps: int, seconds: float) -> float:
         """Share of the budget that so many steps and seconds of this stage use, 0..1; the larger of both counts."""

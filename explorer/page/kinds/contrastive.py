@@ -18,11 +18,11 @@ from explorer.page.start_picker import StartPicker
 from explorer.page.views_preview import views_preview
 from trainers.encoders import ENCODERS
 from trainers.kinds import check
-from trainers.kinds.base import source_title
 from trainers.kinds.contrastive import DESCRIPTOR as KIND
 from trainers.kinds.contrastive.config import ContrastiveConfig
 from trainers.kinds.contrastive.methods import METHODS
 from trainers.kinds.contrastive.views import preview
+from trainers.kinds.data_titles import source_title
 from trainers.parameters import specs
 from trainers.training.augmentations import AUGMENTATIONS
 

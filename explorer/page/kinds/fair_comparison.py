@@ -16,7 +16,7 @@ from explorer.page.kinds.metric_learning import LOSS_PICKER
 from explorer.page.kinds.sweep import VARIED
 from explorer.page.parameter_panel import fold
 from explorer.page.remembered import settings
-from trainers.config import BUDGET, Conditions, RunConfig
+from trainers.config import BUDGET, Conditions, RunConfig, converted
 from trainers.kinds import check
 from trainers.kinds.fair_comparison import DESCRIPTOR as KIND
 from trainers.kinds.fair_comparison.config import FOLDS, FairComparisonConfig
@@ -47,11 +47,14 @@ def config(run: RunConfig, values: Mapping[str, Any]) -> FairComparisonConfig:
     Raises:
         UserError: what is wrong.
     """
-    given = {field.name: getattr(run, field.name) for field in dataclasses.fields(type(run))}
-    conditions = dataclasses.replace(given["data"].conditions, folds=int(values[_FOLDS]), fold=Conditions.fold)
-    given["data"] = dataclasses.replace(given["data"], conditions=conditions)
-    own = read(FairComparisonConfig, {_TRIALS: values[_TRIALS]}, KIND.title)
-    made = FairComparisonConfig(**given, **VARIED.read(values), **own)
+    made = converted(
+        run,
+        FairComparisonConfig,
+        **VARIED.read(values),
+        **read(FairComparisonConfig, {_TRIALS: values[_TRIALS]}, KIND.title),
+    )
+    conditions = dataclasses.replace(made.data.conditions, folds=int(values[_FOLDS]), fold=Conditions.fold)
+    made = dataclasses.replace(made, data=dataclasses.replace(made.data, conditions=conditions))
     check(made)
     return made
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Mapping
 from typing import Any
 
@@ -13,7 +12,7 @@ from explorer.page.kinds.metric_learning import KIND as SINGLE
 from explorer.page.kinds.metric_learning import LOSS_PICKER
 from explorer.page.parameter_panel import fold
 from explorer.page.vary_form import VaryForm
-from trainers.config import BUDGET, RunConfig
+from trainers.config import BUDGET, RunConfig, converted
 from trainers.kinds import check
 from trainers.kinds.sweep import DESCRIPTOR as KIND
 from trainers.kinds.sweep.axes import offered
@@ -38,8 +37,7 @@ def config(run: RunConfig, values: Mapping[str, Any]) -> SweepConfig:
     Raises:
         UserError: what is wrong.
     """
-    names = [field.name for field in dataclasses.fields(type(run))]
-    made = SweepConfig(**{name: getattr(run, name) for name in names}, **VARIED.read(values))
+    made = converted(run, SweepConfig, **VARIED.read(values))
     check(made)
     return made
 

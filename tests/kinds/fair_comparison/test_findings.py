@@ -14,9 +14,10 @@ from trainers.comparison import Cell, table
 from trainers.kinds.fair_comparison import DESCRIPTOR as KIND
 from trainers.kinds.fair_comparison.config import FairComparisonConfig
 from trainers.kinds.fair_comparison.findings import changes
-from trainers.plans.children import Child, Children
-from trainers.plans.planned import Outcome, PlannedRun
-from trainers.plans.report import Part, report
+from trainers.plans.children import Children
+from trainers.plans.contents import Part
+from trainers.plans.planned import Child, Outcome, PlannedRun
+from trainers.plans.report import report
 from trainers.runs import RunFolder
 from trainers.runs.folder import id_within
 from trainers.runs.records import RunState, Scalar

@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, ClassVar
 
 from trainers.config import RunConfig
 from trainers.errors import ParameterError
-from trainers.kinds.arm_view import ArmView
-from trainers.kinds.base import Kind, Preset, check_data, check_source, check_start, chosen_arms, titled
+from trainers.kinds.arm_view import ArmView, chosen_arms
+from trainers.kinds.base import Kind, Preset
+from trainers.kinds.checks import check_data, check_source, check_start
 from trainers.kinds.contrastive.config import ContrastiveConfig
+from trainers.kinds.data_titles import titled
 
 if TYPE_CHECKING:
     from torch import nn

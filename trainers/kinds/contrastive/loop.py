@@ -9,10 +9,9 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor, nn
 
-from trainers.data import load_data
 from trainers.data.base import LoadedData, Progress
 from trainers.data.probe import choose_probe
-from trainers.encoders import ENCODERS, Encoder
+from trainers.encoders import Encoder
 from trainers.errors import UserError
 from trainers.kinds import kind_of
 from trainers.kinds.contrastive.advice import advice
@@ -27,18 +26,16 @@ from trainers.kinds.contrastive.networks import Projected, projector
 from trainers.kinds.contrastive.norms import normalised
 from trainers.kinds.contrastive.views import views_of
 from trainers.metrics.asked import check_size
-from trainers.training.encoder_file import start_from
 from trainers.training.evaluation import Finish
-from trainers.training.loop import Loop
+from trainers.training.labelled_loop import LabelledLoop
 from trainers.training.memory_estimate import Shape, check_fits
 from trainers.training.stage import Stage
-from trainers.training.trained_on import TrainedOn
 
 PROBE_SECONDS = 20.0  # of training between two linear probes, each of which takes a second or two
 FIXED_VIEWS = -1  # step number of the views that alignment is measured on; those of a run's batches begin at 0
 
 
-class ContrastiveLoop(Loop):
+class ContrastiveLoop(LabelledLoop):
     """Trains a method per arm; see :class:`trainers.training.loop.Loop`."""
 
     arms: list[MethodArm]
@@ -78,12 +75,8 @@ class ContrastiveLoop(Loop):
         return self.step > 0
 
     def _last_numbers(self, tell: Progress) -> None:
-        for number, arm in enumerate(self.arms, start=1):
-            which = f", {arm.title} ({number} of {len(self.arms)})" if len(self.arms) > 1 else ""
-            parts = self._final.of(
-                arm, self._has_classifier(arm), lambda text, done, which=which: tell(text + which, done)
-            )
-            for values in parts:
+        for arm, told in self._each_arm(tell):
+            for values in self._final.of(arm, self._has_classifier(arm), told):
                 self._scalars.now(arm.index, self.step, self.seconds, values)
                 self._scalars.flush()
 
@@ -91,18 +84,15 @@ class ContrastiveLoop(Loop):
 
     def _build(self, tell: Progress) -> None:
         config = self.config
-        data = load_data(config.data, tell)
-        for note in data.notes:
-            self.folder.log(f"data: {note}")
+        data = self._load(tell)
         _check_metrics(config.metrics, data)
         size = self._batch_size(len(data.train))
         classes, labels = _classes(data)
         self._classes = 0 if classes is None else len(classes)
-        _, channels, side, _ = data.train.images.shape
-        self._images, self._trained_on = (channels, side), TrainedOn.of(data.train.labels)
+        channels, side = self._images
         shape = Shape(images=len(data.train) + len(data.test), channels=channels, side=side, classes=self._classes)
         check_fits(footprint(config, shape))
-        self.arms = self._make_arms(channels, side, len(data.train))
+        self.arms = self._make_arms(len(data.train))
         view = views_of(config, channels)
         self._batches = Batches(data.train.images, labels, size=size, view=view, seed=config.seed, device=self._device)
         self._epoch = self._batches.epoch
@@ -134,14 +124,9 @@ class ContrastiveLoop(Loop):
             self.folder.log(f"batch: {images} images, all there are; {self.config.batch} were asked for")
         return min(images, self.config.batch)
 
-    def _make_arms(self, channels: int, side: int, images: int) -> list[MethodArm]:
+    def _make_arms(self, images: int) -> list[MethodArm]:
         config = self.config
-        torch.manual_seed(config.seed)
-        encoder = ENCODERS[config.encoder.name].build(
-            channels=channels, side=side, dim=config.dim, parameters=config.encoder.parameters
-        )
-        if config.start:
-            start_from(encoder, self.folder, config.start)
+        encoder = self._first_encoder(config.dim)
         width = encoder.without_head()
         titles = [arm.title for arm in kind_of(config).arms(config)]
         return [

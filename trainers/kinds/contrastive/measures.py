@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from trainers.metrics.catalogue.counts import LEFT_OUT_WORDS
-from trainers.metrics.measures import Measures, Panel, Profile
+from trainers.metrics.measures import Measures
+from trainers.metrics.panels import Panel, Profile
 
 MEASURES = Measures(
     numbers=("knn_accuracy", "probe_accuracy", "R_at_1", "effective_rank"),

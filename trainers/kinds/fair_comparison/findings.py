@@ -16,8 +16,8 @@ from trainers.kinds.fair_comparison.proposals import starts
 from trainers.kinds.fair_comparison.search import SEARCH, Search
 from trainers.kinds.fair_comparison.space import in_words, spelled
 from trainers.metrics.names import Described, describe
-from trainers.plans.children import Child
-from trainers.plans.report import Finding, Part
+from trainers.plans.contents import Finding, Part
+from trainers.plans.planned import Child
 
 _TITLES = {SEARCH: "Search", CHOSEN: "Settings chosen", DEFAULTS: "Settings given"}
 

@@ -15,8 +15,8 @@ from trainers.kinds.sweep.kind import Sweep, check_seeds
 from trainers.plans.planned import Outcomes, PlannedRun
 
 if TYPE_CHECKING:
-    from trainers.plans.children import Child
-    from trainers.plans.report import Finding, Part
+    from trainers.plans.contents import Finding, Part
+    from trainers.plans.planned import Child
 
 _NOT_VARIED = ("learning_rate", "folds", "fold")
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from trainers.metrics.measures import Measures, Panel
+from trainers.metrics.measures import Measures
+from trainers.metrics.panels import Panel
 
 MEASURES = Measures(
     numbers=("ODmAP_at_1", "hallucination_at_1", "rerendered_ODmAP_at_1", "i2t_R_at_5"),

@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from trainers.kinds.base import Preset, numbered
+from trainers.kinds.arm_view import numbered
+from trainers.kinds.base import Preset
 from trainers.object_removal.captioner import WEIGHTS as BLIP
 from trainers.parameters import make, parameter
 

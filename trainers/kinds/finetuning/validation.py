@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from trainers.data.captioned.loader import parameters_of
 from trainers.errors import ParameterError
-from trainers.kinds.base import check_source, check_start
+from trainers.kinds.checks import check_source, check_start
 from trainers.kinds.finetuning.config import FinetuningConfig
 
 

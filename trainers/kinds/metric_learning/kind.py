@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, ClassVar
 
 from trainers.config import MAX_ARMS, RunConfig
 from trainers.errors import ParameterError
-from trainers.kinds.arm_view import ArmView
-from trainers.kinds.base import Kind, Preset, check_data, check_start, chosen_arms, titled
+from trainers.kinds.arm_view import ArmView, chosen_arms
+from trainers.kinds.base import Kind, Preset
+from trainers.kinds.checks import check_data, check_start
+from trainers.kinds.data_titles import titled
 from trainers.kinds.metric_learning.config import MetricLearningConfig
 from trainers.parameters import Choice
 

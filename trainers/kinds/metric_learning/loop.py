@@ -9,11 +9,10 @@ import math
 import torch
 from torch import Tensor
 
-from trainers.data import load_data
 from trainers.data.base import LoadedData, Progress
 from trainers.data.labelled.stored import image_fingerprint
 from trainers.data.probe import choose_probe
-from trainers.encoders import ENCODERS, Encoder
+from trainers.encoders import Encoder
 from trainers.kinds.metric_learning.advice import advice
 from trainers.kinds.metric_learning.arm import LossArm
 from trainers.kinds.metric_learning.batches import Batch, Batches
@@ -27,16 +26,14 @@ from trainers.losses import LOSSES, forms, kernel
 from trainers.losses._memory import give_memory
 from trainers.metrics.asked import check_size
 from trainers.samplers import SAMPLERS
-from trainers.training.encoder_file import start_from
 from trainers.training.evaluation import Finish
-from trainers.training.loop import Loop
+from trainers.training.labelled_loop import LabelledLoop
 from trainers.training.memory_estimate import Shape, check_fits
-from trainers.training.trained_on import TrainedOn
 
 TRAIN_SECONDS = 10.0  # of training between two train R@1, which changes slowly and costs half an evaluation
 
 
-class MetricLearningLoop(Loop):
+class MetricLearningLoop(LabelledLoop):
     """Trains an encoder per loss; see :class:`trainers.training.loop.Loop`."""
 
     arms: list[LossArm]
@@ -58,11 +55,8 @@ class MetricLearningLoop(Loop):
             for arm in self.arms:
                 self._scalars.now(arm.index, self.step, self.seconds, self._evaluator.train_score(arm.encoder))
         ended = []
-        for number, arm in enumerate(self.arms, start=1):
-            which = f", {arm.title} ({number} of {len(self.arms)})" if len(self.arms) > 1 else ""
-            ended.append(
-                self._evaluator.whole_test(arm.encoder, lambda text, done, which=which: tell(text + which, done))
-            )
+        for arm, told in self._each_arm(tell):
+            ended.append(self._evaluator.whole_test(arm.encoder, told))
             self._scalars.now(arm.index, self.step, self.seconds, ended[-1].numbers)
         self.folder.write_queries(self._evaluator.query_scores(ended))
         self.folder.log(left_out(ended[-1].numbers[f"test/{LEFT_OUT}"], "of the test set"))
@@ -71,48 +65,49 @@ class MetricLearningLoop(Loop):
 
     def _build(self, tell: Progress) -> None:
         config = self.config
-        data = load_data(config.data, tell)
-        for note in data.notes:
-            self.folder.log(f"data: {note}")
+        data = self._load(tell)
         classes, compact = torch.unique(data.train.labels[:, 0], return_inverse=True)
-        usable = int((torch.bincount(compact) > 1).sum())
-        per_batch = max(1, min(config.classes_per_batch, usable))
-        if per_batch < config.classes_per_batch:
-            self.folder.log(
-                f"batch: {per_batch} classes, all there are to train on; {config.classes_per_batch} were asked for"
-            )
+        labels = torch.cat([compact[:, None], data.train.labels[:, 1:]], dim=1)
+        per_batch = self._classes_per_batch(compact)
         self._epoch = max(1, len(compact) // (per_batch * config.images_per_class))
         check_size(config.metrics, data.test.labels.shape[1], len(data.test))
         for sentence in advice(config, per_batch):
             self.folder.log(f"note: {sentence}")
-        labels = torch.cat([compact[:, None], data.train.labels[:, 1:]], dim=1)
-        _, channels, side, _ = data.train.images.shape
-        self._images, self._trained_on = (channels, side), TrainedOn.of(data.train.labels)
-        images = len(data.train) + len(data.test)
+        (channels, side), images = self._images, len(data.train) + len(data.test)
         check_fits(footprint(config, Shape(images=images, channels=channels, side=side, classes=len(classes))))
-        torch.manual_seed(config.seed)
-        encoder = ENCODERS[config.encoder.name].build(
-            channels=channels, side=side, dim=config.dim, parameters=config.encoder.parameters
-        )
-        if config.start:
-            start_from(encoder, self.folder, config.start)
+        encoder = self._first_encoder(config.dim)
         train, test = data.train.images, data.test.images
         if encoder.frozen:
             train, test = (self._features(encoder, data, part, tell) for part in ("train", "test"))
         self.arms = self._make_arms(encoder, labels, len(classes))
         if ranked := set().union(*(forms(arm.loss) for arm in self.arms)):
             self.folder.log(kernel(self._device, ranked))  # compiles here, before the first step is timed
-        sampler = SAMPLERS[config.sampler].build(labels, per_batch, config.images_per_class, config.seed)
-        views = max(arm.descriptor.views for arm in self.arms)
-        self._batches = Batches(
+        self._batches = self._make_batches(data, labels, per_batch, train if encoder.frozen else None)
+        self._prepare_evaluation(data, train, test)
+
+    def _classes_per_batch(self, classes: Tensor) -> int:
+        """As many as were asked for, as far as there are classes of two images or more; ``classes``: ``[N]``."""
+        wanted = self.config.classes_per_batch
+        per_batch = max(1, min(wanted, int((torch.bincount(classes) > 1).sum())))
+        if per_batch < wanted:
+            self.folder.log(f"batch: {per_batch} classes, all there are to train on; {wanted} were asked for")
+        return per_batch
+
+    def _make_batches(self, data: LoadedData, labels: Tensor, per_batch: int, features: Tensor | None) -> Batches:
+        config = self.config
+        return Batches(
             dataclasses.replace(data.train, labels=labels),
-            sampler,
-            features=train if encoder.frozen else None,
+            SAMPLERS[config.sampler].build(labels, per_batch, config.images_per_class, config.seed),
+            features=features,
             augmentation=config.augmentation,
-            views=views,
+            views=max(arm.descriptor.views for arm in self.arms),
             seed=config.seed,
             device=self._device,
         )
+
+    def _prepare_evaluation(self, data: LoadedData, train: Tensor, test: Tensor) -> None:
+        """Choose the probe and write it; ``train``, ``test``: images, or features of a frozen encoder."""
+        config = self.config
         probe = choose_probe(data.test.labels, config.probe_size, seed=0)
         shown = probe if config.probe_of == "test" else choose_probe(data.train.truth, config.probe_size, seed=0)
         self._shown = None if config.probe_of == "test" else ShownImages(train[shown], self._device)

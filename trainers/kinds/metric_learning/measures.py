@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from trainers.kinds.metric_learning.plots import PLOTS
 from trainers.metrics.catalogue.counts import LEFT_OUT_WORDS
-from trainers.metrics.measures import Measures, Panel
+from trainers.metrics.measures import Measures
+from trainers.metrics.panels import Panel
 
 MEASURES = Measures(
     numbers=("R_at_1", "AP_at_R", "HAP", "train_R_at_1"),

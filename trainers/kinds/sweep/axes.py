@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from trainers.errors import ParameterError
-from trainers.kinds.base import chosen_arms
+from trainers.kinds.arm_view import chosen_arms
 from trainers.kinds.metric_learning.config import MetricLearningConfig
 from trainers.kinds.sweep.config import MOST_RUNS
 from trainers.losses import LOSSES
@@ -81,7 +81,7 @@ def offered(losses: Sequence[Choice]) -> dict[str, str]:
         for spec in specs(LOSSES[loss].parameters)
         if _is_plain(spec)
     }
-    return own | {spec.name: spec.label for spec in _settings(MetricLearningConfig) if _is_plain(spec)}
+    return own | {spec.name: spec.label for _, spec in _settings() if _is_plain(spec)}
 
 
 def conditions(config: MetricLearningConfig, settings: Sequence[Axis]) -> Iterator[tuple[dict[str, Any], Any]]:
@@ -127,7 +127,7 @@ def _is_same(one: Axis, other: Axis) -> bool:
 def _axis(name: str, value: Any, losses: Sequence[Choice]) -> Axis:
     given = tuple(value) if isinstance(value, (list, tuple)) else (value,)
     loss, _, parameter = name.rpartition(".")
-    setting = None if loss in LOSSES else _setting(MetricLearningConfig, name.rpartition(".")[2])
+    setting = None if loss in LOSSES else _setting(name.rpartition(".")[2])
     if setting is not None:
         path, spec = setting
         values = _checked(spec, given, name)
@@ -142,35 +142,25 @@ def _axis(name: str, value: Any, losses: Sequence[Choice]) -> Axis:
     return Axis(name=name, title=name, values=values, parameter=parameter, losses=frozenset(having))
 
 
-def _setting(config: type, name: str) -> tuple[tuple[str, ...], Spec] | None:
-    """The path and spec of a setting by its name; settings of nested dataclasses are found by their own names."""
-    found = None
+def _settings(config: type = MetricLearningConfig) -> Iterator[tuple[tuple[str, ...], Spec]]:
+    """The settings that can be varied, with their paths; those of nested dataclasses in their place."""
     for spec in specs(config):
-        if name and name in (spec.name, spec.rule.flag) and spec.name not in _FIXED and not _is_nested(spec):
-            return (spec.name,), spec
-        if _is_nested(spec) and found is None:
-            inner = _setting(spec.type, name)
-            found = None if inner is None else ((spec.name, *inner[0]), inner[1])
-    return found
-
-
-def _settings(config: type) -> Iterator[Spec]:
-    """The settings that can be varied, those of nested dataclasses in their place; the first of a name counts."""
-    for spec in specs(config):
-        if _is_nested(spec):
-            yield from _settings(spec.type)
+        if spec.nested:
+            yield from (((spec.name, *path), inner) for path, inner in _settings(spec.type))
         elif spec.name not in _FIXED:
-            yield spec
+            yield (spec.name,), spec
+
+
+def _setting(name: str) -> tuple[tuple[str, ...], Spec] | None:
+    """The path and spec of a setting by its name or flag; of several the least nested one, of those the first."""
+    named = [found for found in _settings() if name and name in (found[1].name, found[1].rule.flag)]
+    return min(named, key=lambda found: len(found[0]), default=None)
 
 
 def _is_plain(spec: Spec) -> bool:
     """Whether its values are numbers, or words to choose from."""
     words = spec.type is str and (spec.rule.choices is not None or spec.rule.registry)
     return spec.type in (int, float, bool) or bool(words)
-
-
-def _is_nested(spec: Spec) -> bool:
-    return dataclasses.is_dataclass(spec.type) and spec.type is not Choice
 
 
 def _parameter(loss: str, name: str) -> Spec | None:
@@ -190,7 +180,7 @@ def _checked(spec: Spec, values: Sequence[Any], owner: str) -> tuple[Any, ...]:
 
 
 def _unknown(name: str, losses: Sequence[Choice]) -> str:
-    settings = [spec.name for spec in specs(MetricLearningConfig) if spec.name not in _FIXED and not _is_nested(spec)]
+    settings = [spec.name for path, spec in _settings() if len(path) == 1]
     own = [f"{loss.name}.{spec.name}" for loss in losses for spec in specs(LOSSES[loss.name].parameters)]
     return (
         f"A sweep varies settings and parameters of its losses; there is no {name!r:.60}. "

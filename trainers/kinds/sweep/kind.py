@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from trainers.config import MAX_ARMS, RunConfig
+from trainers.config import MAX_ARMS, RunConfig, converted
 from trainers.errors import ParameterError
 from trainers.kinds.base import Preset
 from trainers.kinds.metric_learning.config import MetricLearningConfig
@@ -150,8 +150,7 @@ def paired_runs(config: SweepConfig, **changes: Any) -> list[PlannedRun]:
 
 def run_config(config: SweepConfig, **changes: Any) -> MetricLearningConfig:
     """The settings of one of its runs, as far as the sweep does not vary them."""
-    names = [field.name for field in dataclasses.fields(MetricLearningConfig)]
-    return MetricLearningConfig(**{name: getattr(config, name) for name in names} | changes)
+    return converted(config, MetricLearningConfig, **changes)
 
 
 def alone(config: MetricLearningConfig, arm: int) -> MetricLearningConfig:

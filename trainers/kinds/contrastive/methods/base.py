@@ -9,6 +9,7 @@ from typing import Any, Protocol
 
 from torch import Tensor, nn
 
+from trainers.errors import UserError
 from trainers.kinds.contrastive.networks import Projected
 from trainers.parameters import parameter
 from trainers.registry import Descriptor
@@ -45,6 +46,15 @@ class Views:
     images: tuple[Tensor, ...]
     labels: Tensor | None
     rows: Tensor
+
+    def need_two(self, title: str) -> None:
+        """Refuse a single image, for the method of that title, which compares within the batch.
+
+        Raises:
+            UserError: there is one image.
+        """
+        if len(self.rows) < 2:
+            raise UserError(f"{title} compares within the batch; it needs two images or more, got 1.")
 
     def parts(self, size: int | None) -> list[Views]:
         """The batch in parts of ``size`` images, the rest in a last one; all of it in one where ``size`` is None.

@@ -9,7 +9,6 @@ from functools import partial
 import torch
 from torch.nn import functional
 
-from trainers.errors import UserError
 from trainers.kinds.contrastive.methods.base import (
     Method,
     MethodDescriptor,
@@ -19,7 +18,7 @@ from trainers.kinds.contrastive.methods.base import (
     Parts,
     Views,
 )
-from trainers.kinds.contrastive.methods.moco import agreement
+from trainers.kinds.contrastive.methods.moco import agreement, shuffle
 from trainers.kinds.contrastive.networks import encode
 from trainers.kinds.contrastive.shuffling import shuffled
 from trainers.losses.supcon import temperature
@@ -32,9 +31,7 @@ class EndToEndParameters(MethodParameters):
     sharing: str = parameter(
         "shared", choices=("shared", "separate"), help="One encoder for queries and keys, or one for each."
     )
-    shuffle: bool = parameter(
-        True, help="Encode keys in another order, so that batch statistics do not give the key away."
-    )
+    shuffle: bool = shuffle()
 
 
 class EndToEnd(Method):
@@ -53,9 +50,8 @@ class EndToEnd(Method):
         Raises:
             UserError: a batch of one image.
         """
+        views.need_two("The end-to-end mechanism")
         query, key = views.images
-        if len(query) < 2:
-            raise UserError("The end-to-end mechanism compares within the batch; it needs two images or more, got 1.")
         queries = functional.normalize(encode(self.net, query), dim=1)
         keys = partial(encode, self.key_net)
         encoded = shuffled(keys, key) if self.settings.shuffle else keys(key)

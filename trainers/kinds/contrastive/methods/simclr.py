@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 import torch
 
-from trainers.errors import UserError
 from trainers.kinds.contrastive.methods.base import Method, MethodDescriptor, MethodParameters, Outcome, Parts, Views
 from trainers.kinds.contrastive.networks import encode
 from trainers.losses import LOSSES
@@ -31,8 +30,7 @@ class SimCLRMethod(Method):
         Raises:
             UserError: a batch of one image.
         """
-        if len(views.rows) < 2:
-            raise UserError("SimCLR compares within the batch; it needs two images or more, got 1.")
+        views.need_two("SimCLR")
         return Outcome(terms=self.loss.terms(projections(self, views), views.rows))
 
 

@@ -71,8 +71,7 @@ class SupConMethod(Method):
         Raises:
             UserError: a batch of one image.
         """
-        if len(views.rows) < 2:
-            raise UserError("SupCon compares within the batch; it needs two images or more, got 1.")
+        views.need_two("SupCon")
         labels = _labels(views)
         numbers = {"positives_share": _share_with_positive(labels)}
         return Outcome(terms=self.loss.terms(projections(self, views), labels), numbers=numbers)

@@ -3,7 +3,7 @@
 from trainers.metrics.catalogue.gap import BATCH_AP as BATCH
 from trainers.metrics.catalogue.gap import GAP
 from trainers.metrics.catalogue.gap import WHOLE_AP as WHOLE
-from trainers.metrics.measures import Panel
+from trainers.metrics.panels import Panel
 from trainers.metrics.plots import Axis, PathPlot
 
 DESCRIPTOR = PathPlot(

@@ -1,0 +1,61 @@
+"""How far a run is in its stages, and how many steps it will take."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from trainers.training.stage import Stage
+
+
+@dataclass(frozen=True)
+class StageStart:
+    """Which stage is trained, and the steps and seconds of the run when it began."""
+
+    index: int = 0
+    step: int = 0
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reached:
+    """How far a run is.
+
+    Attributes:
+        stages: of the run, their budgets in steps or minutes.
+        start: of the stage that is trained.
+        step, seconds: of the whole run so far.
+    """
+
+    stages: Sequence[Stage]
+    start: StageStart
+    step: int
+    seconds: float
+
+    @property
+    def of_stage(self) -> float:
+        """Share of the budget of the stage that is trained, 0..1."""
+        return self.stages[self.start.index].progress(self.step - self.start.step, self.seconds - self.start.seconds)
+
+    @property
+    def of_run(self) -> float:
+        """Share of the budget of the run, 0..1; every stage counts alike."""
+        return (self.start.index + self.of_stage) / len(self.stages)
+
+    @property
+    def planned_steps(self) -> int | None:
+        """The number of steps the run will take: the limits, or an estimate from the speed so far; None: not known yet.
+
+        Stages that are over count the steps they took, and those after this one their limits where they have one.
+        """
+        stage = self.stages[self.start.index]
+        done, used, limit = self.step - self.start.step, self.of_stage, stage.steps
+        if stage.minutes and done and used:
+            limit = max(done, round(done / used))
+        limits = [limit, *(later.steps for later in self.stages[self.start.index + 1 :])]
+        known = [steps for steps in limits if steps]
+        if len(known) == len(limits):
+            return self.start.step + sum(known)
+        if not self.step or not self.of_run:
+            return None
+        return max(self.step, round(self.step / self.of_run))
