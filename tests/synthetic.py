@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import io
 import math
 from collections.abc import Iterator
@@ -131,6 +132,21 @@ def add_snapshot(folder: RunFolder, k: int, of: int = 8, layout: bool = True) ->
     if layout:
         frame_arms = tuple(map_of(vectors, k) for vectors in arms)
         folder.add_frame(Frame(k=k, step=step, seconds=seconds, limit=LIMIT, arms=frame_arms))
+
+
+def diverge(folder: RunFolder, arm: int, first: int) -> None:
+    """Make the embeddings of an arm NaN from snapshot ``first`` on, and its maps those of points without places."""
+    for k, step, seconds in folder.snapshots():
+        if k < first:
+            continue
+        arms = [one.astype(np.float32) for one in folder.embeddings(k)]
+        arms[arm] = np.full_like(arms[arm], np.nan)
+        folder.add_snapshot(Snapshot(k=k, step=step, seconds=seconds, embeddings=tuple(arms)))
+        if k in folder.frames():
+            frame = folder.frame(k)
+            maps = list(frame.arms)
+            maps[arm] = map_of(np.zeros_like(arms[arm]), k)
+            folder.add_frame(dataclasses.replace(frame, arms=tuple(maps)))
 
 
 def _scalars(arm: int, step: int, seconds: float, progress: float) -> list[Scalar]:

@@ -85,3 +85,6 @@ export function figure(value) {
 
 /** A count with thin separators: 1,000. */
 export const grouped = (value) => Math.round(value).toLocaleString("en-GB");
+
+/** A moment, in seconds since the epoch, in words. */
+export const when = (seconds) => new Date(seconds * 1000).toLocaleString("en-GB", { day: "numeric", month: "short", hour: "2-digit", minute: "2-digit" });

@@ -8,6 +8,9 @@ export function save(blob, name) {
   setTimeout(() => URL.revokeObjectURL(url), 10_000);
 }
 
+/** Save a canvas. */
+export const savePng = (canvas, name) => canvas.toBlob((blob) => save(blob, `${name}.png`), "image/png");
+
 /** Save rows of cells, the first row being the head. */
 export function saveCsv(rows, name) {
   const text = rows.map((cells) => cells.map(cell).join(",")).join("\r\n");

@@ -59,7 +59,7 @@ function draw(metric, rows, width) {
     const y = (place + 1) * step - ROW / 2;
     const name = el("text", { class: "rs-rowtext", x: 0, y: above ? y - 10 : y + 4, text: fitting(row.variant, above ? width : left, LETTER) });
     const cell = cells[place];
-    if (!cell) return [name];
+    if (!cell) return [name, el("text", { class: "rs-ticktext", x: left, y: y + 4, text: "no result" })];
     const seeds = cell.values.map(({ value }) => el("circle", { class: `rs-seedmark ${ink(colour(row))}`, cx: x(value), cy: y + 7, r: 2 }));
     const range = Number.isFinite(cell.low) ? [el("line", { class: `rs-range95 ${ink(colour(row))}`, x1: x(cell.low), x2: x(cell.high), y1: y, y2: y })] : [];
     return [name, ...range, ...seeds, el("circle", { class: `rs-meanmark ${ink(colour(row))}`, cx: x(cell.mean), cy: y, r: 5 })];

@@ -2,11 +2,11 @@
 
 import { el } from "../common/dom.js";
 import { iconButton } from "../common/fields.js";
-import { save } from "../common/files.js";
+import { savePng } from "../common/files.js";
+import { SCALE, drawSvg } from "../common/svg_image.js";
 
-const TAKEN = ["fill", "stroke", "stroke-width", "stroke-dasharray", "stroke-linecap", "opacity", "font-family", "font-size", "font-weight", "text-anchor"];
-const HEAD = 34;
-const SCALE = 2;
+const HEAD = 34; // pixels above a saved drawing, for its title
+const EDGE = 12;
 
 /** A figure with a title and a drawing of the width that there is: `draw(width)` returns {height, shapes, words}. */
 export class Picture {
@@ -34,30 +34,19 @@ export class Picture {
     this.svg.replaceChildren(...shapes);
   }
 
-  png() {
-    const copy = this.svg.cloneNode(true);
-    const [here, there] = [this.svg.querySelectorAll("*"), copy.querySelectorAll("*")];
-    here.forEach((node, place) => {
-      const style = getComputedStyle(node);
-      for (const property of TAKEN) there[place].style.setProperty(property, style.getPropertyValue(property));
-    });
-    const [width, height] = [this.width, this.height];
-    for (const [name, value] of Object.entries({ xmlns: "http://www.w3.org/2000/svg", width, height })) copy.setAttribute(name, value);
-    const style = getComputedStyle(this.node);
-    const image = new Image();
-    image.onload = () => {
-      const canvas = el("canvas", { width: (width + 24) * SCALE, height: (height + HEAD + 12) * SCALE });
-      const pen = canvas.getContext("2d");
-      pen.scale(SCALE, SCALE);
-      pen.fillStyle = style.backgroundColor;
-      pen.fillRect(0, 0, width + 24, height + HEAD + 12);
-      pen.fillStyle = style.color;
-      pen.font = "600 14px system-ui, sans-serif";
-      pen.fillText(this.title, 12, 24, width);
-      pen.drawImage(image, 12, HEAD, width, height);
-      canvas.toBlob((blob) => save(blob, `rankscope-${this.name}.png`), "image/png");
-    };
-    image.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(new XMLSerializer().serializeToString(copy))}`;
+  async png() {
+    const [across, up] = [this.width + 2 * EDGE, this.height + HEAD + EDGE];
+    const page = el("canvas", { width: across * SCALE, height: up * SCALE });
+    const pen = page.getContext("2d");
+    pen.scale(SCALE, SCALE);
+    const { backgroundColor, color } = getComputedStyle(this.node);
+    pen.fillStyle = backgroundColor;
+    pen.fillRect(0, 0, across, up);
+    await drawSvg(pen, this.svg, { left: EDGE, top: HEAD, width: this.width, height: this.height });
+    pen.fillStyle = color;
+    pen.font = "600 14px system-ui, sans-serif";
+    pen.fillText(this.title, EDGE, 24, this.width);
+    savePng(page, `rankscope-${this.name}`);
   }
 }
 

@@ -1,15 +1,16 @@
 // The head of the tab: which plan, how far it is, and what can be done with it.
 
 import { token } from "../common/api.js";
-import { el, icon, say } from "../common/dom.js";
-import { downloads } from "../common/downloads.js";
+import { Deletion } from "../common/deletion.js";
+import { el, say, when } from "../common/dom.js";
+import { DownloadFold } from "../common/downloads.js";
 import { button, choose, field, select } from "../common/fields.js";
 import { brief, inFull } from "../common/names.js";
 
 export class PlanBar {
   /** `on`: {act(action, id, token), public, open(id), left() before a plan is deleted}. */
   constructor(on) {
-    Object.assign(this, { on, plan: null, asking: false });
+    Object.assign(this, { on, plan: null });
     this.menu = select((id) => on.open(id));
     this.choice = field("Comparison", this.menu, { class: "rs-field rs-whichplan" });
     this.title = el("h2", {});
@@ -21,17 +22,13 @@ export class PlanBar {
     this.stop = button("Stop", act("stop"));
     this.resume = button("Resume", act("resume"));
     this.again = button("Use its settings", () => window.rankscope?.sweep?.(this.plan.id));
-    this.files = el("ul", {});
-    this.downloads = el("details", { class: "rs-takehome" }, el("summary", { class: "rs-act" }, icon("down"), el("span", { text: "Download" })), this.files);
-    this.remove = button("Delete", () => this.confirm(true));
-    this.sure = button("", () => this.leave(), "rs-danger");
-    this.keep = button("Keep", () => this.confirm(false));
-    this.acts = el("div", { class: "rs-flow rs-planacts" }, this.stop, this.resume, this.downloads, this.again, this.remove, this.sure, this.keep);
+    this.downloads = new DownloadFold();
+    this.deletion = new Deletion(() => this.leave());
+    this.acts = el("div", { class: "rs-flow rs-planacts" }, this.stop, this.resume, this.downloads.node, this.again, ...this.deletion.nodes);
     const naming = el("div", { class: "rs-stack rs-tight" }, this.title, this.summary);
     this.head = el("header", { class: "rs-planhead" }, naming, this.choice);
     this.moving = el("div", { class: "rs-flow rs-planmoving" }, this.progress, this.words);
     this.node = el("div", { class: "rs-stack rs-tight", hidden: true }, this.head, this.moving, this.trouble, this.acts);
-    this.confirm(false);
   }
 
   /** The plans that there are, newest first. */
@@ -46,7 +43,7 @@ export class PlanBar {
   /** A report, or null for none. */
   show(plan) {
     this.node.hidden = !plan;
-    if (plan?.id !== this.plan?.id) this.confirm(false);
+    if (plan?.id !== this.plan?.id) this.deletion.ask(false);
     this.plan = plan;
     if (!plan) return;
     const { state } = plan;
@@ -63,29 +60,15 @@ export class PlanBar {
     const mine = !plan.read_only && (!this.on.public || plan.mine === true);
     this.stop.hidden = !mine || !state.acts.includes("stop");
     this.resume.hidden = !mine || state.moving || !state.acts.includes("resume");
-    this.deletable = mine && !state.moving;
     this.again.hidden = !window.rankscopePlans?.offered(plan.kind);
-    this.downloads.hidden = !plan.parts.some((part) => part.table);
-    const there = plan.runs.filter((run) => run.there).length;
-    say(this.sure, there ? `Delete it and its ${there === 1 ? "run" : `${there} runs`} for good` : "Delete for good");
-    if (this.offered !== plan.id) this.files.replaceChildren(...downloads(plan));
-    this.offered = plan.id;
-    this.confirm(this.asking && this.deletable);
+    this.downloads.node.hidden = !plan.parts.some((part) => part.table);
+    this.downloads.show(plan);
+    this.deletion.count(plan.runs.filter((run) => run.there).length);
+    this.deletion.allow(mine && !state.moving);
   }
 
   leave() {
-    this.confirm(false);
     this.on.left();
     this.on.act("delete", this.plan.id, token());
   }
-
-  confirm(asking) {
-    const changed = asking !== this.asking;
-    this.asking = asking;
-    this.remove.hidden = asking || !this.deletable;
-    this.sure.hidden = this.keep.hidden = !asking;
-    if (changed && asking) this.keep.focus();
-  }
 }
-
-const when = (seconds) => new Date(seconds * 1000).toLocaleString("en-GB", { day: "numeric", month: "short", hour: "2-digit", minute: "2-digit" });

@@ -33,12 +33,13 @@ class Verdicts {
     this.seen.replaceChildren(...found.map(sentence), ...(folded ? [] : others.map(sentence)));
     this.unseen.replaceChildren(...(folded ? others.map(sentence) : []));
     this.rest.hidden = !folded;
-    say(this.rest.querySelector("summary"), `${others.length} pairs without a difference`);
+    say(this.rest.querySelector("summary"), `${others.length} pairs without a difference, or without the results to see one`);
     say(this.method, part.table?.method ?? "");
   }
 }
 
 const DIFFERENT = new Set(["above", "below"]);
+const MARKS = { above: "▲", below: "▲", "no difference seen": "=", unknown: "–" };
 
 /** In which of several metrics any pair differs; empty for one metric or before there are verdicts. */
 function overall(part, condition) {
@@ -57,7 +58,7 @@ function overall(part, condition) {
 function sentence(pair) {
   const seen = DIFFERENT.has(pair.verdict);
   const words = `${pair.words[0].toUpperCase()}${pair.words.slice(1)}.`;
-  return el("li", { class: "rs-judged", "data-seen": String(seen) }, el("span", { class: "rs-judgedmark", "aria-hidden": "true", text: seen ? "▲" : "=" }), el("span", { text: words }));
+  return el("li", { class: "rs-judged", "data-seen": String(seen) }, el("span", { class: "rs-judgedmark", "aria-hidden": "true", text: MARKS[pair.verdict] }), el("span", { text: words }));
 }
 
 export const VERDICTS = { name: "verdicts", make: (tab) => new Verdicts(tab) };

@@ -2,7 +2,7 @@
 
 import * as api from "../common/api.js";
 import { onPin, pin, pinned } from "../common/baseline.js";
-import { el, grouped, say } from "../common/dom.js";
+import { el, grouped, say, when } from "../common/dom.js";
 import { choose, iconButton, select } from "../common/fields.js";
 import { listed } from "../common/measures.js";
 import { brief, inFull } from "../common/names.js";
@@ -10,10 +10,8 @@ import { Series } from "../common/series.js";
 
 const NONE = "";
 const RECORDED = "recorded";
-const FEW = { day: "numeric", month: "short", hour: "2-digit", minute: "2-digit" };
 
-const when = ({ recorded, created }) => (recorded ? RECORDED : new Date(created * 1000).toLocaleString("en-GB", FEW));
-const named = (run) => `${brief(run.title, 80)} (${when(run)})`;
+const named = ({ title, recorded, created }) => `${brief(title, 80)} (${recorded ? RECORDED : when(created)})`;
 
 export class Baseline {
   /** `changed()` is called when there are other numbers to compare with. */

@@ -39,7 +39,7 @@ export class ClassView {
     this.on = on;
     this.buttons.forEach((button, place) => button.setAttribute("aria-pressed", String(Boolean(place) === on)));
     say(this.caveat, on ? NOTE : CAVEAT);
-    this.live.hover(null);
+    this.live.images.hover(null);
     this.hover(null);
     this.live.redraw();
   }
@@ -89,7 +89,7 @@ export class ClassView {
   }
 
   loud(c) {
-    const { inLasso } = this.live;
+    const { inLasso } = this.live.images;
     return this.visible(c) && (!inLasso || this.members[c].some((i) => inLasso.has(i)));
   }
 
@@ -104,7 +104,7 @@ export class ClassView {
 
   choose(c) {
     if (c === null) return;
-    this.live.lasso(this.members[c], `${grouped(this.members[c].length)} images of ${brief(this.names[c], 60)}`);
+    this.live.images.lasso(this.members[c], `${grouped(this.members[c].length)} images of ${brief(this.names[c], 60)}`);
   }
 
   enter() {
@@ -113,7 +113,7 @@ export class ClassView {
 
   clear() {
     this.hovered = null;
-    this.live.clear();
+    this.live.images.clear();
   }
 
   reach() {
@@ -125,7 +125,7 @@ export class ClassView {
   }
 
   lasso(discs) {
-    this.live.lasso(discs.flatMap((c) => this.members[c]));
+    this.live.images.lasso(discs.flatMap((c) => this.members[c]));
   }
 
   marks(_arm, at) {

@@ -2,7 +2,7 @@
 
 import { el, icon } from "../common/dom.js";
 import { downloads } from "../common/downloads.js";
-import { save } from "../common/files.js";
+import { savePng } from "../common/files.js";
 
 /** `on`: {picture(): a canvas, link(): text of a link to what is shown}. */
 export class Downloads {
@@ -26,7 +26,7 @@ export class Downloads {
   }
 
   load(run) {
-    const picture = el("button", { type: "button", text: "Maps as a picture (PNG)", onclick: () => this.on.picture().toBlob((blob) => save(blob, `rankscope-${run.id}.png`), "image/png") });
+    const picture = el("button", { type: "button", text: "Maps as a picture (PNG)", onclick: () => savePng(this.on.picture(), `rankscope-${run.id}`) });
     const link = el("button", { type: "button", text: "Copy a link to this view", onclick: (event) => this.copy(event.target) });
     this.list.replaceChildren(...downloads(run), el("li", {}, picture), el("li", {}, link));
   }

@@ -6,15 +6,14 @@ import { Baseline } from "./baseline.js";
 import { ClassView } from "./class_view.js";
 import { LassoPanel } from "./lasso_panel.js";
 import { Curves } from "./curves.js";
-import { el, icon, reducedMotion, say } from "../common/dom.js";
+import { el, icon, say } from "../common/dom.js";
 import { Downloads } from "./downloads.js";
 import { HoverCard } from "./hovercard.js";
+import { ImageView } from "./image_view.js";
 import { Legend } from "./legend.js";
 import { MapGrid } from "./map_grid.js";
-import { marksOf, ringedOf, ringsOf, trailOf } from "./overlays.js";
+import { ringedOf } from "./overlays.js";
 import { brief, inFull } from "../common/names.js";
-import { spoken } from "../common/thumbnails.js";
-import { severity } from "../common/palette.js";
 import { picturePage } from "./poster.js";
 import { Player } from "./player.js";
 import { Refine } from "./refine.js";
@@ -40,9 +39,6 @@ class Live {
   constructor(host) {
     this.host = host;
     this.run = null;
-    this.chosen = null;
-    this.hovered = null;
-    this.lassoed = [];
     this.build();
     this.player = new Player(this);
     this.poll = new Poll(() => this.ask(), (error) => this.trouble(error), host);
@@ -52,36 +48,25 @@ class Live {
   }
 
   build() {
-    const choose = (i) => this.choose(i);
-    const hover = (i) => this.hover(i);
+    const choose = (i) => this.images.choose(i);
+    const hover = (i) => this.images.hover(i);
     this.title = el("h2", {});
     this.badge = el("span", { class: "rs-note rs-badge", text: "recorded run", hidden: true });
     this.summary = el("p", { class: "rs-note rs-runsummary" });
     this.status = new Status();
     this.origin = new Origin();
     this.classes = new ClassView(this);
-    const images = {
-      hover: (i, arm, aloud) => this.hover(i, arm, aloud),
-      choose: (i) => this.choose(i, true),
-      enter: () => this.hovered !== null && this.choose(this.hovered, true),
-      clear: () => this.clear(),
-      cursor: () => this.hovered ?? this.chosen,
-      lasso: (ids) => this.lasso(ids),
-      visible: (i) => this.legend.shows(i),
-      loud: (i) => this.loud(i),
-      reach: () => 0,
-      marks: (arm, at, size) => this.marks(arm, at, size),
-      adorn: (card, sprites, ...size) => this.adorn(card, sprites, ...size),
-    };
-    const points = Object.keys(images).map((name) => [name, (...given) => (this.classes.on ? this.classes : images)[name](...given)]);
+    this.images = new ImageView(this);
+    const asked = ["hover", "choose", "enter", "clear", "cursor", "lasso", "visible", "loud", "reach", "marks", "adorn"];
+    const points = asked.map((name) => [name, (...given) => (this.classes.on ? this.classes : this.images)[name](...given)]);
     this.maps = new MapGrid(Object.fromEntries(points));
     this.legend = new Legend({ changed: () => this.recolour() });
     this.refine = new Refine((sentence) => this.status.problem.say(sentence));
-    this.neighbours = new NeighbourRows({ hover, choose, search: (i) => (this.choose(i), toRetrieve()) });
-    this.lassoPanel = new LassoPanel({ hover, choose, clear: () => this.lasso([]) });
+    this.neighbours = new NeighbourRows({ hover, choose, search: (i) => (choose(i), toRetrieve()) });
+    this.lassoPanel = new LassoPanel({ hover, choose, clear: () => this.images.lasso([]) });
     this.baseline = new Baseline(() => this.numbers());
     this.curves = new Curves({ seek: (step) => this.player.seekStep(step) }, this.baseline);
-    this.downloads = new Downloads({ picture: () => this.poster(), link: () => this.address(this.player.k, this.chosen) });
+    this.downloads = new Downloads({ picture: () => this.poster(), link: () => this.address(this.player.k, this.images.chosen) });
     this.alone = new Alone();
     this.card = new HoverCard();
     this.aloud = el("p", { class: "rs-unseen", "aria-live": "polite" });
@@ -164,13 +149,13 @@ class Live {
     this.meet(run);
     this.state(run);
     await this.player.load(run, Number(asked.get("k") ?? NaN));
-    if (asked.has("i") && Number(asked.get("i")) < run.points) this.choose(Number(asked.get("i")), true);
+    if (asked.has("i") && Number(asked.get("i")) < run.points) this.images.choose(Number(asked.get("i")));
     this.poll.start();
   }
 
   /** Every part drops what it showed of the run before. */
   forget() {
-    Object.assign(this, { chosen: null, hovered: null, lassoed: [], inLasso: null, ringed: [] });
+    this.images.empty();
     clearTimeout(this.later);
     this.card.hide();
     this.legend.empty();
@@ -197,8 +182,8 @@ class Live {
     this.maps.run = run;
     if (!run.points) return;
     this.legend.load(run, isDark());
-    this.ringed = ringedOf(run);
-    this.legend.rings(this.ringed.length);
+    this.images.ringed = ringedOf(run);
+    this.legend.rings(this.images.ringed.length);
     this.redraw();
   }
 
@@ -232,10 +217,6 @@ class Live {
     const { legend, run } = this;
     const level = run.points && legend.tree === run ? legend.level : null;
     this.maps.cards.forEach((card, arm) => card.truth.show(this.player.shown?.arms[arm], level));
-  }
-
-  adorn(card, sprites, width, height, now) {
-    sprites.update(this.run, this.maps.scene, card.arm, width, height, now, (i) => this.loud(i));
   }
 
   /** Address of the run; `k` and `i` add the frame and the chosen image. */
@@ -321,7 +302,7 @@ class Live {
     this.refreshed = performance.now();
     const { k } = this.player;
     if (k === null || !this.run.points) return;
-    const query = this.chosen ?? this.neighbours.shown;
+    const query = this.images.chosen ?? this.neighbours.shown;
     if (query === null) await this.suggest(k);
     else await this.neighbours.show(k, query);
     this.maps.changed();
@@ -333,7 +314,7 @@ class Live {
     const { run } = this;
     try {
       const i = await this.neighbours.instructive(this.player.last ?? k, run.points);
-      if (run === this.run && this.chosen === null) this.choose(i, false);
+      if (run === this.run && this.images.chosen === null) this.images.take(i);
     } catch (error) {
       this.neighbours.fail(error.message);
     } finally {
@@ -342,28 +323,6 @@ class Live {
   }
 
   // ------------------------------------------------------------- selection
-
-  choose(i, byHand = true) {
-    if (i === null) return;
-    this.chosen = i;
-    if (byHand) {
-      say(this.aloud, `Chosen: ${spoken(this.run, i)}`);
-      window.dispatchEvent(new CustomEvent("rankscope:query", { detail: { run: this.run.id, row: i } }));
-    }
-    this.maps.changed();
-    if (this.player.k === null) return;
-    return this.neighbours.show(this.player.k, i).then(() => this.maps.changed());
-  }
-
-  hover(i, arm = null, aloud = false) {
-    if (i === this.hovered && !aloud) return arm !== null && i !== null && this.float(arm, i);
-    this.hovered = i;
-    this.neighbours.mark(i);
-    if (i !== null && arm !== null) this.float(arm, i);
-    else this.card.hide();
-    if (aloud && i !== null) say(this.aloud, spoken(this.run, i));
-    this.maps.changed();
-  }
 
   /** Show the card beside point `i`; `show` fills it, by default with the image. */
   float(arm, i, show = (...where) => this.card.show(this.run, i, ...where)) {
@@ -375,54 +334,15 @@ class Live {
     show([x + area.left - box.left, y + area.top - box.top], box.width);
   }
 
-  clear() {
-    this.hovered = null;
-    this.chosen = null;
-    this.card.hide();
-    this.neighbours.mark(null);
-    say(this.aloud, "Nothing is chosen.");
-    if (this.lassoed.length) this.lasso([]);
-    this.maps.changed();
-  }
-
   lassoMode(on = this.lassoButton.getAttribute("aria-pressed") !== "true") {
     this.lassoButton.setAttribute("aria-pressed", String(on));
     this.maps.lassoMode(on);
   }
 
-  /** `title`: what the images are, empty: those inside a lasso. */
-  lasso(ids, title = "") {
-    Object.assign(this, { lassoed: ids, lassoTitle: title });
-    this.inLasso = ids.length ? new Set(ids) : null;
-    this.lassoMode(false);
-    this.lassoPanel.show(this.run, ids, this.legend.classes, title);
-    say(this.aloud, title || (ids.length ? `${ids.length} images in the lasso` : "The lasso is empty."));
-    this.paint();
-  }
-
-  /** Colour of every point; alpha 0 makes it faint: outside the filter or the lasso. */
   paint() {
-    const { points } = this.run;
-    if (this.lassoed.length) this.lassoPanel.show(this.run, this.lassoed, this.legend.classes, this.lassoTitle);
+    if (this.images.lassoed.length) this.images.list();
     if (this.classes.on) return this.maps.paint(this.classes.colours(), this.classes.sizes);
-    const rgba = new Uint8Array(points * 4);
-    for (let i = 0; i < points; i += 1) {
-      rgba.set(this.legend.colourOfPoint(i), i * 4);
-      rgba[i * 4 + 3] = this.loud(i) ? 255 : 0;
-    }
-    return this.maps.paint(rgba);
-  }
-
-  loud(i) {
-    return this.legend.shows(i) && (!this.inLasso || this.inLasso.has(i));
-  }
-
-  marks(arm, at, size) {
-    const lists = this.neighbours.shown === this.chosen ? this.neighbours.lists[arm] : null;
-    const results = lists ? lists.ids.map((id, rank) => [id, severity(this.run, lists.shared[rank]).kind]) : [];
-    const trail = this.chosen === null || reducedMotion() ? [] : trailOf(this.player.past, arm, this.chosen);
-    const rings = ringsOf(this.ringed.filter((i) => this.loud(i)), at, size);
-    return [...rings, ...marksOf({ at, chosen: this.chosen, hovered: this.hovered, trail, results })];
+    return this.maps.paint(this.images.colours());
   }
 
   poster() {

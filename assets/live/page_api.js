@@ -26,9 +26,9 @@ export async function show(id) {
   else toLive(id);
 }
 
-/** Open a tab by its title; on a phone it may be in the menu of those that do not fit. */
+/** Open a tab by its title. */
 export function openTab(title) {
-  const tabs = [...document.querySelectorAll("#rs-tabs button[role=tab], #rs-tabs > .tab-wrapper .overflow-dropdown button")];
+  const tabs = [...document.querySelectorAll("#rs-tabs button[role=tab]")];
   tabs.find((tab) => tab.textContent.trim() === title)?.click();
   window.scrollTo({ top: 0 });
 }

@@ -22,7 +22,7 @@ const ALONE = "One run is shown; add another on the same images above to compare
 
 class Mistakes {
   constructor(tab) {
-    Object.assign(this, { tab, step: null, steps: [], stale: true, declined: false, answers: new Map() });
+    Object.assign(this, { tab, step: null, steps: [], stale: true, declined: false, answers: new Map(), diverged: new Map() });
     const open = (example) => this.open(example);
     const images = (run) => ({ id: run, imageUrl: (row) => search.imageUrl(run, MAPS, row) });
     this.k = number(K, 1, 100, 1, () => this.ask());
@@ -113,19 +113,21 @@ class Mistakes {
     this.body.setAttribute("aria-busy", "false");
     const failed = severity.flatMap((one) => (one.status === "rejected" ? [one.reason.message] : []));
     this.problem.say(failed.length ? failed.join(" ") : null);
-    this.answers = new Map(severity.flatMap((one) => (one.status === "fulfilled" ? one.value.arms.map((arm) => [`${one.value.run}.${arm.arm}`, { answer: one.value, arm }]) : [])));
+    const answered = severity.flatMap((one) => (one.status === "fulfilled" ? [one.value] : []));
+    this.answers = new Map(answered.flatMap((answer) => answer.arms.map((arm) => [`${answer.run}.${arm.arm}`, { answer, arm }])));
+    this.diverged = new Map(answered.flatMap((answer) => answer.diverged.map(({ arm, why }) => [`${answer.run}.${arm}`, why])));
     this.body.hidden = !this.answers.size;
     const series = training.flatMap((one) => (one.status === "fulfilled" ? [one.value] : []));
     this.timeline(series);
     if (!this.answers.size) return;
-    this.bars.show(this.places, this.answers, (place) => this.pair(place), files("severity", "Shares as CSV", usable, (run) => this.asked(run)));
+    this.bars.show(this.places, this.answers, this.diverged, (place) => this.pair(place), files("severity", "Shares as CSV", usable, (run) => this.asked(run)));
     this.training.show(this.places, new Map(series.map((one) => [one.run, one])), this.step);
     this.training.files.replaceChildren(files("training", "Shares over training as CSV", usable, (run) => this.asked(run)));
-    this.confusions.show(this.places, this.answers);
+    this.confusions.show(this.places, this.answers, this.diverged);
     this.confusions.files.replaceChildren(files("confusions", "Confusions as CSV", usable, (run) => this.asked(run)));
     const compared = { run: home.id, baseline: this.baseline.value, step: this.step };
     this.numbers.load(compared);
-    const levels = this.answers.get(`${home.id}.0`)?.answer.levels;
+    const levels = answered.find(({ run }) => run === home.id)?.levels;
     this.classes.node.hidden = !levels;
     await Promise.all([levels && this.classes.load(this.asked(home), levels), this.queries.load(compared, this.places)]);
   }

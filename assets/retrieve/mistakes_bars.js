@@ -5,7 +5,7 @@ import { fold } from "../common/fields.js";
 import { brief } from "../common/names.js";
 import { grouped } from "../common/dom.js";
 import { table, tableBox } from "../common/table.js";
-import { swatch } from "./places.js";
+import { heading } from "./places.js";
 import { severities, severityBar, severityKey, share } from "../common/severity_colours.js";
 
 export class MistakesBars {
@@ -13,30 +13,32 @@ export class MistakesBars {
     this.node = el("section", { class: "rs-panel rs-stack", "aria-label": "Results by severity" });
   }
 
-  /** `answers`: {place.key of an arm: {answer, arm}}; `pair(place)`: the arm that it is compared with, or null. */
-  show(places, answers, pair, files) {
+  /** `answers`: {place.key of an arm: {answer, arm}}; `diverged`: {place.key: why it has none}; `pair(place)`: the arm that
+   * it is compared with, or null. */
+  show(places, answers, diverged, pair, files) {
     const runs = [...new Set(places.map((place) => place.run))].map((run) => places.filter((place) => place.run === run && answers.has(place.key))).filter((own) => own.length);
     const known = runs.map((own) => answers.get(own[0].key).answer);
     if (!known.length) return this.node.replaceChildren();
     const words = [...new Map(known.map((answer) => [answer.words.join(), answer.words])).values()];
-    const parts = runs.flatMap((own) => this.run(own, answers, pair));
+    const parts = known.flatMap((answer) => this.run(answer, places.filter((place) => place.run === answer.run), answers, diverged, pair));
     const rows = runs.flatMap((own) => tabulated(own, answers));
     const head = ["Arm", "Results", ...severities(words[0]).map(({ word }) => brief(word))];
     const numbers = words.length === 1 ? fold("Numbers as a table", tableBox(table(head, rows))) : null;
     return this.node.replaceChildren(el("h3", { text: "How bad are the results?" }), el("p", { class: "rs-note", text: about(known[0]) }), ...words.map(severityKey), el("div", { class: "rs-sharebars" }, ...parts), numbers ?? "", files);
   }
 
-  run(own, answers, pair) {
-    const { answer } = answers.get(own[0].key);
+  run(answer, own, answers, diverged, pair) {
     const arms = own.flatMap((place) => {
+      if (diverged.has(place.key)) return [named(place), el("p", { class: "rs-note rs-sharename", text: diverged.get(place.key) })];
       const { arm } = answers.get(place.key);
       const other = answers.get(pair(place)?.key)?.arm ?? null;
-      const name = el("h4", { class: "rs-flow rs-sharename" }, swatch(place.place), el("span", { text: place.title }), place.of ? el("span", { class: "rs-note", text: place.of }) : "");
-      return [name, ...line("First result", answer.words, arm.top1, other?.top1, place.title), ...line(`First ${answer.k}`, answer.words, arm.topk, other?.topk, place.title)];
+      return [named(place), ...line("First result", answer.words, arm.top1, other?.top1, place.title), ...line(`First ${answer.k}`, answer.words, arm.topk, other?.topk, place.title)];
     });
     return [...arms, el("h4", { class: "rs-note rs-sharename", text: `Best possible${own[0].of ? `, ${own[0].of}` : ""}` }), ...line(`First ${answer.k}`, answer.words, answer.best, null, "Best possible", "rs-bestbar")];
   }
 }
+
+const named = (place) => el("h4", { class: "rs-flow rs-sharename" }, ...heading(place));
 
 function line(label, words, shares, others, title, kind = "") {
   const bar = severityBar(words, shares, `${title}, ${label.toLowerCase()}`);

@@ -3,7 +3,7 @@
 import { el } from "../common/dom.js";
 import { brief, inFull } from "../common/names.js";
 import { longList, marked, picture } from "./pair_tile.js";
-import { swatch } from "./places.js";
+import { heading } from "./places.js";
 
 const FEW = 5;
 
@@ -16,14 +16,17 @@ export class Confusions {
     this.node = el("section", { class: "rs-panel rs-stack", "aria-label": "Confusions" }, el("h3", { text: "The confusions that cost most" }), el("p", { class: "rs-note", text: "Results of another class before the class ran out. The cost is their number times the levels of the label tree that they miss." }), this.lists, this.files);
   }
 
-  show(places, answers) {
-    this.lists.replaceChildren(...places.filter((place) => answers.has(place.key)).map((place) => this.arm(place, answers.get(place.key))));
+  /** `answers`: {place.key of an arm: {answer, arm}}; `diverged`: {place.key: why it has none}. */
+  show(places, answers, diverged) {
+    const shown = places.filter(({ key }) => answers.has(key) || diverged.has(key));
+    this.lists.replaceChildren(...shown.map((place) => el("div", { class: "rs-stack rs-tight" }, el("h4", { class: "rs-flow" }, ...heading(place)), this.list(place, answers.get(place.key), diverged))));
   }
 
-  arm(place, { answer, arm }) {
-    const head = el("h4", { class: "rs-flow" }, swatch(place.place), el("span", { text: place.title }), place.of ? el("span", { class: "rs-note", text: place.of }) : "");
-    if (!arm.confusions.length) return el("div", { class: "rs-stack rs-tight" }, head, el("p", { class: "rs-note", text: "No result was of another class before its own ran out." }));
-    return el("div", { class: "rs-stack rs-tight" }, head, longList(arm.confusions.map((one) => this.item(one, answer, place.run)), FEW));
+  list(place, found, diverged) {
+    if (!found) return el("p", { class: "rs-note", text: diverged.get(place.key) });
+    const { answer, arm } = found;
+    if (!arm.confusions.length) return el("p", { class: "rs-note", text: "No result was of another class before its own ran out." });
+    return longList(arm.confusions.map((one) => this.item(one, answer, place.run)), FEW);
   }
 
   item(one, answer, run) {

@@ -49,9 +49,7 @@ export class DifferentQueries {
   }
 
   show(answer, asked) {
-    const single = answer.arms.length < 2;
-    const none = single ? "One loss was trained alone. Add a run on the same images above to see where they differ." : `On no query do the arms differ in ${answer.title}.`;
-    say(this.said, answer.found.length ? `${answer.title} of ${grouped(answer.queries)} queries; those first on which ${answer.arms.length > 2 ? `the ${answer.arms.length} arms` : "the two arms"} lie furthest apart.` : none);
+    say(this.said, answer.found.length ? `${answer.title} of ${grouped(answer.queries)} queries; those first on which ${answer.arms.length > 2 ? `the ${answer.arms.length} arms` : "the two arms"} lie furthest apart.${answer.diverged ? " Arms whose training diverged are left out." : ""}` : none(answer));
     const of = (arm) => this.places.find((place) => place.run === arm.run && place.arm === arm.arm) ?? { place: 0, title: brief(arm.title) };
     this.list.replaceChildren(...(answer.found.length ? [longList(answer.found.map((one) => this.item(one, answer, answer.arms.map(of))), FEW)] : []));
     this.files.replaceChildren(...(answer.found.length ? [el("a", { href: api.csvUrl("queries", asked), download: "", text: "Queries as CSV" })] : []));
@@ -66,4 +64,11 @@ export class DifferentQueries {
     const press = el("button", { type: "button", class: "rs-pairrow", title: one.classes.map(inFull).join("\n"), "aria-label": `Image ${one.point + 1}: ${names.join(", ")}. ${answer.title}: ${spoken}`, onclick: () => this.open(one, answer) }, picture(this.images(answer.run), one.point), texts, el("span", { class: "rs-dotline", "aria-hidden": "true" }, ...dots), el("span", { class: "rs-flow rs-values" }, ...values));
     return el("li", {}, press);
   }
+}
+
+/** Why there are no queries to show. */
+function none({ arms, diverged, title }) {
+  if (arms.length > 1) return `On no query do the arms differ in ${title}.`;
+  if (diverged) return "One arm is left to compare: the training of every other one diverged.";
+  return "One loss was trained alone. Add a run on the same images above to see where they differ.";
 }

@@ -2,7 +2,7 @@
 
 import { el, grouped, say } from "../common/dom.js";
 import { segments } from "../common/fields.js";
-import { swatch } from "./places.js";
+import { heading } from "./places.js";
 import { severities, severityKey, spokenShares } from "../common/severity_colours.js";
 
 const WIDTH = 300;
@@ -35,32 +35,38 @@ export class MistakesTraining {
   draw() {
     const arms = (this.places ?? []).flatMap((place) => {
       const answer = this.answers.get(place.run);
-      return answer && answer.steps.length > 1 && answer.arms[place.arm] ? [{ place, answer, shares: answer.arms[place.arm][this.which.value] }] : [];
+      return answer && answer.steps.length > 1 && answer.arms[place.arm] ? [{ place, words: answer.words, ...known(answer.steps, answer.arms[place.arm][this.which.value]) }] : [];
     });
     this.none.hidden = arms.length > 0;
     this.which.hidden = !arms.length;
-    this.key.replaceChildren(...(arms.length ? [severityKey(arms[0].answer.words)] : []));
-    const last = Math.max(1, ...arms.map(({ answer }) => answer.steps.at(-1)));
+    this.key.replaceChildren(...(arms.length ? [severityKey(arms[0].words)] : []));
+    const last = Math.max(1, ...arms.map(({ all }) => all.at(-1)));
     this.drawn = arms.map((arm) => new AreaPanel(arm, last, this.on));
     this.panels.replaceChildren(...this.drawn.map((panel) => panel.node));
     this.cursor(this.step);
   }
 }
 
+/** The steps at which an arm has results, and `all`; it has none once its training diverged. */
+function known(all, shares) {
+  const there = shares.map((one) => one !== null);
+  return { all, steps: all.filter((_, at) => there[at]), shares: shares.filter((one) => one !== null) };
+}
+
 class AreaPanel {
-  constructor({ place, answer, shares }, last, on) {
-    Object.assign(this, { answer, shares, last });
+  constructor({ place, words, all, steps, shares }, last, on) {
+    Object.assign(this, { words, all, steps, shares, last });
     this.rule = el("line", { class: "rs-cursor", y1: 0, y2: HEIGHT });
     this.svg = el("svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, preserveAspectRatio: "none", role: "img" }, ...this.areas(), this.rule);
     this.said = el("p", { class: "rs-note" });
-    const name = el("figcaption", { class: "rs-flow" }, swatch(place.place), el("span", { text: place.title }), place.of ? el("span", { class: "rs-note", text: place.of }) : "");
+    const name = el("figcaption", { class: "rs-flow" }, ...heading(place));
     const box = el("div", { class: "rs-areabox", onclick: (event) => on.seek(this.nearest(event)) }, this.svg);
     this.label = `${place.title}, results by severity over the steps`;
     this.node = el("figure", { class: "rs-areapanel" }, name, box, this.said);
   }
 
   areas() {
-    const { steps, words } = this.answer;
+    const { steps, words } = this;
     const x = (step) => ((step / this.last) * WIDTH).toFixed(2);
     const y = (value) => ((1 - value) * HEIGHT).toFixed(2);
     const low = steps.map(() => 0);
@@ -75,18 +81,24 @@ class AreaPanel {
   nearest(event) {
     const area = this.svg.getBoundingClientRect();
     const step = ((event.clientX - area.left) / area.width) * this.last;
-    return this.answer.steps.reduce((best, one) => (Math.abs(one - step) < Math.abs(best - step) ? one : best));
+    return this.all.reduce((best, one) => (Math.abs(one - step) < Math.abs(best - step) ? one : best));
   }
 
   at(step) {
-    const { steps, words } = this.answer;
-    const before = step === null || step === undefined ? steps.length : steps.filter((one) => one <= step).length;
-    const place = Math.max(0, before - 1);
-    const x = ((steps[place] / this.last) * WIDTH).toFixed(2);
+    const { all, steps, words } = this;
+    const shown = newest(all, step);
+    const x = ((all[shown] / this.last) * WIDTH).toFixed(2);
     this.rule.setAttribute("x1", x);
     this.rule.setAttribute("x2", x);
-    const text = `Step ${grouped(steps[place])}: ${spokenShares(words, this.shares[place])}`;
+    const place = steps.indexOf(all[shown]);
+    const text = `Step ${grouped(all[shown])}: ${place < 0 ? "no results, its training diverged" : spokenShares(words, this.shares[place])}`;
     say(this.said, text);
     this.svg.setAttribute("aria-label", `${this.label}. ${text}`);
   }
+}
+
+/** Place of the last step that is not after `step`; null: of the last one. */
+function newest(steps, step) {
+  const before = step === null || step === undefined ? steps.length : steps.filter((one) => one <= step).length;
+  return Math.max(0, before - 1);
 }

@@ -1,6 +1,6 @@
 // Arms of several runs in one list: each has a colour, and beyond six another form of it.
 
-import { el } from "../common/dom.js";
+import { el, when } from "../common/dom.js";
 import { brief } from "../common/names.js";
 import { ink } from "../common/palette.js";
 
@@ -19,10 +19,10 @@ export function swatch(place) {
   return el("span", { class: `rs-swatch ${colour} ${form}`, "aria-hidden": "true" });
 }
 
-/** When a run was made, in words. */
-export const when = ({ created }) => new Date(created * 1000).toLocaleString("en-GB", { day: "numeric", month: "short", hour: "2-digit", minute: "2-digit" });
+const named = (run) => `${brief(run.data, 60)}, ${run.recorded ? "recorded" : when(run.created)}`;
 
-const named = (run) => `${brief(run.data, 60)}, ${run.recorded ? "recorded" : when(run)}`;
+/** What stands above something of an arm: its mark, its title and, where there are several runs, its run. */
+export const heading = (place) => [swatch(place.place), el("span", { text: place.title }), place.of ? el("span", { class: "rs-note", text: place.of }) : ""];
 
 /** Every arm of the runs: {key, run, arm, title, of, place}; `of` names the run where there are several. */
 export function placesOf(runs) {

@@ -49,7 +49,7 @@ class Tab {
       return;
     }
     const live = window.rankscope?.live;
-    if (live && live.chosen !== null && live.run) this.handed = { run: live.run.id, row: live.chosen };
+    if (live && live.images.chosen !== null && live.run) this.handed = { run: live.run.id, row: live.images.chosen };
     await this.follow(window.rankscope?.current() ?? "");
     this.poll.start();
   }

@@ -1,10 +1,10 @@
 // Which runs are searched: the one that is open in Live, and up to three beside it.
 
 import { pinned } from "../common/baseline.js";
-import { el } from "../common/dom.js";
+import { el, when } from "../common/dom.js";
 import { choose, field, iconButton, select } from "../common/fields.js";
 import { brief, inFull } from "../common/names.js";
-import { placesOf, swatch, when } from "./places.js";
+import { placesOf, swatch } from "./places.js";
 
 /** `on`: {add(id), remove(id)}. */
 export class RunsBar {
@@ -22,13 +22,13 @@ export class RunsBar {
     this.list.replaceChildren(...runs.map((run, at) => this.chip(run, places.filter((one) => one.run === run.id), at)));
     const rest = others.filter((one) => !runs.some((run) => run.id === one.id));
     this.field.hidden = !rest.length || runs.length >= most;
-    const choices = rest.map((run) => ({ name: run.id, title: `${brief(run.title, 80)}${run.recorded ? " (recorded)" : ` (${when(run)})`}`, disabled: Boolean(run.why) }));
+    const choices = rest.map((run) => ({ name: run.id, title: `${brief(run.title, 80)}${run.recorded ? " (recorded)" : ` (${when(run.created)})`}`, disabled: Boolean(run.why) }));
     choose(this.more, [{ name: "", title: "Add a run …" }, ...choices], "");
   }
 
   chip(run, places, at) {
     const title = brief(run.title, 120);
-    const note = (places.length || !at ? null : run.why) ?? [run.recorded ? "recorded run" : run.created ? when(run) : "", at === 0 ? "open in Live" : "", at > 0 && pinned()?.run === run.id ? "baseline" : ""].filter(Boolean).join(", ");
+    const note = (places.length || !at ? null : run.why) ?? [run.recorded ? "recorded run" : run.created ? when(run.created) : "", at === 0 ? "open in Live" : "", at > 0 && pinned()?.run === run.id ? "baseline" : ""].filter(Boolean).join(", ");
     const name = el("span", { class: "rs-flow rs-chipname" }, ...places.map((one) => swatch(one.place)), el("span", { class: "rs-ellipsis", text: title, title: inFull(run.title) }));
     const parts = [name, el("span", { class: "rs-note", text: note })];
     const away = at === 0 ? null : iconButton("close", `Remove ${title}`, () => this.on.remove(run.id));

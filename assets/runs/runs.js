@@ -1,8 +1,9 @@
 // The Runs tab: a list that is refreshed while it is visible; each card is updated in place.
 
 import * as api from "../common/api.js";
-import { el, figure, grouped, icon, say, swatch } from "../common/dom.js";
-import { downloads } from "../common/downloads.js";
+import { Deletion } from "../common/deletion.js";
+import { el, figure, grouped, say, swatch, when } from "../common/dom.js";
+import { DownloadFold } from "../common/downloads.js";
 import { button, fold, Problem } from "../common/fields.js";
 import { brief, inFull } from "../common/names.js";
 import { Poll } from "../common/poll.js";
@@ -69,12 +70,9 @@ class Card {
     this.openButton = button("Open", () => this.open());
     this.resume = button("Resume", () => this.ask("resume"));
     this.stop = button("Stop", () => this.ask("stop"));
-    this.remove = button("Delete", () => this.confirm(true));
-    this.sure = button("Delete for good", () => this.ask("delete"), "rs-danger");
-    this.keep = button("Keep", () => this.confirm(false));
-    this.files = el("ul", {});
-    this.downloads = el("details", { class: "rs-takehome" }, el("summary", { class: "rs-act" }, icon("down"), el("span", { text: "Download" })), this.files);
-    this.acts = el("div", { class: "rs-flow rs-runacts" }, this.openButton, this.resume, this.stop, this.downloads, this.remove, this.sure, this.keep);
+    this.deletion = new Deletion(() => this.ask("delete"));
+    this.downloads = new DownloadFold();
+    this.acts = el("div", { class: "rs-flow rs-runacts" }, this.openButton, this.resume, this.stop, this.downloads.node, ...this.deletion.nodes);
     const head = el("div", { class: "rs-flow rs-runhead" }, el("h3", {}, this.title), this.phase);
     this.parts = el("ul", { class: "rs-runlist" });
     this.within = fold("", this.parts);
@@ -82,7 +80,6 @@ class Card {
     this.within.addEventListener("toggle", () => this.within.open && this.list.fill(this.parts, this.held));
     this.held = [];
     this.node = el("li", { class: "rs-runcard" }, head, this.about, this.trouble, this.arms, this.acts, this.within);
-    this.confirm(false);
   }
 
   open() {
@@ -95,7 +92,7 @@ class Card {
     this.held = runs;
     this.within.hidden = !runs.length;
     say(this.within.querySelector("summary"), runs.length === 1 ? "1 run" : `${runs.length} runs`);
-    say(this.sure, runs.length ? `Delete it and its ${runs.length === 1 ? "run" : `${runs.length} runs`} for good` : "Delete for good");
+    this.deletion.count(runs.length);
     if (this.within.open) this.list.fill(this.parts, runs);
   }
 
@@ -106,7 +103,7 @@ class Card {
     this.run = run;
     say(this.title, brief(run.title, 160));
     this.title.title = inFull(run.title);
-    for (const [node, name] of [[this.openButton, "Open"], [this.resume, "Resume"], [this.stop, "Stop"], [this.remove, "Delete"]]) {
+    for (const [node, name] of [[this.openButton, "Open"], [this.resume, "Resume"], [this.stop, "Stop"], [this.deletion.begin, "Delete"]]) {
       node.setAttribute("aria-label", `${name}: ${brief(run.title, 160)}, ${when(run.created)}`);
     }
     say(this.phase, run.recorded ? "recorded run" : run.label);
@@ -115,7 +112,7 @@ class Card {
     say(this.trouble, run.error ?? "");
     this.trouble.hidden = !run.error;
     this.arms.replaceChildren(...run.losses.map((loss, arm) => row(loss, arm, run)));
-    if (this.files.childElementCount !== Object.keys(run.downloads).length) this.files.replaceChildren(...downloads(run));
+    this.downloads.show(run);
     this.allow();
   }
 
@@ -125,25 +122,17 @@ class Card {
     const mine = !run.read_only && (!this.list.shared || run.mine === true);
     this.openButton.hidden = run.damaged;
     this.title.disabled = run.damaged;
-    this.downloads.hidden = run.damaged || run.step === 0;
+    this.downloads.node.hidden = run.damaged || run.step === 0;
     this.resume.hidden = !mine || run.moving || !run.acts.includes("resume");
     this.stop.hidden = !mine || !run.acts.includes("stop");
-    this.deletable = mine && !run.moving;
-    this.confirm(this.asking && this.deletable);
-  }
-
-  confirm(asking) {
-    const changed = asking !== this.asking;
-    this.asking = asking;
-    this.remove.hidden = asking || !this.deletable;
-    this.sure.hidden = this.keep.hidden = !asking;
-    if (changed && asking) this.keep.focus();
+    this.deletion.allow(mine && !run.moving);
   }
 
   ask(action) {
-    this.asking = false;
+    this.deletion.ask(false);
     this.list.act(action, this.id, api.token());
-  }}
+  }
+}
 
 function row(loss, arm, run) {
   const numbers = run.headline.map(({ title, values }) => el("span", { class: "rs-note rs-number" }, el("b", { text: figure(values[arm]) }), ` ${title}`));
@@ -153,4 +142,3 @@ function row(loss, arm, run) {
 const steps = (run) => (run.plans ? `${run.step} of ${run.planned_steps ?? "…"} runs ended` : run.step ? `${grouped(run.step)} steps` : null);
 const place = (run) => (run.queue_position ? `number ${run.queue_position} in the queue` : null);
 const size = (bytes) => (bytes > 1e6 ? `${(bytes / 1e6).toFixed(bytes > 1e7 ? 0 : 1)} MB` : `${Math.max(1, Math.round(bytes / 1e3))} kB`);
-const when = (seconds) => new Date(seconds * 1000).toLocaleString("en-GB", { day: "numeric", month: "short", hour: "2-digit", minute: "2-digit" });

@@ -40,6 +40,11 @@ def _plans(run: Run) -> bool:
     return kind_of(run.config).plans
 
 
+def _report(title: str, media_type: str, form: str) -> Export:
+    """The report of a plan in one of :data:`explorer.exports.reports.FORMS`."""
+    return Export(title, media_type, lambda _library, run, path, _weights: write_report(run, path, form), _plans)
+
+
 _ZIP = "application/zip"
 _CSV, _HTML, _PARQUET = "text/csv; charset=utf-8", "text/html; charset=utf-8", "application/vnd.apache.parquet"
 _TEXT, _JSON = "text/plain; charset=utf-8", "application/json"
@@ -74,33 +79,11 @@ EXPORTS = {
     "curves.html": Export(
         "Curves as one page (HTML)", _HTML, lambda _library, run, path, _weights: write_curves(run, path), _trains
     ),
-    "table.csv": Export(
-        "Table (CSV)", _CSV, lambda _library, run, path, _weights: write_report(run, path, "csv"), _plans
-    ),
-    "table.md": Export(
-        "Table and verdicts (Markdown)",
-        _TEXT,
-        lambda _library, run, path, _weights: write_report(run, path, "markdown"),
-        _plans,
-    ),
-    "table.tex": Export(
-        "Table and verdicts (LaTeX)",
-        _TEXT,
-        lambda _library, run, path, _weights: write_report(run, path, "latex"),
-        _plans,
-    ),
-    "report.json": Export(
-        "Everything, unrounded (JSON)",
-        _JSON,
-        lambda _library, run, path, _weights: write_report(run, path, "json"),
-        _plans,
-    ),
-    "report.zip": Export(
-        "Every table in all forms (zip)",
-        _ZIP,
-        lambda _library, run, path, _weights: write_report(run, path, "archive"),
-        _plans,
-    ),
+    "table.csv": _report("Table (CSV)", _CSV, "csv"),
+    "table.md": _report("Table and verdicts (Markdown)", _TEXT, "markdown"),
+    "table.tex": _report("Table and verdicts (LaTeX)", _TEXT, "latex"),
+    "report.json": _report("Everything, unrounded (JSON)", _JSON, "json"),
+    "report.zip": _report("Every table in all forms (zip)", _ZIP, "archive"),
 }
 
 

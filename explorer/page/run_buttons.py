@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from typing import Any
 
 import gradio as gr
 
 from explorer.page.blocks import QUIET
 from explorer.page.inspection import failed, paragraph
+from explorer.page.scripted import scripted
 from explorer.server.runs import Act, Runs
 from explorer.server.visitors import NOBODY, Caller, caller
 from trainers.errors import UserError
 
 _VIEWED = "() => [window.rankscope?.viewed?.() ?? '', window.rankscope?.token?.() ?? '']"
 
-ACT = '{ act: (action, id, token) => trigger("act", { action, id, token }), public: props.public }'
-"""Options of a module that changes runs: its event ``act`` is answered by :func:`perform`."""
-CHANGED = "() => { window.dispatchEvent(new CustomEvent('rankscope:changed')); return []; }"
-"""JavaScript after such an event."""
+_ACT = '{ act: (action, id, token) => trigger("act", { action, id, token }), public: props.public }'
+_CHANGED = "() => { window.dispatchEvent(new CustomEvent('rankscope:changed')); return []; }"
 
 
 def run_buttons(runs: Runs, run_id: gr.Textbox, token: gr.Textbox) -> None:
@@ -44,6 +44,22 @@ def attempt(act: Act, run_id: str, token: str) -> str:
         return paragraph(act(run_id or "", token or ""), role="status")
     except (UserError, OSError) as error:
         return failed(str(error))
+
+
+def acting(runs: Runs, module: str, host: str, what: str, *, said: str, **options: Any) -> None:
+    """Add a view that changes runs: its module gets ``act(action, id, token)``, which :func:`perform` answers.
+
+    Args:
+        module, host, what, options: see :func:`explorer.page.scripted.scripted`.
+        said: id of the line above the view that says what came of an action.
+    """
+    answer = gr.HTML("", elem_id=said)
+    view = scripted(module, host, what, _ACT, public=runs.public, **options)
+
+    def act(event: gr.EventData, request: gr.Request) -> str:
+        return perform(runs, event._data, caller(request))
+
+    view.act(act, None, answer, **QUIET).then(fn=None, js=_CHANGED)
 
 
 def perform(runs: Runs, data: object, asking: Caller = NOBODY) -> str:

@@ -34,7 +34,7 @@ def page(runs: Runs, objects: Objects, retrieval: RetrievalService) -> Page:
     """Build the page."""
     with Page(title="Rankscope", fill_width=True, analytics_enabled=False, delete_cache=(3600, 3600)) as blocks:
         sidebar(blocks, runs, TABS.values())
-        with gr.Tabs(elem_id="rs-tabs"):
+        with gr.Tabs(elem_id="rs-tabs", overflow_behavior="wrap"):
             for descriptor in TABS.values():
                 with gr.Tab(descriptor.title, id=descriptor.name) as tab:
                     descriptor.build(TabContext(runs=runs, objects=objects))

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from playwright.sync_api import Browser, BrowserContext, Page, Request, expect
+from playwright.sync_api import Browser, BrowserContext, Page, Request
 
 from tests.browser.conftest import PATIENCE, Site
 
@@ -149,13 +149,5 @@ def lasso(page: Page) -> None:
 
 
 def open_tab(page: Page, name: str) -> None:
-    """Open a tab of the page; on a phone those that do not fit into the row are in a menu."""
-    assert page.viewport_size is not None
-    if page.viewport_size["width"] <= PHONE[0]:
-        more = page.get_by_role("button", name="More tabs")
-        expect(more).to_be_visible()
-        inside = page.locator("#rs-tabs > .tab-wrapper .overflow-dropdown button", has_text=name)  # hidden until then
-        if inside.count():
-            more.click()
-            return inside.click()
+    """Open a tab of the page."""
     page.get_by_role("tab", name=name).first.click()

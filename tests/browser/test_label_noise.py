@@ -39,7 +39,7 @@ def test_wrong_labels_are_ringed_named_and_coloured(browser: Browser, site: Site
         expect(legend.locator(".rs-ringed")).to_have_text("ringed: label noise changed, 12 of 60 images")
         names = noisy.probe().hierarchy.names[0]
         rings = "marks(0, (i) => [i, 0], 8).filter((one) => one.size === 11).map(({ x }) => x)"
-        ring = page.evaluate(f"window.rankscope.live.{rings}")
+        ring = page.evaluate(f"window.rankscope.live.images.{rings}")
         assert ring == list(range(0, 60, 5))
         page.mouse.move(*page.evaluate("window.debug.place(0, 10)"))
         until(page, "s.hovered !== null")
@@ -51,7 +51,7 @@ def test_wrong_labels_are_ringed_named_and_coloured(browser: Browser, site: Site
         page.get_by_role("button", name="given product").click()
         assert page.evaluate("window.rankscope.live.legend.classes.names") == list(names)
         legend.get_by_role("button").filter(has_text=names[11]).first.click()
-        shown = page.evaluate("[...Array(60).keys()].filter((i) => window.rankscope.live.loud(i))")
+        shown = page.evaluate("[...Array(60).keys()].filter((i) => window.rankscope.live.images.loud(i))")
         assert 10 in shown and 11 in shown
-        kept = page.evaluate("window.rankscope.live.ringed.filter((i) => window.rankscope.live.loud(i))")
+        kept = page.evaluate("window.rankscope.live.images.ringed.filter((i) => window.rankscope.live.images.loud(i))")
         assert kept == [i for i in shown if i % 5 == 0]

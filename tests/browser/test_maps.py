@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
+from explorer.page.tabs import TABS
 from tests.browser.conftest import Site
 from tests.browser.pages import PHONE, lasso, place, rest, state, until, visit
 
@@ -205,6 +206,8 @@ def test_on_a_phone_the_maps_stack_and_nothing_overflows(browser: Browser, site:
     with visit(browser, site, site.at(site.finished), size=PHONE, touch=True, motion="no-preference") as page:
         rest(page)
         assert page.evaluate("() => document.documentElement.scrollWidth - innerWidth") <= 0
+        ends = [tab.bounding_box() for tab in page.locator("#rs-tabs > .tab-wrapper [role=tab]").all()]
+        assert len(ends) == len(TABS) and all(box and box["x"] + box["width"] <= PHONE[0] for box in ends)
         first, second = (page.locator(".rs-plot").nth(arm).bounding_box() for arm in (0, 1))
         assert first and second
         assert second["y"] > first["y"] + first["height"]

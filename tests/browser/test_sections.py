@@ -14,7 +14,7 @@ from tests.browser.image_folder import jpeg
 from tests.browser.pages import PHONE, visit
 from tests.browser.test_access import _findings, darken
 from tests.browser.test_retrieve import query, settled, tab
-from tests.synthetic import make_run
+from tests.synthetic import diverge, make_run
 from tests.tiny import tiny_config
 from trainers.config import DataChoice
 from trainers.kinds import kind_of
@@ -66,6 +66,22 @@ def test_from_a_bar_to_the_rows_of_a_confusion(browser: Browser, site: Site) -> 
         settled(page)
         assert re.match(rf"Image \d+: {name},", query(page) or "")
         expect(page.locator(".rs-resultrow .rs-summary").first).to_contain_text("step 0")
+
+
+def test_an_arm_that_diverged_has_a_sentence_and_the_other_its_bars(browser: Browser, site: Site) -> None:
+    run = make_run(site.root, points=60, frames=3)
+    diverge(run, arm=0, first=1)
+    with visit(browser, site, site.at(run)) as page:
+        page.get_by_role("tab", name="Retrieve").click()
+        mistakes(page)
+        said = "Its training diverged: its embeddings at step 50 are not numbers, so it has no results."
+        expect(page.locator(".rs-sharebar")).to_have_count(3)  # two of one loss, and the best possible
+        expect(page.locator(".rs-sharebars")).to_contain_text(said)
+        expect(page.get_by_label("Confusions")).to_contain_text(said)
+        expect(page.locator(".rs-areapanel .rs-note").first).to_have_text("Step 50: no results, its training diverged")
+        expect(page.get_by_label("Where the arms differ most")).to_contain_text("One arm is left to compare")
+        expect(page.locator(".rs-classtable thead th")).to_have_count(6)
+    run.delete()
 
 
 def test_classes_and_queries_by_keyboard(browser: Browser, site: Site) -> None:

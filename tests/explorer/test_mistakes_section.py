@@ -14,7 +14,7 @@ import pytest
 from explorer.server.library import Library
 from explorer.server.retrieval.mistake_routes import mistake_routes
 from explorer.server.retrieval.mistakes import MistakeAnswers
-from tests.synthetic import make_run
+from tests.synthetic import diverge, make_run
 from trainers.retrieval.disagreements import disagreements
 from trainers.retrieval.mistakes import mistakes
 from trainers.retrieval.probe_results import newest_embeddings, probe_results
@@ -118,6 +118,31 @@ def test_queries_are_those_on_which_arms_differ(site: Site, run: RunFolder) -> N
     found = disagreements(run, newest_embeddings(run), "HAP", most=7)
     assert [one["point"] for one in answer["found"]] == [one.points[0] for one in found.found]
     assert answer["title"] == "H-AP" and len(answer["arms"]) == 2
+
+
+@pytest.mark.parametrize("layout", [True, False])
+@pytest.mark.parametrize("lost", [0, 1])
+def test_an_arm_that_diverged_is_named_and_the_others_are_shown(
+    site: Site, tmp_path: Path, layout: bool, lost: int
+) -> None:
+    run = make_run(tmp_path, points=120, frames=3, layout=layout)
+    whole = site.answer("severity", run=run.id, k=5)
+    steps = [step for _, step, _ in run.snapshots()]
+    diverge(run, lost, first=1)
+    answer = Site(tmp_path).answer("severity", run=run.id, k=5)
+    assert answer["arms"] == [whole["arms"][1 - lost]] and whole["diverged"] == []
+    assert [(one["arm"], one["title"]) for one in answer["diverged"]] == [(lost, whole["arms"][lost]["title"])]
+    assert f"embeddings at step {steps[-1]} are not numbers" in answer["diverged"][0]["why"]
+    assert site.answer("severity", run=run.id, k=5, step=steps[0])["diverged"] == []
+    classes = site.answer("classes", run=run.id, k=5)
+    assert classes["arms"] == [answer["arms"][0]["title"]] and len(classes["classes"][0]["arms"]) == 1
+    queries = site.answer("queries", run=run.id)
+    assert (queries["diverged"], [arm["arm"] for arm in queries["arms"]]) == (1, [1 - lost])
+    training = site.answer("training", run=run.id, k=5)
+    assert training["steps"] == steps and training["arms"][1 - lost]["topk"][-1] == answer["arms"][0]["topk"]
+    assert [one is None for one in training["arms"][lost]["top1"]] == [False, True, True]
+    assert len(site.table("training", run=run.id)) == 1 + 2 * (3 + 1)
+    assert len(site.table("severity", run=run.id)) == 1 + 2 + 1
 
 
 def test_a_baseline_on_the_same_images(site: Site, run: RunFolder, tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import torch
 
-from tests.synthetic import make_run
+from tests.synthetic import diverge, make_run
 from trainers.cli.main import main
 from trainers.errors import RunError
 from trainers.hierarchy import Hierarchy
@@ -46,6 +46,17 @@ def test_a_run_whose_maps_were_never_drawn_has_its_training_too(run: RunFolder, 
     assert main(["mistakes", run.id, "--runs", str(run.path.parent)]) == 0
     printed = capsys.readouterr().out
     assert "First results over the training" in printed and "step 0  step 3  step 6" in printed
+
+
+def test_an_arm_that_diverged_is_named_and_the_others_are_shown(tmp_path: Path, capsys) -> None:
+    folder, path = make_run(tmp_path, points=60, frames=2, layout=False), tmp_path / "queries.csv"
+    diverge(folder, arm=0, first=1)
+    assert main(["mistakes", folder.id, "--runs", str(tmp_path), "--csv", str(path)]) == 0
+    printed = capsys.readouterr().out
+    assert "Smooth-AP has no results: its embeddings are not numbers" in printed
+    assert printed.count("HAPPIER") >= 2 and "Queries whose" not in printed
+    rows = list(csv.DictReader(path.read_text(encoding="utf-8").splitlines()))
+    assert len(rows) == 60 and {row["arm"] for row in rows} == {"HAPPIER"}
 
 
 def test_images_without_classes_have_no_mistakes(tmp_path: Path, capsys) -> None:

@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from tests.metrics.worlds import tree
-from tests.synthetic import add_snapshot, hierarchy, make_run
+from tests.synthetic import add_snapshot, diverge, hierarchy, make_run
 from trainers.errors import RunError
 from trainers.metrics import evaluate
 from trainers.retrieval import probe_results as module
@@ -190,6 +190,31 @@ def test_mistakes_over_training_are_those_of_each_frame_and_read_once(tmp_path: 
     assert [k for k, _, _ in over.series(10)] == [0, 1]
     add_snapshot(folder, 2, of=3)
     assert len(over.series(10)) == 3 and read == [2]
+
+
+@pytest.mark.parametrize(("layout", "count"), [(False, 10), (True, 10), (True, 40)])
+def test_an_arm_that_diverged_has_no_results_and_the_others_keep_theirs(
+    tmp_path: Path, layout: bool, count: int
+) -> None:
+    folder = make_run(tmp_path, points=120, frames=3, arms=3, layout=layout)
+    whole, series = [probe_results(folder, k, count) for k in range(3)], MistakesOverTraining(folder).series(count)
+    diverge(folder, arm=1, first=1)
+    for k in (1, 2):
+        first, second, third = probe_results(folder, k, count)
+        assert second is None
+        np.testing.assert_array_equal(first, whole[k][0])
+        np.testing.assert_array_equal(third, whole[k][2])
+    assert [one.tolist() for one in probe_results(folder, 0, count)] == [one.tolist() for one in whole[0]]
+    later = MistakesOverTraining(folder).series(count)
+    assert [[moment is None for moment in moments] for _, _, moments in later] == [
+        [False] * 3,
+        *[[False, True, False]] * 2,
+    ]
+    assert later[2][2][2].topk.tolist() == series[2][2][2].topk.tolist()
+    for arm in (0, 2):
+        diverge(folder, arm, first=2)
+    with pytest.raises(RunError, match="diverged"):
+        probe_results(folder, 2, count)
 
 
 def test_shares_alone_are_those_of_the_whole() -> None:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import torch
 
-from tests.synthetic import labels_of, make_run
+from tests.synthetic import diverge, labels_of, make_run
 from tests.tiny import tiny_config, write_images
 from trainers.config import DataChoice
 from trainers.data import load_data
@@ -158,6 +158,15 @@ def test_an_unknown_metric_and_missing_embeddings_are_refused(tmp_path: Path) ->
         disagreements(folder, 0)
     with pytest.raises(RunError, match="keeps no embeddings"):
         newest_embeddings(folder)
+
+
+def test_an_arm_that_diverged_is_left_out_of_the_comparison(tmp_path: Path) -> None:
+    folder = make_run(tmp_path, points=60, frames=2, arms=3)
+    whole = disagreements(folder, 1, "AP", arms=[0, 2], most=None)
+    diverge(folder, arm=1, first=1)
+    found = disagreements(folder, 1, "AP", most=None)
+    assert [one.arm for one in found.arms] == [0, 2] and (found.diverged, whole.diverged) == (1, 0)
+    assert found.found == whole.found != ()
 
 
 @pytest.mark.parametrize(

@@ -46,21 +46,25 @@ def show(arguments: argparse.Namespace) -> int:
     folder = RunFolder.open(arguments.runs, arguments.id)
     baseline = RunFolder.open(arguments.runs, arguments.baseline) if arguments.baseline else None
     probe, k = labelled_probe_of(folder), newest_embeddings(folder) if arguments.frame is None else arguments.frame
-    titles, results = arm_titles(folder.config), probe_results(folder, k, arguments.k)
-    found = [mistakes(ids, probe.labels) for ids in results]
+    every, results = arm_titles(folder.config), probe_results(folder, k, arguments.k)
+    titles = [title for title, ids in zip(every, results, strict=True) if ids is not None]
+    found = [mistakes(ids, probe.labels) for ids in results if ids is not None]
     first = found[0]
     left_out = f"; {first.left_out} have no other image of their class and are left out" if first.left_out else ""
     print(f"{probe.data_title}, frame {k}: {first.queries} queries, {first.k} results of each{left_out}")
+    for title, ids in zip(every, results, strict=True):
+        if ids is None:
+            print(f"{title} has no results: its embeddings are not numbers, as its training diverged.")
     _severities(probe, titles, found)
-    _over_training(probe, titles, folder, arguments.k)
+    _over_training(probe, every, folder, arguments.k)
     _confusions(probe, titles, found)
     if arguments.name:
         _classes(probe, titles, found, arguments.name)
     _queries(probe, folder, k, baseline, arguments.metric)
     if baseline is not None:
-        _differences(folder, baseline, titles)
+        _differences(folder, baseline, every)
     if arguments.csv is not None:
-        _write(arguments.csv, folder, k, titles, results)
+        _write(arguments.csv, folder, k, [ids for ids in results if ids is not None])
     return 0
 
 
@@ -86,8 +90,8 @@ def _over_training(probe: Probe, titles: Sequence[str], folder: RunFolder, count
     shown = sorted({round(place * (len(series) - 1) / (FRAMES - 1)) for place in range(FRAMES)})
     words = severity_words(probe.hierarchy)
     rows = [
-        (title, word, *(_percent(series[at][2][arm].top1[place]) for at in shown))
-        for arm, title in enumerate(titles)
+        (title, word, *("" if one is None else _percent(one.top1[place]) for one in moments))
+        for title, moments in ((title, [series[at][2][arm] for at in shown]) for arm, title in enumerate(titles))
         for word, place in ((words[-1], -1), (words[0], 0))
     ]
     _table("First results over the training", ("", "", *(f"step {series[at][1]:,}" for at in shown)), rows)
@@ -154,7 +158,7 @@ def _differences(folder: RunFolder, baseline: RunFolder, titles: Sequence[str]) 
         print("The maps of the two runs show different images, in part: so do the numbers that are of the map.")
 
 
-def _write(path: Path, folder: RunFolder, k: int, titles: Sequence[str], results: Sequence[Any]) -> None:
+def _write(path: Path, folder: RunFolder, k: int, results: Sequence[Any]) -> None:
     from trainers.retrieval.probe_results import probe_of
     from trainers.retrieval.query_metrics import query_metrics
     from trainers.retrieval.severity import shared_levels
@@ -168,12 +172,13 @@ def _write(path: Path, folder: RunFolder, k: int, titles: Sequence[str], results
             writer.writerow(
                 plain_cells(("arm", "query", "row", *own, *metrics, "first_result", *other, "levels_shared"))
             )
-            for title, ids, arm in zip(titles, results, measured, strict=True):
+            for ids, arm in zip(results, measured, strict=True):
                 for query, result in enumerate(ids[:, 0]):
                     values = (arm.values[name][query] for name in metrics)
                     names = (_names(probe, image) for image in (query, int(result)))
                     shared = shared_levels(probe.labels[query], probe.labels[result])
-                    line = (title, query, int(probe.rows[query]), *next(names), *("" if v != v else v for v in values))
+                    known = ("" if value != value else value for value in values)
+                    line = (arm.title, query, int(probe.rows[query]), *next(names), *known)
                     writer.writerow(plain_cells((*line, int(result), *next(names), int(shared))))
     except OSError as error:
         raise UserError(f"{path} cannot be written: {error.strerror or error}.") from error

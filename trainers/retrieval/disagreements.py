@@ -36,12 +36,14 @@ class Disagreements:
     Attributes:
         metric: name.
         arms: titles and runs of the arms that are compared, those of the baseline last.
+        diverged: how many arms are left out, as their embeddings are not finite.
         queries: how many images are query and gallery of every arm.
         found: the queries whose spread is above 0.
     """
 
     metric: str
     arms: tuple[ArmMetrics, ...]
+    diverged: int
     queries: int
     found: tuple[Disagreement, ...]
 
@@ -62,7 +64,7 @@ def disagreements(
         k: frame.
         metric: any of :data:`trainers.metrics.METRICS`, numbers filled in.
         baseline: a run on the same images; ``baseline_k``: its frame, its newest one if not given.
-        arms: places among the arms of the run and then of the baseline; None: all.
+        arms: places among the arms of the run and then of the baseline, without those that diverged; None: all.
         most: how many queries; None: all.
 
     Raises:
@@ -78,11 +80,14 @@ def disagreements(
         newest = newest_embeddings(baseline) if baseline_k is None else baseline_k
         compared = query_metrics(folder, k, [metric], shared.first)
         compared += query_metrics(baseline, newest, [metric], shared.second)
+    trained = folder.config.arms + (0 if baseline is None else baseline.config.arms)
+    diverged = trained - len(compared)
     compared = [compared[arm] for arm in (range(len(compared)) if arms is None else arms)]
     values = np.stack([one.values[metric] for one in compared], axis=1)
     return Disagreements(
         metric=metric,
         arms=tuple(compared),
+        diverged=diverged,
         queries=len(rows),
         found=ordered(values, rows, points)[:most],
     )

@@ -20,6 +20,10 @@ class Moment:
     topk: np.ndarray
 
 
+Moments = list[Moment | None]
+"""One per arm; None: its training had diverged."""
+
+
 class MistakesOverTraining:
     """The shares of every stored frame of a run. A frame is read once; one that was written again is read again.
 
@@ -31,9 +35,9 @@ class MistakesOverTraining:
 
     def __init__(self, folder: RunReader) -> None:
         self._folder = folder
-        self._kept: dict[tuple[int, int], tuple[tuple[int, int], list[Moment]]] = {}
+        self._kept: dict[tuple[int, int], tuple[tuple[int, int], Moments]] = {}
 
-    def series(self, k: int) -> list[tuple[int, int, list[Moment]]]:
+    def series(self, k: int) -> list[tuple[int, int, Moments]]:
         """Frame, step and a :class:`Moment` per arm, oldest first; frames that keep fewer than k results are left out.
 
         Raises:
@@ -49,12 +53,11 @@ class MistakesOverTraining:
                 self._kept.pop((frame, k), None)
         return found
 
-    def _moments(self, frame: int, k: int, labels: np.ndarray) -> list[Moment]:
+    def _moments(self, frame: int, k: int, labels: np.ndarray) -> Moments:
         stamp = self._stamp(frame)
         kept = self._kept.get((frame, k))
         if kept is None or kept[0] != stamp:
-            shares = [severity_shares(ids, labels) for ids in probe_results(self._folder, frame, k)]
-            kept = self._kept[frame, k] = stamp, [Moment(top1=top1, topk=topk) for top1, topk in shares]
+            kept = self._kept[frame, k] = stamp, [_moment(ids, labels) for ids in probe_results(self._folder, frame, k)]
         return kept[1]
 
     def _stamp(self, frame: int) -> tuple[int, int]:
@@ -64,3 +67,10 @@ class MistakesOverTraining:
         except OSError as error:
             raise RunError(f"The run {folder.id} lacks frame {frame}.") from error
         return about.st_mtime_ns, about.st_size
+
+
+def _moment(ids: np.ndarray | None, labels: np.ndarray) -> Moment | None:
+    if ids is None:
+        return None
+    top1, topk = severity_shares(ids, labels)
+    return Moment(top1=top1, topk=topk)

@@ -44,16 +44,21 @@ def labelled_probe_of(folder: RunReader) -> Probe:
     return probe
 
 
-def probe_embeddings(folder: RunReader, k: int) -> tuple[np.ndarray, ...]:
-    """Float32 ``[P, D]`` of every arm at snapshot ``k``.
+def probe_embeddings(folder: RunReader, k: int) -> tuple[np.ndarray | None, ...]:
+    """Float32 ``[P, D]`` of every arm at snapshot ``k``; None: they are not all finite, as the arm's training diverged.
 
     Raises:
-        RunError: they are not kept, or hold no finite numbers.
+        RunError: they are not kept, or those of every arm hold numbers that are not finite.
     """
     if not is_regular(folder.embeddings_path(k)):
         raise RunError(f"The run {folder.id} keeps no embeddings of frame {k}; choose its last frame.")
-    arms = tuple(arm.astype(np.float32) for arm in folder.embeddings(k))
-    if not all(np.isfinite(arm).all() for arm in arms):
+    return tuple(None if arm is None else arm.astype(np.float32) for arm in _finite(folder, k))
+
+
+def _finite(folder: RunReader, k: int) -> list[np.ndarray | None]:
+    """The embeddings of each arm as they are stored, None where some are not finite."""
+    arms = [arm if np.isfinite(arm).all() else None for arm in folder.embeddings(k)]
+    if all(arm is None for arm in arms):
         raise RunError(f"The embeddings of frame {k} of run {folder.id} are not numbers: its training diverged.")
     return arms
 
@@ -71,27 +76,30 @@ def newest_embeddings(folder: RunReader) -> int:
     return next((k for k in kept if k in drawn), kept[0])
 
 
-def probe_results(folder: RunReader, k: int, count: int) -> list[np.ndarray]:
+def probe_results(folder: RunReader, k: int, count: int) -> list[np.ndarray | None]:
     """Ids ``[P, count]`` of the results of every probe image in every arm, at frame ``k``.
 
     Those stored with the frame, which the page shows, where they are enough; else, or where no map is drawn, from the
-    embeddings.
+    embeddings. An arm whose embeddings are kept and not all finite has None: its map holds no results.
 
     Raises:
-        RunError: there is no such frame, or it keeps too few results and no embeddings.
+        RunError: there is no such frame, it keeps too few results and no embeddings, or no arm has results.
     """
-    drawn = k in folder.frames() or not is_regular(folder.embeddings_path(k))
+    kept = is_regular(folder.embeddings_path(k))
+    drawn = k in folder.frames() or not kept
     stored = [arm.neighbours for arm in folder.frame(k).arms] if drawn else []
     labels = probe_of(folder).labels
     most = min(count, len(labels) - 1)
     if drawn and all(ids.shape[1] >= most for ids in stored):
-        return [ids[:, :most] for ids in stored]
-    if not is_regular(folder.embeddings_path(k)):
+        known = _finite(folder, k) if kept else stored
+        return [None if arm is None else ids[:, :most] for ids, arm in zip(stored, known, strict=True)]
+    if not kept:
         raise RunError(
             f"Frame {k} of run {folder.id} keeps {stored[0].shape[1]} results of each image and no embeddings; "
             f"got {count}. Choose fewer results, or the last frame."
         )
-    return [nearest(torch.from_numpy(arm), labels, most) for arm in probe_embeddings(folder, k)]
+    arms = probe_embeddings(folder, k)
+    return [None if arm is None else nearest(torch.from_numpy(arm), labels, most) for arm in arms]
 
 
 def nearest(

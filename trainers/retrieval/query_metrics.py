@@ -35,19 +35,21 @@ class ArmMetrics:
 def query_metrics(
     folder: RunReader, k: int, metrics: Sequence[str] = METRICS, points: np.ndarray | None = None
 ) -> list[ArmMetrics]:
-    """Metrics of every probe image as a query against the others, at frame ``k``.
+    """Metrics of every probe image as a query against the others, at frame ``k``; arms that diverged are left out.
 
     Args:
         metrics: any of :data:`trainers.metrics.METRICS`, numbers filled in.
         points: int64 ``[Q]``, the images that are queries and gallery; None: the whole probe.
 
     Raises:
-        UserError: a metric is unknown, or the frame keeps no embeddings, or they are not finite.
+        UserError: a metric is unknown, or the frame keeps no embeddings, or those of no arm are finite.
     """
     labels = torch.from_numpy(labelled_probe_of(folder).labels).long()
     chosen = slice(None) if points is None else torch.from_numpy(points)
     found = []
     for arm, (title, rows) in enumerate(zip(arm_titles(folder.config), probe_embeddings(folder, k), strict=True)):
+        if rows is None:
+            continue
         vectors = torch.from_numpy(rows)[chosen]
         values: Any = evaluate(vectors, labels[chosen], metrics=metrics, per_query=True)
         found.append(ArmMetrics(run=folder.id, arm=arm, title=title, values=values))

@@ -2,12 +2,10 @@
 
 import { el } from "../../common/dom.js";
 import { brief } from "../../common/names.js";
+import { SCALE, drawSvg } from "../../common/svg_image.js";
 
 const LINE = 18;
-const SCALE = 2;
-const DRAWN = ["fill", "stroke", "stroke-width", "stroke-dasharray", "stroke-linecap", "stroke-linejoin", "opacity", "vector-effect"];
 const MARKS = ".rs-swatch, .rs-keymark, .rs-strip > span, .rs-scorebar, .rs-scorebar > span";
-const ROOM = 12; // around a drawing, for marks that reach over its edge
 
 /** A canvas with what `node` shows, and below it the run and which colour is whose, if it is about a run. Buttons are left
  * out. */
@@ -22,7 +20,7 @@ export async function pictureOf(node, run = null) {
   const { backgroundColor, color } = getComputedStyle(node);
   pen.fillStyle = backgroundColor;
   pen.fillRect(0, 0, box.width, height);
-  for (const svg of shown(node, "svg").filter((one) => !one.closest("button"))) await drawing(pen, svg, box);
+  for (const svg of shown(node, "svg").filter((one) => !one.closest("button"))) await drawSvg(pen, svg, within(svg, box));
   for (const mark of shown(node, MARKS)) square(pen, mark, box);
   for (const text of textsOf(node)) write(pen, text, box);
   arms.forEach((arm, place) => legend(pen, node, arm, place, box.height + 4 + place * LINE, color));
@@ -34,29 +32,16 @@ export async function pictureOf(node, run = null) {
 
 const shown = (node, what) => [...node.querySelectorAll(what)].filter((one) => one.getClientRects().length);
 
-async function drawing(pen, svg, box) {
-  const copy = svg.cloneNode(true);
-  const parts = [...copy.querySelectorAll("*")];
-  [...svg.querySelectorAll("*")].forEach((part, i) => {
-    const style = getComputedStyle(part);
-    for (const name of DRAWN) parts[i].style.setProperty(name, style.getPropertyValue(name));
-    parts[i].style.visibility = style.visibility;
-  });
-  const { left, top, width, height } = svg.getBoundingClientRect();
-  const [across, up] = [width + 2 * ROOM, height + 2 * ROOM];
-  for (const [name, value] of Object.entries({ x: ROOM, y: ROOM, width, height })) copy.setAttribute(name, value * SCALE);
-  copy.style.overflow = "visible";
-  const sheet = el("svg", { width: across * SCALE, height: up * SCALE }, copy);
-  const image = new Image();
-  image.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(new XMLSerializer().serializeToString(sheet))}`;
-  await image.decode();
-  pen.drawImage(image, left - box.left - ROOM, top - box.top - ROOM, across, up);
+/** The place of an element, counted from the corner of `box`. */
+function within(node, box) {
+  const { left, top, width, height } = node.getBoundingClientRect();
+  return { left: left - box.left, top: top - box.top, width, height };
 }
 
 function square(pen, mark, box) {
-  const { left, top, width, height } = mark.getBoundingClientRect();
+  const { left, top, width, height } = within(mark, box);
   pen.fillStyle = getComputedStyle(mark).backgroundColor;
-  pen.fillRect(left - box.left, top - box.top, width, height);
+  pen.fillRect(left, top, width, height);
 }
 
 /** Every piece of text with the place where it stands, line by line. */

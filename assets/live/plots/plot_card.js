@@ -1,7 +1,7 @@
 // A plot in its card: title, files to keep, the picture, one sentence on how to read it and where it comes from.
 
 import { el } from "../../common/dom.js";
-import { save, saveCsv } from "../../common/files.js";
+import { saveCsv, savePng } from "../../common/files.js";
 import { pictureOf } from "./picture.js";
 
 export class PlotCard {
@@ -24,7 +24,6 @@ export class PlotCard {
   }
 
   async picture() {
-    const canvas = await pictureOf(this.node, this.view.general ? null : this.run);
-    canvas.toBlob((blob) => save(blob, `${this.name}.png`), "image/png");
+    savePng(await pictureOf(this.node, this.view.general ? null : this.run), this.name);
   }
 }

@@ -5,32 +5,21 @@ The modules fetch the report of the plan that is open (see :mod:`explorer.server
 
 from __future__ import annotations
 
-import gradio as gr
-
-from explorer.page.blocks import QUIET
-from explorer.page.run_buttons import ACT, CHANGED, perform
-from explorer.page.scripted import scripted
+from explorer.page.run_buttons import acting
 from explorer.page.tabs.base import TabContext, TabDescriptor
-from explorer.server.visitors import caller
 
 
 def build(context: TabContext) -> None:
     """Add the view to the tab."""
-    said = gr.HTML("", elem_id="rs-compare-said")
-    view = scripted(
+    acting(
+        context.runs,
         "compare/compare.js",
         "rs-comparison",
         "The comparison",
-        ACT,
+        said="rs-compare-said",
         loading="Opening the comparison …",
         elem_id="compare-view",
-        public=context.runs.public,
     )
-
-    def act(event: gr.EventData, request: gr.Request) -> str:
-        return perform(context.runs, event._data, caller(request))
-
-    view.act(act, None, said, **QUIET).then(fn=None, js=CHANGED)
 
 
 DESCRIPTOR = TabDescriptor(name="compare", title="Compare", order=5, build=build, trains=True, plans=True)

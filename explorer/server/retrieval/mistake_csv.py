@@ -54,6 +54,8 @@ def _training(answers: MistakeAnswers, asked: Mapping[str, Any]) -> Rows:
     rows: Rows = [("run", "step", "arm", "results", *found["words"])]
     for arm in found["arms"]:
         for step, first, several in zip(found["steps"], arm["top1"], arm["topk"], strict=True):
+            if first is None:
+                continue
             rows += [(found["run"], step, arm["title"], "first", *first)]
             rows += [(found["run"], step, arm["title"], f"first {found['k']}", *several)]
     return rows

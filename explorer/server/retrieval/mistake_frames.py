@@ -24,16 +24,19 @@ class Frame:
 
     Attributes:
         k: the frame; ``step``: of the training.
-        ids: int64 ``[P, results]`` of each arm.
-        found: of each arm.
+        arms: numbers of the arms that have results; ``titles``: of each of these.
+        ids: int64 ``[P, results]`` of each of these arms; ``found``: their mistakes.
+        diverged: titles of the other arms, by number.
     """
 
     k: int
     step: int
     probe: Probe
+    arms: list[int]
     titles: list[str]
     ids: list[np.ndarray]
     found: list[Mistakes]
+    diverged: dict[int, str]
 
 
 def frame_at(run: Run, step: int | None) -> tuple[str, int, int]:
@@ -63,17 +66,21 @@ def read_frame(folder: RunReader, k: int, count: int) -> Frame:
     """The first ``count`` results of every arm at frame ``k``, and their mistakes.
 
     Raises:
-        RunError: the run is damaged, or shows a single image.
+        RunError: the run is damaged, shows a single image, or the training of every arm diverged.
     """
-    probe, ids = labelled_probe_of(folder), probe_results(folder, k, count)
-    if not ids or not ids[0].shape[1]:
+    probe, titles = labelled_probe_of(folder), arm_titles(folder.config)
+    results = dict(enumerate(probe_results(folder, k, count)))
+    found = {arm: ids for arm, ids in results.items() if ids is not None}
+    if not all(ids.shape[1] for ids in found.values()):
         raise RunError(f"The run {folder.id} shows a single image: there is none to find.")
     steps = {at: step for at, step, _ in folder.snapshots()} | dict(folder.frame_steps())
     return Frame(
         k=k,
         step=steps.get(k, 0),
         probe=probe,
-        titles=arm_titles(folder.config),
-        ids=ids,
-        found=[mistakes(one, probe.labels, most=CONFUSIONS) for one in ids],
+        arms=list(found),
+        titles=[titles[arm] for arm in found],
+        ids=list(found.values()),
+        found=[mistakes(ids, probe.labels, most=CONFUSIONS) for ids in found.values()],
+        diverged={arm: titles[arm] for arm in results if arm not in found},
     )

@@ -18,7 +18,7 @@ from trainers.metrics.names import describe_any
 from trainers.retrieval.baseline import BaselineDifferences, differences
 from trainers.retrieval.disagreements import disagreements
 from trainers.retrieval.mistakes import Mistakes
-from trainers.retrieval.mistakes_over_training import MistakesOverTraining
+from trainers.retrieval.mistakes_over_training import MistakesOverTraining, Moments
 from trainers.retrieval.probe_results import probe_of
 from trainers.retrieval.query_metrics import METRICS as USUAL
 from trainers.retrieval.same_images import shared_images
@@ -27,6 +27,7 @@ from trainers.runs.records import Probe
 
 _KEPT = 64
 _SERIES = 32
+_DIVERGED = "Its training diverged: its embeddings at step {:,} are not numbers, so it has no results."
 Reply = dict[str, Any]
 
 
@@ -53,7 +54,7 @@ class MistakeAnswers:
 
         ``point`` of a query is its row on the maps of ``home``; None: these do not show it, but the ``part`` of the
         dataset has it at ``row``; where the runs are on other images ``apart`` says so, and a query can be searched in
-        its own run alone.
+        its own run alone. Arms without results at this step are among the ``diverged``.
 
         Raises:
             UserError: there is no such run, or it has no results at this step.
@@ -77,17 +78,21 @@ class MistakeAnswers:
                 "arms": [
                     {
                         "arm": arm,
-                        "title": frame.titles[arm],
+                        "title": title,
                         "top1": plain(one.top1),
                         "topk": plain(one.topk),
                         "confusions": _confusions(frame.probe, one, points),
                     }
-                    for arm, one in enumerate(frame.found)
+                    for arm, title, one in zip(frame.arms, frame.titles, frame.found, strict=True)
+                ],
+                "diverged": [
+                    {"arm": arm, "title": title, "why": _DIVERGED.format(frame.step)}
+                    for arm, title in frame.diverged.items()
                 ],
             }
 
     def training(self, asked: bodies.Mistakes) -> Reply:
-        """The shares of every stored frame.
+        """The shares of every stored frame; None where the training of an arm had diverged.
 
         Raises:
             UserError: there is no such run.
@@ -101,11 +106,7 @@ class MistakeAnswers:
                 "words": severity_words(probe_of(run.folder).hierarchy),
                 "steps": [step for _, step, _ in series],
                 "arms": [
-                    {
-                        "title": title,
-                        "top1": [plain(moments[arm].top1) for _, _, moments in series],
-                        "topk": [plain(moments[arm].topk) for _, _, moments in series],
-                    }
+                    {"title": title, **_over_training([moments[arm] for _, _, moments in series])}
                     for arm, title in enumerate(arm_titles(run.folder.config))
                 ],
             }
@@ -200,6 +201,7 @@ class MistakeAnswers:
             "title": describe(asked.metric, probe.hierarchy.levels).title,
             "queries": found.queries,
             "arms": [{"run": arm.run, "arm": arm.arm, "title": arm.title} for arm in found.arms],
+            "diverged": found.diverged,
             "found": [
                 {
                     "point": one.points[0],
@@ -221,6 +223,13 @@ def _difference(found: BaselineDifferences, arm: int, key: str, step: int | None
 def _metrics() -> list[str]:
     """Metrics of one query, the usual ones first; those that need a number are left out."""
     return [*USUAL, *(name for name in METRICS if name not in USUAL and not name.endswith(("_k", "_l")))]
+
+
+def _over_training(moments: Moments) -> Reply:
+    return {
+        "top1": [None if one is None else plain(one.top1) for one in moments],
+        "topk": [None if one is None else plain(one.topk) for one in moments],
+    }
 
 
 def _confusions(probe: Probe, found: Mistakes, points: dict[int, int | None]) -> list[Reply]:
