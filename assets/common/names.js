@@ -22,3 +22,6 @@ export function brief(text, most = SHOWN) {
 
 /** The same for a tooltip: longer, and still bounded. */
 export const inFull = (text) => brief(text, IN_FULL);
+
+/** A title as it stands inside a sentence; names in capitals or with capitals inside keep theirs. */
+export const inSentence = (title) => (/^[A-Z][a-z ]/.test(title) ? title[0].toLowerCase() + title.slice(1) : title);

@@ -91,7 +91,7 @@ class Tab {
     const report = await api.plan(id);
     if (id !== this.id) return true;
     this.bar.show(report);
-    window.dispatchEvent(new CustomEvent("rankscope:viewed", { detail: { ...report.state, id, recorded: report.recorded, told: report.state.words } }));
+    window.dispatchEvent(new CustomEvent("rankscope:viewed", { detail: { ...report.state, id, recorded: report.recorded, told: report.recorded ? "" : report.state.words } }));
     if (report.revision !== this.revision) this.show(read(report));
     return report.state.moving;
   }

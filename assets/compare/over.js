@@ -2,7 +2,7 @@
 
 import { el, say, swatch } from "../common/dom.js";
 import { choose, field, fold, select } from "../common/fields.js";
-import { brief } from "../common/names.js";
+import { brief, inSentence } from "../common/names.js";
 import { ink } from "../common/palette.js";
 import { colour, heading, named, same, shown, valued } from "./reading.js";
 import { Picture, span, ticks } from "./picture.js";
@@ -45,7 +45,7 @@ class Over {
     if (this.node.hidden) return;
     this.axis = Math.min(this.axis, axes.length - 1);
     const axis = axes[this.axis];
-    say(this.title, `Over ${axis.title}`);
+    say(this.title, `Over ${inSentence(axis.title)}`);
     choose(this.axisMenu, axes.map((one, place) => ({ name: place, title: one.title })), this.axis);
     this.axisField.hidden = axes.length < 2;
     const others = axes.filter((one) => one !== axis);

@@ -14,6 +14,7 @@ export class PlanBar {
     this.menu = select((id) => on.open(id));
     this.choice = field("Comparison", this.menu, { class: "rs-field rs-whichplan" });
     this.title = el("h2", {});
+    this.badge = el("span", { class: "rs-note rs-badge", text: "recorded", hidden: true });
     this.summary = el("p", { class: "rs-note" });
     this.progress = el("progress", { class: "rs-progress", "aria-label": "Runs that have ended" });
     this.words = el("p", { class: "rs-note rs-phase", role: "status" });
@@ -25,7 +26,7 @@ export class PlanBar {
     this.downloads = new DownloadFold();
     this.deletion = new Deletion(() => this.leave());
     this.acts = el("div", { class: "rs-flow rs-planacts" }, this.stop, this.resume, this.downloads.node, this.again, ...this.deletion.nodes);
-    const naming = el("div", { class: "rs-stack rs-tight" }, this.title, this.summary);
+    const naming = el("div", { class: "rs-stack rs-tight" }, el("div", { class: "rs-flow" }, this.title, this.badge), this.summary);
     this.head = el("header", { class: "rs-planhead" }, naming, this.choice);
     this.moving = el("div", { class: "rs-flow rs-planmoving" }, this.progress, this.words);
     this.node = el("div", { class: "rs-stack rs-tight", hidden: true }, this.head, this.moving, this.trouble, this.acts);
@@ -49,6 +50,7 @@ export class PlanBar {
     const { state } = plan;
     say(this.title, brief(plan.title, 160));
     this.title.title = inFull(plan.title);
+    this.badge.hidden = !plan.recorded;
     say(this.summary, brief(plan.summary, 300));
     this.progress.max = Math.max(1, state.planned_steps ?? 1);
     this.progress.value = state.step;

@@ -21,7 +21,7 @@ function follow(state) {
 
 function why(state) {
   if (state.told) return state.told;
-  if (state.recorded) return "A recorded run is open. It can be watched, not changed; Train starts your own.";
+  if (state.recorded) return "A recording is open. It can be watched, not changed; Train starts your own.";
   const words = sentence(state);
   return state.finished ? `${words}. It has used its budget, so it cannot be paused or stopped.` : words;
 }

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from trainers.config import MAX_ARMS, RunConfig, converted
 from trainers.errors import ParameterError
+from trainers.kinds.ablation import written
 from trainers.kinds.base import Preset
 from trainers.kinds.metric_learning.config import MetricLearningConfig
 from trainers.kinds.metric_learning.kind import MetricLearning
@@ -80,7 +81,7 @@ class Sweep(MetricLearning):
 
     def details(self, config: SweepConfig) -> list[str]:
         """What is varied, then as of every run."""
-        values = [f"{axis.title.lower()} {', '.join(map(str, axis.values))}" for axis in _axes(config)]
+        values = [f"{axis.title.lower()} {', '.join(map(written, axis.values))}" for axis in _axes(config)]
         return [*values, *super().details(config)]
 
     def seeds(self, config: SweepConfig) -> str:
@@ -133,7 +134,7 @@ def paired_runs(config: SweepConfig, **changes: Any) -> list[PlannedRun]:
         for condition, changed in conditions(run_config(config, **changes), [axis for axis in varied if axis.path]):
             for place, group in enumerate(groups):
                 settings = [f"{axis.name}={condition[axis.title]}" for axis in varied if axis.path]
-                values = [f"{title.lower()} {value}" for title, value in condition.items()]
+                values = [f"{title.lower()} {written(value)}" for title, value in condition.items()]
                 part = [f"losses {place * MAX_ARMS + 1} to {place * MAX_ARMS + len(group)}"] if len(groups) > 1 else []
                 planned.append(
                     PlannedRun(
