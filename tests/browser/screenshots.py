@@ -1,4 +1,4 @@
-"""``python -m tests.browser.screenshots``: the README's pictures, of the recorded run and of the shipped models."""
+"""``python -m tests.browser.screenshots``: pictures for README and docs, of the recordings and the shipped models."""
 
 from __future__ import annotations
 
@@ -17,16 +17,19 @@ SHOTS = {
     "live_light": ((1280, 1000), "light", "Live"),
     "live_dark": ((1280, 1000), "dark", "Live"),
     "live_phone": ((390, 844), "light", "Live"),
+    "compare_light": ((1280, 1300), "light", "Compare"),
     "object_light": ((1280, 1080), "light", "Remove an object"),
     "object_dark": ((1280, 1080), "dark", "Remove an object"),
     "object_phone": ((390, 1500), "light", "Remove an object"),
 }
-
-
-_READ = r"""() => {
-  const said = document.querySelector(".rs-object")?.innerText ?? "";
-  return /\.\d{3}/.test(said) && !/captions read/.test(said);
-}"""
+# what shows that a tab has drawn all it has
+_READY = {
+    "Compare": "() => document.querySelectorAll('.rs-results tbody tr').length > 3",
+    "Remove an object": r"""() => {
+      const said = document.querySelector(".rs-object")?.innerText ?? "";
+      return /\.\d{3}/.test(said) && !/captions read/.test(said);
+    }""",
+}
 
 
 def main() -> None:
@@ -53,7 +56,7 @@ def main() -> None:
             page.goto(launched[1])
             _settle(page)
             if tab != "Live":
-                _ask(page, tab)
+                _open(page, tab)
             page.screenshot(path=out / f"{name}.png")
             print(out / f"{name}.png")
             context.close()
@@ -69,10 +72,10 @@ def _settle(page: Page) -> None:
     page.wait_for_timeout(800)  # fonts and the last thumbnails
 
 
-def _ask(page: Page, tab: str) -> None:
-    """Open the other tab and wait until every caption is read."""
+def _open(page: Page, tab: str) -> None:
+    """Open another tab and wait until it has drawn all it has."""
     open_tab(page, tab)
-    page.wait_for_function(_READ, timeout=180_000)
+    page.wait_for_function(_READY[tab], timeout=180_000)
     page.wait_for_timeout(1500)
 
 
