@@ -15,8 +15,9 @@ def data_title(run: Run) -> str:
 
 
 def run_title(run: Run) -> str:
-    """``Smooth-AP vs HAPPIER on Drawn world``, or as its kind words it."""
-    return kind_of(run.config).run_title(run.config, data_title(run))
+    """``Smooth-AP vs HAPPIER on Drawn world``, or as its kind words it; first its place in its plan, if any."""
+    title, place = kind_of(run.config).run_title(run.config, data_title(run)), run.folder.place_in_plan
+    return f"{place[:1].upper()}{place[1:]}: {title}" if place else title
 
 
 def summary(run: Run) -> str:

@@ -122,8 +122,19 @@ def test_numbers_too_large_leave_a_report_of_the_others(value: str, tmp_path: Pa
 def test_a_run_is_part_of_nothing_but_another_run(text: str, tmp_path: Path) -> None:
     folder = RunFolder.create(tmp_path, MetricLearningConfig(), part_of="A" * 26)
     assert folder.part_of == "A" * 26
-    (folder.path / "part_of").write_text(folder.id if text == "itself" else text)
-    assert folder.part_of == ""
+    (folder.path / "part_of").write_text(f"{folder.id if text == 'itself' else text}\nseed 0")
+    assert folder.part_of == "" == folder.place_in_plan
+    folder.db.close()
+
+
+def test_what_tells_a_run_from_others_is_read_as_far_as_it_is_kept(tmp_path: Path) -> None:
+    folder = RunFolder.create(tmp_path, MetricLearningConfig(), part_of="A" * 26, place="seed 0, \u2211 " + "x" * 5000)
+    assert folder.part_of == "A" * 26
+    assert folder.place_in_plan.startswith("seed 0, \u2211 xxx") and len(folder.place_in_plan) <= 300
+    (folder.path / "part_of").write_bytes(b"\xff" * 30)
+    assert folder.part_of == "" == folder.place_in_plan
+    (folder.path / "part_of").write_text("A" * 26)  # as earlier versions wrote it
+    assert folder.part_of == "A" * 26 and folder.place_in_plan == ""
     folder.db.close()
 
 

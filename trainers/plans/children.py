@@ -75,6 +75,7 @@ class Children:
             owner=self.plan.owner,
             run_id=child.id,
             part_of=self.plan.id,
+            place=child.planned.title,
         )
 
     def queue_again(self) -> None:

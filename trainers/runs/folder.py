@@ -9,7 +9,7 @@
      layout/000012.safetensors  xy0, nn0, xy1, nn1, ...
      ckpt/last.safetensors  weights, optimiser state, counters (previous.safetensors: the one before)
      owner                  digest of the token that may control it
-     part_of                id of the plan that it belongs to, if any
+     part_of                id of the plan that it belongs to, if any; below what tells it from the other runs
      ballast                space reserved for a full disk
      log.txt                decisions and events, with their reasons
 """
@@ -47,6 +47,7 @@ from trainers.runs.takeover import make_durable, make_unique, sweep_run
 
 MAKING_SECONDS = 5.0  # a run folder gets its configuration last, after some milliseconds
 BALLAST = 256 * 1024  # bytes; a state row and its journal need some tens of thousands
+PLACE = 300  # characters
 _ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"  # Crockford's base 32, as in a ULID
 
 
@@ -72,7 +73,7 @@ class RunFolder(RunReader):
 
     @classmethod
     def create(
-        cls, root: Path, config: RunConfig, owner: str = "", *, run_id: str = "", part_of: str = ""
+        cls, root: Path, config: RunConfig, owner: str = "", *, run_id: str = "", part_of: str = "", place: str = ""
     ) -> RunFolder:
         """Make a queued run.
 
@@ -80,6 +81,7 @@ class RunFolder(RunReader):
             owner: digest of the token that may control it; empty: anyone.
             run_id: empty: a new one. What was left half-made under it is made anew.
             part_of: id of the plan that it belongs to; empty: none.
+            place: what tells it from the other runs of its plan; of a long one only the beginning is kept.
         """
         path = root / (run_id or new_id())
         folder = cls(path)
@@ -95,7 +97,7 @@ class RunFolder(RunReader):
             folder.db.create()
             write_bytes(path / "owner", owner.encode(), home=path)
             if part_of:
-                write_bytes(path / "part_of", part_of.encode(), home=path)
+                write_bytes(path / "part_of", f"{part_of}\n{place[:PLACE]}".encode(errors="replace"), home=path)
             write_bytes(path / "ballast", bytes(BALLAST), home=path)
             # last: a folder without it is not a run
             write_bytes(path / "config.json", config.to_json().encode(), home=path, durable=True)

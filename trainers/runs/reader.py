@@ -35,7 +35,7 @@ from trainers.runs.records import (
 )
 from trainers.runs.regular import check_regular, is_regular, is_there, read_regular
 
-CONFIG_BYTES, OWNER_BYTES, SHEET_BYTES = 2**20, 200, 2**26
+CONFIG_BYTES, OWNER_BYTES, MEMBER_BYTES, SHEET_BYTES = 2**20, 200, 2**12, 2**26
 NOBODY = "?"  # the owner of a run whose owner cannot be read: no digest equals it
 
 
@@ -115,11 +115,13 @@ class RunReader:
     @property
     def part_of(self) -> str:
         """Id of the plan that it belongs to; empty if none, or if what is written there is no other run's id."""
-        try:
-            plan = read_regular(self.path / "part_of", OWNER_BYTES).decode("ascii")
-        except (OSError, ValueError):
-            return ""
+        plan = self._membership()[0]
         return plan if checked.is_id(plan) and plan != self.id else ""
+
+    @property
+    def place_in_plan(self) -> str:
+        """What tells it from the other runs of its plan (``seed 0, label noise 0.2``); empty if not known."""
+        return self._membership()[1].strip() if self.part_of else ""
 
     def is_alive(self) -> bool:
         """Whether a trainer process holds this run."""
@@ -328,6 +330,14 @@ class RunReader:
         return unpacked_frame(k, rows, tensors, self.map_numbers.of(k))
 
     # ---------------------------------------------------------------- details
+
+    def _membership(self) -> tuple[str, str]:
+        try:
+            text = read_regular(self.path / "part_of", MEMBER_BYTES).decode()
+        except (OSError, ValueError):
+            return "", ""
+        plan, _, place = text.partition("\n")
+        return plan, place
 
     def _arm_count(self) -> int:
         if self._arms is None:
