@@ -75,7 +75,7 @@ def serve(root: Path, finished: RunFolder, **settings: Any) -> Iterator[Site]:
     """The whole app over made-up runs; nothing trains and nothing is laid out."""
     from explorer import Explorer, Settings
 
-    explorer = Explorer(Settings(runs=root, recorded=root / "none", **settings))
+    explorer = Explorer(Settings(**{"runs": root, "recorded": root / "none", **settings}))
     launched = explorer.blocks.queue().launch(
         prevent_thread_lock=True, quiet=True, inbrowser=False, **explorer.launch_options
     )

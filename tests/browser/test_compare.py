@@ -6,10 +6,12 @@ from pathlib import Path
 
 from playwright.sync_api import Browser, Page, expect
 
-from tests.browser.conftest import Site
+from explorer.settings import ASSETS
+from tests.browser.conftest import Site, serve
 from tests.browser.pages import PHONE, open_tab, visit
 from tests.browser.test_access import _findings, darken
 from tests.made_up_plan import make_plan, make_runs, sweep
+from tests.synthetic import make_run
 from trainers.plans.planned import PlannedRun
 
 GAINS = {"HAPPIER": 0.05}
@@ -43,6 +45,28 @@ def test_a_comparison_is_watched_read_taken_home_and_made_again(browser: Browser
         card = page.locator(f".rs-runlist > .rs-runcard:has(.rs-runtitle:text-is('{TITLE}'))")
         card.locator(".rs-unfold > summary").click()
         expect(card.locator(".rs-runcard")).to_have_count(5)
+
+
+def test_a_visitor_reads_the_recorded_comparison(browser: Browser, tmp_path: Path) -> None:
+    own = make_run(tmp_path, points=60, frames=2)
+    with (
+        serve(tmp_path, own, recorded=ASSETS / "recorded", public=True) as site,
+        visit(browser, site, site.at(own)) as page,
+    ):
+        open_tab(page, "Compare")
+        view = page.locator(".rs-comparison")
+        expect(view.locator(".rs-planhead .rs-badge")).to_have_text("recorded")
+        expect(view.locator(".rs-results tbody th[scope=row]")).to_have_text(["Smooth-AP", "HAPPIER", "Triplet"] * 3)
+        expect(view.get_by_text("9 of 9 runs finished.")).to_be_visible()
+        expect(view.get_by_role("heading", name="Over label noise", exact=True)).to_be_visible()
+        for name in ("Stop", "Resume", "Delete"):
+            expect(view.get_by_role("button", name=name)).to_be_hidden()
+        view.get_by_role("button", name="H-AP of HAPPIER: ").first.press("Enter")
+        view.get_by_role("button", name="Open seed 0").click()
+        expect(page.locator(".rs-live h2").first).to_contain_text(
+            "Seed 0, label noise 0: Smooth-AP vs HAPPIER vs Triplet"
+        )
+        expect(page.locator("#rs-status")).to_contain_text("A recording is open.")
 
 
 def look_and_take(page: Page) -> None:
