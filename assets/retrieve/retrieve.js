@@ -104,8 +104,8 @@ class Tab {
     const [runs, others] = await Promise.all([Promise.all(ids.map(known)), api.runs().catch(() => [])]);
     if (turn !== this.turn) return;
     this.runs = runs;
-    this.others = others.filter((run) => !run.plans); // a plan holds no embeddings, its runs do
-    this.bar.show(runs, this.others, this.given.most_runs);
+    this.others = others;
+    this.bar.show(runs, others, this.given.most_runs);
     const home = this.usable[0] ?? null;
     const same = home && home.id === this.home?.id;
     try {

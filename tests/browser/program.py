@@ -67,7 +67,7 @@ def launched(tmp_path: Path, **environment: str) -> Iterator[Program]:
     finally:
         process.send_signal(signal.SIGINT)
         try:
-            process.wait(60)
+            process.wait(10)
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait()

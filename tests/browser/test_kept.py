@@ -89,7 +89,7 @@ def test_choices_survive_a_reload_and_go_with_the_reset(page: Page, site: Site, 
     page.get_by_label("Budget in minutes").press("Tab")
     page.wait_for_function('(key) => localStorage.getItem(key)?.includes(\'"minutes":"1.5"\')', arg=KEY)
     again(page)
-    page.wait_for_function("(id) => window.rankscope.current() === id", arg=site.finished.id)  # as the link says
+    page.wait_for_function("(id) => window.rankscope?.current() === id", arg=site.finished.id)  # as the link says
     expect(page.locator("#rs-source input")).to_have_value(str(folder))
     expect(page.locator("#rs-found")).to_contain_text("class")
     expect(page.locator(_LOSS.format(0))).to_have_value("SupCon")

@@ -67,6 +67,11 @@ def image_config(folder: RunFolder) -> EncoderConfig:
         UserError: it trains none, or is damaged.
     """
     config = folder.config
+    if kind_of(config).plans:
+        raise UserError(
+            f"Run {folder.id} is a comparison of several runs and holds no images itself. Choose one of its runs; the "
+            "tab Compare lists them."
+        )
     if not isinstance(config, EncoderConfig):
         raise UserError(
             f"Run {folder.id} trains no encoder of the catalogue, so its images cannot be searched. Choose a run of "
