@@ -53,6 +53,8 @@ def main(argv: list[str]) -> None:
 def record(config: RunConfig, out: Path, *, frames: int) -> Path:
     """Train, draw and slim one run; of a plan also the runs that it is made of.
 
+    The recording appears in ``out`` when it is whole, the runs of a plan before the plan.
+
     Args:
         config: what to train.
         out: where the recording goes, as ``out/<run id>``.
@@ -62,18 +64,33 @@ def record(config: RunConfig, out: Path, *, frames: int) -> Path:
         the recording's folder; the runs of a plan lie beside it.
 
     Raises:
-        RunError: the training, or that of a run of the plan, did not finish.
+        RunError: the training, or that of a run of the plan, did not finish, or ``out`` cannot be written.
     """
-    with tempfile.TemporaryDirectory() as scratch:
-        folder = RunFolder.create(Path(scratch), config)
-        train_to_end(folder)
-        for part in _finished_parts(folder):
-            _draw(part)
-            slim(part, out, frames=frames)
-        if kind_of(config).plans:
-            return _copied(folder, out).path
-        _draw(folder)
-        return slim(folder, out, frames=frames)
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        # beside the recordings, so that each is moved there whole; begun before the training, which takes long
+        with (
+            tempfile.TemporaryDirectory(prefix=".making-", dir=out) as making,
+            tempfile.TemporaryDirectory() as scratch,
+        ):
+            folder = RunFolder.create(Path(scratch), config)
+            train_to_end(folder)
+            made = [path.rename(out / path.name) for path in _made(folder, Path(making), frames)]
+            return made[-1]
+    except (OSError, sqlite3.Error) as error:
+        raise RunError(f"The recording cannot be written in {out}: {error}.") from error
+
+
+def _made(folder: RunFolder, out: Path, frames: int) -> list[Path]:
+    """Recordings of a run that has ended, and of the runs of a plan; that of ``folder`` comes last."""
+    made = []
+    for part in _finished_parts(folder):
+        _draw(part)
+        made.append(slim(part, out, frames=frames))
+    if kind_of(folder.config).plans:
+        return [*made, _copied(folder, out).path]
+    _draw(folder)
+    return [*made, slim(folder, out, frames=frames)]
 
 
 def _finished_parts(plan: RunFolder) -> list[RunFolder]:

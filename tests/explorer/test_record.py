@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+import errno
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +15,9 @@ from explorer.server.library import Library
 from explorer.server.plan_reports import PlanReports
 from explorer.server.run_list import start
 from explorer.settings import ASSETS
+from tests.made_up_plan import make_runs, sweep
 from trainers.config import DataChoice
+from trainers.errors import RunError
 from trainers.plans.children import children_of
 from trainers.runs import RunFolder, list_runs
 
@@ -148,3 +152,29 @@ def test_means_of_the_comparison_follow_from_its_queries() -> None:
         for arm in range(run.config.arms):
             for metric, values in zip(queries.metrics, queries.values[arm], strict=True):
                 assert np.nanmean(values.astype(np.float64)) == pytest.approx(final[arm, f"test/{metric}"], abs=1e-6)
+
+
+@pytest.mark.parametrize("failure", [OSError(errno.ENOSPC, "No space left on device"), KeyboardInterrupt()])
+def test_of_a_recording_that_is_not_whole_nothing_is_left(
+    failure: BaseException, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The copy of a plan fails after those of its runs were made."""
+
+    def fail(*_: object) -> RunFolder:
+        raise failure
+
+    def copied(folder: RunFolder, out: Path, *, frames: int) -> Path:
+        return Path(shutil.copytree(folder.path, out / folder.id))
+
+    for name, stand_in in {"train_to_end": make_runs, "_draw": id, "slim": copied, "_copied": fail}.items():
+        monkeypatch.setattr(f"explorer.make.record.{name}", stand_in)
+    with pytest.raises((RunError, KeyboardInterrupt), match=r"cannot be written .* No space|^$"):
+        record(sweep("smooth_ap", seeds=2), tmp_path / "out", frames=4)
+    assert not any((tmp_path / "out").iterdir())
+
+
+def test_nothing_is_trained_where_no_recording_can_be_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("explorer.make.record.train_to_end", lambda _: pytest.fail("it is trained"))
+    (tmp_path / "out").write_text("no folder")
+    with pytest.raises(RunError, match="cannot be written"):
+        record(SHIPPED[0].config, tmp_path / "out", frames=4)
