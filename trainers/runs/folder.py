@@ -39,7 +39,7 @@ from trainers.runs.files import as_tensor, is_full, sync, write_bytes, write_ten
 from trainers.runs.maps import packed_frame
 from trainers.runs.probe import packed
 from trainers.runs.query_scores import packed_scores
-from trainers.runs.reader import RunReader
+from trainers.runs.reader import PLACE, RunReader
 from trainers.runs.records import REFINED, Frame, Probe, QueryScores, Snapshot
 from trainers.runs.regular import is_there, open_regular
 from trainers.runs.removal import remove
@@ -47,7 +47,6 @@ from trainers.runs.takeover import make_durable, make_unique, sweep_run
 
 MAKING_SECONDS = 5.0  # a run folder gets its configuration last, after some milliseconds
 BALLAST = 256 * 1024  # bytes; a state row and its journal need some tens of thousands
-PLACE = 300  # characters
 _ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"  # Crockford's base 32, as in a ULID
 
 

@@ -36,6 +36,7 @@ from trainers.runs.records import (
 from trainers.runs.regular import check_regular, is_regular, is_there, read_regular
 
 CONFIG_BYTES, OWNER_BYTES, MEMBER_BYTES, SHEET_BYTES = 2**20, 200, 2**12, 2**26
+PLACE = 300  # characters of what tells a run from the others of its plan
 NOBODY = "?"  # the owner of a run whose owner cannot be read: no digest equals it
 
 
@@ -120,8 +121,10 @@ class RunReader:
 
     @property
     def place_in_plan(self) -> str:
-        """What tells it from the other runs of its plan (``seed 0, label noise 0.2``); empty if not known."""
-        return self._membership()[1].strip() if self.part_of else ""
+        """What tells it from the other runs of its plan (``seed 0, label noise 0.2``), in a line; empty if not known."""
+        place = self._membership()[1] if self.part_of else ""
+        seen = "".join(one if one.isprintable() else " " for one in place)  # no line breaks, no marks that turn text
+        return " ".join(seen.split())[:PLACE]
 
     def is_alive(self) -> bool:
         """Whether a trainer process holds this run."""
