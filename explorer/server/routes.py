@@ -20,7 +20,7 @@ from starlette.requests import Request
 from starlette.responses import FileResponse, Response
 from starlette.routing import Mount, Route
 
-from explorer.exports import EXPORTS
+from explorer.exports import EXPORTS, offered
 from explorer.server import controlled_errors, retrieve, run_list, view
 from explorer.server.baselines import Baselines
 from explorer.server.http import Endpoint, RequestError, answering, json_reply, unless_known
@@ -143,8 +143,8 @@ class Endpoints:
 
     def _written(self, run: Run, request: Request) -> Response:
         kind = request.path_params["kind"]
-        if kind not in EXPORTS:
-            raise RunError(f"There is no download {kind[:40]!r}; there are {', '.join(EXPORTS)}.")
+        if kind not in (suited := offered(run)):
+            raise RunError(f"The run {run.id} has no download {kind[:40]!r}; it has {', '.join(suited)}.")
         handle, name = tempfile.mkstemp(prefix="rankscope-", suffix=f"-{kind}")
         os.close(handle)
         path = Path(name)

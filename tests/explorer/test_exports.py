@@ -122,8 +122,8 @@ def test_metrics_are_plain_csv(client: TestClient, root: Path) -> None:
 
 
 def test_the_encoders_come_as_one_file_per_arm(client: TestClient, root: Path, tmp_path: Path) -> None:
-    folder = make_run(root, points=30, frames=1)
-    reply = client.get(f"{PREFIX}/run/{folder.id}/download/encoders.zip")
+    folder, bare = make_run(root, points=30, frames=1), make_run(root, points=30, frames=1)
+    reply = client.get(f"{PREFIX}/run/{bare.id}/download/encoders.zip")
     assert reply.status_code == 404 and "no checkpoint" in reply.json()["error"]
     config = dataclasses.replace(folder.config, losses=(Choice(name="smooth_ap"), Choice(name="../../up")))
     write_bytes(folder.path / "config.json", config.to_json().encode())
@@ -152,7 +152,7 @@ def test_each_run_offers_what_it_has(client: TestClient, root: Path, tmp_path: P
         assert SINGLE - set(offered) == (set() if there else {"encoders.zip"}) and set(offered) <= SINGLE
         assert all(EXPORTS[name].title == title for name, title in offered.items())
     reply = client.get(f"{PREFIX}/run/{other.id}/download/encoders.zip")
-    assert reply.status_code == 404 and "trains no encoder" in reply.json()["error"]
+    assert reply.status_code == 404 and "has no download 'encoders.zip'" in reply.json()["error"]
     recorded.write_checkpoint({}, {"step": 1})
     recorded.db.close()
     again = Library(root, tmp_path / "recorded")

@@ -15,6 +15,7 @@ from explorer.server.library import Library
 from explorer.server.retrieval.mistake_routes import mistake_routes
 from explorer.server.retrieval.mistakes import MistakeAnswers
 from tests.synthetic import diverge, make_run
+from trainers.kinds.sweep.config import SweepConfig
 from trainers.retrieval.disagreements import disagreements
 from trainers.retrieval.mistakes import mistakes
 from trainers.retrieval.probe_results import newest_embeddings, probe_results
@@ -226,3 +227,19 @@ def test_an_answer_is_computed_once(site: Site, run: RunFolder, monkeypatch: pyt
 
     monkeypatch.setattr(module, "probe_results", lambda *_: pytest.fail("read again"))
     assert site.answer("severity", run=run.id) == first
+
+
+def test_a_comparison_of_several_runs_has_no_mistakes_of_its_own(site: Site, run: RunFolder, tmp_path: Path) -> None:
+    plan = RunFolder.create(tmp_path, SweepConfig())
+    for what in ("severity", "training", "classes", "queries", "baseline"):
+        assert "a comparison of several runs" in site.refused(what, run=plan.id, baseline=run.id)
+    for what in ("queries", "baseline"):
+        assert "a comparison of several runs" in site.refused(what, run=run.id, baseline=plan.id)
+
+
+def test_an_infinite_number_is_no_difference(site: Site, run: RunFolder, tmp_path: Path) -> None:
+    other = make_run(tmp_path, points=200, frames=4)
+    run.db.write("UPDATE metrics SET value = ? WHERE arm = 0", [(float("inf"),)])
+    for asked in ({}, {"step": max(step for _, step in run.frame_steps())}):
+        first, second = site.answer("baseline", run=run.id, baseline=other.id, **asked)["arms"]
+        assert set(first["numbers"]) == {None} and 0.0 in second["numbers"]

@@ -138,7 +138,10 @@ def test_reports_are_files(page: Page, root: Path) -> None:
     assert len(json.loads(files["report.json"].content)["runs"]) == 6
     with zipfile.ZipFile(io.BytesIO(files["report.zip"].content)) as archive:
         assert "report.md" in archive.namelist()
-    assert set(EXPORTS) - set(offered) >= {"run.zip", "metrics.csv", "curves.html"}
+    refused = set(EXPORTS) - set(offered)
+    assert refused >= {"run.zip", "metrics.csv", "curves.html"}
+    for name in refused:
+        assert f"has no download '{name}'" in page.get(f"run/{plan.id}/download/{name}").json()["error"]
 
 
 def test_a_report_without_results_is_no_file(page: Page, root: Path) -> None:

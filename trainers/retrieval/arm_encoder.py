@@ -14,10 +14,12 @@ from trainers.data.base import Progress, silent
 from trainers.data.cache import update
 from trainers.errors import RunError, UserError
 from trainers.kinds import kind_of
+from trainers.retrieval.probe_results import check_single
 from trainers.runs import RunFolder, checked
 from trainers.runs.damage import damaged, reading
 from trainers.training.device import choose
 from trainers.training.embedding import embed
+from trainers.training.encoder_file import no_checkpoint
 from trainers.training.optimizer import under
 
 
@@ -67,11 +69,7 @@ def image_config(folder: RunFolder) -> EncoderConfig:
         UserError: it trains none, or is damaged.
     """
     config = folder.config
-    if kind_of(config).plans:
-        raise UserError(
-            f"Run {folder.id} is a comparison of several runs and holds no images itself. Choose one of its runs; the "
-            "tab Compare lists them."
-        )
+    check_single(folder)
     if not isinstance(config, EncoderConfig):
         raise UserError(
             f"Run {folder.id} trains no encoder of the catalogue, so its images cannot be searched. Choose a run of "
@@ -104,7 +102,7 @@ def read_encoder(folder: RunFolder, arm: int, image_shape: Callable[[], tuple[in
     check_arm(config, folder.id, arm)
     checkpoint = folder.read_checkpoint()
     if checkpoint is None:
-        raise UserError(f"Run {folder.id} has no checkpoint that can be read; a run writes its first one in time.")
+        raise no_checkpoint(folder)
     tensors, about = checkpoint
     with reading(folder.id, passed=UserError):
         step = checked.whole(about["step"], "step")

@@ -9,7 +9,8 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from trainers.errors import RunError
+from trainers.errors import RunError, UserError
+from trainers.kinds import kind_of
 from trainers.metrics.blocks import BLOCK, EXACT, GRID
 from trainers.metrics.checks import check_finite
 from trainers.retrieval.severity import shared_levels
@@ -20,14 +21,25 @@ from trainers.runs.regular import is_regular
 _SPARE = 8  # more are looked at than asked for, to see which queries have ties at the edge of their list
 
 
+def check_single(folder: RunReader) -> None:
+    """Raise UserError if this is no single run but a plan of several."""
+    if kind_of(folder.config).plans:
+        raise UserError(
+            f"Run {folder.id} is a comparison of several runs and holds no images itself. Choose one of its runs; the "
+            "tab Compare lists them."
+        )
+
+
 def probe_of(folder: RunReader) -> Probe:
     """The probe of a run.
 
     Raises:
+        UserError: it is a plan of several runs.
         RunError: its images are not read yet, or have no labels.
     """
     probe = folder.probe()
     if probe is None or not probe.hierarchy.levels:
+        check_single(folder)
         raise RunError(f"The run {folder.id} has no images with labels yet.")
     return probe
 
@@ -67,11 +79,13 @@ def newest_embeddings(folder: RunReader) -> int:
     """The newest frame, or snapshot of a run without frames, whose embeddings are kept.
 
     Raises:
+        UserError: it is a plan of several runs.
         RunError: there is none.
     """
     drawn = set(folder.frames())
     kept = [k for k, _, _ in reversed(folder.snapshots()) if is_regular(folder.embeddings_path(k))]
     if not kept:
+        check_single(folder)
         raise RunError(f"The run {folder.id} keeps no embeddings.")
     return next((k for k in kept if k in drawn), kept[0])
 

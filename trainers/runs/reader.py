@@ -121,7 +121,7 @@ class RunReader:
 
     @property
     def place_in_plan(self) -> str:
-        """What tells it from the other runs of its plan (``seed 0, label noise 0.2``), in a line; empty if not known."""
+        """What tells it from the other runs of its plan (``seed 0, label noise 0.2``), a line; empty if not known."""
         place = self._membership()[1] if self.part_of else ""
         seen = "".join(one if one.isprintable() else " " for one in place)  # no line breaks, no marks that turn text
         return " ".join(seen.split())[:PLACE]

@@ -45,7 +45,7 @@ class RunEncoders:
         self._class = entry(ENCODERS, self.choice.name, "encoder").make
         checkpoint = folder.read_checkpoint()
         if checkpoint is None:
-            raise UserError(f"Run {folder.id} has no checkpoint that can be read; a run writes its first one in time.")
+            raise no_checkpoint(folder)
         self._tensors, about = checkpoint
         with reading(folder.id):
             self.step = checked.whole(about["step"], "step")
@@ -93,6 +93,14 @@ class RunEncoders:
                 "normalisation, so the library that it comes from cannot load it. Only encoders trained with the "
                 "normalisation 'batch' or 'split' can be exported."
             )
+
+
+def no_checkpoint(folder: RunFolder) -> UserError:
+    """The error about a run without weights."""
+    return UserError(
+        f"Run {folder.id} has no checkpoint that can be read; a run writes its first one in time, and neither "
+        "recordings nor comparisons of several runs have one."
+    )
 
 
 def without_head(tensors: dict[str, Tensor], encoder: type[Encoder]) -> dict[str, Tensor]:
