@@ -66,7 +66,7 @@ class PlanReports:
         """
         if not kind_of(run.config).plans:
             raise RunError(f"The run {run.id} is a single run; a comparison is needed here. Open it in Live.")
-        plan = self._kept.get(run.id, lambda: _Plan(run))
+        plan = self._kept.get(run.folder.path, lambda: _Plan(run))  # an own one may have the id of a recording
         children, found = plan.look(run)
         state = run.folder.state()
         about = {

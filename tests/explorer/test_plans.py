@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import shutil
 import zipfile
 from dataclasses import replace
 from pathlib import Path
@@ -18,6 +19,7 @@ from tests.explorer.page import Page
 from tests.made_up_plan import LOST, make_plan, make_runs, sweep
 from tests.synthetic import make_run
 from trainers.plans.planned import PlannedRun
+from trainers.runs import RunFolder
 from trainers.runs.files import write_bytes
 
 LOSSES = ("smooth_ap", "happier")
@@ -148,3 +150,14 @@ def test_a_report_without_results_is_no_file(page: Page, root: Path) -> None:
     plan = make_plan(root, sweep(*LOSSES), phase="stopped", stand=lambda _: "planned")
     reply = page.get(f"run/{plan.id}/download/table.csv")
     assert reply.status_code == 404 and "has no result yet" in reply.json()["error"]
+
+
+def test_a_recorded_comparison_is_itself_again_once_an_own_one_of_its_id_is_gone(page: Page, root: Path) -> None:
+    plan = make_plan(page.library.recorded, sweep("smooth_ap", seeds=2))
+    plan.db.close()
+    own = RunFolder(Path(shutil.copytree(plan.path, root / plan.id)))  # without its runs
+    assert page.json(f"plan/{plan.id}")["state"]["words"].startswith("0 of 2")
+    own.delete()
+    page.get(f"plan/{plan.id}")  # what was open is found to be gone
+    about = page.json(f"plan/{plan.id}")
+    assert about["recorded"] and about["state"]["words"].startswith("2 of 2")
