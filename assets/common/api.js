@@ -37,7 +37,7 @@ export async function request(path, options = {}) {
 export const json = async (path, options) => (await request(path, options)).json();
 
 /** A bounded cache: the least recently used entries are dropped when the sum of sizes exceeds `limit`. */
-export class Cache {
+class Cache {
   constructor(limit) {
     this.limit = limit;
     this.size = 0;

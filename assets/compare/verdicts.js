@@ -12,8 +12,8 @@ class Verdicts {
     this.title = el("h3", { text: "What the runs say" });
     this.head = el("div", { class: "rs-flow rs-menus" }, tab.metricField, tab.conditionField);
     this.whole = el("p", {});
-    this.seen = el("ul", { class: "rs-stack rs-tight rs-judgements" });
-    this.unseen = el("ul", { class: "rs-stack rs-tight rs-judgements" });
+    this.seen = el("ul", { class: "rs-stack rs-tight" });
+    this.unseen = el("ul", { class: "rs-stack rs-tight" });
     this.rest = fold("", this.unseen);
     this.method = el("p", { class: "rs-note" });
     this.node = el("section", { class: "rs-stack rs-tight", "aria-label": "Verdicts" }, this.title, this.whole, this.head, this.seen, this.rest, this.method);
