@@ -8,8 +8,8 @@ import torch
 
 from tests.metrics import slow
 from tests.metrics.worlds import tree
-from trainers.metrics import blocks, evaluate
-from trainers.retrieval.query_curves import Curve, mean_curves, query_curves
+from trainers.metrics import evaluate
+from trainers.retrieval.query_curves import Curve, query_curves
 
 
 def slow_plain(levels: list[int], depth: int, level: int) -> list[tuple[float, float]]:
@@ -89,34 +89,3 @@ def test_thin_curves_stay_near_the_whole_one() -> None:
     thin = whole.thinned(60)
     where = np.searchsorted(thin.recall, whole.recall).clip(max=len(thin.recall) - 1)
     assert np.abs(thin.precision[where] - whole.precision)[5:].mean() < 0.02
-
-
-@pytest.mark.parametrize("depth", [1, 3])
-def test_the_mean_curves_have_the_mean_areas(depth, monkeypatch) -> None:
-    emb, labels = tree(2, 60, depth)
-    means = evaluate(emb, labels, metrics=["AP", "HAP"])
-    found = mean_curves(emb, labels, points=37)
-    assert found.plain.area == pytest.approx(means["AP"], abs=1e-13)
-    assert found.hierarchical.area == pytest.approx(means["HAP"], abs=1e-13)
-    monkeypatch.setattr(blocks, "BLOCK", 300)
-    told = []
-    again = mean_curves(emb, labels, points=37, progress=told.append)
-    np.testing.assert_allclose(again.plain.precision, found.plain.precision, atol=1e-14)
-    assert told[-1] == 60 and len(told) > 5
-
-
-def test_a_mean_curve_is_the_mean_of_the_curves() -> None:
-    emb, labels = tree(4, 40, 2)
-    found = mean_curves(emb, labels, points=1000).plain
-    curves = [query_curves(emb[q], labels[q], emb, labels, own=q).plain for q in range(40)]
-    at = 0.4995  # inside a step of every curve
-    want = np.mean([curve.precision[np.searchsorted(curve.recall, at)] for curve in curves if curve is not None])
-    assert found.precision[np.searchsorted(found.recall, at)] == pytest.approx(want, abs=1e-9)
-
-
-def test_the_mean_over_a_gallery_apart() -> None:
-    emb, labels = tree(5, 60, 2)
-    found = mean_curves(emb[:20], labels[:20], emb[20:], labels[20:])
-    means = evaluate(emb[:20], labels[:20], emb[20:], labels[20:], metrics=["AP", "HAP"])
-    assert found.plain.area == pytest.approx(means["AP"], abs=1e-13)
-    assert found.hierarchical.area == pytest.approx(means["HAP"], abs=1e-13)
