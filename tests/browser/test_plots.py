@@ -10,10 +10,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 from PIL import Image
-from playwright.sync_api import Browser, Locator, Page, expect
+from playwright.sync_api import Browser, Locator, expect
 
 from tests.browser.conftest import Site, serve
-from tests.browser.pages import PHONE, rest, until, visit
+from tests.browser.pages import PHONE, rest, seek, visit
 from tests.browser.test_access import _findings, darken
 from tests.synthetic import STEPS_PER_FRAME, make_run
 from trainers.kinds.metric_learning.plots import PLOTS
@@ -51,11 +51,6 @@ def download(card: Locator, kind: str) -> bytes:
     with card.page.expect_download() as got:
         card.get_by_role("button", name=f"save as {kind}").click()
     return Path(got.value.path()).read_bytes()
-
-
-def seek(page: Page, place: int) -> None:
-    page.locator(".rs-scrubber input").evaluate(f"(e) => {{ e.value = {place}; e.dispatchEvent(new Event('input')); }}")
-    until(page, "s.k === a && !s.moving", place)
 
 
 def test_plots_follow_the_scrubber_and_can_be_kept(browser: Browser, site: Site) -> None:

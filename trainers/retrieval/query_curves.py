@@ -6,13 +6,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from torch import Tensor
 
-from trainers.metrics.blocks import ranked_blocks
 from trainers.metrics.catalogue.h_ap import graded
 from trainers.metrics.ranked_lists import RankedBlock
 from trainers.metrics.ranking import Column
-from trainers.training.host import columns
 
 POINTS = 300
 """Steps of a curve for a page."""
@@ -63,7 +60,7 @@ class Curves:
     """Both curves of a ranked list.
 
     Attributes:
-        plain: precision against recall, one level of the labels saying what is relevant; None: nothing is.
+        plain: precision against recall, the finest level of the labels saying what is relevant; None: nothing is.
         hierarchical: its counterpart over the label tree; None: nothing shares any level.
     """
 
@@ -76,40 +73,18 @@ class Curves:
         return {name: None if curve is None else curve.as_json() for name, curve in curves.items()}
 
 
-def query_curves(
-    query: Tensor,
-    label: Tensor,
-    gallery: Tensor,
-    gallery_labels: Tensor,
-    *,
-    own: int | None = None,
-    level: int = 0,
-) -> Curves:
-    """The curves of one query, of the list that the metrics rank (ties: the less relevant first).
+def curves_of(block: RankedBlock) -> Curves:
+    """The curves of a block of one list, as :func:`trainers.metrics.one_query.query_block` makes it.
 
     Plain: at each relevant result, the share of results so far that are relevant, against the share of the relevant
     ones found. Hierarchical (Ramzi et al. 2022, section on H-AP): with rel of a result as in H-AP,
     HR(r) = sum_{j up to r} rel_j / sum_j rel_j and HP(r) = sum_{j up to r} min(rel_r, rel_j) / (r rel_r).
-
-    Args:
-        query: floating ``[D]``; label: integers ``[L]``, finest first.
-        gallery: ``[G, D]``; gallery_labels: ``[G, L]``.
-        own: row of the query in the gallery, left out of its results; None: it is not in there.
-        level: column of the labels that the plain curve is of, 0 the finest.
     """
-    own_rows = None if own is None else np.array([own])
-    blocks = ranked_blocks(query[None], columns(label[None]), gallery, columns(gallery_labels), own_rows)
-    ((_, block),) = blocks
-    return curves_of(block, level)
+    return Curves(plain=_plain(block), hierarchical=_hierarchical(block))
 
 
-def curves_of(block: RankedBlock, level: int = 0) -> Curves:
-    """The curves of a block of one list, as :func:`trainers.metrics.one_query.query_block` makes it."""
-    return Curves(plain=_plain(block, level), hierarchical=_hierarchical(block))
-
-
-def _plain(block: RankedBlock, level: int) -> Curve | None:
-    column = Column(block, level)
+def _plain(block: RankedBlock) -> Curve | None:
+    column = Column(block, 0)
     precision = column.precision[column.hit > 0].cpu().numpy()
     return _curve(np.ones(len(precision)), precision)
 
