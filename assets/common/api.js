@@ -15,7 +15,7 @@ export class ServerError extends Error {
 }
 
 /** The server's reply to `path`; a failure is a ServerError, with status 0 where there was no reply. */
-export async function request(path, options = {}) {
+async function request(path, options = {}) {
   let reply;
   try {
     reply = await fetch(`${base()}/${path}`, { credentials: "same-origin", ...options });
