@@ -110,6 +110,6 @@ def test_a_public_page_bounds_the_runs(tmp_path: Path) -> None:
     scheduler = Scheduler(settings, ProcessExecutor())
     runs = Runs(settings, scheduler)
     runs.check(planned())
-    with pytest.raises(RunError, match="4 runs in a sweep at most; got 6"):
+    with pytest.raises(RunError, match="a comparison may have 4 runs at most; got 6"):
         runs.check(planned(vary_0="dim", vary_0_values="32, 64"))
     scheduler.close()
