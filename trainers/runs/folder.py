@@ -272,7 +272,7 @@ def list_runs(root: Path, *, read_only: bool = False) -> list[RunFolder]:
 
 
 def in_the_making(path: Path) -> bool:
-    """Whether a run folder has no configuration yet and changed within the last seconds: it is being made or deleted."""
+    """Whether a folder has no configuration yet and changed within seconds: a run is being made or deleted."""
     try:
         age = time.time() - path.lstat().st_mtime
         return 0 <= age < MAKING_SECONDS and path.is_dir() and not is_there(path / "config.json")
