@@ -133,7 +133,7 @@ class _Plan:
 
 def _entry(run: Run) -> Json:
     phase = run.folder.state().phase
-    about = {"id": run.id, "title": run_title(run), "phase": phase}
+    about = {"id": run.id, "title": run_title(run), "phase": phase, "moving": PHASES[phase].moving}
     return about | {"recorded": run.recorded, "created": created(run.id)}
 
 
