@@ -108,7 +108,7 @@ def test_a_run_that_is_gone_is_named_and_another_is_shown(browser: Browser, site
     page = context.new_page()  # the missing run is a 404, which the browser logs: no check of its console here
     page.goto(f"{site.url}/?run={gone}")
     page.get_by_text(f"There is no run {gone}").first.wait_for()
-    page.wait_for_function("() => window.debug.state().run !== null")
+    page.wait_for_function("() => (window.debug?.state()?.run ?? null) !== null")
     page.wait_for_timeout(1500)
     expect(page.locator(".rs-live .rs-alert").filter(visible=True)).to_have_count(1)
     context.close()
@@ -118,7 +118,7 @@ def test_a_silent_server_is_announced_and_found_again(browser: Browser, site: Si
     context = profile(browser)
     page = context.new_page()
     page.goto(site.at(growing))
-    page.wait_for_function("() => window.debug?.state().k === 2")
+    page.wait_for_function("() => window.debug?.state()?.k === 2")
     page.route("**/poll**", lambda route: route.abort())
     page.get_by_text("if the server has ended, the run can go on from its last checkpoint").first.wait_for()
     page.unroute("**/poll**")
