@@ -38,7 +38,7 @@ def _with(form: KindForm, plan: PlanForm, context: FormContext, runs: Runs) -> K
         try:
             made = plan.config(form.config(values), values)
             runs.check(made)
-            return paragraph(work(*runs.work(made)), role="status")
+            return paragraph(work(*runs.work(made), at_most=made.steps is not None), role="status")
         except (UserError, OSError) as error:
             return failed(str(error))
 

@@ -85,7 +85,7 @@ def test_plots_follow_the_scrubber_and_can_be_kept(browser: Browser, site: Site)
         errors.scroll_into_view_if_needed()
         expect(errors.locator(".rs-striprow")).to_have_count(3)
         errors.get_by_role("slider", name="Mistakes").fill("1")
-        expect(errors.locator(".rs-striprow").first.locator(".rs-strip > span", has_text="✕")).to_have_count(1)
+        expect(errors.locator(".rs-striprow").first.locator(".rs-rankmarks > span", has_text="✕")).to_have_count(1)
         worst, _, best = ([float(value) for value in row.split()] for row in shown(errors))
         assert worst[0] == best[0] < 1 and all(bad < good for bad, good in zip(worst[1:], best[1:], strict=True))
 
