@@ -33,11 +33,11 @@ def waiting(place: Place | None) -> str:
     return f"It is number {place.position} in the queue, {time}. The page may be closed meanwhile."
 
 
-def work(count: int, minutes: float | None) -> str:
-    """How many runs a plan has and how long they take together, as far as that is known."""
+def work(count: int, minutes: float | None, *, at_most: bool = False) -> str:
+    """How many runs a plan has and how long they take together, as far as that is known; ``at_most``: or less."""
     runs = "1 run" if count == 1 else f"{count:,} runs"
     if minutes is None:
-        return f"{runs}; for how long is not known, since their budget is no time."
+        return f"{runs}; how long they take is not known, because their budget is not in minutes."
     hours, rest = divmod(max(1, math.ceil(minutes)), 60)
     time = " ".join([*([f"{hours} h"] if hours else []), *([f"{rest} min"] if rest or not hours else [])])
-    return f"{runs}, about {time} in all."
+    return f"{runs}, {'at most' if at_most else 'about'} {time} in all."

@@ -82,7 +82,9 @@ def test_the_readme_is_short_and_begins_with_what_spaces_reads() -> None:
 
 
 def test_the_map_names_every_folder_and_no_other() -> None:
-    assert mapped() == {f"{name}/" for name in ("docs", "tests")} | folders("trainers", "explorer", "assets")
+    found = mapped()
+    assert set(found) == {f"{name}/" for name in ("docs", "tests")} | folders("trainers", "explorer", "assets")
+    assert len(found) == len(set(found)), "a folder stands on the map twice"
 
 
 def test_every_folder_on_the_map_has_a_purpose() -> None:
@@ -94,15 +96,15 @@ def map_lines() -> list[str]:
     return re.search(r"## Map of the code\n\n```\n(.*?)```", README, re.DOTALL)[1].splitlines()
 
 
-def mapped() -> set[str]:
+def mapped() -> list[str]:
     """The folders on the map, with their parents and a closing slash."""
-    paths, above = set(), []
+    paths, above = [], []
     for line in map_lines():
         name = line.split()[0]
         if name.endswith("/"):
             depth = (len(line) - len(line.lstrip())) // 2
             above = [*above[:depth], name]
-            paths.add("".join(above))
+            paths.append("".join(above))
     return paths
 
 

@@ -14,7 +14,7 @@ from trainers.data.hf_logging import offline, online, quiet
 from trainers.errors import DataError, UserError
 
 INSTALL = "pip install transformers"
-_REPOSITORY = re.compile(r"\w[\w.-]*/\w[\w.-]*")
+REPOSITORY = re.compile(r"\w[\w.-]*/\w[\w.-]*")
 _Loaded = TypeVar("_Loaded")
 
 
@@ -30,7 +30,7 @@ def missing(where: str) -> str | None:
         return "A folder or a repository as organisation/name is needed; got nothing."
     if is_folder(where):
         return _folder(where)
-    if _REPOSITORY.fullmatch(where) is None:
+    if REPOSITORY.fullmatch(where) is None:
         return f"A folder or a repository as organisation/name is needed; got {where!r}."
     from huggingface_hub import constants, try_to_load_from_cache
 

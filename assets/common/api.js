@@ -15,7 +15,7 @@ export class ServerError extends Error {
 }
 
 /** The server's reply to `path`; a failure is a ServerError, with status 0 where there was no reply. */
-export async function request(path, options = {}) {
+async function request(path, options = {}) {
   let reply;
   try {
     reply = await fetch(`${base()}/${path}`, { credentials: "same-origin", ...options });
@@ -37,7 +37,7 @@ export async function request(path, options = {}) {
 export const json = async (path, options) => (await request(path, options)).json();
 
 /** A bounded cache: the least recently used entries are dropped when the sum of sizes exceeds `limit`. */
-export class Cache {
+class Cache {
   constructor(limit) {
     this.limit = limit;
     this.size = 0;

@@ -1,7 +1,7 @@
 // Names from datasets as they are shown: of any length, in any script, with anything in them.
 
 /** Letters of a name in a line of its own, and in a tooltip. The style cuts sooner where a line is short. */
-export const SHOWN = 80;
+const SHOWN = 80;
 const IN_FULL = 400;
 
 const CONTROLS = /[\p{Cc}\u2028\u2029]+/gu;

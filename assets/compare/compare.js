@@ -18,6 +18,9 @@ export function mount(element, options) {
   if (!host.rankscope) host.rankscope = new Tab(host, options);
 }
 
+/** The plan that is shown before one is chosen: one that trains, else one with a result. */
+const first = (plans) => plans.find((plan) => plan.moving) ?? plans.find((plan) => plan.phase === "finished") ?? plans[0];
+
 /** What the sections share: the report, and the metric and condition that they are about. */
 class Tab {
   constructor(host, options) {
@@ -84,7 +87,7 @@ class Tab {
     this.turns += 1;
     this.vacant.hidden = this.plans.length > 0;
     if (this.report && !this.plans.some((plan) => plan.id === this.id)) this.leave();
-    this.id ??= this.plans[0]?.id ?? null;
+    this.id ??= first(this.plans)?.id ?? null;
     this.bar.list(this.plans, this.id);
     if (!this.id) return true;
     const { id } = this;

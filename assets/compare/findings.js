@@ -9,7 +9,7 @@ class Findings {
 
   show(_part, { findings }) {
     this.node.hidden = !findings.length;
-    const block = ({ title, sentences }) => el("div", { class: "rs-stack rs-tight" }, el("h3", { text: title }), el("ul", { class: "rs-stack rs-tight rs-findings" }, ...sentences.map((text) => el("li", { text }))));
+    const block = ({ title, sentences }) => el("div", { class: "rs-stack rs-tight" }, el("h3", { text: title }), el("ul", { class: "rs-stack rs-tight" }, ...sentences.map((text) => el("li", { text }))));
     this.node.replaceChildren(...findings.map(block));
   }
 }

@@ -12,6 +12,8 @@ const FOOT = 38;
 const LEFT = 46;
 const DECADES = 20; // a largest value this many times the smallest asks for a logarithmic axis
 const FIRST = 3;
+const LINES = "Lines join means over seeds; the band is the 95 % interval of the mean.";
+const LEVEL = "Dashed: a loss without the setting that is varied.";
 
 class Over {
   constructor(tab) {
@@ -29,8 +31,8 @@ class Over {
     this.rest = fold("More metrics", this.later);
     this.rest.addEventListener("toggle", () => this.pictures?.forEach((picture) => picture.again()));
     const menus = el("div", { class: "rs-flow rs-menus" }, this.axisField, this.otherField);
-    const caption = el("p", { class: "rs-note", text: "Lines join means over seeds; the band is the 95 % interval of the mean. Dashed: a loss that this is not varied in." });
-    this.node = el("section", { class: "rs-stack rs-tight", "aria-label": "Over what was varied" }, this.title, menus, this.key, this.first, this.rest, caption);
+    this.caption = el("p", { class: "rs-note" });
+    this.node = el("section", { class: "rs-stack rs-tight", "aria-label": "Over what was varied" }, this.title, menus, this.key, this.first, this.rest, this.caption);
   }
 
   choose(change) {
@@ -41,7 +43,7 @@ class Over {
   show(part) {
     this.part = part;
     const axes = (part.axes ?? []).filter((axis) => axis.values.length > 1);
-    this.node.hidden = !axes.length || !part.rows.length;
+    this.node.hidden = !axes.length || !part.metrics.length;
     if (this.node.hidden) return;
     this.axis = Math.min(this.axis, axes.length - 1);
     const axis = axes[this.axis];
@@ -56,6 +58,7 @@ class Over {
     this.otherField.hidden = rests.length < 2;
     const rows = part.rows.filter((row) => within(places(row, others), rests[this.other]));
     this.lines = lines(rows, axis);
+    say(this.caption, this.lines.some((line) => line.rows[0][0] < 0) ? `${LINES} ${LEVEL}` : LINES);
     this.key.replaceChildren(...this.lines.map((line) => el("li", { class: "rs-flow" }, swatch(line.colour), el("span", { text: brief(line.title) }))));
     this.draw(part.metrics, axis);
   }

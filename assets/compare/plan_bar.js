@@ -38,7 +38,7 @@ export class PlanBar {
     if (text === this.text) return;
     this.text = text;
     this.choice.hidden = plans.length < 2;
-    choose(this.menu, plans.map((plan) => ({ name: plan.id, title: `${brief(plan.title, 70)}, ${when(plan.created)}` })), id);
+    choose(this.menu, plans.map((plan) => ({ name: plan.id, title: `${brief(plan.title, 100)}, ${plan.recorded ? "recorded" : when(plan.created)}` })), id);
   }
 
   /** A report, or null for none. */

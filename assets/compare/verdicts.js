@@ -2,6 +2,7 @@
 
 import { el, say } from "../common/dom.js";
 import { fold } from "../common/fields.js";
+import { inSentence } from "../common/names.js";
 import { named } from "./reading.js";
 
 const MOST = 12; // sentences without a difference that stand outside the fold
@@ -12,8 +13,8 @@ class Verdicts {
     this.title = el("h3", { text: "What the runs say" });
     this.head = el("div", { class: "rs-flow rs-menus" }, tab.metricField, tab.conditionField);
     this.whole = el("p", {});
-    this.seen = el("ul", { class: "rs-stack rs-tight rs-judgements" });
-    this.unseen = el("ul", { class: "rs-stack rs-tight rs-judgements" });
+    this.seen = el("ul", { class: "rs-stack rs-tight" });
+    this.unseen = el("ul", { class: "rs-stack rs-tight" });
     this.rest = fold("", this.unseen);
     this.method = el("p", { class: "rs-note" });
     this.node = el("section", { class: "rs-stack rs-tight", "aria-label": "Verdicts" }, this.title, this.whole, this.head, this.seen, this.rest, this.method);
@@ -22,7 +23,7 @@ class Verdicts {
   show(part) {
     const { metric, condition } = this.tab;
     const pairs = metric ? part.verdicts(metric.key, condition) : [];
-    this.node.hidden = !pairs.length && part.conditions.length < 2;
+    this.node.hidden = !part.metrics.length || (!pairs.length && part.conditions.length < 2);
     this.title.hidden = !pairs.length;
     this.head.hidden = part.metrics.length < 2 && part.conditions.length < 2;
     say(this.whole, overall(part, condition));
@@ -47,7 +48,7 @@ function overall(part, condition) {
   if (judged.length < 2) return "";
   const counts = judged.map(([metric, pairs]) => [metric.title, pairs.filter((pair) => DIFFERENT.has(pair.verdict)).length, pairs.length]);
   const seen = counts.filter(([, differing]) => differing);
-  const under = part.conditions.length > 1 ? `Under ${named(condition)}: ` : "";
+  const under = part.conditions.length > 1 ? `Under ${inSentence(named(condition))}: ` : "";
   if (!seen.length) return `${under}no difference seen in any of ${judged.length} metrics.`.replace(/^n/, "N");
   const lines = seen.map(([title, differing, all]) => `${title} (${differing} of ${all} pairs)`);
   const others = judged.length - seen.length;

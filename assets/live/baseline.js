@@ -168,7 +168,6 @@ export class Baseline {
   tell(step) {
     this.summary.hidden = !this.there && !this.why;
     if (this.summary.hidden) return;
-    this.summary.classList.toggle("rs-apart", !this.there);
     say(this.what, this.there ? `Baseline: ${named(this.about)}` : "The baseline cannot be compared.");
     this.what.title = this.there ? inFull(this.about.title) : "";
     say(this.how, this.there ? this.sentence(step) : this.why);

@@ -74,13 +74,13 @@ class Live {
   }
 
   layout() {
-    const lasso = el("button", { type: "button", class: "rs-act rs-tool", "aria-pressed": "false", onclick: () => this.lassoMode() }, icon("lasso"), el("span", { text: "Lasso" }));
-    const whole = el("button", { type: "button", class: "rs-act rs-tool rs-wholebutton", onclick: () => this.maps.reset() }, icon("reset"), el("span", { text: "Show everything" }));
+    const lasso = el("button", { type: "button", class: "rs-act", "aria-pressed": "false", onclick: () => this.lassoMode() }, icon("lasso"), el("span", { text: "Lasso" }));
+    const whole = el("button", { type: "button", class: "rs-act rs-wholebutton", onclick: () => this.maps.reset() }, icon("reset"), el("span", { text: "Show everything" }));
     this.lassoButton = lasso;
     const naming = el("div", { class: "rs-flow rs-titleline" }, this.title, this.badge, this.status.line, this.summary, this.baseline.control);
     const head = el("header", { class: "rs-head" }, naming, el("div", { class: "rs-flow rs-headacts" }, this.origin.node, this.downloads.node));
     this.maps.node.append(this.card.node);
-    this.track = el("div", { class: "rs-track" });
+    this.track = el("div");
     const tools = el("div", { class: "rs-flow rs-tools" }, this.refine.node, whole, lasso);
     const under = el("div", { class: "rs-flow rs-under" }, this.legend.levels, this.classes.node, this.classes.caveat, tools);
     this.host.replaceChildren(head, this.status.problem.node, this.baseline.summary, this.maps.node, this.alone.node, this.track, under, this.legend.node, this.lassoPanel.node, this.neighbours.node, this.curves.node, this.aloud);

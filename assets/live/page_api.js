@@ -27,7 +27,7 @@ export async function show(id) {
 }
 
 /** Open a tab by its title. */
-export function openTab(title) {
+function openTab(title) {
   const tabs = [...document.querySelectorAll("#rs-tabs button[role=tab]")];
   tabs.find((tab) => tab.textContent.trim() === title)?.click();
   window.scrollTo({ top: 0 });

@@ -11,7 +11,7 @@ export class Refine {
     this.failed = failed;
     this.text = el("span", {});
     const title = "Up to 200 more epochs for the last map, shown as one more frame.";
-    this.node = el("button", { type: "button", class: "rs-act rs-tool", title, hidden: true, onclick: () => this.ask() }, this.text);
+    this.node = el("button", { type: "button", class: "rs-act", title, hidden: true, onclick: () => this.ask() }, this.text);
   }
 
   /** `state`: offered, awaited, or anything else: then there is no button. */

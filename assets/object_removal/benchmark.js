@@ -109,7 +109,7 @@ export class Benchmark {
   /** "59.8 → 70.1" over its name. */
   figure(models, { key, title, sentence: about, unit }) {
     const [first, ...rest] = models.map((model) => (unit === "share" ? percent(model.values[key]?.mean) : grouped(model[key])));
-    const after = rest.map((text) => el("span", { class: "rs-after", text: ` → ${text}` }));
+    const after = rest.map((text) => el("span", { text: ` → ${text}` }));
     return el("div", {}, el("dt", { text: title, title: about }), el("dd", {}, el("b", { text: first }), ...after));
   }
 
@@ -120,7 +120,7 @@ export class Benchmark {
       const words = el("span", { class: "rs-clamp rs-failurecaption" }, ...captionNodes(one));
       return el("li", {}, el("button", { type: "button", class: "rs-failure", onclick: () => this.on.open(one.image, one.removed) }, image, el("span", { class: "rs-unseen", text: `Without ${one.removed.join(", ")}: ` }), words));
     };
-    const title = el("h3", { class: "rs-flow rs-striphead" }, swatch(arm), el("span", { text: model.title }), el("span", { class: "rs-note rs-sideabout", text: "first caption names what was removed; press an image to open it above" }));
+    const title = el("h3", { class: "rs-flow" }, swatch(arm), el("span", { text: model.title }), el("span", { class: "rs-note rs-sideabout", text: "first caption names what was removed; press an image to open it above" }));
     const list = el("ul", { class: "rs-strip rs-failures", tabindex: "0", "aria-label": `Images that ${model.title} gets wrong` }, ...model.failing.map(failure));
     return el("div", {}, title, list);
   }

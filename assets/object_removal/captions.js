@@ -18,7 +18,7 @@ export class Captions {
     this.grid = el("div", { class: "rs-columns rs-captions" });
     this.notes = el("p", { class: "rs-note" });
     const head = el("header", { class: "rs-flow rs-sectionhead" }, el("h2", { text: "Nearest captions" }), count, this.switcher, this.csv);
-    this.node = el("section", { class: "rs-stack rs-captionsection", "aria-label": "Nearest captions" }, head, this.grid, key(), this.notes);
+    this.node = el("section", { class: "rs-stack", "aria-label": "Nearest captions" }, head, this.grid, key(), this.notes);
     this.cards = [];
   }
 

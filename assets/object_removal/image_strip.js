@@ -20,7 +20,7 @@ export class ImageStrip {
     this.file = el("input", { type: "file", accept: "image/*", class: "rs-unseen", tabindex: "-1", "aria-hidden": "true", onchange: () => this.picked() });
     const own = button("Your image", () => this.file.click());
     own.title = "Choose a file, drop one on the image, or paste one";
-    const end = el("div", { class: "rs-upload" }, own, this.file);
+    const end = el("div", {}, own, this.file);
     this.node = el("div", { class: "rs-images" }, this.back, this.list, this.forward, this.place, end);
     this.list.addEventListener("scroll", () => this.near() && this.more());
     this.items = [];

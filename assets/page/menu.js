@@ -17,7 +17,7 @@ export function mount(element, { props, picked, watch }) {
   element.querySelector(".rs-menufield").replaceChildren(menu.node);
 }
 
-export class Menu {
+class Menu {
   constructor(name, choices, picked) {
     count += 1;
     const id = `rs-menu-${count}`;

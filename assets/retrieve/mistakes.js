@@ -13,7 +13,7 @@ import { MistakesByClass } from "./mistakes_classes.js";
 import { Confusions } from "./mistakes_confusions.js";
 import { DifferentQueries } from "./mistakes_queries.js";
 import { MistakesTraining } from "./mistakes_training.js";
-import { placesOf } from "./places.js";
+import { origin, placesOf } from "./places.js";
 
 const K = 10;
 const NONE = "";
@@ -60,8 +60,7 @@ class Mistakes {
     if (!this.queries.metric.options.length) this.queries.offer(this.tab.given.mistakes);
     const others = this.tab.usable.filter((run) => run !== this.tab.home);
     const chosen = others.find((run) => run.id === pinned()?.run) ?? (this.declined ? null : others[0]);
-    const titles = new Map(this.places.map((place) => [place.run, place.of]));
-    choose(this.baseline, [{ name: NONE, title: "None" }, ...others.map((run) => ({ name: run.id, title: `${brief(run.title, 60)}, ${titles.get(run.id)}` }))], chosen?.id ?? NONE);
+    choose(this.baseline, [{ name: NONE, title: "None" }, ...others.map((run) => ({ name: run.id, title: `${brief(run.title, 60)}, ${origin(run)}` }))], chosen?.id ?? NONE);
     this.baseline.disabled = !others.length;
     this.baselineNote.hidden = others.length > 0;
   }
@@ -129,7 +128,7 @@ class Mistakes {
     this.numbers.load(compared);
     const levels = answered.find(({ run }) => run === home.id)?.levels;
     this.classes.node.hidden = !levels;
-    await Promise.all([levels && this.classes.load(this.asked(home), levels), this.queries.load(compared, this.places)]);
+    await Promise.all([levels && this.classes.load(this.asked(home), levels, usable.length > 1), this.queries.load(compared, this.places)]);
   }
 
   /** The baseline's arm that one of the open run is compared with. */

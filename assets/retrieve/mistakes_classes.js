@@ -25,10 +25,11 @@ export class MistakesByClass {
     this.node = el("section", { class: "rs-panel rs-stack rs-tight", "aria-label": "By class" }, el("h3", { text: "By class" }), form, this.problem.node, this.said, this.box, this.files);
   }
 
-  /** `asked`: {run, home, k, step} of the run whose classes are listed. */
-  load(asked, levels) {
+  /** `asked`: {run, home, k, step} of the run whose classes are listed; `beside`: whether there are others. */
+  load(asked, levels, beside) {
     const fresh = this.asked?.run !== asked.run;
     this.asked = asked;
+    this.whose = beside ? "Of the run that is open in Live. " : "";
     if (fresh) choose(this.level, [{ name: "", title: "All levels" }, ...levels.map((title, at) => ({ name: String(at), title: brief(title) }))], "0");
     return this.ask();
   }
@@ -57,7 +58,7 @@ export class MistakesByClass {
   show(answer) {
     const { total, classes } = answer;
     const named = this.words.value.trim();
-    say(this.said, total ? `${grouped(total)} ${total === 1 ? "class" : "classes"}${total > classes.length ? `, ${classes.length} shown` : ""}; ${named ? "as they are named" : "those first that lack most"}. Press one to see the results of its worst query.` : `No class with queries has “${brief(named, 40)}” in its name.`);
+    say(this.said, total ? `${this.whose}${grouped(total)} ${total === 1 ? "class" : "classes"}${total > classes.length ? `, ${classes.length} shown` : ""}; ${named ? "as they are named" : "those first that lack most"}. Press one to see the results of its worst query.` : `No class with queries has “${brief(named, 40)}” in its name.`);
     this.box.hidden = !total;
     const several = `first ${answer.k}`;
     const head = ["Class", "Level", "Queries", ...answer.arms.flatMap((title) => [`${brief(title)}: first result of it`, several]), `${several}, at best`];

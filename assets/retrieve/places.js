@@ -19,7 +19,11 @@ export function swatch(place) {
   return el("span", { class: `rs-swatch ${colour} ${form}`, "aria-hidden": "true" });
 }
 
-const named = (run) => `${brief(run.data, 60)}, ${run.recorded ? "recorded" : when(run.created)}`;
+/** A recording, or when it was started. */
+export const origin = (run) => (run.recorded ? "recorded" : when(run.created));
+
+/** Its images, or its place in its plan, whose runs may all be on the same images. */
+const named = (run) => `${brief(run.place ? run.place[0].toUpperCase() + run.place.slice(1) : run.data, 60)}, ${origin(run)}`;
 
 /** What stands above something of an arm: its mark, its title and, where there are several runs, its run. */
 export const heading = (place) => [swatch(place.place), el("span", { text: place.title }), place.of ? el("span", { class: "rs-note", text: place.of }) : ""];

@@ -31,7 +31,7 @@ class Query {
     this.scrubber = new Scrubber({ seek: (place) => this.seek(place), playing: () => {} });
     this.curves = new QueryCurves();
     this.facts = new Facts();
-    this.notes = el("p", { class: "rs-note rs-querynotes", hidden: true });
+    this.notes = el("p", { class: "rs-note", hidden: true });
     this.files = el("p", { class: "rs-flow rs-note", hidden: true });
     this.aloud = el("p", { class: "rs-unseen", "aria-live": "polite" });
     this.layout();

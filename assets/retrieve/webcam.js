@@ -19,7 +19,7 @@ export class Webcam {
     this.video = el("video", { class: "rs-video", autoplay: true, playsinline: true, "aria-label": "What the camera sees" });
     this.video.muted = true;
     this.shoot = button("Take the picture", () => this.take(), "rs-primary");
-    this.node = el("div", { class: "rs-stack rs-tight rs-webcam", hidden: true }, this.video, el("div", { class: "rs-flow" }, this.shoot, button("Cancel", () => this.close())));
+    this.node = el("div", { class: "rs-stack rs-tight", hidden: true }, this.video, el("div", { class: "rs-flow" }, this.shoot, button("Cancel", () => this.close())));
   }
 
   async open() {

@@ -41,7 +41,7 @@ def _plans(run: Run) -> bool:
 
 
 def _report(title: str, media_type: str, form: str) -> Export:
-    """The report of a plan in one of :data:`explorer.exports.reports.FORMS`."""
+    """The report of a plan in one of the forms of :func:`write_report`."""
     return Export(title, media_type, lambda _library, run, path, _weights: write_report(run, path, form), _plans)
 
 

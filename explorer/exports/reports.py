@@ -9,11 +9,9 @@ from explorer.server.run import Run
 from trainers.errors import RunError
 from trainers.plans.report import report
 
-FORMS = ("csv", "markdown", "latex", "json", "archive")
-
 
 def write_report(run: Run, path: Path, form: str) -> None:
-    """Write the report of a plan in one of :data:`FORMS`.
+    """Write the report of a plan as one of csv, markdown, latex, json and archive: the methods of its report.
 
     Raises:
         RunError: none of its runs has finished.

@@ -16,6 +16,7 @@ from trainers.kinds import KINDS
 
 _GIVEN = '{ fill: (id) => trigger("fill", { id, turn: String(performance.now()) }), forms: props.forms }'
 _SAID = "The form holds the settings of this run. Choose seeds, and what else is varied, then press the button."
+_SHORTER = "Their time is {:g} minutes, the longest that this page allows; the limit on steps is that of the run."
 
 
 def fill_event(forms: Forms, note: gr.HTML, runs: Runs) -> None:
@@ -37,11 +38,13 @@ def fill_event(forms: Forms, note: gr.HTML, runs: Runs) -> None:
             config = runs.find(str(asked.get("id") or "")).config
             if config.kind not in offered:
                 raise RunError(f"A run of the kind {KINDS[forms.first].title} was needed; choose another run.")
-            values = form.held(config)
+            within = runs.affordable(config)
+            values = form.held(within)
         except (UserError, OSError) as error:
             return [*[gr.skip()] * (len(outputs) - 1), failed(str(error))]
         shown = form.following(values)
-        return [*values.values(), *shown, forms.first, str(asked.get("turn") or ""), paragraph(_SAID, role="status")]
+        said = _SAID if within == config else f"{_SAID} {_SHORTER.format(within.minutes)}"
+        return [*values.values(), *shown, forms.first, str(asked.get("turn") or ""), paragraph(said, role="status")]
 
     filled = host.fill(fill, None, outputs, **QUIET)
     if form.looked:

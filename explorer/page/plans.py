@@ -31,14 +31,14 @@ def with_plans(kind: str, form: KindForm, context: FormContext) -> tuple[KindFor
 def _with(form: KindForm, plan: PlanForm, context: FormContext, runs: Runs) -> KindForm:
     own = dict(plan.build(form.fields, context))
     fields = {**form.fields, **own}
-    said = gr.HTML("", apply_default_css=False, elem_classes=["rs-work"])
+    said = gr.HTML("", apply_default_css=False)
 
     def count(*given: object) -> str:
         values = dict(zip(fields, given, strict=True))
         try:
             made = plan.config(form.config(values), values)
             runs.check(made)
-            return paragraph(work(*runs.work(made)), role="status")
+            return paragraph(work(*runs.work(made), at_most=made.steps is not None), role="status")
         except (UserError, OSError) as error:
             return failed(str(error))
 

@@ -56,7 +56,7 @@ class StartPicker:
         offered = runs is not None and not runs.public
         with gr.Column(visible=offered, min_width=80), fold("Start from another run"):
             field = control(self.spec, "")
-            button = gr.Button("Take the run that is shown", size="sm", elem_classes=["rs-takestart"])
+            button = gr.Button("Take the run that is shown", size="sm")
         if runs is not None and offered:
             viewed = gr.Textbox(visible=False, label="Run that is shown")
             outputs = [field, *encoder.values(), note, drawn]

@@ -32,7 +32,7 @@ def views_preview(fields: Mapping[str, Component], make: Make) -> None:
     Args:
         fields: what ``make`` needs, by name.
     """
-    button = gr.Button("Preview the views", size="sm", elem_classes=["rs-viewsbutton"])
+    button = gr.Button("Preview the views", size="sm")
     shown = gr.HTML("", apply_default_css=False, elem_classes=["rs-views"])
 
     def preview(*values: object) -> str:

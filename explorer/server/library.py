@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import re
 import threading
 import time
+from collections.abc import Iterator
+from itertools import groupby
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +20,7 @@ from trainers.runs.records import Frame
 from trainers.runs.regular import is_regular
 
 OPEN_RUNS = 64
+_TIME = 10  # letters of an id that say when; those of a plan and of its runs are the same
 WATCHED_SECONDS = 15.0  # a page that shows a run polls it at least every five
 SWEEP_SECONDS = 2.0
 MEGABYTE = 2**20
@@ -42,7 +46,21 @@ def folders(root: Path, recorded: Path) -> list[RunFolder]:
     """Own runs, newest first, then recordings, newest first. They may be damaged."""
     own = list_runs(root)
     taken = {folder.id for folder in own}
-    return own + [folder for folder in list_runs(recorded, read_only=True) if folder.id not in taken]
+    found = own + [folder for folder in list_runs(recorded, read_only=True) if folder.id not in taken]
+    return list(_plans_in_order(found))
+
+
+def _plans_in_order(found: list[RunFolder]) -> Iterator[RunFolder]:
+    """The same, but the runs of a plan by their place in it: they have one time, and their ids no order."""
+    for _, together in groupby(found, key=lambda folder: (folder.read_only, folder.id[:_TIME])):
+        alike = list(together)
+        yield from sorted(alike, key=lambda folder: _counted(folder.place_in_plan)) if len(alike) > 1 else alike
+
+
+def _counted(place: str) -> list[tuple[float, str]]:
+    """An order in which seed 2 comes before seed 10."""
+    words = re.split(r"(\d+(?:\.\d+)?)", place)
+    return [(float(word), "") if at % 2 else (-1.0, word) for at, word in enumerate(words)]
 
 
 class Library:

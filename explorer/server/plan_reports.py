@@ -133,7 +133,8 @@ class _Plan:
 
 def _entry(run: Run) -> Json:
     phase = run.folder.state().phase
-    return {"id": run.id, "title": run_title(run), "phase": phase, "created": created(run.id)}
+    about = {"id": run.id, "title": run_title(run), "phase": phase, "moving": PHASES[phase].moving}
+    return about | {"recorded": run.recorded, "created": created(run.id)}
 
 
 def _words(phase: str, children: list[Child]) -> str:

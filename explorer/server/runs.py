@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import secrets
 import threading
@@ -67,6 +68,13 @@ class Runs:
         self._check_private(config)
         if self._settings.public:
             check_size(config, self._settings.limits)
+
+    def affordable(self, config: RunConfig) -> RunConfig:
+        """A configuration with a budget in minutes that may be started here; on one's own machine as it is."""
+        most = self._settings.limits.minutes
+        if not self._settings.public or (config.minutes is not None and config.minutes <= most):
+            return config
+        return dataclasses.replace(config, minutes=most)
 
     def work(self, config: RunConfig) -> tuple[int, float | None]:
         """How many runs a plan may have, and the minutes until all have ended if nothing else is trained.

@@ -72,16 +72,16 @@ def check_size(config: RunConfig, limits: Limits) -> None:
     """
     kind = kind_of(config)
     words = {
-        "batch": "images per batch",
-        "dim": "numbers per embedding",
-        "memory": "embeddings in the cross-batch memory",
-        "probe": "images on the maps",
-        "runs": "runs in a sweep",
+        "batch": "a run may have {} images per batch",
+        "dim": "a run may have {} numbers per embedding",
+        "memory": "a run may have {} embeddings in the cross-batch memory",
+        "probe": "a run may have {} images on the maps",
+        "runs": "a comparison may have {} runs",
     }
     for name, number in kind.sizes(config).items():
         most = getattr(limits, name)
         if number > most:
-            raise RunError(f"On this page a run may have {most:,} {words[name]} at most; got {number:,}.")
+            raise RunError(f"On this page {words[name].format(f'{most:,}')} at most; got {number:,}.")
     free, needed = _OF_FREE * free_memory(), kind.memory(config)
     most_bytes = min(run_bytes() or free, free)
     if needed.total > most_bytes:

@@ -25,7 +25,7 @@ from torch import Tensor
 from tests.benchmarks._cube import CUBES
 from trainers.losses import LOSSES, kernel
 
-DIM, PER_CLASS, DEPTH = 512, 4, 2
+DIM, PER_CLASS = 512, 4
 PER_COARSE = 32
 HIERARCHICAL = ("happier", "rod_ndcg", "sup_hap", "sup_ndcg", "sup_hap_weighted_ap", "smooth_hap", "smooth_ndcg")
 FLOORS = (*HIERARCHICAL, "sup_ap", "roadmap", "sup_recall", "rod_recall", "smooth_ap", "recall_at_k_patel")

@@ -121,6 +121,12 @@ def until(page: Page, condition: str, argument: object = None, timeout: float = 
     page.wait_for_function(script, arg=argument, timeout=timeout)
 
 
+def seek(page: Page, place: int) -> None:
+    """Move the scrubber to a frame and wait until the maps are there."""
+    page.locator(".rs-scrubber input").evaluate(f"(e) => {{ e.value = {place}; e.dispatchEvent(new Event('input')); }}")
+    until(page, "s.k === a && !s.moving", place)
+
+
 def rest(page: Page) -> None:
     """Stop a replay and wait until nothing moves."""
     if state(page)["playing"]:

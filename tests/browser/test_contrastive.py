@@ -9,7 +9,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from tests.browser.conftest import Site, serve
 from tests.browser.contrastive_run import trained
-from tests.browser.pages import PHONE, WIDE, rest, state, until, visit
+from tests.browser.pages import PHONE, WIDE, rest, seek, state, visit
 from trainers.kinds import diagnoses
 from trainers.parameters import Choice
 from trainers.runs import RunFolder
@@ -31,11 +31,6 @@ def momenta(tmp_path_factory: pytest.TempPathFactory) -> RunFolder:
 def site(momenta: RunFolder) -> Iterator[Site]:
     with serve(momenta.path.parent, momenta) as served:
         yield served
-
-
-def seek(page: Page, place: int) -> None:
-    page.locator(".rs-scrubber input").evaluate(f"(e) => {{ e.value = {place}; e.dispatchEvent(new Event('input')); }}")
-    until(page, "s.k === a && !s.moving", place)
 
 
 def told(page: Page, name: str) -> str:

@@ -10,10 +10,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 from PIL import Image
-from playwright.sync_api import Browser, Locator, Page, expect
+from playwright.sync_api import Browser, Locator, expect
 
 from tests.browser.conftest import Site, serve
-from tests.browser.pages import PHONE, rest, until, visit
+from tests.browser.pages import PHONE, rest, seek, visit
 from tests.browser.test_access import _findings, darken
 from tests.synthetic import STEPS_PER_FRAME, make_run
 from trainers.kinds.metric_learning.plots import PLOTS
@@ -53,11 +53,6 @@ def download(card: Locator, kind: str) -> bytes:
     return Path(got.value.path()).read_bytes()
 
 
-def seek(page: Page, place: int) -> None:
-    page.locator(".rs-scrubber input").evaluate(f"(e) => {{ e.value = {place}; e.dispatchEvent(new Event('input')); }}")
-    until(page, "s.k === a && !s.moving", place)
-
-
 def test_plots_follow_the_scrubber_and_can_be_kept(browser: Browser, site: Site) -> None:
     with visit(browser, site, site.at(site.finished, "&__theme=light"), size=PHONE, motion="reduce") as page:
         rest(page)
@@ -90,7 +85,7 @@ def test_plots_follow_the_scrubber_and_can_be_kept(browser: Browser, site: Site)
         errors.scroll_into_view_if_needed()
         expect(errors.locator(".rs-striprow")).to_have_count(3)
         errors.get_by_role("slider", name="Mistakes").fill("1")
-        expect(errors.locator(".rs-striprow").first.locator(".rs-strip > span", has_text="✕")).to_have_count(1)
+        expect(errors.locator(".rs-striprow").first.locator(".rs-rankmarks > span", has_text="✕")).to_have_count(1)
         worst, _, best = ([float(value) for value in row.split()] for row in shown(errors))
         assert worst[0] == best[0] < 1 and all(bad < good for bad, good in zip(worst[1:], best[1:], strict=True))
 

@@ -74,12 +74,16 @@ def test_from_a_point_in_live_to_results_and_on(browser: Browser, site: Site) ->
         expect(chosen).not_to_have_attribute("aria-label", re.compile("^Image 8:"))
 
 
+_TILES = "Array.from(document.querySelectorAll('.rs-resultrow .rs-tile'), (tile) => tile.offsetWidth)"
+
+
 def test_steps_runs_and_a_baseline_are_compared(browser: Browser, site: Site) -> None:
     other = make_run(site.root, points=600, frames=3, arms=1, seed=0)
     with tab(browser, site, site.finished) as page:
         page.get_by_label("Compare with").select_option(other.id)
         settled(page, 3)
         assert f"with={other.id}" in page.url
+        assert max(page.evaluate(_TILES)) <= 108, "a tile is as wide as its image may be, however long its name"
         page.get_by_role("button", name="Baseline").last.click()
         expect(page.locator(".rs-resultrow .rs-summary").first).to_contain_text(re.compile("[+−±]0"))
         page.get_by_role("slider", name="Frame").locator("visible=true").press("Home")

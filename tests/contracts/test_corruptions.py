@@ -13,7 +13,7 @@ from trainers.data.corruptions.base import length, strength
 from trainers.data.corruptions.blur import disk
 from trainers.data.corruptions.digital import cells
 from trainers.errors import UserError
-from trainers.metrics.corrupted_accuracy import CorruptedAccuracy, corrupted_accuracy
+from trainers.metrics.corrupted_accuracy import corrupted_accuracy
 
 STILL = ("defocus_blur", "zoom_blur", "brightness", "contrast", "pixelate", "jpeg")  # without random draws
 
@@ -208,18 +208,6 @@ def test_all_corruptions_are_the_default() -> None:
     found = corrupted_accuracy(bright, images, tree)
     assert list(found.accuracy) == list(CORRUPTIONS) and found.clean == 1
     assert all(tuple(shares) == SEVERITIES for shares in found.accuracy.values())
-
-
-def test_mean_corruption_error_is_relative_to_a_reference() -> None:
-    found = CorruptedAccuracy(clean=0.9, accuracy={"fog": {1: 0.8, 5: 0.4}, "jpeg": {1: 0.9, 5: 0.7}})
-    itself = {name: {s: 1 - a for s, a in shares.items()} for name, shares in found.accuracy.items()}
-    assert found.mean_corruption_error(itself) == pytest.approx(1)
-    half = {"fog": {1: 0.4, 5: 1.2}, "jpeg": {1: 0.1, 5: 0.1}}
-    assert found.mean_corruption_error(half) == pytest.approx((0.8 / 1.6 + 0.4 / 0.2) / 2)
-    with pytest.raises(UserError, match="no error for jpeg at severity 5"):
-        found.mean_corruption_error({"fog": {1: 0.5, 5: 0.5}, "jpeg": {1: 0.5}})
-    with pytest.raises(UserError, match="no error under fog"):
-        found.mean_corruption_error({"fog": {1: 0.0, 5: 0.0}, "jpeg": {1: 0.5, 5: 0.5}})
 
 
 @pytest.mark.parametrize(

@@ -82,7 +82,7 @@ def test_a_damaged_entry_is_made_anew(own, tmp_path, decodes, name, how):
     assert len(decodes) == 4
 
 
-def test_without_a_cache_it_loads_all_the_same(own, tmp_path, monkeypatch, decodes):
+def test_without_a_cache_it_loads_all_the_same(own, monkeypatch, decodes):
     first = load(own)
     monkeypatch.setenv("RANKSCOPE_CACHE", "off")
     assert load(own).fingerprint == first.fingerprint and len(decodes) == 4
@@ -139,7 +139,7 @@ def test_a_setting_that_is_no_number_is_said(own, monkeypatch):
 # ----------------------------------------------------------------------------------------------- any arrays by key
 
 
-def test_what_was_written_is_read(tmp_path):
+def test_what_was_written_is_read():
     tensors = {"a": torch.rand(3, 2).half(), "b": torch.arange(5), "none": torch.zeros(0, 4)}
     assert disk.write("kind", "key", tensors, {"texts": ["a", "b"], "n": 1.5})
     entry = disk.read("kind", "key")

@@ -97,29 +97,34 @@ def test_every_platform_draws_the_same_bytes(small_world: LoadedData) -> None:
     assert small_world.fingerprint == "68ef5a2c4f18ac21e93b9f9f8fa6b276"
 
 
+def one(pot: classes.Pot, pot_id: int, number: int, size: int, seed: int = 0) -> np.ndarray:
+    """Image ``number`` of a pot, drawn alone."""
+    return drawn.draw_shot(drawn.Shot(pot=pot, pot_id=pot_id, number=number), size, seed, {})
+
+
 def test_another_seed_draws_another_world(world: LoadedData) -> None:
     pots, other_pots = (sum(classes.make_pots(seed), ()) for seed in (0, 1))
     assert tuple(pot.name for pot in pots) == world.hierarchy.names[0]
     other = classes.hierarchy(other_pots)
     assert other.names[0] != world.hierarchy.names[0]
     assert other.names[1:] == world.hierarchy.names[1:]
-    ours, theirs = (drawn.draw_one(pots[0], 0, 0, 32, seed, {}) for seed in (0, 1))
+    ours, theirs = (one(pots[0], 0, 0, 32, seed) for seed in (0, 1))
     assert not np.array_equal(ours, theirs)
 
 
 def test_an_image_does_not_depend_on_what_was_drawn_before(world: LoadedData) -> None:
     train, test = classes.make_pots(0)
     for pot_id, number in ((0, 4), (95, 0), (40, 2)):
-        alone = drawn.draw_one(train[pot_id], pot_id, number, 64, 0, {})
+        alone = one(train[pot_id], pot_id, number, 64)
         assert np.array_equal(world.train.images[5 * pot_id + number].numpy(), alone)
-    assert np.array_equal(world.test.images[6 * 7 + 3].numpy(), drawn.draw_one(test[7], 96 + 7, 3, 64, 0, {}))
+    assert np.array_equal(world.test.images[6 * 7 + 3].numpy(), one(test[7], 96 + 7, 3, 64))
 
 
 @pytest.mark.parametrize("size", [32, 64, 96])
 def test_sizes_show_the_same_picture(size: int) -> None:
     pot = classes.make_pots(0)[0][0]
-    reference = drawn.draw_one(pot, 0, 0, 32, 0, {}).astype(np.float32)
-    image = drawn.draw_one(pot, 0, 0, size, 0, {})
+    reference = one(pot, 0, 0, 32).astype(np.float32)
+    image = one(pot, 0, 0, size)
     assert image.shape == (3, size, size)
     step = size // 32
     shrunk = image.astype(np.float32).reshape(3, 32, step, 32, step).mean(axis=(2, 4))
@@ -239,7 +244,7 @@ def test_a_second_start_reads_what_the_first_one_drew(
     def refuse(*_arguments: object) -> None:
         raise AssertionError("drawn again")
 
-    monkeypatch.setattr(drawn, "draw_one", refuse)
+    monkeypatch.setattr(drawn, "draw_shot", refuse)
     kept = drawn.load(SMALL)
     assert kept.fingerprint == small_world.fingerprint
     assert kept.hierarchy == small_world.hierarchy and kept.notes == small_world.notes

@@ -152,7 +152,7 @@ def test_without_a_ticket_one_waits_as_everybody_does(tmp_path: Path, monkeypatc
     tab.close()
 
 
-def test_one_visitor_of_a_public_page_waits_for_few(tmp_path: Path) -> None:
+def test_one_visitor_of_a_public_page_waits_for_few() -> None:
     slow = Slow()
     openings = Openings(Datasets(load=slow), each=2)
     ada, eve = Caller(address="192.0.2.1"), Caller(address="192.0.2.2", login="eve")

@@ -170,7 +170,7 @@ def test_a_name_from_a_header_is_only_text(tab: Tab) -> None:
     assert reply.headers["content-type"] == "application/json" and reply.headers["x-content-type-options"] == "nosniff"
 
 
-def test_uploads_make_way_for_newer_ones(tab: Tab, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_uploads_make_way_for_newer_ones(tab: Tab) -> None:
     small = encoded(np.zeros((20, 20, 3), np.uint8))
     refs = [tab.objects.images.add(small).ref for _ in range(images.UPLOADS + 3)]
     assert len(set(refs)) == len(refs)
@@ -241,7 +241,7 @@ def test_only_the_last_sets_stay_open(tab: Tab) -> None:
     assert len(tab.json("start")["datasets"]) == 1 + datasets.KEPT
 
 
-def test_a_set_that_takes_long_keeps_nobody_from_the_drawn_scenes(tmp_path: Path) -> None:
+def test_a_set_that_takes_long_keeps_nobody_from_the_drawn_scenes() -> None:
     begun, done = threading.Event(), threading.Event()
 
     def slow(source: str, **options: object) -> CaptionedDataset:

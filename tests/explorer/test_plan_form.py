@@ -110,6 +110,18 @@ def test_a_public_page_bounds_the_runs(tmp_path: Path) -> None:
     scheduler = Scheduler(settings, ProcessExecutor())
     runs = Runs(settings, scheduler)
     runs.check(planned())
-    with pytest.raises(RunError, match="4 runs in a sweep at most; got 6"):
+    with pytest.raises(RunError, match="a comparison may have 4 runs at most; got 6"):
         runs.check(planned(vary_0="dim", vary_0_values="32, 64"))
+    scheduler.close()
+
+
+def test_settings_of_a_run_are_offered_with_a_budget_that_a_public_page_accepts(tmp_path: Path) -> None:
+    public = Settings(runs=tmp_path, public=True, limits=Limits(minutes=7))
+    scheduler = Scheduler(public, ProcessExecutor())
+    recorded = planned(minutes=None, steps="300")
+    within = Runs(public, scheduler).affordable(recorded)
+    assert (within.minutes, within.steps, within.seeds) == (7, 300, recorded.seeds)
+    assert Runs(public, scheduler).affordable(planned(minutes=60)).minutes == 7
+    assert Runs(public, scheduler).affordable(planned(minutes=2)) == planned(minutes=2)
+    assert Runs(Settings(runs=tmp_path), scheduler).affordable(recorded) == recorded
     scheduler.close()

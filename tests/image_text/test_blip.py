@@ -48,7 +48,7 @@ def test_the_index_agrees_with_the_library(model, images):
     assert found.std() > 1e-3  # not all the same
 
 
-def test_lengths_and_training(model, images):
+def test_lengths_and_training(model):
     assert model.lengths(["", "a dog", "dog " * 60]) == [2, 4, 62]
     assert model.tokenise(["dog " * 60]).shape == (1, 35) and not ENTRY.trainable
     with pytest.raises(UserError, match="not trained here"):

@@ -245,7 +245,7 @@ def test_a_repository_in_the_cache(monkeypatch, tmp_path):
         build("hf-hub:someone/small")
 
 
-def test_the_published_clip_is_built_with_its_own_activation(monkeypatch, tmp_path):
+def test_the_published_clip_is_built_with_its_own_activation(monkeypatch):
     asked = {}
 
     def instead(name, pretrained, **choices):

@@ -89,7 +89,7 @@ def test_each_loss_can_be_descended(loss):
     assert seen[-1] < seen[0]
 
 
-def test_missing_damaged_and_foreign_weights_are_said(tmp_path, folder):
+def test_missing_damaged_and_foreign_weights_are_said(tmp_path):
     menu = MODELS["tiny_clip"]
     assert "There are no weights" in menu.lacking({"weights": str(tmp_path)})
     with pytest.raises(RunError, match="missing or damaged"):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -20,18 +19,6 @@ def umap_ready() -> None:
     from explorer.layout.umap_step import warm_up
 
     warm_up()
-
-
-@pytest.fixture
-def pipe() -> Iterator[tuple[int, int]]:
-    """The two ends of a pipe."""
-    ends = os.pipe()
-    yield ends
-    for end in ends:
-        try:
-            os.close(end)
-        except OSError:
-            continue
 
 
 @pytest.fixture

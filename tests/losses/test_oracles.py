@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 from types import ModuleType
 
@@ -10,6 +9,7 @@ import numpy as np
 import pytest
 import torch
 
+from tests import oracle_cases
 from tests.shared import SHARED, needs
 from trainers.losses import LOSSES
 
@@ -36,10 +36,7 @@ CASES = sorted(path.stem for path in (SHARED / "oracles").glob("*.npz") if path.
 
 @pytest.fixture(scope="module")
 def checker() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("check_oracles", needs("tools/check_oracles.py"))
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return oracle_cases.checker()
 
 
 @pytest.mark.parametrize("dtype", [torch.float64, torch.float32], ids=["double", "single"])

@@ -106,7 +106,7 @@ def test_boxes_are_sorted_cleaned_and_named_as_coco_does():
     assert found.boxes == ((0, 0, 6, 5), (1, 1, 4, 4))
 
 
-def test_mask_rcnn_gives_boxes(monkeypatch):
+def test_mask_rcnn_gives_boxes():
     """The real network's output format, at a size that is quick."""
     from trainers.object_removal.detectors import torchvision_models
 

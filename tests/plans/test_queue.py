@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -41,6 +43,16 @@ def test_a_sweep_trains_every_run_once_and_ends(bench: Callable[..., Bench]) -> 
     assert {one.part_of for one in children_of(folder(b, plan))} == {plan}
     state = folder(b, plan).state()
     assert (state.step, state.planned_steps) == (4, 4) and "4 of 4 runs finished" in state.message
+
+
+def test_a_run_whose_folder_is_being_made_is_planned_and_not_failed(tmp_path: Path) -> None:
+    children = Children(RunFolder.create(tmp_path, TWO))
+    making = tmp_path / children.all()[0].id
+    making.mkdir()  # its configuration comes last
+    assert [child.phase for child in children.all()] == ["planned", "planned"]
+    long_ago = time.time() - 60
+    os.utime(making, (long_ago, long_ago))
+    assert children.all()[0].phase == "failed"
 
 
 def test_after_a_kill_it_goes_on_and_repeats_nothing(bench: Callable[..., Bench]) -> None:

@@ -5,11 +5,23 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
+from torch import Tensor
 
 from tests.metrics import slow
 from tests.metrics.worlds import tree
-from trainers.metrics import blocks, evaluate
-from trainers.retrieval.query_curves import Curve, mean_curves, query_curves
+from trainers.metrics import evaluate
+from trainers.metrics.blocks import ranked_blocks
+from trainers.retrieval.query_curves import Curve, Curves, curves_of
+from trainers.training.host import columns
+
+
+def query_curves(
+    query: Tensor, label: Tensor, gallery: Tensor, gallery_labels: Tensor, own: int | None = None
+) -> Curves:
+    """The curves of one query ``[D]``, of the list that the metrics rank."""
+    own_rows = None if own is None else np.array([own])
+    ((_, block),) = ranked_blocks(query[None], columns(label[None]), gallery, columns(gallery_labels), own_rows)
+    return curves_of(block)
 
 
 def slow_plain(levels: list[int], depth: int, level: int) -> list[tuple[float, float]]:
@@ -31,12 +43,12 @@ def test_curves_follow_their_definitions_and_their_areas_are_the_metrics(depth) 
     emb, labels = tree(depth, 50, depth)
     each = evaluate(emb, labels, metrics=["AP", "HAP", f"AP_level{depth - 1}"], per_query=True)
     for query, levels in enumerate(slow.ranked_levels(emb, labels)):
+        whole = query_curves(emb[query], labels[query], emb, labels, own=query)
         for level, name in ((0, "AP"), (depth - 1, f"AP_level{depth - 1}")):
-            found = query_curves(emb[query], labels[query], emb, labels, own=query, level=level)
-            for curve, want, area in (
-                (found.plain, slow_plain(levels, depth, level), each[name][query]),
-                (found.hierarchical, slow_hierarchical(levels, depth), each["HAP"][query]),
-            ):
+            coarser = labels[:, level:]
+            found = query_curves(emb[query], coarser[query], emb, coarser, own=query).plain, whole.hierarchical
+            wanted = slow_plain(levels, depth, level), slow_hierarchical(levels, depth)
+            for curve, want, area in zip(found, wanted, (each[name][query], each["HAP"][query]), strict=True):
                 if curve is None:
                     assert np.isnan(area) and not want
                     continue
@@ -85,38 +97,7 @@ def test_thinning_keeps_the_area_and_the_ends(most) -> None:
 
 def test_thin_curves_stay_near_the_whole_one() -> None:
     emb, labels = tree(0, 900, 2)
-    whole = query_curves(emb[0], labels[0], emb, labels, own=0, level=1).plain
+    whole = query_curves(emb[0], labels[0, 1:], emb, labels[:, 1:], own=0).plain
     thin = whole.thinned(60)
     where = np.searchsorted(thin.recall, whole.recall).clip(max=len(thin.recall) - 1)
     assert np.abs(thin.precision[where] - whole.precision)[5:].mean() < 0.02
-
-
-@pytest.mark.parametrize("depth", [1, 3])
-def test_the_mean_curves_have_the_mean_areas(depth, monkeypatch) -> None:
-    emb, labels = tree(2, 60, depth)
-    means = evaluate(emb, labels, metrics=["AP", "HAP"])
-    found = mean_curves(emb, labels, points=37)
-    assert found.plain.area == pytest.approx(means["AP"], abs=1e-13)
-    assert found.hierarchical.area == pytest.approx(means["HAP"], abs=1e-13)
-    monkeypatch.setattr(blocks, "BLOCK", 300)
-    told = []
-    again = mean_curves(emb, labels, points=37, progress=told.append)
-    np.testing.assert_allclose(again.plain.precision, found.plain.precision, atol=1e-14)
-    assert told[-1] == 60 and len(told) > 5
-
-
-def test_a_mean_curve_is_the_mean_of_the_curves() -> None:
-    emb, labels = tree(4, 40, 2)
-    found = mean_curves(emb, labels, points=1000).plain
-    curves = [query_curves(emb[q], labels[q], emb, labels, own=q).plain for q in range(40)]
-    at = 0.4995  # inside a step of every curve
-    want = np.mean([curve.precision[np.searchsorted(curve.recall, at)] for curve in curves if curve is not None])
-    assert found.precision[np.searchsorted(found.recall, at)] == pytest.approx(want, abs=1e-9)
-
-
-def test_the_mean_over_a_gallery_apart() -> None:
-    emb, labels = tree(5, 60, 2)
-    found = mean_curves(emb[:20], labels[:20], emb[20:], labels[20:])
-    means = evaluate(emb[:20], labels[:20], emb[20:], labels[20:], metrics=["AP", "HAP"])
-    assert found.plain.area == pytest.approx(means["AP"], abs=1e-13)
-    assert found.hierarchical.area == pytest.approx(means["HAP"], abs=1e-13)

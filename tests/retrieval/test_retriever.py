@@ -116,7 +116,7 @@ def test_an_image_is_its_own_nearest(run: RunFolder, contrastive_run: RunFolder,
         Retriever().retrieve(arms(run), Query(image=b"no image"), TEST)
 
 
-def test_a_run_that_cannot_answer_stops_no_other(run: RunFolder, images: Path, tmp_path: Path) -> None:
+def test_a_run_that_cannot_answer_stops_no_other(run: RunFolder, tmp_path: Path) -> None:
     copies = []
     for name in ("no checkpoint", "other network", "gone", "no configuration"):
         path = tmp_path / name / run.id
@@ -138,7 +138,7 @@ def test_a_run_that_cannot_answer_stops_no_other(run: RunFolder, images: Path, t
         Retriever().retrieve([RunArm(folder=copies[2], arm=0)], Query(row=1), TEST)
 
 
-def test_a_run_deleted_meanwhile_says_so(images: Path, run: RunFolder, tmp_path: Path) -> None:
+def test_a_run_deleted_meanwhile_says_so(run: RunFolder, tmp_path: Path) -> None:
     path = tmp_path / run.id
     shutil.copytree(run.path, path)
     retriever, both = Retriever(), [RunArm(folder=run, arm=0), RunArm(folder=RunFolder(path), arm=1)]

@@ -55,7 +55,7 @@ def test_config_survives_the_folder(tmp_path: Path, folder: RunFolder) -> None:
     assert [run.id for run in list_runs(tmp_path)] == [folder.id]
 
 
-def test_ids_sort_by_time_and_fit_the_pattern(tmp_path: Path) -> None:
+def test_ids_sort_by_time_and_fit_the_pattern() -> None:
     ids = [new_id() for _ in range(50)]
     assert len(set(ids)) == 50 and all(len(i) == 26 for i in ids)
     assert [i[:10] for i in ids] == sorted(i[:10] for i in ids)

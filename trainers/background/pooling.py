@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from trainers.background.queries import TITLES, WHOLE
-from trainers.background.results import STAYS, BackgroundResult, measure_title
+from trainers.background.results import STAYS, BackgroundResult, interval_text, measure_title
 from trainers.background.scores import METRICS
 from trainers.errors import UserError
 from trainers.metrics.bootstrap import Interval, bootstrap
@@ -76,8 +76,8 @@ def text(numbers: Sequence[Pooled]) -> str:
         words = f"{TITLES[number.form]}, {measure_title(number.measure)}"
         change = ""
         if number.change is not None:
-            change = f"  change {_shown(number.change)} ({_listed(number.changes)})"
-        lines.append(f"  {words:<64} {_shown(number.interval)} ({_listed(number.runs)}){change}")
+            change = f"  change {interval_text(number.change)} ({_listed(number.changes)})"
+        lines.append(f"  {words:<64} {interval_text(number.interval)} ({_listed(number.runs)}){change}")
     return "\n".join(lines)
 
 
@@ -94,10 +94,6 @@ def _check(results: Sequence[BackgroundResult], others: Sequence[BackgroundResul
     for result, other in zip(results, others, strict=False):
         if not np.array_equal(result.places, other.places) or not np.array_equal(result.labels, other.labels):
             raise UserError("The runs to compare with were measured on other queries. Choose runs on the same images.")
-
-
-def _shown(interval: Interval) -> str:
-    return f"{interval.mean:.3f} [{interval.low:.3f}, {interval.high:.3f}]"
 
 
 def _listed(values: Sequence[float]) -> str:

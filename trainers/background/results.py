@@ -230,8 +230,8 @@ class BackgroundResult:
                 lines.append(f"  {arm.error}")
             for number in arm.numbers():
                 words = f"{TITLES[number.form]}, {measure_title(number.measure)}"
-                lost = "" if number.lost is None else f"  lost {_shown(number.lost)}"
-                lines.append(f"  {words:<64} {_shown(number.interval)}{lost}")
+                lost = "" if number.lost is None else f"  lost {interval_text(number.lost)}"
+                lines.append(f"  {words:<64} {interval_text(number.interval)}{lost}")
         return "\n".join(lines)
 
 
@@ -247,5 +247,6 @@ def measure_title(name: str) -> str:
     return f"neighbours that stay, of {NEAREST}" if name == STAYS else describe(name).title
 
 
-def _shown(interval: Interval) -> str:
+def interval_text(interval: Interval) -> str:
+    """The mean and the ends of the interval, three decimals each."""
     return f"{interval.mean:.3f} [{interval.low:.3f}, {interval.high:.3f}]"

@@ -39,29 +39,6 @@ class CorruptedAccuracy:
         """Over all corruptions and severities."""
         return float(np.mean(list(self.means.values())))
 
-    def mean_corruption_error(self, reference: Mapping[str, Mapping[int, float]]) -> float:
-        """Mean over corruptions of the errors' sum over severities, divided by that of a reference classifier.
-
-        Hendrycks and Dietterich, ICLR 2019, section 4.2 (mCE); 1 is as good as the reference, lower is better.
-
-        Args:
-            reference: corruption to severity to the error of the reference, 1 minus its accuracy.
-
-        Raises:
-            UserError: the reference lacks an error, or makes none at all on a corruption.
-        """
-        ratios = []
-        for name, shares in self.accuracy.items():
-            known = reference.get(name, {})
-            lacking = [severity for severity in shares if severity not in known]
-            if lacking:
-                raise UserError(f"The reference has no error for {name} at severity {lacking[0]}. Measure it.")
-            total = sum(known[severity] for severity in shares)
-            if not total > 0:
-                raise UserError(f"The reference makes no error under {name}, so there is no ratio. Choose another.")
-            ratios.append(sum(1 - share for share in shares.values()) / total)
-        return float(np.mean(ratios))
-
 
 def corrupted_accuracy(
     predict: Callable[[Tensor], Tensor],

@@ -13,7 +13,7 @@ from trainers.metrics.measures import final_numbers, last_numbers
 from trainers.plans.planned import Child, Outcome, Outcomes, PlannedRun
 from trainers.runs import RunFolder, list_runs
 from trainers.runs.damage import reading
-from trainers.runs.folder import id_within
+from trainers.runs.folder import id_within, in_the_making
 from trainers.runs.records import PHASES, RunState
 
 AGAIN = ("stopped", "failed", "interrupted")
@@ -96,7 +96,7 @@ class Children:
         path = self.plan.path.parent / run_id
         if run_id in self._ended and path.is_dir():
             return Child(planned=planned, id=run_id, phase=_phase(self._ended[run_id]), outcome=self._ended[run_id])
-        if not path.is_dir():
+        if not path.is_dir() or in_the_making(path):
             return Child(planned=planned, id=run_id, phase="planned")
         try:
             phase, outcome = _read(self.plan.beside(run_id), planned.config)

@@ -112,9 +112,9 @@ class Retriever:
         """The first results of a query in every arm. An arm that cannot answer says why; the others answer.
 
         Args:
-            gallery: name and parameters of one of :data:`trainers.retrieval.GALLERIES`.
+            gallery: name and parameters of one of :data:`trainers.retrieval.galleries.GALLERIES`.
             k: results wanted of each arm.
-            index: one of :data:`trainers.retrieval.INDEXES`; None: chosen by size.
+            index: one of :data:`trainers.retrieval.indexes.INDEXES`; None: chosen by size.
             rerank: one of the re-rankings; None: by similarity alone.
             step: of the probe alone, the embeddings stored at or before this step; None: the newest.
             scores: also measure the query against the whole gallery; curves: and draw its curves.
@@ -258,12 +258,12 @@ class Retriever:
                 return self._comparisons.get(vectors.key, lambda: Comparison(vectors)), at
             if wish.step is not None:
                 raise UserError(f"Run {arm.folder.id} keeps no embeddings of these images at earlier steps.")
-        encoder = self._encoder(arm, asked.gallery)
+        encoder = self._encoder(arm)
         key = (encoder.digest, asked.gallery.origin, asked.gallery.choice, asked.gallery.rows.tobytes())
         made = self._comparisons.get(key, lambda: Comparison(gallery_vectors(encoder, asked.gallery, progress)))
         return made, encoder.step
 
-    def _encoder(self, arm: RunArm, gallery: Gallery) -> ArmEncoder:
+    def _encoder(self, arm: RunArm) -> ArmEncoder:
         """The arm's encoder, read again when its checkpoint is written again."""
         with reading(arm.folder.id, passed=UserError):
             place = arm.folder.path / "ckpt" / "last.safetensors"
@@ -278,7 +278,7 @@ class Retriever:
         """Float32 ``[D]``, unit."""
         if asked.own is not None:
             return vectors.take(np.array([asked.own]))[0]
-        encoder = self._encoder(arm, asked.gallery)
+        encoder = self._encoder(arm)
         if asked.image is not None:
             pixels = decode_query(asked.image, channels=encoder.channels, side=encoder.side)
         else:

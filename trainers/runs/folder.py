@@ -267,10 +267,11 @@ def list_runs(root: Path, *, read_only: bool = False) -> list[RunFolder]:
     except OSError as error:
         raise RunError(f"The folder of the runs cannot be read: {error.strerror}.") from error
     paths = [root / name for name in sorted(names, reverse=True)]
-    return [RunFolder(path, read_only=read_only) for path in paths if not _in_the_making(path)]
+    return [RunFolder(path, read_only=read_only) for path in paths if not in_the_making(path)]
 
 
-def _in_the_making(path: Path) -> bool:
+def in_the_making(path: Path) -> bool:
+    """Whether a folder has no configuration yet and changed within seconds: a run is being made or deleted."""
     try:
         age = time.time() - path.lstat().st_mtime
         return 0 <= age < MAKING_SECONDS and path.is_dir() and not is_there(path / "config.json")

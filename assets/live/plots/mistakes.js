@@ -78,7 +78,7 @@ function row({ ranking, values }, looks, word, metrics) {
     const bar = el("span", { class: "rs-scorebar" }, el("span", { style: `width: ${100 * values[at]}%` }));
     return el("div", { class: "rs-score", title: sentence }, el("span", { class: "rs-note", text: `${title} ` }), el("b", { text: figure(values[at]) }), bar);
   });
-  return el("div", { class: "rs-striprow" }, el("span", { class: "rs-note", text: `mistakes: ${word}` }), el("div", { class: "rs-strip", "aria-hidden": "true" }, ...tiles), el("div", { class: "rs-scores" }, ...scores));
+  return el("div", { class: "rs-striprow" }, el("span", { class: "rs-note", text: `mistakes: ${word}` }), el("div", { class: "rs-rankmarks", "aria-hidden": "true" }, ...tiles), el("div", { class: "rs-scores" }, ...scores));
 }
 
 export const MISTAKES = { name: "mistakes", make: () => new MistakesView() };

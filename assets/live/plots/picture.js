@@ -5,7 +5,7 @@ import { brief } from "../../common/names.js";
 import { SCALE, drawSvg } from "../../common/svg_image.js";
 
 const LINE = 18;
-const MARKS = ".rs-swatch, .rs-keymark, .rs-strip > span, .rs-scorebar, .rs-scorebar > span";
+const MARKS = ".rs-swatch, .rs-keymark, .rs-rankmarks > span, .rs-scorebar, .rs-scorebar > span";
 
 /** A canvas with what `node` shows, and below it the run and which colour is whose, if it is about a run. Buttons are left
  * out. */

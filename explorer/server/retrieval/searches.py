@@ -19,11 +19,9 @@ from explorer.server.retrieval.galleries import STORED, Galleries
 from explorer.server.retrieval.uploads import Uploads
 from explorer.server.run import Run
 from explorer.server.visitors import NOBODY, Caller
-from trainers.config import RunConfig
 from trainers.data.base import Progress, silent
 from trainers.errors import ParameterError, RunError, UserError
 from trainers.hierarchy import severity_words
-from trainers.kinds import kind_of
 from trainers.metrics import describe
 from trainers.parameters import Choice, entry
 from trainers.retrieval.arm_encoder import image_config
@@ -254,11 +252,6 @@ class Searches:
 def steps_of(run: Run) -> list[int]:
     """The steps at which the embeddings of the probe are kept."""
     return [step for k, step, _ in run.folder.snapshots() if run.folder.embeddings_path(k).is_file()]
-
-
-def arms_of(config: RunConfig) -> list[str]:
-    """The titles of a run's arms."""
-    return [arm.title for arm in kind_of(config).arms(config)]
 
 
 def written(run: Run) -> int:

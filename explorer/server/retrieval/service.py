@@ -106,6 +106,7 @@ def _about(run: Run) -> dict[str, Any]:
         "id": run.id,
         "title": run_title(run),
         "data": data_title(run),
+        "place": run.folder.place_in_plan,
         "arms": arm_titles(run.config),
         "recorded": run.recorded,
         "created": created(run.id),

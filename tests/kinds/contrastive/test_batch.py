@@ -126,7 +126,7 @@ def _slow_loss(method: nn.Module, classifier: nn.Linear, part: Views) -> tuple[t
     return loss, found
 
 
-def test_a_queue_and_its_key_encoder_move_with_every_part(tmp_path: Path, images: Path) -> None:
+def test_a_queue_and_its_key_encoder_move_with_every_part() -> None:
     """Three parts a step are three batches of the queue, and three times the momentum."""
     method = made("moco_v2", batch=4, momentum=0.5)
     arm = MethodArm(0, "", method, None, 0, CPU)

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import difflib
 import json
-import re
 import sys
 from collections.abc import Mapping
 from contextlib import nullcontext
@@ -19,11 +18,11 @@ from typing import Any
 from trainers.data import access
 from trainers.data.hf_logging import offline, online
 from trainers.errors import UserError
+from trainers.hf_transformers import INSTALL, REPOSITORY
 
 CONFIG = "open_clip_config.json"
 WEIGHTS = ("open_clip_model.safetensors", "open_clip_pytorch_model.bin")  # what open_clip asks a repository for
 SUFFIXES = (".safetensors", ".bin", ".pth", ".pt")  # the last three are read as weights only, never as code
-INSTALL = "pip install transformers"
 _HUB, _FOLDER = "hf-hub:", "local-dir:"
 REGISTERED: Mapping[tuple[str, str], tuple[str, bool]] = {
     ("ViT-B-32", "openai"): ("timm/vit_base_patch32_clip_224.openai", False),
@@ -32,7 +31,6 @@ REGISTERED: Mapping[tuple[str, str], tuple[str, bool]] = {
 }
 """The repositories of the registered models' weights, and whether their tokeniser is one of transformers: listing them
 then does not import open_clip, which takes seconds. A test compares this with open_clip's own table."""
-_REPOSITORY = re.compile(r"\w[\w.-]*/\w[\w.-]*")
 _TOKENISER_CHOICES = {"clean", "strip_sep_token", "language"}  # others could name files or ask for remote code
 
 
@@ -126,7 +124,7 @@ def _folder(folder: Path) -> Source:
 def _repository(repository: str) -> Source:
     import huggingface_hub
 
-    if _REPOSITORY.fullmatch(repository) is None:
+    if REPOSITORY.fullmatch(repository) is None:
         raise UserError(f"A repository is needed as hf-hub:organisation/name; got hf-hub:{repository}.")
     name = f"{_HUB}{repository}"
     try:
@@ -203,7 +201,7 @@ def _check(source: Source) -> None:
 def _cached(repository: str, names: tuple[str, ...]) -> str | None:
     from huggingface_hub import try_to_load_from_cache
 
-    if _REPOSITORY.fullmatch(repository) is None:
+    if REPOSITORY.fullmatch(repository) is None:
         return ""  # not a repository: refused elsewhere
     found = (try_to_load_from_cache(repository, name) for name in names)
     return next((path for path in found if isinstance(path, str)), None)

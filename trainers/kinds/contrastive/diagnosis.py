@@ -14,8 +14,8 @@ from trainers.kinds.contrastive.config import ContrastiveConfig
 from trainers.kinds.contrastive.memory import needs_of
 
 COLLAPSED = 0.01
-"""Variance of unit rows, at most 1: a spread of a tenth of the radius, as in
-:data:`trainers.metrics.representation.geometry.COLLAPSED`."""
+"""Variance of unit rows, at most 1: a standard deviation per dimension of a tenth of 1 / sqrt(D) (Chen and He, CVPR
+2021, section 4.1, has 1 / sqrt(D) for unit rows in all directions)."""
 UNIFORMITY = -4 * COLLAPSED
 """The same as uniformity: squared distances are twice the variance on average, and uniformity about -2 times them."""
 RANK = 2.0

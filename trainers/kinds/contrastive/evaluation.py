@@ -120,7 +120,7 @@ class Evaluator:
         numbers = {
             "alignment": alignment(raw["first"], raw["second"]),
             "uniformity": uniformity(raw["probe"]),
-            "effective_rank": effective_rank(raw["probe"]).effective_rank,
+            "effective_rank": effective_rank(raw["probe"]),
         }
         if self._labels is None or self._bank_labels is None:
             return numbers

@@ -83,7 +83,7 @@ class FinalNumbers:
         test = self._embedded(arm, images.test, "test", tell)
         values = {
             "uniformity": uniformity(test[:: max(1, count // PAIRS)]),
-            "effective_rank": effective_rank(test).effective_rank,
+            "effective_rank": effective_rank(test),
             counts.IMAGES: float(count),
         }
         if images.before_cap > count:

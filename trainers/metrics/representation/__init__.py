@@ -8,7 +8,6 @@ linear_probe(train, train_labels, test, test_labels, steps=1000, seed=0).accurac
 """
 
 from trainers.metrics.representation.geometry import (
-    EffectiveRank,
     alignment,
     class_collapse,
     effective_rank,
@@ -18,7 +17,6 @@ from trainers.metrics.representation.knn import knn_accuracy
 from trainers.metrics.representation.linear_probe import ProbeCurve, ProbeHead, ProbeResult, linear_probe
 
 __all__ = [
-    "EffectiveRank",
     "ProbeCurve",
     "ProbeHead",
     "ProbeResult",

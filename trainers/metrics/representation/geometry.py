@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
 import torch
@@ -16,7 +15,6 @@ from trainers.training.host import send
 
 BLOCK = 2**22  # pairs at once
 EPSILON = 1e-7  # RankMe, section 3.1, for float32 features
-COLLAPSED = 0.01  # of the largest variance: a standard deviation per dimension of a tenth of 1 / sqrt(D)
 
 
 @torch.no_grad()
@@ -66,25 +64,8 @@ def uniformity(rows: Tensor, *, t: float = 2.0) -> float:
     return float(read_checked(mean, embeddings=rows))
 
 
-@dataclass(frozen=True, kw_only=True)
-class EffectiveRank:
-    """How many dimensions embeddings use.
-
-    Attributes:
-        effective_rank: from 1 to min(N, D).
-        dimension_share: the same as a share of min(N, D).
-        variance: of the unit rows, summed over dimensions: from 0, all rows the same, to 1, their mean is zero.
-        collapsed: all embeddings are nearly the same: the variance is below 0.01.
-    """
-
-    effective_rank: float
-    dimension_share: float
-    variance: float
-    collapsed: bool
-
-
 @torch.no_grad()
-def effective_rank(rows: Tensor) -> EffectiveRank:
+def effective_rank(rows: Tensor) -> float:
     r"""RankMe: ``exp(-sum_k p_k log p_k)``, ``p_k = s_k / sum_j s_j + 1e-7``, s the singular values of the rows.
 
     Garrido et al., "RankMe: Assessing the Downstream Performance of Pretrained Self-Supervised Representations by
@@ -94,9 +75,8 @@ def effective_rank(rows: Tensor) -> EffectiveRank:
         rows: ``[N, D]`` floating.
 
     Returns:
-        The rank and, from the rows scaled to length one, whether they have collapsed to a point, as Chen and He,
-        "Exploring Simple Siamese Representation Learning", CVPR 2021, section 4.1, measure it. A rank below
-        min(N, D) alone is no collapse: embeddings of C tight classes have a rank of about C.
+        From 1 to min(N, D). A rank below min(N, D) alone is no collapse: embeddings of C tight classes have a rank of
+        about C.
 
     Raises:
         UserError: there is no row, or values are not finite.
@@ -106,14 +86,8 @@ def effective_rank(rows: Tensor) -> EffectiveRank:
     values = torch.linalg.svdvals(finite)
     shares = values / values.sum().clamp(min=torch.finfo(values.dtype).tiny) + EPSILON
     rank = (-(shares * shares.log()).sum()).exp()
-    unit = unit_rows(finite)
-    variance = (unit - unit.mean(0)).square().sum(1).mean()
-    found, spread = read_checked(torch.stack([rank, variance]), embeddings=rows).tolist()
-    most = min(rows.shape)
-    found = min(max(found, 1.0), float(most))  # the epsilon moves it beyond either end by up to 1e-5
-    return EffectiveRank(
-        effective_rank=found, dimension_share=found / most, variance=spread, collapsed=spread < COLLAPSED
-    )
+    found = float(read_checked(rank, embeddings=rows))
+    return min(max(found, 1.0), float(min(rows.shape)))  # the epsilon moves it beyond either end by up to 1e-5
 
 
 @torch.no_grad()

@@ -272,11 +272,6 @@ def _stream(shot: Shot, seed: int) -> Rng:
     return Rng(seed, "image", shot.pot_id, shot.number)
 
 
-def draw_one(pot: Pot, pot_id: int, number: int, size: int, seed: int, reliefs: Reliefs) -> NDArray[np.uint8]:
-    """Image ``number`` of a pot in a room of its own, see :func:`draw_shot`."""
-    return draw_shot(Shot(pot=pot, pot_id=pot_id, number=number), size, seed, reliefs)
-
-
 DESCRIPTOR = SourceDescriptor(
     name="drawn",
     title="Drawn world",

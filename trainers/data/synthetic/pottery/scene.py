@@ -81,7 +81,7 @@ def render(
     background = make_background(rng)
     if room is not None:
         background = in_room(background, *room)
-    pose = make_pose(relief, rng)
+    pose = make_pose(rng)
     n, x, y = _axes(size)
     c, s = cos_sin(pose.lean)
     level_x, level_y = pose.x + c * (x - pose.x) - s * (y - pose.y), pose.y + s * (x - pose.x) + c * (y - pose.y)
@@ -101,7 +101,7 @@ def visible_part(pot: Pot, relief: Relief, size: int, rng: Rng) -> Floats:
     off: float32 [size, size], 0 to 1.
     """
     background = make_background(rng)
-    pose = make_pose(relief, rng)
+    pose = make_pose(rng)
     n, x, y = _axes(size)
     _fired(GLAZES[pot.glaze], rng), _fired(INKS[pot.ink], rng)  # drawn before the leaves
     matte = np.zeros((1, n, n), dtype=np.float32)
@@ -123,7 +123,7 @@ def _axes(size: int) -> tuple[int, Floats, Floats]:
     return n, axis[None, :], axis[:, None]
 
 
-def make_pose(relief: Relief, rng: Rng) -> Pose:
+def make_pose(rng: Rng) -> Pose:
     """A pose within the image, the pot's middle near the image's."""
     return Pose(
         x=0.5 + rng.around(0.16),
