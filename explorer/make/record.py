@@ -88,7 +88,7 @@ def _made(folder: RunFolder, out: Path, frames: int) -> list[Path]:
         _draw(part)
         made.append(slim(part, out, frames=frames))
     if kind_of(folder.config).plans:
-        return [*made, _copied(folder, out).path]
+        return [*made, _compacted(_copied(folder, out))]
     _draw(folder)
     return [*made, slim(folder, out, frames=frames)]
 
@@ -105,9 +105,8 @@ def slim(folder: RunFolder, out: Path, *, frames: int) -> Path:
     """Copy what a replay needs: configuration, numbers, probe, thumbnails, some frames, the last embeddings."""
     kept = thin(folder.frames(), frames)
     recording = _copied(folder, out)
-    target = recording.path
-    shutil.copytree(folder.path / "thumbs", target / "thumbs")
-    (target / "emb").mkdir()
+    shutil.copytree(folder.path / "thumbs", recording.path / "thumbs")
+    (recording.path / "emb").mkdir()
     shutil.copy(folder.embeddings_path(kept[-1]), recording.embeddings_path(kept[-1]))
     last = folder.refined_frame()
     drawn = kept if last is None else [*kept, last[0]]
@@ -117,9 +116,7 @@ def slim(folder: RunFolder, out: Path, *, frames: int) -> Path:
     recording.map_numbers.forget()
     for k in drawn:
         recording.add_frame(_trimmed(folder.frame(k)))
-    recording.db.close()
-    _compact(target)
-    return target
+    return _compacted(recording)
 
 
 def _copied(folder: RunFolder, out: Path) -> RunFolder:
@@ -131,14 +128,16 @@ def _copied(folder: RunFolder, out: Path) -> RunFolder:
         if (folder.path / name).exists():
             shutil.copy(folder.path / name, recording.path / name)
     folder.db.copy_to(recording.path / "run.db")
-    _compact(recording.path)
     return recording
 
 
-def _compact(recording: Path) -> None:
-    with contextlib.closing(sqlite3.connect(recording / "run.db")) as copy:
+def _compacted(recording: RunFolder) -> Path:
+    """Its folder, when all is written."""
+    recording.db.close()
+    with contextlib.closing(sqlite3.connect(recording.path / "run.db")) as copy:
         copy.execute("PRAGMA journal_mode=DELETE")  # a recording is read from read-only places: no side files
         copy.execute("VACUUM")
+    return recording.path
 
 
 def _draw(folder: RunFolder) -> None:

@@ -69,7 +69,7 @@ def image_config(folder: RunFolder) -> EncoderConfig:
         UserError: it trains none, or is damaged.
     """
     config = folder.config
-    check_single(folder)
+    check_single(folder.id, config)
     if not isinstance(config, EncoderConfig):
         raise UserError(
             f"Run {folder.id} trains no encoder of the catalogue, so its images cannot be searched. Choose a run of "

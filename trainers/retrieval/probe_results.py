@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
+from trainers.config import RunConfig
 from trainers.errors import RunError, UserError
 from trainers.kinds import kind_of
 from trainers.metrics.blocks import BLOCK, EXACT, GRID
@@ -21,11 +22,11 @@ from trainers.runs.regular import is_regular
 _SPARE = 8  # more are looked at than asked for, to see which queries have ties at the edge of their list
 
 
-def check_single(folder: RunReader) -> None:
-    """Raise UserError if this is no single run but a plan of several."""
-    if kind_of(folder.config).plans:
+def check_single(run: str, config: RunConfig) -> None:
+    """Raise UserError if the run of this id is no single one but a plan of several."""
+    if kind_of(config).plans:
         raise UserError(
-            f"Run {folder.id} is a comparison of several runs and holds no images itself. Choose one of its runs; the "
+            f"Run {run} is a comparison of several runs and holds no images itself. Choose one of its runs; the "
             "tab Compare lists them."
         )
 
@@ -39,7 +40,7 @@ def probe_of(folder: RunReader) -> Probe:
     """
     probe = folder.probe()
     if probe is None or not probe.hierarchy.levels:
-        check_single(folder)
+        check_single(folder.id, folder.config)
         raise RunError(f"The run {folder.id} has no images with labels yet.")
     return probe
 
@@ -85,7 +86,7 @@ def newest_embeddings(folder: RunReader) -> int:
     drawn = set(folder.frames())
     kept = [k for k, _, _ in reversed(folder.snapshots()) if is_regular(folder.embeddings_path(k))]
     if not kept:
-        check_single(folder)
+        check_single(folder.id, folder.config)
         raise RunError(f"The run {folder.id} keeps no embeddings.")
     return next((k for k in kept if k in drawn), kept[0])
 

@@ -116,13 +116,12 @@ class RunReader:
     @property
     def part_of(self) -> str:
         """Id of the plan that it belongs to; empty if none, or if what is written there is no other run's id."""
-        plan = self._membership()[0]
-        return plan if checked.is_id(plan) and plan != self.id else ""
+        return self._membership()[0]
 
     @property
     def place_in_plan(self) -> str:
         """What tells it from the other runs of its plan (``seed 0, label noise 0.2``), a line; empty if not known."""
-        place = self._membership()[1] if self.part_of else ""
+        place = self._membership()[1]
         seen = "".join(one if one.isprintable() else " " for one in place)  # no line breaks, no marks that turn text
         return " ".join(seen.split())[:PLACE]
 
@@ -335,12 +334,13 @@ class RunReader:
     # ---------------------------------------------------------------- details
 
     def _membership(self) -> tuple[str, str]:
+        """The plan and the place in it, as written; both empty where the plan is no other run's id."""
         try:
             text = read_regular(self.path / "part_of", MEMBER_BYTES).decode()
         except (OSError, ValueError):
             return "", ""
         plan, _, place = text.partition("\n")
-        return plan, place
+        return (plan, place) if checked.is_id(plan) and plan != self.id else ("", "")
 
     def _arm_count(self) -> int:
         if self._arms is None:
