@@ -1,7 +1,8 @@
-"""Cells of tables that other programs read: texts that no spreadsheet runs and every encoding has."""
+"""Values that other programs read: texts that no spreadsheet runs and every encoding has, numbers that JSON has."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from typing import Any
 
@@ -21,3 +22,8 @@ def plain_cell(text: str) -> str:
 def plain_cells(row: Iterable[Any]) -> list[Any]:
     """A row of a CSV table whose texts are :func:`plain_cell`."""
     return [plain_cell(cell) if isinstance(cell, str) else cell for cell in row]
+
+
+def finite_number(value: float | None) -> float | None:
+    """The value, or None: JSON has no infinity and no NaN."""
+    return value if value is not None and math.isfinite(value) else None

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 from explorer.exports import offered
 from explorer.server.library import Library
 from explorer.server.run import Run
-from explorer.server.view import DAMAGED, Json, created, number, phase_json, position, state_json
+from explorer.server.view import DAMAGED, Json, created, phase_json, position, state_json
 from explorer.server.visitors import digest
 from explorer.titles import data_title, run_title, summary
+from trainers.cells import finite_number
 from trainers.errors import RunError
 from trainers.kinds import KINDS, arm_titles, kind_of
 from trainers.runs import RunFolder
@@ -103,7 +104,7 @@ def _headline(run: Run) -> list[Json]:
         {
             "key": key,
             "title": measures.describe(key).short,
-            "values": [number(newest.get((arm, key))) for arm in range(run.config.arms)],
+            "values": [finite_number(newest.get((arm, key))) for arm in range(run.config.arms)],
         }
         for key in measures.headline
     ]

@@ -71,10 +71,9 @@ class Runs:
 
     def affordable(self, config: RunConfig) -> RunConfig:
         """A configuration with a budget in minutes that may be started here; on one's own machine as it is."""
-        most = self._settings.limits.minutes
-        if not self._settings.public or (config.minutes is not None and config.minutes <= most):
-            return config
-        return dataclasses.replace(config, minutes=most)
+        if self._settings.public and self._trains_too_long(config):
+            return dataclasses.replace(config, minutes=self._settings.limits.minutes)
+        return config
 
     def work(self, config: RunConfig) -> tuple[int, float | None]:
         """How many runs a plan may have, and the minutes until all have ended if nothing else is trained.
@@ -230,6 +229,9 @@ class Runs:
             raise RunError("Only the visitor who started this run may pause, resume, stop or delete it.")
         return folder
 
+    def _trains_too_long(self, config: RunConfig) -> bool:
+        return config.minutes is None or config.minutes > self._settings.limits.minutes
+
     def _check_limits(self, config: RunConfig, owner: str, caller: Caller) -> None:
         if not self._settings.public:
             return
@@ -239,7 +241,7 @@ class Runs:
                 "On a public page a run needs an owner: send any secret word as `token`, and the same word to stop it."
             )
         for one in (config, *(planned.config for planned in kind_of(config).plan(config, {}))):
-            if one.minutes is None or one.minutes > limits.minutes:
+            if self._trains_too_long(one):
                 got = "no limit" if one.minutes is None else f"{one.minutes:g}"
                 raise RunError(f"On this page a run may train for {limits.minutes:g} minutes at most; got {got}.")
         if self._scheduler.waiting(owner) >= limits.waiting:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +12,7 @@ from explorer.exports import offered
 from explorer.server import maps
 from explorer.server.run import Run
 from explorer.titles import run_title, summary
+from trainers.cells import finite_number
 from trainers.config import RunConfig
 from trainers.hierarchy import Hierarchy, severity_words
 from trainers.kinds import diagnoses, kind_of
@@ -199,14 +199,14 @@ def metrics(run: Run, after: int, most: int = METRIC_ROWS) -> tuple[int, list[li
     """Numbers written after row ``after`` as ``[arm, step, key, value]``, and the row of the last one."""
     rows = run.folder.metric_rows(after, most)
     # JSON has no infinity; a loss that diverged is reported by the run's error, not by the curve
-    values = [[arm, step, key, value] for _, arm, step, key, value in rows if number(value) is not None]
+    values = [[arm, step, key, value] for _, arm, step, key, value in rows if finite_number(value) is not None]
     return (rows[-1][0] if rows else after), values
 
 
 def _map_numbers(run: Run, after: int) -> list[list[Any]]:
     """The numbers of the maps beyond frame ``after`` as ``[arm, step, key, value]``."""
     found = maps.scalars(run.folder, after)
-    return [[one.arm, one.step, one.key, one.value] for one in found if number(one.value) is not None]
+    return [[one.arm, one.step, one.key, one.value] for one in found if finite_number(one.value) is not None]
 
 
 def _keys(run: Run, keys: set[str]) -> dict[str, Json]:
@@ -222,9 +222,4 @@ def finite(content: Any) -> Any:
         return {key: finite(value) for key, value in content.items()}
     if isinstance(content, list):
         return [finite(value) for value in content]
-    return number(content) if isinstance(content, float) else content
-
-
-def number(value: float | None) -> float | None:
-    """The value, or None: JSON has no infinity and no NaN."""
-    return value if value is not None and math.isfinite(value) else None
+    return finite_number(content) if isinstance(content, float) else content

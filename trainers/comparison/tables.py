@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from trainers.cells import finite_number
 from trainers.comparison import markup, words
 from trainers.comparison.cell import Cell
 from trainers.comparison.compare import Comparison, Group, Pair, compare
@@ -170,8 +171,8 @@ class Table:
                     "second": pair.second,
                     "verdict": pair.verdict,
                     "words": told,
-                    "p": _plain(pair.difference.p_value),
-                    "p_holm": _plain(pair.adjusted),
+                    "p": finite_number(pair.difference.p_value),
+                    "p_holm": finite_number(pair.adjusted),
                     **_estimate_json(pair.difference),
                 }
                 for metric, group, pair, told in self.verdicts()
@@ -263,9 +264,5 @@ def _numbers(estimate: Estimate) -> list[Any]:
 
 
 def _estimate_json(estimate: Estimate) -> dict[str, Any]:
-    numbers = {name: _plain(getattr(estimate, name)) for name in ("mean", "spread", "low", "high")}
+    numbers = {name: finite_number(getattr(estimate, name)) for name in ("mean", "spread", "low", "high")}
     return numbers | {"seeds": list(estimate.seeds), "covers": estimate.covers}
-
-
-def _plain(value: float) -> float | None:
-    return value if math.isfinite(value) else None

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Any
 
+from trainers.cells import finite_number
 from trainers.comparison import condition_key
 from trainers.plans.contents import Part
 from trainers.plans.planned import Child, Outcome, Variant
@@ -30,7 +30,7 @@ def part_json(part: Part) -> dict[str, Any]:
         for key, cell in row["cells"].items():
             place = (row["variant"], condition_key(row["condition"]))
             cell["values"] = [
-                {"seed": seed, "value": _finite(outcome.numbers[arm].get(key)), "run": run, "arm": arm}
+                {"seed": seed, "value": finite_number(outcome.numbers[arm].get(key)), "run": run, "arm": arm}
                 for seed, outcome, run, arm in runs.get(place, ())
             ]
     return about | {"table": values}
@@ -54,10 +54,6 @@ def child_json(child: Child) -> dict[str, Any]:
         "variants": [variant.title for variant in planned.variants],
         "seconds": None if child.outcome is None else child.outcome.seconds,
     }
-
-
-def _finite(value: float | None) -> float | None:
-    return value if value is not None and math.isfinite(value) else None
 
 
 def _variant_json(variant: Variant) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from explorer.server.retrieval import mistake_bodies as bodies
 from explorer.server.retrieval.mistake_classes import class_row, listed_classes, placed, plain
 from explorer.server.retrieval.mistake_frames import Frame, frame_at, read_frame
 from explorer.server.run import Run
-from explorer.server.view import number
+from trainers.cells import finite_number
 from trainers.errors import UserError
 from trainers.hierarchy import severity_words
 from trainers.kinds import arm_titles, kind_of
@@ -218,7 +218,7 @@ class MistakeAnswers:
 
 
 def _difference(found: BaselineDifferences, arm: int, key: str, step: int | None) -> float | None:
-    return number(found.numbers.get((arm, key)) if step is None else found.at(arm, key, step))
+    return finite_number(found.numbers.get((arm, key)) if step is None else found.at(arm, key, step))
 
 
 def _metrics() -> list[str]:

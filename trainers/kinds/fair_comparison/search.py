@@ -5,11 +5,11 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import json
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from trainers.cells import finite_number
 from trainers.kinds.fair_comparison.config import FairComparisonConfig
 from trainers.kinds.fair_comparison.proposals import proposed, starts
 from trainers.kinds.fair_comparison.space import Point, Space, space_of
@@ -163,8 +163,7 @@ def _trial(
 def _score(outcome: Outcome | None, metric: str) -> float | None:
     if outcome is None or not outcome.finished:
         return None
-    value = outcome.numbers[0].get(metric, math.nan)
-    return value if math.isfinite(value) else None
+    return finite_number(outcome.numbers[0].get(metric))
 
 
 def _on_fold(base: MetricLearningConfig, config: FairComparisonConfig, fold: int) -> MetricLearningConfig:
