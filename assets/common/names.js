@@ -23,5 +23,8 @@ export function brief(text, most = SHOWN) {
 /** The same for a tooltip: longer, and still bounded. */
 export const inFull = (text) => brief(text, IN_FULL);
 
+/** A text as the beginning of a sentence; it is not empty. */
+export const capital = (text) => text[0].toUpperCase() + text.slice(1);
+
 /** A title as it stands inside a sentence; names in capitals or with capitals inside keep theirs. */
 export const inSentence = (title) => (/^[A-Z][a-z ]/.test(title) ? title[0].toLowerCase() + title.slice(1) : title);

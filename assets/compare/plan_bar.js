@@ -2,7 +2,7 @@
 
 import { token } from "../common/api.js";
 import { Deletion } from "../common/deletion.js";
-import { el, say, when } from "../common/dom.js";
+import { el, origin, say } from "../common/dom.js";
 import { DownloadFold } from "../common/downloads.js";
 import { button, choose, field, select } from "../common/fields.js";
 import { brief, inFull } from "../common/names.js";
@@ -38,7 +38,7 @@ export class PlanBar {
     if (text === this.text) return;
     this.text = text;
     this.choice.hidden = plans.length < 2;
-    choose(this.menu, plans.map((plan) => ({ name: plan.id, title: `${brief(plan.title, 100)}, ${plan.recorded ? "recorded" : when(plan.created)}` })), id);
+    choose(this.menu, plans.map((plan) => ({ name: plan.id, title: `${brief(plan.title, 100)}, ${origin(plan)}` })), id);
   }
 
   /** A report, or null for none. */

@@ -2,7 +2,7 @@
 
 import { el, say } from "../common/dom.js";
 import { fold } from "../common/fields.js";
-import { inSentence } from "../common/names.js";
+import { capital, inSentence } from "../common/names.js";
 import { named } from "./reading.js";
 
 const MOST = 12; // sentences without a difference that stand outside the fold
@@ -58,7 +58,7 @@ function overall(part, condition) {
 
 function sentence(pair) {
   const seen = DIFFERENT.has(pair.verdict);
-  const words = `${pair.words[0].toUpperCase()}${pair.words.slice(1)}.`;
+  const words = `${capital(pair.words)}.`;
   return el("li", { class: "rs-judged", "data-seen": String(seen) }, el("span", { class: "rs-judgedmark", "aria-hidden": "true", text: MARKS[pair.verdict] }), el("span", { text: words }));
 }
 

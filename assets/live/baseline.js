@@ -2,16 +2,15 @@
 
 import * as api from "../common/api.js";
 import { onPin, pin, pinned } from "../common/baseline.js";
-import { el, grouped, say, when } from "../common/dom.js";
+import { el, grouped, origin, say } from "../common/dom.js";
 import { choose, iconButton, select } from "../common/fields.js";
 import { listed } from "../common/measures.js";
 import { brief, inFull } from "../common/names.js";
 import { Series } from "../common/series.js";
 
 const NONE = "";
-const RECORDED = "recorded";
 
-const named = ({ title, recorded, created }) => `${brief(title, 80)} (${recorded ? RECORDED : when(created)})`;
+const named = (run) => `${brief(run.title, 80)} (${origin(run)})`;
 
 export class Baseline {
   /** `changed()` is called when there are other numbers to compare with. */

@@ -2,6 +2,7 @@
 
 import { el, grouped, say } from "../common/dom.js";
 import { Problem } from "../common/fields.js";
+import { capital } from "../common/names.js";
 
 export class Status {
   constructor() {
@@ -48,5 +49,3 @@ function duration(seconds) {
   if (minutes >= 60) return `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
   return minutes ? `${minutes} min ${rest} s` : `${rest} s`;
 }
-
-const capital = (text) => text[0].toUpperCase() + text.slice(1);

@@ -4,6 +4,7 @@ import { randomHex } from "../common/api.js";
 import { el, say } from "../common/dom.js";
 import * as api from "./api.js";
 import { button } from "../common/fields.js";
+import { capital } from "../common/names.js";
 
 const EVERY = 500;
 
@@ -35,7 +36,7 @@ export class Waiting {
     if (this.stop.disabled) return this.give(); // what had not begun when it was cancelled may have by now
     const { message, fraction } = await api.opening(this.ticket).catch(() => ({}));
     if (!message || this.stop.disabled) return undefined;
-    say(this.said, `${message[0].toUpperCase()}${message.slice(1)} …`);
+    say(this.said, `${capital(message)} …`);
     this.bar.value = Math.max(this.bar.value, fraction); // parts of the work count from 0 each
     return undefined;
   }

@@ -1,7 +1,7 @@
 // One query in its forms, whole, without its object, the object alone, and what each arm finds for each of them.
 
 import { el } from "../common/dom.js";
-import { brief, inFull } from "../common/names.js";
+import { brief, capital, inFull } from "../common/names.js";
 import { percent } from "../common/measures.js";
 import { strip, Tile } from "../common/tiles.js";
 import { arrows } from "./arrows.js";
@@ -17,7 +17,7 @@ export class FormRows {
    * {form: [results]}}], more: nodes}. */
   show({ title, about, titles, picture, images, words, arms, more = [] }) {
     const forms = Object.entries(titles);
-    const pictures = forms.map(([form, text]) => el("figure", { class: "rs-stack rs-tight" }, el("img", { class: "rs-formimage", src: picture(form), alt: `${title}: ${text}` }), el("figcaption", { class: "rs-note", text: sentence(text) })));
+    const pictures = forms.map(([form, text]) => el("figure", { class: "rs-stack rs-tight" }, el("img", { class: "rs-formimage", src: picture(form), alt: `${title}: ${text}` }), el("figcaption", { class: "rs-note", text: capital(text) })));
     this.node.hidden = false;
     this.node.replaceChildren(el("h3", { text: title }), el("p", { class: "rs-note", text: about }), el("div", { class: "rs-forms" }, ...pictures), ...more, ...arms.map((arm, at) => this.arm(arm, at, forms, images, words)));
   }
@@ -35,7 +35,7 @@ export class FormRows {
     const list = strip(`${arm.title}, ${text}`, ...results.map((result, rank) => tile(result, rank, run, whole)));
     list.classList.add("rs-formstrip");
     arrows(list);
-    return el("div", { class: "rs-formrow" }, el("span", { class: "rs-note", text: sentence(text) }), list);
+    return el("div", { class: "rs-formrow" }, el("span", { class: "rs-note", text: capital(text) }), list);
   }
 
   empty() {
@@ -56,7 +56,5 @@ function tile(result, rank, run, whole) {
   one.press.title = [...result.classes.map(inFull), why(result)].filter(Boolean).join("\n");
   return one.node;
 }
-
-const sentence = (text) => text[0].toUpperCase() + text.slice(1);
 
 export const staying = (share) => (Number.isFinite(share) ? `${percent(share)} of the neighbours stay when the object goes` : "");

@@ -1,7 +1,7 @@
 // The section Mistakes: how bad the results of each arm are, how it moved, by class, confusions, and where arms differ.
 
 import { paired, pin, pinned } from "../common/baseline.js";
-import { el } from "../common/dom.js";
+import { el, origin } from "../common/dom.js";
 import { choose, field, number, Problem, select } from "../common/fields.js";
 import { brief } from "../common/names.js";
 import { Scrubber } from "../live/scrubber.js";
@@ -13,7 +13,7 @@ import { MistakesByClass } from "./mistakes_classes.js";
 import { Confusions } from "./mistakes_confusions.js";
 import { DifferentQueries } from "./mistakes_queries.js";
 import { MistakesTraining } from "./mistakes_training.js";
-import { origin, placesOf } from "./places.js";
+import { placesOf } from "./places.js";
 
 const K = 10;
 const NONE = "";

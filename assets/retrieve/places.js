@@ -1,7 +1,7 @@
 // Arms of several runs in one list: each has a colour, and beyond six another form of it.
 
-import { el, when } from "../common/dom.js";
-import { brief } from "../common/names.js";
+import { el, origin } from "../common/dom.js";
+import { brief, capital } from "../common/names.js";
 import { ink } from "../common/palette.js";
 
 const COLOURS = 6;
@@ -19,11 +19,8 @@ export function swatch(place) {
   return el("span", { class: `rs-swatch ${colour} ${form}`, "aria-hidden": "true" });
 }
 
-/** A recording, or when it was started. */
-export const origin = (run) => (run.recorded ? "recorded" : when(run.created));
-
 /** Its images, or its place in its plan, whose runs may all be on the same images. */
-const named = (run) => `${brief(run.place ? run.place[0].toUpperCase() + run.place.slice(1) : run.data, 60)}, ${origin(run)}`;
+const named = (run) => `${brief(run.place ? capital(run.place) : run.data, 60)}, ${origin(run)}`;
 
 /** What stands above something of an arm: its mark, its title and, where there are several runs, its run. */
 export const heading = (place) => [swatch(place.place), el("span", { text: place.title }), place.of ? el("span", { class: "rs-note", text: place.of }) : ""];

@@ -1,7 +1,7 @@
 // Which runs are searched: the one that is open in Live, and up to three beside it.
 
 import { pinned } from "../common/baseline.js";
-import { el, when } from "../common/dom.js";
+import { el, origin, when } from "../common/dom.js";
 import { choose, field, iconButton, select } from "../common/fields.js";
 import { brief, inFull } from "../common/names.js";
 import { placesOf, swatch } from "./places.js";
@@ -22,7 +22,7 @@ export class RunsBar {
     this.list.replaceChildren(...runs.map((run, at) => this.chip(run, places.filter((one) => one.run === run.id), at)));
     const rest = others.filter((one) => !runs.some((run) => run.id === one.id));
     this.field.hidden = !rest.length || runs.length >= most;
-    const choices = rest.map((run) => ({ name: run.id, title: `${brief(run.title, 80)}${run.recorded ? " (recorded)" : ` (${when(run.created)})`}`, disabled: Boolean(run.why) }));
+    const choices = rest.map((run) => ({ name: run.id, title: `${brief(run.title, 80)} (${origin(run)})`, disabled: Boolean(run.why) }));
     choose(this.more, [{ name: "", title: "Add a run …" }, ...choices], "");
   }
 

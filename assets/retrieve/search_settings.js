@@ -2,7 +2,7 @@
 
 import { el, grouped, say } from "../common/dom.js";
 import { choose, field, fold, number, rowForm, select, text } from "../common/fields.js";
-import { brief } from "../common/names.js";
+import { brief, capital } from "../common/names.js";
 
 const K = 10;
 const WIDE = 760; // px; below, the settings begin folded away
@@ -70,7 +70,7 @@ export class SearchSettings {
     say(this.about, [sentence, ...about.notes].join(" "));
     const title = brief(about.title, 120);
     const count = grouped(about.count);
-    this.title = title.startsWith(count) ? title : `${title[0].toUpperCase()}${title.slice(1)}, ${count} images`;
+    this.title = title.startsWith(count) ? title : `${capital(title)}, ${count} images`;
     this.tell();
   }
 

@@ -3,6 +3,7 @@
 import { ServerError } from "../common/api.js";
 import { el, say } from "../common/dom.js";
 import { button } from "../common/fields.js";
+import { capital } from "../common/names.js";
 import * as api from "./api.js";
 
 const STOPPED = "It was stopped. Search again, or choose a smaller gallery.";
@@ -54,7 +55,7 @@ export class Task {
 
   show({ message, fraction }) {
     this.node.hidden = false;
-    say(this.said, `${message[0].toUpperCase()}${message.slice(1)} …`);
+    say(this.said, `${capital(message)} …`);
     this.bar.value = Math.max(this.bar.value, fraction);
   }
 
