@@ -139,7 +139,8 @@ class SceneChoice:
 class RunConfig:
     """The settings of every kind of run; a kind adds its own in a subclass.
 
-    Whichever part of the budget (minutes, steps, epochs) is reached first ends the run; at least one is set.
+    Whichever part of the budget (minutes, steps, epochs) is reached first ends the run; at least one is set. With steps
+    or epochs the learning rate follows the steps alone, so that the clock decides nothing but when a run is cut off.
     """
 
     kind: ClassVar[str] = ""
@@ -152,7 +153,7 @@ class RunConfig:
         high=7 * 24 * 60,
         slider=(0.05, 7 * 24 * 60),
         title="Budget in minutes",
-        help="Training time; pauses and map drawing do not count.",
+        help="Training time; pauses and map drawing do not count. Empty: steps or epochs alone are the budget.",
     )
     steps: int | None = parameter(
         None,

@@ -12,7 +12,10 @@ import pytest
 
 from tests.tiny import write_images
 from trainers.cli.flags import add_flags, given
+from trainers.cli.start import add_kind_flags, configuration
+from trainers.kinds import KINDS
 from trainers.kinds.contrastive.config import ContrastiveConfig
+from trainers.kinds.metric_learning.config import MetricLearningConfig
 from trainers.runs import list_runs
 
 
@@ -51,8 +54,27 @@ def test_train_list_and_resume(images: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("words", "minutes"),
+    [
+        ([], MetricLearningConfig().minutes),
+        (["--steps", "9"], None),
+        (["--epochs", "2"], None),
+        (["--steps", "9", "--minutes", "2"], 2.0),
+        (["--minutes", "none", "--epochs", "2"], None),
+        (["--steps", "none"], MetricLearningConfig().minutes),
+    ],
+)
+def test_steps_replace_the_default_minutes(words: list[str], minutes: float | None) -> None:
+    kind = KINDS["metric_learning"]
+    parser = argparse.ArgumentParser()
+    add_kind_flags(parser, kind)
+    assert configuration(parser.parse_args(words), kind).minutes == minutes
+
+
+@pytest.mark.parametrize(
     ("words", "sentence"),
     [
+        (("--minutes", "none", "--steps", "none"), "A run needs a budget"),
         (("--losses", "magic"), "There is no loss 'magic'"),
         (("--losses", "supcon_out:temperature=-1"), "temperature needs"),
         (("--losses", "supcon_out:heat=1"), "has no parameter 'heat'"),

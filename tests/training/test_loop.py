@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 import pytest
@@ -41,6 +42,26 @@ def test_arms_start_equal_and_part_only_by_their_loss(tmp_path: Path, images: Pa
     first, twin, other = (arm.encoder.state_dict() for arm in run.arms)
     assert all(torch.equal(first[name], twin[name]) for name in first)
     assert not torch.equal(first["head.weight"], other["head.weight"])
+
+
+def test_with_steps_given_a_slow_machine_trains_the_same_weights(
+    tmp_path: Path, images: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config = tiny_config(images, "smooth_ap", minutes=1.0, steps=6)
+    quick = trainer(tmp_path / "quick", config)
+    quick.advance(60)
+    snapshot = MetricLearningLoop.snapshot
+
+    def slow_snapshot(loop: MetricLearningLoop) -> None:
+        snapshot(loop)
+        time.sleep(0.3)
+
+    monkeypatch.setattr(MetricLearningLoop, "snapshot", slow_snapshot)
+    slow = trainer(tmp_path / "slow", config)
+    slow.advance(60)
+    assert slow.step == quick.step == 6 and slow.seconds > quick.seconds
+    expected = weights(quick)
+    assert all(torch.equal(value, expected[name]) for name, value in weights(slow).items())
 
 
 def test_a_run_writes_frames_scalars_and_a_final_score(tmp_path: Path, images: Path) -> None:

@@ -57,6 +57,17 @@ def test_halving_replaces_schedule_and_warm_up(schedule: str) -> None:
     assert [stage.factor(step, 0.9, 10) for step in (0, 19, 20, 39, 40)] == [1, 1, 0.5, 0.5, 0.25]
 
 
+@pytest.mark.parametrize("schedule", SCHEDULES)
+def test_with_steps_the_clock_decides_no_rate(schedule: str) -> None:
+    stage = Stage.of(MetricLearningConfig(steps=100, minutes=1.0), schedule=schedule)
+    for step in (0, 1, 40, 70, 99):
+        quick, slow = (stage.factor(step, stage.scheduled(step, seconds), 10) for seconds in (0.0, 59.0))
+        assert quick == slow == stage.factor(step, step / 100, 10)
+    assert stage.progress(40, 60.0) == 1.0  # the minutes still end the run
+    timed = Stage.of(MetricLearningConfig(minutes=1.0), schedule=schedule)
+    assert timed.scheduled(40, 30.0) == 0.5
+
+
 def test_a_stage_overrides_what_the_run_has() -> None:
     config = MetricLearningConfig(optimiser="sgd", momentum=0.5, schedule="step", drops=(0.1,), warm_up=7)
     same = Stage.of(config)

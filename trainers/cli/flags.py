@@ -53,6 +53,16 @@ def _truth(text: str) -> bool:
     return text.lower() == "true"
 
 
+def _optional(read: Callable[[str], Any]) -> Callable[[str], Any]:
+    """The same, which also reads none."""
+
+    def read_or_none(text: str) -> Any:
+        return None if text.lower() == "none" else read(text)
+
+    read_or_none.__name__ = read.__name__  # argparse names it where a value cannot be read
+    return read_or_none
+
+
 _PLAIN: dict[type, Callable[[str], Any]] = {bool: _truth, int: int, float: float, str: str}
 
 
@@ -68,7 +78,10 @@ def _read(spec: Spec, written: Any) -> Any:
 
 def _add_flag(parser: argparse.ArgumentParser, spec: Spec) -> None:
     base = spec.item or spec.type
-    options: dict[str, Any] = {"type": _PLAIN.get(base, str), "default": argparse.SUPPRESS}
+    read = _PLAIN.get(base, str)
+    if spec.optional and read is not str:
+        read = _optional(read)
+    options: dict[str, Any] = {"type": read, "default": argparse.SUPPRESS}
     if spec.type is tuple:
         options["nargs"] = "+"
     elif base is bool:

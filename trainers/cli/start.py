@@ -8,7 +8,7 @@ from typing import Any
 
 from trainers.cli.flags import add_flags, given, runs_flag
 from trainers.cli.work import work
-from trainers.config import RunConfig
+from trainers.config import BUDGET, RunConfig
 from trainers.kinds import KINDS, check
 from trainers.kinds.base import Kind
 from trainers.runs import RunFolder
@@ -35,8 +35,11 @@ def add_kind_flags(parser: argparse.ArgumentParser, kind: Kind) -> None:
 
 
 def configuration(arguments: argparse.Namespace, kind: Kind) -> RunConfig:
-    """The configuration given by the flags."""
-    return kind.configured(given(arguments, kind.config), vars(arguments))
+    """The configuration given by the flags; a number of steps or epochs replaces the default minutes."""
+    values = given(arguments, kind.config)
+    if "minutes" not in values and any(values.get(name) is not None for name in BUDGET):
+        values["minutes"] = None
+    return kind.configured(values, vars(arguments))
 
 
 def start(arguments: argparse.Namespace) -> int:

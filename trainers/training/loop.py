@@ -211,7 +211,7 @@ class Loop(ABC):
     def _one_step(self) -> None:
         """One step of every arm of which something is trained."""
         batch = self._batch()
-        factor = self.stage.factor(self.step - self._stage.step, self._reached.of_stage, self._epoch)
+        factor = self.stage.factor(self.step - self._stage.step, self._reached.scheduled, self._epoch)
         for arm in self.arms:
             if arm.waits:
                 continue

@@ -35,7 +35,12 @@ class Reached:
     @property
     def of_stage(self) -> float:
         """Share of the budget of the stage that is trained, 0..1."""
-        return self.stages[self.start.index].progress(self.step - self.start.step, self.seconds - self.start.seconds)
+        return self._stage.progress(*self._used)
+
+    @property
+    def scheduled(self) -> float:
+        """Share of the schedule of the stage that is trained, 0..1."""
+        return self._stage.scheduled(*self._used)
 
     @property
     def of_run(self) -> float:
@@ -48,7 +53,7 @@ class Reached:
 
         Stages that are over count the steps they took, and those after this one their limits where they have one.
         """
-        stage = self.stages[self.start.index]
+        stage = self._stage
         done, used, limit = self.step - self.start.step, self.of_stage, stage.steps
         if stage.minutes and done and used:
             limit = max(done, round(done / used))
@@ -59,3 +64,12 @@ class Reached:
         if not self.step or not self.of_run:
             return None
         return max(self.step, round(self.step / self.of_run))
+
+    @property
+    def _stage(self) -> Stage:
+        return self.stages[self.start.index]
+
+    @property
+    def _used(self) -> tuple[int, float]:
+        """Steps and seconds of the stage that is trained."""
+        return self.step - self.start.step, self.seconds - self.start.seconds

@@ -43,16 +43,21 @@ class Stage:
 
     def progress(self, steps: int, seconds: float) -> float:
         """Share of the budget that so many steps and seconds of this stage use, 0..1; the larger of both counts."""
-        by_steps = steps / self.steps if self.steps else 0.0
-        by_time = seconds / (60 * self.minutes) if self.minutes else 0.0
-        return min(1.0, max(by_steps, by_time))
+        return min(1.0, max(self._by_steps(steps), self._by_time(seconds)))
+
+    def scheduled(self, steps: int, seconds: float) -> float:
+        """Share of the schedule, 0..1: of the steps alone where there is a number of them, else of the time.
+
+        A clock in the schedule would train other weights on a faster or a busier machine.
+        """
+        return min(1.0, self._by_steps(steps) if self.steps else self._by_time(seconds))
 
     def factor(self, step: int, progress: float, epoch: int) -> float:
         """The schedule's factor on the learning rates.
 
         Args:
             step: of this stage, from 0.
-            progress: share of its budget used, 0..1; by steps when it has a number of them, else by time.
+            progress: share of its schedule, 0..1, of :meth:`scheduled`.
             epoch: steps in one epoch.
         """
         if self.halve_every is not None:
@@ -65,3 +70,9 @@ class Stage:
             return self
         most = max(1, math.ceil(self.epochs * epoch))
         return dataclasses.replace(self, steps=most if self.steps is None else min(most, self.steps))
+
+    def _by_steps(self, steps: int) -> float:
+        return steps / self.steps if self.steps else 0.0
+
+    def _by_time(self, seconds: float) -> float:
+        return seconds / (60 * self.minutes) if self.minutes else 0.0
