@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
-
 import numpy as np
 import pytest
 
 from explorer.make import evidence, tiny_clip
+from trainers.comparison import Cell, compare
 from trainers.image_text.models import MODELS
 from trainers.image_text.models.tiny_clip import WEIGHTS
 from trainers.kinds.finetuning.recipes import recipe
@@ -39,7 +38,7 @@ def test_the_table_goes_on_where_it_was(tmp_path, capsys):
 
     run("--seeds", "1")
     said = run("--seeds", "0")  # two commands share one folder
-    kept = {path.name: path.stat().st_mtime_ns for path in tmp_path.iterdir()}
+    kept = {path.name: path.stat().st_mtime_ns for path in tmp_path.glob("*.json")}
     trained = (
         f"{name}_{seed}.json"
         for name in (evidence.PLAIN, evidence.LEAD, "ratio_0.5", "removed_only")
@@ -48,11 +47,10 @@ def test_the_table_goes_on_where_it_was(tmp_path, capsys):
     assert set(kept) == {"base.json", *trained}  # base does not depend on the seed
     assert "nothing (base), seed" not in said
     again = run("--seeds", "0", "1")
-    assert {path.name: path.stat().st_mtime_ns for path in tmp_path.iterdir()} == kept
-    assert "minus D, in points" in again and again.count("| 2 |") == 4 and again.count("| 1 |") == 1
-    shares = {line.split(" | ")[0]: line.split(" | ")[1] for line in again.splitlines() if line.startswith("| ")}
-    assert shares["| D"] == "0.0" and shares["| nothing (base)"] == "–" and shares["| D′ only, 0.08"] == "100.0"
-    assert shares["| **D + D′, 0.08 as published**"] == "7.4"  # 24 of 300 + 24
+    assert {path.name: path.stat().st_mtime_ns for path in tmp_path.glob("*.json")} == kept
+    assert again.count("| 2 |\n") == 4 and again.count("| 1 |\n") == 1
+    assert "100.0 % of D′ only, 0.08" in again and "7.4 % of D + D′, 0.08 as published" in again  # 24 of 300 + 24
+    assert "queries against all" in again and (tmp_path / "pairs.csv").read_text().count("\n") == 1 + 9 * 6
     found = evidence.read(tmp_path, ["ratio_0.5"], [0])["ratio_0.5"][0]["pairs"]
     assert found["originals"] == 300 and found["removed"] == 150 and 0 < found["edited"] <= 1
     assert "A phrase was deleted from " in again
@@ -69,16 +67,64 @@ def test_the_rows_are_the_papers_share_first_and_a_curve_over_shares():
     assert not recipes[evidence.PLAIN].removed and recipes["removed_only"].originals == "none"
 
 
-def test_cells_are_means_over_seeds_with_intervals_over_queries():
-    draws = np.random.default_rng(0)
-    values = [draws.random(200) for _ in range(3)]
+def kept(values: dict[int, float], classes: int = 40, each: int = 5, steps: int = 250) -> dict[int, dict]:
+    """Runs by seed, of ``classes`` x ``each`` queries with small errors around the value of the seed."""
+    draws, count = np.random.default_rng(7), classes * each
     pairs = {"originals": 100, "removed": 0, "share": 0.0, "edited": 0.0}
-    rest = {"distinct_top1": 5, "seconds": 1.0, "pairs": pairs}
-    runs = [{"values": {key: list(one) for key in evidence.COLUMNS}, **rest} for one in values]
-    row = evidence.table({evidence.PLAIN: runs}).splitlines()[2]
-    mean = 100 * np.mean(values)
-    cell = row.split(" | ")[2]
-    low, high = json.loads(cell[cell.index("[") :])
-    assert cell.startswith(f"{mean:.1f} ") and low < mean < high
-    spread = 100 * np.mean(values, axis=0).std() / np.sqrt(200)
-    assert (high - low) / (2 * 1.96 * spread) == pytest.approx(1.0, abs=0.15)
+    errors = draws.normal(scale=0.01, size=count)
+    names = [f"class {number % classes}" for number in range(count)]
+    return {
+        seed: {
+            "asked": {"steps": steps, "scenes": None},
+            "seconds": 1.0,
+            "pairs": pairs,
+            "gallery": 30,
+            "total": 30,
+            "distinct_top1": 5,
+            "classes": {"queries": names, "images": names, "captions": names},
+            "values": {key: list(value + errors) for key in evidence.COLUMNS[:-1]},
+        }
+        for seed, value in values.items()
+    }
+
+
+def test_intervals_and_verdicts_are_those_over_seeds():
+    """One training in three is behind all of a difference that the queries of all seeds together would show."""
+    plain, lead = kept({0: 0.5, 1: 0.5, 2: 0.5}), kept({0: 0.5, 1: 0.5, 2: 0.8})
+    rows = {evidence.PLAIN: plain, evidence.LEAD: lead, "base": kept({0: 0.4}, steps=0)}
+    table = evidence.compared(rows)
+    cells = [
+        Cell(
+            variant=evidence.ROWS[name].title,
+            condition={},
+            seed=seed,
+            metrics={"ODmAP_at_1": float(np.mean(run["values"]["ODmAP_at_1"]))},
+            queries=evidence._scores(run, "ODmAP_at_1"),
+        )
+        for name, runs in rows.items()
+        if name != "base"
+        for seed, run in runs.items()
+    ]
+    (own,) = compare(cells, "ODmAP_at_1").groups
+    shown, base = table.comparisons[0].groups
+    assert [row.estimate.mean for row in shown.rows] == pytest.approx([row.estimate.mean for row in own.rows])
+    assert [row.estimate.high for row in shown.rows] == pytest.approx([row.estimate.high for row in own.rows], rel=1e-5)
+    assert shown.pairs[0].verdict == own.pairs[0].verdict == "no difference seen"
+    estimate = shown.rows[1].estimate
+    assert estimate.seeds == (0, 1, 2) and estimate.high - estimate.low > 0.3
+    assert not base.pairs and "not other trainings" in base.rows[0].estimate.covers
+    said = evidence.document(rows)
+    assert "200 queries against all 30 captions" in said
+    assert "nothing is trained, so its intervals are over queries only" in said
+    listed = [line for line in said.splitlines() if line.startswith("- ")]
+    assert len(listed) == len(evidence.TOLD) and all("no difference seen between D + D′" in one for one in listed)
+
+
+def test_queries_are_drawn_by_the_class_that_is_taken_out():
+    """Two of three classes gain and one loses: seen query by query, not class by class."""
+    plain, lead = (kept(dict.fromkeys(range(3), 0.5), classes=3, each=50) for _ in range(2))
+    for run in lead.values():
+        gains = [0.3 if name != "class 0" else -0.2 for name in run["classes"]["queries"]]
+        run["values"] = {key: list(np.add(values, gains)) for key, values in run["values"].items()}
+    (group,) = evidence.compared({evidence.PLAIN: plain, evidence.LEAD: lead}).comparisons[0].groups
+    assert group.pairs[0].difference.mean == pytest.approx(-0.4 / 3) and group.pairs[0].verdict == "no difference seen"

@@ -47,12 +47,14 @@ class Table:
     Attributes:
         conditions: names of what the runs were trained under, in the order of the cells.
         told: metrics whose verdicts Markdown and LaTeX list; empty: all. The file of pairs has every verdict.
+        against: a variant, so that they list only the verdicts on pairs with it; empty: on all pairs.
     """
 
     metrics: tuple[Described, ...]
     conditions: tuple[str, ...]
     comparisons: tuple[Comparison, ...]
     told: tuple[str, ...] = ()
+    against: str = ""
 
     @cached_property
     def lines(self) -> tuple[Line, ...]:
@@ -188,8 +190,10 @@ class Table:
         headings = [words.heading(metric.title, metric.measure) for metric in self.metrics]
         verdicts = []
         differing_first = sorted(self.verdicts(), key=lambda found: found[2].verdict not in ("above", "below"))
-        for metric, group, _, told in differing_first:
+        for metric, group, pair, told in differing_first:
             if self.told and metric.key not in self.told:
+                continue
+            if self.against and self.against not in (pair.first, pair.second):
                 continue
             where = words.condition(group)
             verdicts.append(f"{metric.title}{f', {where}' if where else ''}: {told}.")
@@ -200,7 +204,7 @@ class Table:
                 (line.variant, *map(words.shown, line.condition), *self._cells(line), line.seeds) for line in self.lines
             ),
             caption=" ".join([words.CAPTION, *self.notes()]),
-            method=f"{words.METHOD}{f' {words.ELSEWHERE}' if self.told else ''}" if verdicts else "",
+            method=f"{words.METHOD}{f' {words.ELSEWHERE}' if self.told or self.against else ''}" if verdicts else "",
             verdicts=tuple(verdicts),
         )
 

@@ -16,7 +16,7 @@ METHOD = (
     "A difference is seen where its p value is below 0.05 after Holm's correction for all pairs under a condition. "
     "Differences are taken seed by seed and query by query."
 )
-ELSEWHERE = "Verdicts on the other columns are in the file of pairs."
+ELSEWHERE = "The other verdicts are in the file of pairs."
 
 
 def number(value: float, measure: Measure) -> str:

@@ -11,7 +11,7 @@ import dataclasses
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import torch
@@ -27,13 +27,19 @@ from trainers.metrics.bootstrap import Interval, bootstrap
 from trainers.metrics.counterfactual import Counterfactual, before_removal, counterfactual
 from trainers.metrics.image_text import numbered, recall_both_ways
 from trainers.object_removal.fills import fill_named
-from trainers.object_removal.gallery import Gallery, gather
+from trainers.object_removal.gallery import Gallery, against, gather
 from trainers.object_removal.matching import Matcher, matcher_of
 from trainers.object_removal.pairs import Removal, Tally, class_tables, removals
 from trainers.object_removal.square_images import check_memory, drawn_images, longest_side, read_images
 from trainers.training.progress import Stages
 
 KS = (1, 5, 10)
+Scored = Literal["queries", "images", "captions"]
+
+
+def scored_on(metric: str) -> Scored:
+    """What the values of a metric are of: images without an object, original images, or their captions."""
+    return "images" if metric.startswith("i2t_") else "captions" if metric.startswith("t2i_") else "queries"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,7 +51,7 @@ class Benchmark:
         queries: uint8 ``[Q, 3, S, S]``, an object filled; origin: int64 ``[Q]``, their images.
         rerendered: uint8 ``[Q, 3, S, S]``, the same scenes drawn again without it; None: they are not evaluated.
         present, removed: bool ``[Q, C]``, classes that stay and that are gone.
-        gallery: the G distinct captions; mentions: bool ``[G, C]``.
+        gallery: the G distinct captions; mentions: bool ``[G, C]``; total: distinct captions of the dataset.
         scenes: where the N images come from; removals: the Q removals, without pixels.
         tally: what was left out, and why.
     """
@@ -60,9 +66,27 @@ class Benchmark:
     removed: Tensor
     gallery: tuple[str, ...]
     mentions: Tensor
+    total: int
     scenes: tuple[CaptionedImage, ...]
     removals: tuple[Removal, ...]
     tally: Tally
+
+    @property
+    def scope(self) -> str:
+        """What the figures are about: how many queries, against how many of the captions."""
+        return against(len(self.queries), len(self.gallery), self.total)
+
+    def classes_of(self, scored: Scored) -> list[str]:
+        """The class taken out of the image of each query, image or caption; "": nothing is taken out of it.
+
+        Results with the same class taken out depend on each other: comparisons over seeds draw these classes.
+        """
+        chosen = [removal.judgement.chosen for removal in self.removals]
+        if scored == "queries":
+            return chosen
+        first = dict(reversed(list(zip(self.origin.tolist(), chosen, strict=True))))
+        images = range(len(self.images)) if scored == "images" else self.owner.tolist()
+        return [first.get(image, "") for image in images]
 
     def part(self, queries: int, gallery: int) -> Benchmark:
         """A smaller benchmark for use during training: the first queries and their images, and a random part of the
@@ -297,6 +321,7 @@ def _shared(done: Sequence[Removal], whole: Sequence[CaptionedImage], gallery: G
         "present": torch.from_numpy(present),
         "removed": torch.from_numpy(removed),
         "gallery": gallery.texts,
+        "total": gallery.total,
         "mentions": torch.from_numpy(gallery.mentions),
         "scenes": tuple(whole),
         "removals": tuple(done),

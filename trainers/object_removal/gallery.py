@@ -26,18 +26,26 @@ class Gallery:
         matcher: says which classes a caption names, by a word table or by its annotation.
         notes: for the user, in plain words.
         mentioned: computes ``mentions`` as far as they are needed.
+        total: distinct captions of the dataset; more than G where a cap left some out.
     """
 
     texts: tuple[str, ...]
     matcher: Matcher
     notes: tuple[str, ...]
     mentioned: Mentions
+    total: int
 
     @classmethod
-    def of(cls, texts: Sequence[str], matcher: Matcher, notes: Sequence[str] = ()) -> Gallery:
-        """A gallery of these captions; which classes they name is computed later."""
+    def of(cls, texts: Sequence[str], matcher: Matcher, notes: Sequence[str] = (), total: int | None = None) -> Gallery:
+        """A gallery of these captions, out of ``total`` (None: of all); which classes they name is computed later."""
         texts = tuple(texts)
-        return cls(texts=texts, matcher=matcher, notes=tuple(notes), mentioned=Mentions(texts, matcher))
+        return cls(
+            texts=texts,
+            matcher=matcher,
+            notes=tuple(notes),
+            mentioned=Mentions(texts, matcher),
+            total=len(texts) if total is None else total,
+        )
 
     @property
     def mentions(self) -> np.ndarray:
@@ -127,14 +135,20 @@ def gather(
     texts = list(dict.fromkeys(text for name in splits for scene in dataset.splits[name] for text in scene.captions))
     if not texts:
         raise DataError(f"{dataset.title} has no captions, so nothing can be retrieved for its images.")
-    notes = []
-    if most is not None and len(texts) > most:
-        notes.append(f"{most:,} of its {len(texts):,} captions are used, those of the {first} split first.")
+    notes, total = [], len(texts)
+    if most is not None and total > most:
+        notes.append(f"{most:,} of its {total:,} captions are used, those of the {first} split first.")
         texts = texts[:most]
     said = language_note(texts, matcher)
     if said is not None:
         notes.append(said)
-    return Gallery.of(texts, matcher, notes)
+    return Gallery.of(texts, matcher, notes, total)
+
+
+def against(queries: int, captions: int, total: int) -> str:
+    """What a figure is about, with the cap on captions: ``1,000 queries against 20,000 of 30,983 captions``."""
+    which = f"all {total:,}" if captions == total else f"{captions:,} of {total:,}"
+    return f"{queries:,} queries against {which} captions"
 
 
 def _holds(text: str, words: Iterable[str]) -> bool:
