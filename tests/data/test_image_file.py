@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import struct
 import threading
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from tests.data.world import claimed, encode
 from trainers.data import image_file
 from trainers.data.decode import header, square
 from trainers.data.image_file import BUDGET, FORMATS, ByteBudget, UndecodableError, open_header, unpacked_bytes
+from trainers.data.jpeg_scans import scans
 from trainers.object_removal.image import read_picture
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -87,6 +89,44 @@ def test_the_same_pixels_may_be_too_many_bytes():
         square(claimed(side, side, 6), 8)
 
 
+def repeated(side: int, times: int) -> bytes:
+    """A flat progressive JPEG whose last scan comes so many times more."""
+    whole = encode(np.full((side, side), 128, np.uint8), "JPEG", progressive=True)
+    last = whole[whole.rindex(b"\xff\xda") : -2]
+    return whole[:-2] + last * times + whole[-2:]
+
+
+@pytest.mark.parametrize("read", [header, lambda data: square(data, 8), read_picture])
+def test_a_jpeg_of_very_many_scans_is_not_unpacked(read):
+    with pytest.raises(UndecodableError, match="more than 32 scans"):
+        read(repeated(64, 40))
+    read(repeated(64, 20))
+
+
+def test_only_the_scans_of_the_image_itself_are_counted():
+    inner, photo = repeated(64, 40), encode(NOISE, "JPEG", progressive=True)
+    remark = b"\xff\xe1" + struct.pack(">H", len(inner) + 2) + inner
+    ours = scans(photo)
+    assert 2 <= ours <= 15 and scans(photo[:2] + remark + photo[2:]) == ours
+    assert scans(photo + inner) == ours, "what follows the image"
+    assert scans(photo.replace(b"\xff\xda", b"\xff\xff\xff\xda")) == ours, "filled up before a marker"
+    assert scans(encode(NOISE, "JPEG")) == 1
+    square(photo[:2] + remark + photo[2:], 8)
+
+
+@pytest.mark.filterwarnings("ignore::PIL.Image.DecompressionBombWarning")
+@pytest.mark.parametrize(("width", "height"), [(1, 100_000_000), (100_000_000, 1), (16_385, 1)])
+@pytest.mark.parametrize("read", [header, lambda data: square(data, 8), read_picture])
+def test_each_side_is_bounded_as_well_as_their_product(read, width, height):
+    with pytest.raises(UndecodableError, match=f"{width:,} x {height:,} pixels; a side may have 16,384"):
+        read(claimed(width, height, 0))
+
+
+def test_what_pillow_keeps_of_each_row_is_counted():
+    with open_header(claimed(1, 16_384, 0)) as picture:
+        assert unpacked_bytes(picture, 16_384) == 16_384 * (4 + 8)
+
+
 def test_a_jpeg_is_unpacked_at_the_size_that_is_wanted():
     with open_header(encode(np.zeros((2000, 3000, 3), np.uint8), "JPEG")) as picture:
         whole = unpacked_bytes(picture, 6_000_000)
@@ -116,7 +156,7 @@ def test_large_pictures_share_one_budget(monkeypatch):
     square(wide, 8)
     read_picture(wide)
     square(encode(NOISE), 8)
-    assert seen == [700 * 800 * 4] * 2
+    assert seen == [700 * (800 * 4 + 8)] * 2
 
 
 @pytest.mark.parametrize(("count", "most"), [(60, 1), (40, 2), (7, 14)])

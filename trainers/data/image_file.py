@@ -16,6 +16,7 @@ from pathlib import Path
 
 from PIL import Image
 
+from trainers.data.jpeg_scans import MOST_SCANS, scans
 from trainers.errors import DataError
 
 FORMATS: dict[str, tuple[str, ...]] = {
@@ -37,8 +38,11 @@ BUDGET = 512_000_000
 """Bytes that all images being unpacked in this process may take together; one that needs more is refused."""
 LARGEST_FILE = 100_000_000
 """Bytes of an image file that is read at all."""
+LONGEST_SIDE = 16_384
+"""Pixels of a side: what an image takes besides its pixels grows with its sides, and a row may have one pixel."""
 _SMALL = 1_000_000  # below this an image does not wait: handing out the budget would take longer than its pixels
 _SIXTEEN = ("I;16", "I;16L", "I;16B", "I;16N")
+_POINTER = 8  # bytes that Pillow keeps for each row, wherever it lies
 _STORED = {"1": 1, "L": 1, "P": 1, **dict.fromkeys(_SIXTEEN, 2)}  # bytes of a pixel; all other modes take 4
 _COPIES = {"1": 1, "P": 8, "PA": 8, **dict.fromkeys((*_SIXTEEN, "LA", "La", "RGBA", "RGBa"), 4)}  # while they change
 _DECODERS = {"WEBP": 12, "JPEG2000": 16, "AVIF": 8}  # bytes a pixel that their decoders hold besides, measured
@@ -94,7 +98,7 @@ def open_header(data: bytes) -> Image.Image:
     """An image whose format, size and mode are known and whose pixels are still packed.
 
     Raises:
-        UndecodableError: no image of an accepted format, or one without pixels.
+        UndecodableError: no image of an accepted format, one without pixels, with too long a side or too many scans.
     """
     try:
         image = Image.open(io.BytesIO(data), formats=tuple(FORMATS))
@@ -104,6 +108,12 @@ def open_header(data: bytes) -> Image.Image:
         raise UndecodableError(f"This file is not an image that can be read. Give a {ACCEPTED} file.") from error
     if not (image.width and image.height):
         raise UndecodableError(f"This image has {image.width} x {image.height} pixels; choose another one.")
+    if max(image.size) > LONGEST_SIDE:
+        raise UndecodableError(
+            f"This image has {image.width:,} x {image.height:,} pixels; a side may have {LONGEST_SIDE:,}. Shrink it."
+        )
+    if image.format in ("JPEG", "MPO") and not _in_one_scan(image) and scans(data) > MOST_SCANS:
+        raise UndecodableError(f"This JPEG has more than {MOST_SCANS} scans. Save it again with an ordinary program.")
     return image
 
 
@@ -143,7 +153,8 @@ def unpacked_bytes(image: Image.Image, pixels: int) -> int:
         image: opened, not unpacked; a draft may have made it smaller.
         pixels: of the file.
     """
-    stored = image.width * image.height * _STORED.get(image.mode, 4)
+    line = -(-image.width * _STORED.get(image.mode, 4) // 4) * 4  # rows begin at multiples of four bytes
+    stored = image.height * (line + _POINTER)
     keyed = 8 if "transparency" in image.info else 0
     copies = image.width * image.height * max(_COPIES.get(image.mode, 0), keyed)
     return stored + copies + _decoder_bytes(image, pixels, stored)
@@ -163,14 +174,18 @@ def _decoder_bytes(image: Image.Image, pixels: int, stored: int) -> int:
 
 def _coefficients(image: Image.Image, pixels: int) -> int:
     """Bytes of a JPEG's coefficients: a file of several scans is held whole, whatever size is asked for."""
-    layers = image.layer
-    data = image.fp.getbuffer() if isinstance(image.fp, io.BytesIO) else b""
-    scan = image.fp.tell() - 8 - 2 * len(layers)  # where the marker of a scan of all channels stands
-    in_one_scan = bytes(data[scan : scan + 2]) == b"\xff\xda"
-    if in_one_scan and not image.info.get("progressive"):
+    if _in_one_scan(image):
         return 0
+    layers = image.layer
     widest = max(across for _, across, _, _ in layers) * max(down for _, _, down, _ in layers)
     return 2 * pixels * sum(across * down for _, across, down, _ in layers) // max(1, widest)
+
+
+def _in_one_scan(image: Image.Image) -> bool:
+    """Whether a JPEG's first scan has all of its channels and all of their bits, so that the decoder reads no other."""
+    data = image.fp.getbuffer() if isinstance(image.fp, io.BytesIO) else b""
+    scan = image.fp.tell() - 8 - 2 * len(image.layer)  # where the marker of a scan of all channels stands
+    return bytes(data[scan : scan + 2]) == b"\xff\xda" and not image.info.get("progressive")
 
 
 def _load(image: Image.Image) -> None:

@@ -1,0 +1,28 @@
+"""The scans of a JPEG file, counted by its markers before anything is unpacked (ITU-T T.81, annex B)."""
+
+from __future__ import annotations
+
+import re
+
+MOST_SCANS = 32
+"""Scans of a file that is unpacked: encoders write 1 to 15. Each goes over all coefficients, and one that refines
+nothing takes a few bytes."""
+_MARKER = re.compile(rb"\xff([^\x00\xff\xd0-\xd7])")  # not a byte of the data that happens to be 255, nor a restart
+_END, _SCAN = 0xD9, 0xDA
+_ALONE = (0x01, 0xD8)  # markers without a segment
+
+
+def scans(data: bytes, most: int = MOST_SCANS) -> int:
+    """The number of scans of the first image in ``data``; counting ends above ``most``.
+
+    Previews inside the file's remarks, and what follows the image, do not count.
+    """
+    found, place = 0, 2
+    while found <= most and (marker := _MARKER.search(data, place)):
+        code, place = marker[1][0], marker.end()
+        if code == _END:
+            break
+        found += code == _SCAN
+        if code not in _ALONE:
+            place += int.from_bytes(data[place : place + 2], "big")
+    return found
