@@ -43,10 +43,12 @@ class Explorer:
         from explorer.server.routes import routes
         from explorer.server.runs import Runs
         from explorer.server.scheduler import Scheduler
+        from explorer.server.slow_requests import limit_waiting
         from trainers.data import access
         from trainers.training.executor import ProcessExecutor
         from trainers.training.gpus import gpus
 
+        limit_waiting()
         self._released = access.serve_strangers() if settings.public else lambda: None
         self.scheduler = Scheduler(settings, executor or ProcessExecutor(detach=settings.detach), gpus())
         runs = Runs(settings, self.scheduler)
@@ -66,7 +68,9 @@ class Explorer:
             "head": HEAD,
             "app_kwargs": {
                 "routes": routes(self.library, self.layout, runs, more=more),
-                "middleware": [Middleware(Guard, settings=settings, pending=self.blocks.pending)],
+                "middleware": [
+                    Middleware(Guard, settings=settings, pending=self.blocks.pending, streams=self.blocks.streams)
+                ],
             },
             "footer_links": ["api", "settings"],
             "ssr_mode": False,

@@ -47,6 +47,13 @@ class Page(gr.Blocks):
         events = list(self._queue.event_ids_to_events.values())
         return sum(1 for event in events if event.request.scope.get(ADDRESS) == address)
 
+    def streams(self, name: str) -> bool:
+        """Whether there are, or will be, messages for a session, or for an event by its id."""
+        queue = self._queue
+        if name in queue.event_ids_to_events or name in queue.pending_messages_per_session:
+            return True
+        return any(name in ids for ids in list(queue.pending_event_ids_session.values()))
+
     def get_config_file(self) -> Any:
         """See Gradio; without what its pages do not need."""
         config = super().get_config_file()

@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable
 
 from anyio import to_thread
-from starlette.datastructures import Headers, MutableHeaders
+from starlette.datastructures import Headers, MutableHeaders, QueryParams
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -35,6 +35,7 @@ _CLOSED = re.compile(
     r"|run-history|profiling|custom_component)|/monitoring"
 )
 _EVENTS = re.compile(rf"{API}/(call|run|api|queue/join)(/|$)")
+_STREAMS = re.compile(rf"{API}/(?:queue/data|call/(?:v2/)?[^/]+/([^/]+))")
 _ANSWERED = re.compile(rf"{API}/(run|api)/")
 _TOO_LARGE = f"At most {LARGEST // 2**20} MB can be sent here. Send less."
 _log = logging.getLogger(__name__)
@@ -45,12 +46,16 @@ class Guard:
 
     Args:
         pending: number of events of an address that Gradio's queue holds; on a public page they are bounded.
+        streams: whether the queue has messages for a session or an event; Gradio raises where it has none.
     """
 
-    def __init__(self, app: ASGIApp, settings: Settings, pending: Callable[[str], int]) -> None:
+    def __init__(
+        self, app: ASGIApp, settings: Settings, pending: Callable[[str], int], streams: Callable[[str], bool]
+    ) -> None:
         self._app = app
         self._settings = settings
         self._pending = pending
+        self._streams = streams
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Refuse, or pass on."""
@@ -91,7 +96,7 @@ class Guard:
         if _CLOSED.match(path):
             return _refused(404, "There is nothing at this address.")
         if scope["method"] in _SAFE:
-            return None
+            return self._no_stream(scope)
         if local and from_another_site(headers):
             return _refused(403, "Another site's page sent this. Use the page itself.")
         kind = headers.get("content-type", "").partition(";")[0].strip().lower()
@@ -106,6 +111,14 @@ class Guard:
         if not local and _EVENTS.match(path) and self._pending(scope[ADDRESS]) >= PENDING:
             return _refused(429, f"{PENDING} of your requests are being processed; wait until some of them are done.")
         return None
+
+    def _no_stream(self, scope: Scope) -> Response | None:
+        """The refusal of a stream that nobody writes to."""
+        match = _STREAMS.fullmatch(scope["path"])
+        named = match and (match[1] or QueryParams(scope["query_string"]).get("session_hash"))
+        if not named or self._streams(named):
+            return None
+        return _refused(404, "Nothing is waited for under this name. Send a request first, or reload the page.")
 
 
 class _TooLargeError(Exception):

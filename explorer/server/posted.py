@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from anyio import CapacityLimiter, to_thread
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
 from explorer.server.http import Endpoint, RequestError
@@ -34,11 +34,14 @@ async def _body(request: Request, most: int) -> bytes:
     if said.isdigit() and (len(said) > 12 or int(said) > most):
         raise too_large
     parts, total = [], 0
-    async for part in request.stream():
-        total += len(part)
-        if total > most:
-            raise too_large
-        parts.append(part)
+    try:
+        async for part in request.stream():
+            total += len(part)
+            if total > most:
+                raise too_large
+            parts.append(part)
+    except ClientDisconnect as error:
+        raise RequestError("The connection ended before the whole request was here. Send it again.") from error
     return b"".join(parts)
 
 
