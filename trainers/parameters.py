@@ -64,7 +64,8 @@ class Rule:
         menu: ``module:NAME`` of the :class:`Menu` that words are chosen from; imported when it is needed.
         main: its value may be written without its name, as in ``open_clip:ViT-B-32``.
         private: it reaches beyond the run that it is a setting of: a public page neither offers nor takes it.
-        searched: a search for the best value tries it; False: it is no matter of tuning, as a tolerance is.
+        searched: a search for the best value tries it; False: it is no matter of tuning, as a tolerance is, or a number
+            that its paper calls redundant with the learning rate.
     """
 
     help: str

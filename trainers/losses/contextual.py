@@ -33,7 +33,13 @@ class ContextualParameters:
         help="Size of a neighbourhood, the image itself counted; empty: the images per class, as it must be.",
     )
     eps: float = parameter(0.05, low=0.0, high=1.0, help="Slack of the neighbourhood's radius, squared distance.")
-    alpha: float = parameter(10.0, low=0.0, high=1000.0, help="Slope given to the step function in the backward pass.")
+    alpha: float = parameter(
+        10.0,
+        low=0.0,
+        high=1000.0,
+        searched=False,
+        help="Slope given to the step function in the backward pass; tuning it is redundant with the learning rate.",
+    )
     pos_margin: float = parameter(0.75, low=-1.0, high=1.0, help="Images of a class are pulled up to this cosine.")
     neg_margin: float = parameter(0.6, low=-1.0, high=1.0, help="Images of other classes are pushed down to this.")
     similarity_target: float = parameter(0.25, low=-1.0, high=1.0, help="Where the mean cosine of a batch is held.")
@@ -42,6 +48,7 @@ class ContextualParameters:
     total: str = parameter(
         "paper",
         choices=("paper", "official_256", "official_224"),
+        searched=False,
         help="How the terms add up: as in the paper, or as in the two training codes published with it.",
     )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import dataclasses
 import io
 import zipfile
 from pathlib import Path
@@ -11,6 +12,7 @@ import pytest
 
 from tests.kinds.fair_comparison.made_up import fair, outcome, whole
 from trainers.comparison import Cell, table
+from trainers.config import Conditions
 from trainers.kinds.fair_comparison import DESCRIPTOR as KIND
 from trainers.kinds.fair_comparison.config import FairComparisonConfig
 from trainers.kinds.fair_comparison.findings import changes
@@ -76,7 +78,7 @@ def test_a_conclusion_that_the_search_changes_is_said_pair_by_pair() -> None:
     assert how.endswith("The first trial has the settings given, 1 follows from the results before.")
     assert "image of the test set" in seen
     assert spaces[1].startswith("Contextual: learning rate 0.0004 to 0.04, logarithmic; eps 0.005 to 0.5, logarithmic;")
-    assert spaces[1].endswith("Not searched: k.")
+    assert spaces[1].endswith("Not searched: k, alpha, total.")
     assert found["Cost"] == (
         "Search: 8 of 8 runs have ended; 16 s of training.",
         "Settings chosen: 3 of 3 runs have ended; 6 s of training.",
@@ -95,6 +97,14 @@ def test_before_the_end_nothing_is_concluded_and_failures_are_counted() -> None:
     found = said(config, outcomes)
     assert found["Conclusion"][0].endswith("the search changed no verdict (1 pair compared).")
     assert "no trial has a score" in found["Chosen"][0]
+
+
+@pytest.mark.parametrize("noise", [0.0, 0.4])
+def test_under_label_noise_the_findings_say_that_folds_are_scored_with_true_labels(noise: float) -> None:
+    config = fair("triplet", "contextual", trials=1)
+    data = dataclasses.replace(config.data, conditions=Conditions(label_noise=noise))
+    searched = said(dataclasses.replace(config, data=data), {})["Searched"]
+    assert any("trained with the wrong labels" in one and "true ones" in one for one in searched) == (noise > 0)
 
 
 def test_verdicts_that_differ_are_found_under_their_condition() -> None:

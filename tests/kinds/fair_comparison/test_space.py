@@ -40,15 +40,23 @@ def test_the_space_of_a_loss_holds_its_defaults_and_nothing_it_refuses(name: str
 def test_ranges_follow_from_the_declared_ones() -> None:
     spaces = {name: {one.name: one for one in space_of(Choice(name=name), 0.5).dimensions} for name in LOSSES}
     assert spaces["triplet"]["learning_rate"].range == "0.05 to 1, logarithmic", "no higher than what is accepted"
-    assert spaces["contextual"]["alpha"].range == "1 to 100, logarithmic", "0 to 1000 is accepted; the default is 10"
+    assert spaces["contextual"]["eps"].range == "0.005 to 0.5, logarithmic", "0 to 1 is accepted; the default is 0.05"
     assert spaces["contextual"]["pos_margin"].range == "-1 to 1"
-    assert spaces["contextual"]["total"].range == "paper or official_256 or official_224"
     assert spaces["fastap"]["num_bins"] == Dimension(name="num_bins", given=10, low=2, high=100, log=True, whole=True)
     assert spaces["triplet"]["swap"].choices == (False, True)
     assert spaces["contrastive"]["pos_margin"].range == "0 to 2", "a default of 0 has no decade around it"
     left = space_of(Choice(name="contextual", parameters={"lam": 0.2}), 4e-3)
-    assert (left.fixed, left.left) == (("lam",), ("k",))
+    assert (left.fixed, left.left) == (("lam",), ("k", "alpha", "total"))
     assert "positive_cutoff" in space_of(Choice(name="xbm_contrastive"), 4e-3).left, "a tolerance is not searched"
+
+
+def test_of_the_contextual_loss_neither_what_the_rate_does_nor_the_code_it_follows_is_searched() -> None:
+    searched = {one.name for one in space_of(Choice(name="contextual"), 4e-3).dimensions}
+    assert searched == {
+        "learning_rate", "eps", "pos_margin", "neg_margin", "similarity_target", "lam", "gamma"
+    }  # fmt: skip
+    given = space_of(Choice(name="contextual", parameters={"total": "official_256"}), 4e-3)
+    assert (given.fixed, given.left) == (("total",), ("k", "alpha")), "the paper's 'redundant with the learning rate'"
 
 
 def test_no_fold_of_a_trial_holds_a_class_of_the_test_set(tmp_path: Path) -> None:

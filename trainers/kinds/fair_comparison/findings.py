@@ -151,6 +151,11 @@ def _searched(config: FairComparisonConfig, found: Sequence[Search]) -> Iterator
         f"over the folds. {', '.join(order)}."
     )
     yield "No trial saw an image of the test set. A trial of which a run failed or diverged counts as worst."
+    if any(one.contender.config.data.conditions.label_noise for one in found):
+        yield (
+            "Under label noise a trial is trained with the wrong labels and scored on the classes left out with their "
+            "true ones, which nobody has whose labels are noisy."
+        )
     for one in {one.contender.variant.title: one for one in found}.values():
         ranges = "; ".join(f"{dimension.words} {dimension.range}" for dimension in one.space.dimensions)
         kept = f" Kept as given: {', '.join(map(in_words, one.space.fixed))}." if one.space.fixed else ""
