@@ -260,6 +260,21 @@ class StartConfig(RunConfig):
         title="Start from",
         help="Id of a run in the same folder, or ID:ARM, whose encoder this one starts from; heads start anew.",
     )
+    frozen_norm: bool = parameter(
+        False,
+        title="Frozen batch norm",
+        help="Batch normalisation in front of the head keeps the statistics it starts with; its gains and shifts are "
+        "trained. Needs a run to start from, or published weights.",
+    )
+    backbone_rate: float = parameter(
+        1.0,
+        low=0.0,
+        high=10.0,
+        slider=(0.0, 2.0),
+        title="Rate of the backbone",
+        help="Learning rate of the encoder in front of its head, as a share of the learning rate; 0: it stays as it "
+        "starts, but for the statistics of batch normalisation.",
+    )
 
 
 @dataclass(frozen=True, kw_only=True)

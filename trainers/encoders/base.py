@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 
 import torch
 from torch import Tensor, nn
+from torch.nn.modules.batchnorm import _BatchNorm
 
 from trainers.registry import Descriptor
 
@@ -22,9 +23,13 @@ class Encoder(nn.Module):
         behind: names of its layers behind the pooled features.
         wraps: name of the one layer before these, if it is a library's model; else empty.
         width: F, numbers that these layers take.
+        frozen_norm: in training, too, batch normalisation in front of these layers uses its running statistics, and
+            leaves them as they are. Layers behind the pooled features begin anew in every run, so there is nothing
+            that those could keep.
     """
 
     frozen = False
+    frozen_norm = False
     behind: ClassVar[tuple[str, ...]] = ("head",)
     wraps: ClassVar[str] = ""
     width: int
@@ -48,6 +53,23 @@ class Encoder(nn.Module):
     def features(self, images: Tensor) -> Tensor:
         """Frozen features float ``[B, F]`` of images float ``[B, C, H, W]`` in 0..1; only when ``frozen``."""
         raise NotImplementedError
+
+    def train(self, mode: bool = True) -> Encoder:
+        """Switch between training and evaluation; see :attr:`frozen_norm`."""
+        super().train(mode)
+        if self.frozen_norm:
+            for layer in self.batch_norms():
+                layer.training = False  # this switch alone: those of timm hold dropout and activation
+        return self
+
+    def in_front(self) -> list[nn.Module]:
+        """The layers in front of the pooled features: all but :attr:`behind`."""
+        return [layer for name, layer in self.named_children() if name not in self.behind]
+
+    def batch_norms(self) -> list[nn.Module]:
+        """The batch normalisations in front of the pooled features that have running statistics."""
+        layers = (layer for part in self.in_front() for layer in part.modules())
+        return [layer for layer in layers if isinstance(layer, _BatchNorm) and layer.track_running_stats]
 
     def without_head(self) -> int:
         """Take away everything behind the pooled features, for training with a head of another kind.
@@ -80,6 +102,10 @@ class EncoderDescriptor(Descriptor):
     make: type[Encoder]
     learning_rate: float
     frozen: bool = False
+
+    def pretrained(self, parameters: Mapping[str, Any]) -> bool:
+        """Whether it begins with published weights: what its parameter ``pretrained`` says, if it has one."""
+        return bool(getattr(self.checked(parameters), "pretrained", False))
 
     def build(self, *, channels: int, side: int, dim: int, parameters: Mapping[str, Any]) -> Encoder:
         """Make the encoder.

@@ -2,19 +2,37 @@
 
 from __future__ import annotations
 
-from trainers.config import DataChoice
+from trainers.config import DataChoice, StartConfig
+from trainers.errors import ParameterError
+from trainers.parameters import Choice
 
 
-def check_start(written: str | None) -> None:
-    """Refuse what cannot be a run to start from; whether there is one is seen when the run begins.
+def check_start(config: StartConfig, encoder: Choice) -> None:
+    """Refuse what cannot be a run to start from, and settings of the encoder's training that do not suit it; whether
+    there is such a run is seen when the run begins.
 
     Raises:
-        ParameterError: it is neither ``ID`` nor ``ID:ARM``.
+        ParameterError: ``start`` is neither ``ID`` nor ``ID:ARM``, batch normalisation is to be frozen that has no
+            statistics yet, or the encoder is not trained.
     """
+    from trainers.encoders import ENCODERS
     from trainers.training.encoder_file import read_start
 
-    if written is not None:
-        read_start(written)
+    if config.start is not None:
+        read_start(config.start)
+    descriptor = ENCODERS[encoder.name]
+    if descriptor.frozen and (config.frozen_norm or config.backbone_rate != 1):
+        raise ParameterError(
+            f"{descriptor.title} trains its head alone, so its backbone has no rate and no batch normalisation to "
+            f"freeze; got frozen_norm {str(config.frozen_norm).lower()} and backbone_rate {config.backbone_rate:g}. "
+            "Leave both as they are, or choose an encoder that is trained whole."
+        )
+    if config.frozen_norm and config.start is None and not descriptor.pretrained(encoder.parameters):
+        raise ParameterError(
+            "Frozen batch norm keeps the statistics that an encoder has learnt, and one that starts from random "
+            f"weights, as {descriptor.title} does here, has none. Give a run to start from, choose a timm model with "
+            "published weights, or leave batch normalisation as it is."
+        )
 
 
 def check_source(source: str) -> None:

@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor, nn
 
+from trainers.encoders import Encoder
 from trainers.training.clipping import Clipping
 from trainers.training.deferred import depth_for
 from trainers.training.optimizer import Stepper, under
@@ -51,9 +52,9 @@ class Arm(ABC):
     def begin(self, stage: Stage) -> None:
         """Train what ``stage`` trains from now on, with a new optimizer."""
         trained = {name: net for name, net in self.networks.items() if stage.networks is None or name in stage.networks}
-        groups = [group for group in self.groups(trained, stage) if group["params"]]
+        groups = self._slowed(self.groups(trained, stage), stage.backbone_rate)
         self._stepper = Stepper(
-            groups,
+            [group for group in groups if group["params"]],
             optimiser=stage.optimiser,
             momentum=stage.momentum,
             clip_norm=stage.clip_norm,
@@ -63,6 +64,22 @@ class Arm(ABC):
     @abstractmethod
     def groups(self, networks: Mapping[str, nn.Module], stage: Stage) -> list[dict[str, Any]]:
         """Parameter groups of the optimizer, each with ``params``, ``lr`` and ``weight_decay``."""
+
+    def _slowed(self, groups: list[dict[str, Any]], rate: float) -> list[dict[str, Any]]:
+        """The groups, with what lies in front of an encoder's head in groups of its own where its rate is another."""
+        if rate == 1:
+            return groups
+        encoders = [part for net in self.networks.values() for part in net.modules() if isinstance(part, Encoder)]
+        slow = {id(weight) for one in encoders for layer in one.in_front() for weight in layer.parameters()}
+        parts = ((group, inside) for group in groups for inside in (False, True))
+        return [
+            {
+                **group,
+                "params": [weight for weight in group["params"] if (id(weight) in slow) == inside],
+                "lr": group["lr"] * (rate if inside else 1.0),
+            }
+            for group, inside in parts
+        ]
 
     @abstractmethod
     def step(self, batch: Any, factor: float) -> dict[str, Tensor | float]:

@@ -9,6 +9,7 @@ from typing import Any
 
 from torch import Tensor
 
+from trainers.config import StartConfig
 from trainers.encoders import ENCODERS, Encoder
 from trainers.errors import ParameterError, UserError
 from trainers.parameters import Choice, entry
@@ -122,6 +123,22 @@ def read_start(written: str) -> tuple[str, int]:
             f"got {written!r:.60}."
         )
     return run, int(arm or 0)
+
+
+def begin(encoder: Encoder, folder: RunFolder, config: StartConfig) -> None:
+    """Make ``encoder`` what the run ``folder`` begins with: its weights as :func:`start_from`, its batch normalisation
+    frozen if the run says so.
+
+    Raises:
+        UserError, RunError: as of :func:`start_from`.
+    """
+    if config.start:
+        start_from(encoder, folder, config.start)
+    encoder.frozen_norm = config.frozen_norm
+    if config.frozen_norm:
+        count = len(encoder.batch_norms())
+        told = f"{count} layers keep the statistics they start with" if count else "the encoder has none to freeze"
+        folder.log(f"frozen batch norm: {told}")
 
 
 def start_from(encoder: Encoder, folder: RunFolder, written: str) -> None:

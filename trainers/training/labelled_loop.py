@@ -13,7 +13,7 @@ from trainers.data.base import LoadedData, Progress
 from trainers.encoders import ENCODERS, Encoder
 from trainers.metrics import counts
 from trainers.runs.records import PARTS
-from trainers.training.encoder_file import start_from
+from trainers.training.encoder_file import begin
 from trainers.training.labelled_probe import write_labelled_probe
 from trainers.training.loop import Loop
 from trainers.training.trained_on import TrainedOn
@@ -36,7 +36,7 @@ class LabelledLoop(Loop):
 
     def _first_encoder(self, dim: int) -> Encoder:
         """The encoder that every arm begins with: built with the run's seed, and with the weights of the run that this
-        one starts from, if any.
+        one starts from, if any; see :func:`trainers.training.encoder_file.begin`.
 
         Args:
             dim: of the embeddings.
@@ -50,8 +50,7 @@ class LabelledLoop(Loop):
         encoder: Encoder = ENCODERS[self.config.encoder.name].build(
             channels=channels, side=side, dim=dim, parameters=self.config.encoder.parameters
         )
-        if self.config.start:
-            start_from(encoder, self.folder, self.config.start)
+        begin(encoder, self.folder, self.config)
         return encoder
 
     def _write_labelled_probe(

@@ -18,6 +18,7 @@ class Stage:
 
     Attributes:
         title: written to the log when the stage begins.
+        backbone_rate: see :class:`trainers.config.StartConfig`; kinds that train no encoder have no such setting.
         networks: names of an arm's networks that are trained; None: all of them.
     """
 
@@ -34,6 +35,7 @@ class Stage:
     halve_every: float | None
     weight_decay: float
     clip_norm: float | None
+    backbone_rate: float = 1.0
     networks: Collection[str] | None = None
 
     @classmethod

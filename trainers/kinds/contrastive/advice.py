@@ -45,7 +45,9 @@ def _sentences(config: ContrastiveConfig, images: int | None) -> Iterator[str]:
                 f"{descriptor.title} with momentum 0 copies the encoder in every step: keys of different steps do not "
                 "compare, and the paper's training fails with it."
             )
-        if getattr(settings, "shuffle", False) and config.norm == "batch":
+        if getattr(settings, "shuffle", False) and config.frozen_norm:
+            yield "Shuffling keys changes nothing with frozen batch norm, which takes no statistics of a batch."
+        elif getattr(settings, "shuffle", False) and config.norm == "batch":
             yield (
                 "Shuffling keys changes nothing with batch normalisation over the whole batch; normalisation 'split' "
                 "imitates several devices."

@@ -43,6 +43,8 @@ class Contrastive(Kind):
         "optimiser",
         "momentum",
         "learning_rate",
+        "backbone_rate",
+        "frozen_norm",
         "weight_decay",
         "clip_norm",
         "schedule",
@@ -104,7 +106,12 @@ class Contrastive(Kind):
         check_data(config.data)
         if config.transfer:
             check_source(config.transfer)
-        check_start(config.start)
+        check_start(config, config.encoder)
+        if config.frozen_norm and config.encoder_norm:
+            raise ParameterError(
+                f"Normalisation {config.norm!r} leaves no batch normalisation that could be frozen. Choose the "
+                "normalisation 'batch', or do not freeze it."
+            )
         check_number(config.metrics)
 
     def memory(self, config: ContrastiveConfig) -> Footprint:

@@ -27,7 +27,7 @@ from trainers.object_removal.square_images import read_images
 from trainers.object_removal.vocabulary import WordTable, load_words
 from trainers.runs import RunFolder
 from trainers.training.augmentations import AUGMENTATIONS
-from trainers.training.encoder_file import start_from
+from trainers.training.encoder_file import begin
 from trainers.training.evaluation import Finish, ProbeResult
 from trainers.training.loop import Loop
 from trainers.training.optimizer import under
@@ -72,8 +72,7 @@ class FinetuningLoop(Loop):
         model = MODELS[config.model.name].build(config.model.parameters)
         if config.encoder_prefix:
             self._images = (3, model.side)
-        if config.start:
-            start_from(model.encoder, self.folder, config.start)
+            begin(model.encoder, self.folder, config)
         stages = Stages(tell, (1.0, 6.0, 3.0))  # about what opening, training images and benchmark take
         scenes = load_chosen(config.scenes, stages.next())
         for note in scenes.notes:

@@ -55,10 +55,17 @@ def _check_model(config: FinetuningConfig) -> None:
 def _check_start(config: FinetuningConfig) -> None:
     from trainers.image_text.models import MODELS
 
-    check_start(config.start)
-    if config.start is not None and not config.encoder_prefix:
-        takers = ", ".join(name for name, model in MODELS.items() if model.encoder is not None)
+    if config.encoder_prefix:
+        check_start(config, config.encoder)
+        return
+    given = (
+        (config.start is not None, "start from the encoder of a run"),
+        (config.frozen_norm, "freeze its batch normalisation"),
+        (config.backbone_rate != 1, "have a rate of the backbone"),
+    )
+    takers = ", ".join(name for name, model in MODELS.items() if model.encoder is not None)
+    for cannot in (words for wrong, words in given if wrong):
         raise ParameterError(
-            f"{MODELS[config.model.name].title} cannot start from the encoder of a run: its image tower is none of the "
-            f"encoders. Of the models, this one can: {takers}."
+            f"{MODELS[config.model.name].title} cannot {cannot}: its image tower is none of the encoders. Of the "
+            f"models, this one can: {takers}."
         )

@@ -37,6 +37,8 @@ class MetricLearning(Kind):
         "classes_per_batch",
         "images_per_class",
         "learning_rate",
+        "backbone_rate",
+        "frozen_norm",
         "weight_decay",
         "clip_norm",
         "dim",
@@ -81,7 +83,7 @@ class MetricLearning(Kind):
                 f"got the augmentation {augmentation.name}. Choose none, or another encoder."
             )
         check_data(config.data)
-        check_start(config.start)
+        check_start(config, config.encoder)
         check_number(config.metrics)
 
     def memory(self, config: MetricLearningConfig) -> Footprint:
