@@ -5,13 +5,16 @@ python -m tests.campaigns.kill --kills 120
 Trainers die at every kind of moment: at a file operation or a database statement of their own, chosen among those of
 an uninterrupted run, or by ``kill -9`` from outside at a random time. Each is then resumed, some are killed once more
 while they resume, and the outcome is compared with the uninterrupted run: the weights bit for bit, the numbers at
-every snapshot, one row for each number, no temporary files.
+every snapshot, one row for each number, no temporary files. Runs of metric learning and of contrastive pretraining are
+killed, and sweeps and fair comparisons of such runs, whose trainers die with them. The uninterrupted run has steps
+alone; every other one that is killed has minutes as well, which must change nothing.
 """
 
 from __future__ import annotations
 
 import argparse
 import contextlib
+import dataclasses
 import json
 import os
 import random
@@ -19,22 +22,24 @@ import signal
 import sys
 import tempfile
 import time
-from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import httpx
-import torch
 
 from explorer.layout.supervisor import LayoutSupervisor
 from tests.campaigns._fuse import trainer
+from tests.campaigns._outcome import Outcome, PlanOutcome
 from tests.campaigns._page import LivePage, call, wait
 from tests.campaigns._table import Tally, arguments, say
 from tests.layout.worlds import make_run, pid_of, set_phase
 from tests.synthetic import alive
 from tests.tiny import tiny_config, write_images
-from trainers.config import DataChoice, RunConfig
+from trainers.config import Conditions, DataChoice, RunConfig, converted
+from trainers.kinds import kind_of
 from trainers.kinds.contrastive.config import ContrastiveConfig
+from trainers.kinds.fair_comparison.config import FairComparisonConfig
+from trainers.kinds.sweep.config import SweepConfig
 from trainers.parameters import Choice
 from trainers.runs import RunFolder
 from trainers.runs.records import RESUMABLE
@@ -43,105 +48,76 @@ STEPS, EVERY = 24, 8  # of a run, and between its snapshots
 SECOND_STAGE = 6  # of these steps, in a run of two stages
 ONCE_MORE = 0.3  # share of the runs that are killed again while they resume
 RANDOM = "any time, from outside"
-PATIENCE = 120.0  # seconds for a run of one
+PATIENCE = 240.0  # seconds for a run of one, or a plan of half a minute
 GONE_SECONDS = 2.0
 FRAMES = 33
+MINUTES = (None, 60.0)
+"""Beside the steps: a limit that no run reaches must change nothing."""
 
 
 class Reference:
-    """A run that nobody interrupted, and what a resumed run of the same configuration must come to."""
+    """A run or a plan that nobody interrupted, and what a resumed one of the same configuration must come to.
 
-    def __init__(self, root: Path, config: RunConfig) -> None:
+    Args:
+        title: names its kills in the table; empty: each is named by its moment.
+    """
+
+    def __init__(self, root: Path, config: RunConfig, title: str = "") -> None:
+        self.title = title
         self.config = config
         folder = RunFolder.create(root, config)
         note = root.parent / "moments.json"
         begun = time.monotonic()
-        process = trainer(folder.path, note)
-        process.join(PATIENCE)
+        trainer(folder.path, note).join(PATIENCE)
         self.seconds = time.monotonic() - begun
-        if folder.state().phase != "finished":
-            raise RuntimeError(f"the uninterrupted run is {folder.state().phase}: {folder.state().error}")
+        self.outcome = PlanOutcome(folder) if kind_of(config).plans else Outcome(folder)
         self.moments: list[str] = json.loads(note.read_text())
-        self.weights = weights(folder)
-        self.numbers = numbers(folder)
-        self.snapshots = folder.snapshots()
-
-    def differences(self, folder: RunFolder) -> list[str]:
-        """Sentences on whatever is other than here."""
-        state = folder.state()
-        if state.phase != "finished" or state.step != STEPS:
-            return [f"it is {state.phase} at step {state.step} ({state.error or state.message})"]
-        said = []
-        found = weights(folder)
-        other = [name for name in self.weights if name not in found or not torch.equal(found[name], self.weights[name])]
-        if other or set(found) != set(self.weights):
-            said.append(f"{len(other)} tensors differ, {other[0] if other else 'and there are others'}")
-        rows = Counter((scalar.arm, scalar.step, scalar.key) for scalar in folder.scalars())
-        twice = [row for row, count in rows.items() if count > 1]
-        if twice:
-            said.append(f"{len(twice)} numbers have two rows, {twice[0]} among them")
-        got = numbers(folder)
-        lost = [row for row in self.numbers if row not in got]
-        if lost:
-            said.append(f"{len(lost)} numbers are missing, {lost[0]} among them")
-        wrong = [row for row in self.numbers if row in got and got[row] != self.numbers[row]]
-        if wrong:
-            said.append(f"{len(wrong)} numbers differ, {wrong[0]} among them")
-        if [k for k, _, _ in folder.snapshots()] != [k for k, _, _ in self.snapshots]:
-            said.append("its snapshots are others")
-        left = [path.name for path in folder.path.rglob("*") if path.suffix == ".tmp" or path.name.startswith(".")]
-        if left:
-            said.append(f"{len(left)} temporary files are left")
-        return said
-
-
-def weights(folder: RunFolder) -> dict[str, torch.Tensor]:
-    """Everything in the last checkpoint."""
-    found = folder.read_checkpoint()
-    return {} if found is None else found[0]
-
-
-def numbers(folder: RunFolder) -> dict[tuple[int, int, str], float]:
-    """Those that do not depend on time: at the start, at every snapshot and at the end."""
-    kinds = (
-        "R_at_",
-        "AP_",
-        "HAP",
-        "NDCG",
-        "ASI",
-        "train_R_at_",
-        "test/",
-        "floor_",
-        "queries_",
-        "knn",
-        "probe",
-        "queue_",
-    )
-    return {(s.arm, s.step, s.key): s.value for s in folder.scalars() if s.key.startswith(kinds)}
 
 
 # ------------------------------------------------------------------- trainers
 
 
-def kill_trainers(tally: Tally, place: Path, kills: int, draws: random.Random) -> None:
+def kill_trainers(tally: Tally, place: Path, images: Path, kills: int, draws: random.Random) -> None:
     """Kill and resume runs until so many trainers were killed."""
-    images = write_images(place / "images")
     plain = {"steps": STEPS, "snapshot_steps": EVERY}
-    configs = [
-        tiny_config(images, "smooth_ap", "supcon_out", **plain),
-        tiny_config(images, "happier", memory=48, memory_after=4, **plain),
-        pretraining(images / "train"),
+    references = [
+        Reference(place / "runs", config)
+        for config in (
+            tiny_config(images, "smooth_ap", "supcon_out", **plain),
+            tiny_config(images, "happier", memory=48, memory_after=4, **plain),
+            pretraining(images / "train"),
+        )
     ]
-    references = [Reference(place / "runs", config) for config in configs]
+    _kill(tally, place, references, kills, draws)
+    for reference in references:
+        _finish_twice(tally, place, reference)
+
+
+def kill_plans(tally: Tally, place: Path, images: Path, kills: int, draws: random.Random) -> None:
+    """Kill and resume sweeps and fair comparisons; the runs that train at that moment lose their parent."""
+    plain = tiny_config(images, "smooth_ap", "triplet", steps=STEPS, snapshot_steps=EVERY)
+    folds = dataclasses.replace(plain.data, conditions=Conditions(folds=2))
+    searched = {"losses": plain.losses[:1], "seeds": (0,), "trials": 2, "data": folds}
+    configs = {
+        "a sweep": converted(plain, SweepConfig, seeds=(0, 1)),
+        "a fair comparison": converted(plain, FairComparisonConfig, **searched),
+    }
+    for title, config in configs.items():
+        reference = Reference(place / title.replace(" ", "_"), config, title)
+        _kill(tally, place, [reference], kills, draws)
+
+
+def _kill(tally: Tally, place: Path, references: Sequence[Reference], kills: int, draws: random.Random) -> None:
     done, note = 0, place / "moments.json"
     while done < kills:
         reference = draws.choice(references)
-        folder = RunFolder.create(place / "runs", reference.config)
+        config = dataclasses.replace(reference.config, minutes=draws.choice(MINUTES))
+        folder = RunFolder.create(place / "runs", config)
         killed = []
         for _ in range(1 + (draws.random() < ONCE_MORE)):
             moment = _killed(folder, reference, note, draws)
             if moment is not None:
-                killed.append(moment)
+                killed.append(reference.title or moment)
         if not killed:
             continue  # it was faster than the clock
         done += len(killed)
@@ -149,7 +125,7 @@ def kill_trainers(tally: Tally, place: Path, kills: int, draws: random.Random) -
         left = folder.state().phase
         said = [] if left in {*RESUMABLE, "queued", "finished"} else [f"after the kill it is {left}"]
         trainer(folder.path, note).join(PATIENCE)
-        said += reference.differences(folder)
+        said += reference.outcome.differences(folder)
         for moment in killed[:-1]:
             tally.note(moment)  # what the last kill led to is told with the last
         tally.note(killed[-1], said)
@@ -158,8 +134,6 @@ def kill_trainers(tally: Tally, place: Path, kills: int, draws: random.Random) -
         elif done % 10 < len(killed):
             say(f"{done} of {kills} kills")
         folder.db.close()
-    for reference in references:
-        _finish_twice(tally, place, reference)
 
 
 def pretraining(images: Path) -> RunConfig:
@@ -209,7 +183,7 @@ def _finish_twice(tally: Tally, place: Path, reference: Reference) -> None:
     folder = RunFolder.create(place / "runs", reference.config)
     for _ in range(2):
         trainer(folder.path, place / "moments.json").join(PATIENCE)
-    tally.note("resumed though finished (no kill)", reference.differences(folder))
+    tally.note("resumed though finished (no kill)", reference.outcome.differences(folder))
     folder.db.close()
 
 
@@ -284,13 +258,15 @@ def _lives(pid: int) -> bool:
         return False
 
 
-def campaign(kills: int, pages: int, layouts: int, seed: int, port: int = 0) -> Tally:
+def campaign(kills: int, plans: int, pages: int, layouts: int, seed: int, port: int = 0) -> Tally:
     """All of it."""
     tally = Tally(name="kill", head="killed")
     with tempfile.TemporaryDirectory(prefix="kill-") as folder:
         place = Path(folder).resolve()
+        images = write_images(place / "images")
         parts: Sequence[Callable[[], None]] = (
-            lambda: kill_trainers(tally, place, kills, random.Random(seed)),
+            lambda: kill_trainers(tally, place, images, kills, random.Random(seed)),
+            lambda: kill_plans(tally, place, images, plans, random.Random(seed + 3)),
             lambda: kill_layouts(tally, place, layouts, random.Random(seed + 1)),
             lambda: kill_pages(tally, place, pages, port, random.Random(seed + 2)),
         )
@@ -304,10 +280,11 @@ def main() -> int:
     given: argparse.Namespace = arguments(
         __doc__,
         kills=(120, "trainers to kill"),
+        plans=(8, "sweeps to kill, and as many fair comparisons"),
         pages=(6, "pages to kill"),
         layouts=(4, "runs whose map process is killed, four times each"),
     )
-    return campaign(given.kills, given.pages, given.layouts, given.seed, given.port).end(given)
+    return campaign(given.kills, given.plans, given.pages, given.layouts, given.seed, given.port).end(given)
 
 
 if __name__ == "__main__":
