@@ -258,7 +258,8 @@ class StartConfig(RunConfig):
         None,
         private=True,
         title="Start from",
-        help="Id of a run in the same folder, or ID:ARM, whose encoder this one starts from; heads start anew.",
+        help="Id of a run in the same folder, or ID:ARM, whose encoder this one starts from; heads start anew. Of a "
+        "sweep: its run of the same seed.",
     )
     frozen_norm: bool = parameter(
         False,

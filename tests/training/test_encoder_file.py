@@ -18,7 +18,7 @@ from torch import nn
 
 from tests.tiny import SIDE, tiny_config, write_images
 from trainers.cli.main import main
-from trainers.config import RunConfig
+from trainers.config import RunConfig, converted
 from trainers.encoders import ENCODERS, Encoder
 from trainers.errors import ParameterError, UserError
 from trainers.kinds import check, kind_of
@@ -26,6 +26,7 @@ from trainers.kinds.contrastive.config import ContrastiveConfig
 from trainers.kinds.contrastive.norms import normalised
 from trainers.kinds.finetuning.config import FinetuningConfig
 from trainers.kinds.metric_learning.config import MetricLearningConfig
+from trainers.kinds.sweep.config import SweepConfig
 from trainers.parameters import Choice
 from trainers.runs import RunFolder
 from trainers.runs.files import write_bytes
@@ -380,3 +381,22 @@ def test_only_ids_are_checked_as_a_start(kind: type[RunConfig], text: str) -> No
     check(kind(start=f"{'0' * 26}:3"))
     with pytest.raises(ParameterError, match="A run to start from is written as its id"):
         check(kind(start=text))
+
+
+def test_seeds_start_from_the_run_of_a_sweep_with_the_same_seed(tmp_path: Path, images: Path) -> None:
+    alike = metric_learning(images, OWN["conv4"])
+    plan = RunFolder.create(tmp_path, converted(alike, SweepConfig, seeds=(3, 5)))
+    sources = {}
+    for seed in (3, 5):
+        part = RunFolder.create(tmp_path, dataclasses.replace(alike, seed=seed), part_of=plan.id)
+        sources[seed] = kind_of(part.config).loop()(part)
+        sources[seed].checkpoint()
+    for seed in (3, 5):
+        loop = opened(tmp_path, dataclasses.replace(alike, seed=seed, start=f"{plan.id}:1"))
+        assert same(own_part(encoder_of(loop, 0)), own_part(encoder_of(sources[seed], 1)))
+        assert f"encoder of run {sources[seed].folder.id}, arm 1" in log(loop)
+    with pytest.raises(UserError, match=r"has none with that seed\. Choose a sweep that has this seed"):
+        opened(tmp_path, dataclasses.replace(alike, seed=4, start=plan.id))
+    RunFolder.create(tmp_path, dataclasses.replace(alike, seed=5), part_of=plan.id)
+    with pytest.raises(UserError, match="has 2 with that seed"):
+        opened(tmp_path, dataclasses.replace(alike, seed=5, start=plan.id))

@@ -13,7 +13,7 @@ from trainers.config import StartConfig
 from trainers.encoders import ENCODERS, Encoder
 from trainers.errors import ParameterError, UserError
 from trainers.parameters import Choice, entry
-from trainers.runs import RunFolder, checked, is_id
+from trainers.runs import RunFolder, checked, is_id, list_runs
 from trainers.runs.damage import reading
 from trainers.runs.files import write_tensors
 from trainers.training.encoder_sizes import without_values
@@ -148,10 +148,11 @@ def start_from(encoder: Encoder, folder: RunFolder, written: str) -> None:
 
     Args:
         encoder: of the run ``folder``, as built.
-        written: ``ID`` or ``ID:ARM`` of a run beside it.
+        written: ``ID`` or ``ID:ARM`` of a run beside it; of a plan, such as a sweep, it stands for the plan's run of
+            the same seed.
 
     Raises:
-        UserError: there is no such run or arm, or it has another encoder.
+        UserError: there is no such run or arm, or it has another encoder; of a plan, no run or several of that seed.
         RunError: it is damaged.
     """
     own = without_head(encoder.state_dict(), type(encoder))
@@ -160,7 +161,8 @@ def start_from(encoder: Encoder, folder: RunFolder, written: str) -> None:
         encoder.load_state_dict({name: given[name] for name in own if name in given}, strict=False)
         return
     run, arm = read_start(written)
-    beside = RunFolder.open(folder.path.parent, run)
+    beside = _of_seed(RunFolder.open(folder.path.parent, run), folder.config.seed)
+    run = beside.id
     try:
         source = RunEncoders(beside)
         given = source.tensors(arm)
@@ -177,6 +179,21 @@ def start_from(encoder: Encoder, folder: RunFolder, written: str) -> None:
         )
     encoder.load_state_dict(given, strict=False)
     folder.log(f"start: {len(given)} tensors of the encoder of run {run}, arm {arm}, at step {source.step}")
+
+
+def _of_seed(folder: RunFolder, seed: int) -> RunFolder:
+    """The run itself, or of a plan the one run of that seed."""
+    parts = [part for part in list_runs(folder.path.parent) if part.part_of == folder.id]
+    if not parts:
+        return folder
+    own = [part for part in parts if part.config.seed == seed]
+    if len(own) != 1:
+        raise UserError(
+            f"A run of seed {seed} starts from the run of the same seed of a sweep; of its runs {folder.id} has "
+            f"{len(own) or 'none'} with that seed. Choose a sweep that has this seed and varies nothing, or one run."
+        )
+    folder.db.close()
+    return own[0]
 
 
 def shape(tensors: dict[str, Tensor], name: str) -> tuple[int, ...] | None:
