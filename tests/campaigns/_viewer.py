@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import random
 import threading
-from collections import Counter
+import time
+from collections import Counter, defaultdict
 from collections.abc import Callable
 from typing import Any
 
@@ -22,19 +23,28 @@ GONE = 404  # a run that was deleted, a frame that was rewound, a photo no longe
 
 
 class Tally:
-    """Requests by what they asked for, and the errors among them; safe between threads."""
+    """Requests by what they asked for, how long each took in seconds, and the errors; safe between threads."""
 
     def __init__(self) -> None:
         self.requests: Counter[str] = Counter()
+        self.seconds: dict[str, list[float]] = defaultdict(list)
         self.errors: list[str] = []
         self._lock = threading.Lock()
 
-    def note(self, kind: str, error: str | None = None) -> None:
-        """One request."""
+    def note(self, kind: str, seconds: float, error: str | None = None) -> None:
+        """One request, until the last byte of its reply."""
         with self._lock:
             self.requests[kind] += 1
+            self.seconds[kind].append(seconds)
             if error is not None:
                 self.errors.append(f"{kind}: {error}")
+
+    def rows(self) -> list[tuple[str, ...]]:
+        """Of each kind of request: how many there were, and the median, the 95th percentile and the most of their
+        seconds."""
+        with self._lock:
+            spread = {kind: np.percentile(self.seconds[kind], (50, 95, 100)) for kind, _ in self.requests.most_common()}
+            return [(kind, str(self.requests[kind]), *(f"{one:.2f}" for one in of)) for kind, of in spread.items()]
 
 
 class Viewer(threading.Thread):
@@ -144,12 +154,12 @@ class Viewer(threading.Thread):
             self._get("page", f"{PREFIX}/assets/{name}")
 
     def _ask_the_api(self) -> None:
+        begun, said = time.monotonic(), None
         try:
             call(self._client, "list_runs")
         except (httpx.HTTPError, RuntimeError) as error:
-            self._tally.note("API", f"{type(error).__name__}: {error}")
-        else:
-            self._tally.note("API")
+            said = f"{type(error).__name__}: {error}"
+        self._tally.note("API", time.monotonic() - begun, said)
 
     # ------------------------------------------------- the tab Remove an object
 
@@ -209,14 +219,16 @@ class Viewer(threading.Thread):
 
     def _send(self, kind: str, method: str, path: str, **options: Any) -> httpx.Response | None:
         """The reply; None where the answer was a sentence instead."""
+        begun = time.monotonic()
         try:
             reply = self._client.request(method, path, **options)
         except httpx.HTTPError as error:
-            self._tally.note(kind, f"{type(error).__name__}: {error}")
+            self._tally.note(kind, time.monotonic() - begun, f"{type(error).__name__}: {error}")
             return None
+        seconds = time.monotonic() - begun
         if reply.status_code in (200, 304):
-            self._tally.note(kind)
+            self._tally.note(kind, seconds)
             return reply
         refused = reply.status_code == GONE or (reply.status_code == 400 and "error" in reply.text)
-        self._tally.note(kind, None if refused else f"{reply.status_code} {reply.text[:200]}")
+        self._tally.note(kind, seconds, None if refused else f"{reply.status_code} {reply.text[:200]}")
         return None

@@ -29,6 +29,7 @@ from trainers.runs import list_runs
 SETTLED_MINUTES, SHARE = 10.0, 0.05
 LEFT_SECONDS = 120.0  # the most between the last viewer's leaving and the closing of the last file
 MEGABYTE = 2**20
+ASKED = ("asked for", "requests", "median s", "95 % within s", "at most s")
 HEAD = ("minute", "requests", "errors", "runs", "page MB", "of it data MB", "maps MB", "files open", "of runs")
 
 
@@ -147,7 +148,7 @@ class Soak:
                     ):
                         pass
                 except (httpx.HTTPError, RuntimeError) as error:
-                    self.tally.note("API", f"{type(error).__name__}: {error}")
+                    self.tally.note("API", 0.0, f"{type(error).__name__}: {error}")
                     self.end.wait(5)
 
     def _quiet(self) -> bool:
@@ -188,11 +189,11 @@ def main() -> int:
             soak.left()
             said = soak.verdicts()
     verdict = "Every demand was met." if not said else "\n".join(f"- {sentence}" for sentence in said)
-    counts = ", ".join(f"{count} {kind}" for kind, count in soak.tally.requests.most_common())
+    asked = markdown(ASKED, soak.tally.rows())
     rows = [sample.row() for sample in soak.samples]
     report(
         "soak",
-        f"{markdown(HEAD, rows)}\n\nRequests: {counts}. The last line is after everybody had left.\n\n{verdict}",
+        f"{markdown(HEAD, rows)}\n\nThe last line is after everybody had left.\n\n{asked}\n\n{verdict}",
         given,
     )
     return int(bool(said))
