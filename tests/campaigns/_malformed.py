@@ -95,7 +95,7 @@ BODIES: dict[str, dict[str, Any]] = {
 }
 TRAINING = {"minutes": 0.05, "steps": 1, "classes_per_batch": 4, "images_per_class": 2, "probe_size": 100, "seed": 1}
 CALLS: dict[str, list[Any]] = {
-    "start_run": [["smooth_ap"], "drawn", [{}], "small_conv", {"width": 8}, "m_per_class", TRAINING, "word"],
+    "start_run": [["smooth_ap"], "drawn", [{}], "small_conv", {"width": 8}, "m_per_class", TRAINING, "word", None],
     "run_status": ["0" * 26],
     "stop_run": ["0" * 26, "word"],
     "list_runs": [],

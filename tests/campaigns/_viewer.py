@@ -84,9 +84,13 @@ class Viewer(threading.Thread):
         with self._client:
             self._reload()
             while not self._end.wait(POLL_SECONDS * self._draws.uniform(0.9, 1.1)):
-                self._poll()
-                if self._draws.random() < 0.4:
-                    self._draws.choices(list(acts), list(acts.values()))[0]()
+                act = self._draws.choices(list(acts), list(acts.values()))[0] if self._draws.random() < 0.4 else None
+                try:
+                    self._poll()
+                    if act is not None:
+                        act()
+                except Exception as error:  # a reply that was not understood; the visit goes on
+                    self._tally.note("replies", 0.0, f"{type(error).__name__}: {error}")
 
     # -------------------------------------------------------------- the tab Live
 
@@ -98,9 +102,8 @@ class Viewer(threading.Thread):
         if news is None:
             self._run = None
             return
-        self._frames = (
-            [k for k, _ in news["frames"]] if news["rewound"] else self._frames + [k for k, _ in news["frames"]]
-        )
+        new = [frame[0] for frame in news["frames"]]
+        self._frames = new if news["rewound"] else self._frames + new
         self._row = news["row"]
         if news["frame"] is not None:
             self._after = news["frame"]["k"]
@@ -124,7 +127,7 @@ class Viewer(threading.Thread):
             return
         if run_id != self._run:
             self._after, self._row = -1, 0
-        self._run, self._points, self._frames = run_id, about["points"], [k for k, _ in about["frames"]]
+        self._run, self._points, self._frames = run_id, about["points"], [frame[0] for frame in about["frames"]]
         for sheet in range(about["sheets"]):
             self._get("thumbnails", f"{PREFIX}/run/{run_id}/sheet/{sheet}.webp")
 

@@ -29,6 +29,8 @@ from trainers.runs import list_runs
 SETTLED_MINUTES, SHARE = 10.0, 0.05
 LEFT_SECONDS = 120.0  # the most between the last viewer's leaving and the closing of the last file
 MEGABYTE = 2**20
+SHORT = {"losses": [{"name": "smooth_ap"}, {"name": "happier"}]}
+"""Settings of every run beside its seed and its minutes."""
 ASKED = ("asked for", "requests", "median s", "95 % within s", "at most s")
 HEAD = ("minute", "requests", "errors", "runs", "page MB", "of it data MB", "maps MB", "files open", "of runs")
 
@@ -124,22 +126,11 @@ class Soak:
     def _train(self, seconds: float) -> None:
         """Start the next run when the last one has ended."""
         with httpx.Client(base_url=self._page.url, timeout=60, trust_env=False) as client:
-            started = 0
+            started, minutes = 0, max(0.05, seconds / 60)
             while not self.end.is_set():
-                training = {"minutes": max(0.05, seconds / 60), "seed": started}
                 try:
-                    run_id = call(
-                        client,
-                        "start_run",
-                        ["smooth_ap", "happier"],
-                        "drawn",
-                        None,
-                        "small_conv",
-                        None,
-                        "m_per_class",
-                        training,
-                        "a word",
-                    )
+                    settings = SHORT | {"seed": started, "minutes": minutes}
+                    run_id = call(client, "start_kind", "metric_learning", settings, "a word")
                     started += 1
                     while not self.end.wait(1) and call(client, "run_status", run_id)["phase"] in (
                         "queued",
