@@ -199,7 +199,7 @@ def kill_pages(tally: Tally, place: Path, times: int, port: int, draws: random.R
             httpx.Client(base_url=page.url, timeout=30) as client,
         ):
             training = {"minutes": 3.0, "steps": 40 if number % 2 else 100_000}
-            call(client, "start_run", ["smooth_ap"], "drawn", None, "small_conv", None, "m_per_class", training, "", None)
+            call(client, "start_kind", "metric_learning", {"losses": [{"name": "smooth_ap"}]} | training, "")
             wait(lambda page=page: bool(page.children("trainers.worker")), 20, "the trainer starts")
             time.sleep(delay)
             below = page.children("trainers.worker") + page.children("explorer.layout.process")
