@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from pathlib import Path
 from typing import NamedTuple
 
-from explorer.exports.archive import write_zip
+from explorer.exports.archive import zip_chunks
 from explorer.exports.encoders import has_encoders, write_encoders
 from explorer.exports.pages import write_curves, write_replay
 from explorer.exports.reports import write_report
@@ -17,19 +17,21 @@ from trainers.kinds import kind_of
 
 
 class Export(NamedTuple):
-    """One kind of download.
+    """One kind of download: either a file that is written, or parts that are sent as they are made.
 
     Attributes:
         title: in menus.
         media_type: of the file.
-        write: writes it to a path; the last argument asks for weights.
+        write: writes it to a path.
         suits: whether a run has it, or will have it.
+        chunks: its parts, made one by one; the last argument asks for weights.
     """
 
     title: str
     media_type: str
-    write: Callable[[Library, Run, Path, bool], None]
+    write: Callable[[Library, Run, Path], None] | None
     suits: Callable[[Run], bool] = lambda _run: True
+    chunks: Callable[[Run, bool], Generator[bytes, None, None]] | None = None
 
 
 def _trains(run: Run) -> bool:
@@ -42,7 +44,7 @@ def _plans(run: Run) -> bool:
 
 def _report(title: str, media_type: str, form: str) -> Export:
     """The report of a plan in one of the forms of :func:`write_report`."""
-    return Export(title, media_type, lambda _library, run, path, _weights: write_report(run, path, form), _plans)
+    return Export(title, media_type, lambda _library, run, path: write_report(run, path, form), _plans)
 
 
 _ZIP = "application/zip"
@@ -50,34 +52,32 @@ _CSV, _HTML, _PARQUET = "text/csv; charset=utf-8", "text/html; charset=utf-8", "
 _TEXT, _JSON = "text/plain; charset=utf-8", "application/json"
 EXPORTS = {
     "run.zip": Export(
-        "Whole run (zip)", _ZIP, lambda _library, run, path, weights: write_zip(run, path, weights=weights), _trains
+        "Whole run (zip)", _ZIP, None, _trains, chunks=lambda run, weights: zip_chunks(run, weights=weights)
     ),
     "encoders.zip": Export(
-        "Encoder (safetensors)", _ZIP, lambda _library, run, path, _weights: write_encoders(run, path), has_encoders
+        "Encoder (safetensors)", _ZIP, lambda _library, run, path: write_encoders(run, path), has_encoders
     ),
-    "metrics.csv": Export(
-        "Numbers (CSV)", _CSV, lambda _library, run, path, _weights: write_metrics(run, path), _trains
-    ),
+    "metrics.csv": Export("Numbers (CSV)", _CSV, lambda _library, run, path: write_metrics(run, path), _trains),
     "coordinates.parquet": Export(
         "Map coordinates (Parquet)",
         _PARQUET,
-        lambda library, run, path, _weights: write_coordinates(library, run, path),
+        lambda library, run, path: write_coordinates(library, run, path),
         _trains,
     ),
     "embeddings.parquet": Export(
         "Embeddings (Parquet)",
         _PARQUET,
-        lambda library, run, path, _weights: write_embeddings(library, run, path),
+        lambda library, run, path: write_embeddings(library, run, path),
         _trains,
     ),
     "replay.html": Export(
         "Replay as one page (HTML)",
         _HTML,
-        lambda library, run, path, _weights: write_replay(library, run, path),
+        lambda library, run, path: write_replay(library, run, path),
         _trains,
     ),
     "curves.html": Export(
-        "Curves as one page (HTML)", _HTML, lambda _library, run, path, _weights: write_curves(run, path), _trains
+        "Curves as one page (HTML)", _HTML, lambda _library, run, path: write_curves(run, path), _trains
     ),
     "table.csv": _report("Table (CSV)", _CSV, "csv"),
     "table.md": _report("Table and verdicts (Markdown)", _TEXT, "markdown"),

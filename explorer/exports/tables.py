@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
+import pandas  # noqa: F401  pyarrow loads it at its first table, and plotly takes a half-loaded one for whole
 import pyarrow as pa
 import pyarrow.parquet as pq
 

@@ -62,12 +62,15 @@ class Cache(Generic[V]):
         """The value of ``key``, made now if it is not there. Two threads may make the same value; one is kept."""
         with self._bound.lock:
             if key in self.values:
-                value, cost, _ = self.values.pop(key)
-                self.values[key] = (value, cost, next(self._bound.uses))
-                return value
+                return self._used(key)
         value = make()  # outside the lock: reading a file must not hold up the others
         self._keep(key, value)
         return value
+
+    def find(self, key: Hashable) -> V | None:
+        """The value of ``key`` if it is there."""
+        with self._bound.lock:
+            return self._used(key) if key in self.values else None
 
     def drop(self, key: Hashable) -> None:
         """Drop the value of ``key``."""
@@ -105,6 +108,11 @@ class Cache(Generic[V]):
                 left.append((cache, cache._taken(oldest)))
         for cache, old in left:
             cache._dropped(old)
+
+    def _used(self, key: Hashable) -> V:
+        value, cost, _ = self.values.pop(key)
+        self.values[key] = (value, cost, next(self._bound.uses))
+        return value
 
     def _taken(self, key: Hashable) -> V:
         value, cost, _ = self.values.pop(key)

@@ -7,22 +7,18 @@ are plain functions, so Starlette runs them in threads and the event loop stays 
 
 from __future__ import annotations
 
-import os
 import re
-import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from anyio import CapacityLimiter, to_thread
-from starlette.background import BackgroundTask
 from starlette.requests import Request
 from starlette.responses import FileResponse, Response
 from starlette.routing import Mount, Route
 
-from explorer.exports import EXPORTS, offered
 from explorer.server import controlled_errors, retrieve, run_list, view
 from explorer.server.baselines import Baselines
+from explorer.server.downloads import Downloads
 from explorer.server.http import Endpoint, RequestError, answering, json_reply, unless_known
 from explorer.server.library import Library
 from explorer.server.posted import AT_ONCE, BODY, posted
@@ -84,7 +80,7 @@ def routes(
                 retrieve.neighbours(library, run, _path(request, "k"), _path(request, "index"))
             )
         ),
-        "/run/{id}/download/{kind}": ends.download,
+        "/run/{id}/download/{kind}": Downloads(library).answer,
         "/{rest:path}": _missing,
     }
 
@@ -106,7 +102,6 @@ class Endpoints:
         self._layout = layout
         self._queue = queue
         self._assets = assets
-        self._writing: CapacityLimiter | None = None
 
     def asset(self, request: Request) -> Response:
         """A module, style or drawing of the page."""
@@ -133,33 +128,6 @@ class Endpoints:
             return Response(content, media_type=_BINARY, headers={"Cache-Control": FOREVER})
         # a run that can be resumed may write a frame of the same number again
         return unless_known(request, self._library.version(run, k), Response(content, media_type=_BINARY))
-
-    async def download(self, request: Request) -> Response:
-        """The run as a file to keep; ``?weights=1`` puts checkpoints into the zip."""
-        # writing takes seconds: two at a time, and those that wait hold no thread that viewers need
-        if self._writing is None:
-            self._writing = CapacityLimiter(2)
-        return await to_thread.run_sync(self.of_one_run(self._written), request, limiter=self._writing)
-
-    def _written(self, run: Run, request: Request) -> Response:
-        kind = request.path_params["kind"]
-        if kind not in (suited := offered(run)):
-            raise RunError(f"The run {run.id} has no download {kind[:40]!r}; it has {', '.join(suited)}.")
-        handle, name = tempfile.mkstemp(prefix="rankscope-", suffix=f"-{kind}")
-        os.close(handle)
-        path = Path(name)
-        try:
-            EXPORTS[kind].write(self._library, run, path, request.query_params.get("weights") == "1")
-        except BaseException:
-            path.unlink(missing_ok=True)
-            raise
-        return FileResponse(
-            path,
-            media_type=EXPORTS[kind].media_type,
-            filename=f"rankscope-{run.id}-{kind}",
-            headers={"Cache-Control": "no-store"},
-            background=BackgroundTask(path.unlink, missing_ok=True),
-        )
 
     def of_one_run(self, endpoint: Callable[[Run, Request], Response]) -> Callable[[Request], Response]:
         """Wrap an endpoint about one run: errors from a damaged run become one sentence about that run."""

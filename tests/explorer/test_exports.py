@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import dataclasses
+import gc
 import io
 import json
 import re
@@ -215,17 +216,22 @@ def test_too_early_is_said(client: TestClient, root: Path, kind: str) -> None:
         assert reply.status_code == 404 and folder.id in reply.json()["error"]
 
 
-def test_nothing_is_left_in_the_temporary_folder(
-    client: TestClient, root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_nothing_is_left_in_the_temporary_folder(root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     spare = tmp_path / "spare"
     spare.mkdir()
     monkeypatch.setattr("tempfile.tempdir", str(spare))
     folder = make_run(root, points=30, frames=1)
     folder.write_checkpoint({f"arm{arm}/encoder/body.weight": torch.ones(2) for arm in range(2)}, {"step": 25})
+    library = Library(root, tmp_path / "recorded")
+    client = TestClient(Starlette(routes=routes(library, Watched(), Line())))
     for kind in SINGLE:
         _download(client, folder, kind)
     client.get(f"{PREFIX}/run/{make_run(root, phase='queued').id}/download/replay.html")
+    (kept,) = spare.iterdir()
+    assert sorted(path.name.split("-", 1)[1] for path in kept.iterdir()) == sorted(SINGLE - {"run.zip"})
+    del client
+    library.close()
+    gc.collect()
     assert list(spare.iterdir()) == []
 
 
