@@ -9,8 +9,8 @@ from explorer.settings import Settings
 if TYPE_CHECKING:
     from trainers.training.executor import ProcessExecutor
 
-SESSIONS = 128
-"""Visits that Gradio remembers. Each call of the API is one more; each takes a third of a megabyte."""
+SESSIONS = 64
+"""Visits that Gradio remembers; each takes two thirds of a megabyte."""
 
 __all__ = ["Explorer", "Settings"]
 

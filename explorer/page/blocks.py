@@ -80,6 +80,16 @@ class Page(gr.Blocks):
             return await super().process_api(block_fn, inputs, *args, **kwargs)
         except Exception as error:
             raise spoken(error) from None
+        finally:
+            self._forget(kwargs.get("session_hash"), kwargs.get("event_id"))
+
+    def _forget(self, visit: str | None, event: str | None) -> None:
+        """Forget the visit of a program's single call, which Gradio names after the call: nobody can come back to it,
+        and each takes two thirds of a megabyte."""
+        if visit is not None and visit == event:
+            with self.state_holder.lock:
+                self.state_holder.session_data.pop(visit, None)
+                self.state_holder.time_last_used.pop(visit, None)
 
     async def preprocess_data(self, *args: Any, **kwargs: Any) -> list[Any]:
         """See Gradio; a value that a component does not accept is an error of the sender."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import threading
 import time
+import weakref
 from collections.abc import Iterator
 from itertools import groupby
 from pathlib import Path
@@ -19,7 +20,10 @@ from trainers.runs.damage import damaged, reading
 from trainers.runs.records import Frame
 from trainers.runs.regular import is_regular
 
-OPEN_RUNS = 64
+OPEN_RUNS = 512
+"""Runs of which something is kept; of one that nobody watches a few kilobytes, for the list."""
+OPEN_DATABASES = 16
+"""Most databases held open; each is up to three files. Of more that are watched, the others are opened when needed."""
 _TIME = 10  # letters of an id that say when; those of a plan and of its runs are the same
 WATCHED_SECONDS = 15.0  # a page that shows a run polls it at least every five
 SWEEP_SECONDS = 2.0
@@ -74,7 +78,8 @@ class Library:
     def __init__(self, root: Path, recorded: Path) -> None:
         self.root = root
         self.recorded = recorded
-        self._runs: Cache[Run] = Cache(limit=OPEN_RUNS, dropped=lambda run: run.folder.db.close())
+        self._runs: Cache[Run] = Cache(limit=OPEN_RUNS, dropped=Run.let_go)
+        self._made: weakref.WeakSet[Run] = weakref.WeakSet()  # those that were dropped and are still used, too
         self.room = Bound(READ_AGAIN)
         self._coordinates: Cache[bytes] = Cache(limit=self.room, cost=len)
         self._frames: Cache[Frame] = Cache(limit=self.room, cost=_frame_bytes)
@@ -102,7 +107,7 @@ class Library:
             RunError: as :func:`open_folder`.
         """
         self._sweep_later()
-        run = self._runs.get(run_id, lambda: Run(open_folder(self.root, self.recorded, run_id)))
+        run = self._runs.get(run_id, lambda: self._opened(run_id))
         if not run.folder.present:
             self._runs.drop(run_id)
             run.folder.check()
@@ -146,12 +151,20 @@ class Library:
         return self._embeddings.get(key, lambda: run.folder.embeddings(k))
 
     def close_unwatched(self) -> int:
-        """Close the databases that nobody has watched for a while; returns how many are still open."""
-        open_ = [run for run in self._runs.kept() if run.folder.db.is_open]
-        idle = [run for run in open_ if time.monotonic() - run.watched > WATCHED_SECONDS]
-        for run in idle:
-            run.folder.db.close()  # whoever uses it at this moment opens it again
-        return len(open_) - len(idle)
+        """Let go of the runs that nobody has watched for a while; returns how many databases are still open.
+
+        Of more than :data:`OPEN_DATABASES` those are closed that were watched longest ago.
+        """
+        with self._lock:
+            made = sorted(self._made, key=lambda run: run.watched, reverse=True)
+        since = time.monotonic() - WATCHED_SECONDS
+        for run in made:
+            if run.watched < since:
+                run.let_go()  # whoever uses it at this moment opens it again
+        open_ = [run for run in made if run.folder.db.is_open]
+        for run in open_[OPEN_DATABASES:]:
+            run.folder.db.close()
+        return len(open_[:OPEN_DATABASES])
 
     def close(self) -> None:
         """Close every database and empty the caches."""
@@ -161,6 +174,12 @@ class Library:
                 self._sweep.cancel()
         for cache in (self._runs, self._coordinates, self._frames, self._embeddings):
             cache.clear()
+
+    def _opened(self, run_id: str) -> Run:
+        run = Run(open_folder(self.root, self.recorded, run_id))
+        with self._lock:
+            self._made.add(run)
+        return run
 
     def _sweep_later(self) -> None:
         """Start the timer that closes databases, so that they are closed even if no further request arrives."""

@@ -40,9 +40,15 @@ class Run:
     @property
     def probe(self) -> Probe | None:
         """The points of the maps; None until the data is read."""
-        if self._probe is None:
-            self._probe = self.folder.probe()
-        return self._probe
+        probe = self._probe
+        if probe is None:
+            probe = self._probe = self.folder.probe()
+        return probe
+
+    def let_go(self) -> None:
+        """Close the database and forget the points; both are read again when they are needed."""
+        self.folder.db.close()
+        self._probe = None
 
     def size(self, updated: float) -> int:
         """Bytes on disk, counted again only when ``updated`` (of the run's state) has changed."""

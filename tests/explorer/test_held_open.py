@@ -133,4 +133,4 @@ def test_calls_of_the_api_do_not_pile_up(url: tuple[str, explorer.Explorer]) -> 
     with httpx.Client(base_url=address.rstrip("/"), trust_env=False, timeout=30) as client:
         for _ in range(6):
             assert call(client, "list_runs") == []
-    assert len(made.blocks.app.state_holder.session_data) <= 3
+    assert len(made.blocks.app.state_holder.session_data) == 0

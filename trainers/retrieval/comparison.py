@@ -28,6 +28,12 @@ class Comparison:
         self._waiting: list[tuple[np.ndarray, Future[np.ndarray | None]]] = []
         self._busy, self._lock = False, threading.Lock()
 
+    @property
+    def bytes(self) -> int:
+        """Of the vectors, and of their copy in float64 where there is one; mapped ones count too."""
+        rows = self.vectors.rows
+        return int(rows.nbytes + (8 * rows.size if rows.size <= EXACT else 0))
+
     def similarities(self, query: np.ndarray) -> np.ndarray:
         """Cosines ``[N]`` with a unit query float32 ``[D]``; the caller may write to them.
 

@@ -35,6 +35,11 @@ from trainers.runs.damage import reading
 MOST_RESULTS = 1000
 RERANKED = 200
 """First results that are re-ranked, unless more are wanted."""
+KEPT_VECTORS = 2**28
+"""Most bytes of embeddings of galleries kept in memory for further searches, their copies in float64 counted; those of
+the last search are kept however large they are."""
+KEPT_INDEXES = 2**29
+"""Most bytes of indexes kept in memory; the last one is kept however large it is."""
 _ENCODERS = 8  # kept in memory
 _GALLERIES = 4
 
@@ -78,9 +83,9 @@ class Retriever:
         self._datasets = Datasets()
         self._galleries: Keyed[Gallery] = Keyed(_GALLERIES)
         self._encoders: Keyed[ArmEncoder] = Keyed(_ENCODERS)
-        self._comparisons: Keyed[Comparison] = Keyed(self._memory, lambda one: one.vectors.rows.nbytes)
+        self._comparisons: Keyed[Comparison] = Keyed(min(self._memory, KEPT_VECTORS), lambda one: one.bytes)
         self._encoding = threading.Lock()
-        self._built: Keyed[Built] = Keyed(self._memory, lambda built: built.bytes)
+        self._built: Keyed[Built] = Keyed(min(self._memory, KEPT_INDEXES), lambda built: built.bytes)
 
     def gallery(self, home: RunFolder, choice: Choice, progress: Progress = silent) -> Gallery:
         """A gallery: of the run ``home``, or another dataset.

@@ -41,7 +41,7 @@ class MistakeAnswers:
 
     def __init__(self, library: Library) -> None:
         self._library = library
-        self._frames: Cache[Frame] = Cache(limit=_KEPT)
+        self._frames: Cache[Frame] = Cache(limit=library.room, cost=lambda one: sum(ids.nbytes for ids in one.ids))
         self._queries: Cache[Reply] = Cache(limit=_KEPT)
         self._series: Cache[MistakesOverTraining] = Cache(limit=_SERIES)
 
