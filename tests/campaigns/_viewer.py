@@ -12,13 +12,14 @@ from typing import Any
 import httpx
 import numpy as np
 
-from explorer.exports import EXPORTS
 from explorer.server.routes import PREFIX
 from tests.campaigns._page import call
 from tests.explorer.small_world import encoded
 
 POLL_SECONDS = 1.0  # as assets/common/poll.js does while a run moves
-OBJECTS = f"{PREFIX}/objects"
+OBJECTS, RETRIEVAL = f"{PREFIX}/objects", f"{PREFIX}/retrieval"
+KEPT = "download, kept"
+"""A file that was made a moment ago, of a run at rest."""
 GONE = 404  # a run that was deleted, a frame that was rewound, a photo no longer kept: said in a sentence, no error
 
 
@@ -38,6 +39,11 @@ class Tally:
             self.seconds[kind].append(seconds)
             if error is not None:
                 self.errors.append(f"{kind}: {error}")
+
+    def within(self, kind: str, share: float) -> float:
+        """Seconds within which so many percent of the requests of a kind were answered."""
+        with self._lock:
+            return float(np.percentile(self.seconds[kind], share))
 
     def rows(self) -> list[tuple[str, ...]]:
         """Of each kind of request: how many there were, and the median, the 95th percentile and the most of their
@@ -63,6 +69,8 @@ class Viewer(threading.Thread):
         self._run: str | None = None
         self._after, self._row, self._points = -1, 0, 0
         self._frames: list[int] = []
+        self._rests = False
+        self._offered: list[str] = []
 
     def run(self) -> None:
         """Visit."""
@@ -72,7 +80,9 @@ class Viewer(threading.Thread):
             self._list: 12,
             self._open_newest: 6,
             self._open_another: 3,
-            self._download: 2,
+            self._download: 3,
+            self._search: 3,
+            self._look_at_mistakes: 1,
             self._remove_an_object: 4,
             self._ask_for_neighbours: 2,
             self._browse_images: 4,
@@ -102,6 +112,7 @@ class Viewer(threading.Thread):
         if news is None:
             self._run = None
             return
+        self._rests = not news["moving"]
         new = [frame[0] for frame in news["frames"]]
         self._frames = new if news["rewound"] else self._frames + new
         self._row = news["row"]
@@ -126,7 +137,8 @@ class Viewer(threading.Thread):
         if about is None:
             return
         if run_id != self._run:
-            self._after, self._row = -1, 0
+            self._after, self._row, self._rests = -1, 0, False
+        self._offered = list(about["downloads"]) or ["run.zip"]
         self._run, self._points, self._frames = run_id, about["points"], [frame[0] for frame in about["frames"]]
         for sheet in range(about["sheets"]):
             self._get("thumbnails", f"{PREFIX}/run/{run_id}/sheet/{sheet}.webp")
@@ -148,8 +160,9 @@ class Viewer(threading.Thread):
 
     def _download(self) -> None:
         if self._run is not None:
-            kind = self._draws.choice(list(EXPORTS))
-            self._get("download", f"{PREFIX}/run/{self._run}/download/{kind}")
+            path = f"{PREFIX}/run/{self._run}/download/{self._draws.choice(self._offered)}"
+            if self._get("download", path) is not None and self._rests:
+                self._get(KEPT, path)
 
     def _reload(self) -> None:
         self._get("page", "/")
@@ -163,6 +176,17 @@ class Viewer(threading.Thread):
         except (httpx.HTTPError, RuntimeError) as error:
             said = f"{type(error).__name__}: {error}"
         self._tally.note("API", time.monotonic() - begun, said)
+
+    # ----------------------------------------------------------- the tab Retrieve
+
+    def _search(self) -> None:
+        if self._run is not None and self._points:
+            asked = {"runs": [self._run], "query": {"row": self._draws.randrange(self._points)}}
+            self._json("search", f"{RETRIEVAL}/search", asked)
+
+    def _look_at_mistakes(self) -> None:
+        if self._run is not None and self._points:
+            self._json("mistakes", f"{RETRIEVAL}/mistakes/severity", {"run": self._run})
 
     # ------------------------------------------------- the tab Remove an object
 

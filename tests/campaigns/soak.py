@@ -3,8 +3,10 @@
 python -m tests.campaigns.soak --minutes 60 --viewers 20
 
 The page runs in a process of its own; this one is the viewers. It passes if no request failed, if from the tenth
-minute on (in a short soak: from its middle) the page's memory stays within 5 % of what it was then, and if, when
-everybody has left and nothing trains, neither the page nor its map process holds a file of any run.
+minute on (in a short soak: from its middle) the page's memory stays within 5 % of what it was then and its descriptors
+below a bound, if neither grows minute by minute over what is left of an hour, if 95 % of the downloads are there within
+two seconds, those that are made and those that are kept, and if, when everybody has left and nothing trains, neither
+the page nor its map process holds a file of any run.
 """
 
 from __future__ import annotations
@@ -20,13 +22,20 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import httpx
+import numpy as np
 
 from tests.campaigns._page import LivePage, call, descriptors, memory, wait
 from tests.campaigns._table import arguments, markdown, report, say
-from tests.campaigns._viewer import Tally, Viewer
+from tests.campaigns._viewer import KEPT, Tally, Viewer
 from trainers.runs import list_runs
 
 SETTLED_MINUTES, SHARE = 10.0, 0.05
+FILES = 64
+"""Most descriptors of the page, beside two of each viewer's: of runs, logs, pipes, files that are being sent."""
+PER_MINUTE = {"MB": 0.5, "descriptors": 0.2}
+"""Most growth after :data:`SETTLED_MINUTES`, fitted over at least :data:`FITTED_MINUTES`."""
+FITTED_MINUTES = 20.0
+DOWNLOAD_SECONDS = 2.0
 LEFT_SECONDS = 120.0  # the most between the last viewer's leaving and the closing of the last file
 MEGABYTE = 2**20
 SHORT = {"losses": [{"name": "smooth_ap"}, {"name": "happier"}]}
@@ -61,13 +70,14 @@ class Soak:
 
     def __init__(self, runs: Path, page: LivePage) -> None:
         self._runs, self._page = runs, page
-        self._begun = time.monotonic()
+        self._begun, self._viewers = time.monotonic(), 0
         self.tally = Tally()
         self.samples: list[Sample] = []
         self.end = threading.Event()
 
     def visit(self, minutes: float, viewers: int, run_seconds: float, every: float) -> None:
         """Let the visitors in, take a sample every so many minutes, and see them out."""
+        self._viewers = viewers
         threads: list[threading.Thread] = [
             Viewer(self._page.url, seed, self.tally, self.end) for seed in range(viewers)
         ]
@@ -121,7 +131,7 @@ class Soak:
             return [*said, "the page ended"]
         if self._page.tracebacks():
             said.append(f"the page printed {self._page.tracebacks()} stack traces")
-        return said + verdicts(self.samples)
+        return said + verdicts(self.samples, self._viewers) + late(self.tally)
 
     def _train(self, seconds: float) -> None:
         """Start the next run when the last one has ended."""
@@ -149,18 +159,49 @@ class Soak:
         return not busy and not any(name.startswith(f"{self._runs}/") for name in names)
 
 
-def verdicts(samples: Sequence[Sample]) -> list[str]:
-    """Memory since it should have settled, and the files that are open in the last sample, when nobody is left."""
-    *visited, end = samples
-    settled = min(SETTLED_MINUTES, visited[-1].minute / 2)
-    since = [sample.page for sample in visited if sample.minute >= settled - 0.05]
-    said = []
-    if max(since) > since[0] * (1 + SHARE):
-        grown = f"from {since[0] / MEGABYTE:.0f} to {max(since) / MEGABYTE:.0f} MB"
-        said.append(f"memory grew {grown} after minute {settled:.0f}, by more than {SHARE:.0%}")
+def settled(samples: Sequence[Sample]) -> list[Sample]:
+    """Those since memory should have settled, without the last, when nobody is left."""
+    *visited, _end = samples
+    first = min(SETTLED_MINUTES, visited[-1].minute / 2)
+    return [sample for sample in visited if sample.minute >= first - 0.05]
+
+
+def growth(samples: Sequence[Sample]) -> dict[str, float]:
+    """Megabytes and descriptors of the page in a minute, fitted to the settled samples; empty if these are too few."""
+    since = settled(samples)
+    if since[-1].minute - since[0].minute < FITTED_MINUTES - 0.1:
+        return {}
+    minutes = [sample.minute for sample in since]
+    columns = {"MB": [one.page / MEGABYTE for one in since], "descriptors": [one.files for one in since]}
+    return {name: float(np.polyfit(minutes, values, 1)[0]) for name, values in columns.items()}
+
+
+def verdicts(samples: Sequence[Sample], viewers: int) -> list[str]:
+    """Memory and descriptors since they should have settled, and the files that are open when nobody is left."""
+    since, end = settled(samples), samples[-1]
+    said, most = [], max(sample.page for sample in since)
+    if most > since[0].page * (1 + SHARE):
+        grown = f"from {since[0].page / MEGABYTE:.0f} to {most / MEGABYTE:.0f} MB"
+        said.append(f"memory grew {grown} after minute {since[0].minute:.0f}, by more than {SHARE:.0%}")
+    files, bound = max(sample.files for sample in since), FILES + 2 * viewers
+    if files > bound:
+        said.append(f"{files} descriptors were open, {bound} are allowed")
+    for name, slope in growth(samples).items():
+        if slope > PER_MINUTE[name]:
+            said.append(f"{slope:.2f} {name} more each minute; {PER_MINUTE[name]:g} are allowed")
     if end.held:
         said.append(f"{end.held} files of runs were open though nobody watched")
     return said
+
+
+def late(tally: Tally) -> list[str]:
+    """A sentence for each kind of download that took too long."""
+    found = [(kind, tally.within(kind, 95)) for kind in ("download", KEPT) if tally.requests[kind]]
+    return [
+        f"95 % within {seconds:.1f} s: {kind}; {DOWNLOAD_SECONDS:g} s are allowed"
+        for kind, seconds in found
+        if seconds > DOWNLOAD_SECONDS
+    ]
 
 
 def main() -> int:
@@ -180,11 +221,13 @@ def main() -> int:
             soak.left()
             said = soak.verdicts()
     verdict = "Every demand was met." if not said else "\n".join(f"- {sentence}" for sentence in said)
+    slopes = [f"{slope:+.2f} {name}" for name, slope in growth(soak.samples).items()]
+    grown = f" From minute {SETTLED_MINUTES:.0f} on the page grew by {' and '.join(slopes)} a minute." if slopes else ""
     asked = markdown(ASKED, soak.tally.rows())
     rows = [sample.row() for sample in soak.samples]
     report(
         "soak",
-        f"{markdown(HEAD, rows)}\n\nThe last line is after everybody had left.\n\n{asked}\n\n{verdict}",
+        f"{markdown(HEAD, rows)}\n\nThe last line is after everybody had left.{grown}\n\n{asked}\n\n{verdict}",
         given,
     )
     return int(bool(said))

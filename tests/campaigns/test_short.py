@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import dataclasses
+from pathlib import Path
 
 import pytest
 
 from tests.campaigns import damage, fuzz, kill
+from tests.campaigns._page import LivePage
 from tests.campaigns._table import Tally, markdown, placed
-from tests.campaigns.soak import MEGABYTE, Sample, verdicts
+from tests.campaigns._viewer import KEPT
+from tests.campaigns._viewer import Tally as Requests
+from tests.campaigns.soak import MEGABYTE, Sample, Soak, late, verdicts
 
 
 @pytest.mark.long
@@ -32,10 +36,9 @@ def test_malformed_requests_are_refused() -> None:
     assert tally.failed == 0, tally.markdown()
 
 
-def sample(minute: float, page: int, held: int = 0) -> Sample:
-    return Sample(
-        minute=minute, requests=1, errors=0, runs=1, page=page * MEGABYTE, data=0, maps=0, files=20, held=held
-    )
+def sample(minute: float, page: float, held: int = 0, files: int = 20) -> Sample:
+    size = round(page * MEGABYTE)
+    return Sample(minute=minute, requests=1, errors=0, runs=1, page=size, data=0, maps=0, files=files, held=held)
 
 
 @pytest.mark.parametrize(
@@ -49,8 +52,44 @@ def sample(minute: float, page: int, held: int = 0) -> Sample:
 def test_a_soak_is_judged_by_memory_after_minute_ten_and_by_files(pages: list[int], held: int, said: list[str]) -> None:
     samples = [sample(5 * number, size) for number, size in enumerate(pages)]
     last = dataclasses.replace(samples[-1], minute=22.0, held=held)
-    found = verdicts([*samples, last])
+    found = verdicts([*samples, last], viewers=2)
     assert len(found) == len(said) and all(words in one for words, one in zip(said, found, strict=True))
+
+
+@pytest.mark.parametrize(
+    ("each", "files", "said"),
+    [
+        (0.0, [20] * 61, []),
+        (0.6, [20] * 61, ["0.60 MB more"]),
+        (0.0, [20 + n // 4 for n in range(61)], ["descriptors more"]),
+        (0.0, [20] * 60 + [69], ["69 descriptors were open, 68 are allowed"]),
+    ],
+)
+def test_an_hours_soak_is_judged_by_growth_a_minute(each: float, files: list[int], said: list[str]) -> None:
+    samples = [sample(minute, 1000 + each * minute, files=files[minute]) for minute in range(1, 61)]
+    found = verdicts([*samples, sample(62, 900)], viewers=2)
+    assert len(found) == len(said) and all(words in one for words, one in zip(said, found, strict=True))
+
+
+def test_a_soak_is_judged_by_its_downloads() -> None:
+    tally = Requests()
+    for seconds in (*[0.2] * 96, *[9.0] * 4):
+        tally.note("download", seconds)
+        tally.note(KEPT, seconds)
+    assert late(tally) == [] and tally.rows()[0] == ("download", "100", "0.20", "0.20", "9.00")
+    for _ in range(3):
+        tally.note(KEPT, 30.0)
+    assert len(late(tally)) == 1 and KEPT in late(tally)[0]
+
+
+@pytest.mark.long
+def test_a_short_soak_is_understood_and_downloads(tmp_path: Path) -> None:
+    with LivePage(tmp_path / "runs") as page:
+        found = Soak(tmp_path / "runs", page)
+        found.visit(0.7, 4, 4.0, 0.1)
+    assert found.tally.errors == []
+    assert {"poll", "frame", "download", "search", "API"} <= set(found.tally.requests)
+    assert found.samples[-1].runs >= 1
 
 
 def test_a_table_takes_the_place_between_its_markers() -> None:

@@ -59,6 +59,34 @@ def test_a_run_that_is_watched_stays_open(root: Path, page: Page, monkeypatch: p
     assert not held(folder)
 
 
+def test_few_databases_are_open_however_many_runs_are_watched(
+    root: Path, page: Page, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(library, "SWEEP_SECONDS", 60)
+    monkeypatch.setattr(library, "OPEN_DATABASES", 3)
+    watched = [make_run(root, points=30, frames=1) for _ in range(6)]
+    for folder in watched:
+        folder.db.close()
+        page.json(f"run/{folder.id}/poll")
+    page.library.close_unwatched()
+    assert [bool(held(folder)) for folder in watched] == [False] * 3 + [True] * 3
+    assert all(page.json(f"run/{folder.id}/poll")["frames"] for folder in watched)
+
+
+def test_a_run_that_left_the_cache_and_is_used_again_is_closed_too(
+    root: Path, page: Page, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(library, "SWEEP_SECONDS", 60)
+    folder = make_run(root, points=30, frames=1)
+    folder.db.close()
+    run = page.library.get(folder.id)
+    page.library._runs.clear()
+    run.folder.state()  # by an answer that was begun before
+    assert held(folder)
+    page.library.close_unwatched()
+    assert not held(folder)
+
+
 def test_lists_open_no_run_that_rests(root: Path, page: Page) -> None:
     folder = make_run(root, points=60, frames=2)
     folder.db.close()
