@@ -10,6 +10,7 @@ import zipfile
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
@@ -20,14 +21,11 @@ from explorer.exports import EXPORTS
 from explorer.server import downloads
 from explorer.server.library import Library
 from explorer.server.routes import PREFIX, routes
-from explorer.server.run import Run
 from tests.campaigns._page import free_port, wait
 from tests.explorer.page import Line, Watched
 from tests.synthetic import alive, make_run
 from trainers.runs.files import write_bytes
 from trainers.runs.records import Scalar
-
-Write = Callable[[Library, Run, Path], None]
 
 
 @pytest.fixture
@@ -67,9 +65,9 @@ def watch(monkeypatch: pytest.MonkeyPatch, name: str, before: Callable[[], objec
     write = EXPORTS[name].write
     assert write is not None
 
-    def watched(library: Library, run: Run, path: Path) -> None:
+    def watched(*given: Any) -> None:
         before()
-        write(library, run, path)
+        write(*given)
 
     monkeypatch.setitem(EXPORTS, name, EXPORTS[name]._replace(write=watched))
 

@@ -298,3 +298,15 @@ def test_the_recorded_comparison_is_searched_without_its_images() -> None:
         found = Retriever().retrieve(arms(folder), Query(row=5), PROBE, k=3)
         assert [one.error for one in found.arms] == [None] * folder.config.arms
         json.dumps(found.as_json(), allow_nan=False)
+
+
+def test_kept_vectors_are_bounded_and_their_copies_count(run: RunFolder) -> None:
+    retriever = Retriever()
+    retriever.retrieve(arms(run), Query(row=1), TEST, k=2)
+    compared = list(retriever._comparisons._values.values())
+    assert len(compared) == run.config.arms > 1
+    rows = compared[0].vectors.rows
+    assert compared[0].bytes == rows.nbytes + compared[0]._exact.nbytes
+    small = Retriever(memory=len(compared) * rows.nbytes)  # room for all vectors, were there no copies in float64
+    small.retrieve(arms(run), Query(row=1), TEST, k=2)
+    assert len(small._comparisons._values) == 1
