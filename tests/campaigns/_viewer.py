@@ -18,8 +18,8 @@ from tests.explorer.small_world import encoded
 
 POLL_SECONDS = 1.0  # as assets/common/poll.js does while a run moves
 OBJECTS, RETRIEVAL = f"{PREFIX}/objects", f"{PREFIX}/retrieval"
-KEPT = "download, kept"
-"""A file that was made a moment ago, of a run at rest."""
+MADE, ON_DISK = "download, made", "download, on disk"
+"""A file that has to be made; the zip, which is sent as it is packed, and a file of a run at rest made a moment ago."""
 GONE = 404  # a run that was deleted, a frame that was rewound, a photo no longer kept: said in a sentence, no error
 
 
@@ -160,9 +160,10 @@ class Viewer(threading.Thread):
 
     def _download(self) -> None:
         if self._run is not None:
-            path = f"{PREFIX}/run/{self._run}/download/{self._draws.choice(self._offered)}"
-            if self._get("download", path) is not None and self._rests:
-                self._get(KEPT, path)
+            kind = self._draws.choice(self._offered)
+            path = f"{PREFIX}/run/{self._run}/download/{kind}"
+            if kind == "run.zip" or (self._get(MADE, path) is not None and self._rests):
+                self._get(ON_DISK, path)
 
     def _reload(self) -> None:
         self._get("page", "/")

@@ -10,7 +10,7 @@ import pytest
 from tests.campaigns import damage, fuzz, kill
 from tests.campaigns._page import LivePage
 from tests.campaigns._table import Tally, markdown, placed
-from tests.campaigns._viewer import KEPT
+from tests.campaigns._viewer import MADE, ON_DISK
 from tests.campaigns._viewer import Tally as Requests
 from tests.campaigns.soak import MEGABYTE, Sample, Soak, late, verdicts
 
@@ -74,12 +74,12 @@ def test_an_hours_soak_is_judged_by_growth_a_minute(each: float, files: list[int
 def test_a_soak_is_judged_by_its_downloads() -> None:
     tally = Requests()
     for seconds in (*[0.2] * 96, *[9.0] * 4):
-        tally.note("download", seconds)
-        tally.note(KEPT, seconds)
-    assert late(tally) == [] and tally.rows()[0] == ("download", "100", "0.20", "0.20", "9.00")
+        tally.note(MADE, seconds)
+        tally.note(ON_DISK, seconds)
+    assert late(tally) == [] and tally.rows()[0] == (MADE, "100", "0.20", "0.20", "9.00")
     for _ in range(3):
-        tally.note(KEPT, 30.0)
-    assert len(late(tally)) == 1 and KEPT in late(tally)[0]
+        tally.note(ON_DISK, 30.0)
+    assert len(late(tally)) == 1 and ON_DISK in late(tally)[0]
 
 
 @pytest.mark.long
@@ -88,7 +88,7 @@ def test_a_short_soak_is_understood_and_downloads(tmp_path: Path) -> None:
         found = Soak(tmp_path / "runs", page)
         found.visit(0.7, 4, 4.0, 0.1)
     assert found.tally.errors == []
-    assert {"poll", "frame", "download", "search", "API"} <= set(found.tally.requests)
+    assert {"poll", "frame", MADE, ON_DISK, "search", "API"} <= set(found.tally.requests)
     assert found.samples[-1].runs >= 1
 
 
