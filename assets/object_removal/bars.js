@@ -7,12 +7,12 @@ import { table, tableBox } from "../common/table.js";
 
 const LANE = 11;
 
-/** Chart and table. `measures`: bars and all numbers as the server sends them, {key, title} each; `scope`: on what. */
-export function bars(models, measures, scope) {
+/** Chart and table. `measures`: bars and all numbers as the server sends them, {key, title} each; `about`: what they are of, and what the intervals cover. */
+export function bars(models, measures, about) {
   const known = measures.bars.filter(({ key }) => models.some((model) => model.values[key]));
   const axis = el("div", { class: "rs-note rs-baraxis", "aria-hidden": "true" }, ...["0", "50", "100"].map((text) => el("span", { text })));
   const chart = el("div", { class: "rs-bars" }, ...known.flatMap(({ key, title }) => row(models, key, title)), el("span", {}), axis);
-  const note = el("p", { class: "rs-note", text: `On ${scope}. ${measures.intervals}` });
+  const note = el("p", { class: "rs-note", text: about });
   const numbers = measures.all.map(({ key, title }) => [title, ...models.map((model) => spelled(model.values[key]))]);
   const whole = tableBox(table(["mean (95 % interval over queries), in %", ...models.map((model) => model.title)], numbers));
   return el("div", { class: "rs-stack" }, chart, note, fold("Numbers as a table", whole));

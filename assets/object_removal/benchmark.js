@@ -102,7 +102,7 @@ export class Benchmark {
     const figures = result.measures.headline.filter(({ key: name }) => models.some((model) => name in model || model.values[name]));
     const numbers = el("dl", { class: "rs-flow rs-figures" }, ...figures.map((number) => this.figure(models, number)));
     const csv = el("a", { class: "rs-act", href: api.csvUrl(this.id), download: "", text: "Every query (CSV)" });
-    this.result.replaceChildren(armKey(models.map((model) => model.title)), numbers, bars(models, result.measures, result.scope), ...models.map((model, arm) => this.failing(model, arm)), csv);
+    this.result.replaceChildren(armKey(models.map((model) => model.title)), numbers, bars(models, result.measures, `On ${result.scope}. ${result.measures.intervals}`), ...models.map((model, arm) => this.failing(model, arm)), csv);
     this.result.hidden = false;
   }
 
