@@ -8,6 +8,7 @@ import sys
 
 from trainers.cli import (
     background,
+    compare,
     export,
     inspect_data,
     list_runs,
@@ -21,7 +22,20 @@ from trainers.cli import (
 )
 from trainers.errors import UserError
 
-VERBS = (start, score, retrieve, mistakes, background, inspect_data, resume, list_runs, send, export, registries)
+VERBS = (
+    start,
+    score,
+    retrieve,
+    mistakes,
+    background,
+    compare,
+    inspect_data,
+    resume,
+    list_runs,
+    send,
+    export,
+    registries,
+)
 
 
 def main(argv: list[str]) -> int:

@@ -137,7 +137,7 @@ def _read(folder: RunFolder, config: RunConfig) -> tuple[str, Outcome | None]:
         with reading(folder.id):
             state = folder.state()
             if state.phase == "finished":
-                return state.phase, Outcome(finished=True, numbers=_numbers(folder, config), seconds=state.seconds)
+                return state.phase, Outcome(finished=True, numbers=ended_with(folder, config), seconds=state.seconds)
             if state.phase in ("failed", "stopped"):
                 stopped = state.phase == "stopped"
                 error = "It was stopped." if stopped else state.error or "It failed without a word."
@@ -148,7 +148,8 @@ def _read(folder: RunFolder, config: RunConfig) -> tuple[str, Outcome | None]:
         folder.db.close()
 
 
-def _numbers(folder: RunFolder, config: RunConfig) -> tuple[dict[str, float], ...]:
+def ended_with(folder: RunFolder, config: RunConfig) -> tuple[dict[str, float], ...]:
+    """The final numbers of each arm, ``test/`` taken off, and the last ones of its training that are compared."""
     scalars, compared = folder.scalars(), kind_of(config).measures.compared
     last = last_numbers(scalars, config.arms, compared)
     return tuple(one | final for one, final in zip(last, final_numbers(scalars, config.arms), strict=True))

@@ -14,6 +14,7 @@ from trainers.comparison.markup import markdown_text, one_line
 from trainers.errors import RunError
 from trainers.kinds import kind_of
 from trainers.kinds.base import Kind
+from trainers.metrics.measures import Measures
 from trainers.plans.children import Children
 from trainers.plans.contents import Finding, Part
 from trainers.plans.planned import Child
@@ -126,12 +127,30 @@ def report(folder: RunFolder, children: Sequence[Child] | None = None) -> Report
 def _part(
     folder: RunFolder, kind: Kind, name: str, title: str, children: Sequence[Child], levels: tuple[str, ...]
 ) -> Part:
-    cells = list(_cells(folder, children))
-    measures = kind.measures_of(folder.config)
+    made = results_table(list(_cells(folder, children)), kind.measures_of(folder.config), levels)
+    return Part(name=name, title=title, children=children, table=made)
+
+
+def results_table(
+    cells: Sequence[Cell], measures: Measures, levels: tuple[str, ...], only: Sequence[str] = ()
+) -> Table | None:
+    """Every number of the cells that is no count, those of the whole test set that a kind shows first.
+
+    Args:
+        levels: names of the levels of the label tree, finest first.
+        only: keys of the numbers that are wanted, in their order; empty: all.
+
+    Returns:
+        None where there is no such number.
+
+    Raises:
+        UserError: as of :func:`trainers.comparison.compare`.
+    """
     keys = {key for cell in cells for key in cell.metrics if measures.describe(key).measure.family != "count"}
     chosen = sorted(keys, key=lambda key: (key not in measures.whole, measures.order(key)))
-    made = table(cells, chosen, levels, told=measures.whole) if chosen else None
-    return Part(name=name, title=title, children=children, table=made)
+    if only:
+        chosen = [key for key in dict.fromkeys(only) if key in keys]
+    return table(cells, chosen, levels, told=() if only else measures.whole) if chosen else None
 
 
 def _cells(folder: RunFolder, children: Sequence[Child]) -> Iterator[Cell]:
@@ -142,7 +161,7 @@ def _cells(folder: RunFolder, children: Sequence[Child]) -> Iterator[Cell]:
             continue
         queries = None
         if child.outcome.finished:
-            queries = _queries(folder.beside(child.id), len(child.planned.variants))
+            queries = queries_of(folder.beside(child.id), len(child.planned.variants))
         for arm, variant in enumerate(child.planned.variants):
             place = (variant.title, condition_key(child.planned.condition), child.planned.seed)
             if place in seen:
@@ -157,7 +176,7 @@ def _cells(folder: RunFolder, children: Sequence[Child]) -> Iterator[Cell]:
             )
 
 
-def _queries(run: RunFolder, arms: int) -> QueryScores | None:
+def queries_of(run: RunFolder, arms: int) -> QueryScores | None:
     """The results per query of a run; None where they were not kept, or cannot be read: its means still count."""
     try:
         queries = run.test_queries()
@@ -171,14 +190,18 @@ def _queries(run: RunFolder, arms: int) -> QueryScores | None:
 def _levels(folder: RunFolder, children: Sequence[Child]) -> tuple[str, ...]:
     """Names of the levels of the label tree, as a run has read them; empty before one has."""
     for child in children:
-        if child.outcome is not None and child.outcome.finished:
-            run = folder.beside(child.id)
-            try:
-                probe = run.probe()
-            except RunError:
-                continue
-            finally:
-                run.db.close()
-            if probe is not None:
-                return tuple(probe.hierarchy.levels)
+        finished = child.outcome is not None and child.outcome.finished
+        if finished and (levels := levels_of(folder.beside(child.id))):
+            return levels
     return ()
+
+
+def levels_of(run: RunFolder) -> tuple[str, ...]:
+    """Names of the levels of a run's label tree, finest first; empty where they are not kept, or cannot be read."""
+    try:
+        probe = run.probe()
+    except RunError:
+        return ()
+    finally:
+        run.db.close()
+    return () if probe is None else tuple(probe.hierarchy.levels)

@@ -1,0 +1,105 @@
+"""The verb ``compare``: finished runs over seeds, with intervals and verdicts."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from trainers.cli.flags import runs_flag, shown
+from trainers.config import RunConfig
+from trainers.errors import UserError
+from trainers.kinds import kind_of
+from trainers.kinds.base import Kind
+from trainers.parameters import specs
+from trainers.runs import RunFolder
+
+if TYPE_CHECKING:
+    from trainers.comparison import Cell
+
+_SAME = ("seed", "device", "threads", "snapshot_steps", "probe_size", "metrics")
+"""Settings that make no other variant: runs over seeds are paired, and the others change no training."""
+FORMS = ("markdown", "latex", "csv", "pairs_csv")
+
+
+def add(verbs: Any) -> None:
+    """Add the verb."""
+    text = "Compare the arms of finished runs of one kind over seeds: a table with intervals, and verdicts."
+    parser = verbs.add_parser("compare", help=text, description=text)
+    parser.add_argument("ids", nargs="+", metavar="RUN", help="id of a finished run")
+    parser.add_argument("--metrics", nargs="+", metavar="NAME", help="columns of the table (default: all)")
+    parser.add_argument("--form", choices=FORMS, default=FORMS[0], help=f"of the table (default: {FORMS[0]})")
+    runs_flag(parser)
+    parser.set_defaults(run=compare)
+
+
+def compare(arguments: argparse.Namespace) -> int:
+    """Print the table."""
+    from trainers.plans.report import levels_of, results_table
+
+    folders = [RunFolder.open(arguments.runs, run) for run in dict.fromkeys(arguments.ids)]
+    kind = _kind_of(folders)
+    cells = list(_cells(folders, kind))
+    table = results_table(cells, kind.measures, levels_of(folders[0]), arguments.metrics or ())
+    if table is None:
+        known = ", ".join(sorted({key for cell in cells for key in cell.metrics}))
+        raise UserError(f"There is nothing to compare in {' '.join(arguments.metrics or ())}; the runs have {known}.")
+    print(getattr(table, arguments.form)())
+    return 0
+
+
+def _kind_of(folders: Sequence[RunFolder]) -> Kind:
+    kinds = {kind_of(folder.config) for folder in folders}
+    kind = kinds.pop()
+    if kinds or kind.plans:
+        titles = ", ".join(sorted({kind_of(folder.config).title for folder in folders}))
+        raise UserError(f"Finished runs of one kind that trains were needed; got {titles}.")
+    for folder in folders:
+        if (phase := folder.state().phase) != "finished":
+            raise UserError(f"Run {folder.id} is {phase}; finished ones were needed. Leave it out, or resume it.")
+    return kind
+
+
+def _cells(folders: Sequence[RunFolder], kind: Kind) -> Iterator[Cell]:
+    """One per arm and run. A variant is an arm with whatever else the runs do not have in common but the seed."""
+    from trainers.comparison import Cell
+    from trainers.plans.children import ended_with
+    from trainers.plans.report import queries_of
+
+    configs = [folder.config for folder in folders]
+    arms = [getattr(config, kind.compares) for config in configs]
+    every = list({shown(arm): arm for some in arms for arm in some}.values())
+    all_arms: dict[str, Any] = {kind.compares: tuple(every)}
+    together = dataclasses.replace(configs[0], **all_arms)
+    titles = {shown(arm): view.title for arm, view in zip(every, kind.arms(together), strict=True)}
+    differing = _differing(configs, kind.compares)
+    for folder, own, settings in zip(folders, arms, differing, strict=True):
+        queries = queries_of(folder, len(own))
+        for place, (arm, numbers) in enumerate(zip(own, ended_with(folder, folder.config), strict=True)):
+            yield Cell(
+                variant=", ".join([titles[shown(arm)], *settings]),
+                condition={},
+                seed=folder.config.seed,
+                metrics=numbers,
+                queries=None if queries is None else queries.of(place),
+            )
+
+
+def _differing(configs: Sequence[RunConfig], arms: str) -> list[list[str]]:
+    """The settings of each run that are not the same in all of them, in words."""
+    settings = [dict(_settings(config)) for config in configs]
+    differing = [
+        name for name in settings[0] if name not in (*_SAME, arms) and len({one[name] for one in settings}) > 1
+    ]
+    return [[f"{name.replace('_', ' ')} {one[name]}" for name in differing] for one in settings]
+
+
+def _settings(config: Any) -> Iterator[tuple[str, str]]:
+    """Every setting, those of nested ones among them, as the command line writes it."""
+    for spec in specs(type(config)):
+        value = getattr(config, spec.name)
+        if spec.nested:
+            yield from ((f"{spec.name} {name}", text) for name, text in _settings(value))
+        else:
+            yield spec.name, shown(value)
