@@ -181,10 +181,10 @@ class RunConfig:
     learning_rate: float = parameter(
         4e-3,
         low=1e-7,
-        high=1.0,
+        high=100.0,
         log=True,
-        slider=(1e-6, 1.0),
-        help="Size of the steps at its highest; lower it if the loss jumps.",
+        slider=(1e-6, 10.0),
+        help="Size of the steps at its highest; lower it if the loss jumps. Above 1 for lars alone, as a rule.",
     )
     schedule: str = parameter(
         "cosine",

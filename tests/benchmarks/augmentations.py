@@ -36,6 +36,7 @@ def peers(side: int) -> dict[str, Callable[[Tensor], Tensor]]:
     mirror, grey = v2.RandomHorizontalFlip(), v2.RandomGrayscale(0.2)
     steps = {
         "none": [_FLOAT],
+        "crop_flip": [*_crop(side, 0.2), mirror, _FLOAT],
         "moco_v1": [*_crop(side, 0.2), grey, v2.ColorJitter(0.4, 0.4, 0.4, 0.4), mirror, _FLOAT],
         "moco_v2": [
             *_crop(side, 0.2),

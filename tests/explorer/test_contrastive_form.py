@@ -66,7 +66,8 @@ def filled(preset: str, looks_at: tuple[str, ...] = ("source", "image_size", "ma
 def test_a_preset_keeps_images_and_budget_unless_it_has_its_own() -> None:
     values = filled("stages")
     assert not {"source", "image_size", "minutes", "steps"} & set(values)
-    assert (values["method_2"], values["augmentation"], values["seed"]) == ("cross_entropy", "simclr", 0)
+    assert (values["method_2"], values["augmentation"], values["seed"]) == ("cross_entropy", "moco_v2", 0)
+    assert values["augmentation_parameters"] == '{"moco_v2": {"blur": 0.0}}'
     paper = filled("paper_moco_v1")
     assert (paper["image_size"], paper["epochs"], paper["minutes"]) == ("224", "200", "")
     assert paper["source"] == "ILSVRC/imagenet-1k"
@@ -80,6 +81,8 @@ def test_a_preset_keeps_images_and_budget_unless_it_has_its_own() -> None:
         ({"method_1": "nope"}, "There is no method 'nope'; choose from"),
         ({"method_0_parameters": '{"moco_v2": {"momentum": 2}}'}, "momentum needs a number from 0 to 1; got 2"),
         ({"augmentation": "huge"}, "There is no augmentation 'huge'"),
+        ({"head_augmentation": "huge"}, "There is no augmentation 'huge'"),
+        ({"learning_rate": 101}, "learning_rate needs a number from 1e-07 to 100; got 101"),
         ({"encoder": "timm_frozen"}, "Choose an encoder that is trained whole"),
         ({"batch": 1}, "batch needs a whole number from 2 to 8192; got 1"),
         ({"minutes": "", "steps": ""}, "needs a budget"),
@@ -110,6 +113,10 @@ GOOD = {
     "augmentation_parameters": '{"simclr": {"blur": 0.0}}',
     "encoder_parameters": '{"conv4": {"width": 8}}',
     "schedule": '"step"',
+    "head_augmentation": "light",
+    "head_augmentation_parameters": '{"light": {"strength": 0.5}}',
+    "optimiser": '"lars"',
+    "learning_rate": 4.8,
     "minutes": "",
     "epochs": "2",
     "head_steps": 0,
@@ -126,6 +133,8 @@ def test_what_was_chosen_comes_back() -> None:
     assert [method.name for method in config.methods] == ["supcon", "simclr", "moco_v1"]
     assert (config.epochs, config.minutes, config.head_steps, config.data.image_size) == (2, None, 0, 48)
     assert dict(config.augmentation.parameters) == {"blur": 0.0}
+    assert config.head_augmentation == Choice(name="light", parameters={"strength": 0.5})
+    assert (config.optimiser, config.learning_rate) == ("lars", 4.8)
     assert tuple(config.metrics) == ("R_at_8", "AP_at_5_level1")
     assert config.data.conditions == Conditions(label_noise=0.4, withheld_images=0.25)
 

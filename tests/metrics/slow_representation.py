@@ -50,6 +50,12 @@ def alignment(first, second) -> float:
     return total / len(first)
 
 
+def mean_cosine(rows) -> float:
+    rows = np.asarray(rows, float)
+    pairs = [(i, j) for i in range(len(rows)) for j in range(len(rows)) if i != j]
+    return sum(cosine(rows[i], rows[j]) for i, j in pairs) / len(pairs)
+
+
 def uniformity(rows) -> float:
     rows = np.asarray(rows, float)
     rows = rows / np.linalg.norm(rows, axis=1, keepdims=True)
@@ -78,18 +84,6 @@ def class_collapse(rows, labels) -> float:
             within += np.outer(row - mean, row - mean) / len(rows)
         between += len(some) / len(rows) * np.outer(mean - middle, mean - middle)
     return float(np.trace(within) / np.trace(between))
-
-
-def mce(accuracy, reference, clean: float = 1.0, reference_clean: float = 1.0) -> float:
-    """Errors in per cent, corruption by corruption and severity by severity; those of clean images taken off each."""
-    quotients = []
-    for name, shares in accuracy.items():
-        own = other = 0.0
-        for severity, share in shares.items():
-            own += (100 - 100 * share) - (100 - 100 * clean)
-            other += (100 - 100 * reference[name][severity]) - (100 - 100 * reference_clean)
-        quotients.append(own / other)
-    return sum(quotients) / len(quotients)
 
 
 def probe(features, classes, batches, *, rate: float, steps: int, first, decay: float) -> torch.nn.Linear:

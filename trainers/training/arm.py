@@ -34,6 +34,8 @@ class Arm(ABC):
     """What a batch holds, for the message of a bad step."""
     waits = False
     """Nothing of it is trained in this stage: the loop does not call :meth:`step`, and its curves have no points."""
+    processor_seconds = 0.0
+    """Processor time of its steps so far, all threads; 0 where :meth:`step` does not add it up."""
 
     def __init__(
         self,

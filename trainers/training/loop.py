@@ -178,6 +178,7 @@ class Loop(ABC):
             "k": self._k,
             "last_snapshot": self._last_snapshot[:2],
             "stage": dataclasses.astuple(self._stage),
+            "processor_seconds": [arm.processor_seconds for arm in self.arms],
         }
         if self._images is not None:
             about["images"] = self._images
@@ -306,6 +307,9 @@ class Loop(ABC):
             self.seconds = real(about["seconds"], "seconds")
             step, seconds = about["last_snapshot"]  # type: ignore[misc]
             self._last_snapshot = (int(step), float(seconds), 0.0)
+            spent = about.get("processor_seconds", [0.0] * len(self.arms))  # checkpoints written before it was measured
+            for arm, processor in zip(self.arms, spent, strict=True):  # type: ignore[call-overload]
+                arm.processor_seconds = real(processor, "processor seconds")
         except (KeyError, IndexError, RuntimeError, ValueError, TypeError) as error:
             why = "".join(words(error).splitlines()[-1:]).strip()  # torch lists what differs below a heading
             raise RunError(

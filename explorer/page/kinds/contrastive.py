@@ -14,6 +14,7 @@ from explorer.page.arm_picker import ArmPicker
 from explorer.page.dataset_picker import DatasetPicker
 from explorer.page.entry_picker import EntryPicker
 from explorer.page.kinds.base import FormContext, KindForm, KindPage, Values
+from explorer.page.parameter_panel import fold
 from explorer.page.settings_form import SettingsForm, checked_choice
 from explorer.page.start_picker import StartPicker
 from explorer.page.views_preview import views_preview
@@ -47,6 +48,7 @@ _METHODS = ArmPicker(
     added=("supcon", "moco_v1", "cross_entropy"),
 )
 _AUGMENTATION = EntryPicker(spec=_SPECS["augmentation"], entries=AUGMENTATIONS)
+_HEAD_AUGMENTATION = EntryPicker(spec=_SPECS["head_augmentation"], entries=AUGMENTATIONS)
 _ENCODER = EntryPicker(spec=_SPECS["encoder"], entries={name: one for name, one in ENCODERS.items() if not one.frozen})
 _START = StartPicker(config=ContrastiveConfig, encoder=_ENCODER)
 _SETTINGS = SettingsForm(config=ContrastiveConfig, main=KIND.main, more=KIND.more)
@@ -61,13 +63,14 @@ def held(config: ContrastiveConfig) -> Values:
         **_ENCODER.held(config.encoder),
         **_START.held(config),
         **_SETTINGS.held(config),
+        **_HEAD_AUGMENTATION.held(config.head_augmentation),
         **conditions_form.held(config.data),
     }
 
 
 def restored(kept: Mapping[str, Any]) -> Values:
     """The fields as they were left, what cannot be used replaced by its default."""
-    parts = (IMAGES, _METHODS, _AUGMENTATION, _ENCODER, _SETTINGS)
+    parts = (IMAGES, _METHODS, _AUGMENTATION, _ENCODER, _SETTINGS, _HEAD_AUGMENTATION)
     values = {name: value for part in parts for name, value in part.restored(kept).items()}
     return held(_FIRST) | values | conditions_form.restored(kept)
 
@@ -82,6 +85,7 @@ def config_of(values: Mapping[str, Any]) -> ContrastiveConfig:
         data=conditions_form.chosen_in(IMAGES.chosen(values), values),
         methods=tuple(checked_choice("method", METHODS, *chosen) for chosen in _METHODS.chosen(values)),
         augmentation=checked_choice("augmentation", AUGMENTATIONS, *_AUGMENTATION.chosen(values)),
+        head_augmentation=checked_choice("augmentation", AUGMENTATIONS, *_HEAD_AUGMENTATION.chosen(values)),
         encoder=checked_choice("encoder", ENCODERS, *_ENCODER.chosen(values)),
         **_SETTINGS.chosen({name: values[name] for name in _SETTINGS.specs}),
         **_START.chosen(values),
@@ -116,11 +120,13 @@ def build(context: FormContext) -> KindForm:
     encoder = _ENCODER.build(context.drawn, f"rs-encoder{context.mark}")
     start = _START.build(encoder, context.drawn, context.note, context.runs)
     settings = _SETTINGS.build()
+    with fold(_SPECS["head_augmentation"].label):
+        head = _HEAD_AUGMENTATION.build(context.drawn, f"rs-head-augmentation{context.mark}")
     conditions = conditions_form.build()
     with previewed:
         views_preview({**images, **augmentation, "pretext": settings["pretext"]}, views)
     return KindForm(
-        fields={**images, **methods.fields, **augmentation, **encoder, **start, **settings, **conditions},
+        fields={**images, **methods.fields, **augmentation, **encoder, **start, **settings, **head, **conditions},
         config=config_of,
         held=held,
         restored=restored,

@@ -77,6 +77,15 @@ def test_guessing_depends_on_the_method(name: str, parameters: dict[str, object]
     assert said(Choice(name=name, parameters=parameters), guess | {"term/contrast": 0.5 * guess["term/contrast"]}) == ""
 
 
+def test_the_plateau_of_supcon_is_no_failure() -> None:
+    """The published code stands there for hundreds of steps: 8.91 at a batch of 256, log(511) over 0.7."""
+    plateau = {"loss": 8.91, "term/contrast": 8.91, "queue_filled": 1.0}
+    found = said(Choice(name="supcon"), plateau, batch=256)
+    assert "normal for hundreds of steps" in found and "learning rate" not in found
+    unlabelled = {"loss": 6.24, "term/contrast": 6.24}
+    assert "change the learning rate" in said(Choice(name="simclr"), unlabelled, batch=256)
+
+
 def test_keys_that_collapse_for_want_of_momentum() -> None:
     numbers = HEALTHY | {"term/contrast": CHANCE, "key_variance": 0.0002}
     none = Choice(name="moco_v2", parameters={"queue": 1024, "momentum": 0.0})

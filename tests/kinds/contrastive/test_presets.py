@@ -8,13 +8,17 @@ import pytest
 
 from trainers.config import DataChoice
 from trainers.encoders import ENCODERS
+from trainers.errors import ParameterError
+from trainers.kinds import check
 from trainers.kinds.base import Preset
 from trainers.kinds.contrastive.config import ContrastiveConfig
 from trainers.kinds.contrastive.kind import Contrastive
 from trainers.kinds.contrastive.memory import footprint, needs_of
+from trainers.kinds.contrastive.methods import METHODS
 from trainers.kinds.contrastive.networks import Projected, projector
 from trainers.kinds.contrastive.presets import PRESETS
-from trainers.parameters import Choice
+from trainers.parameters import Choice, specs
+from trainers.training.augmentations import AUGMENTATIONS
 from trainers.training.memory_estimate import COPIES, Shape
 from trainers.training.stage import Stage
 
@@ -27,6 +31,44 @@ def test_no_dictionary_is_larger_than_the_dataset(preset: Preset) -> None:
     Contrastive().check(config)
     images = DRAWN if config.data.source == "drawn" else config.data.max_images
     assert all(needs_of(choice).compared <= images for choice in config.methods)
+
+
+@pytest.mark.parametrize("preset", PRESETS, ids=lambda preset: preset.name)
+def test_presets_of_labelled_methods_change_images_as_supcons_code_does_on_cifar(preset: Preset) -> None:
+    config = ContrastiveConfig(**preset.settings)
+    if not any(METHODS[choice.name].labels for choice in config.methods):
+        return
+    found = AUGMENTATIONS[config.augmentation.name].checked(dict(config.augmentation.parameters))
+    assert config.augmentation.name == "moco_v2"
+    assert (found.blur, found.strength, found.grey, found.smallest) == (0.0, 1.0, 0.2, 0.2)
+
+
+def test_small_images_are_not_blurred_where_the_papers_do_not() -> None:
+    """SimCLR, appendix B.9: on CIFAR half the strength and no blur."""
+    (preset,) = (preset for preset in PRESETS if preset.name == "batch_simclr")
+    assert dict(preset.settings["augmentation"].parameters) == {"strength": 0.5, "blur": 0.0}
+
+
+def test_supcon_beside_its_baselines_trains_on_what_it_leaves_its_plateau_with() -> None:
+    (preset,) = (preset for preset in PRESETS if preset.name == "supervised")
+    config = ContrastiveConfig(**preset.settings)
+    assert (config.optimiser, config.learning_rate, config.norm) == ("adamw", 0.003, "batch")
+    views = {choice.name: METHODS[choice.name].needs(None, 0).views for choice in config.methods}
+    assert views == {"supcon": 2, "cross_entropy": 1, "max_margin": 1} and "two views" in preset.sentence
+
+
+def test_the_rate_is_that_of_mocos_notebook_at_its_batch() -> None:
+    """0.06 at a batch of 512; by the linear rule as much as MoCo's paper has at 256."""
+    config = ContrastiveConfig()
+    assert config.learning_rate == pytest.approx(0.06 * config.batch / 512) == pytest.approx(0.03)
+
+
+def test_the_rate_of_simclr_is_accepted_and_one_beyond_every_paper_is_not() -> None:
+    check(ContrastiveConfig(optimiser="lars", learning_rate=0.3 * 4096 / 256, batch=4096))
+    with pytest.raises(ParameterError, match="learning_rate needs a number from 1e-07 to 100; got 101"):
+        check(ContrastiveConfig(optimiser="lars", learning_rate=101.0))
+    (rate,) = (spec.rule for spec in specs(ContrastiveConfig) if spec.name == "learning_rate")
+    assert rate.slider is not None and rate.slider[1] > 4.8
 
 
 def test_moco_v1_as_in_its_paper() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -11,6 +12,7 @@ from torch import Tensor, nn
 from trainers.kinds.contrastive.batches import Batch
 from trainers.kinds.contrastive.methods import Method, Views
 from trainers.kinds.contrastive.networks import encode, first_output, started_again
+from trainers.metrics.representation import mean_cosine
 from trainers.training.arm import Arm
 from trainers.training.host import send
 from trainers.training.stage import Stage
@@ -81,10 +83,11 @@ class MethodArm(Arm):
         """
         count = 1 if self._alone else self.method.views
         size = None if self._alone else self.method.settings.batch
-        parts = [
-            (len(views.rows) / len(batch.rows), self._optimised(views, factor, batch))
-            for views in self._views(batch, count).parts(size)
-        ]
+        views = self._views(batch, count)
+        started = time.process_time()
+        parts = [(len(part.rows) / len(batch.rows), self._optimised(part, factor, batch)) for part in views.parts(size)]
+        # arms share views, and each is charged for those that it takes, as if it were trained alone
+        self.processor_seconds += time.process_time() - started + sum(map(batch.seconds, range(count)))
         return {"examples": float(count * len(batch.rows)), **_mean(parts)}
 
     def _optimised(self, views: Views, factor: float, batch: Batch) -> dict[str, Tensor]:
@@ -98,11 +101,14 @@ class MethodArm(Arm):
 
     def _compared(self, views: Views) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
         self.method.train()
-        with first_output(self.encoder) as features:
+        count = len(views.rows)
+        with first_output(self.encoder) as features, first_output(self.method.net) as projections:
             outcome = self.method(views)
         terms, numbers = dict(outcome.terms), dict(outcome.numbers)
+        if projections and count > 1:
+            numbers["projection_cosine"] = mean_cosine(projections[0][:count].detach()).float()
         if self.method.classifier != "after" and self.classifier is not None and views.labels is not None:
-            own = features[0][: len(views.rows)]
+            own = features[0][:count]
             logits = self.classifier((own if self.method.classifier == "through" else own.detach()).float())
             labels = send(views.labels, self._device)
             terms["classifier"] = self.method.criterion(logits, labels)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -20,12 +21,14 @@ class Batch:
         labels: int64 ``[N]``, classes from 0, on the CPU; None: the images have none.
         rows: int64 ``[N]``, rows of the training set, on the CPU.
         step: which batch of the run it is, from 0.
+        seconds: of processor time that making the view of a number took.
     """
 
     view: Callable[[int], Tensor]
     labels: Tensor | None
     rows: Tensor
     step: int
+    seconds: Callable[[int], float] = lambda _number: 0.0
 
 
 class Batches:
@@ -64,15 +67,17 @@ class Batches:
         epoch, place = divmod(step, self.epoch)
         rows = self._ordered(epoch)[place * self._size : (place + 1) * self._size]
         picked = send(self._images[rows], self._device)
-        made: dict[int, Tensor] = {}
+        made: dict[int, tuple[Tensor, float]] = {}
 
         def view(number: int) -> Tensor:
             if number not in made:
-                made[number] = self._view(picked, seed=self._seed, step=step, view=number)
-            return made[number]
+                started = time.process_time()
+                images = self._view(picked, seed=self._seed, step=step, view=number)
+                made[number] = images, time.process_time() - started
+            return made[number][0]
 
         labels = None if self._labels is None else self._labels[rows]
-        return Batch(view=view, labels=labels, rows=rows, step=step)
+        return Batch(view=view, labels=labels, rows=rows, step=step, seconds=lambda number: made[number][1])
 
     def _ordered(self, epoch: int) -> Tensor:
         if self._order[0] != epoch:

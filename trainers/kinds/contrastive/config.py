@@ -8,7 +8,6 @@ from typing import ClassVar
 from trainers.config import MAX_ARMS, DataChoice, EncoderConfig, RunConfig
 from trainers.parameters import Choice, default_of, parameter
 
-BASELINE = "cross_entropy"
 NORMS = ("batch", "split", "group", "layer")
 
 
@@ -61,6 +60,12 @@ class ContrastiveConfig(EncoderConfig):
     head_learning_rate: float = parameter(
         0.1, low=1e-6, high=100.0, log=True, title="Learning rate of the second stage", help="Of the classifier."
     )
+    head_augmentation: Choice = parameter(
+        Choice(name="crop_flip"),
+        registry="trainers.training.augmentations:AUGMENTATIONS",
+        title="Augmentation of the second stage",
+        help="MoCo and SupCon train the classifier on crops and mirrored images, whatever the encoder saw.",
+    )
     transfer: str | None = parameter(
         None, help="Another dataset, on whose images a linear classifier is trained at the end."
     )
@@ -68,18 +73,9 @@ class ContrastiveConfig(EncoderConfig):
         False, help="Measure the classifier on test images with noise, blur, weather and digital faults at the end."
     )
 
-    reference: int | None = parameter(
-        None,
-        low=0,
-        high=MAX_ARMS - 1,
-        title="Reference of mCE",
-        help="Number of the method, from 0, that errors on corrupted images are divided by; if not given "
-        "cross-entropy, or else the first.",
-    )
-
     augmentation: Choice = default_of(RunConfig, "augmentation", Choice(name="moco_v2"))
     optimiser: str = default_of(RunConfig, "optimiser", "sgd")
-    learning_rate: float = default_of(RunConfig, "learning_rate", 0.06)
+    learning_rate: float = default_of(RunConfig, "learning_rate", 0.03)
     weight_decay: float = default_of(RunConfig, "weight_decay", 5e-4)
 
     @property
@@ -91,14 +87,6 @@ class ContrastiveConfig(EncoderConfig):
     def arms(self) -> int:
         """How many models train in lockstep: one per method."""
         return len(self.methods)
-
-    @property
-    def reference_arm(self) -> int:
-        """The arm whose errors on corrupted images those of all arms are divided by."""
-        if self.reference is not None:
-            return self.reference
-        names = [method.name for method in self.methods]
-        return names.index(BASELINE) if BASELINE in names else 0
 
     @property
     def encoder_norm(self) -> str:

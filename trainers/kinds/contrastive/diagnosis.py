@@ -62,7 +62,7 @@ def diagnosis(config: ContrastiveConfig, arm: int, numbers: Mapping[str, float])
     filled = numbers.get("queue_filled", 0.0) if needs_of(config.methods[arm]).compared else 1.0
     if filled < 1:
         return [*found, _filling(filled)]
-    return [*(found or _loss(numbers, count, settings)), *_dictionary(numbers)]
+    return [*(found or _loss(numbers, count, settings, descriptor.labels)), *_dictionary(numbers)]
 
 
 def _collapse(numbers: Mapping[str, float]) -> Iterator[str]:
@@ -86,8 +86,11 @@ def _filling(filled: float) -> str:
     )
 
 
-def _loss(numbers: Mapping[str, float], count: int, settings: Any) -> Iterator[str]:
-    """At most one sentence on the loss of the comparison, without the factor that a method multiplies it with."""
+def _loss(numbers: Mapping[str, float], count: int, settings: Any, labels: bool) -> Iterator[str]:
+    """At most one sentence on the loss of the comparison, without the factor that a method multiplies it with.
+
+    SupCon's published code stands at this plateau for hundreds of steps of its first epoch, and the encoder learns.
+    """
     if "term/contrast" not in numbers or count < 2:
         return
     loss = numbers["term/contrast"] / getattr(settings, "factor", 1.0)
@@ -115,6 +118,11 @@ def _loss(numbers: Mapping[str, float], count: int, settings: Any) -> Iterator[s
         yield (
             f"{at_chance}, because the keys have collapsed: all images have nearly the same one (variance "
             f"{numbers['key_variance']:.4f}), although the features before the head differ. {_remedy(settings)}"
+        )
+    elif loss > chance - GUESSING and labels:
+        yield (
+            f"{at_chance}. With SupCon that is normal for hundreds of steps, in which the projections of all images "
+            "draw together (mean cosine) and the encoder learns all the same; judge it by k-NN and linear probe."
         )
     elif loss > chance - GUESSING:
         yield (

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import math
 from collections.abc import Sequence
+from functools import partial
 
 import torch
 from torch import Tensor, nn
@@ -24,8 +25,10 @@ from trainers.kinds.contrastive.memory import footprint
 from trainers.kinds.contrastive.methods import METHODS, Method, MethodDescriptor, Parts
 from trainers.kinds.contrastive.networks import Projected, projector
 from trainers.kinds.contrastive.norms import normalised
-from trainers.kinds.contrastive.views import views_of
+from trainers.kinds.contrastive.views import head_views_of, views_of
 from trainers.metrics.asked import check_size
+from trainers.metrics.catalogue.training import PROCESSOR
+from trainers.metrics.measures import TEST
 from trainers.training.evaluation import Finish
 from trainers.training.labelled_loop import LabelledLoop
 from trainers.training.memory_estimate import Shape, check_fits
@@ -60,7 +63,7 @@ class ContrastiveLoop(LabelledLoop):
         return first, head
 
     def _batch(self) -> Batch:
-        return self._batches.batch(self.step)
+        return (self._head_batches if self._stage.index else self._batches).batch(self.step)
 
     def _evaluate(self, arm: MethodArm) -> Finish:
         if self.config.snapshot_steps or self.seconds - self._probed[1] >= PROBE_SECONDS:
@@ -76,11 +79,11 @@ class ContrastiveLoop(LabelledLoop):
 
     def _last_numbers(self, tell: Progress) -> None:
         for arm, told in self._each_arm(tell):
+            if self._device.type == "cpu":  # elsewhere the processor waits while the device works
+                self._scalars.now(arm.index, self.step, self.seconds, {f"{TEST}{PROCESSOR}": arm.processor_seconds})
             for values in self._final.of(arm, self._has_classifier(arm), told):
                 self._scalars.now(arm.index, self.step, self.seconds, values)
                 self._scalars.flush()
-        for index, values in self._final.compared():
-            self._scalars.now(index, self.step, self.seconds, values)
 
     # ----------------------------------------------------------------- set-up
 
@@ -96,7 +99,8 @@ class ContrastiveLoop(LabelledLoop):
         check_fits(footprint(config, shape))
         self.arms = self._make_arms(len(data.train))
         view = views_of(config, channels)
-        self._batches = Batches(data.train.images, labels, size=size, view=view, seed=config.seed, device=self._device)
+        batches = partial(Batches, data.train.images, labels, size=size, seed=config.seed, device=self._device)
+        self._batches, self._head_batches = batches(view=view), batches(view=head_views_of(config, channels))
         self._epoch = self._batches.epoch
         for sentence in advice(config, self._epoch * size):
             self.folder.log(f"note: {sentence}")

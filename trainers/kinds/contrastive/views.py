@@ -10,7 +10,8 @@ from torch import Tensor
 from trainers.data import peek_data
 from trainers.kinds.contrastive.config import ContrastiveConfig
 from trainers.kinds.contrastive.pretexts import PRETEXTS
-from trainers.training.augmentations import AUGMENTATIONS
+from trainers.parameters import Choice
+from trainers.training.augmentations import AUGMENTATIONS, Augment
 
 
 def views_of(config: ContrastiveConfig, channels: int) -> Callable[..., Tensor]:
@@ -20,8 +21,21 @@ def views_of(config: ContrastiveConfig, channels: int) -> Callable[..., Tensor]:
     Raises:
         ParameterError: a parameter is wrong.
     """
-    augment = AUGMENTATIONS[config.augmentation.name].build(dict(config.augmentation.parameters), channels)
+    augment = _augment(config.augmentation, channels)
     return PRETEXTS[config.pretext.name].bind(dict(config.pretext.parameters), augment)
+
+
+def head_views_of(config: ContrastiveConfig, channels: int) -> Callable[..., Tensor]:
+    """What makes the images that the classifier of the second stage is trained on; the pretext has no part in it.
+
+    Raises:
+        ParameterError: a parameter is wrong.
+    """
+    return _augment(config.head_augmentation, channels)
+
+
+def _augment(choice: Choice, channels: int) -> Augment:
+    return AUGMENTATIONS[choice.name].build(dict(choice.parameters), channels)
 
 
 def preview(config: ContrastiveConfig, count: int, step: int = 0) -> Tensor:

@@ -86,6 +86,17 @@ DESCRIPTORS = (
         order=188,
     ),
     Measure(
+        name="projection_cosine",
+        title="Mean cosine of projections",
+        short="mean cosine",
+        sentence="Between the projections of different images of a batch, first views only: 1 where the head sends all "
+        "images the same way.",
+        family="training",
+        unit="number",
+        better="",
+        order=184,
+    ),
+    Measure(
         name="batch_accuracy",
         title="Classifier accuracy on training batches",
         short="on batches",
@@ -106,14 +117,6 @@ DESCRIPTORS = (
         title="Accuracy under corruptions",
         short="corrupted",
         sentence="Share of test images that the linear probe gets right, mean over 15 corruptions and 5 severities.",
-        family="training",
-        order=191,
-    ),
-    Measure(
-        name="corrupted_clean_accuracy",
-        title="Accuracy on the same images, not corrupted",
-        short="not corrupted",
-        sentence="Share of the images of the accuracy under corruptions that the linear probe gets right as they are.",
         family="training",
         order=191,
     ),

@@ -6,6 +6,7 @@ from functools import partial
 
 from trainers.metrics.measure import Measure
 
+PROCESSOR = "processor_seconds"
 _number = partial(Measure, family="training", unit="number")
 DESCRIPTORS = (
     _number(
@@ -27,6 +28,15 @@ DESCRIPTORS = (
         title="Images per second",
         sentence="Training images per second, each view of an image and each pair with a caption counted once.",
         order=220,
+    ),
+    _number(
+        name=PROCESSOR,
+        title="Processor time in seconds",
+        short="processor s",
+        sentence="Processor time of an arm's training steps, its views of the images included and evaluation left out; "
+        "on a CPU alone.",
+        better="",
+        order=221,
     ),
     _number(
         name="clipped_share",

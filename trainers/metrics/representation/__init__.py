@@ -11,6 +11,7 @@ from trainers.metrics.representation.geometry import (
     alignment,
     class_collapse,
     effective_rank,
+    mean_cosine,
     uniformity,
 )
 from trainers.metrics.representation.knn import knn_accuracy
@@ -25,5 +26,6 @@ __all__ = [
     "effective_rank",
     "knn_accuracy",
     "linear_probe",
+    "mean_cosine",
     "uniformity",
 ]

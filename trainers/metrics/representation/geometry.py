@@ -65,6 +65,23 @@ def uniformity(rows: Tensor, *, t: float = 2.0) -> float:
 
 
 @torch.no_grad()
+def mean_cosine(rows: Tensor) -> Tensor:
+    r"""Mean cosine between different rows, ``(|sum_i z_i|^2 - N) / (N (N - 1))`` of unit rows z.
+
+    1 where all rows point the same way, 0 where they point everywhere alike, never below ``-1 / (N - 1)``.
+
+    Args:
+        rows: ``[N, D]`` floating, raw or unit, N two or more, no row of zeros; not checked, so that a step of training
+            need not wait.
+
+    Returns:
+        a scalar on the device of the rows; NaN where they are not finite.
+    """
+    count = len(rows)
+    return (unit_rows(rows).sum(0).square().sum() - count) / (count * (count - 1))
+
+
+@torch.no_grad()
 def effective_rank(rows: Tensor) -> float:
     r"""RankMe: ``exp(-sum_k p_k log p_k)``, ``p_k = s_k / sum_j s_j + 1e-7``, s the singular values of the rows.
 

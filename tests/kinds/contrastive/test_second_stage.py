@@ -1,0 +1,134 @@
+"""What the classifier of the second stage is trained on: crops and mirrored images, whatever the encoder saw."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from PIL import Image
+from torch import Tensor, nn
+
+from tests.kinds.contrastive.test_run import SMALL, run
+from trainers.config import DataChoice
+from trainers.kinds.contrastive.loop import ContrastiveLoop
+from trainers.kinds.contrastive.methods import METHODS
+from trainers.kinds.contrastive.presets import PRESETS
+from trainers.parameters import Choice
+from trainers.training.augmentations import AUGMENTATIONS
+
+STRONG = Choice(name="moco_v2", parameters={"strength": 2.0, "grey": 0.5, "blur": 1.0})
+PARAMETERS = {
+    "moco_v1": SMALL,
+    "moco_v2": SMALL,
+    "memory_bank": {"negatives": 12},
+    "supcon_queue": SMALL,
+}
+
+
+@pytest.fixture(scope="module")
+def halves(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Images without an edge but the one between a left half and a right half of other colours, 12 of each class."""
+    root = tmp_path_factory.mktemp("halves")
+    draws = np.random.default_rng(0)
+    for label in range(3):
+        folder = root / str(label)
+        folder.mkdir()
+        for number in range(12):
+            pixels = np.empty((16, 16, 3), dtype=np.uint8)
+            pixels[:, :8], pixels[:, 8:] = draws.integers(0, 256, (2, 1, 1, 3), dtype=np.uint8)
+            Image.fromarray(pixels).save(folder / f"{number}.png")
+    return root
+
+
+def in_second_stage(loop: ContrastiveLoop) -> ContrastiveLoop:
+    loop.advance(0)
+    for _ in range(loop.stages[0].steps or 0):
+        loop._one_step()
+    loop._next_stage()
+    return loop
+
+
+def seen(net: nn.Module, loop: ContrastiveLoop) -> Tensor:
+    """What a network is given in one step of the run."""
+    given: list[Tensor] = []
+    hook = net.register_forward_pre_hook(lambda _net, inputs: given.append(inputs[0].detach().clone()))
+    loop._one_step()
+    hook.remove()
+    return torch.cat(given)
+
+
+def is_crop_of(view: Tensor, image: Tensor) -> bool:
+    """Whether every row is the same, and runs between the image's two colours from one side to the other."""
+    left, right = image[:, 0, 0], image[:, 0, -1]
+    along = (view[:, 0] - left[:, None]) * (right - left)[:, None]
+    share = along.sum(0) / (right - left).square().sum()
+    drawn = left[:, None] + share * (right - left)[:, None]
+    steps = share.diff()
+    one_way = bool((steps >= -1e-4).all()) or bool((steps <= 1e-4).all())
+    return one_way and torch.allclose(view, drawn[:, None].expand_as(view), atol=1e-4)
+
+
+@pytest.mark.parametrize("name", [name for name in METHODS if name not in ("cross_entropy", "max_margin")])
+def test_the_classifier_sees_crops_and_mirrored_images_alone(tmp_path: Path, halves: Path, name: str) -> None:
+    method = Choice(name=name, parameters=PARAMETERS.get(name, {}))
+    loop = run(tmp_path, halves, method, augmentation=STRONG, steps=2)
+    loop.advance(0)
+    arm, train = loop.arms[0], loop._batches._images.float() / 255
+    first, rows = loop._batch().view(0), loop._batch().rows
+    assert sum(is_crop_of(*pair) for pair in zip(first, train[rows], strict=True)) < 4  # jitter and grey; of 8
+    in_second_stage(loop)
+    rows = loop._batch().rows
+    views = seen(arm.encoder, loop)
+    assert views.shape == (8, 3, 16, 16)
+    assert all(is_crop_of(*pair) for pair in zip(views, train[rows], strict=True))
+
+
+def test_it_is_mirrored_and_cropped_anew_in_every_step(tmp_path: Path, halves: Path) -> None:
+    loop = in_second_stage(run(tmp_path, halves, Choice(name="simclr"), batch=24, steps=1, augmentation=STRONG))
+    train = loop._batches._images.float() / 255
+    mirrored = []
+    for _ in range(3):
+        rows = loop._batch().rows
+        views = seen(loop.arms[0].encoder, loop)
+        nearer = (views[..., 0] - train[rows][..., 0]).square() < (views[..., 0] - train[rows][..., -1]).square()
+        mirrored += (nearer.flatten(1).float().mean(1) < 0.5).tolist()
+    assert 15 < sum(mirrored) < 57  # of 72
+
+
+def test_another_augmentation_can_be_chosen(tmp_path: Path, halves: Path) -> None:
+    settings = {"head_augmentation": Choice(name="none"), "augmentation": STRONG, "steps": 1}
+    loop = in_second_stage(run(tmp_path, halves, Choice(name="simclr"), **settings))
+    rows = loop._batch().rows
+    assert torch.equal(seen(loop.arms[0].encoder, loop), loop._batches._images[rows].float() / 255)
+
+
+def test_grey_images_are_cropped_and_not_mirrored(tmp_path: Path) -> None:
+    for label in range(2):
+        folder = tmp_path / "grey" / str(label)
+        folder.mkdir(parents=True)
+        ramp = np.tile(np.linspace(60 + 20 * label, 200, 16).astype(np.uint8), (16, 1))
+        for number in range(10):
+            Image.fromarray(ramp).save(folder / f"{number}.png")
+            ramp = ramp + 1
+    source = tmp_path / "grey"
+    data = DataChoice(source=str(source), held_out="images")
+    loop = in_second_stage(run(tmp_path / "runs", source, Choice(name="simclr"), data=data, steps=1))
+    views = seen(loop.arms[0].encoder, loop)
+    assert bool((views[..., -1] > views[..., 0]).all())
+
+
+def test_the_preset_of_mocos_paper_crops_as_its_code_does() -> None:
+    (preset,) = (preset for preset in PRESETS if preset.name == "paper_moco_v1")
+    assert preset.settings["head_augmentation"] == Choice(name="crop_flip", parameters={"smallest": 0.08})
+
+
+def test_whole_crops_are_the_image_or_its_mirror() -> None:
+    draws = torch.Generator().manual_seed(0)
+    images = torch.randint(0, 256, (40, 3, 16, 16), dtype=torch.uint8, generator=draws)
+    made = AUGMENTATIONS["crop_flip"].build({"smallest": 1.0}, 3)(images, seed=0, step=0, view=0)
+    plain = images.float() / 255
+    same = [torch.allclose(*pair, atol=1e-4) for pair in zip(made, plain, strict=True)]
+    flipped = [torch.allclose(*pair, atol=1e-4) for pair in zip(made, plain.flip(-1), strict=True)]
+    assert all(a != b for a, b in zip(same, flipped, strict=True)) and 8 < sum(flipped) < 32
