@@ -1,4 +1,4 @@
-// Means with their 95 % intervals: a row per number, a mark per model, all on one axis from 0 to 100; and as a table.
+// Means with their 95 % intervals over queries: a row per number, a mark per model, all on one axis from 0 to 100; and as a table.
 
 import { clamp, el } from "../common/dom.js";
 import { fold } from "../common/fields.js";
@@ -7,14 +7,14 @@ import { table, tableBox } from "../common/table.js";
 
 const LANE = 11;
 
-/** Chart and table. `measures`: bars and all numbers as the server sends them, {key, title} each. */
-export function bars(models, measures) {
+/** Chart and table. `measures`: bars and all numbers as the server sends them, {key, title} each; `about`: what they are of, and what the intervals cover. */
+export function bars(models, measures, about) {
   const known = measures.bars.filter(({ key }) => models.some((model) => model.values[key]));
   const axis = el("div", { class: "rs-note rs-baraxis", "aria-hidden": "true" }, ...["0", "50", "100"].map((text) => el("span", { text })));
   const chart = el("div", { class: "rs-bars" }, ...known.flatMap(({ key, title }) => row(models, key, title)), el("span", {}), axis);
-  const note = el("p", { class: "rs-note", text: "Lines are 95 % intervals: where two lie apart, chance alone hardly explains the difference." });
+  const note = el("p", { class: "rs-note", text: about });
   const numbers = measures.all.map(({ key, title }) => [title, ...models.map((model) => spelled(model.values[key]))]);
-  const whole = tableBox(table(["mean (95 % interval), in %", ...models.map((model) => model.title)], numbers));
+  const whole = tableBox(table(["mean (95 % interval over queries), in %", ...models.map((model) => model.title)], numbers));
   return el("div", { class: "rs-stack" }, chart, note, fold("Numbers as a table", whole));
 }
 

@@ -97,12 +97,12 @@ export class Benchmark {
 
   show(result) {
     const { models } = result;
-    say(this.said, [`${grouped(result.queries)} removals against ${grouped(result.gallery)} captions.`, ...result.notes, ...new Set(models.flatMap((model) => model.notes ?? []))].join(" "));
+    say(this.said, [`${result.scope}.`, ...result.notes, ...new Set(models.flatMap((model) => model.notes ?? []))].join(" "));
     say(this.skipped, [...result.skipped, ...(models[0]?.skipped ?? [])].map(({ reason, count }) => `${grouped(count)} skipped: ${reason}`).join(" · "));
     const figures = result.measures.headline.filter(({ key: name }) => models.some((model) => name in model || model.values[name]));
     const numbers = el("dl", { class: "rs-flow rs-figures" }, ...figures.map((number) => this.figure(models, number)));
     const csv = el("a", { class: "rs-act", href: api.csvUrl(this.id), download: "", text: "Every query (CSV)" });
-    this.result.replaceChildren(armKey(models.map((model) => model.title)), numbers, bars(models, result.measures), ...models.map((model, arm) => this.failing(model, arm)), csv);
+    this.result.replaceChildren(armKey(models.map((model) => model.title)), numbers, bars(models, result.measures, `On ${result.scope}. ${result.measures.intervals}`), ...models.map((model, arm) => this.failing(model, arm)), csv);
     this.result.hidden = false;
   }
 

@@ -8,6 +8,7 @@ import * as api from "./background_api.js";
 
 const STAYS = "stays";
 const REMOVED = "without";
+const OVER_QUERIES = "Lines are 95 % intervals over the queries of each model as it is; other trainings of it are not covered.";
 
 export class BackgroundNumbers {
   constructor() {
@@ -24,7 +25,7 @@ export class BackgroundNumbers {
       el("h3", { text: "By the object, or by what is around it?" }),
       el("p", { class: "rs-note", text: about }),
       legend(models),
-      bars(models, { bars: rows, all: rows }),
+      bars(models, { bars: rows, all: rows }, OVER_QUERIES),
       ...failed.map((arm) => el("p", { class: "rs-alert", text: `${brief(arm.title)}: ${arm.error}` })),
       ...answer.notes.map((text) => el("p", { class: "rs-note", text })),
       el("p", { class: "rs-flow rs-note" }, el("a", { href: api.csvUrl(answer.key), download: "", text: "Numbers as CSV" })),

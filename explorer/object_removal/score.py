@@ -37,12 +37,13 @@ RECALL_IMAGES = 1000
 """Images that recall is measured over."""
 FAILING = 48
 COLUMNS = (
-    *("model", "image", "image_id", "removed", "kept", "verdict_at_1", "caption_at_1"),
+    *("model", "captions", "dataset_captions", "image", "image_id", "removed", "kept", "verdict_at_1", "caption_at_1"),
     *(f"{name}_at_{k}" for name in ("ODmAP", "hallucination", "present") for k in KS),
 )
-"""The columns of the CSV file, a line per model and query: the model's name, the image's address on the page and its id
-in the dataset, the classes removed and kept, the verdict on the nearest caption and its text, and the metrics of the
-query at 1, 5 and 10 (empty where a query does not count)."""
+"""The columns of the CSV file, a line per model and query: the model's name, how many captions were searched and how
+many the dataset has, the image's address on the page and its id in the dataset, the classes removed and kept, the
+verdict on the nearest caption and its text, and the metrics of the query at 1, 5 and 10 (empty where a query does not
+count)."""
 _FILLING, _EVALUATING = 0.3, 0.7  # shares of the work
 
 
@@ -116,7 +117,9 @@ class Scorer:
             "dataset": dataset.name,
             "fill": asked.fill,
             "fill_title": fill_named(asked.fill).title,
+            "scope": benchmark.scope,
             "gallery": len(gallery.texts),
+            "gallery_total": gallery.total,
             "queries": len(benchmark.removals),
             "images": len(benchmark.scenes),
             "captions": len(benchmark.captions),
@@ -189,6 +192,7 @@ class _Table:
         self._judgements = [removal.judgement for removal in benchmark.removals]
         self._image_ids = [removal.scene.image_id for removal in benchmark.removals]
         self._matcher, self._values = gallery.matcher, result.filled.values
+        self._sizes = len(gallery.texts), gallery.total
         self._first = [gallery.texts[place] for place in result.filled.top[:, 0]]
         self._codes = result.filled.verdicts[:, 0].tolist()
 
@@ -200,7 +204,7 @@ class _Table:
         """One line per query, as :data:`COLUMNS` says."""
         lines = []
         for row, judgement in enumerate(self._judgements):
-            about = [known.name, self._refs[row], self._image_ids[row], "; ".join(judgement.removed)]
+            about = [known.name, *self._sizes, self._refs[row], self._image_ids[row], "; ".join(judgement.removed)]
             about += ["; ".join(judgement.kept), verdict(self._codes[row]), self._first[row]]
             lines.append([*about, *(self._cell(name, row) for name in COLUMNS[len(about) :])])
         return lines

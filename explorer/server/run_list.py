@@ -98,7 +98,7 @@ def is_mine(folder: RunFolder, token: str) -> bool:
 def _headline(run: Run) -> list[Json]:
     if kind_of(run.config).plans:
         return []  # its runs have numbers
-    measures = kind_of(run.config).measures
+    measures = kind_of(run.config).measures_of(run.config)
     newest = run.folder.newest(*measures.headline)
     return [
         {

@@ -372,10 +372,11 @@ def test_the_benchmark_over_a_dataset_and_a_failing_image(browser: Browser, site
         section = page.get_by_role("region", name="Over a whole dataset")
         expect(section.locator(".rs-figures dt").first).to_have_text("ODmAP@1", timeout=FIRST)
         expect(section.locator(".rs-bar")).not_to_have_count(0)
+        expect(section).to_contain_text("On 20 queries against 20,000 of 30,983 captions. Intervals: 95 % over")
         section.get_by_text("Numbers as a table").click()
         expect(section.locator("tbody tr").first).to_contain_text("to")
         reply = page.request.get(section.get_by_role("link", name="Every query").get_attribute("href") or "")
-        assert reply.ok and reply.text().startswith("model,image,")
+        assert reply.ok and reply.text().startswith("model,captions,dataset_captions,image,")
         assert _findings(page, "#object-view") == []
         failing = section.locator(".rs-failure").first
         words = failing.locator(".rs-unseen").first.text_content() or ""

@@ -128,6 +128,7 @@ def test_from_a_measurement_to_the_images_of_a_query(browser: Browser, site: Sit
         page.get_by_role("button", name="Measure").click()
         expect(page.locator(".rs-bar")).to_have_count(11)
         expect(page.get_by_label("Numbers", exact=True)).to_contain_text("20 queries of Drawn world")
+        expect(page.get_by_label("Numbers", exact=True)).to_contain_text("intervals over the queries of each model")
         page.get_by_label("Queries that do not notice").locator(".rs-pairrow").first.press("Enter")
         rows = page.get_by_label("A query in its forms")
         expect(rows).to_be_focused()

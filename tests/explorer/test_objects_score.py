@@ -97,7 +97,8 @@ def test_page_and_command_line_give_the_same_numbers(
     capsys.readouterr()
     assert main(["score", "--data", folder, "--model", "tiny_clip", *flags]) == 0
     said = capsys.readouterr().out
-    assert f"{result['queries']} removals" in said and f"{result['gallery']} captions" in said
+    assert f"{result['queries']} queries against all {result['gallery']} captions, of " in said
+    assert "95 % over the queries of the model as it is" in said and result["measures"]["intervals"] in said
     shown = result["models"][0]["values"]
     for key, value in shown.items():
         line = next(line for line in said.splitlines() if line.startswith(f"{key} "))
@@ -258,6 +259,11 @@ def test_a_gallery_is_read_piece_by_piece() -> None:
 def test_a_long_gallery_is_cut_and_told(tab: Tab, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("explorer.object_removal.datasets.MOST_CAPTIONS", 30)
     gallery = tab.objects.datasets.drawn().gallery
+    job, result = scored(tab)
+    assert result["scope"] == f"{result['queries']} queries against 30 of {GALLERY} captions"
+    assert (result["gallery"], result["gallery_total"]) == (30, GALLERY)
+    line = next(csv.DictReader(io.StringIO(tab.get(f"score/{job}/csv").text)))
+    assert (line["captions"], line["dataset_captions"]) == ("30", str(GALLERY))
     assert len(gallery.texts) == 30 and any(f"30 of its {GALLERY} captions" in note for note in gallery.notes)
     own = {text for scene in small_set().splits["test"] for text in scene.captions}
     assert set(gallery.texts) <= own, "those of the shown split come first"

@@ -41,11 +41,12 @@ def add(verbs: Any) -> None:
 
 
 def score(arguments: argparse.Namespace) -> int:
-    """Evaluate one model and print every mean with its interval."""
+    """Evaluate one model and print every mean with its interval over the queries, and what it is about."""
     from trainers.data.captioned.loader import load_chosen
     from trainers.data.synthetic.scenes import are_drawn
     from trainers.image_text.models import MODELS
     from trainers.object_removal.benchmark import Evaluator, make_benchmark
+    from trainers.object_removal.benchmark_measures import INTERVALS
     from trainers.object_removal.vocabulary import load_words
 
     settings = ScoreSettings(**given(arguments, ScoreSettings))
@@ -67,11 +68,12 @@ def score(arguments: argparse.Namespace) -> int:
         result = Evaluator(benchmark, model).evaluate(model, tell)
     if not descriptor.natural_images and not are_drawn(benchmark.scenes):
         print("This model was trained on the drawn scenes only: it does not know photographs.")
-    print(f"{len(benchmark.queries)} removals of {benchmark.tally.images} images, {len(benchmark.gallery)} captions")
+    print(f"{benchmark.scope}, of {benchmark.tally.images:,} images")
     for reason, count in benchmark.tally.left_out().items():
         print(f"  left out, {reason}: {count}")
     for name, count in result.filled.counts.items():
         print(f"  {name.replace('_', ' ')}: {count}")
+    print(INTERVALS)
     for name, interval in result.intervals().items():
         print(f"{name:<30} {interval.mean:.4f}  [{interval.low:.4f}, {interval.high:.4f}]")
     sys.stdout.flush()

@@ -20,10 +20,10 @@ ELSEWHERE = "The other verdicts are in the file of pairs."
 
 
 def number(value: float, measure: Measure) -> str:
-    """A value: per cent for shares, else three decimals; a dash for NaN."""
+    """A value: per cent for shares, else three decimals, one from 100 on; a dash for NaN."""
     if not math.isfinite(value):
         return "–"
-    text = f"{100 * value:.1f}" if measure.unit == "share" else f"{value:.3f}"
+    text = f"{100 * value:.1f}" if measure.unit == "share" else f"{value:.{1 if abs(value) >= 100 else 3}f}"
     return text.replace("-", "−") if float(text) else text.removeprefix("-")
 
 

@@ -1,7 +1,8 @@
-"""Accuracy of a classifier on corrupted images."""
+"""Accuracy of a classifier on corrupted images, and its errors against those of a reference."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -15,6 +16,7 @@ from trainers.parameters import entry
 from trainers.training.host import finest, host
 
 BATCH = 256
+_ROUNDING = 1e-9  # of shares of at most some millions of images
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,6 +40,39 @@ class CorruptedAccuracy:
     def mean(self) -> float:
         """Over all corruptions and severities."""
         return float(np.mean(list(self.means.values())))
+
+    def mce(self, reference: CorruptedAccuracy) -> float:
+        """Mean corruption error (Hendrycks and Dietterich 2019): errors summed over severities, divided by those of
+        the reference, mean over corruptions; NaN where the reference makes no error under one of them.
+
+        Raises:
+            UserError: the corruptions or severities are others than those of the reference.
+        """
+        return _mean_ratio(self._errors(reference), reference._errors(self))
+
+    def relative_mce(self, reference: CorruptedAccuracy) -> float:
+        """The same of the errors beyond those on the images as they are; NaN where a corruption adds none to the
+        reference's. The mean over severities takes the place of the sum, which cancels.
+
+        Raises:
+            UserError: as of :meth:`mce`.
+        """
+        own, other = self._errors(reference), reference._errors(self)
+        return _mean_ratio(own - (1 - self.clean), other - (1 - reference.clean))
+
+    def _errors(self, like: CorruptedAccuracy) -> np.ndarray:
+        """Mean error over severities, float64 ``[C]``, corruptions by name."""
+        shown = {name: sorted(shares) for name, shares in self.accuracy.items()}
+        if shown != {name: sorted(shares) for name, shares in like.accuracy.items()}:
+            raise UserError(
+                "Errors are compared under the same corruptions and severities; these differ. Measure both alike."
+            )
+        return np.array([1 - self.means[name] for name in sorted(shown)])
+
+
+def _mean_ratio(own: np.ndarray, reference: np.ndarray) -> float:
+    """Mean of quotients; NaN where the reference has nothing, but for rounding, to divide by."""
+    return float((own / reference).mean()) if (reference > _ROUNDING).all() else math.nan
 
 
 def corrupted_accuracy(

@@ -172,7 +172,7 @@ class Result:
         return {reason: count for reason, count in reasons.items() if count}
 
     def intervals(self) -> dict[str, Interval]:
-        """Mean and 95 % bootstrap interval of every metric."""
+        """Mean of every metric with its 95 % bootstrap interval over the queries of this one model."""
         return {name: bootstrap(values) for name, values in self.values.items()}
 
 

@@ -8,6 +8,7 @@ from typing import ClassVar
 from trainers.config import MAX_ARMS, DataChoice, EncoderConfig, RunConfig
 from trainers.parameters import Choice, default_of, parameter
 
+BASELINE = "cross_entropy"
 NORMS = ("batch", "split", "group", "layer")
 
 
@@ -73,6 +74,15 @@ class ContrastiveConfig(EncoderConfig):
         False, help="Measure the classifier on test images with noise, blur, weather and digital faults at the end."
     )
 
+    reference: int | None = parameter(
+        None,
+        low=0,
+        high=MAX_ARMS - 1,
+        title="Reference of mCE",
+        help="Number of the method, from 0, that errors on corrupted images are divided by; if not given "
+        "cross-entropy, or else the first.",
+    )
+
     augmentation: Choice = default_of(RunConfig, "augmentation", Choice(name="moco_v2"))
     optimiser: str = default_of(RunConfig, "optimiser", "sgd")
     learning_rate: float = default_of(RunConfig, "learning_rate", 0.03)
@@ -87,6 +97,14 @@ class ContrastiveConfig(EncoderConfig):
     def arms(self) -> int:
         """How many models train in lockstep: one per method."""
         return len(self.methods)
+
+    @property
+    def reference_arm(self) -> int:
+        """The arm whose errors on corrupted images those of all arms are divided by."""
+        if self.reference is not None:
+            return self.reference
+        names = [method.name for method in self.methods]
+        return names.index(BASELINE) if BASELINE in names else 0
 
     @property
     def encoder_norm(self) -> str:

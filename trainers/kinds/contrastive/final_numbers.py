@@ -17,7 +17,8 @@ from trainers.kinds.contrastive.arm import MethodArm
 from trainers.kinds.contrastive.config import ContrastiveConfig
 from trainers.kinds.contrastive.evaluation import Images, classified, on_host, retrieval
 from trainers.metrics import counts
-from trainers.metrics.corrupted_accuracy import corrupted_accuracy
+from trainers.metrics.catalogue.mce import MCE, RELATIVE
+from trainers.metrics.corrupted_accuracy import CorruptedAccuracy, corrupted_accuracy
 from trainers.metrics.representation import (
     ProbeHead,
     class_collapse,
@@ -46,6 +47,7 @@ class FinalNumbers:
 
     def __init__(self, config: ContrastiveConfig, images: Images, classes: Tensor | None, device: torch.device) -> None:
         self._config, self._images, self._classes, self._device = config, images, classes, device
+        self._robustness: dict[int, CorruptedAccuracy] = {}
 
     def check(self, tell: Progress) -> None:
         """Read the other dataset once before training, so that what is wrong with it is known before hours of it.
@@ -75,6 +77,14 @@ class FinalNumbers:
         if self._config.transfer is not None:
             accuracy = self._transferred(arm, self._config.transfer, part_of(tell, 1 - share, 1))
             yield _keyed({"transfer_accuracy": accuracy})
+
+    def compared(self) -> Iterator[tuple[int, dict[str, float]]]:
+        """Each arm's errors on corrupted images against those of the reference arm, once all arms are scored."""
+        reference = self._robustness.get(self._config.reference_arm)
+        if reference is None or len(self._robustness) < 2:
+            return
+        for arm, own in self._robustness.items():
+            yield arm, _keyed({MCE: own.mce(reference), RELATIVE: own.relative_mce(reference)})
 
     def _whole_test(
         self, arm: MethodArm, classifier: bool, tell: Progress
@@ -109,7 +119,7 @@ class FinalNumbers:
         )
 
     def _corrupted(self, arm: MethodArm, head: ProbeHead, tell: Progress) -> dict[str, float]:
-        """Accuracy of the linear probe on corrupted test images."""
+        """Accuracy of the linear probe on corrupted test images, and on the same images as they are."""
         images, labels = self._images.test, self._images.test_labels
         assert labels is not None
         rows = torch.linspace(0, len(images) - 1, min(CORRUPTED, len(images))).long()
@@ -123,8 +133,9 @@ class FinalNumbers:
             tell(f"classifying corrupted images: {done:,} of {total:,}", done / total)
 
         result = corrupted_accuracy(predict, images[rows], labels[rows], progress=progress, device=self._device)
+        self._robustness[arm.index] = result
         each = {f"corrupted_accuracy/{name.replace('_', ' ')}": value for name, value in result.means.items()}
-        return {"corrupted_accuracy": result.mean, **each}
+        return {"corrupted_accuracy": result.mean, "corrupted_clean_accuracy": result.clean, **each}
 
     def _transferred(self, arm: MethodArm, source: str, tell: Progress) -> float:
         """Accuracy of a linear probe on another dataset, of which images are held out."""

@@ -54,6 +54,7 @@ class Contrastive(Kind):
         "head_learning_rate",
         "transfer",
         "corruptions",
+        "reference",
         "pretext",
         "seed",
         "probe_size",
@@ -72,8 +73,11 @@ class Contrastive(Kind):
         return MEASURES
 
     def measures_of(self, config: ContrastiveConfig) -> Measures:
-        """Those of the kind, and the metrics that were asked for."""
-        return self.measures.asked(config.metrics)
+        """Those of the kind, and the metrics and the robustness that were asked for."""
+        from trainers.kinds.contrastive.measures import with_robustness
+
+        measures = self.measures.asked(config.metrics)
+        return with_robustness(measures, arms=config.arms) if config.corruptions else measures
 
     def embedder(self, config: ContrastiveConfig, *, channels: int, side: int) -> nn.Module:
         """The encoder before the projection head, which is dropped."""
@@ -103,6 +107,11 @@ class Contrastive(Kind):
                     f"{METHODS[choice.name].title}: batch {own} is larger than the batch of the run, {config.batch}, "
                     f"which all methods share. Set it to at most {config.batch}, or raise that of the run."
                 )
+        if config.reference is not None and config.reference >= config.arms:
+            raise ParameterError(
+                f"The reference of mCE is method {config.reference}, counted from 0, and there are {config.arms}. "
+                f"Choose 0 to {config.arms - 1}, or leave it out."
+            )
         check_data(config.data)
         if config.transfer:
             check_source(config.transfer)

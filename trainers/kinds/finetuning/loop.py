@@ -149,8 +149,12 @@ def numbers(result: Result) -> dict[str, float]:
 
 
 def sizes(benchmark: Benchmark) -> dict[str, float]:
-    """The number of queries (removals) and of captions in the gallery."""
-    return {counts.QUERIES: float(len(benchmark.queries)), counts.CAPTIONS: float(len(benchmark.gallery))}
+    """The number of queries (removals), of captions in the gallery, and of captions of the dataset."""
+    return {
+        counts.QUERIES: float(len(benchmark.queries)),
+        counts.CAPTIONS: float(len(benchmark.gallery)),
+        counts.ALL_CAPTIONS: float(benchmark.total),
+    }
 
 
 def image_cap(data: CaptionedDataset, limit: int | None) -> dict[str, float]:

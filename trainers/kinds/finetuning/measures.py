@@ -7,7 +7,10 @@ from trainers.metrics.panels import Panel
 
 MEASURES = Measures(
     numbers=("ODmAP_at_1", "hallucination_at_1", "rerendered_ODmAP_at_1", "i2t_R_at_5"),
-    part=("on {queries} removals, {sentences} captions",),
+    part=(
+        "on {queries} removals against {sentences} of {dataset_captions} captions",
+        "on {queries} removals, {sentences} captions",
+    ),
     whole=("ODmAP_at_1", "rerendered_ODmAP_at_1", "i2t_R_at_5"),
     whole_test=(
         "{queries} removals against {sentences} captions, of {photos_of_each_split} images of each split at most",

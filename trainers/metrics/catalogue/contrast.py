@@ -121,6 +121,14 @@ DESCRIPTORS = (
         order=191,
     ),
     Measure(
+        name="corrupted_clean_accuracy",
+        title="Accuracy on the same images, not corrupted",
+        short="not corrupted",
+        sentence="Share of the images of the accuracy under corruptions that the linear probe gets right as they are.",
+        family="training",
+        order=191,
+    ),
+    Measure(
         name="corrupted_accuracy/*",
         title="Accuracy under corruption: *",
         short="*",

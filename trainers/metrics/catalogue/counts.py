@@ -11,6 +11,7 @@ IMAGES = "images"
 BEFORE_CAP = "images_before_cap"
 QUERIES = "queries"
 CAPTIONS = "sentences"
+ALL_CAPTIONS = "dataset_captions"
 IMAGE_CAP = "photos_of_each_split"
 LEFT_OUT = "queries_without_positive"
 LEFT_OUT_WORDS = (
@@ -30,6 +31,7 @@ DESCRIPTORS = (
     _count(BEFORE_CAP, "images before the cap", "Test images of the dataset, where a cap on images left some out."),
     _count(QUERIES, "removals", "Images without an object that the numbers are about."),
     _count(CAPTIONS, "captions", "Captions that the images without an object are scored against."),
+    _count(ALL_CAPTIONS, "captions of the dataset", "Distinct captions, of which the numbers may be about a part."),
     _count(IMAGE_CAP, "images of each split at most", "Cap on the images of each split, where it was reached."),
     _count(f"{STAGE}*", "Stage: *", "Number of the stage, counted from 0, that begins at this step."),
     _count(LEFT_OUT, "queries without a positive", "Images with no second image of their class to find."),
