@@ -12,6 +12,7 @@ import pytest
 from tests.comparison.world import METRIC, cells, scores
 from trainers.comparison import Cell, Group, compare, table
 from trainers.errors import UserError
+from trainers.metrics import describe
 
 LABELS = np.repeat(np.arange(6), 4)
 
@@ -128,6 +129,42 @@ def test_other_test_images_are_not_paired_but_other_ids_of_the_same_classes_are(
         found = group([*first, *some])
         assert "not other test classes" in found.pairs[0].difference.covers
         assert found.rows[0].estimate.covers == ""
+
+
+def test_where_each_seed_has_test_images_of_its_own_the_interval_says_so() -> None:
+    own = [
+        dataclasses.replace(cell, queries=scores(cell.queries.values[0, 0], LABELS, f"images {cell.seed}"))
+        for cell in [*cells(results(3, 0.9), LABELS, "a"), *cells(results(3, 0.1, 1), LABELS, "b")]
+    ]
+    found = group(own)
+    for estimate in (found.rows[0].estimate, found.pairs[0].difference):
+        assert estimate.covers.startswith("Each seed has test images of its own") and estimate.known
+    some = [dataclasses.replace(cell, queries=None) if cell.seed else cell for cell in own]
+    assert "not other test classes" in group(some).rows[0].estimate.covers
+
+
+def test_results_that_are_differences_are_judged_against_nothing_too() -> None:
+    """What a change did to a and not to b; the correction is for all three of the pairs."""
+    some = [*cells(results(5, 0.5), LABELS, "a"), *cells(results(5, 0.0, 1), LABELS, "b")]
+    plain, judged = (compare(some, METRIC, zero=zero).groups[0] for zero in (False, True))
+    first, second, both = judged.pairs
+    assert [(pair.first, pair.second) for pair in judged.pairs] == [("a", None), ("b", None), ("a", "b")]
+    assert first.difference == judged.rows[0].estimate and first.verdict == both.verdict == "above"
+    assert second.verdict == "no difference seen" and plain.pairs[0].difference == both.difference
+    p_values = sorted(pair.difference.p_value for pair in judged.pairs)
+    assert first.adjusted >= 2 * p_values[0] and both.adjusted >= plain.pairs[0].adjusted
+    made = table(some, [METRIC], zero=True)
+    assert "a above 0: 50" in made.markdown() and "no difference from 0 seen for b" in made.latex()
+    assert len(made.pairs_csv().splitlines()) == 4 and made.json()["pairs"][0]["second"] is None
+    alone = table(cells(results(1), LABELS)[:1], [METRIC], zero=True)
+    assert "cannot be judged" not in alone.markdown() and "above 0" in alone.markdown()
+
+
+def test_a_measure_outside_the_catalogue_brings_its_words() -> None:
+    own = dataclasses.replace(describe("HAP"), key=METRIC, title="own measure")
+    made = table(cells(results(2), LABELS, "a") + cells(results(2, 0.1), LABELS, "b"), [own], told=())
+    assert "| variant | own measure ↑, % |" in made.markdown() and "\n- " not in made.markdown()  # no verdicts
+    assert [text for *_, text in made.verdicts()]
 
 
 def test_nothing_to_compare() -> None:

@@ -36,13 +36,14 @@ class Pair:
     """Two variants under a condition.
 
     Attributes:
+        second: None: the first is judged against 0, where results are differences themselves.
         difference: of the first minus the second, over the seeds that both have, seed by seed and query by query.
         adjusted: its p value after Holm's correction for every pair under the condition; NaN: unknown.
         verdict: of the first; a difference is seen where ``adjusted`` is below 0.05.
     """
 
     first: str
-    second: str
+    second: str | None
     difference: Estimate
     adjusted: float
     verdict: Verdict
@@ -83,10 +84,14 @@ class Comparison:
     groups: tuple[Group, ...]
 
 
-def compare(cells: Sequence[Cell], metric: str) -> Comparison:
+def compare(cells: Sequence[Cell], metric: str, *, zero: bool = False) -> Comparison:
     """Compare the variants of ``cells`` in one metric, within each condition. See ``docs/statistics.md``.
 
     A run without the metric, or whose value is not finite, is missing; it is named and the others are compared.
+
+    Args:
+        zero: each variant is also judged against 0, for results that are differences: what a change did. A pair is then
+            a difference of differences.
 
     Raises:
         UserError: two cells have the same variant, condition and seed, or results per query are of several arms.
@@ -95,10 +100,10 @@ def compare(cells: Sequence[Cell], metric: str) -> Comparison:
     grouped: dict[object, list[Cell]] = {}
     for cell in cells:
         grouped.setdefault(condition_key(cell.condition), []).append(cell)
-    return Comparison(metric=metric, groups=tuple(_group(some, metric) for some in grouped.values()))
+    return Comparison(metric=metric, groups=tuple(_group(some, metric, zero) for some in grouped.values()))
 
 
-def _group(cells: Sequence[Cell], metric: str) -> Group:
+def _group(cells: Sequence[Cell], metric: str, zero: bool) -> Group:
     values: dict[str, dict[int, float]] = {cell.variant: {} for cell in cells}
     for cell in sorted(cells, key=lambda cell: cell.seed):
         if (value := cell.value(metric)) is not None:
@@ -114,6 +119,9 @@ def _group(cells: Sequence[Cell], metric: str) -> Group:
         for variant, own in values.items()
     )
     pairs = [_pair(first, second, values, queries) for first, second in itertools.combinations(values, 2)]
+    if zero:
+        alone = ((row.variant, row.estimate) for row in rows)
+        pairs = [*(_unjudged(variant, None, estimate) for variant, estimate in alone), *pairs]
     adjusted = holm([pair.difference.p_value for pair in pairs])
     return Group(
         condition=cells[0].condition,
@@ -124,7 +132,8 @@ def _group(cells: Sequence[Cell], metric: str) -> Group:
 
 def _estimate(values: Mapping[int, float], queries: PairedQueries, first: str, second: str | None = None) -> Estimate:
     seeds = tuple(values)
-    return estimate(np.array(list(values.values())), seeds, queries.classes(seeds, first, second))
+    classes = queries.classes(seeds, first, second)
+    return estimate(np.array(list(values.values())), seeds, classes, apart=queries.apart)
 
 
 def _pair(first: str, second: str, values: Mapping[str, Mapping[int, float]], queries: PairedQueries) -> Pair:
@@ -133,6 +142,10 @@ def _pair(first: str, second: str, values: Mapping[str, Mapping[int, float]], qu
     difference = _estimate(differences, queries, first, second)
     if not differences:
         difference = replace(difference, covers="No seed has a result of both.")
+    return _unjudged(first, second, difference)
+
+
+def _unjudged(first: str, second: str | None, difference: Estimate) -> Pair:
     return Pair(first=first, second=second, difference=difference, adjusted=math.nan, verdict="unknown")
 
 

@@ -37,8 +37,12 @@ class Estimate:
         return not math.isnan(self.low)
 
 
-def estimate(values: np.ndarray, seeds: tuple[int, ...], classes: Classes | None) -> Estimate:
-    """From the mean of each seed, float64 ``[S]``, and the results per class of the same seeds, None: unknown."""
+def estimate(values: np.ndarray, seeds: tuple[int, ...], classes: Classes | None, *, apart: bool = False) -> Estimate:
+    """From the mean of each seed, float64 ``[S]``, and the results per class of the same seeds, None: unknown.
+
+    Args:
+        apart: every seed has test images of its own, so its mean also varies with them.
+    """
     if not seeds:
         nan = math.nan
         return Estimate(mean=nan, spread=nan, low=nan, high=nan, p_value=nan, seeds=(), covers="No run has a result.")
@@ -51,11 +55,11 @@ def estimate(values: np.ndarray, seeds: tuple[int, ...], classes: Classes | None
         high=mean + half,
         p_value=uncertainty.p_value(mean),
         seeds=seeds,
-        covers=_covers(uncertainty, classes, math.isnan(half)),
+        covers=_covers(uncertainty, classes, math.isnan(half), apart),
     )
 
 
-def _covers(uncertainty: Uncertainty, classes: Classes | None, unknown: bool) -> str:
+def _covers(uncertainty: Uncertainty, classes: Classes | None, unknown: bool, apart: bool) -> str:
     queries = "the runs have no results per query in common" if classes is None else "the test set has one class"
     if uncertainty.over_seeds and uncertainty.over_classes:
         return "No interval: seeds and test classes all give the same number." if unknown else ""
@@ -67,4 +71,6 @@ def _covers(uncertainty: Uncertainty, classes: Classes | None, unknown: bool) ->
         return f"No interval: there is one seed, and {queries}."
     if unknown:
         return f"No interval: every seed gives the same number, and {queries}."
+    if apart and classes is None:
+        return "Each seed has test images of its own: the interval covers other trainings, each on other test images."
     return f"The interval covers other trainings, not other test classes: {queries}."

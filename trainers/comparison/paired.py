@@ -19,10 +19,12 @@ class PairedQueries:
     Attributes:
         places: column of ``table`` by variant and seed; runs without results on these queries have none.
         table: a column per run; None: there are no such runs.
+        apart: every run has results per query, and runs of different seeds are on different test images.
     """
 
     places: Mapping[tuple[str, int], int]
     table: Classes | None
+    apart: bool = False
 
     @classmethod
     def of(cls, cells: Sequence[Cell], metric: str) -> PairedQueries:
@@ -42,6 +44,9 @@ class PairedQueries:
             else:
                 sets.append([(cell, cell.queries)])
         largest = max(sets, key=len, default=[])
+        seeds = [{cell.seed for cell, _ in some} for some in sets]
+        every = sum(map(len, sets)) == sum(cell.value(metric) is not None for cell in cells)
+        apart = every and len(set().union(*seeds)) == len(sets) > 1 and all(len(own) == 1 for own in seeds)
         if not largest:
             return cls(places={}, table=None)
         values = np.stack([scores.values[0, scores.metrics.index(metric)] for _, scores in largest])
@@ -50,7 +55,7 @@ class PairedQueries:
             return cls(places={}, table=None)
         places = {(cell.variant, cell.seed): place for place, (cell, _) in enumerate(largest)}
         labels = largest[0][1].labels
-        return cls(places=places, table=Classes.of(values[:, defined].astype(np.float64), labels[defined]))
+        return cls(places=places, table=Classes.of(values[:, defined].astype(np.float64), labels[defined]), apart=apart)
 
     def classes(self, seeds: Sequence[int], first: str, second: str | None = None) -> Classes | None:
         """The results of a variant in these seeds, minus those of a second one; None: a run lacks them."""

@@ -46,14 +46,14 @@ class Table:
 
     Attributes:
         conditions: names of what the runs were trained under, in the order of the cells.
-        told: metrics whose verdicts Markdown and LaTeX list; empty: all. The file of pairs has every verdict.
+        told: metrics whose verdicts Markdown and LaTeX list; None: all. The file of pairs has every verdict.
         against: a variant, so that they list only the verdicts on pairs with it; empty: on all pairs.
     """
 
     metrics: tuple[Described, ...]
     conditions: tuple[str, ...]
     comparisons: tuple[Comparison, ...]
-    told: tuple[str, ...] = ()
+    told: tuple[str, ...] | None = None
     against: str = ""
 
     @cached_property
@@ -191,7 +191,7 @@ class Table:
         verdicts = []
         differing_first = sorted(self.verdicts(), key=lambda found: found[2].verdict not in ("above", "below"))
         for metric, group, pair, told in differing_first:
-            if self.told and metric.key not in self.told:
+            if self.told is not None and metric.key not in self.told:
                 continue
             if self.against and self.against not in (pair.first, pair.second):
                 continue
@@ -238,24 +238,32 @@ class Table:
 
 
 def table(
-    cells: Sequence[Cell], metrics: Sequence[str], levels: tuple[str, ...] = (), told: Sequence[str] = ()
+    cells: Sequence[Cell],
+    metrics: Sequence[str | Described],
+    levels: tuple[str, ...] = (),
+    told: Sequence[str] | None = None,
+    *,
+    zero: bool = False,
 ) -> Table:
     """Compare variants in several metrics.
 
     Args:
-        metrics: keys, as of :func:`trainers.metrics.evaluate`.
+        metrics: keys, as of :func:`trainers.metrics.evaluate`; measures outside the catalogue bring their words.
         levels: the label tree's level names, finest first, for the titles of metrics at a level.
         told: see :class:`Table`.
+        zero: each variant is also judged against 0, see :func:`trainers.comparison.compare`.
 
     Raises:
         UserError: as of :func:`trainers.comparison.compare`.
     """
     names = dict.fromkeys(name for cell in cells for name in cell.condition)
+    described = tuple(describe_any(metric, levels) if isinstance(metric, str) else metric for metric in metrics)
+    keys = [one.key for one in described]
     return Table(
-        metrics=tuple(describe_any(metric, levels) for metric in metrics),
+        metrics=described,
         conditions=tuple(names),
-        comparisons=tuple(compare(cells, metric) for metric in metrics),
-        told=tuple(key for key in metrics if key in told),
+        comparisons=tuple(compare(cells, key, zero=zero) for key in keys),
+        told=None if told is None else tuple(key for key in keys if key in told),
     )
 
 

@@ -41,6 +41,8 @@ def interval(estimate: Estimate, measure: Measure) -> str:
 def verdict(pair: Pair, measure: Measure) -> str:
     """The verdict on a pair as a sentence without a full stop, with the difference and its interval."""
     difference, first, second = pair.difference, pair.first, pair.second
+    if second is None:
+        return _against_zero(pair, measure)
     if pair.verdict == "unknown":
         return f"{first} and {second} cannot be compared: {difference.covers[:1].lower()}{difference.covers[1:-1]}"
     size, low, high = difference.mean, difference.low, difference.high
@@ -52,6 +54,18 @@ def verdict(pair: Pair, measure: Measure) -> str:
         return f"{first} above {second} by {told}"
     alone = " (seen for this pair alone, not after the correction for all pairs)" if _seen_alone(difference) else ""
     return f"no difference seen between {first} and {second}: the first is higher by {told}{alone}"
+
+
+def _against_zero(pair: Pair, measure: Measure) -> str:
+    if pair.verdict == "unknown":
+        covers = pair.difference.covers
+        return f"{pair.first} cannot be judged: {covers[:1].lower()}{covers[1:-1]}"
+    unit = " points" if measure.unit == "share" else ""
+    told = f"{number(pair.difference.mean, measure)}{unit} {interval(pair.difference, measure)}"
+    if pair.verdict != "no difference seen":
+        return f"{pair.first} {pair.verdict} 0: {told}"
+    alone = " (seen alone, not after the correction for all pairs)" if _seen_alone(pair.difference) else ""
+    return f"no difference from 0 seen for {pair.first}: {told}{alone}"
 
 
 def condition(group: Group) -> str:

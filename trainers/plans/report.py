@@ -150,7 +150,8 @@ def results_table(
     chosen = sorted(keys, key=lambda key: (key not in measures.whole, measures.order(key)))
     if only:
         chosen = [key for key in dict.fromkeys(only) if key in keys]
-    return table(cells, chosen, levels, told=() if only else measures.whole) if chosen else None
+    told = None if only else [key for key in chosen if key in measures.whole] or None
+    return table(cells, chosen, levels, told=told) if chosen else None
 
 
 def _cells(folder: RunFolder, children: Sequence[Child]) -> Iterator[Cell]:
