@@ -8,6 +8,8 @@ import { table, tableBox } from "../common/table.js";
 import { heading } from "./places.js";
 import { severities, severityBar, severityKey, share } from "../common/severity_colours.js";
 
+const WRONG = "If wrong";
+
 export class MistakesBars {
   constructor() {
     this.node = el("section", { class: "rs-panel rs-stack", "aria-label": "Results by severity" });
@@ -32,7 +34,8 @@ export class MistakesBars {
       if (diverged.has(place.key)) return [named(place), el("p", { class: "rs-note rs-sharename", text: diverged.get(place.key) })];
       const { arm } = answers.get(place.key);
       const other = answers.get(pair(place)?.key)?.arm ?? null;
-      return [named(place), ...line("First result", answer.words, arm.top1, other?.top1, place.title), ...line(`First ${answer.k}`, answer.words, arm.topk, other?.topk, place.title)];
+      const wrong = arm.wrong1 && answer.words.length > 2 ? line(WRONG, answer.words, [...arm.wrong1, 0], null, place.title) : [];
+      return [named(place), ...line("First result", answer.words, arm.top1, other?.top1, place.title), ...wrong, ...line(`First ${answer.k}`, answer.words, arm.topk, other?.topk, place.title)];
     });
     return [...arms, el("h4", { class: "rs-note rs-sharename", text: `Best possible${own[0].of ? `, ${own[0].of}` : ""}` }), ...line(`First ${answer.k}`, answer.words, answer.best, null, "Best possible", "rs-bestbar")];
   }
@@ -60,7 +63,7 @@ const signed = (value) => `${value > 0.05 ? "+" : value < -0.05 ? "−" : "±"}$
 
 function about({ queries, left_out: left, k, step }) {
   const out = left ? ` ${grouped(left)} images are the only one of their class and are no queries.` : "";
-  return `${grouped(queries)} queries, each image of the map searched among the others; the first result and the first ${k}, at step ${grouped(step)}.${out} The best possible is what perfect lists would have: a small class cannot fill ${k} places.`;
+  return `${grouped(queries)} queries, each image of the map searched among the others; the first result and the first ${k}, at step ${grouped(step)}.${out} ${WRONG}: the first results that are of another class, alone. The best possible is what perfect lists would have: a small class cannot fill ${k} places.`;
 }
 
 function tabulated(own, answers) {
@@ -68,6 +71,7 @@ function tabulated(own, answers) {
     const { answer, arm } = answers.get(place.key);
     const cells = (shares) => severities(answer.words).map(({ shared }) => share(shares[shared]));
     const name = place.of ? `${place.title}, ${place.of}` : place.title;
-    return [[name, "first", ...cells(arm.top1)], [name, `first ${answer.k}`, ...cells(arm.topk)], ["Best possible", `first ${answer.k}`, ...cells(answer.best)]];
+    const wrong = arm.wrong1 && answer.words.length > 2 ? [[name, "first, if wrong", ...cells([...arm.wrong1, 0])]] : [];
+    return [[name, "first", ...cells(arm.top1)], ...wrong, [name, `first ${answer.k}`, ...cells(arm.topk)], ["Best possible", `first ${answer.k}`, ...cells(answer.best)]];
   });
 }

@@ -74,6 +74,7 @@ def test_severity_is_what_the_package_counts(site: Site, run: RunFolder) -> None
         found = mistakes(ids, labels)
         assert arm["top1"] == pytest.approx(found.top1.tolist(), abs=1e-6)
         assert arm["topk"] == pytest.approx(found.topk.tolist(), abs=1e-6)
+        assert arm["wrong1"] == pytest.approx(found.wrong1.tolist(), abs=1e-6)
         assert [one["cost"] for one in arm["confusions"]] == [one.cost for one in found.confusions][:40]
         assert all(one["point"] == one["query"] for one in arm["confusions"])
     assert len(answer["words"]) == len(answer["best"]) == labels.shape[1] + 1

@@ -37,6 +37,7 @@ def test_it_prints_severities_confusions_and_disagreements(tmp_path: Path, capsy
     ]
     assert [printed.index(table) for table in tables] == sorted(printed.index(table) for table in tables)
     assert "step 0  step 25" in printed
+    assert printed.count("first result, if wrong") == 2
     assert "same product  same kind  same aisle  unrelated" in printed and "Last numbers" not in printed
     assert printed.count("product 11") >= 2
 

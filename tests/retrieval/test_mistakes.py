@@ -17,6 +17,7 @@ from trainers.retrieval import probe_results as module
 from trainers.retrieval.mistakes import find_classes, mistakes, severity_shares
 from trainers.retrieval.mistakes_over_training import MistakesOverTraining
 from trainers.retrieval.probe_results import nearest, probe_results
+from trainers.retrieval.severity import missed_when_wrong, shared_levels
 
 
 def slow_nearest(emb, labels, count: int) -> list[list[int]]:
@@ -97,6 +98,25 @@ def test_mistakes_follow_their_definitions(depth, k) -> None:
             for grade in range(depth + 1):
                 assert table.topk[row, grade] == pytest.approx((shared == grade).mean())
                 assert table.top1[row, grade] == pytest.approx((shared[:, 0] == grade).mean())
+
+
+@pytest.mark.parametrize("depth", [1, 3])
+def test_severity_given_a_wrong_first_result_counts_these_alone(depth: int) -> None:
+    """Whoever is wrong seldom is not therefore wrong badly: the shares of all first results cannot tell."""
+    emb, tensor = tree(depth + 7, 60, depth, branch=3)
+    labels = tensor.numpy()
+    ids = nearest(emb, labels, 1)
+    found = mistakes(ids, labels)
+    asked = [q for q in range(60) if (labels[:, 0] == labels[q, 0]).sum() > 1]
+    shared = shared_levels(labels[ids[asked, 0]], labels[asked])
+    wrong = shared[shared < depth]
+    assert found.wrong1 is not None and found.wrong1.sum() == pytest.approx(1.0)
+    assert found.wrong1.tolist() == pytest.approx([(wrong == grade).mean() for grade in range(depth)])
+    missed = missed_when_wrong(shared, depth)
+    assert np.isnan(missed[shared == depth]).all() and missed[shared < depth].tolist() == (depth - wrong).tolist()
+    assert np.nanmean(missed) == pytest.approx((found.wrong1 * (depth - np.arange(depth))).sum())
+    same = np.repeat(np.arange(4), 2)[:, None]
+    assert mistakes((np.arange(8) ^ 1)[:, None], same).wrong1 is None  # none is wrong
 
 
 def test_the_first_results_agree_with_recall_at_one() -> None:

@@ -76,6 +76,8 @@ def _severities(probe: Probe, titles: Sequence[str], found: Sequence[Mistakes]) 
     for title, one in zip(titles, found, strict=True):
         rows += [(title, "first result", *map(_percent, one.top1[::-1]))]
         rows += [("", f"first {one.k}", *map(_percent, one.topk[::-1]))]
+        if one.wrong1 is not None and len(words) > 2:
+            rows += [("", "first result, if wrong", "", *map(_percent, one.wrong1[::-1]))]
     rows.append(("perfect lists", f"first {found[0].k}", *map(_percent, found[0].best[::-1])))
     _table("Results by the finest level that agrees", ("", "", *words), rows)
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from trainers.hierarchy import Hierarchy
-from trainers.retrieval.severity import shared_levels
+from trainers.retrieval.severity import shared_levels, shares_when_wrong
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -81,6 +81,12 @@ class Mistakes:
     best: np.ndarray
     levels: tuple[ClassResults, ...]
     confusions: tuple[Confusion, ...]
+
+    @property
+    def wrong1(self) -> np.ndarray | None:
+        """``top1`` given a wrong first result, float64 ``[L]``: how bad the mistakes are, however many; None: none is
+        wrong."""
+        return shares_when_wrong(self.top1)
 
 
 def mistakes(

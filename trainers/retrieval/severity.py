@@ -36,6 +36,28 @@ def shared_levels(labels: np.ndarray, query: np.ndarray) -> np.ndarray:
     return (np.asarray(labels) == np.asarray(query)).sum(axis=-1)
 
 
+def missed_when_wrong(shared: np.ndarray, depth: int) -> np.ndarray:
+    """On how many levels a wrong result disagrees with its query, 1 (a near miss) to L (unrelated); NaN where it is of
+    the query's finest class: float64 of the shape of ``shared``.
+
+    Args:
+        shared: of :func:`shared_levels`.
+        depth: L.
+    """
+    return np.where(shared < depth, np.float64(depth) - shared, np.nan)
+
+
+def shares_when_wrong(shares: np.ndarray) -> np.ndarray | None:
+    """Of the results that are of another class than their query the shares by severity, float64 ``[L]``; None: there
+    are none.
+
+    Args:
+        shares: float ``[L + 1]``, of all results.
+    """
+    wrong = shares[:-1].sum()
+    return shares[:-1] / wrong if wrong > 0 else None
+
+
 def common_ancestor(labels: np.ndarray, query: np.ndarray, hierarchy: Hierarchy) -> Ancestor | None:
     """The finest class that an image with labels ``[L]`` shares with the query ``[L]``; None: it shares none."""
     levels = np.flatnonzero(np.asarray(labels) == np.asarray(query))

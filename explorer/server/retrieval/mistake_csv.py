@@ -46,6 +46,8 @@ def _severity(answers: MistakeAnswers, asked: Mapping[str, Any]) -> Rows:
     for arm in found["arms"]:
         rows += [(found["run"], found["step"], arm["title"], "first", *arm["top1"])]
         rows += [(found["run"], found["step"], arm["title"], several, *arm["topk"])]
+        if arm["wrong1"] is not None:
+            rows += [(found["run"], found["step"], arm["title"], "first, if wrong", *arm["wrong1"], 0)]
     return [*rows, (found["run"], found["step"], "best possible", several, *found["best"])]
 
 

@@ -81,6 +81,7 @@ class MistakeAnswers:
                         "arm": arm,
                         "title": title,
                         "top1": plain(one.top1),
+                        "wrong1": None if one.wrong1 is None else plain(one.wrong1),
                         "topk": plain(one.topk),
                         "confusions": _confusions(frame.probe, one, points),
                     }
