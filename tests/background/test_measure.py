@@ -8,6 +8,7 @@ import io
 import json
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import datasets
 import numpy as np
@@ -18,14 +19,16 @@ from tests.data.world import encode
 from tests.shared import needs
 from tests.tiny import tiny_config, trained, write_images
 from trainers.background import measure as measuring
+from trainers.background import queries
+from trainers.background.forms import ALONE, AWAY, HOME, NEW, TIED, TITLES, WHOLE, WITHOUT
 from trainers.background.measure import measure, read_queries
 from trainers.background.own_image import compare_own
-from trainers.background.queries import ALONE, WHOLE, WITHOUT
 from trainers.background.results import write_csv
 from trainers.background.settings import Settings
 from trainers.cli.main import main
 from trainers.config import Conditions, DataChoice
-from trainers.data import cache
+from trainers.data import cache, load_data
+from trainers.data.labelled.datasets import drawn
 from trainers.errors import DataError, ParameterError, UserError
 from trainers.kinds.contrastive.config import ContrastiveConfig
 from trainers.parameters import Choice
@@ -118,7 +121,7 @@ def write_boxed_split(root: Path, split: str, columns: dict, types: dict, images
 def test_drawn_pots_of_a_contrastive_run_are_drawn_again(pretrained: RunFolder) -> None:
     result = measure(pretrained, FEW)
     assert result.own and result.fill == "rerender" and len(result.arms) == 1 and len(result.places) == 20
-    assert set(result.arms[0].scores) == {"whole", "without", "alone", "elsewhere"}
+    assert list(result.arms[0].scores) == list(TITLES) and result.placebo_fill == "telea"
     objects, queries = read_queries(pretrained, FEW)
     data = objects.images[torch.from_numpy(result.places)]
     assert torch.equal(queries.forms[WHOLE], data) and len(objects) == len(result.rows)
@@ -144,7 +147,10 @@ def test_the_coco_kit_by_class_and_supercategory(folder_run: RunFolder) -> None:
     known = {entry["name"]: entry["supercategory"] for entry in json.loads((kit / "categories.json").read_text())}
     assert all(known[result.classes(place)[0]] == result.classes(place)[1] for place in result.places.tolist())
     for arm in result.arms:
-        assert arm.error is None and all(np.isfinite(number.interval.mean) for number in arm.numbers())
+        assert arm.error is None and set(arm.scores) == {"whole", "relit", "placebo", "silhouette", "without", "alone"}
+    numbers = [number for arm in (0, 1) for number in result.numbers(arm)]
+    empty = [number for number in numbers if not np.isfinite(number.interval.mean)]
+    assert all(number.form == "placebo" and number.objects == "largest third" for number in empty)
 
 
 def test_drawn_scenes_are_drawn_again_without_their_largest_object(folder_run: RunFolder) -> None:
@@ -155,6 +161,9 @@ def test_drawn_scenes_are_drawn_again_without_their_largest_object(folder_run: R
         and set(result.arms[0].scores)
         == {
             "whole",
+            "relit",
+            "placebo",
+            "silhouette",
             "without",
             "alone",
         }
@@ -170,6 +179,50 @@ def test_what_was_measured_is_kept(folder_run: RunFolder, tmp_path: Path, monkey
     monkeypatch.setattr(measuring, "_scored", None)
     monkeypatch.setattr("trainers.background.queries._forms", None)
     assert measure(folder_run, settings).json() == first.json()
+
+
+def test_forms_of_another_version_are_not_read(
+    folder_run: RunFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Neither the images nor the scores of a version whose forms were others."""
+    settings = Settings(data=str(write_boxed(tmp_path / "boxed")), queries=16)
+    made = queries._forms
+
+    def fewer(*arguments: Any) -> Any:
+        made_now = made(*arguments).items()
+        return {name: 255 - one if one.dtype == torch.uint8 else one for name, one in made_now if name != ALONE}
+
+    with monkeypatch.context() as older:
+        older.setattr(queries, "code_digest", lambda *_: "an older version")
+        older.setattr(queries, "_forms", fewer)
+        before = measure(folder_run, settings)
+    after = measure(folder_run, settings)
+    assert set(after.arms[0].scores) == {*before.arms[0].scores, ALONE} and after.key != before.key
+    assert not np.array_equal(after.arms[0].scores[WHOLE].nearest, before.arms[0].scores[WHOLE].nearest)
+
+
+def test_new_images_of_training_classes_in_their_tied_background_and_in_another(pretrained: RunFolder) -> None:
+    objects, asked = read_queries(pretrained, FEW)
+    assert objects.tied is not None and asked.tied is not None and set(asked.tied.forms) == set(TIED)
+    data = load_data(pretrained.config.data)
+    trained_on = set(data.train.labels[:, 0].tolist())
+    assert {int(label) for label in objects.tied.labels[:, 0]} == trained_on
+    seen = {image.numpy().tobytes() for part in (data.train, data.test) for image in part.images}
+    assert not any(image.numpy().tobytes() in seen for image in objects.tied.images)
+    homes = drawn.home_rooms(176, pretrained.config.data.seed)
+    shots = drawn.new_shots(pretrained.config.data, len(objects.tied) // len(trained_on))
+    for query, place in enumerate(asked.tied.places.tolist()):
+        shot = shots[place]
+        at_home = drawn.draw_shot(shot, 16, 0, {}, room=homes[shot.pot_id])
+        assert np.array_equal(asked.tied.forms[HOME][query].numpy(), at_home)
+        assert not torch.equal(asked.tied.forms[AWAY][query], asked.tied.forms[HOME][query])
+    result = measure(pretrained, FEW)
+    assert {len(result.arms[0].scores[form].stays) for form in TIED} == {len(asked.tied.places)}
+    assert result.arms[0].scores[NEW].stays.tolist() == [1.0] * len(asked.tied.places)
+    some = Conditions(withheld_classes=0.5)
+    withheld = dataclasses.replace(pretrained.config.data, held_out="classes", conditions=some)
+    encoder = type("Encoder", (), {"channels": 3, "side": 16})()
+    assert measuring._objects(withheld, FEW, encoder, lambda *_: None).tied is None
 
 
 def test_stopped_and_begun_again_finished_arms_are_not_measured_twice(
@@ -228,13 +281,11 @@ def test_a_damaged_image_is_left_out_and_said(folder_run: RunFolder, tmp_path: P
 def test_an_image_that_a_fill_cannot_work_on_is_left_out(
     folder_run: RunFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from trainers.background import queries
-
     calls = []
 
-    def broken(*arguments):
+    def broken(*arguments):  # of each query the object first, then the placebo
         calls.append(1)
-        if len(calls) == 2:
+        if len(calls) == 3:
             raise ValueError("broken")
         return filled(*arguments)
 

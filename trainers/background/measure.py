@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import partial
 
 import numpy as np
 import torch
 
+from trainers.background.forms import NEW, PLACEBO, TITLES, WHOLE
 from trainers.background.objects import ObjectImages
-from trainers.background.queries import TITLES, Queries, make_queries
+from trainers.background.queries import Queries, make_queries
 from trainers.background.results import ArmBackground, BackgroundResult
 from trainers.background.scores import METRICS, Scores, score_forms
 from trainers.background.settings import Settings
@@ -24,6 +26,7 @@ from trainers.retrieval.arm_encoder import ArmEncoder, image_config, read_encode
 from trainers.runs import RunFolder
 
 _KIND = "background"  # of the entries of the disk cache
+_PARTS = ("nearest", "stays", "similarity", "missed")  # of Scores, beside the metrics
 _NOTHING_KNOWN = (
     "{} does not say where the objects are, so none can be removed. Choose the drawn pots, the drawn scenes, COCO or "
     "another dataset with a column of boxes or masks, or brush the object of an image of your own."
@@ -57,7 +60,7 @@ def measure(
         begin = 0.5 + 0.5 * arm / len(titles)
         tell = part_of(progress, begin, begin + 0.5 / len(titles))
         arms.append(_measured(folder, arm, title, first if arm == 0 else None, objects, queries, tell))
-    return BackgroundResult.of(objects, queries, arms)
+    return BackgroundResult.of(objects, queries, arms, folder.config.seed)
 
 
 def read_queries(
@@ -95,6 +98,7 @@ def _objects(own: DataChoice, settings: Settings, encoder: ArmEncoder, progress:
     request = ObjectRequest(
         data=conditions.without(own) if mine else DataChoice(source=source, held_out=own.held_out),
         own=mine,
+        trained=mine and not own.conditions.withheld_classes,
         channels=encoder.channels,
         side=encoder.side,
         limit=settings.gallery,
@@ -146,21 +150,41 @@ def _measured(
 
 
 def _scored(encoder: ArmEncoder, objects: ObjectImages, queries: Queries, progress: Progress) -> dict[str, Scores]:
-    gallery = encoder.embed(objects.images, part_of(progress, 0.0, 0.6))
+    tied = queries.tied
+    share = 1.0 if tied is None else len(objects) / (len(objects) + len(tied.gallery))
+    scores = _searched(
+        encoder, objects.images, objects.labels, queries.places, queries.forms, part_of(progress, 0.0, share)
+    )
+    scores[PLACEBO] = scores[PLACEBO].only(queries.placebo)
+    if tied is not None:
+        tell = part_of(progress, share, 1.0)
+        scores |= _searched(encoder, tied.gallery, tied.labels, tied.places, tied.forms, tell, NEW)
+    return {form: scores[form] for form in TITLES if form in scores}
+
+
+def _searched(
+    encoder: ArmEncoder,
+    images: torch.Tensor,
+    labels: np.ndarray,
+    places: np.ndarray,
+    queries: Mapping[str, torch.Tensor],
+    progress: Progress,
+    whole: str = WHOLE,
+) -> dict[str, Scores]:
+    gallery = encoder.embed(images, part_of(progress, 0.0, 0.6))
     forms = {}
-    for number, (form, images) in enumerate(queries.forms.items()):
-        begin = 0.6 + 0.3 * number / len(queries.forms)
-        forms[form] = encoder.embed(images, part_of(progress, begin, begin + 0.3 / len(queries.forms)))
+    for number, (form, own) in enumerate(queries.items()):
+        begin = 0.6 + 0.3 * number / len(queries)
+        forms[form] = encoder.embed(own, part_of(progress, begin, begin + 0.3 / len(queries)))
     progress("scoring the queries", 0.9)
-    ordered = {form: forms[form] for form in TITLES if form in forms}
-    return score_forms(ordered, gallery, objects.labels, queries.places)
+    return score_forms(forms, gallery, labels, places, whole)
 
 
 def _tensors(scores: dict[str, Scores]) -> dict[str, torch.Tensor]:
     tensors = {}
     for form, one in scores.items():
         named = {f"{form}_{name}": values for name, values in one.metrics.items()}
-        named |= {f"{form}_nearest": one.nearest, f"{form}_stays": one.stays, f"{form}_similarity": one.similarity}
+        named |= {f"{form}_{part}": getattr(one, part) for part in _PARTS}
         tensors |= {name: torch.from_numpy(np.ascontiguousarray(values)) for name, values in named.items()}
     return tensors
 
@@ -175,13 +199,11 @@ def _kept(key: str, queries: Queries) -> dict[str, Scores] | None:
         scores = {
             form: Scores(
                 metrics={name: values[f"{form}_{name}"] for name in METRICS},
-                nearest=values[f"{form}_nearest"],
-                stays=values[f"{form}_stays"],
-                similarity=values[f"{form}_similarity"],
+                **{part: values[f"{form}_{part}"] for part in _PARTS},
             )
             for form in TITLES
-            if form in queries.forms
+            if form in queries.asked
         }
     except KeyError:
         return None
-    return scores if all(len(one.stays) == len(queries) for one in scores.values()) else None
+    return scores if all(len(one.stays) == queries.asked[form] for form, one in scores.items()) else None

@@ -17,8 +17,30 @@ from trainers.object_removal.regions import clean_boxes, pixel_mask
 
 Redraw = Callable[[np.ndarray], Tensor]
 """From places among the images, int64 ``[n]``, to uint8 ``[n, C, S, S]``."""
-EMPTY, ELSEWHERE = "empty", "elsewhere"
-"""Names of :attr:`ObjectImages.redrawn`: without the object, and with the same object before another background."""
+EMPTY, ELSEWHERE, RELIT = "empty", "elsewhere", "relit"
+"""Names of :attr:`ObjectImages.redrawn`: without the object, with the same object before another background, and the
+same scene in other light."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class TiedClasses:
+    """New images of the classes that a run was trained on, and the same in the background of their class or in another.
+
+    Attributes:
+        images: uint8 ``[M, C, S, S]``, backgrounds tell nothing of the class.
+        labels: int64 ``[M, L]``, finest first.
+        home, away: the same objects before the background that is tied to their class, and before that of another one.
+        key: equal where all of it is.
+    """
+
+    images: Tensor
+    labels: np.ndarray
+    home: Redraw
+    away: Redraw
+    key: str
+
+    def __len__(self) -> int:
+        return len(self.images)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,7 +54,9 @@ class ObjectImages:
         rows: int64 ``[N]``, row of each image in the test set of the run, or its place in the dataset.
         ids: a name for each image, where the dataset has them.
         masks: from places int64 ``[n]`` to bool ``[n, S, S]``, pixels of the object; all False: none is known.
-        redrawn: exact images by name, :data:`EMPTY` and :data:`ELSEWHERE`, of datasets that are drawn here.
+        redrawn: exact images by name, :data:`EMPTY`, :data:`ELSEWHERE` and :data:`RELIT`, of datasets that are drawn
+            here.
+        tied: of a dataset that can tie backgrounds to the classes that the measured run was trained on.
         own: the images are the test set of the run that is measured.
         notes: sentences about what was left out.
         key: equal where images, labels and objects are.
@@ -47,6 +71,7 @@ class ObjectImages:
     key: str
     ids: tuple[str, ...] = ()
     redrawn: Mapping[str, Redraw] = field(default_factory=dict)
+    tied: TiedClasses | None = None
     own: bool = False
     notes: tuple[str, ...] = ()
 

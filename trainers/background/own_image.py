@@ -8,8 +8,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from trainers.background.forms import ALONE, WHOLE, WITHOUT, filled, mean_colour
 from trainers.background.objects import square_mask
-from trainers.background.queries import ALONE, TELEA, WHOLE, WITHOUT, filled, mean_colour
+from trainers.background.queries import TELEA
 from trainers.background.scores import NEAREST, nearest
 from trainers.data.base import Progress, part_of, silent
 from trainers.errors import DataError, UserError

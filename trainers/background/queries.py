@@ -1,34 +1,64 @@
-"""The queries of a measurement: each as it is, without its object, and with nothing but its object."""
+"""The queries of a measurement: each as it is, without its object, with nothing but its object, and the controls."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from trainers.background.objects import ELSEWHERE, EMPTY, ObjectImages
+from trainers.background import objects as redrawn
+from trainers.background.forms import (
+    ALONE,
+    AWAY,
+    HOME,
+    MOVED,
+    NEW,
+    PLACEBO,
+    RELIT,
+    SILHOUETTE,
+    TIED,
+    TITLES,
+    WHOLE,
+    WITHOUT,
+    beside,
+    filled,
+    in_other_light,
+    mean_colour,
+)
+from trainers.background.objects import EMPTY, ObjectImages, TiedClasses
 from trainers.data import cache
-from trainers.data.base import Progress, silent
+from trainers.data.base import Progress, part_of, silent
+from trainers.data.synthetic.engine.digest import code_digest
 from trainers.errors import DataError, UserError
 from trainers.object_removal.fills import FILLS
-from trainers.object_removal.fills.base import FillDescriptor, paint
+from trainers.object_removal.fills.base import FillDescriptor
 from trainers.parameters import entry
 
-WHOLE, WITHOUT, ALONE, MOVED = "whole", "without", "alone", "elsewhere"
-TITLES = {
-    WHOLE: "whole image",
-    WITHOUT: "background alone",
-    ALONE: "object alone",
-    MOVED: "object before another background",
-}
-"""The forms of a query in words, in order."""
 MOST_COVERED = 0.9
 """Share of an image above which an object leaves no background to speak of."""
-RERENDER, TELEA = "rerender", "telea"
+RERENDER, TELEA, MEAN = "rerender", "telea", "mean"
 _KIND = "object_queries"  # of the entries of the disk cache
+_HERE = Path(__file__).parent
+
+
+@dataclass(frozen=True, kw_only=True)
+class TiedQueries:
+    """Queries of classes that were trained on.
+
+    Attributes:
+        gallery: uint8 ``[M, C, S, S]``, new images of these classes; labels: int64 ``[M, L]``.
+        places: int64 ``[Q]``, ascending, where each query stands among them.
+        forms: uint8 ``[Q, C, S, S]`` each, by the names of :data:`trainers.background.forms.TIED`.
+    """
+
+    gallery: Tensor
+    labels: np.ndarray
+    places: np.ndarray
+    forms: Mapping[str, Tensor]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,22 +67,33 @@ class Queries:
 
     Attributes:
         places: int64 ``[Q]``, ascending, where each stands in the gallery.
-        forms: uint8 ``[Q, C, S, S]`` each, by the names of :data:`TITLES`.
+        forms: uint8 ``[Q, C, S, S]`` each, by the names of :data:`trainers.background.forms.TITLES`.
         covered: float32 ``[Q]``, share of the image that the object covers.
-        fill: what was put in the place of the object.
+        fill: what was put in the place of the object; ``placebo_fill`` beside it, for the placebo.
+        placebo: bool ``[Q]``, whether a query has a placebo: a place beside its object that is as large, and filled.
+        tied: queries of classes that were trained on, where the dataset can tie backgrounds to them.
         notes: sentences about what was left out.
-        key: equal where the pixels of all forms are.
+        key: equal where the pixels of all forms are, and the code that makes and scores them.
     """
 
     places: np.ndarray
     forms: Mapping[str, Tensor]
     covered: np.ndarray
     fill: str
+    placebo_fill: str
+    placebo: np.ndarray
+    tied: TiedQueries | None = None
     notes: tuple[str, ...]
     key: str
 
     def __len__(self) -> int:
         return len(self.places)
+
+    @property
+    def asked(self) -> dict[str, int]:
+        """How many queries each form has."""
+        forms = [*self.forms.items(), *(self.tied.forms.items() if self.tied else ())]
+        return {form: len(images) for form, images in forms}
 
 
 def make_queries(
@@ -62,7 +103,7 @@ def make_queries(
 
     A query has an object that covers at most :data:`MOST_COVERED` of it, and another image of its class to find. The
     object is drawn away where the dataset can be drawn again, and else filled. For the object alone, everything else
-    gets the mean colour of the gallery, which says nothing about the one image.
+    gets the mean colour of the gallery, which says nothing about the one image; for the silhouette the object does.
 
     Args:
         fill: name of the fill; None: drawn again where that can be done, else :data:`TELEA`.
@@ -80,27 +121,49 @@ def make_queries(
     if reason is not None:
         raise UserError(reason)
     places, masks, notes = _choose(objects, queries, seed)
-    key = cache.content_key(("queries", objects.key, name, places.tobytes()))
+    placebo = _placebo_fill(descriptor)
+    tied = objects.tied.key if objects.tied is not None else None
+    code = code_digest(_HERE, _HERE / "sources")
+    key = cache.content_key(("queries", code, objects.key, name, placebo.name, places.tobytes(), tied, queries, seed))
     kept = cache.read(_KIND, key)
     if kept is None:
-        forms, good = _forms(objects, places, masks, descriptor, progress)
-        tensors = {**forms, "good": torch.from_numpy(good)}
+        tensors = _forms(objects, places, masks, (descriptor, placebo), part_of(progress, 0.0, 0.8))
+        if objects.tied is not None:
+            tensors |= _tied_forms(objects.tied, queries, seed, part_of(progress, 0.8, 1.0))
         cache.write(_KIND, key, tensors)
     else:
         tensors = kept.tensors
-        forms, good = {each: tensors[each] for each in TITLES if each in tensors}, tensors["good"].numpy()
+    good, free = tensors["good"].numpy(), tensors["beside"].numpy()
     if not good.any():
         raise DataError(f"The object could be removed from none of {len(good)} images. Choose another fill.")
-    if not good.all():
-        notes = (*notes, f"From {int((~good).sum())} images the object could not be removed.")
     return Queries(
         places=places[good],
-        forms={each: values[torch.from_numpy(good)] for each, values in forms.items()},
+        forms={each: tensors[each][tensors["good"]] for each in TITLES if each in tensors and each not in TIED},
         covered=masks[good].mean(axis=(1, 2)).astype(np.float32),
         fill=name,
-        notes=notes,
+        placebo_fill=placebo.name,
+        placebo=free[good],
+        tied=_tied_queries(objects.tied, tensors),
+        notes=(*notes, *_lacking(good, free)),
         key=key,
     )
+
+
+def _lacking(good: np.ndarray, free: np.ndarray) -> list[str]:
+    """What could not be filled, as sentences."""
+    without, covered = int((~good).sum()), int((~free[good]).sum())
+    notes = [f"From {without} images the object could not be removed."] if without else []
+    if covered:
+        notes.append(f"Without a placebo: {covered} queries, as the object covers more than half or no fill works.")
+    return notes
+
+
+def _placebo_fill(fill: FillDescriptor) -> FillDescriptor:
+    """The same fill; an area without an object cannot be drawn again, so it is filled as photographs are."""
+    if fill.redraw is None:
+        return fill
+    usual = entry(FILLS, TELEA, "fill")
+    return entry(FILLS, MEAN, "fill") if usual.lacking() else usual
 
 
 def _choose(objects: ObjectImages, queries: int, seed: int) -> tuple[np.ndarray, np.ndarray, tuple[str, ...]]:
@@ -139,45 +202,65 @@ def _choose(objects: ObjectImages, queries: int, seed: int) -> tuple[np.ndarray,
 
 
 def _forms(
-    objects: ObjectImages, places: np.ndarray, masks: np.ndarray, fill: FillDescriptor, progress: Progress
-) -> tuple[dict[str, Tensor], np.ndarray]:
-    """The forms, and which queries lost their object, bool ``[Q]``."""
+    objects: ObjectImages,
+    places: np.ndarray,
+    masks: np.ndarray,
+    fills: tuple[FillDescriptor, FillDescriptor],
+    progress: Progress,
+) -> dict[str, Tensor]:
+    """The forms; as ``good`` which queries lost their object, and as ``beside`` which have a placebo, bool ``[Q]``."""
     whole = objects.images[torch.from_numpy(places)]
-    colour = mean_colour(objects.images)
+    colour = mean_colour(objects.images)[None, :, None, None]
     mask = torch.from_numpy(masks)[:, None]
-    forms = {WHOLE: whole, ALONE: torch.where(mask, whole, colour[None, :, None, None])}
-    good = np.ones(len(places), dtype=bool)
-    exact = fill.redraw is not None
-    without = []
+    forms = {WHOLE: whole, ALONE: torch.where(mask, whole, colour), SILHOUETTE: torch.where(mask, colour, whole)}
+    fill, placebo_fill = fills
+    without: list[Tensor | None] = []
+    placebo: list[Tensor | None] = []
     for at in range(len(places)):
         progress(f"removing objects: {at:,} of {len(places):,}", at / len(places))
-        if exact:
+        if fill.redraw is not None:
             without.append(objects.redrawn[EMPTY](places[at : at + 1])[0])
-            continue
-        try:
-            without.append(filled(whole[at], masks[at], fill))
-        except Exception:  # one image that a fill cannot work on must not cost the others
-            without.append(whole[at])
-            good[at] = False
-    forms[WITHOUT] = torch.stack(without)
-    if ELSEWHERE in objects.redrawn:
-        progress("drawing the objects before another background", 1.0)
-        forms[MOVED] = objects.redrawn[ELSEWHERE](places)
-    return forms, good
+        else:
+            without.append(_filled(whole[at], masks[at], fill))
+        free = beside(masks[at])
+        placebo.append(None if free is None else _filled(whole[at], free, placebo_fill))
+    for form, images in ((WITHOUT, without), (PLACEBO, placebo)):
+        forms[form] = torch.stack([whole[at] if one is None else one for at, one in enumerate(images)])
+    progress("drawing the objects in other light and before another background", 1.0)
+    relit = objects.redrawn.get(redrawn.RELIT)
+    forms[RELIT] = in_other_light(whole, places) if relit is None else relit(places)
+    if redrawn.ELSEWHERE in objects.redrawn:
+        forms[MOVED] = objects.redrawn[redrawn.ELSEWHERE](places)
+    forms["good"] = torch.tensor([one is not None for one in without])
+    forms["beside"] = torch.tensor([one is not None for one in placebo])
+    return forms
 
 
-def filled(image: Tensor, mask: np.ndarray, fill: FillDescriptor) -> Tensor:
-    """An image uint8 ``[C, S, S]`` with the object under ``mask`` painted over.
-
-    Raises:
-        UserError: the mask covers everything, or the fill cannot be used.
-    """
-    colour = np.ascontiguousarray(image.expand(3, -1, -1).permute(1, 2, 0).numpy())
-    painted = paint(fill, colour, mask)
-    return torch.from_numpy(np.ascontiguousarray(painted.transpose(2, 0, 1)))[: len(image)]
+def _filled(image: Tensor, mask: np.ndarray, fill: FillDescriptor) -> Tensor | None:
+    try:
+        return filled(image, mask, fill)
+    except Exception:  # one image that a fill cannot work on must not cost the others
+        return None
 
 
-def mean_colour(images: Tensor) -> Tensor:
-    """Mean colour of a gallery uint8 ``[N, C, S, S]``, of at most 2,000 images spread over it: uint8 ``[C]``."""
-    rows = torch.linspace(0, len(images) - 1, min(len(images), 2000)).long()
-    return images[rows].double().mean(dim=(0, 2, 3)).round().to(torch.uint8)
+def _tied_queries(tied: TiedClasses | None, tensors: Mapping[str, Tensor]) -> TiedQueries | None:
+    if tied is None:
+        return None
+    return TiedQueries(
+        gallery=tied.images,
+        labels=tied.labels,
+        places=tensors["tied"].numpy(),
+        forms={each: tensors[each] for each in TIED},
+    )
+
+
+def _tied_forms(tied: TiedClasses, queries: int, seed: int, progress: Progress) -> dict[str, Tensor]:
+    """The forms of queries of classes that were trained on, and their places as ``tied``."""
+    progress("drawing new images of training classes", 0.0)
+    places = np.sort(np.random.default_rng(seed).permutation(len(tied))[:queries])
+    return {
+        NEW: tied.images[torch.from_numpy(places)],
+        HOME: tied.home(places),
+        AWAY: tied.away(places),
+        "tied": torch.from_numpy(places),
+    }

@@ -6,19 +6,26 @@ import csv
 import io
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
+from trainers.background.forms import TIED, TITLES, WHOLE, WITHOUT
+from trainers.background.numbers import CONTRASTS, LOST_FROM_WHOLE, MISSED, STAYS, described, measures_of, title_of
 from trainers.background.objects import ObjectImages
-from trainers.background.queries import TITLES, WHOLE, WITHOUT, Queries
-from trainers.background.scores import METRICS, NEAREST, Scores, chance
+from trainers.background.queries import Queries
+from trainers.background.scores import METRICS, Scores, chance
 from trainers.cells import plain_cells
-from trainers.metrics import describe
 from trainers.metrics.bootstrap import Interval, bootstrap
 
-STAYS = "stays"
-COLUMNS = ("run", "arm", "title", "form", "measure", "mean", "low", "high", "queries", "lost", "lost_low", "lost_high")
+COLUMNS = (
+    *("run", "arm", "title", "form", "objects", "measure", "mean", "low", "high", "queries"),
+    *("lost", "lost_low", "lost_high"),
+)
+THIRDS = ("smallest third", "middle third", "largest third")
+"""Queries by the share of the image that their object covers."""
+INTERVALS = "Intervals: 95 %, over queries only; another training may differ by more."
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,16 +33,18 @@ class Number:
     """One number of one arm.
 
     Attributes:
-        form: of the queries, one of :data:`trainers.background.queries.TITLES`.
-        measure: a metric, or :data:`STAYS`.
-        interval: the mean over the queries.
-        lost: how much more the whole images have, query by query; None for these and for :data:`STAYS`.
+        form: of the queries, or a contrast of two forms, see :mod:`trainers.background.numbers`.
+        objects: one of :data:`THIRDS`, for these queries alone; empty: all queries.
+        measure: a metric, or another measure of :mod:`trainers.background.numbers`.
+        interval: the mean over the queries, resampling these alone.
+        lost: how much more the whole images have, query by query; None where they cannot be compared.
     """
 
     form: str
+    objects: str = ""
     measure: str
     interval: Interval
-    lost: Interval | None
+    lost: Interval | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,21 +64,33 @@ class ArmBackground:
     scores: Mapping[str, Scores]
     error: str | None = None
 
-    def numbers(self) -> list[Number]:
-        """Every number with its interval: 95 %, by resampling the queries."""
-        numbers = []
-        for form, scores in self.scores.items():
-            for name in METRICS:
-                values = scores.metrics[name]
-                lost = None if form == WHOLE else bootstrap(self.scores[WHOLE].metrics[name] - values)
-                numbers.append(Number(form=form, measure=name, interval=bootstrap(values), lost=lost))
-            if form != WHOLE:
-                numbers.append(Number(form=form, measure=STAYS, interval=bootstrap(scores.stays), lost=None))
-        return numbers
+    @property
+    def names(self) -> list[str]:
+        """The forms, and the contrasts of those that are there."""
+        there = self.scores
+        return [*there, *(name for name, one in CONTRASTS.items() if one.first in there and one.second in there)]
+
+    def values(self, name: str, measure: str) -> np.ndarray:
+        """A measure of every query of a form, or the difference of a contrast, float64 ``[Q]``."""
+        if name in CONTRASTS:
+            both = CONTRASTS[name]
+            return self.values(both.first, measure) - self.values(both.second, measure)
+        scores = self.scores[name]
+        own = {STAYS: scores.stays, MISSED: scores.missed}
+        return own[measure] if measure in own else scores.metrics[measure]
+
+    def number(self, name: str, measure: str, objects: str = "", some: np.ndarray | None = None) -> Number:
+        """A number with its interval; of ``some`` queries alone, bool ``[Q]``."""
+        kept = slice(None) if some is None else some
+        values = self.values(name, measure)
+        lost = None
+        if measure in METRICS and name in LOST_FROM_WHOLE:
+            lost = bootstrap((self.values(WHOLE, measure) - values)[kept])
+        return Number(form=name, objects=objects, measure=measure, interval=bootstrap(values[kept]), lost=lost)
 
     def unnoticing(self) -> np.ndarray:
-        """All queries, int64 ``[Q]``, those first that notice the absence of their object least: most neighbours stay,
-        then the largest similarity with the whole image."""
+        """All queries, int64 ``[Q]``, those first that notice the absence of their object least: most neighbours
+        stay, then the largest similarity with the whole image."""
         scores = self.scores[WITHOUT]
         return np.lexsort((-scores.similarity, -scores.stays))
 
@@ -86,9 +107,13 @@ class BackgroundResult:
         ids: a name for each image of the gallery; empty: they have none.
         labels: int64 ``[N, L]``; names: of the classes, level by level; levels: of the levels, finest first.
         covered: float32 ``[Q]``, share of each query that its object covers.
-        fill: what was put in the place of the object.
+        fill: what was put in the place of the object, and ``placebo_fill`` beside it.
         chance: R@1 of a random order.
+        tied: places of the queries of training classes among new images of these, and the finest classes of these
+            queries, int64 ``[Q']`` both; None: the dataset can tie no backgrounds to its classes.
+        seed: of the training.
         notes: sentences about what was left out.
+        key: equal where the queries are, and all of their forms.
     """
 
     title: str
@@ -102,12 +127,17 @@ class BackgroundResult:
     levels: tuple[str, ...]
     covered: np.ndarray
     fill: str
+    placebo_fill: str
     chance: float
+    tied: tuple[np.ndarray, np.ndarray] | None
+    seed: int
     notes: tuple[str, ...]
+    key: str
 
     @classmethod
-    def of(cls, objects: ObjectImages, queries: Queries, arms: Iterable[ArmBackground]) -> BackgroundResult:
-        """The measurement of ``arms`` with these queries against these images."""
+    def of(cls, objects: ObjectImages, queries: Queries, arms: Iterable[ArmBackground], seed: int) -> BackgroundResult:
+        """The measurement of ``arms``, trained with ``seed``, with these queries against these images."""
+        tied = queries.tied
         return cls(
             title=objects.title,
             own=objects.own,
@@ -120,22 +150,29 @@ class BackgroundResult:
             levels=objects.hierarchy.levels,
             covered=queries.covered,
             fill=queries.fill,
+            placebo_fill=queries.placebo_fill,
+            tied=None if tied is None else (tied.places, tied.labels[tied.places, 0]),
+            seed=seed,
+            key=queries.key,
             chance=chance(objects.labels, queries.places),
             notes=(*objects.notes, *queries.notes),
         )
 
-    def difference(self, first: int, second: int, form: str, measure: str) -> Interval:
-        """How much more arm ``first`` has than arm ``second``, query by query, with its interval.
+    @cached_property
+    def thirds(self) -> dict[str, np.ndarray]:
+        """The queries of each of :data:`THIRDS`, bool ``[Q]``; one that is empty is left out."""
+        low, high = np.quantile(self.covered, [1 / 3, 2 / 3])
+        which = (self.covered > low).astype(int) + (self.covered > high)
+        return {title: which == at for at, title in enumerate(THIRDS) if (which == at).any()}
 
-        Args:
-            measure: a metric, or :data:`STAYS`.
-        """
-        return bootstrap(self.values(first, form, measure) - self.values(second, form, measure))
-
-    def values(self, arm: int, form: str, measure: str) -> np.ndarray:
-        """A metric, or :data:`STAYS`, of every query, float64 ``[Q]``."""
-        scores = self.arms[arm].scores[form]
-        return scores.stays if measure == STAYS else scores.metrics[measure]
+    def numbers(self, arm: int) -> list[Number]:
+        """Every number of an arm: form by form, contrast by contrast, and R@1 of the thirds."""
+        one, depth = self.arms[arm], len(self.levels)
+        numbers = [one.number(name, measure) for name in one.names for measure in measures_of(name, depth)]
+        for name in one.names:
+            if name in TITLES and name not in TIED:
+                numbers += [one.number(name, METRICS[0], objects, some) for objects, some in self.thirds.items()]
+        return numbers
 
     def unnoticing(self, arm: int, most: int | None = None) -> list[dict[str, Any]]:
         """The queries of an arm, those first that do not notice the absence of their object, with their neighbours.
@@ -147,6 +184,7 @@ class BackgroundResult:
         if not one.scores:
             return []
         listed = []
+        asked = {form: scores for form, scores in one.scores.items() if form not in TIED}
         for query in one.unnoticing()[:most].tolist():
             place = int(self.places[query])
             listed.append(
@@ -159,8 +197,8 @@ class BackgroundResult:
                     "stays": float(one.scores[WITHOUT].stays[query]),
                     "similarity": round(float(one.scores[WITHOUT].similarity[query]), 4),
                     "covered": round(float(self.covered[query]), 4),
-                    "nearest": {form: scores.nearest[query].tolist() for form, scores in one.scores.items()},
-                    "first": {form: bool(scores.metrics["R_at_1"][query]) for form, scores in one.scores.items()},
+                    "nearest": {form: scores.nearest[query].tolist() for form, scores in asked.items()},
+                    "first": {form: bool(scores.metrics["R_at_1"][query] == 1) for form, scores in asked.items()},
                 }
             )
         return listed
@@ -172,8 +210,8 @@ class BackgroundResult:
     def table(self) -> list[dict[str, Any]]:
         """A row per number, by the names of :data:`COLUMNS`."""
         rows = []
-        for arm in self.arms:
-            for number in arm.numbers():
+        for place, arm in enumerate(self.arms):
+            for number in self.numbers(place):
                 own, lost = number.interval, number.lost
                 rows.append(
                     {
@@ -181,6 +219,7 @@ class BackgroundResult:
                         "arm": arm.arm,
                         "title": arm.title,
                         "form": number.form,
+                        "objects": number.objects,
                         "measure": number.measure,
                         "mean": own.mean,
                         "low": own.low,
@@ -205,13 +244,19 @@ class BackgroundResult:
             "title": self.title,
             "own": self.own,
             "fill": self.fill,
+            "placebo_fill": self.placebo_fill,
             "queries": len(self.places),
             "gallery": len(self.rows),
             "chance": self.chance,
             "notes": list(self.notes),
             "levels": list(self.levels),
             "forms": {form: title for form, title in TITLES.items() if any(form in arm.scores for arm in self.arms)},
-            "measures": {name: measure_title(name) for name in (*METRICS, STAYS)},
+            "contrasts": {
+                name: one.title for name, one in CONTRASTS.items() if any(name in arm.names for arm in self.arms)
+            },
+            "measures": {name: described(name).title for name in measures_of(WITHOUT, len(self.levels))},
+            "objects": {title: self._covering(some) for title, some in self.thirds.items()},
+            "intervals": INTERVALS,
             "arms": [
                 {"run": arm.run, "arm": arm.arm, "title": arm.title, "step": arm.step, "error": arm.error}
                 | {"unnoticing": self.unnoticing(place, most)}
@@ -223,16 +268,21 @@ class BackgroundResult:
     def text(self) -> str:
         """The numbers as lines for a terminal."""
         head = f"{len(self.places):,} queries against {len(self.rows):,} images of {self.title}; fill: {self.fill}"
-        lines = [head, f"R@1 of a random order: {self.chance:.3f}", *self.notes]
-        for arm in self.arms:
+        lines = [head, f"R@1 of a random order: {self.chance:.3f}", *self.notes, INTERVALS]
+        for place, arm in enumerate(self.arms):
             lines += ["", f"{arm.title} (arm {arm.arm} at step {arm.step})"]
             if arm.error:
                 lines.append(f"  {arm.error}")
-            for number in arm.numbers():
-                words = f"{TITLES[number.form]}, {measure_title(number.measure)}"
+            for number in self.numbers(place):
+                about = (title_of(number.form), number.objects and f"{number.objects} of the objects")
+                words = ", ".join(filter(None, (*about, described(number.measure).title)))
                 lost = "" if number.lost is None else f"  lost {interval_text(number.lost)}"
-                lines.append(f"  {words:<64} {interval_text(number.interval)}{lost}")
+                lines.append(f"  {words:<78} {interval_text(number.interval)}{lost}")
         return "\n".join(lines)
+
+    def _covering(self, some: np.ndarray) -> list[float]:
+        """The least and the most of an image that the objects of some queries cover."""
+        return [float(self.covered[some].min()), float(self.covered[some].max())]
 
 
 def write_csv(file: Any, rows: Iterable[Mapping[str, Any]]) -> None:
@@ -240,11 +290,6 @@ def write_csv(file: Any, rows: Iterable[Mapping[str, Any]]) -> None:
     writer = csv.writer(file, lineterminator="\n")
     writer.writerow(COLUMNS)
     writer.writerows(plain_cells(row[name] for name in COLUMNS) for row in rows)
-
-
-def measure_title(name: str) -> str:
-    """A metric, or :data:`STAYS`, in words."""
-    return f"neighbours that stay, of {NEAREST}" if name == STAYS else describe(name).title
 
 
 def interval_text(interval: Interval) -> str:

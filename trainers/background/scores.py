@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from trainers.background.queries import WHOLE
+from trainers.background.forms import WHOLE
 from trainers.metrics.blocks import ranked_blocks
 from trainers.metrics.names import parse_all
 from trainers.metrics.scores import score_blocks
+from trainers.retrieval.severity import missed_when_wrong, shared_levels
 
 METRICS = ("R_at_1", "HAP")
 NEAREST = 10
@@ -29,16 +30,32 @@ class Scores:
         nearest: int64 ``[Q, K]``, places in the gallery, nearest first; the query's own image is not among them.
         stays: float64 ``[Q]``, share of the neighbours of the whole image that are among these.
         similarity: float64 ``[Q]``, cosine with the whole image.
+        missed: float64 ``[Q]``, levels on which the first result disagrees; NaN where it is of the query's class.
     """
 
     metrics: Mapping[str, np.ndarray]
     nearest: np.ndarray
     stays: np.ndarray
     similarity: np.ndarray
+    missed: np.ndarray
+
+    def only(self, some: np.ndarray) -> Scores:
+        """The same with NaN for all queries but ``some``, bool ``[Q]``."""
+
+        def kept(values: np.ndarray) -> np.ndarray:
+            return np.where(some, values, np.nan)
+
+        return replace(
+            self,
+            metrics={name: kept(values) for name, values in self.metrics.items()},
+            stays=kept(self.stays),
+            similarity=kept(self.similarity),
+            missed=kept(self.missed),
+        )
 
 
 def score_forms(
-    forms: Mapping[str, Tensor], gallery: Tensor, labels: np.ndarray, places: np.ndarray
+    forms: Mapping[str, Tensor], gallery: Tensor, labels: np.ndarray, places: np.ndarray, whole: str = WHOLE
 ) -> dict[str, Scores]:
     """Search the gallery, whose images are untouched, with every form of the queries.
 
@@ -46,23 +63,25 @@ def score_forms(
     by what is left.
 
     Args:
-        forms: embeddings ``[Q, D]`` by form, :data:`WHOLE` among them.
+        forms: embeddings ``[Q, D]`` by form, ``whole`` among them.
         gallery: ``[N, D]``.
         labels: ``[N, L]`` of the gallery, finest first.
         places: int64 ``[Q]`` of the queries in the gallery.
+        whole: the form whose neighbours may stay.
     """
     metrics = parse_all(METRICS, labels.shape[1])
-    whole = forms[WHOLE]
-    near = nearest(whole, gallery, places)
+    untouched = forms[whole]
+    near = nearest(untouched, gallery, places)
     scores = {}
     for form, queries in forms.items():
         values = score_blocks(ranked_blocks(queries, labels[places], gallery, labels, places), metrics).values
-        own = near if form == WHOLE else nearest(queries, gallery, places)
+        own = near if form == whole else nearest(queries, gallery, places)
         scores[form] = Scores(
             metrics=values,
             nearest=own,
             stays=np.array([len(np.intersect1d(a, b)) for a, b in zip(near, own, strict=True)]) / near.shape[1],
-            similarity=torch.nn.functional.cosine_similarity(queries.double(), whole.double()).numpy(),
+            similarity=torch.nn.functional.cosine_similarity(queries.double(), untouched.double()).numpy(),
+            missed=missed_when_wrong(shared_levels(labels[own[:, 0]], labels[places]), labels.shape[1]),
         )
     return scores
 

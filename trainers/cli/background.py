@@ -31,27 +31,29 @@ def add(verbs: Any) -> None:
         metavar="N",
         help="also list N queries that notice the loss of their object least",
     )
-    parser.add_argument("--pool", action="store_true", help="also pool the queries of runs that differ in their seed")
+    parser.add_argument(
+        "--pool", action="store_true", help="also compare the arms over runs that differ in their seed, with verdicts"
+    )
     parser.add_argument(
         "--against",
         nargs="+",
         default=(),
         metavar="RUN",
-        help="with --pool: print the change from these runs, in order",
+        help="with --pool: compare the change from these runs, of the same seeds",
     )
     runs_flag(parser)
     parser.set_defaults(run=background)
 
 
 def background(arguments: argparse.Namespace) -> int:
-    """Measure, print, and write the numbers; 95 % intervals in brackets, by resampling the queries."""
-    from trainers.background.pooling import pooled, text
+    """Measure, print, and write the numbers: of each run over its queries, and with --pool over the runs."""
+    from trainers.background.over_runs import over_runs, text
     from trainers.background.results import write_csv
 
     if arguments.list < 0:
         raise ParameterError(f"--list needs a whole number of at least 0; got {arguments.list}.")
     if arguments.against and not arguments.pool:
-        raise ParameterError("--against needs --pool: the change is that of the pooled queries.")
+        raise ParameterError("--against needs --pool: the change is compared over the runs.")
     settings = Settings(**given(arguments, Settings))
     rows, results = [], []
     for number, run in enumerate(arguments.ids):
@@ -62,7 +64,8 @@ def background(arguments: argparse.Namespace) -> int:
         rows += result.table()
         results.append(result)
     if arguments.pool:
-        print(text(pooled(results, [_measured(arguments.runs, run, settings) for run in arguments.against])))
+        others = [_measured(arguments.runs, run, settings) for run in arguments.against]
+        print(f"\n{text(over_runs(results, others))}")
     sys.stdout.flush()
     if arguments.csv is not None:
         try:

@@ -18,6 +18,7 @@ class ObjectRequest:
     Attributes:
         data: the dataset.
         own: it is the one that the run was trained on, so that its test set is meant.
+        trained: the run was trained on every class of its training set.
         channels, side: of the images.
         limit: most images of the gallery.
         progress: told what is being read; it may raise to stop.
@@ -25,6 +26,7 @@ class ObjectRequest:
 
     data: DataChoice
     own: bool
+    trained: bool = False
     channels: int
     side: int
     limit: int

@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from trainers.background.objects import ELSEWHERE, EMPTY, ObjectImages, fingerprint
+from trainers.background.objects import ELSEWHERE, EMPTY, RELIT, ObjectImages, TiedClasses, fingerprint
 from trainers.background.sources.base import ObjectRequest, ObjectSource
+from trainers.config import DataChoice
 from trainers.data import load_data, named
 from trainers.data.labelled.datasets import drawn
 from trainers.data.labelled.datasets.drawn import Reliefs, Shot
 from trainers.data.synthetic.engine.rng import Rng
 from trainers.data.synthetic.pottery.background import WALLS
 from trainers.retrieval.query_image import with_channels
+
+_EACH = 10
+"""Most new images of a class that was trained on."""
 
 
 def _load(request: ObjectRequest) -> ObjectImages | None:
@@ -26,7 +31,7 @@ def _load(request: ObjectRequest) -> ObjectImages | None:
     shots = drawn.test_shots(choice)[: request.limit]
     images = with_channels(data.test.images[: request.limit], request.channels)
     labels = data.test.labels[: request.limit].numpy()
-    again = _Again(shots, request.side, choice.seed, request.channels)
+    again = _Again(shots, request, choice.seed)
     return ObjectImages(
         title=data.title,
         images=images,
@@ -34,10 +39,33 @@ def _load(request: ObjectRequest) -> ObjectImages | None:
         hierarchy=data.hierarchy,
         rows=np.arange(len(shots)),
         masks=again.masks,
-        redrawn={EMPTY: again.empty, ELSEWHERE: again.elsewhere},
+        redrawn={EMPTY: again.empty, ELSEWHERE: again.elsewhere, RELIT: again.relit},
+        tied=_tied(choice, request) if request.trained else None,
         own=request.own,
-        key=fingerprint(images, labels, "drawn", choice.seed, choice.held_out),
+        key=fingerprint(images, labels, "drawn", drawn.drawing_code(), choice.seed, choice.held_out),
     )
+
+
+def _tied(choice: DataChoice, request: ObjectRequest) -> TiedClasses | None:
+    """New images of the pots that were trained on; None: two of each are more than may be searched."""
+    pots = len(drawn.new_shots(choice, 1))
+    each = min(_EACH, request.limit // pots, choice.max_images // pots)
+    if each < 2:
+        return None
+    shots = drawn.new_shots(choice, each)
+    again = _Again(shots, request, choice.seed)
+    homes = drawn.home_rooms(1 + max(shot.pot_id for shot in shots), choice.seed)
+    images = again.drawn(np.arange(len(shots)))
+    labels = np.array([(shot.pot_id, shot.pot.shape, shot.pot.shelf) for shot in shots])
+
+    def home(places: np.ndarray) -> Tensor:
+        return again.drawn(places, room=lambda shot: homes[shot.pot_id])
+
+    def away(places: np.ndarray) -> Tensor:
+        return again.drawn(places, room=lambda shot: _another(homes[shot.pot_id], "away", shot, choice.seed))
+
+    key = fingerprint(images, labels, "tied", drawn.drawing_code(), choice.seed, choice.held_out)
+    return TiedClasses(images=images, labels=labels, home=home, away=away, key=key)
 
 
 class _Again:
@@ -45,10 +73,11 @@ class _Again:
 
     Args:
         shots: what each image shows.
+        request: says how an encoder takes them.
     """
 
-    def __init__(self, shots: tuple[Shot, ...], size: int, seed: int, channels: int) -> None:
-        self._shots, self._size, self._seed, self._channels = shots, size, seed, channels
+    def __init__(self, shots: Sequence[Shot], request: ObjectRequest, seed: int) -> None:
+        self._shots, self._size, self._seed, self._channels = shots, request.side, seed, request.channels
 
     def masks(self, places: np.ndarray) -> np.ndarray:
         reliefs: Reliefs = {}
@@ -56,30 +85,40 @@ class _Again:
         return np.stack(masks) if masks else np.zeros((0, self._size, self._size), dtype=bool)
 
     def empty(self, places: np.ndarray) -> Tensor:
-        return self._drawn(places, empty=True)
+        return self.drawn(places, empty=True)
+
+    def relit(self, places: np.ndarray) -> Tensor:
+        return self.drawn(places, relit=True)
 
     def elsewhere(self, places: np.ndarray) -> Tensor:
-        return self._drawn(places, empty=False)
+        """In a room whose wall is not the one that the image has."""
 
-    def _drawn(self, places: np.ndarray, *, empty: bool) -> Tensor:
+        def room(shot: Shot) -> int:
+            return _another(drawn.background_of(shot, self._seed), "elsewhere", shot, self._seed)
+
+        return self.drawn(places, room=room)
+
+    def drawn(
+        self, places: np.ndarray, *, room: Callable[[Shot], int] | None = None, relit: bool = False, empty: bool = False
+    ) -> Tensor:
         reliefs: Reliefs = {}
         images = np.empty((len(places), 3, self._size, self._size), dtype=np.uint8)
         for image, at in zip(images, places.tolist(), strict=True):
             shot = self._shots[at]
-            room = None if empty else self._other_room(shot)
-            image[...] = drawn.draw_shot(shot, self._size, self._seed, reliefs, room=room, empty=empty)
+            there = None if room is None else room(shot)
+            image[...] = drawn.draw_shot(shot, self._size, self._seed, reliefs, room=there, relit=relit, empty=empty)
         return with_channels(torch.from_numpy(images), self._channels)
 
-    def _other_room(self, shot: Shot) -> int:
-        """A room whose wall is not the one that the image has."""
-        step = 1 + Rng(self._seed, "elsewhere", shot.pot_id, shot.number).below(len(WALLS) - 1)
-        return (drawn.background_of(shot, self._seed) + step) % len(WALLS)
+
+def _another(room: int, purpose: str, shot: Shot, seed: int) -> int:
+    """A room with another wall than ``room`` has."""
+    return (room + 1 + Rng(seed, purpose, shot.pot_id, shot.number).below(len(WALLS) - 1)) % len(WALLS)
 
 
 DESCRIPTOR = ObjectSource(
     name="drawn",
     title="Drawn pots",
-    sentence="Drawn again without the pot, and with the same pot in another room.",
+    sentence="Drawn again without the pot, with the same pot in another room, and in other light.",
     load=_load,
     order=0,
 )

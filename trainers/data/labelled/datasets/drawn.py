@@ -105,6 +105,22 @@ def test_shots(choice: DataChoice) -> tuple[Shot, ...]:
     return tuple(shot for shot, its in zip(both, trained.tolist(), strict=True) if not its)
 
 
+def new_shots(choice: DataChoice, each: int) -> tuple[Shot, ...]:
+    """``each`` further images of every pot that is trained on, which neither split has; every one in a room of its own.
+
+    Raises:
+        DataError: as :func:`load`.
+    """
+    train, test = _shots(choice)
+    pots = {shot.pot_id: shot.pot for shot in (train if choice.held_out == "classes" else (*train, *test))}
+    first = max(IMAGES_PER_TRAIN_POT, IMAGES_PER_TEST_POT)
+    return tuple(
+        Shot(pot=pot, pot_id=pot_id, number=number)
+        for pot_id, pot in pots.items()
+        for number in range(first, first + each)
+    )
+
+
 def _shots(choice: DataChoice) -> tuple[tuple[Shot, ...], tuple[Shot, ...]]:
     """What the images of the train and of the test pots show, pot by pot."""
     bias = DESCRIPTOR.parameters_of(choice.source).bias
@@ -162,8 +178,7 @@ def _drawn(choice: DataChoice, progress: Progress | None) -> LoadedData:
     tied = (bias, choice.held_out) if bias else ()
     tell = progress or silent
     each_train, each_test = (len(part) // len(pots) for part, pots in zip(shots, (train_pots, test_pots), strict=True))
-    digest = code_digest(_POTTERY, Path(__file__))
-    key = cache.content_key(("drawn", digest, choice.seed, size, each_train, each_test, *tied))
+    key = cache.content_key(("drawn", drawing_code(), choice.seed, size, each_train, each_test, *tied))
     kept = stored.read(key, "drawn")
     if kept is not None:
         return kept
@@ -190,6 +205,11 @@ def _drawn(choice: DataChoice, progress: Progress | None) -> LoadedData:
     )
     stored.write(key, data)
     return data
+
+
+def drawing_code() -> str:
+    """Digest of the code that draws."""
+    return code_digest(_POTTERY, Path(__file__))
 
 
 def peek(choice: DataChoice, count: int) -> torch.Tensor:
@@ -237,18 +257,27 @@ def _draw(shots: Sequence[Shot], size: int, seed: int, tell: Progress) -> ImageS
 
 
 def draw_shot(
-    shot: Shot, size: int, seed: int, reliefs: Reliefs, *, room: int | None = None, empty: bool = False
+    shot: Shot,
+    size: int,
+    seed: int,
+    reliefs: Reliefs,
+    *,
+    room: int | None = None,
+    relit: bool = False,
+    empty: bool = False,
 ) -> NDArray[np.uint8]:
     """One image, uint8 [3, size, size].
 
     Args:
         reliefs: keeps the maps of silhouettes already seen.
         room: another room that the pot stands in; None: its own.
+        relit: in other light.
         empty: without the pot and its shadow.
     """
     there = shot.room if room is None else room
     seen, rng = _seen(shot, size, seed, reliefs)
-    return render(shot.pot, seen, size, rng, room=None if there is None else (seed, there), empty=empty)
+    light = Rng(seed, "light", shot.pot_id, shot.number) if relit else None
+    return render(shot.pot, seen, size, rng, room=None if there is None else (seed, there), light=light, empty=empty)
 
 
 def pot_mask(shot: Shot, size: int, seed: int, reliefs: Reliefs) -> NDArray[np.bool_]:
