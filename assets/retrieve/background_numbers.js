@@ -1,14 +1,19 @@
-// What each arm retrieves by: numbers with intervals for the whole image, the object alone and the background alone.
+// What each arm retrieves by: numbers with intervals for every form of the queries, beside the controls.
 
 import { el, grouped } from "../common/dom.js";
+import { fold } from "../common/fields.js";
 import { percent } from "../common/measures.js";
-import { brief } from "../common/names.js";
+import { brief, capital } from "../common/names.js";
+import { table, tableBox } from "../common/table.js";
 import { bars } from "../object_removal/bars.js";
 import * as api from "./background_api.js";
 
 const STAYS = "stays";
-const REMOVED = "without";
-const OVER_QUERIES = "Lines are 95 % intervals over the queries of each model as it is; other trainings of it are not covered.";
+const MISSED = "missed";
+const FIRST = "R_at_1";
+const LINES = "Neighbours that stay follow how well an embedding is ordered: compare forms under one loss by them, not losses.";
+const CONTROLS = "Beyond the controls";
+const POINTS = "In percentage points, query by query. The placebo fills as much beside the object; in other light, object and background stay what they are.";
 
 export class BackgroundNumbers {
   constructor() {
@@ -19,13 +24,16 @@ export class BackgroundNumbers {
     this.node.hidden = false;
     const failed = answer.arms.filter((arm) => arm.error);
     const models = answer.arms.map((arm) => ({ title: brief(arm.title), values: valuesOf(answer, arm) }));
-    const rows = rowsOf(answer);
+    const rows = (...measures) => measures.flatMap((measure) => rowsOf(answer, measure));
+    const others = Object.keys(answer.measures).filter((measure) => ![FIRST, STAYS, MISSED].includes(measure));
     const about = `${grouped(answer.queries)} queries of ${brief(answer.title)} against ${grouped(answer.gallery)} untouched images; a query's own image is not among them. In a random order the first result is of the query's class for ${percent(answer.chance)} of them.`;
     this.node.replaceChildren(
       el("h3", { text: "By the object, or by what is around it?" }),
       el("p", { class: "rs-note", text: about }),
       legend(models),
-      bars(models, { bars: rows, all: rows }, OVER_QUERIES),
+      bars(models, { bars: rows(FIRST, STAYS), all: rows(FIRST, ...others, STAYS) }, `${answer.intervals} ${LINES}`),
+      ...controls(answer, models),
+      ...folds(answer, models),
       ...failed.map((arm) => el("p", { class: "rs-alert", text: `${brief(arm.title)}: ${arm.error}` })),
       ...answer.notes.map((text) => el("p", { class: "rs-note", text })),
       el("p", { class: "rs-flow rs-note" }, el("a", { href: api.csvUrl(answer.key), download: "", text: "Numbers as CSV" })),
@@ -43,10 +51,39 @@ export const armSwatch = (arm) => el("span", { class: `rs-swatch rs-ink rs-ink-$
 
 function valuesOf(answer, arm) {
   const own = answer.numbers.filter((number) => number.run === arm.run && number.arm === arm.arm);
-  return Object.fromEntries(own.map(({ form, measure, mean, low, high }) => [`${measure}.${form}`, { mean, low, high }]));
+  return Object.fromEntries(own.map(({ form, objects, measure, mean, low, high }) => [[measure, form, objects].filter(Boolean).join("."), { mean, low, high }]));
 }
 
-/** The measures in turn, each for every form; of the neighbours that stay those without the object come first. */
-function rowsOf(answer) {
-  return Object.entries(answer.measures).flatMap(([measure, title]) => Object.entries(answer.forms).map(([form, words]) => ({ key: `${measure}.${form}`, title: measure === STAYS && form === REMOVED ? `${title}: object removed` : `${title}: ${words}` })));
+/** A measure of every form. */
+const rowsOf = (answer, measure) => Object.entries(answer.forms).map(([form, words]) => ({ key: `${measure}.${form}`, title: `${capital(answer.measures[measure])}: ${words}` })).filter(({ key }) => answer.numbers.some((number) => key === `${number.measure}.${number.form}`));
+
+/** The differences between a form and its control: in R@1, and folded in the other measures. */
+function controls(answer, models) {
+  const names = Object.entries(answer.contrasts);
+  if (!names.length) return [];
+  const [first, ...others] = Object.keys(answer.measures).filter((measure) => measure !== MISSED).map((measure) => [measure, tableBox(table([answer.measures[measure], ...models.map((model) => model.title)], names.map(([name, title]) => [capital(title), ...models.map((model) => spelled(model.values[`${measure}.${name}`], points))])))]);
+  return [el("h4", { text: CONTROLS }), el("p", { class: "rs-note", text: POINTS }), first[1], ...others.map(([measure, numbers]) => fold(`The same in ${answer.measures[measure]}`, numbers))];
+}
+
+/** R@1 by covered area, and how bad wrong first results are. */
+function folds(answer, models) {
+  const thirds = Object.entries(answer.objects);
+  const head = models.flatMap((model) => thirds.map(([third, [least, most]]) => `${model.title}, ${third} (${percent(least)} to ${percent(most)})`));
+  const lines = Object.entries(answer.forms).map(([form, words]) => [capital(words), ...models.flatMap((model) => thirds.map(([third]) => spelled(model.values[`${FIRST}.${form}.${third}`], shares)))]);
+  const known = lines.filter((line) => line.some((cell, at) => at && cell !== NONE));
+  const missed = rowsOf(answer, MISSED).map(({ key }) => [capital(answer.forms[key.slice(MISSED.length + 1)]), ...models.map((model) => spelled(model.values[key], levels))]);
+  return [
+    fold(`${answer.measures[FIRST]} by the area that the object covers, in %`, tableBox(table(["Form", ...head], known))),
+    ...(missed.length ? [fold(`${capital(answer.measures[MISSED])}, of ${answer.levels.length}`, tableBox(table(["Form", ...models.map((model) => model.title)], missed)))] : []),
+  ];
+}
+
+const NONE = "–";
+const shares = (value) => (value * 100).toFixed(1);
+const points = (value) => `${value < 0 ? "−" : ""}${(Math.abs(value) * 100).toFixed(1)}`;
+const levels = (value) => value.toFixed(2);
+
+function spelled(value, words) {
+  if (!Number.isFinite(value?.mean)) return NONE;
+  return `${words(value.mean)} (${words(value.low)} to ${words(value.high)})`;
 }

@@ -52,7 +52,8 @@ def test_from_a_bar_to_the_rows_of_a_confusion(browser: Browser, site: Site) -> 
     with tab(browser, site, site.finished) as page:
         mistakes(page)
         bars = page.locator(".rs-sharebar")
-        expect(bars).to_have_count(5)  # two for each of two losses, and the best possible
+        expect(bars).to_have_count(7)  # three for each of two losses, and the best possible
+        expect(bars.nth(1)).to_have_attribute("aria-label", re.compile(r"if wrong: same product 0\.0 %"))
         expect(bars.first).to_have_attribute(
             "aria-label", re.compile(r"first result: same product \d+\.\d %.*unrelated")
         )
@@ -75,7 +76,7 @@ def test_an_arm_that_diverged_has_a_sentence_and_the_other_its_bars(browser: Bro
         page.get_by_role("tab", name="Retrieve").click()
         mistakes(page)
         said = "Its training diverged: its embeddings at step 50 are not numbers, so it has no results."
-        expect(page.locator(".rs-sharebar")).to_have_count(3)  # two of one loss, and the best possible
+        expect(page.locator(".rs-sharebar")).to_have_count(4)  # three of one loss, and the best possible
         expect(page.locator(".rs-sharebars")).to_contain_text(said)
         expect(page.get_by_label("Confusions")).to_contain_text(said)
         expect(page.locator(".rs-areapanel .rs-note").first).to_have_text("Step 50: no results, its training diverged")
@@ -126,14 +127,21 @@ def test_from_a_measurement_to_the_images_of_a_query(browser: Browser, site: Sit
         section(page, LOOKED_AT)
         page.get_by_label("Queries at most").fill("20")
         page.get_by_role("button", name="Measure").click()
-        expect(page.locator(".rs-bar")).to_have_count(11)
+        expect(page.locator(".rs-bar")).to_have_count(18)  # R@1 of ten forms, and what stays of eight
         expect(page.get_by_label("Numbers", exact=True)).to_contain_text("20 queries of Drawn world")
-        expect(page.get_by_label("Numbers", exact=True)).to_contain_text("intervals over the queries of each model")
+        numbers = page.get_by_label("Numbers", exact=True)
+        expect(numbers).to_contain_text("over queries only; another training may differ")
+        expect(numbers.get_by_role("heading", name="Beyond the controls")).to_be_visible()
+        expect(numbers.locator("tr", has_text="beyond the placebo")).to_have_count(3)  # R@1, H-AP, what stays
+        expect(numbers.locator("tr:visible", has_text="beyond the placebo")).to_have_count(1)
+        numbers.get_by_text("R@1 by the area that the object covers").click()
+        expect(numbers.locator("thead", has_text="smallest third").locator("th")).to_have_count(7)
+        expect(numbers.locator("tbody tr:visible", has_text="As much filled beside the object")).to_have_count(1)
         page.get_by_label("Queries that do not notice").locator(".rs-pairrow").first.press("Enter")
         rows = page.get_by_label("A query in its forms")
         expect(rows).to_be_focused()
-        expect(rows.locator(".rs-formimage")).to_have_count(4)
-        expect(rows.locator(".rs-formrow")).to_have_count(8)
+        expect(rows.locator(".rs-formimage")).to_have_count(7)
+        expect(rows.locator(".rs-formrow")).to_have_count(14)
         expect(rows.locator(".rs-formrow").first.locator(".rs-tile")).to_have_count(10)
         page.wait_for_function("() => [...document.querySelectorAll('.rs-formimage')].every((one) => one.naturalWidth)")
         page.get_by_role("button", name="Search with this image").click()

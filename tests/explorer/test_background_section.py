@@ -23,7 +23,9 @@ from explorer.server.retrieval.uploads import Uploads
 from tests.data.world import encode
 from tests.synthetic import make_run
 from tests.tiny import tiny_config, trained, write_images
+from trainers.background.forms import TIED, TITLES
 from trainers.background.measure import measure
+from trainers.background.numbers import CONTRASTS
 from trainers.background.settings import Settings
 from trainers.config import DataChoice
 from trainers.data.base import Progress
@@ -120,10 +122,13 @@ def test_a_measurement_and_everything_behind_it(site: Site, pots: RunFolder) -> 
     answer = site.answer("measure", run=pots.id, queries=20)
     direct = measure(pots, Settings(queries=20))
     assert answer["numbers"] == direct.json()["numbers"] or answer["queries"] == len(direct.places)
-    assert list(answer["forms"]) == ["whole", "without", "alone", "elsewhere"]
+    assert list(answer["forms"]) == list(TITLES) and answer["pictured"] and set(answer["contrasts"]) == set(CONTRASTS)
+    assert set(answer["pictured"]) == set(TITLES) - set(TIED) and "over queries only" in answer["intervals"]
+    assert list(answer["objects"]) == ["smallest third", "middle third", "largest third"]
     key, first = answer["key"], answer["arms"][0]["unnoticing"][0]
     found = site.get(f"{key}/query/{first['query']}").json()
     assert found["classes"] == first["classes"] and len(found["arms"]) == 2
+    assert set(found["arms"][0]["forms"]) == set(answer["pictured"])
     for form, one in found["arms"][0]["forms"].items():
         assert [result["row"] for result in one["results"]] == first["nearest"][form]
         for result in one["results"]:
@@ -132,7 +137,7 @@ def test_a_measurement_and_everything_behind_it(site: Site, pots: RunFolder) -> 
     place = found["arms"][0]["forms"]["whole"]["results"][0]["row"]
     assert opened(site.get(f"{key}/image/{place}").content).shape[:2] == (16, 16)
     table = list(csv.DictReader(io.StringIO(site.get(f"{key}/numbers.csv").text)))
-    assert len(table) == len(answer["numbers"]) and {row["form"] for row in table} == set(answer["forms"])
+    assert len(table) == len(answer["numbers"]) and {row["form"] for row in table} == {*TITLES, *CONTRASTS}
     again = site.post("measure", run=pots.id, queries=20).json()
     assert again["answer"]["key"] == key  # kept: no job
 

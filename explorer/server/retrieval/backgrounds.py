@@ -22,10 +22,11 @@ from explorer.server.retrieval.image_files import encoded
 from explorer.server.retrieval.searches import GRACE, Task, written
 from explorer.server.retrieval.uploads import SHOWN, Uploads
 from explorer.server.visitors import NOBODY, Caller
+from trainers.background.forms import TIED, TITLES
 from trainers.background.measure import measure, read_queries
 from trainers.background.objects import ObjectImages
 from trainers.background.own_image import OwnImage, compare_own
-from trainers.background.queries import TITLES, Queries
+from trainers.background.queries import Queries
 from trainers.background.results import BackgroundResult
 from trainers.background.settings import Settings
 from trainers.data import SOURCES
@@ -61,7 +62,9 @@ class Measurement:
     @property
     def size(self) -> int:
         """Bytes of its images."""
-        return self.objects.images.numel() + sum(form.numel() for form in self.queries.forms.values())
+        tied = self.queries.tied
+        more = () if tied is None else (tied.gallery, *tied.forms.values())
+        return self.objects.images.numel() + sum(each.numel() for each in (*self.queries.forms.values(), *more))
 
 
 class Backgrounds:
@@ -146,7 +149,7 @@ class Backgrounds:
         if number >= len(result.places):
             raise GoneError(f"The measurement has {len(result.places):,} queries, numbered from 0; got {number}.")
         place = int(result.places[number])
-        return {
+        found = {
             "query": number,
             "place": place,
             "row": int(result.rows[place]),
@@ -161,11 +164,14 @@ class Backgrounds:
                         form: {"stays": float(scores.stays[number]), "similarity": float(scores.similarity[number])}
                         | {"results": _results(result, place, scores.nearest[number])}
                         for form, scores in arm.scores.items()
+                        if form not in TIED
                     },
                 }
                 for arm in result.arms
             ],
         }
+        plain: Reply = _finite(found)
+        return plain
 
     def form(self, key: str, form: str, number: int) -> bytes:
         """A form of a query as a JPEG.
@@ -217,9 +223,10 @@ class Backgrounds:
         return self._kept.get(key, lambda: _gone())
 
     def _about(self, key: str) -> Reply:
-        result = self._get(key).result
+        measured = self._get(key)
+        result = measured.result
         words = severity_words(Hierarchy(levels=result.levels, names=result.names))
-        return {**_finite(result.json(LISTED)), "key": key, "words": words}
+        return {**_finite(result.json(LISTED)), "key": key, "words": words, "pictured": list(measured.queries.forms)}
 
 
 def _results(result: BackgroundResult, query: int, places: np.ndarray) -> list[Reply]:
