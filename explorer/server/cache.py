@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterator
 from typing import Any, Generic, TypeVar
 
 V = TypeVar("V")
@@ -82,10 +82,13 @@ class Cache(Generic[V]):
 
     def clear(self) -> None:
         """Drop all values."""
-        with self._bound.lock:
-            keys = list(self.values)
-        for key in keys:
+        for key in self:
             self.drop(key)
+
+    def __iter__(self) -> Iterator[Hashable]:
+        """The keys of the values held now, least recently used first; values may come and go meanwhile."""
+        with self._bound.lock:
+            return iter(list(self.values))
 
     def kept(self) -> list[V]:
         """The values held now, least recently used first; reading them here does not count as use."""

@@ -116,6 +116,9 @@ class Downloads:
                 return _streamed(run, name, export.chunks(run, request.query_params.get("weights") == "1"))
             key = (run.folder.path, name, _stamp(run))
             made = self._kept.find(key)
+            if made is not None and not made.path.is_file():  # somebody has cleaned up the temporary files
+                self._kept.drop(key)
+                made = None
             return (run, key) if made is None else _sent(request, run, name, made)
 
     async def _make(self, run: Run, key: _Key) -> Made:
@@ -126,6 +129,10 @@ class Downloads:
     def _written(self, run: Run, name: str) -> Made:
         write = EXPORTS[name].write
         assert write is not None
+        for key in self._kept:
+            if not key[0].is_dir():  # type: ignore[index]  # the run was deleted
+                self._kept.drop(key)
+        self._place.mkdir(mode=0o700, exist_ok=True)
         path = self._place / f"{next(self._numbers)}-{name}"
         try:
             with reading(run.id, passed=UserError):

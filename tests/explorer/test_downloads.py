@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import io
+import shutil
 import threading
 import time
 import zipfile
@@ -158,6 +159,24 @@ def test_what_is_kept_is_bounded(client: httpx.Client, tmp_path: Path, spare: Pa
         return 1_000_000 < sum(sizes) <= 4_000_000
 
     wait(within, 60, "the oldest pages are gone")
+
+
+def test_what_is_kept_of_a_deleted_run_goes(client: httpx.Client, tmp_path: Path, spare: Path) -> None:
+    folder, other = (make_run(tmp_path / "runs", points=30, frames=1) for _ in range(2))
+    assert client.get(f"{folder.id}/download/metrics.csv").status_code == 200
+    folder.delete()
+    assert client.get(f"{folder.id}/download/metrics.csv").status_code == 404
+    assert client.get(f"{other.id}/download/metrics.csv").status_code == 200
+    (kept,) = spare.iterdir()
+    wait(lambda: len(list(kept.iterdir())) == 1, 20, "the file of the deleted run is gone")
+
+
+def test_a_file_that_was_cleaned_away_is_made_again(client: httpx.Client, tmp_path: Path, spare: Path) -> None:
+    folder = make_run(tmp_path / "runs", points=30, frames=1)
+    first = client.get(f"{folder.id}/download/metrics.csv").text
+    (kept,) = spare.iterdir()
+    shutil.rmtree(kept)
+    assert client.get(f"{folder.id}/download/metrics.csv").text == first
 
 
 @pytest.mark.parametrize("name", ["replay.html", "metrics.csv", "embeddings.parquet"])
