@@ -6,7 +6,8 @@ import math
 from collections.abc import Iterable
 from typing import Any
 
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")
+"""The last four are the full-width forms of the first, which spreadsheets take for them."""
 
 
 def encodable(text: str) -> str:

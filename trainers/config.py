@@ -223,7 +223,9 @@ class RunConfig:
         None, low=1, high=10_000_000, help="Steps between two frames of the maps; else as fast as the maps move."
     )
     device: str = parameter("auto", help="auto, cpu, cuda or cuda:N.")
-    threads: int | None = parameter(None, low=1, help="CPU threads of torch; torch's choice if not given.")
+    threads: int | None = parameter(
+        None, low=1, high=256, help="CPU threads of torch, at most as many as there are cores; its choice if not given."
+    )
 
     @property
     def arms(self) -> int:

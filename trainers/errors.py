@@ -5,6 +5,11 @@ Every message says what was needed, what was given and what to do; it is shown a
 
 from __future__ import annotations
 
+DISK_FULL = "The disk is full."
+"""What the sentence of a :class:`DiskFullError` begins with."""
+UNEXPECTED = "An unexpected "
+"""What the sentence of an error begins with that no part of the program foresaw."""
+
 
 class UserError(ValueError):
     """Something the user asked for cannot be done; the message is a sentence they can act on."""
@@ -27,9 +32,13 @@ class RunError(UserError):
 
 
 class DiskFullError(RunError):
-    """There is no room left where runs are written."""
+    """There is no room left where something is written.
 
-    def __init__(self) -> None:
-        super().__init__(
-            "The disk is full. Free some space, then resume this run: nothing before its last checkpoint is lost."
-        )
+    Args:
+        advice: what to do once there is room.
+    """
+
+    def __init__(
+        self, advice: str = "Free some space, then resume this run: nothing before its last checkpoint is lost."
+    ) -> None:
+        super().__init__(f"{DISK_FULL} {advice}")

@@ -218,7 +218,7 @@ def parse_choice(text: str, family: Mapping[str, Any] = MappingProxyType({})) ->
         The name and the parameters, not yet checked.
 
     Raises:
-        ParameterError: a part has no ``=``.
+        ParameterError: a part has no ``=``, or two give the same parameter.
     """
     name, _, rest = text.strip().partition(":")
     known = {spec.name: spec for spec in specs(family[name].parameters)} if name in family else {}
@@ -228,6 +228,8 @@ def parse_choice(text: str, family: Mapping[str, Any] = MappingProxyType({})) ->
         key, equals, value = part.partition("=")
         if main is not None and not (equals and key.isidentifier()) and set(values) <= {main}:
             values[main] = f"{values[main]},{part}" if main in values else part
+        elif equals and key in values:
+            raise ParameterError(f"Each is given once; {key!r:.60} is given twice in {text.strip().lstrip(':')!r:.80}.")
         elif equals:
             values[key] = value
         elif part:

@@ -75,11 +75,20 @@ def load(package: ModuleType) -> Mapping[str, Any]:
     for info in pkgutil.iter_modules(package.__path__):
         if info.name.startswith("_"):
             continue
-        module = importlib.import_module(f"{package.__name__}.{info.name}")
-        single = getattr(module, "DESCRIPTOR", None)
-        for descriptor in (*getattr(module, "DESCRIPTORS", ()), *(() if single is None else (single,))):
+        for descriptor in descriptors(importlib.import_module(f"{package.__name__}.{info.name}")):
             if descriptor.name in entries:
                 raise ValueError(f"{package.__name__}: two descriptors are named {descriptor.name!r}; rename one")
             entries[descriptor.name] = descriptor
+    return in_order(entries)
+
+
+def descriptors(module: ModuleType) -> tuple[Any, ...]:
+    """What a module adds to its registry: its ``DESCRIPTORS`` and its ``DESCRIPTOR``."""
+    single = getattr(module, "DESCRIPTOR", None)
+    return (*getattr(module, "DESCRIPTORS", ()), *(() if single is None else (single,)))
+
+
+def in_order(entries: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The entries by ``order``, then by name."""
     ordered = sorted(entries.values(), key=lambda entry: (getattr(entry, "order", 100), entry.name))
     return MappingProxyType({entry.name: entry for entry in ordered})

@@ -25,7 +25,7 @@ if __name__ == "__main__":
     parent_watch.hold(GRACE_SECONDS)  # before the imports below: they load torch, which takes seconds
 
 # ruff: noqa: E402
-from trainers.errors import DiskFullError, RunError, UserError
+from trainers.errors import UNEXPECTED, DiskFullError, RunError, UserError
 from trainers.kinds import check, kind_of
 from trainers.runs import RunFolder
 from trainers.runs.files import is_full
@@ -111,7 +111,7 @@ class Worker:
                 self._fail(str(error))
                 return
             full = str(DiskFullError()) if is_full(error) else None
-            self._fail(full or f"An unexpected {type(error).__name__}: {error}. The log has the details.", trace=True)
+            self._fail(full or f"{UNEXPECTED}{type(error).__name__}: {error}. The log has the details.", trace=True)
 
     def _gone(self) -> None:
         """The folder was deleted or moved: end without writing to it, and leave nothing where it was."""

@@ -19,7 +19,7 @@ export function saveCsv(rows, name) {
 
 /** Quoted where needed; a text that a spreadsheet would run as a formula gets a quote in front. */
 function cell(value) {
-  const text = typeof value === "string" && /^[=+\-@\t\r]/.test(value) ? `'${value}` : String(value);
+  const text = typeof value === "string" && /^[=+\-@\t\r\n\uff1d\uff0b\uff0d\uff20]/.test(value) ? `'${value}` : String(value);
   return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass
 
 from trainers.errors import RunError
-from trainers.plans.children import AGAIN, Children, children_of, total
+from trainers.plans.children import AGAIN, Children, check_hopeful, children_of, total
 from trainers.plans.coordinator import nothing_finished
 from trainers.plans.planned import Child
 from trainers.runs import RunFolder
@@ -102,6 +103,7 @@ class Plans:
         if all(child.outcome is not None for child in children):
             self._finish(held, children)
             return
+        check_hopeful(children)
         if not any(self._waits(child.id) for child in children):
             due = next((child for child in children if self._due(child)), None)
             folder = None if due is None else held.children.begin(due)
@@ -131,6 +133,10 @@ class Plans:
     def _fail(self, held: _Held, sentence: str) -> None:
         _log.warning("plan %s: %s", held.folder.id, sentence)
         self._end(held, "failed", "failed", error=sentence)
+        with contextlib.suppress(RunError):
+            for folder in children_of(held.folder):
+                if self._waits(folder.id):
+                    self._stop(folder)
 
     def _drop(self, held: _Held) -> None:
         self._held.pop(held.folder.id, None)

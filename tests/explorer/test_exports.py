@@ -169,7 +169,7 @@ def test_a_damaged_checkpoint_is_one_sentence(client: TestClient, root: Path, im
     assert reply.status_code == 200 if images == [3] else folder.id in reply.json()["error"]
 
 
-@pytest.mark.parametrize("text", ["=1+1", "+1", "-1", "@x", "\t=1"])
+@pytest.mark.parametrize("text", ["=1+1", "+1", "-1", "@x", "\t=1", "\n=1", "＝1+1", "＋1", "－1", "＠x"])
 def test_formulas_become_text(text: str) -> None:
     assert plain_cell(text) == f"'{text}"
     assert plain_cell("loss") == "loss"

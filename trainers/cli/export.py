@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from trainers.cli.flags import runs_flag
-from trainers.errors import UserError
+from trainers.errors import DiskFullError, UserError
 from trainers.runs import RunFolder
 
 
@@ -36,6 +36,8 @@ def export(arguments: argparse.Namespace) -> int:
     encoders = RunEncoders(folder)
     try:
         encoders.write(arguments.arm, arguments.out)
+    except DiskFullError as error:
+        raise DiskFullError(f"Free some space, then export again; {arguments.out} is not written.") from error
     except OSError as error:
         raise UserError(f"{arguments.out} cannot be written: {error.strerror or error}.") from error
     print(f"wrote {arguments.out} ({arguments.out.stat().st_size:,} bytes)")

@@ -63,6 +63,15 @@ def _optional(read: Callable[[str], Any]) -> Callable[[str], Any]:
     return read_or_none
 
 
+class _Once(argparse.Action):
+    """Of a flag of several values: given again it would take the place of those before without a word."""
+
+    def __call__(self, parser: Any, namespace: Any, values: Any, option_string: str | None = None) -> None:
+        if hasattr(namespace, self.dest):
+            raise argparse.ArgumentError(self, "it is given once, with all its values; got it twice")
+        setattr(namespace, self.dest, values)
+
+
 _PLAIN: dict[type, Callable[[str], Any]] = {bool: _truth, int: int, float: float, str: str}
 
 
@@ -83,7 +92,9 @@ def _add_flag(parser: argparse.ArgumentParser, spec: Spec) -> None:
         read = _optional(read)
     options: dict[str, Any] = {"type": read, "default": argparse.SUPPRESS}
     if spec.type is tuple:
-        options["nargs"] = "+"
+        options |= {"nargs": "+", "action": _Once}
+    elif base not in _PLAIN and base is not Choice:
+        options["action"] = _Once
     elif base is bool:
         options |= {"nargs": "?", "const": True}
     if spec.rule.choices is not None:

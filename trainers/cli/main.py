@@ -59,4 +59,5 @@ def _parser() -> argparse.ArgumentParser:
     verbs = parser.add_subparsers(required=True, metavar="COMMAND")
     for module in VERBS:
         module.add(verbs)
+    start.add_further(verbs)
     return parser

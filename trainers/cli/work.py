@@ -12,11 +12,17 @@ from trainers.runs.records import RunState
 from trainers.worker import Worker, watch_signals
 
 
-def work(folder: RunFolder) -> int:
-    """Train, and print the final numbers or the error; returns the exit status."""
+def work(folder: RunFolder, *, new: bool = False) -> int:
+    """Train, and print the final numbers or the error; returns the exit status.
+
+    Args:
+        new: the run was made for this; if it cannot even begin, which the sentence says why, its folder goes again.
+    """
     state = _train(folder)
     if state.error:
         print(f"rankscope: {state.error}", file=sys.stderr)
+        if new and folder.refused:
+            folder.delete()
         return 1
     print(state.message if state.phase != "finished" else result(folder))
     return 0

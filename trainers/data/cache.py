@@ -31,6 +31,7 @@ from trainers.runs.scratch import scratch, sweep
 FORMAT = 3
 _ABOUT = "about.json"
 _SLICE = 64 * 1024 * 1024  # bytes hashed at a time
+_FILE_SLICE = 1024 * 1024  # and read at a time
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -287,7 +288,10 @@ def _file_digest(path: Path, offset: int = 0) -> str:
     """Digest of a file's content from ``offset`` on."""
     with path.open("rb") as file:
         file.seek(offset)
-        return hashlib.file_digest(file, lambda: hashlib.blake2b(digest_size=16)).hexdigest()
+        digest = hashlib.blake2b(digest_size=16)
+        while slice_ := file.read(_FILE_SLICE):
+            digest.update(slice_)
+        return digest.hexdigest()
 
 
 def _digest(content: bytes | np.ndarray) -> str:

@@ -1,26 +1,31 @@
 """Kinds of run, one folder each; adding one is adding a folder whose package has a ``DESCRIPTOR``.
 
-``RANKSCOPE_KINDS`` names further folders that hold such packages.
+``RANKSCOPE_KINDS`` names further folders that hold such packages; one that cannot be used is left out, with a sentence.
 """
 
 from __future__ import annotations
 
+import logging
 import os
 import sys
 from typing import TYPE_CHECKING
 
 from trainers.config import BUDGET, MAX_ARMS, RunConfig
 from trainers.errors import ParameterError
+from trainers.kinds._added import added_kinds
 from trainers.kinds.base import Kind
 from trainers.parameters import check_all
-from trainers.registry import load
+from trainers.registry import in_order, load
 
 if TYPE_CHECKING:
     from trainers.runs.reader import RunReader
 
-__path__.extend(filter(None, os.environ.get("RANKSCOPE_KINDS", "").split(os.pathsep)))
-
-KINDS = load(sys.modules[__name__])
+OWN = load(sys.modules[__name__])
+"""The kinds that come with the program."""
+_added, _left_out = added_kinds(sys.modules[__name__], os.environ.get("RANKSCOPE_KINDS", ""), OWN)
+KINDS = in_order({**OWN, **_added})
+for _sentence in _left_out:
+    logging.getLogger(__name__).warning("rankscope: %s", _sentence)
 
 
 def kind_of(config: RunConfig) -> Kind:
@@ -50,6 +55,9 @@ def check(config: RunConfig) -> None:
     if all(getattr(config, name) is None for name in BUDGET):
         raise ParameterError("A run needs a budget: steps, minutes or epochs; got none.")
     check_all(config, "A run")
+    if list(config.drops) != sorted(set(config.drops)):
+        drops = " ".join(f"{drop:g}" for drop in config.drops)
+        raise ParameterError(f"A run: drops needs shares of the budget in ascending order, each once; got {drops}.")
     kind = kind_of(config)
     if not 1 <= config.arms <= MAX_ARMS:
         raise ParameterError(f"A run compares one to {MAX_ARMS} {kind.compares}; got {config.arms}.")

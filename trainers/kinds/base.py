@@ -6,6 +6,7 @@ import argparse
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -18,6 +19,7 @@ from trainers.parameters import entry
 if TYPE_CHECKING:
     from torch import nn
 
+    from trainers.data.base import Progress
     from trainers.metrics.measures import Measures
     from trainers.plans.contents import Finding, Part
     from trainers.plans.planned import Child, Outcomes, PlannedRun
@@ -111,6 +113,25 @@ class Kind(ABC):
         Raises:
             UserError: the first thing that is wrong, with what is accepted and what it got.
         """
+
+    def rehearse(self, config: Any, root: Path, progress: Progress) -> list[str]:
+        """Check what is known of this machine and of the images alone, before a run is made.
+
+        Args:
+            config: checked.
+            root: the folder where it is to be made.
+            progress: told what is read; it may raise to give up.
+
+        Returns:
+            sentences on what will not be as it was asked for.
+
+        Raises:
+            UserError: the first thing that is wrong, with what to do.
+        """
+        from trainers.training.device import choose
+
+        choose(config.device)
+        return []
 
     def memory(self, config: Any) -> Footprint:
         """Memory that a run will take, estimated."""

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
-from trainers.config import DataChoice, StartConfig
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from trainers.config import DataChoice, EncoderConfig, StartConfig
 from trainers.errors import ParameterError
 from trainers.parameters import Choice
+
+if TYPE_CHECKING:
+    from trainers.data.base import LoadedData, Progress
 
 
 def check_start(config: StartConfig, encoder: Choice) -> None:
@@ -63,3 +69,25 @@ def check_data(choice: DataChoice) -> None:
 
     check_source(choice.source)
     conditions.check(choice)
+
+
+def rehearse_images(config: EncoderConfig, root: Path, progress: Progress) -> LoadedData:
+    """Read the images of a run that is not made yet, and see that its encoder takes them.
+
+    Args:
+        root: where the run that this one starts from lies, if any.
+
+    Raises:
+        UserError: the images cannot be read, the encoder cannot be made, or the run to start from is not there or has
+            another encoder.
+    """
+    from trainers.data import load_data
+    from trainers.training.encoder_file import weights_to_start_from, without_head
+    from trainers.training.encoder_sizes import without_values
+
+    data = load_data(config.data, progress)
+    _, channels, side, _ = data.train.images.shape
+    encoder = without_values(config.encoder, channels=channels, side=side, dim=2)
+    if config.start:
+        weights_to_start_from(without_head(encoder.state_dict(), type(encoder)), root, config.start, config.seed)
+    return data

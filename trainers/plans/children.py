@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import dataclasses
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from trainers.config import RunConfig
-from trainers.errors import RunError
+from trainers.errors import DISK_FULL, RunError
 from trainers.kinds import kind_of
 from trainers.metrics.measures import final_numbers, last_numbers
 from trainers.plans.planned import Child, Outcome, Outcomes, PlannedRun
@@ -114,6 +114,23 @@ def children_of(plan: RunFolder) -> Iterator[RunFolder]:
             yield folder
 
 
+def check_hopeful(children: Sequence[Child]) -> None:
+    """Refuse to go on with a plan whose next runs would fail as one did: the disk is full, or no run could begin yet.
+
+    Raises:
+        RunError: with the first such run and its error.
+    """
+    ended = [(child, child.outcome) for child in children if child.outcome is not None and not child.outcome.finished]
+    begun = any(child.outcome is not None and child.outcome.begun for child in children)
+    left = sum(child.outcome is None for child in children)
+    for child, outcome in ended if left else ():
+        if outcome.error.startswith(DISK_FULL) or not (begun or outcome.begun):
+            raise RunError(
+                f"{outcome.error} The run {child.planned.title} has ended with this, and the {left} that are left are "
+                "not tried: they would end in the same way. Resume the plan once this is put right."
+            )
+
+
 def total(children: list[Child]) -> RunState:
     """The state of a plan whose runs stand like this, as far as they say it: how many have ended, of how many."""
     ended = [child.outcome for child in children if child.outcome is not None]
@@ -141,7 +158,8 @@ def _read(folder: RunFolder, config: RunConfig) -> tuple[str, Outcome | None]:
             if state.phase in ("failed", "stopped"):
                 stopped = state.phase == "stopped"
                 error = "It was stopped." if stopped else state.error or "It failed without a word."
-                outcome = Outcome(finished=False, stopped=stopped, seconds=state.seconds, error=error)
+                begun = stopped or state.step > 0 or bool(folder.snapshots())
+                outcome = Outcome(finished=False, stopped=stopped, begun=begun, seconds=state.seconds, error=error)
                 return state.phase, outcome
             return state.phase, None
     finally:

@@ -10,7 +10,7 @@ from typing import ClassVar
 from trainers.config import RunConfig
 from trainers.data.base import Progress
 from trainers.errors import RunError
-from trainers.plans.children import Children, total
+from trainers.plans.children import Children, check_hopeful, total
 from trainers.plans.planned import Child
 from trainers.runs import RunFolder
 from trainers.runs.records import PHASES
@@ -66,6 +66,7 @@ class Coordinator:
         for ended in self._executor.reap():
             self._training.pop(ended.id, None)
         self._known = self._children.all()
+        check_hopeful(self._known)
         waiting = [child for child in self._known if child.outcome is None and child.id not in self._training]
         due = [child for child in waiting if not (child.phase in PHASES and PHASES[child.phase].active)]
         for child in due[: max(0, len(self._places) - len(self._training))]:

@@ -63,6 +63,7 @@ class Outcome:
     Attributes:
         finished: False: it failed or was stopped, and has no numbers.
         stopped: somebody stopped it.
+        begun: False: it failed before it trained.
         numbers: the final numbers of each arm by key, ``test/`` taken off, and the last ones of its training that are
             compared.
         seconds: of training.
@@ -71,6 +72,7 @@ class Outcome:
 
     finished: bool
     stopped: bool = False
+    begun: bool = True
     numbers: tuple[Mapping[str, float], ...] = ()
     seconds: float = 0.0
     error: str = ""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import warnings
 from functools import lru_cache
 from types import ModuleType
 
@@ -13,7 +14,10 @@ def faiss_library() -> ModuleType | None:
     import torch  # noqa: F401  (on macOS torch and faiss each bring an OpenMP: torch's must load first)
 
     try:
-        import faiss
+        with warnings.catch_warnings():
+            # before 1.15: as an error, which a filter of the caller may make of it, it ends the process
+            warnings.filterwarnings("ignore", message="builtin type .* has no __module__", category=DeprecationWarning)
+            import faiss
     except ImportError:
         return None
     if sys.platform == "darwin":

@@ -134,6 +134,8 @@ class Retriever:
         )
         if not arms:
             raise ParameterError("A query needs a run; got none.")
+        if step is not None and step < 0:
+            raise ParameterError(f"Steps are counted from 0; got {step}.")
         if wish.index.name != "auto":
             entry(INDEXES, wish.index.name, "index").checked(wish.index.parameters)
         if rerank is not None:

@@ -38,15 +38,21 @@ def write_tensors(
     *,
     home: Path | None = None,
     durable: bool = False,
+    shared: bool = False,
 ) -> None:
     """Replace ``path`` with a safetensors file atomically. Tensors are copied to contiguous CPU memory.
 
-    ``home`` and ``durable`` are those of :func:`write_bytes`.
+    ``home`` and ``durable`` are those of :func:`write_bytes`; with ``shared`` others may read it as the umask allows.
     """
     # clone: safetensors refuses tensors that share storage, and tied weights do
     ready = {key: value.detach().to("cpu").clone().contiguous() for key, value in tensors.items()}
     with _beside(path, home, durable) as name:
+        if shared:
+            name.touch()  # with the permissions of any new file, which safetensors may not give
+            allowed = name.stat().st_mode
         save_file(ready, name, metadata=dict(metadata or {}))
+        if shared:
+            name.chmod(allowed)
 
 
 def read_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, str]]:

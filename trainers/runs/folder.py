@@ -89,9 +89,7 @@ class RunFolder(RunReader):
                 shutil.rmtree(path, ignore_errors=True)
             path.mkdir(parents=True)
         except OSError as error:  # what lies there is left as it is
-            raise (
-                DiskFullError() if is_full(error) else RunError(f"A run cannot be written in {root}: {error}.")
-            ) from error
+            raise _not_made(root, error) from error
         try:
             folder.db.create()
             write_bytes(path / "owner", owner.encode(), home=path)
@@ -103,11 +101,7 @@ class RunFolder(RunReader):
             sync(root)
         except (OSError, sqlite3.Error, RunError) as error:
             shutil.rmtree(path, ignore_errors=True)
-            if isinstance(error, RunError):
-                raise
-            raise (
-                DiskFullError() if is_full(error) else RunError(f"A run cannot be written in {root}: {error}.")
-            ) from error
+            raise _not_made(root, error) from error
         return folder
 
     def drop_ballast(self) -> None:
@@ -250,6 +244,15 @@ class RunFolder(RunReader):
             for path in (self.path / kind).glob("[0-9]*.safetensors"):
                 if path.stem.isdecimal() and int(path.stem) not in kept:
                     path.unlink(missing_ok=True)
+
+
+def _not_made(root: Path, error: Exception) -> RunError:
+    """The error that says why there is no run."""
+    # SQLite calls a disk without room for its shared memory an input or output error
+    short = isinstance(error, sqlite3.Error) and shutil.disk_usage(root).free < BALLAST
+    if short or is_full(error) or isinstance(error, DiskFullError):
+        return DiskFullError("Free some space, then start the run again; nothing of it was kept.")
+    return error if isinstance(error, RunError) else RunError(f"A run cannot be written in {root}: {error}.")
 
 
 def list_runs(root: Path, *, read_only: bool = False) -> list[RunFolder]:

@@ -8,8 +8,10 @@ import os
 import time
 from pathlib import Path
 
-from trainers.errors import RunError
+from trainers.errors import DiskFullError, RunError
 from trainers.runs.damage import absent, words
+from trainers.runs.files import is_full
+from trainers.runs.opening import can_write
 from trainers.runs.regular import open_handle
 
 ATTEMPTS, PAUSE = 20, 0.01
@@ -34,6 +36,12 @@ class RunLock:
         except FileNotFoundError as error:
             raise absent(run_id) from error
         except OSError as error:
+            if not can_write(self._path.parent):
+                raise RunError(
+                    f"The run {run_id} lies in a read-only place; it can be watched but not trained."
+                ) from error
+            if is_full(error):
+                raise DiskFullError from error
             raise RunError(
                 f"The lock of run {run_id} cannot be taken ({words(error)}). Delete `lock` in its folder."
             ) from error

@@ -69,6 +69,22 @@ def read_regular(path: Path, most: int) -> bytes:
         return file.read()
 
 
+def replaceable(path: Path) -> Path:
+    """Where a file that somebody named is to be written: what a link leads to.
+
+    Raises:
+        IrregularError: a folder, a pipe or a device lies there, which a new file would replace.
+    """
+    try:
+        status = path.stat()
+    except FileNotFoundError:
+        pass
+    else:
+        if not stat.S_ISREG(status.st_mode):
+            raise IrregularError(f"{path.name} is {_kind(status.st_mode)}, not a file")
+    return path.resolve() if path.is_symlink() else path
+
+
 def open_regular(path: Path, flags: int = _APPEND) -> BinaryIO:
     """Open a regular file unbuffered; without ``flags`` for appending, made if it is missing.
 

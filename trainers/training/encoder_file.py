@@ -16,6 +16,7 @@ from trainers.parameters import Choice, entry
 from trainers.runs import RunFolder, checked, is_id, list_runs
 from trainers.runs.damage import reading
 from trainers.runs.files import write_tensors
+from trainers.runs.regular import replaceable
 from trainers.training.encoder_sizes import without_values
 from trainers.training.optimizer import under
 
@@ -71,7 +72,8 @@ class RunEncoders:
 
         Raises:
             UserError: there is no such arm, or the library could not load the file.
-            OSError: the file cannot be written.
+            DiskFullError: the disk is full.
+            OSError: the file cannot be written, or what lies there is no file.
         """
         tensors = self.tensors(arm)
         if self._class.wraps:
@@ -82,7 +84,8 @@ class RunEncoders:
         if self._config.encoder_norm:
             about["norm"] = self._config.encoder_norm
         about |= {"run": self._run, "arm": str(arm), "step": str(self.step)}
-        write_tensors(path, tensors, about, home=path.parent)
+        path = replaceable(path)
+        write_tensors(path, tensors, about, home=path.parent, shared=True)
 
     def _check_names(self, tensors: dict[str, Tensor]) -> None:
         if not self._config.encoder_norm:
@@ -160,8 +163,27 @@ def start_from(encoder: Encoder, folder: RunFolder, written: str) -> None:
         given = RunEncoders(folder).tensors(0)
         encoder.load_state_dict({name: given[name] for name in own if name in given}, strict=False)
         return
+    given, origin = weights_to_start_from(own, folder.path.parent, written, folder.config.seed)
+    encoder.load_state_dict(given, strict=False)
+    folder.log(f"start: {len(given)} tensors of the encoder of {origin}")
+
+
+def weights_to_start_from(
+    own: dict[str, Tensor], root: Path, written: str, seed: int
+) -> tuple[dict[str, Tensor], str]:
+    """The weights of the encoder that a run of a seed starts from, and where they come from in words.
+
+    Args:
+        own: the tensors of the run's own encoder without its head, by name; their values do not matter.
+        root: the folder where the run lies.
+        written: ``ID`` or ``ID:ARM``.
+
+    Raises:
+        UserError: there is no such run or arm, or it has another encoder.
+        RunError: it is damaged.
+    """
     run, arm = read_start(written)
-    beside = _of_seed(RunFolder.open(folder.path.parent, run), folder.config.seed)
+    beside = of_seed(RunFolder.open(root, run), seed)
     run = beside.id
     try:
         source = RunEncoders(beside)
@@ -177,11 +199,10 @@ def start_from(encoder: Encoder, folder: RunFolder, written: str) -> None:
             f"missing or of another shape, the first of them {different[0]}.{why} Choose the same encoder with the "
             "same parameters."
         )
-    encoder.load_state_dict(given, strict=False)
-    folder.log(f"start: {len(given)} tensors of the encoder of run {run}, arm {arm}, at step {source.step}")
+    return given, f"run {run}, arm {arm}, at step {source.step}"
 
 
-def _of_seed(folder: RunFolder, seed: int) -> RunFolder:
+def of_seed(folder: RunFolder, seed: int) -> RunFolder:
     """The run itself, or of a plan the one run of that seed."""
     parts = [part for part in list_runs(folder.path.parent) if part.part_of == folder.id]
     if not parts:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import os
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
@@ -52,7 +53,7 @@ class Loop(ABC):
         self._last_snapshot = (-1, 0.0, 0.0)  # step, seconds, cost
         self._last_checkpoint = time.monotonic()
         if self.config.threads is not None:
-            torch.set_num_threads(self.config.threads)
+            torch.set_num_threads(min(self.config.threads, os.cpu_count() or 1))
         self._device, reason = choose(self.config.device)
         folder.log(f"device: {self._device}, because {reason}")
         self._scalars = ScalarBuffer(folder)

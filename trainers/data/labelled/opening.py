@@ -49,10 +49,13 @@ def open_folder(place: Path, subset: str | None) -> Opened:
     if kind is None:
         raise DataError(f"{place.name!r} holds no images or tables of images that can be read.")
     read: Callable[[Progress], Splits]
+    saved = any((place / name).exists() for name in ("dataset_dict.json", "state.json"))
+    if subset is not None and (kind == "images" or saved):
+        raise DataError(f"{place.name!r} has no subsets, so {subset!r:.60} is none of them; leave the subset out.")
     if kind == "images":
         home, images = files.scan(place)
         key, read = files.key(home, images), lambda _: files.tables(home, images)
-    elif any((place / name).exists() for name in ("dataset_dict.json", "state.json")):
+    elif saved:
         key, read = files.key(*files.scan(place, every=True)), lambda _: _saved(place)
     else:
         # where `datasets` puts its working copy: an entry of the disk cache, or without one its own cache

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, ClassVar
 
@@ -10,13 +11,14 @@ from trainers.config import RunConfig
 from trainers.errors import ParameterError
 from trainers.kinds.arm_view import ArmView, chosen_arms
 from trainers.kinds.base import Kind, Preset
-from trainers.kinds.checks import check_data, check_source, check_start
+from trainers.kinds.checks import check_data, check_source, check_start, rehearse_images
 from trainers.kinds.contrastive.config import ContrastiveConfig
 from trainers.kinds.data_titles import titled
 
 if TYPE_CHECKING:
     from torch import nn
 
+    from trainers.data.base import Progress
     from trainers.metrics.measures import Measures
     from trainers.training.loop import Loop
     from trainers.training.memory_estimate import Footprint
@@ -122,6 +124,14 @@ class Contrastive(Kind):
                 "normalisation 'batch', or do not freeze it."
             )
         check_number(config.metrics)
+
+    def rehearse(self, config: ContrastiveConfig, root: Path, progress: Progress) -> list[str]:
+        """Check the images, and the metrics that they allow."""
+        from trainers.kinds.contrastive.loop import check_metrics
+
+        said = super().rehearse(config, root, progress)
+        check_metrics(config.metrics, rehearse_images(config, root, progress))
+        return said
 
     def memory(self, config: ContrastiveConfig) -> Footprint:
         """Encoders, activations, dictionaries and logits."""

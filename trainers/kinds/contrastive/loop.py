@@ -92,7 +92,7 @@ class ContrastiveLoop(LabelledLoop):
     def _build(self, tell: Progress) -> None:
         config = self.config
         data = self._load(tell)
-        _check_metrics(config.metrics, data)
+        check_metrics(config.metrics, data)
         size = self._batch_size(len(data.train))
         classes, labels = _classes(data)
         self._classes = 0 if classes is None else len(classes)
@@ -169,7 +169,12 @@ class ContrastiveLoop(LabelledLoop):
         return nn.Linear(width, self._classes) if self._classes else None
 
 
-def _check_metrics(metrics: Sequence[str], data: LoadedData) -> None:
+def check_metrics(metrics: Sequence[str], data: LoadedData) -> None:
+    """Check the metrics that a run is asked for against its images.
+
+    Raises:
+        UserError: the images have no classes, or too few levels or images.
+    """
     if metrics and not data.labelled:
         raise UserError(
             f"{metrics[0]} compares classes, and these images have none. Ask for no further metrics, or choose "

@@ -5,16 +5,18 @@ from __future__ import annotations
 import argparse
 import dataclasses
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, ClassVar
 
 from trainers.config import RunConfig
 from trainers.errors import ParameterError
 from trainers.kinds.fair_comparison.config import FOLDS, FairComparisonConfig
-from trainers.kinds.sweep.kind import Sweep, check_seeds
+from trainers.kinds.sweep.kind import Sweep, check_seeds, rehearse_runs
 from trainers.plans.planned import Outcomes, PlannedRun
 
 if TYPE_CHECKING:
+    from trainers.data.base import Progress
     from trainers.plans.contents import Finding, Part
     from trainers.plans.planned import Child
 
@@ -51,6 +53,11 @@ class FairComparison(Sweep):
         check_count(config)
         for one in self._first(config):
             check_run(one.config)
+
+    def rehearse(self, config: FairComparisonConfig, root: Path, progress: Progress) -> list[str]:
+        """Rehearse a run of the first loss under every condition, on a fold and on all classes."""
+        planned = self._first(config)
+        return rehearse_runs([one for one in planned if one.variants == planned[0].variants], root, progress)
 
     def plan(self, config: FairComparisonConfig, outcomes: Outcomes) -> Sequence[PlannedRun]:
         """The trials of every loss, the next one from the results before; then runs over the seeds on all classes."""

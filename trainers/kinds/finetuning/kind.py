@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from trainers.config import BUDGET, MAX_ARMS, RunConfig
@@ -11,8 +12,10 @@ from trainers.kinds.arm_view import ArmView
 from trainers.kinds.base import Kind, Preset
 from trainers.kinds.finetuning.config import FinetuningConfig
 from trainers.parameters import Choice, entry
+from trainers.runs import RunFolder
 
 if TYPE_CHECKING:
+    from trainers.data.base import Progress
     from trainers.metrics.measures import Measures
     from trainers.training.loop import Loop
     from trainers.training.memory_estimate import Footprint
@@ -50,6 +53,18 @@ class Finetuning(Kind):
         from trainers.kinds.finetuning.validation import check
 
         check(config)
+
+    def rehearse(self, config: FinetuningConfig, root: Path, progress: Progress) -> list[str]:
+        """Open the images, and the run that this one starts from."""
+        from trainers.data.captioned.loader import load_chosen
+        from trainers.training.encoder_file import RunEncoders, of_seed, read_start
+
+        said = super().rehearse(config, root, progress)
+        if config.start is not None:
+            run, arm = read_start(config.start)
+            RunEncoders(of_seed(RunFolder.open(root, run), config.seed)).tensors(arm)
+        load_chosen(config.scenes, progress)
+        return said
 
     def memory(self, config: FinetuningConfig) -> Footprint:
         """A model, its copies and its batch, from the size that its descriptor states."""

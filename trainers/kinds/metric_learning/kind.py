@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 from trainers.config import MAX_ARMS, RunConfig
 from trainers.errors import ParameterError
 from trainers.kinds.arm_view import ArmView, chosen_arms
 from trainers.kinds.base import Kind, Preset
-from trainers.kinds.checks import check_data, check_start
+from trainers.kinds.checks import check_data, check_start, rehearse_images
 from trainers.kinds.data_titles import titled
 from trainers.kinds.metric_learning.config import MetricLearningConfig
 from trainers.parameters import Choice
@@ -17,6 +18,7 @@ from trainers.parameters import Choice
 if TYPE_CHECKING:
     from torch import nn
 
+    from trainers.data.base import Progress
     from trainers.metrics.measures import Measures
     from trainers.training.loop import Loop
     from trainers.training.memory_estimate import Footprint
@@ -85,6 +87,13 @@ class MetricLearning(Kind):
         check_data(config.data)
         check_start(config, config.encoder)
         check_number(config.metrics)
+
+    def rehearse(self, config: MetricLearningConfig, root: Path, progress: Progress) -> list[str]:
+        """See :mod:`trainers.kinds.metric_learning.suited`."""
+        from trainers.kinds.metric_learning.suited import suit
+
+        said = super().rehearse(config, root, progress)
+        return [*said, *suit(config, rehearse_images(config, root, progress)).notes]
 
     def memory(self, config: MetricLearningConfig) -> Footprint:
         """Encoders, activations, cross-batch memories and pairs."""

@@ -20,15 +20,12 @@ from trainers.kinds.metric_learning.config import MetricLearningConfig
 from trainers.kinds.metric_learning.evaluation import LEFT_OUT, Evaluator, left_out
 from trainers.kinds.metric_learning.frozen_features import frozen_features
 from trainers.kinds.metric_learning.gap_batches import gap_batches
-from trainers.kinds.metric_learning.memory import footprint
 from trainers.kinds.metric_learning.shown_images import ShownImages
+from trainers.kinds.metric_learning.suited import Suited, suit
 from trainers.losses import LOSSES, forms, kernel
 from trainers.losses._memory import give_memory
-from trainers.metrics.asked import check_size
-from trainers.samplers import SAMPLERS
 from trainers.training.evaluation import Finish
 from trainers.training.labelled_loop import LabelledLoop
-from trainers.training.memory_estimate import Shape, check_fits
 
 TRAIN_SECONDS = 10.0  # of training between two train R@1, which changes slowly and costs half an evaluation
 
@@ -66,38 +63,27 @@ class MetricLearningLoop(LabelledLoop):
     def _build(self, tell: Progress) -> None:
         config = self.config
         data = self._load(tell)
-        classes, compact = torch.unique(data.train.labels[:, 0], return_inverse=True)
-        labels = torch.cat([compact[:, None], data.train.labels[:, 1:]], dim=1)
-        per_batch = self._classes_per_batch(compact)
-        self._epoch = max(1, len(compact) // (per_batch * config.images_per_class))
-        check_size(config.metrics, data.test.labels.shape[1], len(data.test))
-        for sentence in advice(config, per_batch):
+        suited = suit(config, data)
+        for sentence in suited.notes:
+            self.folder.log(sentence)
+        for sentence in advice(config, suited.per_batch):
             self.folder.log(f"note: {sentence}")
-        (channels, side), images = self._images, len(data.train) + len(data.test)
-        check_fits(footprint(config, Shape(images=images, channels=channels, side=side, classes=len(classes))))
+        self._epoch = max(1, len(suited.labels) // (suited.per_batch * config.images_per_class))
         encoder = self._first_encoder(config.dim)
         train, test = data.train.images, data.test.images
         if encoder.frozen:
             train, test = (self._features(encoder, data, part, tell) for part in ("train", "test"))
-        self.arms = self._make_arms(encoder, labels, len(classes))
+        self.arms = self._make_arms(encoder, suited.labels, suited.classes)
         if ranked := set().union(*(forms(arm.loss) for arm in self.arms)):
             self.folder.log(kernel(self._device, ranked))  # compiles here, before the first step is timed
-        self._batches = self._make_batches(data, labels, per_batch, train if encoder.frozen else None)
+        self._batches = self._make_batches(data, suited, train if encoder.frozen else None)
         self._prepare_evaluation(data, train, test)
 
-    def _classes_per_batch(self, classes: Tensor) -> int:
-        """As many as were asked for, as far as there are classes of two images or more; ``classes``: ``[N]``."""
-        wanted = self.config.classes_per_batch
-        per_batch = max(1, min(wanted, int((torch.bincount(classes) > 1).sum())))
-        if per_batch < wanted:
-            self.folder.log(f"batch: {per_batch} classes, all there are to train on; {wanted} were asked for")
-        return per_batch
-
-    def _make_batches(self, data: LoadedData, labels: Tensor, per_batch: int, features: Tensor | None) -> Batches:
+    def _make_batches(self, data: LoadedData, suited: Suited, features: Tensor | None) -> Batches:
         config = self.config
         return Batches(
-            dataclasses.replace(data.train, labels=labels),
-            SAMPLERS[config.sampler].build(labels, per_batch, config.images_per_class, config.seed),
+            dataclasses.replace(data.train, labels=suited.labels),
+            suited.sampler,
             features=features,
             augmentation=config.augmentation,
             views=max(arm.descriptor.views for arm in self.arms),

@@ -5,11 +5,13 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from trainers.config import MAX_ARMS, RunConfig, converted
-from trainers.errors import ParameterError
+from trainers.data.base import Progress, part_of
+from trainers.errors import ParameterError, UserError
 from trainers.kinds.ablation import written
 from trainers.kinds.base import Preset
 from trainers.kinds.metric_learning.config import MetricLearningConfig
@@ -49,6 +51,11 @@ class Sweep(MetricLearning):
         planned = self.plan(config, {})
         for one in planned[: len(planned) // len(config.seeds)]:  # the seeds make no difference here
             check_run(one.config)
+
+    def rehearse(self, config: SweepConfig, root: Path, progress: Progress) -> list[str]:
+        """Rehearse every run that is planned, once for all seeds."""
+        planned = self.plan(config, {})
+        return rehearse_runs(planned[: len(planned) // len(config.seeds)], root, progress)
 
     def plan(self, config: SweepConfig, outcomes: Outcomes) -> Sequence[PlannedRun]:
         """One run per seed and condition, with as many losses in lockstep as a run takes.
@@ -97,6 +104,24 @@ class Sweep(MetricLearning):
     def memory(self, config: SweepConfig) -> Any:
         """Of its largest run."""
         return max((super(Sweep, self).memory(one.config) for one in self.plan(config, {})), key=lambda one: one.total)
+
+
+def rehearse_runs(planned: Sequence[PlannedRun], root: Path, progress: Progress) -> list[str]:
+    """Rehearse runs of a plan; what is to be said of them, each sentence once.
+
+    Raises:
+        UserError: one cannot be trained; with which one it is.
+    """
+    from trainers.kinds import kind_of
+
+    said: dict[str, None] = {}
+    for number, one in enumerate(planned):
+        kind, told = kind_of(one.config), part_of(progress, number / len(planned), (number + 1) / len(planned))
+        try:
+            said |= dict.fromkeys(kind.rehearse(one.config, root, told))
+        except UserError as error:
+            raise UserError(f"The runs that are planned cannot be trained. {error} ({one.title})") from error
+    return list(said)
 
 
 def check_seeds(config: SweepConfig) -> None:

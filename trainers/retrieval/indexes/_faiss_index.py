@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from trainers.data.base import Progress
-from trainers.errors import UserError
+from trainers.errors import ParameterError, UserError
 from trainers.retrieval.faiss_library import faiss_library
 from trainers.retrieval.indexes.base import NO_FAISS
 from trainers.retrieval.vectors import Vectors
@@ -89,7 +89,14 @@ def ivf(vectors: Vectors, lists: int, make: Callable[[Any, int], Any], progress:
     Args:
         lists: number of clusters.
         make: gets the quantizer and the number of clusters.
+
+    Raises:
+        ParameterError: there are more clusters than vectors.
     """
+    if lists > len(vectors):
+        raise ParameterError(
+            f"An index has at most as many lists as images, {len(vectors):,}; got {lists:,}. Leave lists out, or 0."
+        )
     progress("building the index: finding clusters", 0.0)
     quantizer = faiss().IndexFlatIP(vectors.dim)
     index = make(quantizer, lists)

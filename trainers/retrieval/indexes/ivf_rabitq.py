@@ -4,20 +4,12 @@ Theoretical Error Bound for Approximate Nearest Neighbor Search"); what is found
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 from trainers.data.base import Progress
-from trainers.retrieval.faiss_library import faiss_library
 from trainers.retrieval.indexes._faiss_index import FaissIndex, faiss, ivf, list_count, read
 from trainers.retrieval.indexes.base import IndexDescriptor, Size, needs_faiss
 from trainers.retrieval.indexes.ivf_sq8 import IvfParameters
 from trainers.retrieval.vectors import Vectors
-
-
-def _missing(parameters: Any) -> str | None:
-    if faiss_library() is not None and not hasattr(faiss_library(), "IndexIVFRaBitQ"):
-        return "This index needs faiss 1.11 or later: pip install -U faiss-cpu"
-    return needs_faiss(parameters)
 
 
 def _build(vectors: Vectors, parameters: IvfParameters, progress: Progress) -> FaissIndex:
@@ -51,6 +43,6 @@ DESCRIPTOR = IndexDescriptor(
     build=_build,
     open=_open,
     candidates=20,
-    missing=_missing,
+    missing=needs_faiss,
     order=4,
 )

@@ -1,0 +1,152 @@
+"""Command lines that cannot be meant: each ends in a sentence, with a status above 0, and leaves no run folder."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+import torch
+
+from tests.tiny import tiny_config, write_images
+from trainers.cli.main import main
+from trainers.kinds import kind_of
+from trainers.runs import RunFolder
+
+GONE = "0" * 26
+TRAIN = (
+    "train --steps 2 --classes-per-batch 4 --images-per-class 3 --encoder small_conv:width=8 --dim 16 --threads 1 "
+    "--probe-size 20"
+)
+PRETRAIN = (
+    "pretrain --steps 2 --batch 8 --splits 2 --head-steps 1 --method simclr --encoder conv4:width=8 --dim 8 "
+    "--probe-size 20"
+)
+SWEEP = TRAIN.replace("train", "sweep", 1) + " --losses smooth_ap --seeds 0 1"
+FAIR = TRAIN.replace("train", "fair", 1) + " --losses smooth_ap --seeds 0 --trials 2"
+FINETUNE = "finetune --data drawn_scenes:train=60,val=20,test=20 --steps 2 --batch 8 --queries 10"
+
+WRONG = (
+    # images
+    (TRAIN, "--data {here}/nowhere", "nowhere"),
+    (TRAIN, "--data {here}/empty", "empty"),
+    (TRAIN, "--data {here}/file.txt", "file.txt"),
+    (TRAIN, "--data {images} --image-column picture", "picture"),
+    (TRAIN, "--data {images} --label-columns size", "size"),
+    (TRAIN, "--data {images} --train-split first", "first"),
+    (TRAIN, "--data {images} --test-split last", "last"),
+    (TRAIN, "--data {images} --subset small", "small"),
+    (TRAIN, "--data {images} --image-size 4", "image size from 8"),
+    (TRAIN, "--data {images} --max-images 2", "At least 4 images"),
+    (TRAIN, "--data drawn:height=3", "no parameter 'height'"),
+    (TRAIN, "--data drawn:bias=0.5,bias=0.9", "given twice"),
+    (TRAIN, "--data {images} --folds 99", "99 folds need 198 training classes"),
+    (TRAIN, "--data {images} --folds 2 --fold 3", "fold from 1 to 2"),
+    (TRAIN, "--data {images} --label-noise 0.5 --noise-kind within", ""),
+    # losses, metrics, samplers, encoders
+    (TRAIN, "--data {images} --losses magic", "There is no loss 'magic'"),
+    (TRAIN, "--data {images} --losses triplet:margin=1,margin=2", "'margin' is given twice"),
+    (TRAIN, "--data {images} --losses smooth_ap --losses happier", "given once"),
+    (TRAIN, "--data {images} --losses " + "smooth_ap " * 7, "one to 6 losses"),
+    (TRAIN, "--data {images} --metrics R_at_100000", "R_at_100000"),
+    (TRAIN, "--data {images} --metrics magic", "magic"),
+    (TRAIN, "--data {images} --sampler two_super_classes", "coarser level"),
+    (TRAIN, "--data {images} --encoder timm:model=no_such_net", "not the name of a timm model"),
+    (TRAIN, "--data {images} --encoder conv4:width=8,width=16", "given twice"),
+    (TRAIN, "--data {images} --augmentation rain", "rain"),
+    # the machine and the training
+    (TRAIN, "--data {images} --device tpu", "device needs auto"),
+    (TRAIN, "--data {images} --device cuda:99", "cuda:99 was asked for"),
+    (TRAIN, "--data {images} --threads 10000", "threads needs a whole number from 1 to 256"),
+    (TRAIN, "--data {images} --drops 0.9 0.1", "ascending order"),
+    (TRAIN, "--data {images} --drops 0.5 0.5", "each once"),
+    (TRAIN, "--data {images} --minutes 0", "minutes needs"),
+    (TRAIN, "--data {images} --minutes nan", "minutes needs"),
+    (TRAIN, "--data {images} --start mine", "26 letters and digits"),
+    (TRAIN, f"--data {{images}} --start {GONE}", GONE),
+    (TRAIN, "--data {images} --preset magic", "There is no preset"),
+    (TRAIN, "--data {images} --clasess-per-batch 3", "unrecognized arguments"),
+    (TRAIN, "--data {images} --runs {here}/file.txt", "file.txt"),
+    # pretraining
+    (PRETRAIN, "--data {here}/nowhere", "nowhere"),
+    ("pretrain --steps 2", "--data {images} --method magic", "magic"),
+    ("pretrain --steps 2", "--data {images} --method simclr:batch=999", "larger than the batch of the run"),
+    ("pretrain --steps 2", "--data {images} --method moco_v2:queue=4096", "queue"),
+    (PRETRAIN, "--data {images} --transfer {here}/nowhere", "nowhere"),
+    (PRETRAIN, "--data {images} --metrics R_at_100000", "R_at_100000"),
+    (PRETRAIN, f"--data {{images}} --start {GONE}", GONE),
+    (PRETRAIN, "--data {images} --device cuda:99", "cuda:99 was asked for"),
+    (PRETRAIN, "--data {images} --encoder timm_frozen:model=resnet18", "features that never change"),
+    # fine-tuning
+    ("finetune --steps 2", "--data {here}/nowhere", "nowhere"),
+    (FINETUNE, "--recipes magic=1", "magic"),
+    (FINETUNE, "--recipes ratio=0.1,ratio=0.2", "given twice"),
+    (FINETUNE, "--model magic", "magic"),
+    (FINETUNE, f"--start {GONE}", "cannot start from the encoder"),
+    (FINETUNE, "--device cuda:99", "cuda:99 was asked for"),
+    # sweeps and fair comparisons
+    (SWEEP, "--data {images} --vary dim=8;16,dim=32", "'dim' is given twice"),
+    (SWEEP, "--data {images} --vary dim=8;16 --vary seed=1", "given once"),
+    (SWEEP, "--data {images} --vary magic=1", "there is no 'magic'"),
+    (SWEEP, "--data {images} --vary max_images=100;2", "At least 4 images"),
+    (SWEEP, "--data {images} --vary folds=2;99", "99 folds need"),
+    (SWEEP, "--data {here}/nowhere", "nowhere"),
+    ("sweep --steps 2 --losses smooth_ap", "--data {images} --seeds 1 1", "each once"),
+    (FAIR, "--data {images} --folds 99", "99 folds need 198 training classes"),
+    (FAIR, "--data {here}/nowhere", "nowhere"),
+    (FAIR, "--data {images} --select-by magic", "magic"),
+    (FAIR, "--data {images} --vary learning_rate=0.1", "searches the learning rate"),
+    # verbs that train nothing
+    ("list", "--runs {here}/file.txt", "is a file"),
+    ("retrieve", f"{GONE} --row 0 --step -4", "counted from 0; got -4"),
+    ("retrieve", f"{GONE} --row 0 --index flat:k=1", "no parameter 'k'"),
+    ("mistakes", f"{GONE} --k 0", "at least 1"),
+    ("background", f"{GONE} --list -1", "at least 0"),
+    ("export", GONE, GONE),
+    ("resume", GONE, GONE),
+    ("send", f"{GONE} stop", GONE),
+    ("score", "--queries 0", "queries needs"),
+)
+
+
+@pytest.fixture(scope="module")
+def here(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    place = tmp_path_factory.mktemp("here")
+    write_images(place / "images")
+    (place / "empty").mkdir()
+    (place / "file.txt").write_text("no folder", encoding="utf-8")
+    return place
+
+
+@pytest.mark.parametrize(("verb", "flags", "sentence"), WRONG, ids=[f"{v.split()[0]} {f}"[:70] for v, f, _ in WRONG])
+def test_it_is_refused_and_leaves_no_run(
+    verb: str, flags: str, sentence: str, here: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    runs = tmp_path / "runs"
+    words = f"{verb} {flags}".format(here=here, images=here / "images").split()
+    place = [] if "--runs" in words or words[0] == "score" else ["--runs", str(runs)]
+    try:
+        status = main([*words, *place])
+    except SystemExit as left:
+        status = int(left.code or 0)
+    said = capsys.readouterr().err
+    assert status in (1, 2) and sentence in said and "Traceback" not in said, said
+    assert not runs.exists() or not list(runs.iterdir())
+
+
+def test_a_batch_of_fewer_classes_than_were_asked_for_is_said(
+    here: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = [*TRAIN.split(), "--data", str(here / "images"), "--losses", "smooth_ap", "--runs", str(tmp_path)]
+    assert main([*words, "--classes-per-batch", "2000"]) == 0
+    assert "8 classes, all there are to train on; 2000 were asked for" in capsys.readouterr().err
+
+
+def test_a_run_asked_for_more_threads_than_there_are_cores_takes_the_cores(
+    here: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    taken: list[int] = []
+    monkeypatch.setattr(torch, "set_num_threads", taken.append)
+    config = tiny_config(here / "images", "smooth_ap", threads=256)
+    kind_of(config).loop()(RunFolder.create(tmp_path, config))
+    assert taken == [os.cpu_count()]

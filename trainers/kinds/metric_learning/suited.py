@@ -1,0 +1,58 @@
+"""What the settings of a run become once its images are known, or why they cannot be had."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from trainers.data.base import LoadedData
+from trainers.kinds.metric_learning.config import MetricLearningConfig
+from trainers.kinds.metric_learning.memory import footprint
+from trainers.metrics.asked import check_size
+from trainers.samplers import SAMPLERS
+from trainers.samplers.base import Sampler
+from trainers.training.memory_estimate import Shape, check_fits
+
+
+@dataclass(frozen=True, kw_only=True)
+class Suited:
+    """Settings and images that suit each other.
+
+    Attributes:
+        labels: of the training images, int64 ``[N, L]``, finest first, whose finest classes are numbered without gaps.
+        classes: how many finest ones there are.
+        per_batch: classes of a batch.
+        sampler: draws the batches.
+        notes: sentences on what is not as it was asked for.
+    """
+
+    labels: Tensor
+    classes: int
+    per_batch: int
+    sampler: Sampler
+    notes: tuple[str, ...]
+
+
+def suit(config: MetricLearningConfig, data: LoadedData) -> Suited:
+    """Suit settings and images.
+
+    Raises:
+        UserError: a metric, the sampler or the memory of this machine does not allow it.
+    """
+    classes, compact = torch.unique(data.train.labels[:, 0], return_inverse=True)
+    labels = torch.cat([compact[:, None], data.train.labels[:, 1:]], dim=1)
+    wanted = config.classes_per_batch
+    per_batch = max(1, min(wanted, int((torch.bincount(compact) > 1).sum())))  # a class of one image has no pairs
+    notes = () if per_batch == wanted else (_fewer(per_batch, wanted),)
+    check_size(config.metrics, data.test.labels.shape[1], len(data.test))
+    _, channels, side, _ = data.train.images.shape
+    images = len(data.train) + len(data.test)
+    check_fits(footprint(config, Shape(images=images, channels=channels, side=side, classes=len(classes))))
+    sampler = SAMPLERS[config.sampler].build(labels, per_batch, config.images_per_class, config.seed)
+    return Suited(labels=labels, classes=len(classes), per_batch=per_batch, sampler=sampler, notes=notes)
+
+
+def _fewer(there: int, wanted: int) -> str:
+    return f"batch: {there} classes, all there are to train on; {wanted} were asked for"
