@@ -168,9 +168,7 @@ def start_from(encoder: Encoder, folder: RunFolder, written: str) -> None:
     folder.log(f"start: {len(given)} tensors of the encoder of {origin}")
 
 
-def weights_to_start_from(
-    own: dict[str, Tensor], root: Path, written: str, seed: int
-) -> tuple[dict[str, Tensor], str]:
+def weights_to_start_from(own: dict[str, Tensor], root: Path, written: str, seed: int) -> tuple[dict[str, Tensor], str]:
     """The weights of the encoder that a run of a seed starts from, and where they come from in words.
 
     Args:
