@@ -249,7 +249,14 @@ class Viewer(threading.Thread):
         """The reply; None where the answer was a sentence instead."""
         begun = time.monotonic()
         try:
-            reply = self._client.request(method, path, **options)
+            try:
+                reply = self._client.request(method, path, **options)
+            except (httpx.ReadError, httpx.RemoteProtocolError):
+                if method != "GET":
+                    raise
+                # the server closed a connection that had been idle just as it was used again: browsers ask anew
+                self._tally.note("asked again", time.monotonic() - begun)
+                reply = self._client.request(method, path, **options)
         except httpx.HTTPError as error:
             self._tally.note(kind, time.monotonic() - begun, f"{type(error).__name__}: {error}")
             return None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import gc
 import json
 import shutil
 from concurrent.futures import ThreadPoolExecutor
@@ -25,6 +26,7 @@ from trainers.retrieval.ranked import SCORES
 from trainers.retrieval.reranking import RERANKINGS
 from trainers.retrieval.results import ArmResult, Query, Ranking, RunArm
 from trainers.retrieval.retriever import Retriever
+from trainers.retrieval.vectors import Vectors
 from trainers.runs import RunFolder, list_runs
 from trainers.training.embedding import embed
 
@@ -300,13 +302,20 @@ def test_the_recorded_comparison_is_searched_without_its_images() -> None:
         json.dumps(found.as_json(), allow_nan=False)
 
 
-def test_kept_vectors_are_bounded_and_their_copies_count(run: RunFolder) -> None:
-    retriever = Retriever()
-    retriever.retrieve(arms(run), Query(row=1), TEST, k=2)
-    compared = list(retriever._comparisons._values.values())
-    assert len(compared) == run.config.arms > 1
-    rows = compared[0].vectors.rows
-    assert compared[0]._exact.nbytes == 2 * rows.nbytes
-    small = Retriever(memory=len(compared) * rows.nbytes)  # room for all vectors, were there no copies in float64
+def test_kept_vectors_are_bounded_and_their_copies_count(run: RunFolder, monkeypatch: pytest.MonkeyPatch) -> None:
+    gc.collect()
+    before = held_vectors()
+    small = Retriever(memory=8 * 1024)
+    monkeypatch.setattr(small._comparisons, "_least", 1)
     small.retrieve(arms(run), Query(row=1), TEST, k=2)
-    assert len(small._comparisons._values) == 1
+    (one,) = small._comparisons._values.values()
+    gc.collect()
+    assert held_vectors() == before + 1, "an exact index keeps none beside them"
+    room = run.config.arms * one.vectors.rows.nbytes  # for all vectors, were there no copies in float64
+    assert one.bytes == 3 * one.vectors.rows.nbytes > room
+    assert one._exact.nbytes == 2 * one.vectors.rows.nbytes
+
+
+def held_vectors() -> int:
+    """How many are in memory."""
+    return sum(type(one) is Vectors for one in gc.get_objects())

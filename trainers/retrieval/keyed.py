@@ -14,12 +14,13 @@ class Keyed(Generic[Value]):
     """Keeps the values used last.
 
     Args:
-        most: how many, or how much of ``size``, is kept; one value is always kept.
+        most: how many, or how much of ``size``, is kept.
         size: of a value.
+        least: values that are always kept.
     """
 
-    def __init__(self, most: float, size: Callable[[Value], float] = lambda _value: 1) -> None:
-        self._most, self._size = most, size
+    def __init__(self, most: float, size: Callable[[Value], float] = lambda _value: 1, least: int = 1) -> None:
+        self._most, self._size, self._least = most, size, least
         self._values: OrderedDict[Hashable, Value] = OrderedDict()
         self._making: dict[Hashable, threading.Lock] = {}
         self._lock = threading.Lock()
@@ -40,6 +41,6 @@ class Keyed(Generic[Value]):
                     self._making.pop(key, None)
             with self._lock:
                 self._values[key] = value
-                while len(self._values) > 1 and sum(map(self._size, self._values.values())) > self._most:
+                while len(self._values) > self._least and sum(map(self._size, self._values.values())) > self._most:
                     self._values.popitem(last=False)
             return value

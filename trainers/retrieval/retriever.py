@@ -35,9 +35,9 @@ from trainers.runs.damage import reading
 MOST_RESULTS = 1000
 RERANKED = 200
 """First results that are re-ranked, unless more are wanted."""
-KEPT_VECTORS = 2**28
-"""Most bytes of embeddings of galleries kept in memory for further searches, their copies in float64 counted; those of
-the last search are kept however large they are."""
+KEPT_VECTORS = 2**26
+"""Most bytes of embeddings of galleries kept in memory for further searches, their copies in float64 counted."""
+_COMPARED = 8  # of so many arms searched last they are kept however large they are; large ones are mapped from disk
 KEPT_INDEXES = 2**29
 """Most bytes of indexes kept in memory; the last one is kept however large it is."""
 _ENCODERS = 8  # kept in memory
@@ -83,7 +83,9 @@ class Retriever:
         self._datasets = Datasets()
         self._galleries: Keyed[Gallery] = Keyed(_GALLERIES)
         self._encoders: Keyed[ArmEncoder] = Keyed(_ENCODERS)
-        self._comparisons: Keyed[Comparison] = Keyed(min(self._memory, KEPT_VECTORS), lambda one: one.bytes)
+        self._comparisons: Keyed[Comparison] = Keyed(
+            min(self._memory, KEPT_VECTORS), lambda one: one.bytes, least=_COMPARED
+        )
         self._encoding = threading.Lock()
         self._built: Keyed[Built] = Keyed(min(self._memory, KEPT_INDEXES), lambda built: built.bytes)
 
@@ -297,6 +299,8 @@ class Retriever:
 
     def _index(self, vectors: Vectors, chosen: Chosen, choice: Choice, progress: Progress) -> Built:
         parameters = chosen.descriptor.checked(choice.parameters if choice.name != "auto" else {})
+        if chosen.descriptor.open is None:  # nothing is built: to keep it would be to keep the vectors twice
+            return build(chosen.descriptor, vectors, parameters, progress)
         key = (vectors.key, chosen.descriptor.name, repr(parameters))
         return self._built.get(key, lambda: build(chosen.descriptor, vectors, parameters, progress))
 
