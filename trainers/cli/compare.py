@@ -41,7 +41,7 @@ def compare(arguments: argparse.Namespace) -> int:
     folders = [RunFolder.open(arguments.runs, run) for run in dict.fromkeys(arguments.ids)]
     kind = _kind_of(folders)
     cells = list(_cells(folders, kind))
-    table = results_table(cells, kind.measures, levels_of(folders[0]), arguments.metrics or ())
+    table = results_table(cells, kind.measures_of(folders[0].config), levels_of(folders[0]), arguments.metrics or ())
     if table is None:
         known = ", ".join(sorted({key for cell in cells for key in cell.metrics}))
         raise UserError(f"There is nothing to compare in {' '.join(arguments.metrics or ())}; the runs have {known}.")
