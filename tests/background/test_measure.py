@@ -341,6 +341,11 @@ def test_the_command_line_prints_a_table_and_writes_it(
     rows = list(csv.DictReader(out.read_text().splitlines()))
     result = measure(folder_run, Settings(data=str(boxed), fill="mean", queries=12))
     assert [float(row["mean"]) for row in rows] == [number["mean"] for number in result.table()]
+    alike = ["--pool", "--against", folder_run.id, "--runs", str(folder_run.path.parent)]
+    assert main([*words, *alike]) == 0
+    printed = capsys.readouterr().out
+    assert "**Change of each form of the queries**" in printed and "| variant | queries | change of R@1, % |" in printed
+    assert "no difference from 0 seen for" in printed and "above" not in printed.partition("**Change")[2]
     for flags, said in (([], "boxes or masks"), (["--list", "-3"], "got -3"), (["--against", "x"], "needs --pool")):
         assert main(["background", folder_run.id, "--runs", str(folder_run.path.parent), *flags]) == 1
         assert said in capsys.readouterr().err

@@ -62,7 +62,7 @@ def add_retrieval_api(service: RetrievalService) -> None:
     def measure_background(
         run: str, data: str = "", fill: str = "", queries: int = 200, request: gr.Request | None = None
     ) -> dict[str, Any]:
-        """What every arm of a run finds by the whole image, the object alone and the background alone, with intervals.
+        """What every arm of a run finds by each form of the queries, beside controls; intervals are over queries only.
 
         Args:
             run: id of a run.

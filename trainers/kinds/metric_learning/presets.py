@@ -7,7 +7,7 @@ from trainers.kinds.base import Preset
 from trainers.parameters import Choice
 
 _LOSSES = (Choice(name="contrastive"), Choice(name="smooth_ap"))
-_THEN = "Then `python -m trainers background RUN` says which loss leans on it."
+_THEN = "Then `python -m trainers background`, of several seeds with `--pool`, says which loss leans on it."
 
 
 def _tied(bias: float, title: str, sentence: str) -> Preset:
