@@ -36,8 +36,8 @@ MOST_RESULTS = 1000
 RERANKED = 200
 """First results that are re-ranked, unless more are wanted."""
 KEPT_VECTORS = 2**24
-"""Most bytes of embeddings of galleries kept in memory for further searches, their copies in float64 counted; small ones
-are read again in milliseconds."""
+"""Most bytes of embeddings of galleries kept in memory for further searches, copies in float64 counted; small ones are
+read again in milliseconds."""
 _COMPARED = 8  # of so many arms searched last they are kept however large they are; large ones are mapped from disk
 KEPT_INDEXES = 2**29
 """Most bytes of indexes kept in memory; the last one is kept however large it is."""
