@@ -44,6 +44,7 @@ class Explorer:
         from explorer.server.runs import Runs
         from explorer.server.scheduler import Scheduler
         from explorer.server.slow_requests import limit_waiting
+        from explorer.server.turns import Turns
         from trainers.data import access
         from trainers.training.executor import ProcessExecutor
         from trainers.training.gpus import gpus
@@ -54,8 +55,9 @@ class Explorer:
         runs = Runs(settings, self.scheduler)
         self.library = Library(settings.runs, settings.recorded)
         self.layout = LayoutSupervisor(settings.runs)
-        self.objects = Objects(settings, self.library)
-        self.retrieval = RetrievalService(settings, self.library)
+        turns = Turns(settings.limits.uploads if settings.public else None, strict=settings.public)
+        self.objects = Objects(settings, self.library, turns=turns)
+        self.retrieval = RetrievalService(settings, self.library, turns)
         self.blocks = page(runs, self.objects, self.retrieval)
         more = [
             *objects_routes(self.objects),

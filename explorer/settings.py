@@ -20,6 +20,7 @@ class Limits:
         scores: scores of one address or login that may wait or be worked on.
         searches: searches of one address or login that may wait or be worked on.
         openings: datasets that one address or login may wait for while they are opened.
+        uploads: images of one address that may be received, wait and be read at the same time.
         batch, dim, memory, probe: largest images per batch, embedding size, cross-batch memory, images on the maps.
         runs: of one sweep.
         minutes: longest training budget of a run.
@@ -34,6 +35,7 @@ class Limits:
     scores: int = 2
     searches: int = 3
     openings: int = 4
+    uploads: int = 4
     batch: int = 1024
     dim: int = 512
     memory: int = 65_536

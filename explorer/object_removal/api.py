@@ -38,6 +38,7 @@ def _remove_object(objects: Objects) -> Any:
         models: list[str] | None = None,
         k: int = 5,
         dataset: str = DRAWN,
+        request: gr.Request | None = None,
     ) -> dict[str, Any]:
         """Remove an object from an image, and see which captions each model retrieves before and after.
 
@@ -50,7 +51,7 @@ def _remove_object(objects: Objects) -> Any:
             k: captions per list.
             dataset: the dataset whose images are numbered, and whose captions answer an image file.
         """
-        ref = _reference(objects, image, dataset)
+        ref = _reference(objects, image, dataset, caller(request).address)
         asked = {"image": ref, "fill": fill, "models": models or _ready(objects), "k": k, "dataset": dataset}
         query = Query.of({**asked, "remove": _remove(objects, ref, object_class, box)})
         return objects.answers.answer(query, wait=_LONGEST)
@@ -94,7 +95,7 @@ def _ready(objects: Objects) -> list[str]:
     return [name for name in CHOSEN if objects.models.known(name).missing is None]
 
 
-def _reference(objects: Objects, image: str, dataset: str) -> str:
+def _reference(objects: Objects, image: str, dataset: str, visitor: str) -> str:
     """Reference of the image that is meant; an image file becomes an upload."""
     text = str(image).strip()
     if text.isascii() and text.isdigit() and len(text) < 8:
@@ -108,7 +109,7 @@ def _reference(objects: Objects, image: str, dataset: str) -> str:
         content = base64.b64decode(data, validate=True)
     except (binascii.Error, ValueError) as error:
         raise RequestError("An image's number, its reference or an image file in base64 is needed.") from error
-    return objects.images.add(content).ref
+    return objects.images.add(content, visitor=visitor).ref
 
 
 def _remove(objects: Objects, ref: str, name: str, box: list[float] | None) -> dict[str, Any]:

@@ -18,6 +18,7 @@ from explorer.object_removal.strokes import dropped_note, read_boxes
 from explorer.server.cache import Bound, Cache
 from explorer.server.http import GoneError
 from explorer.server.library import MEGABYTE
+from explorer.server.turns import Turns
 from trainers.data.captioned.images import CaptionedImage
 from trainers.data.synthetic.scenes import Drawing, drawing_of
 from trainers.errors import DataError
@@ -30,7 +31,7 @@ from trainers.object_removal.regions import Box, Regions
 SHOWN = 1024
 """Longest side of an image on the page, pixels."""
 KEPT = 64 * MEGABYTE
-"""Most that is kept of what cannot be made again: uploads and filled images, in bytes."""
+"""Most that is kept of uploads, in bytes; and, of filled images, a half of it besides."""
 UPLOAD = 30 * 1024 * 1024
 """Most bytes of an image file that a visitor uploads."""
 UPLOADS = 32
@@ -84,10 +85,12 @@ class InputImages:
 
     Args:
         read_again: room for what can be decoded again.
-        kept: room for uploads.
+        kept: room for uploads, of each visitor a share.
+        turns: in which uploads are unpacked; None: those of this tab alone.
     """
 
-    def __init__(self, datasets: Datasets, read_again: Bound, kept: Bound) -> None:
+    def __init__(self, datasets: Datasets, read_again: Bound, kept: Bound, turns: Turns | None = None) -> None:
+        self.turns = turns or Turns()
         self._datasets = datasets
         self._uploads: Cache[InputImage] = Cache(limit=kept, cost=_upload_bytes)
         self._pictures: Cache[Picture] = Cache(limit=read_again, cost=lambda picture: picture.pixels.nbytes)
@@ -134,15 +137,19 @@ class InputImages:
             found.append({"ref": f"{dataset.name}.{place}", "alt": _alt(dataset, place), "classes": classes})
         return {"total": len(dataset.scenes), "images": found}
 
-    def add(self, data: bytes, name: str = "") -> InputImage:
+    def add(self, data: bytes, name: str = "", visitor: str = "") -> InputImage:
         """Keep an image that a visitor uploads; its reference cannot be guessed.
+
+        Args:
+            visitor: whose share of the room it takes.
 
         Raises:
             DataError: it cannot be read, or too large.
         """
         if not data:
             raise DataError("No image was sent. Choose a JPEG, PNG or WebP file.")
-        picture = read_picture(data, SHOWN)
+        with self.turns.reading(visitor, data):
+            picture = read_picture(data, SHOWN)
         image = InputImage(
             ref=f"{_UPLOAD}.{secrets.token_hex(16)}",
             alt=f"The image {name}" if name else "An image of your own",
@@ -151,7 +158,7 @@ class InputImages:
             notes=picture.notes,
             upload=picture,
         )
-        return self._uploads.get(image.ref, lambda: image)
+        return self._uploads.get(image.ref, lambda: image, visitor)
 
     def picture(self, image: InputImage, longest: int = LONGEST) -> Picture:
         """Its pixels, the longer side at most ``longest``.

@@ -14,7 +14,7 @@ from explorer.object_removal.openings import MOST
 from explorer.object_removal.score import ScoreJob, csv_table
 from explorer.object_removal.service import Objects
 from explorer.server.http import Endpoint, answering, json_reply
-from explorer.server.posted import AT_ONCE, BODY, Post, image_reply, posted, query_number, whole_number
+from explorer.server.posted import AT_ONCE, BODY, WAITING, Post, image_reply, posted, query_number, whole_number
 from explorer.server.visitors import caller
 
 NAME_HEADER = "x-rankscope-name"
@@ -54,7 +54,10 @@ def objects_routes(objects: Objects) -> list[Route]:
     }
     found = [Route(f"/objects/{path}", answering(end, 400), methods=["GET"]) for path, end in reads.items()]
     for path, work in posts.items():
-        end = posted(work, UPLOAD if path == "upload" else BODY, _OPENINGS if path == "open" else AT_ONCE)
+        if path == "upload":
+            end = posted(work, UPLOAD, WAITING, objects.images.turns.admitted)
+        else:
+            end = posted(work, BODY, _OPENINGS if path == "open" else AT_ONCE)
         found.append(Route(f"/objects/{path}", answering(end, 400), methods=["POST"]))
     return found
 
@@ -111,7 +114,7 @@ class ObjectEndpoints:
     def upload(self, request: Request, body: bytes) -> Response:
         """Keep a visitor's image."""
         name = "".join(letter for letter in unquote(request.headers.get(NAME_HEADER, "")) if letter.isprintable())
-        return json_reply(about(self._objects.images.add(body, name.strip()[:80])))
+        return json_reply(about(self._objects.images.add(body, name.strip()[:80], caller(request).address)))
 
     def score(self, request: Request, body: bytes) -> Response:
         """Begin a score."""

@@ -25,6 +25,7 @@ from explorer.object_removal.score import MOST_JOBS, ScoreJob, Scorer
 from explorer.server.cache import Bound
 from explorer.server.jobs import Jobs
 from explorer.server.library import Library
+from explorer.server.turns import Turns
 from explorer.settings import Settings
 from trainers.data.captioned.loader import load_captioned
 from trainers.errors import RunError
@@ -66,6 +67,7 @@ class Objects:
         load: reads datasets.
         models: None for those of the menu.
         record: the recorded answer to the first query; None: the models are asked.
+        turns: in which visitors' images are unpacked; None: those of this tab alone.
     """
 
     def __init__(
@@ -76,14 +78,14 @@ class Objects:
         load: Load = load_captioned,
         models: Models | None = None,
         record: Path | None = RECORD,
+        turns: Turns | None = None,
     ) -> None:
         self._library = library
         public, limits = settings.public, settings.limits
         self.datasets = Datasets(public=public, load=load, dropped=lambda name: self.index.forget(name))
-        kept = Bound(KEPT)
         self.openings = Openings(self.datasets, limits.openings if public else None)
-        self.images = InputImages(self.datasets, library.room, kept)
-        self.fills = FilledImages(self.images, kept)
+        self.images = InputImages(self.datasets, library.room, Bound(KEPT), turns)
+        self.fills = FilledImages(self.images, Bound(KEPT // 2))
         self.models = models or Models(library, public=public)
         self.index = CaptionIndex(self.models, self.datasets)
         self.answers = Answers(self.images, self.fills, self.models, self.index, Recorded(self.models, record))

@@ -1,18 +1,28 @@
-"""Bounded in-memory caches for values that never change; several may share one bound."""
+"""Bounded in-memory caches for values that never change; several may share one bound, and several owners one cache."""
 
 from __future__ import annotations
 
 import itertools
 import threading
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Callable, Hashable, Iterator
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 V = TypeVar("V")
 
 
+class _Entry(NamedTuple):
+    value: Any
+    cost: int
+    use: int  # number of its last use
+    owner: str
+
+
 class Bound:
-    """A total cost that several caches share; beyond it, the least recently used value of any of them is dropped.
+    """A total cost that several caches share.
+
+    Beyond it, the least recently used value of the owner whose values cost most is dropped: whoever keeps more than
+    the others makes room first, and each of n owners has an n-th of the whole to themselves.
 
     Args:
         limit: total cost kept.
@@ -21,14 +31,21 @@ class Bound:
     def __init__(self, limit: int) -> None:
         self.limit = limit
         self.total = 0
+        self.owned: Counter[str] = Counter()
         self.lock = threading.Lock()
         self.caches: list[Cache[Any]] = []
         self.uses = itertools.count()
 
-    def oldest(self) -> tuple[Cache[Any], Hashable]:
-        """The cache that holds the least recently used value, and its key; at least one cache must hold something."""
-        firsts = [(cache, next(iter(cache.values.items()))) for cache in self.caches if cache.values]
-        cache, (key, _) = min(firsts, key=lambda first: first[1][1][2])
+    def next_out(self, owner: str, cost: int) -> tuple[Cache[Any], Hashable]:
+        """The cache and the key of the value to drop for one more of ``owner``; something must be kept."""
+        held = self.owned | {owner: self.owned[owner] + cost} if owner in self.owned else self.owned
+        most = max(held.values())
+        owners = {owner for owner, cost in held.items() if cost == most}
+        firsts = []
+        for cache in self.caches:  # their values lie in the order of their uses
+            own = ((each.use, key) for key, each in cache.values.items() if each.owner in owners)
+            firsts += [(*first, cache) for first in itertools.islice(own, 1)]
+        _, key, cache = min(firsts, key=lambda first: first[0])
         return cache, key
 
 
@@ -56,15 +73,19 @@ class Cache(Generic[V]):
         self._cost = cost
         self._dropped = dropped
         self._large = large
-        self.values: OrderedDict[Hashable, tuple[V, int, int]] = OrderedDict()  # value, cost, number of its last use
+        self.values: OrderedDict[Hashable, _Entry] = OrderedDict()
 
-    def get(self, key: Hashable, make: Callable[[], V]) -> V:
-        """The value of ``key``, made now if it is not there. Two threads may make the same value; one is kept."""
+    def get(self, key: Hashable, make: Callable[[], V], owner: str = "") -> V:
+        """The value of ``key``, made now if it is not there. Two threads may make the same value; one is kept.
+
+        Args:
+            owner: whose share of the bound it takes if it is made.
+        """
         with self._bound.lock:
             if key in self.values:
                 return self._used(key)
         value = make()  # outside the lock: reading a file must not hold up the others
-        self._keep(key, value)
+        self._keep(key, value, owner)
         return value
 
     def find(self, key: Hashable) -> V | None:
@@ -93,31 +114,33 @@ class Cache(Generic[V]):
     def kept(self) -> list[V]:
         """The values held now, least recently used first; reading them here does not count as use."""
         with self._bound.lock:
-            return [value for value, _, _ in self.values.values()]
+            return [each.value for each in self.values.values()]
 
-    def _keep(self, key: Hashable, value: V) -> None:
+    def _keep(self, key: Hashable, value: V, owner: str) -> None:
         cost = self._cost(value)
         bound = self._bound
         left: list[tuple[Cache[Any], Any]] = []
         with bound.lock:
             if key in self.values or (cost > bound.limit and not self._large):
                 return
-            self.values[key] = (value, cost, next(bound.uses))
+            while bound.total and bound.total + cost > bound.limit:
+                cache, out = bound.next_out(owner, cost)
+                left.append((cache, cache._taken(out)))
+            self.values[key] = _Entry(value, cost, next(bound.uses), owner)
             bound.total += cost
-            while bound.total > bound.limit:
-                cache, oldest = bound.oldest()
-                if cache is self and oldest == key:
-                    break  # it alone is larger than the limit
-                left.append((cache, cache._taken(oldest)))
+            bound.owned[owner] += cost
         for cache, old in left:
             cache._dropped(old)
 
     def _used(self, key: Hashable) -> V:
-        value, cost, _ = self.values.pop(key)
-        self.values[key] = (value, cost, next(self._bound.uses))
-        return value
+        entry = self.values.pop(key)._replace(use=next(self._bound.uses))
+        self.values[key] = entry
+        return entry.value
 
     def _taken(self, key: Hashable) -> V:
-        value, cost, _ = self.values.pop(key)
+        value, cost, _, owner = self.values.pop(key)
         self._bound.total -= cost
+        self._bound.owned[owner] -= cost
+        if not self._bound.owned[owner]:
+            del self._bound.owned[owner]
         return value

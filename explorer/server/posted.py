@@ -3,27 +3,37 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 
 from anyio import CapacityLimiter, to_thread
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
 from explorer.server.http import Endpoint, RequestError
+from explorer.server.visitors import caller
 
 BODY = 256 * 1024
 """Most bytes of JSON."""
 AT_ONCE = 4
 """Requests to one address that are worked on at the same time; the others wait."""
+WAITING = 64
+"""Uploads of all visitors that wait in threads for their turn; see :mod:`explorer.server.turns`."""
+Admit = Callable[[str], AbstractContextManager[None]]
 Post = Callable[[Request, bytes], Response]
 
 
-def posted(work: Post, most: int, at_once: int) -> Endpoint:
-    """An endpoint that reads at most ``most`` bytes and then works in a thread, ``at_once`` of them together."""
+def posted(work: Post, most: int, at_once: int, admit: Admit | None = None) -> Endpoint:
+    """An endpoint that reads at most ``most`` bytes and then works in a thread, ``at_once`` of them together.
+
+    Args:
+        admit: entered with the visitor's address from before the body is read to the end; may refuse.
+    """
     # a limit of its own: what takes minutes (opening a dataset) delays no queries, and readers' threads stay free
     limiter = CapacityLimiter(at_once)
 
     async def end(request: Request) -> Response:
-        return await to_thread.run_sync(work, request, await _body(request, most), limiter=limiter)
+        with nullcontext() if admit is None else admit(caller(request).address):
+            return await to_thread.run_sync(work, request, await _body(request, most), limiter=limiter)
 
     return end
 

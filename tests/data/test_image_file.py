@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tests.data.bombs import repeated
 from tests.data.world import claimed, encode
 from trainers.data import image_file
 from trainers.data.decode import header, square
@@ -87,13 +88,6 @@ def test_the_same_pixels_may_be_too_many_bytes():
         square(claimed(side, side, 2), 8)
     with pytest.raises(UndecodableError, match=r"11,000 x 11,000 pixels \(PNG, RGBA\) takes 968 MB .* above 512 MB"):
         square(claimed(side, side, 6), 8)
-
-
-def repeated(side: int, times: int) -> bytes:
-    """A flat progressive JPEG whose last scan comes so many times more."""
-    whole = encode(np.full((side, side), 128, np.uint8), "JPEG", progressive=True)
-    last = whole[whole.rindex(b"\xff\xda") : -2]
-    return whole[:-2] + last * times + whole[-2:]
 
 
 @pytest.mark.parametrize("read", [header, lambda data: square(data, 8), read_picture])

@@ -82,3 +82,20 @@ def test_the_last_of_large_values_is_kept() -> None:
         assert cache.kept() == [letter * 20] and bound.total == 20
     cache.get("small", lambda: b"cc")
     assert cache.kept() == [b"cc"] and bound.total == 2
+
+
+def test_whoever_keeps_most_makes_room_first() -> None:
+    room = Bound(100)
+    images: Cache[bytes] = Cache(limit=room, cost=len)
+    others: Cache[bytes] = Cache(limit=room, cost=len)
+    images.get("mine", lambda: b"m" * 25, "me")
+    for number in range(12):
+        cache = (images, others)[number % 2]
+        cache.get(number, lambda number=number: bytes([number]) * 25, "flood")
+    assert images.kept() == [b"m" * 25, bytes([10]) * 25], "its own oldest are dropped"
+    assert others.kept() == [bytes([9]) * 25, bytes([11]) * 25] and room.total == 100
+    images.get("large", lambda: b"x" * 50, "third")
+    assert len(images.get("mine", bytes)) == 25 and len(images.get("large", bytes)) == 50, "the new one stays as well"
+    images.clear()
+    others.clear()
+    assert room.total == 0 and not room.owned

@@ -45,9 +45,10 @@ def add_retrieval_api(service: RetrievalService) -> None:
             settings: k, results of each arm; index, by name; rerank, a re-ranking by name; step, of the probe the
                 embeddings stored at or before it.
         """
-        query = {"upload": service.uploads.add(_decoded(image)).ref if image else "", "row": row}
+        sender = caller(request)
+        query = {"upload": service.uploads.add(_decoded(image), sender.address).ref if image else "", "row": row}
         search = Search.of({**(settings or {}), "runs": runs, "query": query, "gallery": gallery})
-        return _waited(service.searches.search(search, caller(request)), service.searches.jobs, "a smaller gallery")
+        return _waited(service.searches.search(search, sender), service.searches.jobs, "a smaller gallery")
 
     def list_mistakes(run: str, k: int = 10, step: int | None = None) -> dict[str, Any]:
         """The results of every arm by severity, first and first k, and the confusions that cost most.

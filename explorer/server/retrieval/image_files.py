@@ -7,9 +7,11 @@ import io
 import numpy as np
 from PIL import Image
 
+from trainers.data.decode import eight_bit, orientation, resized, upright
 from trainers.data.image_file import open_header, unpacked
 
 QUALITY = 90
+_HEAVY = 16_000_000  # pixels
 
 
 def encoded(pixels: np.ndarray, side: int | None = None) -> bytes:
@@ -19,6 +21,23 @@ def encoded(pixels: np.ndarray, side: int | None = None) -> bytes:
         image = image.resize((side, side), Image.Resampling.LANCZOS)
     out = io.BytesIO()
     image.save(out, "jpeg", quality=QUALITY)
+    return out.getvalue()
+
+
+def is_heavy(data: bytes) -> bool:
+    """Whether an image file has so many pixels that unpacking it again takes long."""
+    with open_header(data) as image:
+        return image.width * image.height > _HEAVY
+
+
+def lightened(data: bytes, side: int) -> bytes:
+    """The same image upright as a PNG, with its shorter side ``side`` pixels if that is less."""
+    with open_header(data) as image, unpacked(image, 2 * side):
+        ratio = min(1.0, side / min(image.size))
+        size = (max(1, round(image.width * ratio)), max(1, round(image.height * ratio)))
+        small = eight_bit(upright(resized(image, size, reducing_gap=3.0), orientation(image)))
+    out = io.BytesIO()
+    small.save(out, "png", compress_level=1)
     return out.getvalue()
 
 

@@ -7,7 +7,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from explorer.server.http import Endpoint, GoneError, answering, json_reply
-from explorer.server.posted import BODY, Post, image_reply, posted, query_number, whole_number
+from explorer.server.posted import BODY, WAITING, Post, image_reply, posted, query_number, whole_number
 from explorer.server.retrieval import bodies
 from explorer.server.retrieval.background_routes import background_routes
 from explorer.server.retrieval.mistake_routes import mistake_routes
@@ -41,12 +41,15 @@ def retrieval_routes(service: RetrievalService) -> list[Route]:
     posts: dict[str, Post] = {
         "open": lambda request, body: json_reply(searches.open(bodies.Open.parse(body), caller(request))),
         "search": lambda request, body: json_reply(searches.search(bodies.Search.parse(body), caller(request))),
-        "upload": lambda _, body: json_reply({"upload": service.uploads.add(body).ref}),
+        "upload": lambda request, body: json_reply({"upload": service.uploads.add(body, caller(request).address).ref}),
         "job/{job}/stop": ends.stop,
     }
     found = [Route(f"/retrieval/{path}", answering(end, 400), methods=["GET"]) for path, end in reads.items()]
     for path, work in posts.items():
-        end = posted(work, LARGEST if path == "upload" else BODY, _AT_ONCE)
+        if path == "upload":
+            end = posted(work, LARGEST, WAITING, service.uploads.turns.admitted)
+        else:
+            end = posted(work, BODY, _AT_ONCE)
         found.append(Route(f"/retrieval/{path}", answering(end, 400), methods=["POST"]))
     return [*found, *mistake_routes(service.mistakes), *background_routes(service.backgrounds)]
 

@@ -12,6 +12,7 @@ from explorer.server.retrieval.mistakes import MistakeAnswers
 from explorer.server.retrieval.searches import PUBLIC_K, Searches, steps_of
 from explorer.server.retrieval.uploads import Uploads
 from explorer.server.run import Run
+from explorer.server.turns import Turns
 from explorer.server.view import created
 from explorer.settings import Settings
 from explorer.titles import data_title, run_title
@@ -33,13 +34,14 @@ class RetrievalService:
     Args:
         settings: whether the page is public, and what a visitor of it may ask for.
         library: the runs.
+        turns: in which visitors' images are unpacked; None: those of this tab alone.
     """
 
-    def __init__(self, settings: Settings, library: Library) -> None:
+    def __init__(self, settings: Settings, library: Library, turns: Turns | None = None) -> None:
         self._library = library
         self._public = settings.public
         retriever = Retriever()
-        self.uploads = Uploads()
+        self.uploads = Uploads(turns)
         self.galleries = Galleries(library, retriever, public=settings.public)
         self.searches = Searches(
             library,

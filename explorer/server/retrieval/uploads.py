@@ -1,4 +1,4 @@
-"""Images that visitors search with: kept in memory for a while, as the files that were sent."""
+"""Images that visitors search with: kept in memory for a while, as the files that were sent unless they are heavy."""
 
 from __future__ import annotations
 
@@ -9,13 +9,18 @@ from dataclasses import dataclass
 from explorer.server.cache import Cache
 from explorer.server.http import GoneError
 from explorer.server.library import MEGABYTE
-from explorer.server.retrieval.image_files import encoded
+from explorer.server.retrieval.image_files import encoded, is_heavy, lightened
+from explorer.server.turns import Turns
 from trainers.errors import DataError
 from trainers.retrieval.query_image import decode_query
 
 LARGEST = 30 * MEGABYTE
 """Most bytes of an image file that a visitor sends."""
 KEPT = 96 * MEGABYTE
+HEAVY = 2 * MEGABYTE
+"""A larger file is kept as a smaller one, as is one of many pixels: each search unpacks it again."""
+SIDE = 1024
+"""Shorter side of what is kept of a heavy one, pixels; encoders take at most a half of it."""
 SHOWN = 320
 """Side of an upload on the page, pixels."""
 _REF = re.compile(r"[0-9a-f]{32}")
@@ -27,7 +32,7 @@ class Upload:
 
     Attributes:
         ref: cannot be guessed.
-        data: its content.
+        data: its content, or a smaller file of the same image; see :data:`HEAVY`.
         shown: its centre square as a JPEG, what an encoder sees of it.
     """
 
@@ -37,22 +42,32 @@ class Upload:
 
 
 class Uploads:
-    """Keeps the uploads used last. Nothing is written to disk."""
+    """Keeps the uploads used last, of each visitor a share. Nothing is written to disk.
 
-    def __init__(self) -> None:
+    Args:
+        turns: in which uploads are unpacked; None: those of this tab alone.
+    """
+
+    def __init__(self, turns: Turns | None = None) -> None:
+        self.turns = turns or Turns()
         self._kept: Cache[Upload] = Cache(limit=KEPT, cost=lambda one: len(one.data) + len(one.shown))
 
-    def add(self, data: bytes) -> Upload:
+    def add(self, data: bytes, visitor: str = "") -> Upload:
         """Keep an image file.
+
+        Args:
+            visitor: whose share of the room it takes.
 
         Raises:
             DataError: it is no image that can be used; says why.
         """
         if not data:
             raise DataError("No image was sent. Choose a JPEG, PNG or WebP file.")
-        pixels = decode_query(data, channels=3, side=SHOWN)[0].numpy()
-        upload = Upload(ref=secrets.token_hex(16), data=data, shown=encoded(pixels))
-        return self._kept.get(upload.ref, lambda: upload)
+        with self.turns.reading(visitor, data):
+            pixels = decode_query(data, channels=3, side=SHOWN)[0].numpy()
+            kept = lightened(data, SIDE) if len(data) > HEAVY or is_heavy(data) else data
+        upload = Upload(ref=secrets.token_hex(16), data=kept, shown=encoded(pixels))
+        return self._kept.get(upload.ref, lambda: upload, visitor)
 
     def get(self, ref: str) -> Upload:
         """An upload.
