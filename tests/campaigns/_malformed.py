@@ -12,6 +12,7 @@ from urllib.parse import quote, quote_from_bytes
 
 from explorer.exports import EXPORTS
 from explorer.server.routes import PREFIX
+from tests.data.bombs import drawn
 
 NESTED: list[Any] = []
 for _ in range(150):
@@ -110,6 +111,7 @@ class Asked:
 
     Attributes:
         event: the reply names an event whose stream is to be read, as Gradio's calls do.
+        refused: anything else than a refusal is a failure.
     """
 
     kind: str
@@ -118,6 +120,7 @@ class Asked:
     headers: tuple[tuple[str, str], ...] = ()
     body: bytes = b""
     event: bool = False
+    refused: bool = False
 
     def wire(self, host: str) -> bytes:
         """Its bytes."""
@@ -152,6 +155,7 @@ class Malformed:
             "bodies that are no JSON": self.broken,
             "values in the objects' bodies": self.values,
             "uploads": self.upload,
+            "image bombs": self.bomb,
             "arguments of the API": self.call,
             "Gradio's own routes": self.gradio,
         }
@@ -252,6 +256,13 @@ class Malformed:
             ("Content-Type", self._draws.choices(kinds, (8, 2, 2, 1, 1, 1))[0]),
         )
         return Asked(kind="uploads", method="POST", path=f"{PREFIX}/objects/upload", headers=headers, body=body)
+
+    def bomb(self) -> Asked:
+        """Images that are quickly sent and slowly unpacked."""
+        body = drawn(self._draws)
+        path = f"{PREFIX}/{self._draws.choice(('objects', 'retrieval'))}/upload"
+        headers = (("Content-Type", "application/octet-stream"),)
+        return Asked(kind="image bombs", method="POST", path=path, headers=headers, body=body, refused=True)
 
     def call(self) -> Asked:
         """An endpoint of the API with odd, missing or additional arguments."""

@@ -2,8 +2,8 @@
 
 python -m tests.campaigns.fuzz --requests 1500
 
-A reply of 500 or above, no reply at all, a stack trace on the page's standard error, or a page that does not serve
-afterwards is a failure.
+A reply of 500 or above, no reply at all, a stack trace or a RuntimeError on the page's standard error, an image bomb
+that is not refused, a half-sent request that stays open, or a page that does not serve afterwards is a failure.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from pathlib import Path
 import httpx
 
 from explorer.server.routes import PREFIX
+from tests.campaigns._half_sent import HALVES
 from tests.campaigns._malformed import Asked, Malformed
 from tests.campaigns._page import API, LivePage, call
 from tests.campaigns._table import Tally, arguments, say
@@ -33,6 +34,7 @@ CHAINED = (
     r"(?:another exception occurred|direct cause of the following exception):\n\n"
     r"Traceback \(most recent call last\):"
 )
+HALF_SENT = 45  # requests that begin and do not go on, open at the same time
 LASTING = ("/heartbeat/", "/queue/data")  # streams that stay open on purpose
 
 
@@ -45,6 +47,8 @@ def ask(asked: Asked, port: int) -> str | None:
             return None  # we ended the request before it was complete: the server may hang up
         return f"no reply ({reply[:40]!r}) to {asked}"
     if int(found[1]) >= 500:
+        return f"{int(found[1])} to {asked}"
+    if asked.refused and int(found[1]) < 400:
         return f"{int(found[1])} to {asked}"
     if asked.event and int(found[1]) == 200:
         return _followed(asked, reply, port)
@@ -102,6 +106,7 @@ def campaign(count: int, seed: int, port: int = 0, *flags: str) -> Tally:
         with LivePage(root, *flags, port=port) as page:
             for group in requests(Malformed(random.Random(seed), made.id), count):
                 _sent(tally, group, page)
+            _half_sent(tally, page)
             tally.note("a good request afterwards", _afterwards(page, made.id))
     return tally
 
@@ -118,10 +123,34 @@ def _sent(tally: Tally, group: list[Asked], page: LivePage) -> None:
         say(f"{group[0].kind}: {trace}")
 
 
+def _half_sent(tally: Tally, page: LivePage) -> None:
+    """Requests of which a part is sent: the page has to end them."""
+    halves = [list(HALVES.items())[number % len(HALVES)] for number in range(HALF_SENT)]
+    with ThreadPoolExecutor(HALF_SENT) as pool:
+        ended = pool.map(lambda half: _is_ended(half[1], page.port), halves)
+        for (name, _), failure in zip(halves, [None if each else "still open" for each in ended], strict=True):
+            tally.note("half-sent requests", [f"{failure}: {name}"] if failure else [])
+
+
+def _is_ended(content: bytes, port: int) -> bool:
+    """Whether the page closes a connection by itself."""
+    try:
+        with socket.create_connection(("127.0.0.1", port), timeout=PATIENCE) as wire:
+            wire.sendall(content)
+            while wire.recv(16384):
+                pass
+    except TimeoutError:
+        return False
+    except OSError:
+        pass
+    return True
+
+
 def traces(log: str) -> list[str]:
-    """The last line of every stack trace; those of one error, chained to each other, are one."""
+    """The last line of every stack trace, those of one error, chained to each other, being one; and RuntimeErrors."""
+    told = [line for line in log.splitlines() if re.search(r"\S.*\bRuntimeError: ", line)]
     found = re.split(r"Traceback \(most recent call last\):", re.sub(CHAINED, "", log))[1:]
-    return [next((line for line in part.splitlines() if line and line[0] not in " \t"), "") for part in found]
+    return told + [next((line for line in part.splitlines() if line and line[0] not in " \t"), "") for part in found]
 
 
 def _afterwards(page: LivePage, run_id: str) -> list[str]:

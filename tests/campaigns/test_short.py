@@ -32,7 +32,7 @@ def test_damaged_folders_are_read_with_a_sentence_and_deleted() -> None:
 @pytest.mark.long
 def test_malformed_requests_are_refused() -> None:
     tally = fuzz.campaign(count=135, seed=0)
-    assert tally.total == 136
+    assert tally.total == 135 + fuzz.HALF_SENT + 1
     assert tally.failed == 0, tally.markdown()
 
 
@@ -108,3 +108,4 @@ def test_chained_stack_traces_count_once() -> None:
     one = "Traceback (most recent call last):\n  File\nValueError: one\n"
     chain = f"{one}\nDuring handling of the above exception, another exception occurred:\n\n{one}"
     assert len(fuzz.traces(f"INFO\n{chain}INFO\n{one}")) == 2
+    assert fuzz.traces("INFO\n/queue/data: RuntimeError: it has begun (responses.py:1)\n") != []
