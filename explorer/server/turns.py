@@ -79,7 +79,7 @@ class Turns:
             self._waiting.append(ticket)
             try:
                 if not self._changed.wait_for(lambda: self._next() == ticket, PATIENCE):
-                    raise DataError("Images of many visitors are being read here; try again in a minute.")
+                    raise DataError("This image waited too long for its turn; try again in a minute.")
                 self._busy.add(visitor)
                 self._served[visitor] = next(self._numbers)
             finally:
