@@ -34,7 +34,7 @@ class LookedAt {
     this.fill = select(() => {});
     this.queries = number(QUERIES, 10, 5000, 10);
     this.begin = button("Measure", () => this.measure(), "rs-primary");
-    this.note = el("p", { class: "rs-note", text: "The test images search the untouched test set as they are, without their object, with nothing but their object, and under controls that leave the object alone." });
+    this.note = el("p", { class: "rs-note", text: "The test images search the untouched test set as they are, without their object, with nothing but their object, and under controls." });
     const form = el("div", { class: "rs-flow rs-form" }, field("Run", this.run), field("Images with known objects", this.data), this.other, field("In the object's place", this.fill), field("Queries at most", this.queries, { class: "rs-field rs-short" }), this.begin);
     const head = el("section", { class: "rs-panel rs-stack rs-tight", "aria-label": "What is measured" }, form, this.note, this.task.node, this.problem.node);
     this.numbers = new BackgroundNumbers();

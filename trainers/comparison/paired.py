@@ -19,7 +19,8 @@ class PairedQueries:
     Attributes:
         places: column of ``table`` by variant and seed; runs without results on these queries have none.
         table: a column per run; None: there are no such runs.
-        apart: every run has results per query, and runs of different seeds are on different test images.
+        apart: every run has results per query, if not in this metric, and runs of different seeds are on different test
+            images.
     """
 
     places: Mapping[tuple[str, int], int]
@@ -34,25 +35,25 @@ class PairedQueries:
         without a positive, the same ones in each run.
         """
         sets: list[list[tuple[Cell, QueryScores]]] = []
-        for cell in cells:
-            if cell.queries is None or metric not in cell.queries.metrics or cell.value(metric) is None:
-                continue
+        having = [cell for cell in cells if cell.value(metric) is not None]
+        for cell, queries in ((cell, cell.queries) for cell in having if cell.queries is not None):
             for some in sets:
-                if _same_queries(some[0][1], cell.queries):
-                    some.append((cell, cell.queries))
+                if _same_queries(some[0][1], queries):
+                    some.append((cell, queries))
                     break
             else:
-                sets.append([(cell, cell.queries)])
-        largest = max(sets, key=len, default=[])
+                sets.append([(cell, queries)])
         seeds = [{cell.seed for cell, _ in some} for some in sets]
-        every = sum(map(len, sets)) == sum(cell.value(metric) is not None for cell in cells)
+        every = sum(map(len, sets)) == len(having)
         apart = every and len(set().union(*seeds)) == len(sets) > 1 and all(len(own) == 1 for own in seeds)
+        known = [[(cell, scores) for cell, scores in some if metric in scores.metrics] for some in sets]
+        largest = max(known, key=len, default=[])
         if not largest:
-            return cls(places={}, table=None)
+            return cls(places={}, table=None, apart=apart)
         values = np.stack([scores.values[0, scores.metrics.index(metric)] for _, scores in largest])
         defined = np.isfinite(values).all(0)
         if not defined.any():
-            return cls(places={}, table=None)
+            return cls(places={}, table=None, apart=apart)
         places = {(cell.variant, cell.seed): place for place, (cell, _) in enumerate(largest)}
         labels = largest[0][1].labels
         return cls(places=places, table=Classes.of(values[:, defined].astype(np.float64), labels[defined]), apart=apart)

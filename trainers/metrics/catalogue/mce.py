@@ -34,8 +34,8 @@ DESCRIPTORS = (
         family="representation",
         unit="number",
         better="down",
-        equation=r"\frac1{|C|}\sum_{c\in C}\frac{\sum_s E_{s,c}-E_{\mathrm{clean}}}"
-        r"{\sum_s E^{\mathrm{ref}}_{s,c}-E^{\mathrm{ref}}_{\mathrm{clean}}}",
+        equation=r"\frac1{|C|}\sum_{c\in C}\frac{\sum_s (E_{s,c}-E_{\mathrm{clean}})}"
+        r"{\sum_s (E^{\mathrm{ref}}_{s,c}-E^{\mathrm{ref}}_{\mathrm{clean}})}",
         order=194,
         **_PAPER,
     ),
