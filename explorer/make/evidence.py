@@ -212,7 +212,7 @@ def document(rows: Mapping[str, Mapping[int, Mapping[str, Any]]]) -> str:
     scope = against(len(first["values"]["ODmAP_at_1"]), first["gallery"], first["total"])
     text = f"{scope}.\n\n{compared(known).markdown()}"
     if "base" in known:
-        text += f"\n{ROWS['base'].title}: nothing is trained, so its intervals are over queries only.\n"
+        text += f"\n{ROWS['base'].title}: nothing is trained, so its intervals are over test classes only.\n"
     shares = [
         f"{100 * np.mean([run['pairs']['share'] for run in made]):.1f} % of {ROWS[name].title}"
         for name, runs in known.items()

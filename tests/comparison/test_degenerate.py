@@ -140,7 +140,8 @@ def test_where_each_seed_has_test_images_of_its_own_the_interval_says_so() -> No
     for estimate in (found.rows[0].estimate, found.pairs[0].difference):
         assert estimate.covers.startswith("Each seed has test images of its own") and estimate.known
     means = [dataclasses.replace(cell, metrics={"of means": cell.metrics[METRIC]}) for cell in own]
-    assert compare(means, "of means").groups[0].rows[0].estimate.covers.startswith("Each seed has test images of its own")
+    estimate = compare(means, "of means").groups[0].rows[0].estimate
+    assert estimate.covers.startswith("Each seed has test images of its own") and estimate.known
     some = [dataclasses.replace(cell, queries=None) if cell.seed else cell for cell in own]
     assert "not other test classes" in group(some).rows[0].estimate.covers
 

@@ -115,7 +115,7 @@ def test_intervals_and_verdicts_are_those_over_seeds():
     assert not base.pairs and "not other trainings" in base.rows[0].estimate.covers
     said = evidence.document(rows)
     assert "200 queries against all 30 captions" in said
-    assert "nothing is trained, so its intervals are over queries only" in said
+    assert "nothing is trained, so its intervals are over test classes only" in said
     listed = [line for line in said.splitlines() if line.startswith("- ")]
     assert len(listed) == len(evidence.TOLD) and all("no difference seen between D + D′" in one for one in listed)
 
