@@ -106,4 +106,8 @@ def weights(folder: RunFolder) -> dict[str, torch.Tensor]:
 
 def numbers(folder: RunFolder) -> dict[tuple[int, int, str], float]:
     """Those of :data:`STEADY`, by arm, step and name."""
-    return {(s.arm, s.step, s.key): s.value for s in folder.scalars() if s.key.startswith(STEADY)}
+    return {(s.arm, s.step, s.key): s.value for s in folder.scalars() if _is_steady(s.key)}
+
+
+def _is_steady(key: str) -> bool:
+    return key.startswith(STEADY) and not key.endswith("_seconds")
