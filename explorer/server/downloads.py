@@ -24,7 +24,7 @@ from explorer.exports import EXPORTS, offered
 from explorer.server.cache import Cache
 from explorer.server.library import MEGABYTE, Library
 from explorer.server.run import Run, written
-from trainers.errors import RunError, UserError
+from trainers.errors import DiskFullError, RunError, UserError
 from trainers.kinds import kind_of
 from trainers.plans.children import children_of
 from trainers.runs.damage import reading
@@ -33,6 +33,7 @@ KEPT = 256 * MEGABYTE
 """Most bytes on disk of files that were made; the ones asked for longest ago go first."""
 WRITERS = 2
 """Files that are made at the same time; what is there already waits for none of them."""
+NO_ROOM = "Whoever runs this page has to free some space for temporary files; then download again."
 _TEXT = (".html", ".csv", ".json", ".md", ".tex")
 """Kept and sent compressed: Gradio would compress them anew for every visitor, and hold up all others meanwhile."""
 _LEVEL = 2  # a page of 5 MB becomes 1.7 MB in a twentieth of a second
@@ -91,8 +92,14 @@ class Downloads:
         """The run as a file to keep; ``?weights=1`` puts checkpoints into the zip.
 
         Raises:
-            UserError: there is no such run or download, or not yet.
+            UserError: there is no such run or download, or not yet, or no room to make it.
         """
+        try:
+            return await self._answered(request)
+        except DiskFullError as error:  # raised by what the run is written with, which speaks of training
+            raise DiskFullError(NO_ROOM) from error
+
+    async def _answered(self, request: Request) -> Response:
         ready = await to_thread.run_sync(self._look, request)
         if isinstance(ready, Response):
             return ready
@@ -132,17 +139,17 @@ class Downloads:
         for key in self._kept:
             if not key[0].is_dir():  # type: ignore[index]  # the run was deleted
                 self._kept.drop(key)
-        self._place.mkdir(mode=0o700, exist_ok=True)
-        path = self._place / f"{next(self._numbers)}-{name}"
-        try:
-            with reading(run.id, passed=UserError):
+        with reading(run.id, passed=UserError):
+            self._place.mkdir(mode=0o700, exist_ok=True)
+            path = self._place / f"{next(self._numbers)}-{name}"
+            try:
                 write(self._library, run, path)
                 if path.suffix in _TEXT:
                     _compress(path)
                 return Made(path)
-        except BaseException:
-            path.unlink(missing_ok=True)
-            raise
+            except BaseException:
+                path.unlink(missing_ok=True)
+                raise
 
 
 def _stamp(run: Run) -> tuple[object, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import gzip
 import io
 import shutil
@@ -177,6 +178,23 @@ def test_a_file_that_was_cleaned_away_is_made_again(client: httpx.Client, tmp_pa
     (kept,) = spare.iterdir()
     shutil.rmtree(kept)
     assert client.get(f"{folder.id}/download/metrics.csv").text == first
+
+
+def test_a_full_disk_is_said_of_the_download_and_not_of_the_run(
+    client: httpx.Client, tmp_path: Path, spare: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder, errors = make_run(tmp_path / "runs", points=30, frames=1), [OSError(errno.ENOSPC, "No space left")]
+
+    def no_room() -> None:
+        if errors:
+            raise errors.pop()
+
+    watch(monkeypatch, "metrics.csv", no_room)
+    reply = client.get(f"{folder.id}/download/metrics.csv")
+    assert reply.status_code == 404 and "resume" not in reply.text
+    assert "The disk is full. Whoever runs this page has to free some space" in reply.json()["error"]
+    assert [list(kept.iterdir()) for kept in spare.iterdir()] == [[]]
+    assert client.get(f"{folder.id}/download/metrics.csv").status_code == 200
 
 
 @pytest.mark.parametrize("name", ["replay.html", "metrics.csv", "embeddings.parquet"])

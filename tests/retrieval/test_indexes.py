@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 
 from trainers.data.base import silent
-from trainers.errors import UserError
+from trainers.errors import ParameterError, UserError
+from trainers.parameters import specs
 from trainers.retrieval import built as module
 from trainers.retrieval import faiss_library as library
 from trainers.retrieval.built import Built, build
@@ -21,6 +22,7 @@ from trainers.retrieval.indexes import INDEXES, Size, choose
 from trainers.retrieval.vectors import Vectors
 
 KEPT = [name for name, entry in INDEXES.items() if entry.open is not None]
+LISTED = [name for name, entry in INDEXES.items() if "lists" in {spec.name for spec in specs(entry.parameters)}]
 
 
 def clustered(count: int = 3000, dim: int = 24, dtype: type = np.float32, seed: int = 0) -> Vectors:
@@ -66,6 +68,14 @@ def test_a_small_gallery_gives_all_it_has(name: str, count: int) -> None:
     vectors = clustered(count)
     rows, _ = made(name, vectors).nearest(vectors, vectors.take(np.array([0]))[0], 10, 0)
     assert sorted(rows) == list(range(1, count))
+
+
+@pytest.mark.parametrize("name", LISTED)
+def test_more_lists_than_images_are_refused(name: str) -> None:
+    entry, vectors = INDEXES[name], clustered(20)
+    assert len(build(entry, vectors, entry.checked({"lists": 20}), silent).nearest(vectors, vectors.rows[0], 5, 0)[0])
+    with pytest.raises(ParameterError, match="at most as many lists as images, 20; got 262,144"):
+        build(entry, vectors, entry.checked({"lists": 262_144}), silent)
 
 
 @pytest.mark.parametrize("name", KEPT)

@@ -17,6 +17,7 @@ from tests.explorer.page import Page
 from tests.synthetic import make_run
 from trainers.errors import RunError
 from trainers.runs import RunFolder
+from trainers.runs.lock import RunLock
 from trainers.runs.records import Scalar
 from trainers.training.executor import ProcessExecutor
 
@@ -54,6 +55,14 @@ def test_a_run_is_watched_there_and_nothing_is_written(place: tuple[Path, Path],
     assert runs.status(folder.id)["phase"] == "finished"
     assert {path: path.stat().st_mtime_ns for path in written.rglob("*")} == before
     page.library.close()
+
+
+def test_its_lock_is_not_to_be_deleted_there(place: tuple[Path, Path]) -> None:
+    written, seen = place
+    folder = make_run(written, points=48, frames=2)
+    folder.db.close()
+    with pytest.raises(RunError, match="read-only place; it can be watched but not trained"):
+        RunLock(seen / folder.id).acquire()
 
 
 def test_a_run_that_trains_elsewhere_is_followed(place: tuple[Path, Path]) -> None:

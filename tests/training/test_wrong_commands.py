@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
 
 from tests.tiny import tiny_config, write_images
 from trainers.cli.main import main
-from trainers.kinds import kind_of
+from trainers.config import DataChoice
+from trainers.kinds import KINDS, kind_of
 from trainers.runs import RunFolder
 
 GONE = "0" * 26
@@ -134,12 +136,35 @@ def test_it_is_refused_and_leaves_no_run(
     assert not runs.exists() or not list(runs.iterdir())
 
 
-def test_a_batch_of_fewer_classes_than_were_asked_for_is_said(
+def test_what_is_not_as_it_was_asked_for_is_said(
     here: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     words = [*TRAIN.split(), "--data", str(here / "images"), "--losses", "smooth_ap", "--runs", str(tmp_path)]
-    assert main([*words, "--classes-per-batch", "2000"]) == 0
-    assert "8 classes, all there are to train on; 2000 were asked for" in capsys.readouterr().err
+    assert main([*words, "--classes-per-batch", "2000", "--drops", "0.5", "--revision", "v1"]) == 0
+    said = capsys.readouterr().err
+    assert "8 classes, all there are to train on; 2000 were asked for" in said
+    assert "Only the schedule step has drops, and it is cosine: drops change nothing." in said
+    assert "Only datasets of the Hub have revisions: 'v1' changes nothing." in said
+
+
+@pytest.mark.parametrize(
+    ("verb", "settings", "heard"),
+    [
+        ("metric_learning", {}, 0),
+        ("metric_learning", {"drops": (0.5,)}, 1),
+        ("metric_learning", {"drops": (0.5,), "schedule": "step"}, 0),
+        ("metric_learning", {"drops": (0.5,), "schedule": "step", "halve_every": 2.0}, 1),
+        ("contrastive", {"drops": (0.5,)}, 1),
+        ("finetuning", {"drops": (0.5,)}, 1),
+        ("sweep", {"drops": (0.5,), "vary": {"schedule": ["step"]}}, 0),
+        ("metric_learning", {"data": DataChoice(source="drawn", revision="v1")}, 1),
+        ("contrastive", {"data": DataChoice(source="uoft-cs/cifar100", revision="v1")}, 0),
+    ],
+)
+def test_settings_that_change_nothing_are_said(verb: str, settings: dict[str, Any], heard: int) -> None:
+    kind = KINDS[verb]
+    said = [sentence for sentence in kind.advice(kind.config(**settings)) if sentence.endswith("nothing.")]
+    assert len(said) == heard
 
 
 def test_a_run_asked_for_more_threads_than_there_are_cores_takes_the_cores(

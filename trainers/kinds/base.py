@@ -14,6 +14,7 @@ from trainers.config import BUDGET, RunConfig
 from trainers.errors import ParameterError
 from trainers.kinds.ablation import ablation
 from trainers.kinds.arm_view import ArmView
+from trainers.kinds.unused import unused
 from trainers.parameters import entry
 
 if TYPE_CHECKING:
@@ -144,8 +145,8 @@ class Kind(ABC):
         return {}
 
     def advice(self, config: Any) -> list[str]:
-        """Sentences on settings under which a loss differs from its paper; the run may start all the same."""
-        return []
+        """Sentences on settings that change nothing or make a loss differ from its paper; the run may start anyway."""
+        return unused(config)
 
     def diagnosis(self, config: Any, arm: int, numbers: Mapping[str, float]) -> list[str]:
         """Sentences on what an arm's newest numbers say of its training; none where nothing stands out.

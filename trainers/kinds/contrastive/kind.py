@@ -147,10 +147,10 @@ class Contrastive(Kind):
         return {"batch": config.batch, "dim": config.dim, "memory": largest, "probe": config.probe_size}
 
     def advice(self, config: ContrastiveConfig) -> list[str]:
-        """Settings under which a method cannot do what its paper describes."""
+        """Settings under which a method cannot do what its paper describes, after what is said of any run."""
         from trainers.kinds.contrastive.advice import advice
 
-        return advice(config)
+        return [*super().advice(config), *advice(config)]
 
     def diagnosis(self, config: ContrastiveConfig, arm: int, numbers: Mapping[str, float]) -> list[str]:
         """See :mod:`trainers.kinds.contrastive.diagnosis`."""

@@ -107,10 +107,10 @@ class MetricLearning(Kind):
         return {"batch": batch, "dim": config.dim, "memory": config.memory, "probe": config.probe_size}
 
     def advice(self, config: MetricLearningConfig) -> list[str]:
-        """Losses that the run's batches do not suit."""
+        """Losses that the run's batches do not suit, after what is said of any run."""
         from trainers.kinds.metric_learning.advice import advice
 
-        return advice(config)
+        return [*super().advice(config), *advice(config)]
 
     def alone(self, config: MetricLearningConfig) -> str:
         """That one seed and one learning rate decide nothing."""

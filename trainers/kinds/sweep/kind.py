@@ -57,6 +57,12 @@ class Sweep(MetricLearning):
         planned = self.plan(config, {})
         return rehearse_runs(planned[: len(planned) // len(config.seeds)], root, progress)
 
+    def advice(self, config: SweepConfig) -> list[str]:
+        """As of its runs, which may have other settings, each sentence once."""
+        planned = self.plan(config, {})
+        of_runs = (super(Sweep, self).advice(one.config) for one in planned)
+        return list(dict.fromkeys(sentence for sentences in of_runs for sentence in sentences))
+
     def plan(self, config: SweepConfig, outcomes: Outcomes) -> Sequence[PlannedRun]:
         """One run per seed and condition, with as many losses in lockstep as a run takes.
 

@@ -1,0 +1,38 @@
+"""Settings that change nothing beside the others, each in a sentence."""
+
+from __future__ import annotations
+
+import contextlib
+
+from trainers.config import DataChoice, RunConfig
+from trainers.errors import UserError
+from trainers.training.schedule import DROPS
+
+
+def unused(config: RunConfig) -> list[str]:
+    """Sentences on settings that somebody changed and that change nothing.
+
+    Args:
+        config: checked.
+    """
+    found = []
+    if tuple(config.drops) != DROPS and (config.schedule != "step" or config.halve_every is not None):
+        other = "halve_every takes its place" if config.halve_every is not None else f"it is {config.schedule}"
+        found.append(f"Only the schedule step has drops, and {other}: drops change nothing.")
+    data = getattr(config, "data", None)
+    if isinstance(data, DataChoice) and data.revision is not None and not _has_revisions(data.source):
+        found.append(f"Only datasets of the Hub have revisions: {data.revision!r} changes nothing.")
+    return found
+
+
+def _has_revisions(source: str) -> bool:
+    """Whether a source comes from the Hub, or may: what cannot be found is told of elsewhere."""
+    from trainers.data import named
+    from trainers.data.sources import resolve
+
+    entry = named(source)
+    if entry is not None:
+        return entry.inspect is not None  # images that are drawn here have nothing to choose
+    with contextlib.suppress(UserError):
+        return isinstance(resolve(source), str)
+    return True
