@@ -10,7 +10,6 @@ import * as api from "./background_api.js";
 
 const STAYS = "stays";
 const MISSED = "missed";
-const FIRST = "R_at_1";
 const LINES = "Neighbours that stay follow how well an embedding is ordered: compare forms under one loss by them, not losses.";
 const CONTROLS = "Beyond the controls";
 const POINTS = "In percentage points, query by query. The placebo fills as much beside the object; in other light, object and background stay what they are.";
@@ -25,13 +24,13 @@ export class BackgroundNumbers {
     const failed = answer.arms.filter((arm) => arm.error);
     const models = answer.arms.map((arm) => ({ title: brief(arm.title), values: valuesOf(answer, arm) }));
     const rows = (...measures) => measures.flatMap((measure) => rowsOf(answer, measure));
-    const others = Object.keys(answer.measures).filter((measure) => ![FIRST, STAYS, MISSED].includes(measure));
+    const [first, ...others] = Object.keys(answer.measures).filter((measure) => ![STAYS, MISSED].includes(measure));
     const about = `${grouped(answer.queries)} queries of ${brief(answer.title)} against ${grouped(answer.gallery)} untouched images; a query's own image is not among them. In a random order the first result is of the query's class for ${percent(answer.chance)} of them.`;
     this.node.replaceChildren(
       el("h3", { text: "By the object, or by what is around it?" }),
       el("p", { class: "rs-note", text: about }),
       legend(models),
-      bars(models, { bars: rows(FIRST, STAYS), all: rows(FIRST, ...others, STAYS) }, `${answer.intervals} ${LINES}`),
+      bars(models, { bars: rows(first, STAYS), all: rows(first, ...others, STAYS) }, `${answer.intervals} ${LINES}`),
       ...controls(answer, models),
       ...folds(answer, models),
       ...failed.map((arm) => el("p", { class: "rs-alert", text: `${brief(arm.title)}: ${arm.error}` })),
@@ -57,7 +56,7 @@ function valuesOf(answer, arm) {
 /** A measure of every form. */
 const rowsOf = (answer, measure) => Object.entries(answer.forms).map(([form, words]) => ({ key: `${measure}.${form}`, title: `${capital(answer.measures[measure])}: ${words}` })).filter(({ key }) => answer.numbers.some((number) => key === `${number.measure}.${number.form}`));
 
-/** The differences between a form and its control: in R@1, and folded in the other measures. */
+/** The differences between a form and its control: in the first measure, and folded in the others. */
 function controls(answer, models) {
   const names = Object.entries(answer.contrasts);
   if (!names.length) return [];
@@ -65,15 +64,16 @@ function controls(answer, models) {
   return [el("h4", { text: CONTROLS }), el("p", { class: "rs-note", text: POINTS }), first[1], ...others.map(([measure, numbers]) => fold(`The same in ${answer.measures[measure]}`, numbers))];
 }
 
-/** R@1 by covered area, and how bad wrong first results are. */
+/** The first measure by covered area, and how bad wrong first results are. */
 function folds(answer, models) {
   const thirds = Object.entries(answer.objects);
+  const [first] = Object.keys(answer.measures);
   const head = models.flatMap((model) => thirds.map(([third, [least, most]]) => `${model.title}, ${third} (${percent(least)} to ${percent(most)})`));
-  const lines = Object.entries(answer.forms).map(([form, words]) => [capital(words), ...models.flatMap((model) => thirds.map(([third]) => spelled(model.values[`${FIRST}.${form}.${third}`], shares)))]);
+  const lines = Object.entries(answer.forms).map(([form, words]) => [capital(words), ...models.flatMap((model) => thirds.map(([third]) => spelled(model.values[`${first}.${form}.${third}`], shares)))]);
   const known = lines.filter((line) => line.some((cell, at) => at && cell !== NONE));
   const missed = rowsOf(answer, MISSED).map(({ key }) => [capital(answer.forms[key.slice(MISSED.length + 1)]), ...models.map((model) => spelled(model.values[key], levels))]);
   return [
-    fold(`${answer.measures[FIRST]} by the area that the object covers, in %`, tableBox(table(["Form", ...head], known))),
+    fold(`${answer.measures[first]} by the area that the object covers, in %`, tableBox(table(["Form", ...head], known))),
     ...(missed.length ? [fold(`${capital(answer.measures[MISSED])}, of ${answer.levels.length}`, tableBox(table(["Form", ...models.map((model) => model.title)], missed)))] : []),
   ];
 }

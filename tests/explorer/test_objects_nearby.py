@@ -256,7 +256,7 @@ def test_the_page_trains_as_published_or_at_the_models_own_rate(mending: tuple[F
         ({"minutes": "x"}, "number"),
         ({"minutes": float("nan")}, "number"),
         ({"minutes": 999}, "10 minutes"),
-        ({"learning_rate": 7}, "learning_rate needs"),
+        ({"learning_rate": 700}, "learning_rate needs"),
         ({"token": ""}, "needs an owner"),
         ({"seed": 1e30}, "whole number"),
     ],

@@ -25,7 +25,7 @@ def folder(tmp_path_factory):
 def test_it_is_scored_on_the_command_line(folder, capsys):
     assert main(["score", "--data", str(folder), "--model", "tiny_clip:fresh=true"]) == 0
     said = capsys.readouterr().out
-    assert "4 removals of 9 images" in said and "left out, fewer than two classes: 5" in said
+    assert "4 queries against all 53 captions, of 9 images" in said and "left out, fewer than two classes: 5" in said
     assert "skipped no correct sentence: 0" in said and "ODmAP_at_1" in said
 
 

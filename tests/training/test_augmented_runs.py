@@ -61,7 +61,7 @@ def test_it_is_asked_for_on_the_command_line(tmp_path: Path, images: Path, capsy
     assert main([*words, "--augmentation", "magic"]) == 1
     assert main([*words, "--augmentation", "moco_v2:blur=7"]) == 1
     said = capsys.readouterr().err
-    assert "There is no augmentation 'magic'; choose from none, light, moco_v1" in said
+    assert "There is no augmentation 'magic'; choose from none, light, crop_flip, moco_v1" in said
     assert "blur needs a number from 0 to 1; got 7" in said
 
 

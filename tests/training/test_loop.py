@@ -163,7 +163,7 @@ def test_a_batch_holds_all_classes_where_there_are_too_few(tmp_path: Path, image
         ({"steps": None}, "needs a budget"),
         ({"steps": -3}, "steps needs"),
         ({"minutes": float("inf")}, "minutes needs"),
-        ({"learning_rate": 5.0}, "learning_rate needs"),
+        ({"learning_rate": 500.0}, "learning_rate needs"),
         ({"classes_per_batch": 2.5}, "whole number"),
         ({"seed": True}, "seed needs"),
         ({"memory": -1}, "memory needs a whole number from 0 to 262144; got -1"),

@@ -38,8 +38,8 @@ def test_the_space_of_a_loss_holds_its_defaults_and_nothing_it_refuses(name: str
 
 
 def test_ranges_follow_from_the_declared_ones() -> None:
-    spaces = {name: {one.name: one for one in space_of(Choice(name=name), 0.5).dimensions} for name in LOSSES}
-    assert spaces["triplet"]["learning_rate"].range == "0.05 to 1, logarithmic", "no higher than what is accepted"
+    spaces = {name: {one.name: one for one in space_of(Choice(name=name), 50.0).dimensions} for name in LOSSES}
+    assert spaces["triplet"]["learning_rate"].range == "5 to 100, logarithmic", "no higher than what is accepted"
     assert spaces["contextual"]["eps"].range == "0.005 to 0.5, logarithmic", "0 to 1 is accepted; the default is 0.05"
     assert spaces["contextual"]["pos_margin"].range == "-1 to 1"
     assert spaces["fastap"]["num_bins"] == Dimension(name="num_bins", given=10, low=2, high=100, log=True, whole=True)
